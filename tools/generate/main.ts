@@ -1,0 +1,84 @@
+// `npm run gen` writes the generated sources; `npm run gen:check` fails when one of them is not current.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { type CriDefinition, criProto, criTypes } from "./cri.ts";
+import { kubernetesTypes, type OpenApi } from "./kubernetes-types.ts";
+
+const data = "tools/generate/data";
+const tsProtoOptions = [
+  "env=node",
+  "esModuleInterop=true",
+  "importSuffix=.ts",
+  "forceLong=bigint",
+  "enumsAsLiterals=true",
+  "exportCommonSymbols=false",
+  "outputJsonMethods=false",
+  "outputServices=grpc-js",
+  "outputClientImpl=false",
+  "unrecognizedEnum=false",
+  "useReadonlyTypes=true",
+  "removeEnumPrefix=false",
+  "useDate=false",
+];
+
+const check = process.argv.includes("--check");
+const stale: string[] = [];
+
+function write(path: string, text: string): void {
+  if (check) {
+    if (!existsSync(path) || readFileSync(path, "utf8") !== text) stale.push(path);
+    return;
+  }
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+function readJson(name: string): unknown {
+  return JSON.parse(readFileSync(join(data, name), "utf8"));
+}
+
+/** Compiles the .proto files of one folder with buf and ts-proto; no network is needed. */
+function compileProtos(protos: Readonly<Record<string, string>>): Map<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), "berth-gen-"));
+  try {
+    for (const [name, text] of Object.entries(protos)) writeFileSync(join(folder, name), text);
+    writeFileSync(join(folder, "buf.yaml"), "version: v2\n");
+    const plugin = {
+      local: [process.execPath, resolve("node_modules/ts-proto/protoc-gen-ts_proto")],
+      out: "out",
+      opt: tsProtoOptions,
+    };
+    writeFileSync(
+      join(folder, "buf.gen.yaml"),
+      JSON.stringify({ version: "v2", plugins: [plugin] }),
+    );
+    execFileSync(resolve("node_modules/.bin/buf"), ["generate"], { cwd: folder, stdio: "inherit" });
+    const results = new Map<string, string>();
+    for (const name of Object.keys(protos)) {
+      const output = `${name.replace(/\.proto$/, "")}.ts`;
+      results.set(output, readFileSync(join(folder, "out", output), "utf8"));
+    }
+    return results;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const cri = readJson("cri-v1.json") as CriDefinition;
+write(
+  "src/model/generated/kubernetes.ts",
+  kubernetesTypes(readJson("kubernetes-v1.36.json") as OpenApi),
+);
+write("src/model/generated/cri.ts", criTypes(cri));
+const protos = {
+  "cri.proto": criProto(cri),
+  "containerd-events.proto": readFileSync(join(data, "containerd-events.proto"), "utf8"),
+};
+for (const [name, text] of compileProtos(protos)) write(join("src/generated", name), text);
+
+if (stale.length > 0) {
+  console.error(`not current, run \`npm run gen\`: ${stale.join(", ")}`);
+  process.exitCode = 1;
+}
