@@ -1,0 +1,35 @@
+/** gRPC status names, as the CRI reports failures. */
+export type RuntimeErrorCode =
+  | "Cancelled"
+  | "Unknown"
+  | "InvalidArgument"
+  | "DeadlineExceeded"
+  | "NotFound"
+  | "AlreadyExists"
+  | "PermissionDenied"
+  | "ResourceExhausted"
+  | "FailedPrecondition"
+  | "Aborted"
+  | "OutOfRange"
+  | "Unimplemented"
+  | "Internal"
+  | "Unavailable"
+  | "DataLoss"
+  | "Unauthenticated";
+
+/** A call to the container runtime that failed; `message` is the runtime's own text. */
+export class RuntimeError extends Error {
+  override readonly name = "RuntimeError";
+  readonly code: RuntimeErrorCode;
+  readonly method: string;
+
+  constructor(method: string, code: RuntimeErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.method = method;
+    this.code = code;
+  }
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof RuntimeError && error.code === "NotFound";
+}

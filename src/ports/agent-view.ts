@@ -1,0 +1,88 @@
+import type { Event } from "../model/generated/kubernetes.ts";
+import type { Pod } from "../model/pod.ts";
+import type { SourceProblem } from "./pod-source.ts";
+
+/** What a server may see of the agent and ask of it. Pods carry their current status. */
+export interface AgentView {
+  info(): AgentInfo;
+  listPods(): readonly Pod[];
+  findPod(namespace: string, name: string): Pod | undefined;
+  /** Calls back for every change from now on, until `signal` aborts. */
+  watchPods(onChange: (change: PodChange) => void, signal: AbortSignal): void;
+  listEvents(podUid?: string): readonly Event[];
+  problems(): readonly SourceProblem[];
+  ignoredFiles(): readonly string[];
+  explain(podUid: string, signal: AbortSignal): Promise<PodExplanation>;
+  /** Where a container's log lies; undefined when there is none (yet). */
+  findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined>;
+  /** The runtime's streaming URL for an exec; only ever loopback. */
+  execUrl(pod: Pod, request: ExecOptions, signal: AbortSignal): Promise<URL>;
+}
+
+export interface AgentInfo {
+  readonly version: string;
+  readonly nodeName: string;
+  readonly runtime: string;
+  readonly runtimeEndpoint: string;
+  /** How changes in the runtime are heard of. */
+  readonly observer: "cri" | "containerd" | "polling";
+  readonly startedAtMs: number;
+}
+
+export interface PodChange {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly pod: Pod;
+}
+
+export interface ContainerLog {
+  readonly path: string;
+  /** The container no longer writes: a follower may end at the end of the file. */
+  readonly finished: () => boolean;
+}
+
+export interface ExecOptions {
+  readonly container: string;
+  readonly command: readonly string[];
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+/** The answer to `berth why`: wanted, seen, decided, awaited. */
+export interface PodExplanation {
+  readonly pod: Pod;
+  readonly workerState: string;
+  /** Newest first. */
+  readonly syncs: readonly SyncRecord[];
+  /** What the agent waits for, each with the moment it acts by itself, where there is one. */
+  readonly awaiting: readonly Awaited[];
+}
+
+export interface Awaited {
+  readonly what: string;
+  readonly untilMs?: number | undefined;
+}
+
+/** One sync as the flight recorder keeps it. Times are milliseconds since 1970. */
+export interface SyncRecord {
+  readonly podUid: string;
+  readonly pod: string;
+  readonly kind: "sync" | "terminating" | "terminated";
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  /** What was observed, one line per sandbox and container. */
+  readonly seen: readonly string[];
+  readonly steps: readonly RecordedStep[];
+  readonly error?: string | undefined;
+}
+
+export interface RecordedStep {
+  readonly action: string;
+  readonly because: string;
+  readonly outcome: "done" | "failed" | "waiting";
+  /** The failure or what is waited for. */
+  readonly detail?: string | undefined;
+  readonly untilMs?: number | undefined;
+  readonly durationMs: number;
+}

@@ -1,0 +1,17 @@
+/** The files of the agent's data folder. Paths are absolute; no call follows a link in the last component. */
+export interface HostFiles {
+  ensureFolder(path: string, mode: number): Promise<void>;
+  /** Written beside and renamed into place; the folder must exist. */
+  writeFile(path: string, data: Uint8Array | string, mode: number): Promise<void>;
+  /** At most the last `maxBytes` of a regular file; undefined when it does not exist. */
+  readTail(path: string, maxBytes: number): Promise<Uint8Array | undefined>;
+  readText(path: string): Promise<string | undefined>;
+  /** Names in a folder; empty when it does not exist. */
+  list(path: string): Promise<readonly string[]>;
+  /** Replaces what is there. */
+  symlink(target: string, path: string): Promise<void>;
+  removeFile(path: string): Promise<void>;
+  /** Deletes a tree; refuses, naming it, when a mount point is inside. Absent is fine. */
+  removeTree(path: string): Promise<void>;
+  appendLine(path: string, line: string, mode: number): Promise<void>;
+}

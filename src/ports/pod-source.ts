@@ -1,0 +1,31 @@
+import type { ConfigMap, Secret } from "../model/generated/kubernetes.ts";
+import type { Pod } from "../model/pod.ts";
+import type { PodSourceName } from "../model/pod-source.ts";
+
+/** What is wrong with one manifest, placed as exactly as it is known. */
+export interface SourceProblem {
+  /** The file or URL. */
+  readonly origin: string;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  /** The path of the offending field, such as spec.containers[0].image. */
+  readonly field?: string | undefined;
+  readonly message: string;
+}
+
+/** All that a source wants at one moment. Each delivery replaces the one before. */
+export interface SourceSnapshot {
+  readonly pods: readonly Pod[];
+  /** Objects that lie beside the pods; only the folder of `berth up` has any. */
+  readonly configMaps: readonly ConfigMap[];
+  readonly secrets: readonly Secret[];
+  readonly problems: readonly SourceProblem[];
+  /** Files that are there but are no manifests by their name. */
+  readonly ignored: readonly string[];
+}
+
+export interface PodSource {
+  readonly name: PodSourceName;
+  /** Delivers a first snapshot as soon as the source could be read, then one per change, until `signal` aborts. */
+  run(deliver: (snapshot: SourceSnapshot) => void, signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,20 @@
+/** Something happened to a container or sandbox: a hint to read that one pod again, never the truth itself. */
+export interface RuntimeEvent {
+  /** The runtime's id of a container or of a sandbox. */
+  readonly containerId: string;
+  readonly kind: "created" | "started" | "stopped" | "deleted" | "oom";
+}
+
+/** One way of hearing about changes. There is no replay: relist after every subscription. */
+export interface RuntimeEvents {
+  readonly name: "cri" | "containerd";
+  /**
+   * `onSubscribed` is called once the stream is known to work (or cannot be told apart from working);
+   * then every event is handed to `onEvent`. Rejects when the stream breaks; resolves when `signal` aborts.
+   */
+  subscribe(
+    onSubscribed: () => void,
+    onEvent: (event: RuntimeEvent) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+}
