@@ -1,4 +1,5 @@
 // Every domain that Berth answers for. One line here and one file in domains/ add a domain.
+import { paths } from "./domains/paths.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
-export const vectorDomains: readonly VectorDomain[] = [];
+export const vectorDomains: readonly VectorDomain[] = [paths];

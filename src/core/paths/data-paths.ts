@@ -1,0 +1,81 @@
+// The agent's data folder, laid out as a kubelet's, so that either can take over from the other.
+import { joinPath } from "../../lib/path.ts";
+
+/** The folder of all pods' data. */
+export function podsDirectory(root: string): string {
+  return joinPath(root, "pods");
+}
+
+/** The data folder of one pod. */
+export function podDirectory(root: string, podUid: string): string {
+  return joinPath(podsDirectory(root), podUid);
+}
+
+/** The hosts file that is mounted into the containers of a pod. */
+export function podHostsFile(root: string, podUid: string): string {
+  return joinPath(podDirectory(root, podUid), "etc-hosts");
+}
+
+/** The folder of all volumes of a pod. */
+export function podVolumesDirectory(root: string, podUid: string): string {
+  return joinPath(podDirectory(root, podUid), "volumes");
+}
+
+/** The folder of one volume of a pod. */
+export function podVolumeDirectory(
+  root: string,
+  podUid: string,
+  volume: { readonly plugin: string; readonly name: string },
+): string {
+  return joinPath(podVolumesDirectory(root, podUid), escapePluginName(volume.plugin), volume.name);
+}
+
+/** The folder of the block devices of a pod's volumes of one plugin. */
+export function podVolumeDevicesDirectory(root: string, podUid: string, plugin: string): string {
+  return joinPath(podDirectory(root, podUid), "volumeDevices", escapePluginName(plugin));
+}
+
+/** The folder of all sub-path mounts of a pod: <volume>/<container>/<index of the mount>. */
+export function podSubPathsDirectory(root: string, podUid: string): string {
+  return joinPath(podDirectory(root, podUid), "volume-subpaths");
+}
+
+/** What a volume plugin keeps for one pod. */
+export function podPluginDirectory(root: string, podUid: string, plugin: string): string {
+  return joinPath(podDirectory(root, podUid), "plugins", escapePluginName(plugin));
+}
+
+/** The folder of the termination messages of one container. */
+export function podContainerDirectory(root: string, podUid: string, containerName: string): string {
+  return joinPath(podDirectory(root, podUid), "containers", containerName);
+}
+
+/** What volume plugins keep for the whole node. */
+export function pluginsDirectory(root: string): string {
+  return joinPath(root, "plugins");
+}
+
+/** Where plugins announce themselves by a socket. */
+export function pluginRegistrationDirectory(root: string): string {
+  return joinPath(root, "plugins_registry");
+}
+
+/** The folder of container checkpoints asked for over the API. */
+export function checkpointsDirectory(root: string): string {
+  return joinPath(root, "checkpoints");
+}
+
+/** The folder of the pod resources socket. */
+export function podResourcesDirectory(root: string): string {
+  return joinPath(root, "pod-resources");
+}
+
+/** A plugin name as a folder name: "kubernetes.io/empty-dir" lies in "kubernetes.io~empty-dir". */
+export function escapePluginName(plugin: string): string {
+  return plugin.replaceAll("/", "~");
+}
+
+/** The plugin name of such a folder. */
+export function unescapePluginName(directoryName: string): string {
+  return directoryName.replaceAll("~", "/");
+}

@@ -1,0 +1,74 @@
+// Where container logs lie. Wire format: log collectors and a kubelet taking over find them by these names.
+import { joinPath } from "../../lib/path.ts";
+
+interface PodName {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** The folder in which cluster log collectors look for container logs. */
+export const legacyContainerLogsDirectory = "/var/log/containers";
+
+const legacyLogSuffix = ".log";
+const longestFileName = 255;
+const largestInt64 = 9223372036854775807n;
+
+/** The folder of all logs of a pod. */
+export function podLogsDirectory(podLogsRoot: string, pod: PodName): string {
+  return joinPath(podLogsRoot, `${pod.namespace}_${pod.name}_${pod.uid}`);
+}
+
+/** The folder of all logs of one container of a pod. */
+export function containerLogsDirectory(
+  podLogsRoot: string,
+  pod: PodName,
+  containerName: string,
+): string {
+  return joinPath(podLogsDirectory(podLogsRoot, pod), containerName);
+}
+
+/** The log file of one run of a container, relative to the pod's log folder. */
+export function containerLogPath(containerName: string, restartCount: number): string {
+  return joinPath(containerName, `${restartCount}.log`);
+}
+
+/** The UID in the name of a pod's log folder; folders of very old kubelets are named after the UID alone. */
+export function podUidOfLogsDirectory(directoryName: string): string {
+  return directoryName.slice(directoryName.lastIndexOf("_") + 1);
+}
+
+/** The symlink by which cluster log collectors find the log of a container. */
+export function legacyLogSymlink(
+  pod: { readonly namespace: string; readonly name: string },
+  containerName: string,
+  containerId: string,
+): string {
+  const name = `${pod.name}_${pod.namespace}_${containerName}-${containerId}`;
+  const shortened = name.slice(0, longestFileName - legacyLogSuffix.length);
+  return joinPath(legacyContainerLogsDirectory, shortened + legacyLogSuffix);
+}
+
+/** The container id in the name of such a symlink; undefined when the name was cut or is not one. */
+export function containerIdOfLegacyLogSymlink(symlink: string): string | undefined {
+  const last = symlink.slice(symlink.lastIndexOf("-") + 1);
+  if (!last.endsWith(legacyLogSuffix)) return undefined;
+  const id = last.slice(0, -legacyLogSuffix.length);
+  // A runtime accepts a shortened id, but one this short is no id.
+  return id.length < 6 ? undefined : id;
+}
+
+/**
+ * The restart count after the newest log file found: a runtime that lost its state in a reboot
+ * must not make a container write into an old log.
+ */
+export function nextRestartCountByLogs(fileNames: readonly string[]): number {
+  let next = 0n;
+  for (const fileName of fileNames) {
+    const digits = /^(\d+)\.log/.exec(fileName)?.[1];
+    if (digits === undefined) continue;
+    const count = BigInt(digits);
+    if (count < largestInt64 && count + 1n > next) next = count + 1n;
+  }
+  return Number(next);
+}
