@@ -1,6 +1,7 @@
 // Every domain that Berth answers for. One line here and one file in domains/ add a domain.
 import { containerHash } from "./domains/container-hash.ts";
 import { paths } from "./domains/paths.ts";
+import { quantity } from "./domains/quantity.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
-export const vectorDomains: readonly VectorDomain[] = [containerHash, paths];
+export const vectorDomains: readonly VectorDomain[] = [containerHash, paths, quantity];
