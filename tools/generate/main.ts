@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type CriDefinition, criProto, criTypes } from "./cri.ts";
 import { kubernetesTypes, type OpenApi } from "./kubernetes-types.ts";
+import { lintConfig } from "./lint-config.ts";
 
 const data = "tools/generate/data";
 const tsProtoOptions = [
@@ -66,6 +67,7 @@ function compileProtos(protos: Readonly<Record<string, string>>): Map<string, st
   }
 }
 
+write(".oxlintrc.json", lintConfig());
 const cri = readJson("cri-v1.json") as CriDefinition;
 write(
   "src/model/generated/kubernetes.ts",

@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+import { impureGlobals, layers, maxFileLines } from "../tools/layers.ts";
+
+interface SourceFile {
+  readonly path: string;
+  readonly layer: string;
+  readonly text: string;
+}
+
+const files = listSources("src");
+
+describe("the layer table", () => {
+  test("names exactly the folders of src", () => {
+    const folders = readdirSync("src", { withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    );
+    expect(folders.map(({ name }) => name).sort()).toEqual(Object.keys(layers).sort());
+  });
+
+  test("is read against a tree with files in it", () => {
+    expect(files.length).toBeGreaterThan(50);
+  });
+
+  test("allows every import in src", () => {
+    expect(files.flatMap(badImports)).toEqual([]);
+  });
+
+  test("keeps clocks, randomness, timers and the process out of the pure layers", () => {
+    const impure = new RegExp(
+      `(?<![.\\w"'\`])(${impureGlobals.join("|")})\\b(?!["'\`:])|Math\\.random`,
+    );
+    const found = files
+      .filter(
+        ({ layer, path }) =>
+          layers[layer]?.pure === true && !/\.test\.ts$|\/generated\//.test(path),
+      )
+      .filter(({ text }) => impure.test(withoutCommentsAndStrings(text)))
+      .map(({ path }) => path);
+    expect(found).toEqual([]);
+  });
+});
+
+describe("every source file", () => {
+  test(`has at most ${maxFileLines} lines`, () => {
+    const sources = [...files, ...listSources("test"), ...listSources("tools")];
+    const long = sources
+      .filter(({ path }) => !path.includes("/generated/"))
+      .filter(({ text }) => text.split("\n").length - 1 > maxFileLines)
+      .map(({ path }) => path);
+    expect(long).toEqual([]);
+  });
+
+  test("gives a reason on the line of a lint exception", () => {
+    const sources = [...files, ...listSources("test"), ...listSources("tools")];
+    const bare = sources
+      .filter(({ path }) => !path.includes("/generated/") && path !== "test/layers.test.ts")
+      .flatMap(({ path, text }) =>
+        text
+          .split("\n")
+          .filter((line) =>
+            /(oxlint|eslint)-disable|biome-ignore|@ts-(ignore|expect-error)/.test(line),
+          )
+          .filter((line) => !/ -- \S+|: \S+ \S+/.test(line))
+          .map((line) => `${path}: ${line.trim()}`),
+      );
+    expect(bare).toEqual([]);
+  });
+});
+
+function badImports({ path, layer, text }: SourceFile): string[] {
+  const rule = layers[layer];
+  if (rule === undefined) return [`${path} is in no layer`];
+  if (path.endsWith(".test.ts")) return [];
+  return importsOf(text)
+    .filter((specifier) => !isAllowed(path, layer, specifier))
+    .map((specifier) => `${path} imports ${specifier}`);
+}
+
+function isAllowed(path: string, layer: string, specifier: string): boolean {
+  const rule = layers[layer];
+  if (rule === undefined) return false;
+  if (!specifier.startsWith(".")) return rule.world;
+  const target = normalize(join(dirname(path), specifier)).split("/");
+  if (target[0] !== "src" || target[1] === undefined) return false;
+  if (target[1] !== layer) return rule.imports.includes(target[1]);
+  // Sibling drivers translate different worlds; what two of them need belongs to model or lib.
+  return layer !== "drivers" || target[2] === path.split("/")[2];
+}
+
+function importsOf(text: string): string[] {
+  const pattern =
+    /(?:^|\n)(?:(?:import|export)\s[^;"'`]*?from\s+|import\s+)["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/g;
+  return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? "");
+}
+
+function withoutCommentsAndStrings(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, "")
+    .replace(/\/\/.*$/gm, "")
+    .replace(/"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g, '""');
+}
+
+function listSources(root: string): SourceFile[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => {
+      const path = relative(".", join(entry.parentPath, entry.name));
+      return { path, layer: path.split("/")[1] ?? "", text: readFileSync(path, "utf8") };
+    });
+}

@@ -1,0 +1,75 @@
+import { impureGlobals, layers, maxFileLines, maxFunctionLines, maxParameters } from "../layers.ts";
+
+/** The oxlint configuration: general rules, and the layer table as import restrictions. */
+export function lintConfig(): string {
+  const config = {
+    $schema: "./node_modules/oxlint/configuration_schema.json",
+    plugins: ["typescript", "unicorn", "oxc", "import", "promise", "node", "vitest"],
+    categories: { correctness: "error", suspicious: "error" },
+    ignorePatterns: ["dist", "**/generated/**", "src/generated/**"],
+    rules: generalRules,
+    overrides: [
+      ...Object.entries(layers).map(([name, layer]) => ({
+        files: [`src/${name}/**/*.ts`],
+        rules: {
+          "no-restricted-imports": ["error", { patterns: restrictedImports(name) }],
+          ...(layer.pure ? { "no-restricted-globals": ["error", ...impureGlobals] } : {}),
+          ...(layer.pure ? { "no-restricted-properties": ["error", randomness] } : {}),
+        },
+      })),
+      {
+        files: ["**/*.test.ts", "test/**/*.ts", "tools/**/*.ts"],
+        rules: {
+          "no-restricted-imports": "off",
+          "no-restricted-globals": "off",
+          "max-lines-per-function": "off",
+        },
+      },
+      { files: ["vitest.config.ts"], rules: { "import/no-default-export": "off" } },
+    ],
+  };
+  return `${JSON.stringify(config, null, 2)}\n`;
+}
+
+const randomness = { object: "Math", property: "random", message: "Randomness is an argument." };
+
+const generalRules = {
+  "max-lines": ["error", { max: maxFileLines }],
+  "max-lines-per-function": ["error", { max: maxFunctionLines, skipComments: true }],
+  "max-params": ["error", { max: maxParameters }],
+  "import/no-cycle": "error",
+  "import/no-default-export": "error",
+  "typescript/no-explicit-any": "error",
+  "typescript/no-non-null-assertion": "error",
+  "typescript/no-namespace": "error",
+  "typescript/consistent-type-imports": "error",
+  "typescript/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+  // Decoders at the border assert what they have read; review keeps `as` out of everything else.
+  "typescript/no-unsafe-type-assertion": "off",
+  "typescript/no-floating-promises": "error",
+  "typescript/no-misused-promises": "error",
+  "typescript/await-thenable": "error",
+  "no-await-in-loop": "off",
+  "no-shadow": "off",
+  "vitest/require-mock-type-parameters": "off",
+};
+
+function restrictedImports(name: string): unknown[] {
+  const layer = layers[name];
+  if (layer === undefined) throw new Error(`no layer ${name}`);
+  const allowed = [name, ...layer.imports];
+  const forbidden = Object.keys(layers).filter((other) => !allowed.includes(other));
+  const patterns: unknown[] = [
+    {
+      regex: `^(\\.\\./)+(${forbidden.join("|")})/`,
+      message: `Bad layering: src/${name} may import ${layer.imports.join(", ") || "nothing"}.`,
+    },
+  ];
+  if (!layer.world) {
+    patterns.push({
+      regex: "^(node:|@|[a-z])",
+      message: `Bad layering: src/${name} sees neither Node's modules nor npm packages.`,
+    });
+  }
+  return patterns;
+}
