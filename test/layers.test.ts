@@ -16,7 +16,7 @@ describe("the layer table", () => {
     const folders = readdirSync("src", { withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),
     );
-    expect(folders.map(({ name }) => name).sort()).toEqual(Object.keys(layers).sort());
+    expect(folders.map(({ name }) => name).toSorted()).toEqual(Object.keys(layers).toSorted());
   });
 
   test("is read against a tree with files in it", () => {

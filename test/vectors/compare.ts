@@ -8,34 +8,23 @@ export interface Difference {
 
 /** Every place where the two values differ, at most `limit` of them. */
 export function differences(expected: unknown, actual: unknown, limit = 5): Difference[] {
-  const found: Difference[] = [];
-  compareAt("", expected, actual, found, limit);
-  return found;
+  return differencesAt("", expected, actual).slice(0, limit);
 }
 
-function compareAt(
-  path: string,
-  expected: unknown,
-  actual: unknown,
-  found: Difference[],
-  limit: number,
-): void {
-  if (found.length >= limit) return;
-  if (isEmpty(expected) && isEmpty(actual)) return;
+function differencesAt(path: string, expected: unknown, actual: unknown): Difference[] {
+  if (isEmpty(expected) && isEmpty(actual)) return [];
   if (Array.isArray(expected) && Array.isArray(actual)) {
-    for (let index = 0; index < Math.max(expected.length, actual.length); index++) {
-      compareAt(`${path}[${index}]`, expected[index], actual[index], found, limit);
-    }
-    return;
+    const longest = expected.length > actual.length ? expected : actual;
+    return longest.flatMap((_, index) =>
+      differencesAt(`${path}[${index}]`, expected[index], actual[index]),
+    );
   }
   if (isRecord(expected) && isRecord(actual)) {
-    for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
-      compareAt(`${path}.${key}`, expected[key], actual[key], found, limit);
-    }
-    return;
+    const keys = new Set([...Object.keys(expected), ...Object.keys(actual)]);
+    return [...keys].flatMap((key) => differencesAt(`${path}.${key}`, expected[key], actual[key]));
   }
-  if (!Object.is(expected, actual))
-    found.push({ path: path === "" ? "." : path, expected, actual });
+  if (Object.is(expected, actual)) return [];
+  return [{ path: path === "" ? "." : path, expected, actual }];
 }
 
 function isEmpty(value: unknown): boolean {

@@ -17,7 +17,7 @@ export interface VectorFile {
 export function listVectorFiles(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => /\.json(\.gz)?$/.test(name))
-    .sort()
+    .toSorted()
     .map((name) => join(folder, name));
 }
 

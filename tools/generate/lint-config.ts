@@ -51,6 +51,7 @@ const generalRules = {
   "typescript/await-thenable": "error",
   "no-await-in-loop": "off",
   "no-shadow": "off",
+  "import/no-named-as-default-member": "off",
   "vitest/require-mock-type-parameters": "off",
 };
 
