@@ -1,0 +1,41 @@
+// Text as the Go programs of Kubernetes write it, for messages and stored values that must be equal to theirs.
+
+const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+
+const shortEscapes: ReadonlyMap<string, string> = new Map([
+  ['"', '\\"'],
+  ["\\", "\\\\"],
+  ["\x07", "\\a"],
+  ["\b", "\\b"],
+  ["\f", "\\f"],
+  ["\n", "\\n"],
+  ["\r", "\\r"],
+  ["\t", "\\t"],
+  ["\v", "\\v"],
+]);
+
+/** The text in double quotes, with everything escaped that does not print. */
+export function quoteText(text: string): string {
+  return `"${Array.from(text, escapeCharacter).join("")}"`;
+}
+
+/** JSON with the characters escaped that could end an HTML script. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${hex(character.charCodeAt(0), 4)}`,
+  );
+}
+
+function escapeCharacter(character: string): string {
+  const short = shortEscapes.get(character);
+  if (short !== undefined) return short;
+  if (printable.test(character)) return character;
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20 || code === 0x7f) return `\\x${hex(code, 2)}`;
+  return code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`;
+}
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, "0");
+}
