@@ -30,6 +30,31 @@ export class RuntimeError extends Error {
   }
 }
 
+// In the order of gRPC's numbers, from 1.
+const CODES: readonly RuntimeErrorCode[] = [
+  "Cancelled",
+  "Unknown",
+  "InvalidArgument",
+  "DeadlineExceeded",
+  "NotFound",
+  "AlreadyExists",
+  "PermissionDenied",
+  "ResourceExhausted",
+  "FailedPrecondition",
+  "Aborted",
+  "OutOfRange",
+  "Unimplemented",
+  "Internal",
+  "Unavailable",
+  "DataLoss",
+  "Unauthenticated",
+];
+
+/** The name of a gRPC status number. */
+export function runtimeErrorCode(grpcStatus: number): RuntimeErrorCode {
+  return CODES[grpcStatus - 1] ?? "Unknown";
+}
+
 export function isNotFound(error: unknown): boolean {
   return error instanceof RuntimeError && error.code === "NotFound";
 }

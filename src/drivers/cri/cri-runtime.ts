@@ -1,0 +1,271 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type * as cri from "../../model/generated/cri.ts";
+import { parseRuntimeEndpoint } from "../../model/runtime-endpoint.ts";
+import { RuntimeError } from "../../model/runtime-error.ts";
+import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
+import { CRI_METHODS } from "./cri-methods.ts";
+import { GrpcConnection, type GrpcMethod, type GrpcObserver } from "./grpc-connection.ts";
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const SANDBOX_TIMEOUT_MS = 240_000;
+// Longer than a runtime needs to refuse a stream it has read.
+const STREAM_SETTLE_MS = 50;
+
+export interface CriRuntimeOptions {
+  /** Told about every finished call. */
+  readonly onCall?: GrpcObserver | undefined;
+}
+
+export interface EventStream<Request, Message> {
+  readonly method: GrpcMethod<Request, Message>;
+  readonly request: Request;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Connects to a CRI v1 runtime on a unix socket; throws on an endpoint that is none. */
+export function createCriRuntime(endpoint: string, options: CriRuntimeOptions = {}): CriRuntime {
+  const path = parseRuntimeEndpoint(endpoint);
+  if (!path.ok) throw new Error(path.error);
+  return new CriRuntime(new GrpcConnection(path.value, options.onCall));
+}
+
+/** The CRI v1 of a runtime. Deadlines are the kubelet's. */
+export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposable {
+  readonly #connection: GrpcConnection;
+
+  constructor(connection: GrpcConnection) {
+    this.#connection = connection;
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+    return Promise.resolve();
+  }
+
+  #call<Request, Response>(
+    method: GrpcMethod<Request, Response>,
+    request: Request,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    return this.#connection.call(method, request, DEFAULT_TIMEOUT_MS, signal);
+  }
+
+  /**
+   * Hands over the messages of an event stream on the runtime's socket; rejects when it breaks. Runtimes say
+   * nothing before the first event, so the stream counts as subscribed when a call made after it is answered.
+   */
+  async subscribe<Request, Message>(
+    stream: EventStream<Request, Message>,
+    onSubscribed: () => void,
+    onMessage: (message: Message) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const ended = new AbortController();
+    let told = false;
+    const tell = (): void => {
+      if (!told && !ended.signal.aborted && !signal.aborted) onSubscribed();
+      told = true;
+    };
+    const messages = this.#connection
+      .stream(stream.method, stream.request, { ...stream, onHeaders: tell, onMessage }, signal)
+      .finally(() => ended.abort());
+    const settled = this.version(ended.signal)
+      .then(() => delay(STREAM_SETTLE_MS, undefined, { signal: ended.signal }))
+      .then(tell, () => undefined);
+    await Promise.all([messages, settled]);
+  }
+
+  version(signal: AbortSignal): Promise<cri.VersionResponse> {
+    return this.#call(CRI_METHODS.version, { version: "0.1.0" }, signal);
+  }
+
+  status(verbose: boolean, signal: AbortSignal): Promise<cri.StatusResponse> {
+    return this.#call(CRI_METHODS.status, { verbose }, signal);
+  }
+
+  runtimeConfig(signal: AbortSignal): Promise<cri.RuntimeConfigResponse> {
+    return this.#call(CRI_METHODS.runtimeConfig, {}, signal);
+  }
+
+  async updateRuntimeConfig(podCidr: string, signal: AbortSignal): Promise<void> {
+    const runtimeConfig = { networkConfig: { podCidr } };
+    await this.#call(CRI_METHODS.updateRuntimeConfig, { runtimeConfig }, signal);
+  }
+
+  async runPodSandbox(
+    config: cri.PodSandboxConfig,
+    runtimeHandler: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const request = { config, runtimeHandler };
+    const { podSandboxId } = await this.#connection.call(
+      CRI_METHODS.runPodSandbox,
+      request,
+      SANDBOX_TIMEOUT_MS,
+      signal,
+    );
+    return required("RunPodSandbox", "pod_sandbox_id", podSandboxId);
+  }
+
+  async stopPodSandbox(podSandboxId: string, signal: AbortSignal): Promise<void> {
+    await this.#call(CRI_METHODS.stopPodSandbox, { podSandboxId }, signal);
+  }
+
+  async removePodSandbox(podSandboxId: string, signal: AbortSignal): Promise<void> {
+    await this.#call(CRI_METHODS.removePodSandbox, { podSandboxId }, signal);
+  }
+
+  podSandboxStatus(
+    podSandboxId: string,
+    signal: AbortSignal,
+  ): Promise<cri.PodSandboxStatusResponse> {
+    return this.#call(CRI_METHODS.podSandboxStatus, { podSandboxId }, signal);
+  }
+
+  async listPodSandboxes(
+    filter: cri.PodSandboxFilter,
+    signal: AbortSignal,
+  ): Promise<readonly cri.PodSandbox[]> {
+    return (await this.#call(CRI_METHODS.listPodSandbox, { filter }, signal)).items ?? [];
+  }
+
+  async updatePodSandboxResources(
+    request: cri.UpdatePodSandboxResourcesRequest,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#call(CRI_METHODS.updatePodSandboxResources, request, signal);
+  }
+
+  async createContainer(
+    podSandboxId: string,
+    config: cri.ContainerConfig,
+    sandboxConfig: cri.PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const request = { podSandboxId, config, sandboxConfig };
+    const { containerId } = await this.#call(CRI_METHODS.createContainer, request, signal);
+    return required("CreateContainer", "container_id", containerId);
+  }
+
+  async startContainer(containerId: string, signal: AbortSignal): Promise<void> {
+    await this.#call(CRI_METHODS.startContainer, { containerId }, signal);
+  }
+
+  async stopContainer(
+    containerId: string,
+    timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const request = { containerId, timeout: BigInt(timeoutSeconds) };
+    const timeoutMs = DEFAULT_TIMEOUT_MS + timeoutSeconds * 1000;
+    await this.#connection.call(CRI_METHODS.stopContainer, request, timeoutMs, signal);
+  }
+
+  async removeContainer(containerId: string, signal: AbortSignal): Promise<void> {
+    await this.#call(CRI_METHODS.removeContainer, { containerId }, signal);
+  }
+
+  containerStatus(containerId: string, signal: AbortSignal): Promise<cri.ContainerStatusResponse> {
+    return this.#call(CRI_METHODS.containerStatus, { containerId }, signal);
+  }
+
+  async listContainers(
+    filter: cri.ContainerFilter,
+    signal: AbortSignal,
+  ): Promise<readonly cri.Container[]> {
+    return (await this.#call(CRI_METHODS.listContainers, { filter }, signal)).containers ?? [];
+  }
+
+  async updateContainerResources(
+    request: cri.UpdateContainerResourcesRequest,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#call(CRI_METHODS.updateContainerResources, request, signal);
+  }
+
+  async reopenContainerLog(containerId: string, signal: AbortSignal): Promise<void> {
+    await this.#call(CRI_METHODS.reopenContainerLog, { containerId }, signal);
+  }
+
+  execSync(
+    containerId: string,
+    command: readonly string[],
+    timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<cri.ExecSyncResponse> {
+    const request = { containerId, cmd: command, timeout: BigInt(timeoutSeconds) };
+    // The runtime ends the command; this deadline only covers a runtime that does not.
+    const timeoutMs = timeoutSeconds === 0 ? undefined : DEFAULT_TIMEOUT_MS + timeoutSeconds * 1000;
+    return this.#connection.call(CRI_METHODS.execSync, request, timeoutMs, signal);
+  }
+
+  exec(request: cri.ExecRequest, signal: AbortSignal): Promise<cri.ExecResponse> {
+    return this.#call(CRI_METHODS.exec, request, signal);
+  }
+
+  attach(request: cri.AttachRequest, signal: AbortSignal): Promise<cri.AttachResponse> {
+    return this.#call(CRI_METHODS.attach, request, signal);
+  }
+
+  portForward(
+    request: cri.PortForwardRequest,
+    signal: AbortSignal,
+  ): Promise<cri.PortForwardResponse> {
+    return this.#call(CRI_METHODS.portForward, request, signal);
+  }
+
+  async listContainerStats(
+    filter: cri.ContainerStatsFilter,
+    signal: AbortSignal,
+  ): Promise<readonly cri.ContainerStats[]> {
+    return (await this.#call(CRI_METHODS.listContainerStats, { filter }, signal)).stats ?? [];
+  }
+
+  async listPodSandboxStats(
+    filter: cri.PodSandboxStatsFilter,
+    signal: AbortSignal,
+  ): Promise<readonly cri.PodSandboxStats[]> {
+    return (await this.#call(CRI_METHODS.listPodSandboxStats, { filter }, signal)).stats ?? [];
+  }
+
+  imageStatus(
+    image: cri.ImageSpec,
+    verbose: boolean,
+    signal: AbortSignal,
+  ): Promise<cri.ImageStatusResponse> {
+    return this.#call(CRI_METHODS.imageStatus, { image, verbose }, signal);
+  }
+
+  async listImages(signal: AbortSignal): Promise<readonly cri.Image[]> {
+    return (await this.#call(CRI_METHODS.listImages, {}, signal)).images ?? [];
+  }
+
+  async pullImage(
+    image: cri.ImageSpec,
+    auth: cri.AuthConfig | undefined,
+    sandboxConfig: cri.PodSandboxConfig | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const request = { image, auth, sandboxConfig };
+    // A pull takes as long as the network needs; only the signal ends it.
+    const pulled = await this.#connection.call(CRI_METHODS.pullImage, request, undefined, signal);
+    return required("PullImage", "image_ref", pulled.imageRef);
+  }
+
+  async removeImage(image: cri.ImageSpec, signal: AbortSignal): Promise<void> {
+    await this.#call(CRI_METHODS.removeImage, { image }, signal);
+  }
+
+  imageFsInfo(signal: AbortSignal): Promise<cri.ImageFsInfoResponse> {
+    return this.#call(CRI_METHODS.imageFsInfo, {}, signal);
+  }
+}
+
+function required(method: string, field: string, value: string | undefined): string {
+  if (value !== undefined && value !== "") return value;
+  throw new RuntimeError(method, "Internal", `${field} is not set in the runtime's answer`);
+}
