@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jsonText, quoteText } from "./go-text.ts";
+import { durationText, jsonText, quoteText } from "./go-text.ts";
 
 test.each([
   ["plain", '"plain"'],
@@ -14,4 +14,15 @@ test("escapes what HTML could take for markup in JSON", () => {
   expect(jsonText({ command: ["<a>&", "\u2028"] })).toBe(
     '{"command":["\\u003ca\\u003e\\u0026","\\u2028"]}',
   );
+});
+
+test.each([
+  [0, "0s"],
+  [7, "7ms"],
+  [-1500, "-1.5s"],
+  [10_000, "10s"],
+  [90_001, "1m30.001s"],
+  [3_600_000, "1h0m0s"],
+])("writes %i ms as %s", (ms, text) => {
+  expect(durationText(ms)).toBe(text);
 });

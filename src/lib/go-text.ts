@@ -27,6 +27,20 @@ export function jsonText(value: unknown): string {
   );
 }
 
+/** Milliseconds as a duration: hours, minutes and seconds, or only ms below one second. */
+export function durationText(ms: number): string {
+  if (ms === 0) return "0s";
+  const sign = ms < 0 ? "-" : "";
+  const size = Math.abs(ms);
+  if (size < 1000) return `${sign}${size}ms`;
+  const hours = Math.floor(size / 3_600_000);
+  const minutes = Math.floor(size / 60_000) % 60;
+  const seconds = (size % 60_000) / 1000;
+  const hoursText = hours > 0 ? `${hours}h` : "";
+  const minutesText = hours > 0 || minutes > 0 ? `${minutes}m` : "";
+  return `${sign}${hoursText}${minutesText}${seconds}s`;
+}
+
 function escapeCharacter(character: string): string {
   const short = shortEscapes.get(character);
   if (short !== undefined) return short;

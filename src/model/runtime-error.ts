@@ -58,3 +58,11 @@ export function runtimeErrorCode(grpcStatus: number): RuntimeErrorCode {
 export function isNotFound(error: unknown): boolean {
   return error instanceof RuntimeError && error.code === "NotFound";
 }
+
+/** The failure as a gRPC client prints it, for messages that users compare with a kubelet's. */
+export function runtimeErrorText(error: unknown): string {
+  if (!(error instanceof RuntimeError))
+    return error instanceof Error ? error.message : String(error);
+  const code = error.code === "Cancelled" ? "Canceled" : error.code;
+  return `rpc error: code = ${code} desc = ${error.message}`;
+}

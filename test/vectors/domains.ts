@@ -1,8 +1,29 @@
 // Every domain that Berth answers for. One line here and one file in domains/ add a domain.
+import { cgroupNames } from "./domains/cgroup-names.ts";
+import { computePodActions } from "./domains/compute-pod-actions.ts";
+import { computePodActionsEnum } from "./domains/compute-pod-actions-enum.ts";
+import { computePodActionsResize } from "./domains/compute-pod-actions-resize.ts";
 import { containerHash } from "./domains/container-hash.ts";
+import { cpuConversions } from "./domains/cpu-conversions.ts";
+import { criLogs } from "./domains/cri-logs.ts";
 import { imageNames } from "./domains/image-names.ts";
+import { imagePull } from "./domains/image-pull.ts";
 import { paths } from "./domains/paths.ts";
+import { podResources } from "./domains/pod-resources.ts";
 import { quantity } from "./domains/quantity.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
-export const vectorDomains: readonly VectorDomain[] = [containerHash, imageNames, paths, quantity];
+export const vectorDomains: readonly VectorDomain[] = [
+  cgroupNames,
+  computePodActions,
+  computePodActionsEnum,
+  computePodActionsResize,
+  containerHash,
+  cpuConversions,
+  criLogs,
+  imageNames,
+  imagePull,
+  paths,
+  podResources,
+  quantity,
+];

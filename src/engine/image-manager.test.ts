@@ -1,0 +1,181 @@
+import { expect, test } from "vitest";
+import type { ImageEvent } from "../core/image/image-pull.ts";
+import type { AuthConfig } from "../model/generated/cri.ts";
+import { RuntimeError } from "../model/runtime-error.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ImageService } from "../ports/container-runtime.ts";
+import { ImageManager, type ImageRequest } from "./image-manager.ts";
+import type { ImagePullLimits } from "./image-puller.ts";
+
+interface OpenPull {
+  readonly image: string;
+  readonly auth: AuthConfig | undefined;
+  readonly finish: (imageRef: string) => void;
+  readonly fail: (error: Error) => void;
+}
+
+/** Pulls stay open until the test ends them. */
+class FakeImages implements ImageService {
+  readonly pulls: OpenPull[] = [];
+  statusError: Error | undefined;
+
+  imageStatus: ImageService["imageStatus"] = async () => {
+    if (this.statusError !== undefined) throw this.statusError;
+    return {};
+  };
+  listImages: ImageService["listImages"] = async () => [];
+  removeImage: ImageService["removeImage"] = async () => {};
+  imageFsInfo: ImageService["imageFsInfo"] = async () => ({});
+  pullImage: ImageService["pullImage"] = ({ image = "" }, auth, _sandbox, signal) =>
+    new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+      this.pulls.push({ image, auth, finish: resolve, fail: reject });
+    });
+}
+
+/** Lets everything run that can run. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function world(limits: Partial<ImagePullLimits> = {}) {
+  const time = { ms: 0 };
+  const clock: Clock = {
+    nowMs: () => time.ms,
+    monotonicMs: () => time.ms,
+    sleep: async () => {},
+  };
+  const images = new FakeImages();
+  const manager = new ImageManager(images, clock, {
+    backoff: { initialMs: 10_000, maxMs: 300_000 },
+    pulls: { maxParallel: undefined, perSecond: 0, burst: 0, ...limits },
+  });
+  const events: ImageEvent[] = [];
+  const ensure = (request: Partial<ImageRequest> = {}, signal = new AbortController().signal) =>
+    manager.ensureImage(
+      {
+        podUid: "u1",
+        image: "busybox",
+        policy: "Always",
+        annotations: {},
+        runtimeHandler: "",
+        sandboxConfig: undefined,
+        credentials: [],
+        onEvent: (event) => events.push(event),
+        ...request,
+      },
+      signal,
+    );
+  return { time, images, events, ensure };
+}
+
+test("pods that want the same image share one pull", async () => {
+  const { images, ensure } = world();
+  const all = ["u1", "u2", "u3"].map((podUid) =>
+    ensure({ podUid, annotations: { "kubernetes.io/config.seen": podUid } }),
+  );
+  await settle();
+  expect(images.pulls).toHaveLength(1);
+  images.pulls[0]?.finish("ref");
+  for (const result of await Promise.all(all)) {
+    expect(result).toEqual({ ok: true, value: { imageRef: "ref", message: "" } });
+  }
+});
+
+test("a pull with other credentials is never shared", async () => {
+  const { images, ensure } = world();
+  const both = [ensure({ credentials: [{ username: "a" }] }), ensure({ podUid: "u2" })];
+  await settle();
+  expect(images.pulls.map(({ auth }) => auth)).toEqual([{ username: "a" }, undefined]);
+  for (const pull of images.pulls) pull.finish("ref");
+  await Promise.all(both);
+});
+
+test("no more pulls run than allowed", async () => {
+  const { images, ensure } = world({ maxParallel: 1 });
+  const both = [ensure({ image: "a" }), ensure({ image: "b" })];
+  await settle();
+  expect(images.pulls.map(({ image }) => image)).toEqual(["a:latest"]);
+  images.pulls[0]?.finish("a");
+  await settle();
+  expect(images.pulls.map(({ image }) => image)).toEqual(["a:latest", "b:latest"]);
+  images.pulls[1]?.finish("b");
+  await Promise.all(both);
+});
+
+test("the events tell how long the pull took, and how long with waiting", async () => {
+  const { time, images, events, ensure } = world({ maxParallel: 1 });
+  const first = ensure({ image: "a", onEvent: () => {} });
+  const second = ensure({ image: "b" });
+  await settle();
+  time.ms = 1000;
+  images.pulls[0]?.finish("a");
+  await settle();
+  time.ms = 1250;
+  images.pulls[1]?.finish("b");
+  await Promise.all([first, second]);
+  expect(events.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+    'Pulling: Pulling image "b"',
+    'Pulled: Successfully pulled image "b" in 250ms (1.25s including waiting). Image size: 0 bytes.',
+  ]);
+});
+
+test("credentials are tried in order, and all their errors told", async () => {
+  const { images, ensure } = world();
+  const result = ensure({ credentials: [{ username: "a" }, { username: "b" }] });
+  await settle();
+  images.pulls[0]?.fail(new RuntimeError("PullImage", "Unknown", "denied"));
+  await settle();
+  images.pulls[1]?.fail(new RuntimeError("PullImage", "NotFound", "no such image"));
+  expect(await result).toEqual({
+    ok: false,
+    error: {
+      reason: "ErrImagePull",
+      message: "[denied, rpc error: code = NotFound desc = no such image]",
+    },
+  });
+});
+
+test("a pull is cancelled when the last who wanted it is gone", async () => {
+  const { images, ensure } = world();
+  const stop = new AbortController();
+  const stays = ensure({ podUid: "u2" });
+  const leaves = ensure({}, stop.signal);
+  await settle();
+  stop.abort(new Error("pod deleted"));
+  await expect(leaves).rejects.toThrow("pod deleted");
+  images.pulls[0]?.finish("ref");
+  expect(await stays).toMatchObject({ ok: true });
+
+  const stopAgain = new AbortController();
+  const alone = ensure({}, stopAgain.signal);
+  await settle();
+  stopAgain.abort(new Error("pod deleted"));
+  await expect(alone).rejects.toThrow("pod deleted");
+  const next = ensure();
+  await settle();
+  expect(images.pulls).toHaveLength(3);
+  images.pulls[2]?.finish("ref");
+  expect(await next).toMatchObject({ ok: true });
+});
+
+test("an image that cannot be looked up is not pulled", async () => {
+  const { images, events, ensure } = world();
+  images.statusError = new RuntimeError("ImageStatus", "Unavailable", "no runtime");
+  const message = 'Failed to inspect image "": rpc error: code = Unavailable desc = no runtime';
+  expect(await ensure({ policy: "IfNotPresent" })).toEqual({
+    ok: false,
+    error: { reason: "ImageInspectError", message },
+  });
+  expect(events).toEqual([{ type: "Warning", reason: "InspectFailed", message }]);
+});
+
+test("pulls beyond the rate fail and are tried again later", async () => {
+  const { images, ensure } = world({ perSecond: 1, burst: 1 });
+  const first = ensure({ image: "a" });
+  const second = ensure({ image: "b" });
+  await settle();
+  expect(await second).toMatchObject({ ok: false, error: { message: "pull QPS exceeded" } });
+  images.pulls[0]?.finish("a");
+  expect(await first).toMatchObject({ ok: true });
+});

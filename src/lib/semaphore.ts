@@ -1,0 +1,43 @@
+/** Lets a number of holders in at once; the others wait in the order they came. */
+export class Semaphore {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(holders: number) {
+    this.#free = holders;
+  }
+
+  /** Resolves, once there is room, to the function that leaves again; rejects when `signal` aborts first. */
+  async enter(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) this.#free--;
+    else await this.#queue(signal);
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      this.#leave();
+    };
+  }
+
+  #queue(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const admit = (): void => {
+        signal.removeEventListener("abort", abandon);
+        resolve();
+      };
+      const abandon = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(admit), 1);
+        reject(signal.reason);
+      };
+      signal.addEventListener("abort", abandon, { once: true });
+      this.#waiting.push(admit);
+    });
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free++;
+    else next();
+  }
+}
