@@ -1,11 +1,11 @@
 // The steps of a pod plan: data, in the order they are carried out. Every step says why it is there.
 
-/** Why upstream kills a container; it selects the grace period and the event. */
+/** Why a container is killed; it selects the grace period and the event. */
 export type KillReason =
   | "StartupProbe"
   | "LivenessProbe"
   | "FailedPostStartHook"
-  | "RestartContainer"
+  | "RestartAllContainers"
   | "Unknown"
   | "";
 
@@ -14,8 +14,13 @@ interface Because {
   readonly because: string;
 }
 
+/** Stops every running container and all sandboxes of the pod. */
 export interface KillPodStep extends Because {
   readonly kind: "kill-pod";
+  /** The pod starts over in a new sandbox: its init containers are removed once stopped. */
+  readonly startsOver: boolean;
+  /** What was decided for single containers; stopping the pod makes it needless. Not carried out. */
+  readonly replaces: readonly (KillContainerStep | ResetContainerStep)[];
 }
 
 export interface KillContainerStep extends Because {
@@ -82,6 +87,8 @@ export type Step =
 
 export interface PodPlan {
   readonly steps: readonly Step[];
-  /** The sandbox that the containers belong to when none is created. */
+  /** The newest sandbox, also when it is about to be replaced; its presence makes that an event. */
   readonly sandboxId?: string | undefined;
+  /** The attempt of the sandbox that the containers are started in. */
+  readonly sandboxAttempt: number;
 }

@@ -1,3 +1,4 @@
+import { assertNever } from "../../lib/assert.ts";
 import { findObserved, type ObservedPod } from "../../model/observed.ts";
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import { decideRestart } from "./restart-policy.ts";
@@ -19,5 +20,7 @@ export function shouldRestartContainer(
       return true;
     case "exited":
       return decideRestart(container, pod, seen.exitCode).restart;
+    default:
+      return assertNever(seen.state);
   }
 }

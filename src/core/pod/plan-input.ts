@@ -1,0 +1,22 @@
+import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
+import type { ObservedPod } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { ProbeResults } from "../../model/probe.ts";
+
+/** Everything a pod plan is decided from. */
+export interface PlanPodInput {
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+  readonly livenessResults: ProbeResults;
+  readonly startupResults: ProbeResults;
+  /** A restart rule asked for all containers of the pod to start over. */
+  readonly restartAllContainers: boolean;
+  readonly actuatedResources: ActuatedResources;
+}
+
+/** The resources that were last applied to the pod; what is missing counts as none. */
+export interface ActuatedResources {
+  /** By container name. */
+  readonly containers: ReadonlyMap<string, ResourceRequirements>;
+  readonly pod?: ResourceRequirements | undefined;
+}

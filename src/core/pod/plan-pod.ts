@@ -1,0 +1,82 @@
+import { findObserved } from "../../model/observed.ts";
+import type { ContainerDecision } from "./container-decision.ts";
+import { type ContainersPlan, planContainers } from "./plan-containers.ts";
+import { planInitContainers } from "./plan-init-containers.ts";
+import type { PlanPodInput } from "./plan-input.ts";
+import { planNewSandbox } from "./plan-new-sandbox.ts";
+import { planReset } from "./plan-reset.ts";
+import { planResize } from "./plan-resize.ts";
+import { decideSandbox, type SandboxDecision } from "./sandbox-decision.ts";
+import type { KillPodStep, PodPlan, StartContainerStep, Step } from "./step.ts";
+
+/** The steps that bring what runs to what the pod asks for, in the order they are carried out. */
+export function planPod(input: PlanPodInput): PodPlan {
+  const sandbox = decideSandbox(input.pod, input.observed);
+  return {
+    steps: planSteps(input, sandbox),
+    sandboxId: sandbox.sandboxId,
+    sandboxAttempt: sandbox.attempt,
+  };
+}
+
+function planSteps(input: PlanPodInput, sandbox: SandboxDecision): Step[] {
+  if (input.restartAllContainers) return planRestartAll(input, sandbox);
+  if (sandbox.kind === "create") return planNewSandbox(input.pod, input.observed, sandbox);
+  const ephemeral = planEphemeralContainers(input);
+  const init = planInitContainers(input);
+  if (init.kind === "failed") return [endPod(init.because, []), ...ephemeral];
+  const regular = init.initialized ? planContainers(input) : undefined;
+  return combine(input, ephemeral, init.decisions, regular);
+}
+
+/** `regular` is undefined while the pod initializes. */
+function combine(
+  input: PlanPodInput,
+  ephemeral: readonly StartContainerStep[],
+  initDecisions: readonly ContainerDecision[],
+  regular: ContainersPlan | undefined,
+): Step[] {
+  const regularDecisions = regular?.decisions ?? [];
+  // Sidecars serve the others: they are stopped after them, the last one first.
+  const kills = each([...regularDecisions, ...initDecisions.toReversed()], ({ kill }) => kill);
+  const finished = regular?.finished === true;
+  const resize = planResize(input, { init: initDecisions, regular: regular?.decisions });
+  return [
+    ...(finished ? [endPod("no container runs and none is to be started again", kills)] : kills),
+    ...ephemeral,
+    // A sidecar alone must not keep a finished pod alive.
+    ...(finished ? [] : each(initDecisions, ({ start }) => start)),
+    ...(resize === undefined ? [] : [resize]),
+    ...each(regularDecisions, ({ start }) => start),
+  ];
+}
+
+function planRestartAll(input: PlanPodInput, sandbox: SandboxDecision): Step[] {
+  const resets = planReset(input);
+  if (sandbox.kind === "keep") return resets;
+  const { attempt, because } = sandbox;
+  return [
+    { kind: "kill-pod", startsOver: true, replaces: resets, because },
+    { kind: "create-sandbox", attempt, because },
+  ];
+}
+
+/** An ephemeral container starts once, even before the pod has initialized. */
+function planEphemeralContainers({ pod, observed }: PlanPodInput): StartContainerStep[] {
+  return (pod.spec.ephemeralContainers ?? []).flatMap(({ name }, index) => {
+    if (findObserved(observed, name) !== undefined) return [];
+    const because = `ephemeral container ${name} was added and has not run`;
+    return [{ kind: "start-ephemeral", index, name, because }];
+  });
+}
+
+function endPod(because: string, replaces: KillPodStep["replaces"]): KillPodStep {
+  return { kind: "kill-pod", startsOver: false, replaces, because };
+}
+
+function each<T>(
+  decisions: readonly ContainerDecision[],
+  part: (decision: ContainerDecision) => T | undefined,
+): T[] {
+  return decisions.map(part).filter((found) => found !== undefined);
+}
