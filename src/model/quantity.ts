@@ -144,10 +144,6 @@ export function compareQuantity(a: Quantity, b: Quantity): -1 | 0 | 1 {
   return left < right ? -1 : 1;
 }
 
-export function maxQuantity(a: Quantity, b: Quantity): Quantity {
-  return compareQuantity(a, b) < 0 ? b : a;
-}
-
 export function isZeroQuantity(quantity: Quantity): boolean {
   return quantity.unscaled === 0n;
 }
