@@ -1,0 +1,72 @@
+import type { FileHandle } from "node:fs/promises";
+
+const chunkBytes = 64 * 1024;
+const tailBlockBytes = 16 * 1024;
+const newline = 0x0a;
+/** A runtime cuts lines long before; a file with a longer one is no log. */
+const maxLineBytes = 16 * 1024 * 1024;
+
+/** Reads a file line by line from `position` on; lines keep their newline. */
+export class LineReader {
+  #position: number;
+  #buffer: Buffer = Buffer.alloc(0);
+  readonly #file: FileHandle;
+
+  constructor(file: FileHandle, position: number) {
+    this.#file = file;
+    this.#position = position;
+  }
+
+  /** How far the file was read. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** The next complete line; undefined at the end of the file, where an incomplete one is kept for later. */
+  async readLine(): Promise<Buffer | undefined> {
+    let searched = 0;
+    for (;;) {
+      const end = this.#buffer.indexOf(newline, searched);
+      if (end >= 0) {
+        const line = this.#buffer.subarray(0, end + 1);
+        this.#buffer = this.#buffer.subarray(end + 1);
+        return line;
+      }
+      if (this.#buffer.length > maxLineBytes) {
+        throw new Error(`a line of the log is longer than ${maxLineBytes} bytes`);
+      }
+      searched = this.#buffer.length;
+      const chunk = Buffer.allocUnsafe(chunkBytes);
+      const { bytesRead } = await this.#file.read(chunk, 0, chunkBytes, this.#position);
+      if (bytesRead === 0) return undefined;
+      this.#position += bytesRead;
+      this.#buffer = Buffer.concat([this.#buffer, chunk.subarray(0, bytesRead)]);
+    }
+  }
+
+  /** What is left after the last newline. */
+  takeIncompleteLine(): Buffer | undefined {
+    if (this.#buffer.length === 0) return undefined;
+    const rest = this.#buffer;
+    this.#buffer = Buffer.alloc(0);
+    return rest;
+  }
+}
+
+/** Where the last `lines` complete lines of a file begin; an incomplete last line does not count. */
+export async function findTailStart(file: FileHandle, lines: number): Promise<number> {
+  const block = Buffer.allocUnsafe(tailBlockBytes);
+  let right = (await file.stat()).size;
+  let newlinesToPass = lines;
+  while (right > 0) {
+    const left = Math.max(0, right - tailBlockBytes);
+    const { bytesRead } = await file.read(block, 0, right - left, left);
+    for (let index = bytesRead - 1; index >= 0; index--) {
+      if (block[index] !== newline) continue;
+      if (newlinesToPass === 0) return left + index + 1;
+      newlinesToPass--;
+    }
+    right = left;
+  }
+  return 0;
+}
