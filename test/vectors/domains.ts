@@ -5,12 +5,15 @@ import { computePodActionsEnum } from "./domains/compute-pod-actions-enum.ts";
 import { computePodActionsResize } from "./domains/compute-pod-actions-resize.ts";
 import { containerHash } from "./domains/container-hash.ts";
 import { cpuConversions } from "./domains/cpu-conversions.ts";
+import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
 import { criLogs } from "./domains/cri-logs.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
+import { killGrace } from "./domains/kill-grace.ts";
 import { paths } from "./domains/paths.ts";
 import { podResources } from "./domains/pod-resources.ts";
 import { quantity } from "./domains/quantity.ts";
+import { terminationOrder } from "./domains/termination-order.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
 export const vectorDomains: readonly VectorDomain[] = [
@@ -20,10 +23,13 @@ export const vectorDomains: readonly VectorDomain[] = [
   computePodActionsResize,
   containerHash,
   cpuConversions,
+  crashloopBackoff,
   criLogs,
   imageNames,
   imagePull,
+  killGrace,
   paths,
   podResources,
   quantity,
+  terminationOrder,
 ];

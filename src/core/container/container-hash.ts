@@ -1,3 +1,4 @@
+import { jsonText } from "../../lib/go-text.ts";
 import type { AnyContainer } from "../../model/pod.ts";
 
 const fnvOffset = 0x811c9dc5;
@@ -8,17 +9,9 @@ const fnvPrime = 0x01000193;
  * Wire format: it is stored on containers, also by kubelets of other versions.
  */
 export function containerHash(container: AnyContainer): string {
-  const fields = JSON.stringify({ image: container.image ?? "", name: container.name });
-  const bytes = new TextEncoder().encode(escapeLikeGo(fields));
+  const fields = jsonText({ image: container.image ?? "", name: container.name });
+  const bytes = new TextEncoder().encode(fields);
   return fnv1a(`([]uint8)[${bytes.join(" ")}]`).toString(16);
-}
-
-/** Go's JSON encoder escapes what could end an HTML script; the hash covers its output byte by byte. */
-function escapeLikeGo(json: string): string {
-  return json.replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 /** FNV-1a over ASCII text, 32 bits. */
