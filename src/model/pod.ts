@@ -32,6 +32,11 @@ export function podKey(pod: Pod): string {
   return `${pod.metadata.namespace}/${pod.metadata.name}`;
 }
 
+/** The pod as upstream's events and messages name it: name_namespace(uid). */
+export function podDisplayName(pod: Pod): string {
+  return `${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`;
+}
+
 /** The full name: what must be unique among running pods of a node. */
 export function podFullName(pod: Pod): string {
   return `${pod.metadata.name}_${pod.metadata.namespace}`;

@@ -1,0 +1,25 @@
+import type { Result } from "../../lib/result.ts";
+import type { ContainerConfig, PodSandboxConfig } from "../../model/generated/cri.ts";
+import type { PlacedContainer, Pod } from "../../model/pod.ts";
+import type { StepFailure } from "./step-report.ts";
+
+export interface ContainerConfigRequest {
+  readonly pod: Pod;
+  readonly placed: PlacedContainer;
+  readonly restartCount: number;
+  readonly podIps: readonly string[];
+  readonly imageRef: string;
+  /** The container whose process namespace an ephemeral container joins; the runtime's id. */
+  readonly targetContainerId?: string | undefined;
+}
+
+/** Makes the runtime's configs for a pod of this node: names, mounts, environment, DNS, cgroups, security. */
+export interface PodConfigs {
+  sandboxConfig(pod: Pod, attempt: number): Promise<Result<PodSandboxConfig, string>>;
+  containerConfig(
+    request: ContainerConfigRequest,
+    signal: AbortSignal,
+  ): Promise<Result<ContainerConfig, StepFailure>>;
+  /** The runtime handler of the pod's RuntimeClass; "" is the runtime's default. */
+  runtimeHandler(pod: Pod): Result<string, string>;
+}

@@ -1,0 +1,24 @@
+/** What became of one step of a plan. */
+export interface StepReport {
+  readonly action:
+    | "KillContainer"
+    | "KillPodSandbox"
+    | "RemoveContainer"
+    | "CreatePodSandbox"
+    | "StartContainer"
+    | "ResizePodInPlace";
+  /** The container's name, or the pod. */
+  readonly target: string;
+  readonly because: string;
+  readonly failure?: StepFailure | undefined;
+  readonly durationMs: number;
+}
+
+/** Why a step failed, in the words users see in a container's waiting state. */
+export interface StepFailure {
+  /** Such as CrashLoopBackOff, ErrImagePull, CreateContainerError. */
+  readonly code: string;
+  readonly message: string;
+  /** When trying again makes sense; set while a backoff runs. */
+  readonly retryAtMs?: number | undefined;
+}

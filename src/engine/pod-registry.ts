@@ -1,0 +1,30 @@
+import { type Pod, podFullName } from "../model/pod.ts";
+import { isMirrorPod } from "../model/pod-source.ts";
+
+/** The pods that the sources want now. Mirror pods are held apart: they are pictures, not pods. */
+export class PodRegistry {
+  readonly #pods = new Map<string, Pod>();
+  readonly #mirrors = new Map<string, Pod>();
+
+  set(pod: Pod): void {
+    if (isMirrorPod(pod)) this.#mirrors.set(podFullName(pod), pod);
+    else this.#pods.set(pod.metadata.uid, pod);
+  }
+
+  remove(pod: Pod): void {
+    if (isMirrorPod(pod)) this.#mirrors.delete(podFullName(pod));
+    else this.#pods.delete(pod.metadata.uid);
+  }
+
+  get(uid: string): Pod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  mirrorOf(pod: Pod): Pod | undefined {
+    return this.#mirrors.get(podFullName(pod));
+  }
+
+  list(): readonly Pod[] {
+    return [...this.#pods.values()];
+  }
+}

@@ -1,0 +1,19 @@
+import type { ContainerKind, Pod } from "../model/pod.ts";
+
+/** One thing worth telling a person about a pod, as `kubectl describe` lists it. */
+export interface PodEvent {
+  readonly type: "Normal" | "Warning";
+  /** One of upstream's reasons, such as Pulled or BackOff. */
+  readonly reason: string;
+  readonly message: string;
+  readonly container?: { readonly kind: ContainerKind; readonly name: string } | undefined;
+}
+
+/** What of a pod an event needs; a pod known only to the runtime has no more. */
+export interface PodReference {
+  readonly metadata: Pick<Pod["metadata"], "name" | "namespace" | "uid">;
+}
+
+export interface PodEvents {
+  record(pod: PodReference, event: PodEvent): void;
+}
