@@ -1,0 +1,82 @@
+import { replayActive } from "./replay-active.ts";
+import { requeueAfter } from "./requeue.ts";
+import type { WorkerTransition } from "./worker-effect.ts";
+import type {
+  PodWork,
+  PodWorkOutcome,
+  Syncing,
+  Terminated,
+  Terminating,
+  WorkerState,
+} from "./worker-state.ts";
+
+/** A call ended. Success moves the pod on in its life; anything else is tried again later. */
+export function completeWork(
+  state: WorkerState,
+  work: PodWork["kind"],
+  outcome: PodWorkOutcome,
+): WorkerTransition {
+  if (outcome.kind === "done") {
+    switch (work) {
+      case "sync":
+        if (outcome.terminal && (state.state === "syncing" || state.state === "terminating")) {
+          return movedOn(endedByItself(state));
+        }
+        break;
+      case "terminate":
+        if (state.state === "terminating") return stopped(state);
+        break;
+      case "terminate-runtime":
+        // Nobody but the runtime ever knew the pod: nothing is left to remember.
+        return { state: undefined, effects: [] };
+      case "clean-up":
+        if (state.state === "terminated") return { state: finish(state), effects: [] };
+        break;
+    }
+  }
+  return { state, effects: [{ kind: "requeue", requeue: requeueAfter(outcome) }] };
+}
+
+function endedByItself(state: Syncing | Terminating): Terminating {
+  if (state.state === "terminating") return { ...state, acknowledged: true };
+  return {
+    state: "terminating",
+    fullName: state.fullName,
+    started: true,
+    observedRuntime: false,
+    acknowledged: true,
+    deleted: false,
+    evicted: false,
+    restartRequested: false,
+    graceSeconds: 0,
+    completions: [],
+    active: state.active,
+    pending: state.pending ?? replayActive(state.active),
+  };
+}
+
+function stopped(state: Terminating): WorkerTransition {
+  const { fullName, started, observedRuntime, deleted, evicted, restartRequested, active } = state;
+  const terminated: Terminated = {
+    state: "terminated",
+    ...{ fullName, started, observedRuntime, deleted, evicted, restartRequested, active },
+    pending: state.pending ?? replayActive(active),
+  };
+  const moved = movedOn(terminated);
+  if (state.completions.length === 0) return moved;
+  const { completions } = state;
+  return { ...moved, effects: [{ kind: "notify", completions }, ...moved.effects] };
+}
+
+function movedOn(state: WorkerState): WorkerTransition {
+  return { state, effects: [{ kind: "requeue", requeue: { kind: "immediate" } }] };
+}
+
+function finish(state: Terminated): WorkerState {
+  const { fullName, deleted, evicted, restartRequested, active } = state;
+  return {
+    state: "finished",
+    ...{ fullName, deleted, evicted, restartRequested, active },
+    acknowledged: true,
+  };
+}

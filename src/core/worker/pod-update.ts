@@ -1,0 +1,46 @@
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { ObservedPod } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+
+export type PodUpdateType = "create" | "update" | "sync" | "kill";
+
+/** Rewrites the status of a pod that is being killed, to say why. */
+export type PodStatusFunction = (status: PodStatus) => PodStatus;
+
+export interface KillPodOptions {
+  /** Called once the kill is done, or at once if there is nothing left to kill. */
+  readonly onCompleted?: (() => void) | undefined;
+  /** An evicted pod's data is removed as soon as possible, not only when the pod is deleted. */
+  readonly evict?: boolean | undefined;
+  /** The newest one of all kills wins. */
+  readonly statusFunction?: PodStatusFunction | undefined;
+  readonly graceSeconds?: number | undefined;
+}
+
+/** A pod with its spec. */
+export interface SpecifiedPod {
+  readonly pod: Pod;
+  readonly runningPod?: undefined;
+}
+
+/** A pod that only the runtime knows, which can do nothing but end. */
+interface RuntimePod {
+  readonly pod?: undefined;
+  readonly runningPod: ObservedPod;
+}
+
+export type PodSubject = SpecifiedPod | RuntimePod;
+
+/** What somebody wants of one pod's worker. */
+export type PodUpdate = PodSubject & {
+  readonly updateType: PodUpdateType;
+  /** The API server's picture of a static pod, if there is one. */
+  readonly mirrorPod?: Pod | undefined;
+  readonly kill?: KillPodOptions | undefined;
+  /** When the wish arose, on the monotonic clock; measures how fast workers react. */
+  readonly requestedAtMs?: number | undefined;
+};
+
+export function subjectUid(subject: PodSubject): string {
+  return subject.pod === undefined ? subject.runningPod.uid : subject.pod.metadata.uid;
+}

@@ -1,0 +1,120 @@
+import { emptyObservedPod, type ObservedPod } from "../model/observed.ts";
+
+/** How a pod looked when it was last read, or why it could not be read. */
+type Entry = (
+  | { readonly observed: ObservedPod; readonly error?: undefined }
+  | { readonly observed?: undefined; readonly error: Error }
+) & { readonly readAtMs: number };
+
+interface Waiter {
+  readonly minMs: number;
+  readonly resolve: () => void;
+}
+
+/** The part of the cache that pod workers need. */
+export interface PodCacheReader {
+  get(uid: string): ObservedPod;
+  getNewerThan(uid: string, minMs: number, signal: AbortSignal): Promise<ObservedPod>;
+}
+
+/**
+ * The last known runtime state of every pod. All times are on the monotonic clock and tell when a read of the
+ * runtime began, so that a state is never taken for newer than it is.
+ */
+export class PodCache implements PodCacheReader {
+  readonly #entries = new Map<string, Entry>();
+  readonly #waiters = new Map<string, Set<Waiter>>();
+  readonly #requestRead: (uid: string) => void;
+  #allReadAtMs: number | undefined;
+
+  /** `requestRead` is told of every pod that somebody waits for, so that it can be read at once. */
+  constructor(requestRead: (uid: string) => void) {
+    this.#requestRead = requestRead;
+  }
+
+  /** Stores what a read found; a read that began before the stored one is dropped. */
+  set(uid: string, found: ObservedPod | Error, readAtMs: number): void {
+    const stored = this.#entries.get(uid);
+    if (stored !== undefined && stored.readAtMs > readAtMs) return;
+    this.#entries.set(
+      uid,
+      found instanceof Error ? { error: found, readAtMs } : { observed: found, readAtMs },
+    );
+    this.#notify(uid, readAtMs);
+  }
+
+  /** The stored state was seen to be still true. */
+  confirm(uid: string, readAtMs: number): void {
+    const stored = this.#entries.get(uid);
+    if (stored !== undefined && stored.readAtMs < readAtMs) {
+      this.#entries.set(uid, { ...stored, readAtMs });
+    }
+    this.#notify(uid, readAtMs);
+  }
+
+  /** All pods were listed: each is at least as new, and a pod without an entry does not exist. */
+  updateTime(listedAtMs: number): void {
+    this.#allReadAtMs = listedAtMs;
+    for (const uid of this.#waiters.keys()) this.#notify(uid, listedAtMs);
+  }
+
+  delete(uid: string): void {
+    this.#entries.delete(uid);
+  }
+
+  /** The stored state, empty for an unknown pod. Throws what the last read threw. */
+  get(uid: string): ObservedPod {
+    const entry = this.#entries.get(uid);
+    if (entry?.error !== undefined) throw entry.error;
+    return entry?.observed ?? emptyObservedPod(uid, "", "");
+  }
+
+  /** The first state that was read after `minMs`; waits for it if it is not there yet. */
+  async getNewerThan(uid: string, minMs: number, signal: AbortSignal): Promise<ObservedPod> {
+    if (!this.#isNewerThan(uid, minMs)) await this.#nextRead(uid, minMs, signal);
+    return this.get(uid);
+  }
+
+  #isNewerThan(uid: string, minMs: number): boolean {
+    const readAtMs = this.#entries.get(uid)?.readAtMs;
+    const allReadAtMs = this.#allReadAtMs;
+    return (
+      (allReadAtMs !== undefined && allReadAtMs > minMs) ||
+      (readAtMs !== undefined && readAtMs > minMs)
+    );
+  }
+
+  #nextRead(uid: string, minMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const waiters = this.#waiters.get(uid) ?? new Set<Waiter>();
+      this.#waiters.set(uid, waiters);
+      const abort = (): void => {
+        waiters.delete(waiter);
+        reject(signal.reason);
+      };
+      const waiter: Waiter = {
+        minMs,
+        resolve: () => {
+          signal.removeEventListener("abort", abort);
+          resolve();
+        },
+      };
+      waiters.add(waiter);
+      signal.addEventListener("abort", abort, { once: true });
+      this.#requestRead(uid);
+    });
+  }
+
+  #notify(uid: string, readAtMs: number): void {
+    const waiters = this.#waiters.get(uid);
+    if (waiters === undefined) return;
+    for (const waiter of [...waiters]) {
+      // A waiter asked for this read, so one that began in the same instant is new enough.
+      if (readAtMs < waiter.minMs) continue;
+      waiters.delete(waiter);
+      waiter.resolve();
+    }
+    if (waiters.size === 0) this.#waiters.delete(uid);
+  }
+}

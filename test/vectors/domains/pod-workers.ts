@@ -1,0 +1,261 @@
+import type { PodStatusFunction, PodUpdate } from "../../../src/core/worker/pod-update.ts";
+import type { KnownPod } from "../../../src/core/worker/worker-queries.ts";
+import { PodCache } from "../../../src/engine/pod-cache.ts";
+import type { PodSyncer } from "../../../src/engine/pod-syncer.ts";
+import { PodWorkers } from "../../../src/engine/pod-workers.ts";
+import { emptyObservedPod, type ObservedPod } from "../../../src/model/observed.ts";
+import type { Pod } from "../../../src/model/pod.ts";
+import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
+
+type Method = keyof PodSyncer;
+
+type Step =
+  | {
+      readonly op: "updatePod";
+      readonly updateType: PodUpdate["updateType"];
+      readonly pod?: Pod;
+      readonly runningPod?: {
+        readonly id: string;
+        readonly name: string;
+        readonly namespace: string;
+      };
+      readonly killPodOptions?: {
+        readonly evict?: boolean;
+        readonly gracePeriodOverride?: number;
+        readonly completedID?: string;
+        readonly statusFn?: string;
+      };
+    }
+  | { readonly op: "syncKnownPods"; readonly desired: readonly string[] | null }
+  | { readonly op: "hold" | "release"; readonly uid: string }
+  | {
+      readonly op: "setResult";
+      readonly uid: string;
+      readonly method: Method;
+      readonly result: { readonly terminal?: boolean; readonly error?: string };
+    };
+
+interface Input {
+  readonly uids: readonly string[];
+  readonly fullNames: readonly string[];
+  readonly runtimeRunning: readonly string[] | null;
+  readonly steps: readonly Step[];
+}
+
+type Lists<T> = Record<string, T[]>;
+
+export const podWorkers: VectorDomain = vectorDomain<Input>("pod-workers", async (input) => {
+  const bench = new Bench(input);
+  const steps = [];
+  for (const step of input.steps) steps.push(await bench.step(step));
+  await bench.end();
+  return { steps };
+});
+
+/** The syncer and the queue that the vectors talk about, around the real workers. */
+class Bench {
+  readonly #input: Input;
+  readonly #workers: PodWorkers;
+  readonly #statusFunctions = new Map<PodStatusFunction, string>();
+  readonly #held = new Map<string, Set<() => void>>();
+  readonly #results = new Map<string, { terminal?: boolean; error?: string }[]>();
+  readonly #completed: string[] = [];
+  #calls: Lists<object> = {};
+  #enqueued: Lists<string> = {};
+
+  constructor(input: Input) {
+    this.#input = input;
+    const cache = new PodCache(() => undefined);
+    for (const uid of input.runtimeRunning ?? []) cache.set(uid, runningPod(uid), 1);
+    cache.updateTime(1);
+    this.#workers = new PodWorkers({
+      cache,
+      syncer: this.#syncer(),
+      queue: {
+        enqueue: (uid, delayMs) => {
+          (this.#enqueued[uid] ??= []).push(delayName(delayMs));
+        },
+      },
+      clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
+      random: () => 0.5,
+      settings: { resyncIntervalMs: 60_000, backoffMs: 10_000 },
+      events: { record: () => undefined },
+      log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+      allocatedPod: (pod) => pod,
+      onWorked: ignore,
+    });
+  }
+
+  async step(step: Step): Promise<object> {
+    this.#forget();
+    const known = this.#take(step);
+    await untilBlocked();
+    const workers = this.#workers;
+    return {
+      calls: this.#calls,
+      enqueued: this.#enqueued,
+      completedKills: this.#completed.toSorted(),
+      queries: Object.fromEntries(this.#input.uids.map((uid) => [uid, this.#queries(uid)])),
+      isPodForMirrorPodTerminatingByFullName: Object.fromEntries(
+        this.#input.fullNames.map((name) => [
+          name,
+          workers.isPodForMirrorPodTerminatingByFullName(name),
+        ]),
+      ),
+      ...(known === undefined ? {} : { known: Object.fromEntries(known) }),
+    };
+  }
+
+  async end(): Promise<void> {
+    this.#forget();
+    await this.#workers.stop();
+  }
+
+  #forget(): void {
+    this.#calls = {};
+    this.#enqueued = {};
+  }
+
+  #take(step: Step): Map<string, KnownPod> | undefined {
+    switch (step.op) {
+      case "updatePod":
+        this.#workers.updatePod(this.#update(step));
+        return undefined;
+      case "syncKnownPods":
+        return this.#workers.syncKnownPods(new Set(step.desired));
+      case "hold":
+        this.#held.set(step.uid, new Set());
+        return undefined;
+      case "release": {
+        const waiting = this.#held.get(step.uid) ?? [];
+        this.#held.delete(step.uid);
+        for (const release of waiting) release();
+        return undefined;
+      }
+      case "setResult": {
+        const key = `${step.uid} ${step.method}`;
+        this.#results.set(key, [...(this.#results.get(key) ?? []), step.result]);
+        return undefined;
+      }
+    }
+  }
+
+  #update({ updateType, pod, runningPod, killPodOptions }: Step & { op: "updatePod" }): PodUpdate {
+    if (pod === undefined) {
+      const { id, name, namespace } = runningPod ?? { id: "", name: "", namespace: "" };
+      const kill = { graceSeconds: 1 };
+      return { updateType, runningPod: emptyObservedPod(id, name, namespace), kill };
+    }
+    if (killPodOptions === undefined) return { updateType, pod };
+    const { evict, gracePeriodOverride, completedID, statusFn } = killPodOptions;
+    const statusFunction = statusFn === undefined ? undefined : this.#statusFunction(statusFn);
+    const kill = {
+      evict,
+      graceSeconds: gracePeriodOverride,
+      onCompleted:
+        completedID === undefined ? undefined : () => void this.#completed.push(completedID),
+      statusFunction,
+    };
+    return { updateType, pod, kill };
+  }
+
+  #statusFunction(id: string): PodStatusFunction {
+    const statusFunction: PodStatusFunction = (status) => ({ ...status, reason: id });
+    this.#statusFunctions.set(statusFunction, id);
+    return statusFunction;
+  }
+
+  #syncer(): PodSyncer {
+    return {
+      syncPod: async ({ updateType, pod }, signal) => {
+        const call = { method: "syncPod" as const, updateType, rev: revision(pod) };
+        return { terminal: await this.#call(pod.metadata.uid, call, signal) };
+      },
+      syncTerminatingPod: async ({ pod, graceSeconds, statusFunction }, signal) => {
+        const call = {
+          method: "syncTerminatingPod" as const,
+          rev: revision(pod),
+          gracePeriod: graceSeconds ?? null,
+          statusFn: statusFunction === undefined ? null : this.#statusFunctions.get(statusFunction),
+        };
+        await this.#call(pod.metadata.uid, call, signal);
+      },
+      syncTerminatingRuntimePod: async ({ uid, name }, signal) => {
+        const call = { method: "syncTerminatingRuntimePod" as const, name };
+        await this.#call(uid, call, signal);
+      },
+      syncTerminatedPod: async ({ pod }, signal) => {
+        const call = { method: "syncTerminatedPod" as const, rev: revision(pod) };
+        await this.#call(pod.metadata.uid, call, signal);
+      },
+    };
+  }
+
+  async #call(uid: string, call: { method: Method }, signal: AbortSignal): Promise<boolean> {
+    const note = (more: object): void => {
+      (this.#calls[uid] ??= []).push({ ...call, ...more });
+    };
+    let resumed = {};
+    const held = this.#held.get(uid);
+    if (held !== undefined) {
+      note({});
+      resumed = { resumed: true };
+      await new Promise<void>((resolve) => {
+        held.add(resolve);
+        signal.addEventListener("abort", () => resolve());
+      });
+      if (signal.aborted) {
+        note({ ...resumed, outcome: "canceled" });
+        throw new Error("canceled");
+      }
+    }
+    const { terminal = false, error } = this.#results.get(`${uid} ${call.method}`)?.shift() ?? {};
+    note({ ...resumed, outcome: error !== undefined ? "error" : terminal ? "terminal" : "ok" });
+    if (error !== undefined) throw new Error(error);
+    return terminal;
+  }
+
+  #queries(uid: string): object {
+    const workers = this.#workers;
+    return {
+      isPodKnownTerminated: workers.isPodKnownTerminated(uid),
+      couldHaveRunningContainers: workers.couldHaveRunningContainers(uid),
+      shouldPodBeFinished: workers.shouldPodBeFinished(uid),
+      isPodTerminationRequested: workers.isPodTerminationRequested(uid),
+      shouldPodContainersBeTerminating: workers.shouldPodContainersBeTerminating(uid),
+      shouldPodRuntimeBeRemoved: workers.shouldPodRuntimeBeRemoved(uid),
+      shouldPodContentBeRemoved: workers.shouldPodContentBeRemoved(uid),
+    };
+  }
+}
+
+function runningPod(uid: string): ObservedPod {
+  return {
+    ...emptyObservedPod(uid, "", ""),
+    sandboxes: [{ id: "s", state: "ready", attempt: 0, createdAtMs: 0, network: "pod" }],
+  };
+}
+
+function revision(pod: Pod): string | undefined {
+  return pod.metadata.annotations?.["rev"];
+}
+
+/** With jitter of a quarter. */
+function delayName(delayMs: number): string {
+  const names = new Map([
+    [0, "immediate"],
+    [75_000, "resync"],
+    [12_500, "backoff"],
+    [1250, "networkBackoff"],
+  ]);
+  return names.get(delayMs) ?? String(delayMs);
+}
+
+/** Everything that can go on without time passing has gone on. */
+function untilBlocked(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+function ignore(): void {}
