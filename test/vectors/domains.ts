@@ -7,11 +7,15 @@ import { containerHash } from "./domains/container-hash.ts";
 import { cpuConversions } from "./domains/cpu-conversions.ts";
 import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
 import { criLogs } from "./domains/cri-logs.ts";
+import { dnsConfig } from "./domains/dns-config.ts";
+import { hostsFile } from "./domains/hosts-file.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
 import { killGrace } from "./domains/kill-grace.ts";
 import { paths } from "./domains/paths.ts";
+import { podHostname } from "./domains/pod-hostname.ts";
 import { podResources } from "./domains/pod-resources.ts";
+import { podWorkers } from "./domains/pod-workers.ts";
 import { quantity } from "./domains/quantity.ts";
 import { terminationOrder } from "./domains/termination-order.ts";
 import type { VectorDomain } from "./vector-domain.ts";
@@ -25,11 +29,15 @@ export const vectorDomains: readonly VectorDomain[] = [
   cpuConversions,
   crashloopBackoff,
   criLogs,
+  dnsConfig,
+  hostsFile,
   imageNames,
   imagePull,
   killGrace,
   paths,
+  podHostname,
   podResources,
+  podWorkers,
   quantity,
   terminationOrder,
 ];
