@@ -1,0 +1,203 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { anyPlanInput } from "../../../test/kit/any-plan-input.ts";
+import { carryOut, exitedContainer, runningContainer } from "../../../test/kit/carry-out.ts";
+import { emptyObservedPod, findObserved, type ObservedContainer } from "../../model/observed.ts";
+import { isSidecar, type Pod } from "../../model/pod.ts";
+import { containerHash } from "../container/container-hash.ts";
+import type { PlanPodInput } from "./plan-input.ts";
+import { planPod } from "./plan-pod.ts";
+import type { Step } from "./step.ts";
+
+const web = { name: "web", image: "web:1" };
+
+function podOf(spec: Partial<Pod["spec"]>): Pod {
+  return {
+    metadata: { name: "shop", namespace: "default", uid: "uid-1" },
+    spec: { containers: [web], ...spec },
+  };
+}
+
+function inputOf(pod: Pod, containers: readonly ObservedContainer[]): PlanPodInput {
+  const ready = { id: "sb1", state: "ready", attempt: 0, createdAtMs: 0, network: "pod" } as const;
+  return {
+    pod,
+    observed: {
+      ...emptyObservedPod(pod.metadata.uid, pod.metadata.name, pod.metadata.namespace),
+      containers,
+      sandboxes: [{ ...ready, ips: ["10.0.0.7"] }],
+    },
+    livenessResults: new Map(),
+    startupResults: new Map(),
+    restartAllContainers: false,
+    actuatedResources: { containers: new Map() },
+  };
+}
+
+function becauseOf(input: PlanPodInput): string[] {
+  return planPod(input).steps.map(({ kind, because }) => `${kind}: ${because}`);
+}
+
+describe("a plan says why", () => {
+  test("a container that exited starts again by its policy", () => {
+    expect(becauseOf(inputOf(podOf({}), [exitedContainer(web, 1)]))).toEqual([
+      "start-container: container web exited with code 1 and restartPolicy is Always",
+    ]);
+  });
+
+  test("a changed image replaces the container", () => {
+    const seen = { ...runningContainer(web), hash: "a1b2" };
+    const because = `the spec hash of container web changed from a1b2 to ${containerHash(web)}`;
+    expect(becauseOf(inputOf(podOf({}), [seen]))).toEqual([
+      `kill-container: ${because}`,
+      `start-container: ${because}`,
+    ]);
+  });
+
+  test("a pod without a sandbox gets one", () => {
+    const input = inputOf(podOf({}), []);
+    expect(becauseOf({ ...input, observed: emptyObservedPod("uid-1", "shop", "default") })).toEqual(
+      [
+        "kill-pod: no sandbox exists",
+        "create-sandbox: no sandbox exists",
+        "start-container: container web has to run in the new sandbox",
+      ],
+    );
+  });
+
+  test("a failed liveness probe restarts the container", () => {
+    const seen = runningContainer(web);
+    const input = inputOf(podOf({}), [seen]);
+    expect(becauseOf({ ...input, livenessResults: new Map([[seen.id, "Failure"]]) })).toEqual([
+      "kill-container: the liveness probe of container web failed",
+      "start-container: the liveness probe of container web failed",
+    ]);
+  });
+
+  test("a resize names what changes", () => {
+    const resized = { ...web, resources: { limits: { cpu: "2" } } };
+    expect(becauseOf(inputOf(podOf({ containers: [resized] }), [runningContainer(web)]))).toEqual([
+      "resize: container web asks for a cpu limit of 2000m instead of 0m",
+    ]);
+  });
+
+  test("a failed init container ends a pod that is never restarted", () => {
+    const setup = { name: "setup", image: "setup:1" };
+    const pod = podOf({ initContainers: [setup], restartPolicy: "Never" });
+    expect(becauseOf(inputOf(pod, [exitedContainer(setup, 3)]))).toEqual([
+      "kill-pod: init container setup exited with code 3 and restartPolicy is Never",
+    ]);
+  });
+});
+
+describe("any plan", () => {
+  test("is empty for a pod that runs as asked", () => {
+    expect(planPod(inputOf(podOf({}), [runningContainer(web)])).steps).toEqual([]);
+  });
+
+  test("gives every step a reason and keeps the order of execution", () => {
+    const order: readonly Step["kind"][] = [
+      "kill-pod",
+      "kill-container",
+      "reset-container",
+      "create-sandbox",
+      "start-ephemeral",
+      "start-init",
+      "resize",
+      "start-container",
+    ];
+    fc.assert(
+      fc.property(anyPlanInput, (input) => {
+        const { steps } = planPod(input);
+        const ranks = steps.map(({ kind }) => order.indexOf(kind));
+        expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
+        expect(steps.every(({ because }) => because.length > 0)).toBe(true);
+      }),
+    );
+  });
+
+  test("never starts a container that it leaves running", () => {
+    fc.assert(
+      fc.property(anyPlanInput, (input) => {
+        const { steps } = planPod(input);
+        const stopsPod = steps.some(({ kind }) => kind === "kill-pod");
+        const killed = new Set(
+          steps.flatMap((step) => ("containerId" in step ? step.containerId : [])),
+        );
+        for (const name of startedNames(steps)) {
+          const seen = findObserved(input.observed, name);
+          const mayRun = seen?.state === "running" || seen?.state === "unknown";
+          expect(seen === undefined || !mayRun || stopsPod || killed.has(seen.id)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test("starts no container twice", () => {
+    fc.assert(
+      fc.property(anyPlanInput, (input) => {
+        const names = startedNames(planPod(input).steps);
+        expect(names).toEqual([...new Set(names)]);
+      }),
+    );
+  });
+
+  test("starts no regular container before the init containers are done", () => {
+    fc.assert(
+      fc.property(anyPlanInput, (input) => {
+        const { steps } = planPod(input);
+        const startsRegular = steps.some(({ kind }) => kind === "start-container");
+        fc.pre(startsRegular && input.pod.spec.initContainers !== undefined);
+        expect(steps.some(({ kind }) => kind === "create-sandbox")).toBe(false);
+        expect(isInitialized(input)).toBe(true);
+        const plainInit = input.pod.spec.initContainers?.filter((one) => !isSidecar(one)) ?? [];
+        const started = startedNames(steps);
+        expect(plainInit.filter(({ name }) => started.includes(name))).toEqual([]);
+      }),
+    );
+  });
+
+  test("carried out again and again comes to rest or ends the pod", () => {
+    fc.assert(
+      fc.property(anyPlanInput, (first) => {
+        let input = first;
+        for (let round = 0; round < 12; round++) {
+          const plan = planPod(input);
+          input = { ...carryOut(input, plan), restartAllContainers: false };
+          // A pod that has ended is terminal: it is never planned again.
+          if (endsPod(plan.steps)) return;
+        }
+        const plan = planPod(input);
+        // The one step that may be said again, to no effect: a resize of the pod itself that waits for its
+        // init containers.
+        expect(plan.steps.filter(({ kind }) => kind !== "resize")).toEqual([]);
+        expect(carryOut(input, plan)).toEqual(input);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+function endsPod(steps: readonly Step[]): boolean {
+  return steps.some((step) => step.kind === "kill-pod" && !step.startsOver);
+}
+
+function startedNames(steps: readonly Step[]): string[] {
+  return steps.flatMap((step) => ("index" in step ? [step.name] : []));
+}
+
+function isInitialized({ pod, observed, startupResults }: PlanPodInput): boolean {
+  const started = pod.spec.containers.some(({ name }) => {
+    const state = findObserved(observed, name)?.state;
+    return state === "created" || state === "running";
+  });
+  const last = pod.spec.initContainers?.at(-1);
+  if (started || last === undefined) return true;
+  const seen = findObserved(observed, last.name);
+  if (!isSidecar(last)) {
+    return seen?.state === "exited" && seen.exitCode === 0 && seen.reason !== "OOMKilled";
+  }
+  const probed =
+    last.startupProbe === undefined || startupResults.get(seen?.id ?? "") === "Success";
+  return seen?.state === "running" && probed;
+}
