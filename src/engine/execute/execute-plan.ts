@@ -234,6 +234,8 @@ class PlanRun {
     if (waiting !== undefined) return waiting;
     const config = await this.#sandboxConfigOnce();
     if (typeof config === "string") return { code: "CreateContainerConfigError", message: config };
+    const handler = this.#deps.configs.runtimeHandler(pod);
+    if (!handler.ok) return { code: "CreateContainerConfigError", message: handler.error };
     return startContainer(
       this.#deps,
       {
@@ -242,6 +244,7 @@ class PlanRun {
         placed,
         sandboxId: this.#sandboxId,
         sandboxConfig: config,
+        runtimeHandler: handler.value,
         podIps: this.#podIps,
         pullCredentials,
       },

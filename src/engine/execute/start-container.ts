@@ -32,6 +32,7 @@ export interface StartRequest {
   readonly placed: PlacedContainer;
   readonly sandboxId: string;
   readonly sandboxConfig: PodSandboxConfig;
+  readonly runtimeHandler: string;
   readonly podIps: readonly string[];
   readonly pullCredentials: readonly AuthConfig[];
 }
@@ -42,15 +43,7 @@ export async function startContainer(
   request: StartRequest,
   signal: AbortSignal,
 ): Promise<StepFailure | undefined> {
-  const image = await deps.images.ensureImage(
-    {
-      pod: request.pod,
-      placed: request.placed,
-      sandboxConfig: request.sandboxConfig,
-      credentials: request.pullCredentials,
-    },
-    signal,
-  );
+  const image = await ensureImage(deps, request, signal);
   if (!image.ok) {
     warn(deps, request, "Failed", `Error: ${image.error.reason}`);
     return { code: image.error.reason, message: image.error.message };
@@ -77,6 +70,29 @@ export async function startContainer(
   return runPostStart(deps, request, containerId, signal);
 }
 
+async function ensureImage(
+  deps: StartDeps,
+  request: StartRequest,
+  signal: AbortSignal,
+): ReturnType<ImageManager["ensureImage"]> {
+  const { pod, placed } = request;
+  const { container, kind } = placed;
+  return deps.images.ensureImage(
+    {
+      podUid: pod.metadata.uid,
+      image: container.image ?? "",
+      policy: container.imagePullPolicy ?? "IfNotPresent",
+      annotations: pod.metadata.annotations ?? {},
+      runtimeHandler: request.runtimeHandler,
+      sandboxConfig: request.sandboxConfig,
+      credentials: request.pullCredentials,
+      onEvent: (event) =>
+        deps.events.record(pod, { ...event, container: { kind, name: container.name } }),
+    },
+    signal,
+  );
+}
+
 type Created =
   | { readonly ok: true; readonly containerId: string; readonly logPath: string }
   | { readonly ok: false; readonly failure: StepFailure };
@@ -86,7 +102,7 @@ async function createContainer(
   request: StartRequest,
   imageRef: string,
 ): Promise<Created> {
-  const { pod, placed, observed } = request;
+  const { pod, placed } = request;
   const target = targetContainer(request);
   if (target instanceof Error) {
     warn(deps, request, "Failed", `Error: ${target.message}`);

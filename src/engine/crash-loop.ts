@@ -1,0 +1,53 @@
+import {
+  type BackoffLimits,
+  crashLoopLimits,
+  pruneRestartHistory,
+  type RestartHistory,
+  restartBackoff,
+} from "../core/restart/crash-loop-backoff.ts";
+import type { ObservedPod } from "../model/observed.ts";
+import { type PlacedContainer, type Pod, podDisplayName } from "../model/pod.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { PodEvents } from "../ports/pod-events.ts";
+import type { StepFailure } from "./execute/step-report.ts";
+
+/** Remembers how often each container crashed, and holds its restart back accordingly. */
+export class CrashLoop {
+  readonly #clock: Pick<Clock, "nowMs">;
+  readonly #events: PodEvents;
+  readonly #limits: BackoffLimits;
+  #history: RestartHistory = new Map();
+
+  constructor(
+    clock: Pick<Clock, "nowMs">,
+    events: PodEvents,
+    limits: BackoffLimits = crashLoopLimits,
+  ) {
+    this.#clock = clock;
+    this.#events = events;
+    this.#limits = limits;
+  }
+
+  /** Why the container may not start yet; undefined lets it start and counts the start. */
+  check(pod: Pod, placed: PlacedContainer, observed: ObservedPod): StepFailure | undefined {
+    const { container, kind } = placed;
+    const attempt = { pod, container, observed, nowMs: this.#clock.nowMs() };
+    const decision = restartBackoff(this.#history, attempt, this.#limits);
+    if (decision.kind === "start") {
+      this.#history = decision.history;
+      return undefined;
+    }
+    this.#events.record(pod, {
+      type: "Warning",
+      reason: "BackOff",
+      message: `Back-off restarting failed container ${container.name} in pod ${podDisplayName(pod)}`,
+      container: { kind, name: container.name },
+    });
+    return { code: "CrashLoopBackOff", message: decision.message, retryAtMs: decision.untilMs };
+  }
+
+  /** Drops what is too old to matter. */
+  prune(): void {
+    this.#history = pruneRestartHistory(this.#history, this.#clock.nowMs());
+  }
+}

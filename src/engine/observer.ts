@@ -1,0 +1,264 @@
+import { errorText } from "../lib/error-text.ts";
+import type { ObservedPod } from "../model/observed.ts";
+import { RuntimeError } from "../model/runtime-error.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ContainerRuntime } from "../ports/container-runtime.ts";
+import type { Log } from "../ports/log.ts";
+import type { RuntimeEvent, RuntimeEvents } from "../ports/runtime-events.ts";
+import { withDeadline } from "./deadline.ts";
+import { rawContainerId } from "./execute/container-id.ts";
+import type { PodCache } from "./pod-cache.ts";
+import { fingerprintOf, listRuntime } from "./runtime-listing.ts";
+
+const relistMs = 60_000;
+const pollMs = 1_000;
+const readDeadlineMs = 30_000;
+const listDeadlineMs = 30_000;
+const firstBackoffMs = 100;
+const longestBackoffMs = 5_000;
+/** The runtime's status lags behind its exit events: look again until they agree. */
+const lagRetriesMs = [25, 50, 100, 200, 400, 1_000];
+
+export type ObserverMode = "cri" | "containerd" | "polling";
+
+export interface ObserverDeps {
+  readonly runtime: ContainerRuntime;
+  /** Tried in this order; polling is what is left. */
+  readonly eventSources: readonly RuntimeEvents[];
+  readonly readPod: (uid: string, signal: AbortSignal) => Promise<ObservedPod>;
+  readonly cache: PodCache;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Something of that pod is not as it was when last read. */
+  readonly onChange: (observed: ObservedPod) => void;
+  /** Told after every listing: the runtime answers, or why it does not. */
+  readonly onHealth: (error: string | undefined) => void;
+}
+
+/**
+ * Watches the runtime. Events are hints: each makes the one pod be read again, and what is read is the truth. A
+ * listing after every subscription and then every minute finds what events missed. Every read has its own
+ * deadline, so that a pod that hangs delays nobody else.
+ */
+export class Observer {
+  readonly #deps: ObserverDeps;
+  readonly #signal: AbortSignal;
+  readonly #pods = new Map<string, ObservedPod>();
+  readonly #reads = new Map<string, { again: boolean; readonly done: Promise<void> }>();
+  #podOfId: ReadonlyMap<string, string> = new Map();
+  #mode: ObserverMode = "polling";
+
+  constructor(deps: ObserverDeps, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = signal;
+  }
+
+  /** How changes are heard of. */
+  get mode(): ObserverMode {
+    return this.#mode;
+  }
+
+  /** Every pod that the runtime has anything of, as last read. */
+  get pods(): ReadonlyMap<string, ObservedPod> {
+    return this.#pods;
+  }
+
+  /** Resolves when the signal of the constructor aborts. `onReady`: all pods of the runtime are known. */
+  async run(onReady: () => void): Promise<void> {
+    let ready = onReady;
+    for (const source of this.#deps.eventSources) {
+      await this.#follow(source, () => {
+        ready();
+        ready = () => undefined;
+      });
+      if (this.#signal.aborted) return;
+    }
+    this.#mode = "polling";
+    while (!this.#signal.aborted) {
+      if (await this.#relist()) ready();
+      await this.#sleep(pollMs);
+    }
+  }
+
+  /** Reads that pod soon; a read that is under way is followed by another one. */
+  requestRead(uid: string): void {
+    const running = this.#reads.get(uid);
+    if (running !== undefined) running.again = true;
+    else this.#startReading(uid);
+  }
+
+  #startReading(uid: string): Promise<void> {
+    const read = {
+      again: false,
+      done: Promise.resolve().then(async () => {
+        do {
+          read.again = false;
+          await this.#read(uid);
+        } while (read.again && !this.#signal.aborted);
+        this.#reads.delete(uid);
+      }),
+    };
+    this.#reads.set(uid, read);
+    return read.done;
+  }
+
+  async #read(uid: string): Promise<void> {
+    const { clock, cache, log } = this.#deps;
+    const readAtMs = clock.monotonicMs();
+    const limit = { ms: readDeadlineMs, what: `reading pod ${uid} from the runtime` };
+    try {
+      const observed = await withDeadline(clock, limit, this.#signal, (signal) =>
+        this.#deps.readPod(uid, signal),
+      );
+      cache.set(uid, observed, readAtMs);
+      this.#remember(uid, observed);
+    } catch (error) {
+      if (this.#signal.aborted) return;
+      log.warn("cannot read a pod from the runtime", { podUid: uid, error: errorText(error) });
+      cache.set(uid, error instanceof Error ? error : new Error(String(error)), readAtMs);
+    }
+  }
+
+  #remember(uid: string, observed: ObservedPod): void {
+    const before = this.#pods.get(uid);
+    const fingerprint = fingerprintOf(observed);
+    if (fingerprint === "") this.#pods.delete(uid);
+    else this.#pods.set(uid, observed);
+    if (fingerprint === (before === undefined ? "" : fingerprintOf(before))) return;
+    const podOfId = new Map(this.#podOfId);
+    for (const { id } of observed.sandboxes) podOfId.set(id, uid);
+    for (const { id } of observed.containers) podOfId.set(rawContainerId(id), uid);
+    this.#podOfId = podOfId;
+    this.#deps.onChange(observed);
+  }
+
+  /** Follows one source over all its interruptions; returns when the runtime does not have it. */
+  async #follow(source: RuntimeEvents, onReady: () => void): Promise<void> {
+    const { log } = this.#deps;
+    let backoffMs = firstBackoffMs;
+    while (!this.#signal.aborted) {
+      const stop = new AbortController();
+      let relisting: Promise<void> | undefined;
+      try {
+        await source.subscribe(
+          () => {
+            this.#mode = source.name;
+            backoffMs = firstBackoffMs;
+            relisting = this.#relistWhile(stop.signal, onReady);
+          },
+          (event) => this.#onEvent(event),
+          this.#signal,
+        );
+      } catch (error) {
+        if (error instanceof RuntimeError && error.code === "Unimplemented") return;
+        if (!this.#signal.aborted) {
+          this.#deps.onHealth(errorText(error));
+          log.warn("lost the runtime's events", { source: source.name, error: errorText(error) });
+        }
+      } finally {
+        stop.abort();
+        await relisting;
+      }
+      await this.#sleep(backoffMs);
+      backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+    }
+  }
+
+  async #relistWhile(stop: AbortSignal, onReady: () => void): Promise<void> {
+    let backoffMs = firstBackoffMs;
+    while (!stop.aborted && !this.#signal.aborted) {
+      if (await this.#relist()) {
+        onReady();
+        backoffMs = firstBackoffMs;
+        await this.#sleep(relistMs, stop);
+      } else {
+        await this.#sleep(backoffMs, stop);
+        backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+      }
+    }
+  }
+
+  /** Lists everything and reads what is not as it was; false when the runtime did not answer. */
+  async #relist(): Promise<boolean> {
+    const { clock, runtime, onHealth, log } = this.#deps;
+    const limit = { ms: listDeadlineMs, what: "listing the runtime's pods" };
+    try {
+      const listing = await withDeadline(clock, limit, this.#signal, (signal) =>
+        listRuntime(runtime, signal),
+      );
+      this.#podOfId = listing.podOfId;
+      const gone = [...this.#pods.keys()].filter((uid) => !listing.fingerprints.has(uid));
+      const changed = [...listing.fingerprints].filter(([uid, fingerprint]) => {
+        const known = this.#pods.get(uid);
+        return known === undefined || fingerprintOf(known) !== fingerprint;
+      });
+      onHealth(undefined);
+      await Promise.all([...gone, ...changed.map(([uid]) => uid)].map((uid) => this.#readNow(uid)));
+      return true;
+    } catch (error) {
+      if (this.#signal.aborted) return false;
+      onHealth(errorText(error));
+      log.warn("cannot list the runtime's pods", { error: errorText(error) });
+      return false;
+    }
+  }
+
+  async #readNow(uid: string): Promise<void> {
+    const running = this.#reads.get(uid);
+    if (running === undefined) await this.#startReading(uid);
+    else {
+      running.again = true;
+      await running.done;
+    }
+  }
+
+  // What the agent creates and starts it reads by itself when it is done; only endings come by surprise.
+  #onEvent(event: RuntimeEvent): void {
+    if (event.kind === "created" || event.kind === "started") return;
+    const uid = this.#podOfId.get(event.containerId);
+    if (uid === undefined) {
+      void this.#findPod(event);
+      return;
+    }
+    this.requestRead(uid);
+    if (event.kind === "stopped") void this.#readUntilStopped(uid, event.containerId);
+  }
+
+  /** The end of something that was never read: ask whose it is. */
+  async #findPod(event: RuntimeEvent): Promise<void> {
+    if (event.kind === "deleted") return;
+    try {
+      const listing = await listRuntime(this.#deps.runtime, this.#signal);
+      this.#podOfId = new Map([...this.#podOfId, ...listing.podOfId]);
+      const uid = listing.podOfId.get(event.containerId);
+      if (uid === undefined) return;
+      this.requestRead(uid);
+      if (event.kind === "stopped") await this.#readUntilStopped(uid, event.containerId);
+    } catch (error) {
+      if (this.#signal.aborted) return;
+      this.#deps.log.warn("cannot find the pod of an event", { error: errorText(error) });
+    }
+  }
+
+  async #readUntilStopped(uid: string, containerId: string): Promise<void> {
+    for (const delayMs of lagRetriesMs) {
+      await this.#sleep(delayMs);
+      const pod = this.#pods.get(uid);
+      if (this.#signal.aborted || pod === undefined || !isLive(pod, containerId)) return;
+      this.requestRead(uid);
+    }
+  }
+
+  async #sleep(ms: number, stop?: AbortSignal): Promise<void> {
+    const signal = stop === undefined ? this.#signal : AbortSignal.any([this.#signal, stop]);
+    await this.#deps.clock.sleep(ms, signal).catch(() => undefined);
+  }
+}
+
+function isLive({ containers, sandboxes }: ObservedPod, id: string): boolean {
+  return (
+    containers.some(
+      (container) => rawContainerId(container.id) === id && container.state === "running",
+    ) || sandboxes.some((sandbox) => sandbox.id === id && sandbox.state === "ready")
+  );
+}
