@@ -6,8 +6,10 @@ import { computePodActionsResize } from "./domains/compute-pod-actions-resize.ts
 import { containerHash } from "./domains/container-hash.ts";
 import { cpuConversions } from "./domains/cpu-conversions.ts";
 import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
+import { criContainerStatus } from "./domains/cri-container-status.ts";
 import { criLogs } from "./domains/cri-logs.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
+import { getPhase } from "./domains/get-phase.ts";
 import { hostsFile } from "./domains/hosts-file.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
@@ -15,8 +17,12 @@ import { killGrace } from "./domains/kill-grace.ts";
 import { paths } from "./domains/paths.ts";
 import { podHostname } from "./domains/pod-hostname.ts";
 import { podResources } from "./domains/pod-resources.ts";
+import { podStatus } from "./domains/pod-status.ts";
 import { podWorkers } from "./domains/pod-workers.ts";
 import { quantity } from "./domains/quantity.ts";
+import { statusConditions } from "./domains/status-conditions.ts";
+import { statusManager } from "./domains/status-manager.ts";
+import { statusMerge } from "./domains/status-merge.ts";
 import { terminationOrder } from "./domains/termination-order.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
@@ -28,8 +34,10 @@ export const vectorDomains: readonly VectorDomain[] = [
   containerHash,
   cpuConversions,
   crashloopBackoff,
+  criContainerStatus,
   criLogs,
   dnsConfig,
+  getPhase,
   hostsFile,
   imageNames,
   imagePull,
@@ -37,7 +45,11 @@ export const vectorDomains: readonly VectorDomain[] = [
   paths,
   podHostname,
   podResources,
+  podStatus,
   podWorkers,
   quantity,
+  statusConditions,
+  statusManager,
+  statusMerge,
   terminationOrder,
 ];

@@ -100,3 +100,14 @@ function decodeSandboxStatus(status: EncodedSandboxStatus): ObservedSandbox {
 function decodeTime(text: string | undefined): number | undefined {
   return text === undefined ? undefined : parseTime(text);
 }
+
+/** API objects without the nulls that stand for zero times, as they are inside the agent. */
+export function withoutNulls<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutNulls) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== null)
+      .map(([name, field]) => [name, withoutNulls(field)]),
+  ) as T;
+}

@@ -1,0 +1,88 @@
+import { parseIpAddress } from "../../lib/ip-address.ts";
+import {
+  type ContainerStatus,
+  NamespaceMode,
+  PodSandboxState,
+  type PodSandboxStatus,
+} from "../../model/generated/cri.ts";
+import type { ObservedPod, ObservedSandbox } from "../../model/observed.ts";
+import { type ContainerContext, observedContainer } from "./observed-container.ts";
+
+export interface ReadContainer extends Pick<ContainerContext, "terminationMessage" | "actuated"> {
+  readonly status: ContainerStatus;
+  /** As the runtime's list of containers has it. */
+  readonly sandboxId: string;
+}
+
+/** What was read of one pod from the runtime, in any order. */
+export interface PodReading {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly runtimeName: string;
+  readonly sandboxes: readonly PodSandboxStatus[];
+  readonly containers: readonly ReadContainer[];
+  /** When the runtime's lists were asked for: nothing younger can be missing. */
+  readonly observedAtMs: number;
+}
+
+/** The runtime's view of one pod. */
+export function observePod(reading: PodReading): ObservedPod {
+  const { uid, name, namespace, runtimeName, observedAtMs } = reading;
+  const sandboxes = reading.sandboxes.toSorted(newestSandboxFirst);
+  const [newest] = sandboxes;
+  const active = newest?.state === PodSandboxState.SANDBOX_NOTREADY ? undefined : newest;
+  const containers = reading.containers
+    .map(({ status, ...context }) => observedContainer(status, { runtimeName, ...context }))
+    .toSorted((a, b) => (b.createdAtMs ?? 0) - (a.createdAtMs ?? 0) || compareText(a.id, b.id));
+  return {
+    uid,
+    name,
+    namespace,
+    ips: active === undefined ? [] : sandboxIps(active),
+    containers,
+    sandboxes: sandboxes.map(observedSandbox),
+    activeContainerIds: containers
+      .filter(({ sandboxId }) => active !== undefined && sandboxId === active.id)
+      .map(({ id }) => id),
+    observedAtMs,
+  };
+}
+
+/** The runtime's status of a sandbox. */
+export function observedSandbox(status: PodSandboxStatus): ObservedSandbox {
+  const { ip = "", additionalIps = [] } = status.network ?? {};
+  const ips = ip === "" ? [] : [ip, ...additionalIps.map((additional) => additional.ip ?? "")];
+  const mode = status.linux?.namespaces?.options?.network;
+  return {
+    id: status.id ?? "",
+    state: status.state === PodSandboxState.SANDBOX_NOTREADY ? "notReady" : "ready",
+    attempt: status.metadata?.attempt ?? 0,
+    createdAtMs: Number(status.createdAt ?? 0n) / 1e6,
+    network: mode === NamespaceMode.NODE ? "node" : "pod",
+    ips: status.network && ips,
+    runtimeHandler: status.runtimeHandler || undefined,
+  };
+}
+
+/** The sandbox's addresses; none where one of them is no address, since then none can be relied on. */
+function sandboxIps({ network }: PodSandboxStatus): string[] {
+  const primary = network?.ip || undefined;
+  const additional = (network?.additionalIps ?? []).map(({ ip }) => ip ?? "");
+  const ips = primary === undefined ? additional : [primary, ...additional];
+  return ips.every((ip) => parseIpAddress(ip) !== undefined) ? ips : [];
+}
+
+/** By attempt, then by creation: attempts are the agent's own count and do not depend on clocks. */
+function newestSandboxFirst(a: PodSandboxStatus, b: PodSandboxStatus): number {
+  const attempts = (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0);
+  if (attempts !== 0) return attempts;
+  const [createdA, createdB] = [a.createdAt ?? 0n, b.createdAt ?? 0n];
+  if (createdA !== createdB) return createdA > createdB ? -1 : 1;
+  return compareText(a.id ?? "", b.id ?? "");
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
