@@ -9,6 +9,8 @@ import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
 import { criContainerStatus } from "./domains/cri-container-status.ts";
 import { criLogs } from "./domains/cri-logs.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
+import { envVars } from "./domains/env-vars.ts";
+import { expansion } from "./domains/expansion.ts";
 import { getPhase } from "./domains/get-phase.ts";
 import { hostsFile } from "./domains/hosts-file.ts";
 import { imageNames } from "./domains/image-names.ts";
@@ -37,6 +39,8 @@ export const vectorDomains: readonly VectorDomain[] = [
   criContainerStatus,
   criLogs,
   dnsConfig,
+  envVars,
+  expansion,
   getPhase,
   hostsFile,
   imageNames,

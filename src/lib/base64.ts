@@ -1,0 +1,21 @@
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/** The bytes of standard base64 text; undefined when it is none. Line breaks are allowed. */
+export function decodeBase64(text: string): Uint8Array | undefined {
+  const compact = text.replace(/[\r\n]/g, "");
+  if (compact.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(compact)) return undefined;
+  const digits = compact.replace(/=+$/, "");
+  const bytes = new Uint8Array(Math.floor((digits.length * 3) / 4));
+  let bits = 0;
+  let bitCount = 0;
+  let index = 0;
+  for (const digit of digits) {
+    bits = ((bits << 6) | alphabet.indexOf(digit)) & 0xffff;
+    bitCount += 6;
+    if (bitCount >= 8) {
+      bitCount -= 8;
+      bytes[index++] = (bits >> bitCount) & 0xff;
+    }
+  }
+  return bytes;
+}
