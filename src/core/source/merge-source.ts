@@ -1,0 +1,103 @@
+import { formatTimeNano } from "../../lib/time.ts";
+import { type Pod, podFullName } from "../../model/pod.ts";
+import {
+  configSeenAnnotation,
+  configSourceAnnotation,
+  type PodSourceName,
+} from "../../model/pod-source.ts";
+import { comparePods } from "./compare-pods.ts";
+
+/** What became of some pods of one source. DELETE asks for a graceful end; REMOVE says that they are gone. */
+export interface SourceUpdate {
+  readonly op: "ADD" | "UPDATE" | "DELETE" | "REMOVE" | "RECONCILE";
+  readonly source: PodSourceName;
+  readonly pods: readonly Pod[];
+}
+
+export interface RejectedPod {
+  readonly pod: Pod;
+  readonly message: string;
+}
+
+/** All pods that one source wants at one moment. */
+export interface SourceSet {
+  readonly source: PodSourceName;
+  readonly pods: readonly Pod[];
+}
+
+export interface MergedSource {
+  /** What the source wants now, by UID; the next set is compared with it. */
+  readonly pods: ReadonlyMap<string, Pod>;
+  /** In the order in which they must be handled. */
+  readonly updates: readonly SourceUpdate[];
+  readonly rejected: readonly RejectedPod[];
+}
+
+/** Compares a source's new set with what it wanted before (undefined = it was never heard of). */
+export function mergeSource(
+  before: ReadonlyMap<string, Pod> | undefined,
+  { source, pods }: SourceSet,
+  nowMs: number,
+): MergedSource {
+  const { unique, rejected } = rejectDuplicates(source, pods);
+  const merged = new Map<string, Pod>();
+  const added: Pod[] = [];
+  const changed = { update: [] as string[], delete: [] as string[], reconcile: [] as string[] };
+  for (const delivered of unique) {
+    const { uid } = delivered.metadata;
+    const pod = annotate(delivered, { [configSourceAnnotation]: source });
+    // The same UID may come twice in one set: the second one changes what the first one left.
+    const existing = before?.has(uid) === true ? (merged.get(uid) ?? before.get(uid)) : undefined;
+    if (existing === undefined) {
+      const seen = annotate(pod, { [configSeenAnnotation]: formatTimeNano(nowMs) });
+      merged.set(uid, seen);
+      added.push(seen);
+      continue;
+    }
+    const comparison = comparePods(existing, pod);
+    merged.set(uid, comparison.pod);
+    if (comparison.change !== "none") changed[comparison.change].push(uid);
+  }
+  const removed = [...(before ?? [])].filter(([uid]) => !merged.has(uid)).map(([, pod]) => pod);
+  const final = (uids: readonly string[]) => uids.flatMap((uid) => merged.get(uid) ?? []);
+  const signalReady =
+    before === undefined &&
+    [added, changed.update, changed.delete].every(({ length }) => length === 0);
+  const updates: SourceUpdate[] = [
+    { op: "REMOVE", source, pods: removed },
+    { op: "ADD", source, pods: added },
+    { op: "UPDATE", source, pods: final(changed.update) },
+    { op: "DELETE", source, pods: final(changed.delete) },
+    { op: "RECONCILE", source, pods: final(changed.reconcile) },
+  ];
+  // An empty first set still says that the source has been heard.
+  const told = updates.filter(({ op, pods }) => pods.length > 0 || (op === "ADD" && signalReady));
+  return { pods: merged, updates: told, rejected };
+}
+
+function rejectDuplicates(
+  source: PodSourceName,
+  pods: readonly Pod[],
+): { readonly unique: readonly Pod[]; readonly rejected: readonly RejectedPod[] } {
+  const names = new Set<string>();
+  const unique: Pod[] = [];
+  const rejected: RejectedPod[] = [];
+  for (const pod of pods) {
+    const fullName = podFullName(pod);
+    if (names.has(fullName)) {
+      const { name, uid } = pod.metadata;
+      const described = `${fullName}(${uid})`;
+      const message = `Error validating pod ${described} from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`;
+      rejected.push({ pod, message });
+      continue;
+    }
+    names.add(fullName);
+    unique.push(pod);
+  }
+  return { unique, rejected };
+}
+
+function annotate(pod: Pod, more: Readonly<Record<string, string>>): Pod {
+  const annotations = { ...pod.metadata.annotations, ...more };
+  return { ...pod, metadata: { ...pod.metadata, annotations } };
+}

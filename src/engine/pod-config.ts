@@ -1,0 +1,45 @@
+import { mergeSource, type SourceSet, type SourceUpdate } from "../core/source/merge-source.ts";
+import type { Pod } from "../model/pod.ts";
+import type { PodSourceName } from "../model/pod-source.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { PodEvents } from "../ports/pod-events.ts";
+
+export interface PodConfigDependencies {
+  readonly clock: Clock;
+  readonly events: PodEvents;
+  /** Takes each update, in order. */
+  readonly deliver: (update: SourceUpdate) => void;
+}
+
+/** What every source wants, and the stream of changes that follows from it. */
+export class PodConfig {
+  readonly #sources: readonly PodSourceName[];
+  readonly #deps: PodConfigDependencies;
+  readonly #pods = new Map<PodSourceName, ReadonlyMap<string, Pod>>();
+
+  /** `sources` are those that must be heard before anything may be cleaned up. */
+  constructor(sources: readonly PodSourceName[], deps: PodConfigDependencies) {
+    this.#sources = sources;
+    this.#deps = deps;
+  }
+
+  /** Takes a source's complete set. */
+  set(set: SourceSet): void {
+    const { clock, events, deliver } = this.#deps;
+    const merged = mergeSource(this.#pods.get(set.source), set, clock.nowMs());
+    this.#pods.set(set.source, merged.pods);
+    for (const { pod, message } of merged.rejected) {
+      events.record(pod, { type: "Warning", reason: "FailedValidation", message });
+    }
+    for (const update of merged.updates) deliver(update);
+  }
+
+  hasSeen(source: PodSourceName): boolean {
+    return this.#pods.has(source);
+  }
+
+  /** Every source has delivered a set, and the sync loop has `handled` an update of each. */
+  seenAllSources(handled: ReadonlySet<string>): boolean {
+    return this.#sources.every((source) => this.hasSeen(source) && handled.has(source));
+  }
+}
