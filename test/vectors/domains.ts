@@ -3,6 +3,7 @@ import { cgroupNames } from "./domains/cgroup-names.ts";
 import { computePodActions } from "./domains/compute-pod-actions.ts";
 import { computePodActionsEnum } from "./domains/compute-pod-actions-enum.ts";
 import { computePodActionsResize } from "./domains/compute-pod-actions-resize.ts";
+import { configMux } from "./domains/config-mux.ts";
 import { containerHash } from "./domains/container-hash.ts";
 import { cpuConversions } from "./domains/cpu-conversions.ts";
 import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
@@ -33,6 +34,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   computePodActions,
   computePodActionsEnum,
   computePodActionsResize,
+  configMux,
   containerHash,
   cpuConversions,
   crashloopBackoff,
