@@ -109,7 +109,7 @@ export class PodCache implements PodCacheReader {
   #notify(uid: string, readAtMs: number): void {
     const waiters = this.#waiters.get(uid);
     if (waiters === undefined) return;
-    for (const waiter of [...waiters]) {
+    for (const waiter of waiters) {
       // A waiter asked for this read, so one that began in the same instant is new enough.
       if (readAtMs < waiter.minMs) continue;
       waiters.delete(waiter);

@@ -57,11 +57,9 @@ function endedByItself(state: Syncing | Terminating): Terminating {
 
 function stopped(state: Terminating): WorkerTransition {
   const { fullName, started, observedRuntime, deleted, evicted, restartRequested, active } = state;
-  const terminated: Terminated = {
-    state: "terminated",
-    ...{ fullName, started, observedRuntime, deleted, evicted, restartRequested, active },
-    pending: state.pending ?? replayActive(active),
-  };
+  const pending = state.pending ?? replayActive(active);
+  const ending = { fullName, started, observedRuntime, deleted, evicted, restartRequested };
+  const terminated: Terminated = { state: "terminated", ...ending, active, pending };
   const moved = movedOn(terminated);
   if (state.completions.length === 0) return moved;
   const { completions } = state;
@@ -74,9 +72,6 @@ function movedOn(state: WorkerState): WorkerTransition {
 
 function finish(state: Terminated): WorkerState {
   const { fullName, deleted, evicted, restartRequested, active } = state;
-  return {
-    state: "finished",
-    ...{ fullName, deleted, evicted, restartRequested, active },
-    acknowledged: true,
-  };
+  const ending = { fullName, deleted, evicted, restartRequested, active };
+  return { state: "finished", ...ending, acknowledged: true };
 }

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { emptyObservedPod } from "../model/observed.ts";
+import { PodCache } from "./pod-cache.ts";
+
+const signal = new AbortController().signal;
+const older = emptyObservedPod("1", "older", "ns");
+const newer = emptyObservedPod("1", "newer", "ns");
+
+function newCache(): PodCache {
+  return new PodCache(() => undefined);
+}
+
+test("an unknown pod is empty once everything was listed after the wanted time", async () => {
+  const cache = newCache();
+  const waiting = cache.getNewerThan("1", 10, signal);
+  cache.updateTime(9);
+  cache.updateTime(11);
+  expect(await waiting).toEqual(emptyObservedPod("1", "", ""));
+});
+
+test("a read that began before the stored one does not replace it", () => {
+  const cache = newCache();
+  cache.set("1", newer, 2);
+  cache.set("1", older, 1);
+  expect(cache.get("1")).toBe(newer);
+});
+
+test("a confirmed state is as new as its confirmation", async () => {
+  const cache = newCache();
+  cache.set("1", older, 1);
+  const waiting = cache.getNewerThan("1", 5, signal);
+  cache.confirm("1", 6);
+  expect(await waiting).toBe(older);
+});
+
+test("whoever waits is told why a read failed", async () => {
+  const cache = newCache();
+  const waiting = cache.getNewerThan("1", 5, signal);
+  cache.set("1", new Error("broken"), 6);
+  await expect(waiting).rejects.toThrow("broken");
+});
+
+test("waiting ends when it is aborted, before or meanwhile", async () => {
+  const cache = newCache();
+  const controller = new AbortController();
+  const waiting = cache.getNewerThan("1", 5, controller.signal);
+  controller.abort(new Error("enough"));
+  await expect(waiting).rejects.toThrow("enough");
+  await expect(cache.getNewerThan("1", 5, controller.signal)).rejects.toThrow("enough");
+});
+
+test("a deleted pod is unknown again", () => {
+  const cache = newCache();
+  cache.set("1", older, 1);
+  cache.delete("1");
+  expect(cache.get("1")).toEqual(emptyObservedPod("1", "", ""));
+});
