@@ -40,9 +40,14 @@ export function podSubPathsDirectory(root: string, podUid: string): string {
   return joinPath(podDirectory(root, podUid), "volume-subpaths");
 }
 
-/** What a volume plugin keeps for one pod. */
+/** What volume plugins keep for one pod. */
+export function podPluginsDirectory(root: string, podUid: string): string {
+  return joinPath(podDirectory(root, podUid), "plugins");
+}
+
+/** What one volume plugin keeps for one pod. */
 export function podPluginDirectory(root: string, podUid: string, plugin: string): string {
-  return joinPath(podDirectory(root, podUid), "plugins", escapePluginName(plugin));
+  return joinPath(podPluginsDirectory(root, podUid), escapePluginName(plugin));
 }
 
 /** The folder of the termination messages of one container. */

@@ -22,3 +22,14 @@ export interface StepFailure {
   /** When trying again makes sense; set while a backoff runs. */
   readonly retryAtMs?: number | undefined;
 }
+
+/** One text for all steps that failed; undefined when none did. */
+export function failuresText(reports: readonly StepReport[]): string | undefined {
+  const texts = reports
+    .filter(({ failure }) => failure !== undefined)
+    .map(
+      ({ action, target, failure }) =>
+        `failed to "${action}" for "${target}" with ${failure?.code}: "${failure?.message}"`,
+    );
+  return texts.length > 1 ? `[${texts.join(", ")}]` : texts[0];
+}

@@ -1,0 +1,95 @@
+import type { ObservedPod } from "../model/observed.ts";
+import { type Pod, podKey } from "../model/pod.ts";
+import { killPod } from "./execute/kill-pod.ts";
+import { restorePod } from "./execute/restore-pod.ts";
+import { failuresText, type StepReport } from "./execute/step-report.ts";
+import type { NodeDeps } from "./node-deps.ts";
+import type { SyncTerminatedPodRequest, SyncTerminatingPodRequest } from "./pod-syncer.ts";
+import { describeSeen, recordedStep } from "./sync-record.ts";
+
+/** Stops everything of a pod; resolves only when nothing of it runs, and its status says how it ended. */
+export async function syncTerminatingPod(
+  deps: NodeDeps,
+  { pod, observed, graceSeconds, statusFunction }: SyncTerminatingPodRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const computed = deps.statuses.compute(pod, observed, { isTerminal: false });
+  deps.statuses.set(pod, statusFunction === undefined ? computed : statusFunction(computed));
+  deps.probes.stopLivenessAndStartup(pod.metadata.uid);
+  const startedAtMs = deps.clock.nowMs();
+  const because =
+    graceSeconds === undefined
+      ? "the pod is ending"
+      : `the pod is ending, with ${graceSeconds} s of grace`;
+  const request = { pod, observed, graceOverrideSeconds: graceSeconds, because };
+  const reports = await killPod(deps, request, signal);
+  deps.recorder.record({
+    podUid: pod.metadata.uid,
+    pod: podKey(pod),
+    kind: "terminating",
+    startedAtMs,
+    durationMs: deps.clock.nowMs() - startedAtMs,
+    seen: describeSeen(observed),
+    steps: reports.map(recordedStep),
+  });
+  deps.requestRead(pod.metadata.uid);
+  failUnlessKilled(deps, pod, reports);
+  deps.probes.removePod(pod.metadata.uid);
+  const stopped = await readStopped(deps, pod.metadata.uid, signal);
+  // A stopped sandbox has no addresses any more, but the pod's status keeps those it had.
+  const ended = { ...stopped, ips: observed.ips };
+  deps.statuses.set(pod, deps.statuses.compute(pod, ended, { isTerminal: true }));
+}
+
+/** Stops a pod that no source has any more and of which only the runtime knows. */
+export async function syncTerminatingRuntimePod(
+  deps: NodeDeps,
+  runningPod: ObservedPod,
+  signal: AbortSignal,
+): Promise<void> {
+  const pod = await restorePod(deps.runtime, runningPod, signal);
+  const because = "no source wants this pod";
+  const request = { pod, observed: runningPod, graceOverrideSeconds: 1, because };
+  const reports = await killPod(deps, request, signal);
+  deps.requestRead(runningPod.uid);
+  failUnlessKilled(deps, pod, reports);
+}
+
+/** Releases what an ended pod held: volumes, cgroup; its status becomes final. */
+export async function syncTerminatedPod(
+  deps: NodeDeps,
+  { pod, observed }: SyncTerminatedPodRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: true }));
+  await deps.volumes.unmount(pod.metadata.uid, signal);
+  await deps.cgroups.remove(pod);
+  deps.statuses.terminate(pod);
+  deps.recorder.record({
+    podUid: pod.metadata.uid,
+    pod: podKey(pod),
+    kind: "terminated",
+    startedAtMs: deps.clock.nowMs(),
+    durationMs: 0,
+    seen: describeSeen(observed),
+    steps: [],
+  });
+}
+
+async function readStopped(deps: NodeDeps, uid: string, signal: AbortSignal): Promise<ObservedPod> {
+  const stopped = await deps.readPod(uid, signal);
+  const running = stopped.containers.filter(({ state }) => state === "running");
+  if (running.length > 0) {
+    const ids = running.map(({ id }) => id).join(" ");
+    throw new Error(`containers run after they were stopped: ${ids}`);
+  }
+  return stopped;
+}
+
+function failUnlessKilled(deps: NodeDeps, pod: Pod, reports: readonly StepReport[]): void {
+  const failures = failuresText(reports);
+  if (failures === undefined) return;
+  const message = `error killing pod: ${failures}`;
+  deps.events.record(pod, { type: "Warning", reason: "FailedKillPod", message });
+  throw new Error(message);
+}

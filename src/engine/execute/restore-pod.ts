@@ -1,0 +1,68 @@
+import type { LifecycleHandler } from "../../model/generated/kubernetes.ts";
+import {
+  containerPreStopHandlerAnnotation,
+  podDeletionGracePeriodAnnotation,
+  podTerminationGracePeriodAnnotation,
+} from "../../model/labels.ts";
+import type { ObservedPod } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+import { isNotFound } from "../../model/runtime-error.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import { rawContainerId } from "./container-id.ts";
+
+/** As much of a pod's spec as stopping it needs, from what its containers' annotations remember. */
+export async function restorePod(
+  runtime: Pick<ContainerRuntime, "containerStatus">,
+  observed: ObservedPod,
+  signal: AbortSignal,
+): Promise<Pod> {
+  const { uid, name, namespace } = observed;
+  const running = observed.containers.filter(({ state }) => state === "running");
+  const annotations = await Promise.all(
+    running.map(({ id }) => readAnnotations(runtime, rawContainerId(id), signal)),
+  );
+  const [first = {}] = annotations;
+  return {
+    metadata: {
+      uid,
+      name,
+      namespace,
+      deletionGracePeriodSeconds: seconds(first[podDeletionGracePeriodAnnotation]),
+    },
+    spec: {
+      terminationGracePeriodSeconds: seconds(first[podTerminationGracePeriodAnnotation]),
+      containers: running.map((container, index) => ({
+        name: container.name,
+        lifecycle: preStopOf(annotations[index]?.[containerPreStopHandlerAnnotation]),
+      })),
+    },
+  };
+}
+
+async function readAnnotations(
+  runtime: Pick<ContainerRuntime, "containerStatus">,
+  id: string,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>>> {
+  try {
+    const { status } = await runtime.containerStatus(id, signal);
+    return status?.annotations ?? {};
+  } catch (error) {
+    if (isNotFound(error)) return {};
+    throw error;
+  }
+}
+
+function seconds(text: string | undefined): number | undefined {
+  const value = Number(text);
+  return text === undefined || !Number.isInteger(value) ? undefined : value;
+}
+
+function preStopOf(text: string | undefined): { preStop: LifecycleHandler } | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return { preStop: JSON.parse(text) as LifecycleHandler };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+import type { Result } from "../lib/result.ts";
+import type { AuthConfig } from "../model/generated/cri.ts";
+import type { ObservedPod } from "../model/observed.ts";
+import type { Pod } from "../model/pod.ts";
+import type { ProbeResults } from "../model/probe.ts";
+import type { ExecutorDeps } from "./execute/execute-plan.ts";
+import type { FlightRecorder } from "./flight-recorder.ts";
+import type { PodStatuses } from "./pod-statuses.ts";
+
+/** What the recipes of one pod need beside the executor. */
+export interface NodeDeps extends ExecutorDeps {
+  readonly statuses: PodStatuses;
+  readonly probes: PodProbes;
+  readonly cgroups: PodCgroups;
+  readonly volumes: PodVolumes;
+  readonly recorder: FlightRecorder;
+  /** The agent's data folder, laid out as a kubelet's. */
+  readonly rootFolder: string;
+  /** Why the runtime's network is not ready; undefined when it is. */
+  readonly networkProblem: () => string | undefined;
+  readonly requestRead: (uid: string) => void;
+  readonly readPod: (uid: string, signal: AbortSignal) => Promise<ObservedPod>;
+  readonly pullCredentials: (pod: Pod) => readonly AuthConfig[];
+}
+
+export interface PodProbes {
+  readonly livenessResults: ProbeResults;
+  readonly startupResults: ProbeResults;
+  addPod(pod: Pod): void;
+  stopLivenessAndStartup(uid: string): void;
+  removePod(uid: string): void;
+}
+
+export interface PodCgroups {
+  exists(pod: Pod): boolean;
+  /** Creates the pod's cgroup with its limits; rejects, naming the file, when the kernel refuses one. */
+  ensure(pod: Pod): Promise<void>;
+  remove(pod: Pod): Promise<void>;
+}
+
+export interface PodVolumes {
+  /** Sets up what is missing; an error says which volume is not ready and why. */
+  mount(pod: Pod, signal: AbortSignal): Promise<Result<void, string>>;
+  unmount(uid: string, signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,89 @@
+import { activeDeadlineMs, deadlineExceeded } from "../core/status/active-deadline.ts";
+import type { IpFamily } from "../core/status/addresses.ts";
+import type { StartFailure } from "../core/status/container-statuses.ts";
+import { computePodStatus } from "../core/status/pod-status.ts";
+import type { ProbeView } from "../core/status/probed-readiness.ts";
+import type { PodStatus } from "../model/generated/kubernetes.ts";
+import type { ObservedPod } from "../model/observed.ts";
+import type { Pod } from "../model/pod.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { StepReport } from "./execute/step-report.ts";
+import type { StatusManager } from "./status-manager.ts";
+
+export interface PodStatusesDeps {
+  readonly manager: StatusManager;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly probes: {
+    view(): ProbeView;
+    /** Readiness of that container is in doubt: probe it now. */
+    probeNow(podUid: string, containerName: string): void;
+  };
+  readonly hostIps: () => readonly string[];
+  readonly primaryIpFamily: IpFamily;
+}
+
+/** Computes the status of pods from what is seen and from what recently failed, and keeps it. */
+export class PodStatuses {
+  readonly #deps: PodStatusesDeps;
+  readonly #startFailures = new Map<string, Map<string, StartFailure>>();
+
+  constructor(deps: PodStatusesDeps) {
+    this.#deps = deps;
+  }
+
+  get(uid: string): PodStatus | undefined {
+    return this.#deps.manager.getPodStatus(uid);
+  }
+
+  compute(pod: Pod, observed: ObservedPod, life: { readonly isTerminal: boolean }): PodStatus {
+    const { manager, clock, probes, hostIps, primaryIpFamily } = this.#deps;
+    const { uid } = pod.metadata;
+    const cachedStatus = manager.getPodStatus(uid);
+    const deadlineMs = activeDeadlineMs(pod, cachedStatus ?? pod.status ?? {});
+    const isLate = deadlineMs !== undefined && clock.nowMs() >= deadlineMs;
+    const { status, probeNow } = computePodStatus({
+      pod,
+      observed,
+      cachedStatus,
+      isTerminal: life.isTerminal,
+      startFailures: this.#startFailures.get(uid) ?? new Map<string, StartFailure>(),
+      probes: probes.view(),
+      eviction: isLate ? deadlineExceeded : undefined,
+      resizeConditions: [],
+      hostIps: hostIps(),
+      primaryIpFamily,
+      supportsRecursiveReadOnly: false,
+    });
+    for (const name of probeNow) probes.probeNow(uid, name);
+    return status;
+  }
+
+  set(pod: Pod, status: PodStatus): void {
+    this.#deps.manager.setPodStatus(pod, status);
+  }
+
+  /** Keeps why containers did not start, until they do. */
+  noteStarts(uid: string, reports: readonly StepReport[]): void {
+    const failures = this.#startFailures.get(uid) ?? new Map<string, StartFailure>();
+    for (const { action, target, failure } of reports) {
+      if (action !== "StartContainer") continue;
+      if (failure === undefined) failures.delete(target);
+      else failures.set(target, { reason: failure.code, message: failure.message });
+    }
+    this.#startFailures.set(uid, failures);
+  }
+
+  /** The status becomes final. */
+  terminate(pod: Pod): void {
+    this.#deps.manager.terminatePod(pod);
+    this.#startFailures.delete(pod.metadata.uid);
+  }
+
+  /** Forgets all pods but these. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    this.#deps.manager.removeOrphanedStatuses(uids);
+    for (const uid of this.#startFailures.keys()) {
+      if (!uids.has(uid)) this.#startFailures.delete(uid);
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import {
+  podDirectory,
+  podPluginsDirectory,
+  podVolumesDirectory,
+} from "../core/paths/data-paths.ts";
+import { planPod } from "../core/pod/plan-pod.ts";
+import { networkNotReadyMessage } from "../core/worker/requeue.ts";
+import { errorText } from "../lib/error-text.ts";
+import type { PodStatus, ResourceRequirements } from "../model/generated/kubernetes.ts";
+import type { ObservedPod } from "../model/observed.ts";
+import { type Pod, podContainers, podKey } from "../model/pod.ts";
+import { executePlan } from "./execute/execute-plan.ts";
+import { killPod } from "./execute/kill-pod.ts";
+import { failuresText, type StepReport } from "./execute/step-report.ts";
+import type { NodeDeps } from "./node-deps.ts";
+import { PodSyncError, type SyncPodRequest } from "./pod-syncer.ts";
+import { describeSeen, recordedStep } from "./sync-record.ts";
+
+/**
+ * The node's recipe for one pod that is to run: status, network, cgroup, folders, volumes, probes, then the
+ * plan. What is missing ends the sync with an error that says so; the worker comes back.
+ */
+export async function syncPod(
+  deps: NodeDeps,
+  { pod, observed }: SyncPodRequest,
+  signal: AbortSignal,
+): Promise<{ readonly terminal: boolean }> {
+  const status = deps.statuses.compute(pod, observed, { isTerminal: false });
+  deps.statuses.set(pod, status);
+  if (status.phase === "Succeeded" || status.phase === "Failed") return { terminal: true };
+  const startedAtMs = deps.clock.nowMs();
+  const reports: StepReport[] = [];
+  let error: unknown;
+  try {
+    await prepare(deps, pod, observed, signal);
+    // The status knows the node's own addresses for a pod that shares its network.
+    const ips = (status.podIPs ?? []).map(({ ip }) => ip);
+    const request = { pod, observed: { ...observed, ips }, status };
+    reports.push(...(await runPlan(deps, request, signal)));
+  } catch (thrown) {
+    error = thrown;
+  }
+  deps.recorder.record({
+    podUid: pod.metadata.uid,
+    pod: podKey(pod),
+    kind: "sync",
+    startedAtMs,
+    durationMs: deps.clock.nowMs() - startedAtMs,
+    seen: describeSeen(observed),
+    steps: reports.map(recordedStep),
+    error: error === undefined || signal.aborted ? undefined : errorText(error),
+  });
+  if (error !== undefined) throw error;
+  throwFailures(reports);
+  return { terminal: false };
+}
+
+async function prepare(
+  deps: NodeDeps,
+  pod: Pod,
+  observed: ObservedPod,
+  signal: AbortSignal,
+): Promise<void> {
+  const networkProblem = deps.networkProblem();
+  if (networkProblem !== undefined && pod.spec.hostNetwork !== true) {
+    const message = `${networkNotReadyMessage}: ${networkProblem}`;
+    warn(deps, pod, "NetworkNotReady", message);
+    throw new PodSyncError(message);
+  }
+  await ensureCgroup(deps, pod, observed, signal);
+  await makeFolders(deps, pod);
+  const mounted = await deps.volumes.mount(pod, signal);
+  if (!mounted.ok) {
+    warn(deps, pod, "FailedMount", `Unable to attach or mount volumes: ${mounted.error}`);
+    throw new PodSyncError(`unable to attach or mount volumes: ${mounted.error}`);
+  }
+  deps.probes.addPod(pod);
+}
+
+// Containers that run outside their pod's cgroup escape its limits: they are stopped and start again inside.
+async function ensureCgroup(
+  deps: NodeDeps,
+  pod: Pod,
+  observed: ObservedPod,
+  signal: AbortSignal,
+): Promise<void> {
+  if (deps.cgroups.exists(pod)) return;
+  if (observed.containers.some(({ state }) => state === "running")) {
+    const because = "its containers run outside the pod's cgroup";
+    await killPod(deps, { pod, observed, because }, signal);
+    deps.requestRead(pod.metadata.uid);
+  }
+  try {
+    await deps.cgroups.ensure(pod);
+  } catch (error) {
+    const message = `unable to ensure pod container exists: ${errorText(error)}`;
+    warn(deps, pod, "FailedCreatePodContainer", message);
+    throw new PodSyncError(message, undefined, { cause: error });
+  }
+}
+
+async function makeFolders(deps: NodeDeps, pod: Pod): Promise<void> {
+  const { rootFolder, files } = deps;
+  const { uid } = pod.metadata;
+  try {
+    await files.ensureFolder(podDirectory(rootFolder, uid), 0o750);
+    await files.ensureFolder(podVolumesDirectory(rootFolder, uid), 0o750);
+    await files.ensureFolder(podPluginsDirectory(rootFolder, uid), 0o750);
+  } catch (error) {
+    const message = `error making pod data directories: ${errorText(error)}`;
+    warn(deps, pod, "FailedToMakePodDataDirectories", message);
+    throw new PodSyncError(message, undefined, { cause: error });
+  }
+}
+
+interface PlanRequest {
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+  readonly status: PodStatus;
+}
+
+async function runPlan(
+  deps: NodeDeps,
+  { pod, observed, status }: PlanRequest,
+  signal: AbortSignal,
+): Promise<readonly StepReport[]> {
+  const plan = planPod({
+    pod,
+    observed,
+    livenessResults: deps.probes.livenessResults,
+    startupResults: deps.probes.startupResults,
+    restartAllContainers: (status.conditions ?? []).some(
+      (condition) => condition.type === "AllContainersRestarting" && condition.status === "True",
+    ),
+    actuatedResources: { containers: resourcesByName(pod), pod: pod.spec.resources },
+  });
+  const { uid } = pod.metadata;
+  try {
+    const reports = await executePlan(
+      deps,
+      {
+        pod,
+        observed,
+        plan,
+        pullCredentials: deps.pullCredentials(pod),
+        onSandboxReady: () => deps.requestRead(uid),
+      },
+      signal,
+    );
+    deps.statuses.noteStarts(uid, reports);
+    return reports;
+  } finally {
+    // Also after an abort: something may have been started.
+    if (plan.steps.length > 0) deps.requestRead(uid);
+  }
+}
+
+// Resources are applied when a container is created, and a spec that asks for others is another pod (static
+// pods) until resizing in place is there.
+function resourcesByName(pod: Pod): ReadonlyMap<string, ResourceRequirements> {
+  return new Map(
+    podContainers(pod).map(({ container }) => [container.name, container.resources ?? {}]),
+  );
+}
+
+/** One error for all failed steps, with the time at which the first of the backoffs ends. */
+function throwFailures(reports: readonly StepReport[]): void {
+  const message = failuresText(reports);
+  if (message === undefined) return;
+  const failures = reports.map(({ failure }) => failure).filter((failure) => failure !== undefined);
+  const retries = failures.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== undefined);
+  const allWait = retries.length === failures.length;
+  throw new PodSyncError(message, allWait ? Math.min(...retries) : undefined);
+}
+
+function warn(deps: NodeDeps, pod: Pod, reason: string, message: string): void {
+  deps.events.record(pod, { type: "Warning", reason, message });
+}
