@@ -167,11 +167,7 @@ describe("any plan", () => {
           // A pod that has ended is terminal: it is never planned again.
           if (endsPod(plan.steps)) return;
         }
-        const plan = planPod(input);
-        // The one step that may be said again, to no effect: a resize of the pod itself that waits for its
-        // init containers.
-        expect(plan.steps.filter(({ kind }) => kind !== "resize")).toEqual([]);
-        expect(carryOut(input, plan)).toEqual(input);
+        expect(planPod(input).steps).toEqual([]);
       }),
       { numRuns: 300 },
     );
