@@ -3,7 +3,7 @@ import {
   ContainerDelete,
   type Envelope,
   EventsService,
-  SubscribeRequest,
+  type SubscribeRequest,
   TaskDelete,
   TaskExit,
   TaskOom,

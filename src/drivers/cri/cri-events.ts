@@ -22,21 +22,15 @@ export function createCriEvents(runtime: CriRuntime): RuntimeEvents {
   };
 }
 
-function decodeEvent(message: ContainerEventResponse): RuntimeEvent | undefined {
-  const { containerId = "", containerEventType = ContainerEventType.CONTAINER_CREATED_EVENT } =
-    message;
-  return containerId === "" ? undefined : { containerId, kind: eventKind(containerEventType) };
-}
+const KINDS: ReadonlyMap<ContainerEventType, RuntimeEvent["kind"]> = new Map([
+  [ContainerEventType.CONTAINER_CREATED_EVENT, "created"],
+  [ContainerEventType.CONTAINER_STARTED_EVENT, "started"],
+  [ContainerEventType.CONTAINER_STOPPED_EVENT, "stopped"],
+  [ContainerEventType.CONTAINER_DELETED_EVENT, "deleted"],
+] as const);
 
-function eventKind(type: ContainerEventType): RuntimeEvent["kind"] {
-  switch (type) {
-    case ContainerEventType.CONTAINER_CREATED_EVENT:
-      return "created";
-    case ContainerEventType.CONTAINER_STARTED_EVENT:
-      return "started";
-    case ContainerEventType.CONTAINER_STOPPED_EVENT:
-      return "stopped";
-    case ContainerEventType.CONTAINER_DELETED_EVENT:
-      return "deleted";
-  }
+function decodeEvent(message: ContainerEventResponse): RuntimeEvent | undefined {
+  const kind = KINDS.get(message.containerEventType ?? ContainerEventType.CONTAINER_CREATED_EVENT);
+  const { containerId = "" } = message;
+  return containerId === "" || kind === undefined ? undefined : { containerId, kind };
 }

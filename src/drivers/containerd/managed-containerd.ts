@@ -1,0 +1,227 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { hasCapability, type Machine } from "../../model/machine.ts";
+import { socketPathProblem } from "../../model/runtime-endpoint.ts";
+import { SetupError } from "../../model/setup-error.ts";
+import type { Log } from "../../ports/log.ts";
+import { cniConfig, containerdConfig, type NetworkSettings } from "./containerd-config.ts";
+import { type ContainerdPaths, containerdPaths } from "./containerd-paths.ts";
+import {
+  boundLog,
+  type ContainerdProcess,
+  endContainerd,
+  findContainerd,
+  spawnContainerd,
+  waitForSocket,
+} from "./containerd-process.ts";
+import {
+  type ContainerdTools,
+  canMountOverlay,
+  checkNetwork,
+  requireTools,
+} from "./prepare-machine.ts";
+import { removeContainerdTraces } from "./remove-traces.ts";
+
+const FIRST_BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 5_000;
+// A run this long counts as healthy: the next failure starts again with the first backoff.
+const HEALTHY_MS = 10_000;
+const LOG_CHECK_MS = 60_000;
+
+export interface ManagedContainerdOptions {
+  /** Locked by the caller; absolute, without links. */
+  readonly dataDir: string;
+  readonly bridge: string;
+  /** The IPv4 network of the pods. */
+  readonly subnet: string;
+  readonly sandboxImage: string;
+  readonly cgroupDriver: "cgroupfs" | "systemd";
+}
+
+/** What the options default to. */
+export const MANAGED_CONTAINERD_DEFAULTS: Omit<ManagedContainerdOptions, "dataDir"> = {
+  bridge: "berth0",
+  subnet: "10.88.0.0/16",
+  sandboxImage: "registry.k8s.io/pause:3.10",
+  cgroupDriver: "cgroupfs",
+};
+
+/**
+ * A containerd that Berth owns: root, state, socket and network are private to the data folder. It outlives
+ * the agent, so that a killed agent leaves the pods running; the next one finds and adopts it.
+ */
+export class ManagedContainerd {
+  readonly paths: ContainerdPaths;
+  readonly tools: ContainerdTools;
+  readonly #network: NetworkSettings;
+  readonly #log: Log;
+  readonly #supervision = new AbortController();
+  #process: ContainerdProcess;
+  #supervisor: Promise<void> = Promise.resolve();
+
+  private constructor(
+    prepared: Prepared,
+    network: NetworkSettings,
+    first: ContainerdProcess,
+    log: Log,
+  ) {
+    this.paths = prepared.paths;
+    this.tools = prepared.tools;
+    this.#network = network;
+    this.#process = first;
+    this.#log = log;
+  }
+
+  /** Adopts or starts containerd and keeps it running; resolves when its socket takes connections. */
+  static async start(
+    options: ManagedContainerdOptions,
+    machine: Machine,
+    log: Log,
+    signal: AbortSignal,
+  ): Promise<ManagedContainerd> {
+    const prepared = await prepare(options, machine);
+    const { paths, tools } = prepared;
+    const found = await findContainerd(paths.configFile, signal);
+    if (found !== undefined && prepared.configChanged) {
+      log.info("restarting containerd for its new configuration", { pid: found.pid });
+      await endContainerd(found.pid, paths.configFile);
+    }
+    const adopted = prepared.configChanged ? undefined : found;
+    const first = adopted ?? (await spawnContainerd(tools.containerd, paths));
+    log.info(adopted === undefined ? "started containerd" : "adopted the running containerd", {
+      pid: first.pid,
+      socket: paths.socket,
+    });
+    try {
+      await waitForSocket(first, paths, signal);
+    } catch (error) {
+      await endContainerd(first.pid, paths.configFile);
+      throw error;
+    }
+    const managed = new ManagedContainerd(prepared, options, first, log);
+    managed.#supervisor = managed.#supervise();
+    return managed;
+  }
+
+  get endpoint(): string {
+    return `unix://${this.paths.socket}`;
+  }
+
+  /** Changes when containerd had to be restarted. */
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  /** Lets go of containerd without ending it. */
+  async detach(): Promise<void> {
+    this.#supervision.abort();
+    await this.#supervisor;
+  }
+
+  /** Ends containerd; containers run on. */
+  async stop(): Promise<void> {
+    await this.detach();
+    await endContainerd(this.#process.pid, this.paths.configFile);
+  }
+
+  /** Ends containerd and removes every process, mount, cgroup, interface, rule and file of its containers. */
+  async teardown(): Promise<void> {
+    await this.stop();
+    await removeContainerdTraces(this.paths, this.tools, this.#network);
+  }
+
+  async #supervise(): Promise<void> {
+    const { signal } = this.#supervision;
+    const stopped = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    const logCheck = setInterval(() => void boundLog(this.paths.logFile), LOG_CHECK_MS).unref();
+    let backoffMs = FIRST_BACKOFF_MS;
+    while (!signal.aborted) {
+      const startedAtMs = Date.now();
+      await Promise.race([this.#process.exited, stopped]);
+      if (signal.aborted) break;
+      if (Date.now() - startedAtMs > HEALTHY_MS) backoffMs = FIRST_BACKOFF_MS;
+      this.#log.warn("containerd ended, starting it again", { pid: this.pid, backoffMs });
+      await Promise.race([delay(backoffMs, undefined, { ref: false }), stopped]);
+      backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
+      if (!signal.aborted) await this.#restart();
+    }
+    clearInterval(logCheck);
+  }
+
+  async #restart(): Promise<void> {
+    try {
+      this.#process = await spawnContainerd(this.tools.containerd, this.paths);
+      this.#log.info("started containerd", { pid: this.pid, socket: this.paths.socket });
+    } catch (error) {
+      this.#log.error("cannot start containerd", { error });
+    }
+  }
+}
+
+/** Removes what a managed containerd of this data folder left, whether or not one still runs. */
+export async function teardownDataDir(
+  options: ManagedContainerdOptions,
+  machine: Machine,
+  signal: AbortSignal,
+): Promise<void> {
+  const paths = containerdPaths(options.dataDir);
+  const found = await findContainerd(paths.configFile, signal);
+  if (found !== undefined) await endContainerd(found.pid, paths.configFile);
+  const network = (await readNetwork(paths)) ?? options;
+  await removeContainerdTraces(paths, requireTools(machine), network);
+}
+
+interface Prepared {
+  readonly paths: ContainerdPaths;
+  readonly tools: ContainerdTools;
+  readonly configChanged: boolean;
+}
+
+async function prepare(options: ManagedContainerdOptions, machine: Machine): Promise<Prepared> {
+  const tools = requireTools(machine);
+  const paths = containerdPaths(options.dataDir);
+  const problem = socketPathProblem(paths.socket);
+  if (problem !== undefined) throw new SetupError(problem, "choose a shorter data folder");
+  await prepareNetwork(options, paths, machine.uplink?.mtu);
+  const config = containerdConfig({
+    paths,
+    runc: tools.runc,
+    cniPluginFolder: tools.cniFolder,
+    sandboxImage: options.sandboxImage,
+    snapshotter: (await canMountOverlay(paths.base, tools)) ? "overlayfs" : "native",
+    cgroupDriver: options.cgroupDriver,
+    mayLowerOomScore: hasCapability(machine, "CAP_SYS_RESOURCE"),
+  });
+  const before = await readFile(paths.configFile, "utf8").catch(() => "");
+  if (before !== config) await writeFile(paths.configFile, config, { mode: 0o600 });
+  return { paths, tools, configChanged: before !== config };
+}
+
+async function prepareNetwork(
+  { bridge, subnet }: NetworkSettings,
+  paths: ContainerdPaths,
+  mtu: number | undefined,
+): Promise<void> {
+  const made = await readNetwork(paths);
+  if (made !== undefined && (made.bridge !== bridge || made.subnet !== subnet)) {
+    throw new SetupError(
+      `the data folder was made for the network ${made.bridge} ${made.subnet}, not ${bridge} ${subnet}`,
+      "keep that network, or reset the data folder",
+    );
+  }
+  await checkNetwork({ bridge, subnet }, made !== undefined);
+  await mkdir(paths.cniConfigFolder, { recursive: true, mode: 0o750 });
+  await writeFile(paths.cniConfigFile, cniConfig({ bridge, subnet }, paths.ipamFolder, mtu));
+  await writeFile(paths.networkFile, `${JSON.stringify({ bridge, subnet })}\n`);
+}
+
+async function readNetwork(paths: ContainerdPaths): Promise<NetworkSettings | undefined> {
+  const text = await readFile(paths.networkFile, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== "object" || value === null) return undefined;
+  const { bridge, subnet } = value as Partial<NetworkSettings>;
+  return bridge === undefined || subnet === undefined ? undefined : { bridge, subnet };
+}

@@ -1,0 +1,71 @@
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { NetworkSettings } from "./containerd-config.ts";
+import type { ContainerdTools } from "./prepare-machine.ts";
+import { runCommand } from "./run-command.ts";
+
+const RESULT_CACHE = "/var/lib/cni/results";
+
+/** Removes the bridge, its ports, the rules and the cached results that CNI plugins made for one network. */
+export async function removeNetwork(
+  { bridge }: NetworkSettings,
+  tools: ContainerdTools,
+): Promise<void> {
+  const ports = await readdir(`/sys/class/net/${bridge}/brif`).catch(() => []);
+  for (const link of [...ports, bridge]) {
+    // A port vanishes with the network namespace at its other end, perhaps just now.
+    await runCommand(tools.ip, ["link", "delete", link]).catch(() => undefined);
+  }
+  const rules = await runCommand(tools.iptables, ["-w", "-t", "nat", "-S"]);
+  for (const command of planRuleRemoval(rules.split("\n"), bridge)) {
+    await runCommand(tools.iptables, ["-w", "-t", "nat", ...command]);
+  }
+  const cached = await readdir(RESULT_CACHE).catch(() => []);
+  for (const name of cached.filter((name) => isResultOf(name, bridge))) {
+    await rm(join(RESULT_CACHE, name), { force: true });
+  }
+}
+
+/** The iptables commands that remove one CNI network's rules and chains, and shared chains nobody uses any more. */
+export function planRuleRemoval(
+  rules: readonly string[],
+  network: string,
+): readonly (readonly string[])[] {
+  const all = rules.filter((rule) => rule.startsWith("-A ")).map(splitRule);
+  const mark = `name: "${network}" id: `;
+  const own = all.filter((rule) => rule.some((word) => word.includes(mark)));
+  const chains = new Set(own.map(jumpTarget).filter((chain) => /^CNI-(?!HOSTPORT)/.test(chain)));
+  const inChains = (rule: readonly string[]): boolean => chains.has(rule[1] ?? "");
+  const left = all.filter((rule) => !own.includes(rule) && !inChains(rule));
+  const hasChain = rules.includes("-N CNI-HOSTPORT-DNAT");
+  const isUnused = hasChain && !left.some(([, chain]) => chain === "CNI-HOSTPORT-DNAT");
+  const shared = isUnused
+    ? rules.filter((rule) => rule.startsWith("-N CNI-HOSTPORT-")).map((rule) => rule.slice(3))
+    : [];
+  const jumps = left.filter((rule) => shared.includes(jumpTarget(rule)));
+  const gone = [...chains, ...shared];
+  return [
+    ...[...own, ...jumps]
+      .filter(([, chain = ""]) => !gone.includes(chain))
+      .map((rule) => ["-D", ...rule.slice(1)]),
+    ...gone.map((chain) => ["-F", chain]),
+    ...gone.map((chain) => ["-X", chain]),
+  ];
+}
+
+function jumpTarget(rule: readonly string[]): string {
+  return rule[rule.indexOf("-j") + 1] ?? "";
+}
+
+// iptables writes words with spaces in double quotes, with backslashes before inner ones.
+function splitRule(rule: string): readonly string[] {
+  return [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(
+    ([, quoted, plain]) => plain ?? (quoted ?? "").replaceAll(/\\(.)/g, "$1"),
+  );
+}
+
+function isResultOf(fileName: string, network: string): boolean {
+  return (
+    fileName.startsWith(`${network}-`) && /^[0-9a-f]{64}-/.test(fileName.slice(network.length + 1))
+  );
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { mountPointsBelow, parseMountInfo } from "./mount-info.ts";
+
+const TEXT = `25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+40 25 0:35 / /data/a rw - tmpfs tmpfs rw
+41 40 0:36 / /data/a/with\\040space rw,nosuid shared:3 master:2 - overlay overlay rw,lowerdir=x
+42 25 0:37 / /database rw - tmpfs tmpfs rw
+`;
+
+test("a mount's point and file system are read whatever optional fields there are", () => {
+  expect(parseMountInfo(TEXT)).toEqual([
+    { mountPoint: "/", fileSystem: "ext4" },
+    { mountPoint: "/data/a", fileSystem: "tmpfs" },
+    { mountPoint: "/data/a/with space", fileSystem: "overlay" },
+    { mountPoint: "/database", fileSystem: "tmpfs" },
+  ]);
+});
+
+test("inner mounts come first and a folder with the same beginning is not below", () => {
+  const mounts = parseMountInfo(TEXT);
+  expect(mountPointsBelow(mounts, "/data")).toEqual(["/data/a/with space", "/data/a"]);
+  expect(mountPointsBelow(mounts, "/data/a")).toEqual(["/data/a/with space", "/data/a"]);
+  expect(mountPointsBelow(mounts, "/dat")).toEqual([]);
+});
