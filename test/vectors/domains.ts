@@ -4,9 +4,12 @@ import { computePodActions } from "./domains/compute-pod-actions.ts";
 import { computePodActionsEnum } from "./domains/compute-pod-actions-enum.ts";
 import { computePodActionsResize } from "./domains/compute-pod-actions-resize.ts";
 import { configMux } from "./domains/config-mux.ts";
+import { containerGc } from "./domains/container-gc.ts";
 import { containerHash } from "./domains/container-hash.ts";
+import { containerMountsDomain } from "./domains/container-mounts.ts";
 import { cpuConversions } from "./domains/cpu-conversions.ts";
 import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
+import { criConfigs } from "./domains/cri-configs.ts";
 import { criContainerStatus } from "./domains/cri-container-status.ts";
 import { criLogs } from "./domains/cri-logs.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
@@ -18,6 +21,7 @@ import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
 import { killGrace } from "./domains/kill-grace.ts";
 import { paths } from "./domains/paths.ts";
+import { plegEvents } from "./domains/pleg-events.ts";
 import { podHostname } from "./domains/pod-hostname.ts";
 import { podResources } from "./domains/pod-resources.ts";
 import { podStatus } from "./domains/pod-status.ts";
@@ -35,9 +39,12 @@ export const vectorDomains: readonly VectorDomain[] = [
   computePodActionsEnum,
   computePodActionsResize,
   configMux,
+  containerGc,
   containerHash,
+  containerMountsDomain,
   cpuConversions,
   crashloopBackoff,
+  criConfigs,
   criContainerStatus,
   criLogs,
   dnsConfig,
@@ -49,6 +56,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   imagePull,
   killGrace,
   paths,
+  plegEvents,
   podHostname,
   podResources,
   podStatus,
