@@ -66,11 +66,3 @@ export function runtimeErrorText(error: unknown): string {
   const code = error.code === "Cancelled" ? "Canceled" : error.code;
   return `rpc error: code = ${code} desc = ${error.message}`;
 }
-
-/** The error as a gRPC client prints it; users find it under these words. */
-export function runtimeErrorText(error: unknown): string {
-  if (error instanceof RuntimeError) {
-    return `rpc error: code = ${error.code} desc = ${error.message}`;
-  }
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,0 +1,30 @@
+/** What the node's configuration and machine add to every sandbox and container. */
+export interface RuntimeSettings {
+  readonly podLogsRoot: string;
+  /** Where profiles of the type Localhost lie. */
+  readonly seccompProfileRoot: string;
+  /** Containers without a seccomp profile get the runtime's instead of none. */
+  readonly seccompDefault: boolean;
+  readonly cgroupVersion: 1 | 2;
+  /** Whether CPU limits are enforced. */
+  readonly cpuCfsQuota: boolean;
+  readonly cpuCfsPeriodUs: number;
+  /** Running out of memory kills one process; otherwise the whole container (cgroup v2 only). */
+  readonly singleProcessOomKill: boolean;
+  readonly memoryCapacityBytes: number;
+  readonly swap: SwapSettings;
+  /** The huge page sizes that the kernel has, as "2MB". */
+  readonly hugePageSizes: readonly string[];
+  /** The files of this machine that tell containers too much of it, beyond those of every machine. */
+  readonly extraMaskedPaths: readonly string[];
+  readonly selinuxEnabled: boolean;
+  /** The feature ContainerStopSignals. */
+  readonly containerStopSignals: boolean;
+}
+
+export interface SwapSettings {
+  /** Whether the kernel can limit swap per cgroup. */
+  readonly controllerAvailable: boolean;
+  readonly behavior: "NoSwap" | "LimitedSwap";
+  readonly capacityBytes: number;
+}
