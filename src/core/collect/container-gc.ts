@@ -1,0 +1,163 @@
+// Which dead containers, sandboxes and log folders go. The runtime's own lists are the input.
+import {
+  type Container,
+  ContainerState,
+  type PodSandbox,
+  PodSandboxState,
+} from "../../model/generated/cri.ts";
+import { podUidLabel } from "../../model/labels.ts";
+import { podUidOfLogsDirectory } from "../paths/log-paths.ts";
+
+/** A negative number means no bound. */
+export interface ContainerGcPolicy {
+  readonly minAgeMs: number;
+  /** Dead runs kept of one container. */
+  readonly maxPerContainer: number;
+  /** Dead containers kept on the node. */
+  readonly maxContainers: number;
+}
+
+/** What the workers know of the pods whose remains are found. */
+export interface PodRemains {
+  /** The pod is gone: nothing of it may stay. */
+  readonly isContentRemovable: (podUid: string) => boolean;
+  /** The pod has ended for good, though it still exists. */
+  readonly isRuntimeRemovable: (podUid: string) => boolean;
+}
+
+export interface GcScope {
+  readonly allSourcesReady: boolean;
+  /** Takes the containers of ended pods too, to make room. */
+  readonly evictNonDeletedPods: boolean;
+}
+
+/** A container to remove; one in an unknown state may still run, so it is stopped first. */
+export interface ContainerRemoval {
+  readonly id: string;
+  readonly name: string;
+  readonly stopFirst: boolean;
+}
+
+interface DeadContainer extends ContainerRemoval {
+  readonly createdAt: bigint;
+}
+
+/** The dead containers to remove, in order. */
+export function planContainerGc(
+  containers: readonly Container[],
+  pods: PodRemains,
+  {
+    policy,
+    nowMs,
+    ...scope
+  }: GcScope & { readonly policy: ContainerGcPolicy; readonly nowMs: number },
+): ContainerRemoval[] {
+  const removed: DeadContainer[] = [];
+  const groups = groupByContainer(containers, nowMs - policy.minAgeMs);
+  let kept: (readonly DeadContainer[])[] = [];
+  for (const { podUid, dead } of groups.values()) {
+    if (scope.allSourcesReady && isGone(podUid, pods, scope)) removed.push(...dead.toReversed());
+    else kept.push(dead);
+  }
+  if (policy.maxPerContainer >= 0) {
+    kept = kept.map((dead) => keepNewest(dead, policy.maxPerContainer, removed));
+  }
+  keepOnNode(kept, policy.maxContainers, removed);
+  return removed.map(({ id, name, stopFirst }) => ({ id, name, stopFirst }));
+}
+
+/** The sandboxes to stop and remove: not ready, without containers, and not the newest of a pod that exists. */
+export function planSandboxGc(
+  sandboxes: readonly PodSandbox[],
+  containers: readonly Container[],
+  pods: PodRemains,
+  scope: Pick<GcScope, "evictNonDeletedPods">,
+): string[] {
+  const used = new Set(containers.map(({ podSandboxId }) => podSandboxId));
+  const byPod = new Map<string, PodSandbox[]>();
+  for (const sandbox of sandboxes) {
+    const podUid = sandbox.metadata?.uid ?? "";
+    byPod.set(podUid, [...(byPod.get(podUid) ?? []), sandbox]);
+  }
+  return [...byPod].flatMap(([podUid, ofPod]) => {
+    const keep = isGone(podUid, pods, scope) ? 0 : 1;
+    return ofPod
+      .toSorted(newestFirst)
+      .slice(keep)
+      .toReversed()
+      .filter(({ state, id }) => state === PodSandboxState.SANDBOX_NOTREADY && !used.has(id))
+      .map(({ id = "" }) => id);
+  });
+}
+
+/** The log folders of pods that are gone. To be asked only once all sources are ready. */
+export function planLogsGc(directoryNames: readonly string[], pods: PodRemains): string[] {
+  return directoryNames.filter((name) => pods.isContentRemovable(podUidOfLogsDirectory(name)));
+}
+
+interface ContainerGroup {
+  readonly podUid: string;
+  readonly dead: DeadContainer[];
+}
+
+/** The containers that do not run and are old enough, by pod and name. */
+function groupByContainer(
+  containers: readonly Container[],
+  newestMs: number,
+): ReadonlyMap<string, ContainerGroup> {
+  const groups = new Map<string, ContainerGroup>();
+  for (const container of containers) {
+    const { createdAt = 0n, id = "", state = ContainerState.CONTAINER_CREATED } = container;
+    if (state === ContainerState.CONTAINER_RUNNING) continue;
+    if (createdAt > BigInt(Math.floor(newestMs)) * 1_000_000n) continue;
+    const podUid = container.labels?.[podUidLabel] ?? "";
+    const name = container.metadata?.name ?? "";
+    const key = `${podUid}/${name}`;
+    const group = groups.get(key) ?? { podUid, dead: [] };
+    const stopFirst = state === ContainerState.CONTAINER_UNKNOWN;
+    group.dead.push({ id, name, stopFirst, createdAt });
+    groups.set(key, group);
+  }
+  return groups;
+}
+
+function keepOnNode(
+  groups: readonly (readonly DeadContainer[])[],
+  maxContainers: number,
+  removed: DeadContainer[],
+): void {
+  const count = groups.reduce((sum, dead) => sum + dead.length, 0);
+  if (maxContainers < 0 || count <= maxContainers) return;
+  const fairShare = Math.max(Math.floor(maxContainers / groups.length), 1);
+  const rest = groups.flatMap((dead) => keepNewest(dead, fairShare, removed));
+  keepNewest(rest, maxContainers, removed);
+}
+
+function keepNewest(
+  dead: readonly DeadContainer[],
+  keep: number,
+  removed: DeadContainer[],
+): readonly DeadContainer[] {
+  if (dead.length <= keep) return dead;
+  const sorted = dead.toSorted(newestFirst);
+  removed.push(...sorted.slice(keep).toReversed());
+  return sorted.slice(0, keep);
+}
+
+function isGone(
+  podUid: string,
+  pods: PodRemains,
+  { evictNonDeletedPods }: Pick<GcScope, "evictNonDeletedPods">,
+): boolean {
+  if (pods.isContentRemovable(podUid)) return true;
+  return evictNonDeletedPods && pods.isRuntimeRemovable(podUid);
+}
+
+function newestFirst(
+  a: { readonly createdAt?: bigint | undefined },
+  b: { readonly createdAt?: bigint | undefined },
+): number {
+  const difference = (b.createdAt ?? 0n) - (a.createdAt ?? 0n);
+  if (difference === 0n) return 0;
+  return difference > 0n ? 1 : -1;
+}
