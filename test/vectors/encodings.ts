@@ -39,7 +39,7 @@ export interface EncodedContainerStatus {
   readonly user?: ObservedUser;
 }
 
-export interface EncodedSandboxStatus {
+interface EncodedSandboxStatus {
   readonly id: string;
   readonly state: "SANDBOX_READY" | "SANDBOX_NOTREADY";
   readonly attempt: number;
@@ -59,7 +59,7 @@ export function decodePodStatus(status: EncodedPodStatus): ObservedPod {
   };
 }
 
-export function decodeContainerStatus(status: EncodedContainerStatus): ObservedContainer {
+function decodeContainerStatus(status: EncodedContainerStatus): ObservedContainer {
   return {
     id: status.id,
     name: status.name,
