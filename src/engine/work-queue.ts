@@ -20,4 +20,10 @@ export class WorkQueue {
     for (const uid of due) this.#dueAtMs.delete(uid);
     return due;
   }
+
+  /** How long until the next pod is due; undefined when none waits. */
+  nextDueInMs(): number | undefined {
+    if (this.#dueAtMs.size === 0) return undefined;
+    return Math.max(0, Math.min(...this.#dueAtMs.values()) - this.#clock.monotonicMs());
+  }
 }

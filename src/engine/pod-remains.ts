@@ -1,0 +1,110 @@
+import { podDirectory, podsDirectory } from "../core/paths/data-paths.ts";
+import { podUidOfLogsDirectory } from "../core/paths/log-paths.ts";
+import { errorText } from "../lib/error-text.ts";
+import type { ObservedPod } from "../model/observed.ts";
+import { isNotFound } from "../model/runtime-error.ts";
+import type { ContainerRuntime } from "../ports/container-runtime.ts";
+import type { HostFiles } from "../ports/host-files.ts";
+import type { Log } from "../ports/log.ts";
+import { rawContainerId } from "./execute/container-id.ts";
+import { removeContainer } from "./execute/remove-container.ts";
+
+export interface PodRemainsDeps {
+  readonly runtime: ContainerRuntime;
+  readonly files: HostFiles;
+  readonly log: Log;
+  readonly lifetime: AbortSignal;
+  readonly rootFolder: string;
+  readonly podLogsRoot: string;
+  readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
+  readonly requestRead: (uid: string) => void;
+  readonly unmountVolumes: (uid: string, signal: AbortSignal) => Promise<void>;
+  readonly cgroups: {
+    /** UIDs of pods that have a cgroup. */
+    list(): readonly string[];
+    remove(uid: string): Promise<void>;
+  };
+  /** Last of all, and only when nothing is left. */
+  readonly onGone: (uid: string) => void;
+}
+
+/** Removes what pods leave that nobody wants any more: containers, sandboxes, mounts, folders, logs, cgroups. */
+export class PodRemains {
+  readonly #deps: PodRemainsDeps;
+  readonly #removing = new Map<string, Promise<void>>();
+
+  constructor(deps: PodRemainsDeps) {
+    this.#deps = deps;
+  }
+
+  isRemoving(uid: string): boolean {
+    return this.#removing.has(uid);
+  }
+
+  /** Resolves when the removal that is under way has ended; undefined when there is none. */
+  whenRemoved(uid: string): Promise<void> | undefined {
+    return this.#removing.get(uid);
+  }
+
+  /** Starts the removal of everything of other pods; one pod that cannot be removed holds up no other. */
+  async removeAllBut(kept: ReadonlySet<string>): Promise<void> {
+    const found = new Set([
+      ...this.#deps.runtimePods().keys(),
+      ...this.#deps.cgroups.list(),
+      ...(await this.#deps.files.list(podsDirectory(this.#deps.rootFolder))),
+      ...(await this.#logFolders()).keys(),
+    ]);
+    for (const uid of found) {
+      if (kept.has(uid) || this.#removing.has(uid)) continue;
+      const removal = this.#remove(uid)
+        .catch((error: unknown) => {
+          if (this.#deps.lifetime.aborted) return;
+          this.#deps.log.warn("cannot remove what a pod left, trying again", {
+            podUid: uid,
+            error: errorText(error),
+          });
+        })
+        .finally(() => this.#removing.delete(uid));
+      this.#removing.set(uid, removal);
+    }
+  }
+
+  async #remove(uid: string): Promise<void> {
+    const { runtime, files, lifetime, rootFolder, podLogsRoot } = this.#deps;
+    const observed = this.#deps.runtimePods().get(uid);
+    for (const { id } of observed?.containers ?? []) {
+      await unlessGone(() =>
+        removeContainer(this.#deps, rawContainerId(id), { keepLogs: false }, lifetime),
+      );
+    }
+    for (const { id } of observed?.sandboxes ?? []) {
+      await unlessGone(() => runtime.stopPodSandbox(id, lifetime));
+      await unlessGone(() => runtime.removePodSandbox(id, lifetime));
+    }
+    await this.#deps.unmountVolumes(uid, lifetime);
+    await files.removeTree(podDirectory(rootFolder, uid));
+    for (const folder of (await this.#logFolders()).get(uid) ?? []) {
+      await files.removeTree(`${podLogsRoot}/${folder}`);
+    }
+    await this.#deps.cgroups.remove(uid);
+    if (observed !== undefined) this.#deps.requestRead(uid);
+    this.#deps.onGone(uid);
+  }
+
+  async #logFolders(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const byUid = new Map<string, string[]>();
+    for (const name of await this.#deps.files.list(this.#deps.podLogsRoot)) {
+      const uid = podUidOfLogsDirectory(name);
+      byUid.set(uid, [...(byUid.get(uid) ?? []), name]);
+    }
+    return byUid;
+  }
+}
+
+async function unlessGone(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

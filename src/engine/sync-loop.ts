@@ -1,0 +1,163 @@
+import type { SourceUpdate } from "../core/source/merge-source.ts";
+import type { PodUpdateType } from "../core/worker/pod-update.ts";
+import type { Pod } from "../model/pod.ts";
+import { isMirrorPod } from "../model/pod-source.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { PodRegistry } from "./pod-registry.ts";
+import type { PodWorkers } from "./pod-workers.ts";
+import type { WorkQueue } from "./work-queue.ts";
+
+const housekeepingMs = 2_000;
+const firstBackoffMs = 100;
+const longestBackoffMs = 5_000;
+
+export interface SyncLoopDeps {
+  readonly registry: PodRegistry;
+  readonly workers: PodWorkers;
+  readonly queue: WorkQueue;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Refuses a pod that this node cannot run; it then has its final status already. */
+  readonly admit: (pod: Pod) => boolean;
+  /** Why the runtime cannot be worked with now; undefined when it can. */
+  readonly runtimeProblem: () => string | undefined;
+  readonly housekeep: () => Promise<void>;
+  /** Resolves when nothing of an earlier pod with that UID is being removed any more. */
+  readonly whenClean: (uid: string) => Promise<void> | undefined;
+  readonly onRemoved: (pod: Pod) => void;
+}
+
+/**
+ * The one loop of the agent. It takes what happened (configuration, runtime, probes, time) and tells the pod
+ * workers; it never waits for one of them.
+ */
+export class SyncLoop {
+  readonly #deps: SyncLoopDeps;
+  readonly #updates: SourceUpdate[] = [];
+  readonly #due = new Set<string>();
+  readonly #handledSources = new Set<string>();
+  #wake: () => void = () => undefined;
+  #housekeepSoon = false;
+  #lastHousekeptMs = Number.NEGATIVE_INFINITY;
+  #lastTurnMs: number;
+
+  constructor(deps: SyncLoopDeps) {
+    this.#deps = deps;
+    this.#lastTurnMs = deps.clock.monotonicMs();
+  }
+
+  /** Sources of which an update was handled. */
+  get handledSources(): ReadonlySet<string> {
+    return this.#handledSources;
+  }
+
+  /** When the loop last turned, on the monotonic clock: a loop that hangs shows here. */
+  get lastTurnMs(): number {
+    return this.#lastTurnMs;
+  }
+
+  deliver(update: SourceUpdate): void {
+    this.#updates.push(update);
+    this.#wake();
+  }
+
+  /** That pod wants a look. */
+  requestSync(uid: string): void {
+    this.#due.add(uid);
+    this.#wake();
+  }
+
+  /** Something ended: what is left of it need not wait for the next round. */
+  requestHousekeeping(): void {
+    this.#housekeepSoon = true;
+    this.#wake();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, runtimeProblem } = this.#deps;
+    let backoffMs = firstBackoffMs;
+    while (!signal.aborted) {
+      this.#lastTurnMs = clock.monotonicMs();
+      const problem = runtimeProblem();
+      if (problem !== undefined) {
+        log.warn("waiting for the container runtime", { problem });
+        await clock.sleep(backoffMs, signal).catch(() => undefined);
+        backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+        continue;
+      }
+      backoffMs = firstBackoffMs;
+      await this.#turn();
+      await this.#nextWork(signal);
+    }
+  }
+
+  async #turn(): Promise<void> {
+    for (const update of this.#updates.splice(0)) this.#handle(update);
+    const due = new Set([...this.#due, ...this.#deps.queue.takeDue()]);
+    this.#due.clear();
+    for (const uid of due) {
+      const pod = this.#deps.registry.get(uid);
+      if (pod !== undefined) this.#dispatch(pod, "sync");
+    }
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (!this.#housekeepSoon && nowMs - this.#lastHousekeptMs < housekeepingMs) return;
+    this.#housekeepSoon = false;
+    this.#lastHousekeptMs = nowMs;
+    await this.#deps.housekeep();
+  }
+
+  #handle({ op, source, pods }: SourceUpdate): void {
+    this.#deps.log.debug("pods from a source", { op, source, count: pods.length });
+    for (const pod of pods) this.#handlePod(op, pod);
+    this.#handledSources.add(source);
+  }
+
+  #handlePod(op: SourceUpdate["op"], pod: Pod): void {
+    const { registry, workers, admit, onRemoved } = this.#deps;
+    if (op === "REMOVE") {
+      registry.remove(pod);
+      if (isMirrorPod(pod)) return;
+      workers.updatePod({ updateType: "kill", pod });
+      onRemoved(pod);
+      return;
+    }
+    registry.set(pod);
+    if (isMirrorPod(pod)) return;
+    switch (op) {
+      case "ADD":
+        if (!workers.isPodTerminationRequested(pod.metadata.uid) && !admit(pod)) return;
+        this.#dispatch(pod, "create");
+        return;
+      case "UPDATE":
+      case "DELETE":
+        this.#dispatch(pod, "update");
+        return;
+      case "RECONCILE":
+        this.#dispatch(pod, "sync");
+        return;
+    }
+  }
+
+  #dispatch(pod: Pod, updateType: PodUpdateType): void {
+    const { workers, registry, whenClean, clock } = this.#deps;
+    const requestedAtMs = clock.monotonicMs();
+    const send = (): void =>
+      workers.updatePod({ updateType, pod, mirrorPod: registry.mirrorOf(pod), requestedAtMs });
+    const cleaning = whenClean(pod.metadata.uid);
+    if (cleaning === undefined) send();
+    else void cleaning.then(send);
+  }
+
+  /** Waits until something was delivered or a time has come. */
+  async #nextWork(signal: AbortSignal): Promise<void> {
+    if (this.#updates.length > 0 || this.#due.size > 0 || this.#housekeepSoon) return;
+    const { clock, queue } = this.#deps;
+    const housekeepInMs = this.#lastHousekeptMs + housekeepingMs - clock.monotonicMs();
+    const waitMs = Math.max(0, Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs));
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+    this.#wake = () => undefined;
+  }
+}
