@@ -49,8 +49,7 @@ export function observePod(reading: PodReading): ObservedPod {
   };
 }
 
-/** The runtime's status of a sandbox. */
-export function observedSandbox(status: PodSandboxStatus): ObservedSandbox {
+function observedSandbox(status: PodSandboxStatus): ObservedSandbox {
   const { ip = "", additionalIps = [] } = status.network ?? {};
   const ips = ip === "" ? [] : [ip, ...additionalIps.map((additional) => additional.ip ?? "")];
   const mode = status.linux?.namespaces?.options?.network;

@@ -4,12 +4,6 @@ import {
   containerTerminationMessagePolicyAnnotation,
 } from "../../model/labels.ts";
 
-/** The end of the file that counts. */
-export const maxTerminationFileBytes = 4096;
-/** The end of the log that counts, by whichever is less. */
-export const maxTerminationLogBytes = 2048;
-export const maxTerminationLogLines = 80;
-
 /** Where an exited container's last words are: in the file, or in the log if the file is missing or empty. */
 export interface TerminationMessageSource {
   readonly filePath?: string | undefined;

@@ -14,15 +14,18 @@ function withContainer(change: Partial<ContainerStatus>): PodStatus {
   return { containerStatuses: [{ ...web, ...change }] };
 }
 
+function withCpu(cpu: string): PodStatus {
+  return withContainer({ resources: { requests: { cpu } } });
+}
+
 test("an absent field, an empty list and an empty text say the same", () => {
   expect(isSameStatus({ reason: "", podIPs: [], conditions: [] }, {})).toBe(true);
   expect(isSameStatus(withContainer({ state: {}, lastState: {} }), withContainer({}))).toBe(true);
 });
 
 test("an amount is the same however it is written", () => {
-  const written = (cpu: string) => withContainer({ resources: { requests: { cpu } } });
-  expect(isSameStatus(written("1"), written("1000m"))).toBe(true);
-  expect(isSameStatus(written("1"), written("1001m"))).toBe(false);
+  expect(isSameStatus(withCpu("1"), withCpu("1000m"))).toBe(true);
+  expect(isSameStatus(withCpu("1"), withCpu("1001m"))).toBe(false);
 });
 
 test("not started is not the same as not known to be started", () => {
