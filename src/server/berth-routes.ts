@@ -1,0 +1,37 @@
+// What no kubelet answers: Berth's own view of itself, and why it did what it did.
+import type { AgentView } from "../ports/agent-view.ts";
+import { type Exchange, sendJson, sendText } from "./exchange.ts";
+import { notFound } from "./http-error.ts";
+import { type Route, route } from "./router.ts";
+
+/** The Kubernetes whose behaviour is followed. */
+const kubernetesVersion = { major: "1", minor: "36", gitVersion: "v1.36.4" };
+
+export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
+  return [
+    route(["GET"], "/healthz", (_, { response }: Exchange) => sendText(response, "ok")),
+    route(["GET"], "/version", (_, { response }: Exchange) =>
+      sendJson(response, {
+        ...kubernetesVersion,
+        gitVersion: `${kubernetesVersion.gitVersion}+berth-${view.info().version}`,
+        platform: "linux",
+      }),
+    ),
+    route(["GET"], "/berth/v1/info", (_, { response }: Exchange) =>
+      sendJson(response, view.info()),
+    ),
+    route(["GET"], "/berth/v1/problems", (_, { response }: Exchange) =>
+      sendJson(response, { problems: view.problems(), ignoredFiles: view.ignoredFiles() }),
+    ),
+    route(
+      ["GET"],
+      "/berth/v1/pods/{uid}/explanation",
+      async ({ uid }, { response, signal }: Exchange) => {
+        if (!view.listPods().some(({ metadata }) => metadata.uid === uid)) {
+          throw notFound("pods", uid);
+        }
+        sendJson(response, await view.explain(uid, signal));
+      },
+    ),
+  ];
+}

@@ -1,0 +1,34 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type HttpError, statusOf } from "./http-error.ts";
+
+/** One request and its answer. */
+export interface Exchange {
+  readonly query: URLSearchParams;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Aborts when the client goes away or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+export function sendJson(response: ServerResponse, body: unknown, code = 200): void {
+  const text = `${JSON.stringify(body)}\n`;
+  response.writeHead(code, {
+    "Content-Type": "application/json",
+    "Content-Length": Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
+export function sendText(response: ServerResponse, text: string): void {
+  response.writeHead(200, {
+    "Content-Type": "text/plain; charset=utf-8",
+    "X-Content-Type-Options": "nosniff",
+  });
+  response.end(text);
+}
+
+/** Tells the refusal; once an answer has begun it can only be broken off. */
+export function sendError(response: ServerResponse, error: HttpError): void {
+  if (response.headersSent) response.destroy();
+  else sendJson(response, statusOf(error), error.code);
+}

@@ -1,0 +1,135 @@
+// The agent's API for this machine: Kubernetes-shaped HTTP over a unix socket that only its owner can open.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { AgentView } from "../ports/agent-view.ts";
+import type { Clock } from "../ports/clock.ts";
+import { berthRoutes } from "./berth-routes.ts";
+import { eventRoutes } from "./event-routes.ts";
+import { type Exchange, sendError } from "./exchange.ts";
+import { execRoutes, refuseUpgrade, type UpgradeExchange } from "./exec-proxy.ts";
+import { HttpError, toHttpError } from "./http-error.ts";
+import { PodFeed } from "./pod-feed.ts";
+import { logRoutes } from "./pod-logs.ts";
+import { podRoutes } from "./pod-routes.ts";
+import { matchRoute, type Route, type RouteMatch } from "./router.ts";
+import { listenOnSocket } from "./unix-socket.ts";
+
+/** A command of an exec travels in the request line. */
+const maxHeaderBytes = 256 * 1024;
+const maxConnections = 512;
+
+/** Serves until `signal` aborts, then ends every request and removes the socket. `onListening` is called once. */
+export async function runLocalApi(
+  view: AgentView,
+  options: { readonly socketPath: string; readonly clock: Pick<Clock, "nowMs"> },
+  onListening: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const nowMs = (): number => options.clock.nowMs();
+  const feed = new PodFeed(view, nowMs(), signal);
+  const routes = [
+    ...podRoutes(view, feed),
+    ...logRoutes(view, nowMs),
+    ...eventRoutes(view),
+    ...berthRoutes(view),
+  ];
+  const upgrades = execRoutes(view);
+  const server = createServer({ maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 5000 });
+  server.maxConnections = maxConnections;
+  server.on("request", (request, response) => {
+    void answer(routes, upgrades, { request, response }, signal);
+  });
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    void answerUpgrade(upgrades, { request, socket, head }, signal);
+  });
+  const removeSocket = await listenOnSocket(server, options.socketPath);
+  try {
+    onListening();
+    await ended(signal);
+  } finally {
+    await removeSocket();
+    await close(server);
+  }
+}
+
+async function answer(
+  routes: readonly Route<Exchange>[],
+  upgrades: readonly Route<UpgradeExchange>[],
+  { request, response }: Pick<Exchange, "request" | "response">,
+  stopping: AbortSignal,
+): Promise<void> {
+  const gone = new AbortController();
+  response.on("close", () => gone.abort());
+  response.on("error", () => gone.abort());
+  try {
+    refuseBody(request, response);
+    const { method = "", url = "" } = request;
+    const match = matchRoute(routes, method, url);
+    if (match.kind === "not-found" && matchRoute(upgrades, method, url).kind === "found") {
+      throw new HttpError("BadRequest", "Upgrade request required");
+    }
+    if (match.kind === "wrong-method") response.setHeader("Allow", match.allowed.join(", "));
+    const { query, handle } = found(match, request);
+    const signal = AbortSignal.any([stopping, gone.signal]);
+    await handle({ query, request, response, signal });
+  } catch (error) {
+    sendError(response, toHttpError(error));
+  }
+}
+
+async function answerUpgrade(
+  upgrades: readonly Route<UpgradeExchange>[],
+  connection: Pick<UpgradeExchange, "request" | "socket" | "head">,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { request, socket } = connection;
+  const gone = new AbortController();
+  socket.on("error", () => socket.destroy());
+  socket.on("close", () => gone.abort());
+  stopping.addEventListener("abort", () => socket.destroy(), { signal: gone.signal });
+  try {
+    const { query, handle } = found(
+      matchRoute(upgrades, request.method ?? "", request.url ?? ""),
+      request,
+    );
+    await handle({ ...connection, query, signal: AbortSignal.any([stopping, gone.signal]) });
+  } catch (error) {
+    refuseUpgrade(socket, error);
+  }
+}
+
+function found<E>(
+  match: RouteMatch<E>,
+  { method, url }: IncomingMessage,
+): Extract<RouteMatch<E>, { readonly kind: "found" }> {
+  if (match.kind === "found") return match;
+  if (match.kind === "not-found") {
+    throw new HttpError("NotFound", "the server could not find the requested resource");
+  }
+  throw new HttpError(
+    "MethodNotAllowed",
+    `${method} is not allowed on ${url?.split("?")[0]}, only ${match.allowed.join(", ")}`,
+  );
+}
+
+/** Nothing here takes a body, so none is read. */
+function refuseBody({ headers }: IncomingMessage, response: ServerResponse): void {
+  const announced = headers["content-length"];
+  if (headers["transfer-encoding"] === undefined && (announced ?? "0") === "0") return;
+  response.setHeader("Connection", "close");
+  throw new HttpError("RequestEntityTooLarge", "this server takes no request bodies");
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

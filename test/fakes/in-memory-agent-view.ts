@@ -1,0 +1,125 @@
+import type { Event } from "../../src/model/generated/kubernetes.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import type {
+  AgentInfo,
+  AgentView,
+  ContainerLog,
+  ExecOptions,
+  PodChange,
+  PodExplanation,
+} from "../../src/ports/agent-view.ts";
+import type { SourceProblem } from "../../src/ports/pod-source.ts";
+
+/** An agent that holds what a test puts into it. */
+export class InMemoryAgentView implements AgentView {
+  readonly pods: Map<string, Pod> = new Map();
+  readonly logs: Map<string, ContainerLog> = new Map();
+  readonly explanations: Map<string, PodExplanation> = new Map();
+  readonly execs: ExecOptions[] = [];
+  events: readonly Event[] = [];
+  sourceProblems: readonly SourceProblem[] = [];
+  streamingUrl: URL = new URL("http://127.0.0.1:1/exec/token");
+  readonly #watchers = new Set<(change: PodChange) => void>();
+
+  put(pod: Pod): void {
+    const type = this.pods.has(pod.metadata.uid) ? "MODIFIED" : "ADDED";
+    this.pods.set(pod.metadata.uid, pod);
+    for (const notify of this.#watchers) notify({ type, pod });
+  }
+
+  remove(uid: string): void {
+    const pod = this.pods.get(uid);
+    if (pod === undefined) return;
+    this.pods.delete(uid);
+    for (const notify of this.#watchers) notify({ type: "DELETED", pod });
+  }
+
+  info(): AgentInfo {
+    return {
+      version: "0.0.0-test",
+      nodeName: "node-1",
+      runtime: "containerd 1.6.20",
+      runtimeEndpoint: "unix:///run/test.sock",
+      observer: "containerd",
+      startedAtMs: 1_700_000_000_000,
+    };
+  }
+
+  listPods(): readonly Pod[] {
+    return [...this.pods.values()];
+  }
+
+  findPod(namespace: string, name: string): Pod | undefined {
+    return this.listPods().find(
+      ({ metadata }) => metadata.namespace === namespace && metadata.name === name,
+    );
+  }
+
+  watchPods(onChange: (change: PodChange) => void, signal: AbortSignal): void {
+    this.#watchers.add(onChange);
+    signal.addEventListener("abort", () => this.#watchers.delete(onChange));
+  }
+
+  listEvents(podUid?: string): readonly Event[] {
+    return this.events.filter(
+      ({ involvedObject }) => podUid === undefined || involvedObject.uid === podUid,
+    );
+  }
+
+  problems(): readonly SourceProblem[] {
+    return this.sourceProblems;
+  }
+
+  ignoredFiles(): readonly string[] {
+    return [];
+  }
+
+  explain(podUid: string): Promise<PodExplanation> {
+    const explanation = this.explanations.get(podUid);
+    if (explanation === undefined)
+      return Promise.reject(new Error(`nothing recorded of ${podUid}`));
+    return Promise.resolve(explanation);
+  }
+
+  findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined> {
+    const suffix = previous ? "/previous" : "";
+    return Promise.resolve(this.logs.get(`${pod.metadata.name}/${container}${suffix}`));
+  }
+
+  execUrl(_: Pod, request: ExecOptions): Promise<URL> {
+    this.execs.push(request);
+    return Promise.resolve(this.streamingUrl);
+  }
+}
+
+/** A running pod with one ready container named "main". */
+export function runningPod(name: string, changes: Partial<Pod["metadata"]> = {}): Pod {
+  const startedAt = "2026-01-01T00:00:00Z";
+  return {
+    metadata: {
+      name,
+      namespace: "default",
+      uid: `uid-${name}`,
+      creationTimestamp: startedAt,
+      ...changes,
+    },
+    spec: { nodeName: "node-1", containers: [{ name: "main", image: "example.test/app:1" }] },
+    status: {
+      phase: "Running",
+      podIP: "10.88.0.2",
+      podIPs: [{ ip: "10.88.0.2" }],
+      conditions: [{ type: "Ready", status: "True" }],
+      containerStatuses: [
+        {
+          name: "main",
+          image: "example.test/app:1",
+          imageID: "sha256:1",
+          ready: true,
+          started: true,
+          restartCount: 0,
+          state: { running: { startedAt } },
+        },
+      ],
+    },
+  };
+}
