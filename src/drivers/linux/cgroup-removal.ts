@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { processesIn, removeFolders, tryWrite } from "./cgroup-files.ts";
+
+const maxAttempts = 12;
+const firstDelayMs = 5;
+const maxDelayMs = 500;
+
+/** Kills what runs in the folders of a cgroup and removes them; a killed process takes a moment to go. */
+export async function removeCgroup(folders: readonly string[], signal: AbortSignal): Promise<void> {
+  let delayMs = firstDelayMs;
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    signal.throwIfAborted();
+    for (const folder of folders) killProcesses(folder);
+    const left = folders.filter((folder) => !removeFolders(folder));
+    if (left.length === 0) return;
+    await sleep(delayMs, undefined, { signal });
+    delayMs = Math.min(delayMs * 2, maxDelayMs);
+  }
+  const left = folders.filter((folder) => !removeFolders(folder));
+  if (left.length === 0) return;
+  const pids = [...new Set(left.flatMap(processesIn))];
+  throw new Error(
+    `cannot remove ${left.join(", ")}: ${pids.length === 0 ? "the kernel still holds it" : `processes ${pids.join(", ")} do not end`}`,
+  );
+}
+
+function killProcesses(folder: string): void {
+  // One write of v2 kills all at once, also what is being forked.
+  tryWrite(`${folder}/cgroup.kill`, "1");
+  for (const pid of processesIn(folder)) {
+    if (pid === process.pid) continue;
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch (error) {
+      const isEnded = error instanceof Error && "code" in error && error.code === "ESRCH";
+      if (!isEnded) throw error;
+    }
+  }
+}
