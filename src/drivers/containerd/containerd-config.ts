@@ -22,7 +22,6 @@ const DISABLED_PLUGINS = [
   "io.containerd.internal.v1.restart",
   "io.containerd.internal.v1.tracing",
   "io.containerd.tracing.processor.v1.otlp",
-  "io.containerd.runtime.v1.linux",
   "io.containerd.snapshotter.v1.aufs",
   "io.containerd.snapshotter.v1.blockfile",
   "io.containerd.snapshotter.v1.btrfs",

@@ -49,7 +49,7 @@ const STREAM: EventStream = {
     serialize: EventsService.subscribe.requestSerialize,
     deserialize: EventsService.subscribe.responseDeserialize,
   },
-  request: { filters: TOPICS.map((topic) => `namespace==${CRI_NAMESPACE},topic==${topic}`) },
+  request: { filters: TOPICS.map((topic) => `namespace==${CRI_NAMESPACE},topic=="${topic}"`) },
   metadata: { "containerd-namespace": CRI_NAMESPACE },
 };
 

@@ -21,9 +21,18 @@ export async function removeNetwork(
     await runCommand(tools.iptables, ["-w", "-t", "nat", ...command]);
   }
   const cached = await readdir(RESULT_CACHE).catch(() => []);
-  for (const name of cached.filter((name) => isResultOf(name, bridge))) {
+  for (const name of resultsOfNetwork(cached, bridge)) {
     await rm(join(RESULT_CACHE, name), { force: true });
   }
+}
+
+// Every sandbox of the network also has a result of the loopback network.
+function resultsOfNetwork(cached: readonly string[], network: string): readonly string[] {
+  const sandboxes = cached
+    .filter((name) => name.startsWith(`${network}-`))
+    .map((name) => /^([0-9a-f]{64})-/.exec(name.slice(network.length + 1))?.[1])
+    .filter((id) => id !== undefined);
+  return cached.filter((name) => sandboxes.some((id) => name.includes(`-${id}-`)));
 }
 
 /** The iptables commands that remove one CNI network's rules and chains, and shared chains nobody uses any more. */
@@ -61,11 +70,5 @@ function jumpTarget(rule: readonly string[]): string {
 function splitRule(rule: string): readonly string[] {
   return [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(
     ([, quoted, plain]) => plain ?? (quoted ?? "").replaceAll(/\\(.)/g, "$1"),
-  );
-}
-
-function isResultOf(fileName: string, network: string): boolean {
-  return (
-    fileName.startsWith(`${network}-`) && /^[0-9a-f]{64}-/.test(fileName.slice(network.length + 1))
   );
 }

@@ -73,7 +73,8 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     const messages = this.#connection
       .stream(stream.method, stream.request, { ...stream, onHeaders: tell, onMessage }, signal)
       .finally(() => ended.abort());
-    const settled = this.version(ended.signal)
+    const settled = this.#connection
+      .send(CRI_METHODS.version, {}, DEFAULT_TIMEOUT_MS, ended.signal)
       .then(() => delay(STREAM_SETTLE_MS, undefined, { signal: ended.signal }))
       .then(tell, () => undefined);
     await Promise.all([messages, settled]);

@@ -60,10 +60,10 @@ export class GrpcConnection {
     signal: AbortSignal,
   ): Promise<Response> {
     const observe = this.#onCall;
-    if (observe === undefined) return this.#send(method, request, timeoutMs, signal);
+    if (observe === undefined) return this.send(method, request, timeoutMs, signal);
     const startedMs = Date.now();
     const seen = { method: methodName(method.path), request, timeoutMs, startedMs };
-    return this.#send(method, request, timeoutMs, signal).then(
+    return this.send(method, request, timeoutMs, signal).then(
       (response) => {
         observe({ ...seen, response, endedMs: Date.now() });
         return response;
@@ -75,7 +75,8 @@ export class GrpcConnection {
     );
   }
 
-  #send<Request, Response>(
+  /** As `call`, unseen by the observer. */
+  send<Request, Response>(
     method: GrpcMethod<Request, Response>,
     request: Request,
     timeoutMs: number | undefined,

@@ -1,0 +1,142 @@
+import {
+  constants,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  unlink,
+} from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { mountPointsBelow, parseMountInfo } from "../../lib/mount-info.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
+
+const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** The files of this machine. */
+export const hostFiles: HostFiles = {
+  ensureFolder,
+  writeFile: replaceFile,
+  readTail,
+  readText: async (path) => {
+    const data = await readTail(path, Number.MAX_SAFE_INTEGER);
+    return data === undefined ? undefined : new TextDecoder().decode(data);
+  },
+  list: async (path) => absentAs(readdir(path), []),
+  symlink: async (target, path) => {
+    const beside = temporaryName(path);
+    await symlink(target, beside);
+    await moveOver(beside, path);
+  },
+  removeFile: (path) => absentAs(unlink(path), undefined),
+  removeTree,
+  appendLine: async (path, line, mode) => {
+    const file = await openRegular(path, O_WRONLY | O_APPEND | O_CREAT, mode);
+    try {
+      // One write call, so that lines of several writers do not mix.
+      await file.write(`${line}\n`);
+    } finally {
+      await file.close();
+    }
+  },
+};
+
+async function ensureFolder(path: string, mode: number): Promise<void> {
+  await mkdir(path, { recursive: true, mode });
+  const info = await lstat(path);
+  if (!info.isDirectory()) throw new Error(`${path} is not a folder`);
+  if ((info.mode & 0o7777) === mode) return;
+  // The process' umask may have taken bits away.
+  const folder = await open(path, O_RDONLY | O_NOFOLLOW | constants.O_DIRECTORY);
+  try {
+    await folder.chmod(mode);
+  } finally {
+    await folder.close();
+  }
+}
+
+async function replaceFile(path: string, data: Uint8Array | string, mode: number): Promise<void> {
+  const beside = temporaryName(path);
+  const file = await open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  try {
+    await file.writeFile(data);
+    await file.chmod(mode);
+    await file.datasync();
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+  await moveOver(beside, path);
+}
+
+async function moveOver(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    await rm(from, { force: true });
+    throw error;
+  }
+}
+
+async function readTail(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
+  const file = await absentAs(openRegular(path, O_RDONLY, 0), undefined);
+  if (file === undefined) return undefined;
+  try {
+    const { size } = await file.stat();
+    const start = Math.max(0, size - maxBytes);
+    const buffer = Buffer.alloc(size - start);
+    let filled = 0;
+    while (filled < buffer.length) {
+      const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, start + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return buffer.subarray(0, filled);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Opens without following a link and without waiting for a pipe's other end. */
+async function openRegular(path: string, flags: number, mode: number): Promise<FileHandle> {
+  const file = await open(path, flags | O_NOFOLLOW | O_NONBLOCK, mode);
+  const info = await file.stat();
+  if (info.isFile()) return file;
+  await file.close();
+  throw new Error(`${path} is not a regular file`);
+}
+
+async function removeTree(path: string): Promise<void> {
+  const parent = await absentAs(realpath(dirname(path)), undefined);
+  if (parent === undefined) return;
+  const mounts = parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
+  const [mount] = mountPointsBelow(mounts, join(parent, basename(path)));
+  if (mount !== undefined) {
+    throw new Error(`cannot delete ${path}: ${mount} is a mount point; unmount it first`);
+  }
+  await rm(path, { recursive: true, force: true });
+}
+
+let written = 0;
+
+function temporaryName(path: string): string {
+  written += 1;
+  return `${path}.${process.pid}-${written}.tmp`;
+}
+
+async function absentAs<T, Absent>(action: Promise<T>, absent: Absent): Promise<T | Absent> {
+  try {
+    return await action;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") return absent;
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { createPinoLog, type PinoLogOptions } from "./pino-log.ts";
+
+function capture(options: Omit<PinoLogOptions, "write">) {
+  const lines: string[] = [];
+  return { lines, log: createPinoLog({ ...options, write: (line) => lines.push(line) }) };
+}
+
+test("a record is one JSON line with time, level, message and fields", () => {
+  const { lines, log } = capture({ level: "info", human: false });
+  log.info("started container", { pod: "a", bytes: 2n ** 60n });
+  log.debug("not shown");
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({
+    level: "info",
+    msg: "started container",
+    pod: "a",
+    bytes: "1152921504606846976",
+  });
+});
+
+test("an error is logged with its message and cause", () => {
+  const { lines, log } = capture({ level: "info", human: false });
+  log.error("sync failed", { error: new Error("outer", { cause: new Error("inner") }) });
+  expect(lines[0]).toContain("outer");
+  expect(lines[0]).toContain("inner");
+});
+
+test("a line for people is short, and text from outside cannot break out of it", () => {
+  const { lines, log } = capture({ level: "debug", human: true });
+  log.warn("pull failed", { image: "busybox", error: new Error("no\nsuch \u001b[31mhost") });
+  expect(lines[0]?.slice(9)).toBe(
+    'WARN  pull failed image=busybox error="no\\nsuch \\u001b[31mhost"\n',
+  );
+});

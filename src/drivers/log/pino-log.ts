@@ -1,0 +1,63 @@
+import { type Level, type Logger, pino } from "pino";
+import type { Log, LogFields } from "../../ports/log.ts";
+
+export interface PinoLogOptions {
+  readonly level: Level;
+  /** One short line for people instead of JSON. */
+  readonly human: boolean;
+  readonly write: (line: string) => void;
+}
+
+/** A log of JSON lines, or of lines for people. */
+export function createPinoLog(options: PinoLogOptions): Log {
+  const stream = {
+    write: options.human ? (line: string) => options.write(humanLine(line)) : options.write,
+  };
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: pino.stdSerializers.err, cause: pino.stdSerializers.err },
+    },
+    stream,
+  );
+  return {
+    debug: (message, fields) => emit(logger, "debug", message, fields),
+    info: (message, fields) => emit(logger, "info", message, fields),
+    warn: (message, fields) => emit(logger, "warn", message, fields),
+    error: (message, fields) => emit(logger, "error", message, fields),
+  };
+}
+
+function emit(logger: Logger, level: Level, message: string, fields: LogFields | undefined): void {
+  if (fields === undefined) logger[level](message);
+  else if (logger.isLevelEnabled(level)) logger[level](plainFields(fields), message);
+}
+
+// JSON has no 64-bit integers.
+function plainFields(fields: LogFields): LogFields {
+  const entries = Object.entries(fields);
+  if (!entries.some(([, value]) => typeof value === "bigint")) return fields;
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, typeof value === "bigint" ? String(value) : value]),
+  );
+}
+
+function humanLine(json: string): string {
+  const parsed: unknown = JSON.parse(json);
+  const { time, level, msg, ...fields } = parsed as Readonly<Record<string, unknown>>;
+  const clock = String(time).slice(11, 19);
+  const rest = Object.entries(fields).map(([key, value]) => ` ${key}=${fieldText(value)}`);
+  return `${clock} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${rest.join("")}\n`;
+}
+
+function fieldText(value: unknown): string {
+  if (typeof value === "object" && value !== null && "message" in value) {
+    return JSON.stringify(value.message);
+  }
+  // Quoted where a space or a control character would blur or forge the line.
+  if (typeof value === "string" && /^[^\s"\p{C}]+$/u.test(value)) return value;
+  return JSON.stringify(value) ?? "undefined";
+}

@@ -1,0 +1,25 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { hostFiles } from "../../src/drivers/linux/host-files.ts";
+
+test("a tree with a mount point in it is left alone, also when it is named through a link", async () => {
+  const folder = mkdtempSync("/var/tmp/berth-mount-");
+  const mount = `${folder}/tree/with space/mount`;
+  mkdirSync(mount, { recursive: true });
+  symlinkSync(folder, `${folder}-link`);
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", mount]);
+  try {
+    writeFileSync(`${mount}/data`, "precious");
+    for (const path of [`${folder}/tree`, `${folder}-link/tree`]) {
+      await expect(hostFiles.removeTree(path)).rejects.toThrow(`${mount} is a mount point`);
+    }
+    expect(existsSync(`${mount}/data`)).toBe(true);
+  } finally {
+    execFileSync("umount", [mount]);
+    await hostFiles.removeTree(`${folder}/tree`);
+    expect(existsSync(`${folder}/tree`)).toBe(false);
+    rmSync(folder, { recursive: true });
+    rmSync(`${folder}-link`);
+  }
+});

@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { ensureImages, pauseImage } from "../../../src/drivers/containerd/local-images.ts";
+import {
+  MANAGED_CONTAINERD_DEFAULTS,
+  ManagedContainerd,
+  type ManagedContainerdOptions,
+} from "../../../src/drivers/containerd/managed-containerd.ts";
+import { type CriRuntime, createCriRuntime } from "../../../src/drivers/cri/cri-runtime.ts";
+import type { GrpcObserver } from "../../../src/drivers/cri/grpc-connection.ts";
+import { waitForRuntime } from "../../../src/drivers/cri/wait-for-runtime.ts";
+import { type LockedDataDir, lockDataDir } from "../../../src/drivers/linux/data-dir-lock.ts";
+import { readMachine } from "../../../src/drivers/linux/read-machine.ts";
+import type { Log } from "../../../src/ports/log.ts";
+import { busyboxImage } from "../../../tools/images/busybox-image.ts";
+import { findLeftovers } from "./leftovers.ts";
+
+/** Each test file has a network of its own, so that files may run at once: 0 to 254. */
+export interface RuntimeWorldOptions {
+  readonly network: number;
+  readonly onCall?: GrpcObserver;
+}
+
+/** A managed containerd in a temporary folder with the pause and busybox images, and a client to it. */
+export interface RuntimeWorld {
+  readonly dataDir: string;
+  readonly options: ManagedContainerdOptions;
+  readonly containerd: ManagedContainerd;
+  readonly runtime: CriRuntime;
+  /** Tears everything down; throws when a process, mount, interface, rule or cgroup is left. */
+  close(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+const silent: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+export async function startRuntimeWorld(given: RuntimeWorldOptions): Promise<RuntimeWorld> {
+  const lock = await lockDataDir(await mkdtemp("/var/tmp/berth-test-"));
+  const options = worldOptions(lock.path, given.network);
+  const containerd = await startContainerd(options);
+  const runtime = createCriRuntime(containerd.endpoint, { onCall: given.onCall });
+  const close = async (): Promise<void> => {
+    runtime.close();
+    await containerd.teardown();
+    await closeDataDir(lock, options);
+  };
+  try {
+    await prepareImages(containerd, runtime);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { dataDir: lock.path, options, containerd, runtime, close };
+}
+
+/** The options of a managed containerd with test network `network`. */
+export function worldOptions(dataDir: string, network: number): ManagedContainerdOptions {
+  return {
+    ...MANAGED_CONTAINERD_DEFAULTS,
+    dataDir,
+    bridge: `berth-t${network}`,
+    subnet: `10.99.${network}.0/24`,
+  };
+}
+
+export function startContainerd(options: ManagedContainerdOptions): Promise<ManagedContainerd> {
+  return ManagedContainerd.start(
+    options,
+    readMachine(),
+    silent,
+    AbortSignal.timeout(START_TIMEOUT_MS),
+  );
+}
+
+/** Waits for the runtime and gives it the images of the tests. */
+export async function prepareImages(
+  containerd: ManagedContainerd,
+  runtime: CriRuntime,
+): Promise<void> {
+  const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+  await waitForRuntime(runtime, START_TIMEOUT_MS, signal);
+  await ensureImages(
+    { images: runtime, ctr: containerd.tools.ctr, socket: containerd.paths.socket },
+    [
+      pauseImage(MANAGED_CONTAINERD_DEFAULTS.sandboxImage),
+      busyboxImage("latest"),
+      busyboxImage("1.36"),
+    ],
+    signal,
+  );
+}
+
+/** Removes the data folder of a torn down containerd; throws when something of it is left on the machine. */
+export async function closeDataDir(
+  lock: LockedDataDir,
+  options: ManagedContainerdOptions,
+): Promise<void> {
+  const left = await findLeftovers(options);
+  await lock.release();
+  await rm(lock.path, { recursive: true, force: true });
+  if (left.length > 0) throw new Error(`left on the machine:\n${left.join("\n")}`);
+}
