@@ -5,16 +5,19 @@ import { computePodStatus } from "../core/status/pod-status.ts";
 import type { ProbeView } from "../core/status/probed-readiness.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../model/observed.ts";
-import type { Pod } from "../model/pod.ts";
+import { type Pod, podKey } from "../model/pod.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
 import type { StepReport } from "./execute/step-report.ts";
 import type { StatusManager } from "./status-manager.ts";
 
 export interface PodStatusesDeps {
   readonly manager: StatusManager;
   readonly clock: Pick<Clock, "nowMs">;
+  readonly log: Log;
   readonly probes: {
-    view(): ProbeView;
+    /** What the probes of that pod have found. */
+    view(podUid: string): ProbeView;
     /** Readiness of that container is in doubt: probe it now. */
     probeNow(podUid: string, containerName: string): void;
   };
@@ -47,7 +50,7 @@ export class PodStatuses {
       cachedStatus,
       isTerminal: life.isTerminal,
       startFailures: this.#startFailures.get(uid) ?? new Map<string, StartFailure>(),
-      probes: probes.view(),
+      probes: probes.view(uid),
       eviction: isLate ? deadlineExceeded : undefined,
       resizeConditions: [],
       hostIps: hostIps(),
@@ -59,7 +62,9 @@ export class PodStatuses {
   }
 
   set(pod: Pod, status: PodStatus): void {
-    this.#deps.manager.setPodStatus(pod, status);
+    const next = this.#deps.manager.setPodStatus(pod, status);
+    if (next.kind !== "refused") return;
+    this.#deps.log.error("refused a pod status", { pod: podKey(pod), because: next.because });
   }
 
   /** Keeps why containers did not start, until they do. */

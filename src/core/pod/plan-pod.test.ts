@@ -101,9 +101,9 @@ describe("any plan", () => {
       "kill-container",
       "reset-container",
       "create-sandbox",
+      "resize",
       "start-ephemeral",
       "start-init",
-      "resize",
       "start-container",
     ];
     fc.assert(

@@ -43,10 +43,11 @@ function combine(
   const resize = planResize(input, { init: initDecisions, regular: regular?.decisions });
   return [
     ...(finished ? [endPod("no container runs and none is to be started again", kills)] : kills),
+    // Before any start: a pod's cgroup must have grown when a container of its new size starts in it.
+    ...(resize === undefined ? [] : [resize]),
     ...ephemeral,
     // A sidecar alone must not keep a finished pod alive.
     ...(finished ? [] : each(initDecisions, ({ start }) => start)),
-    ...(resize === undefined ? [] : [resize]),
     ...each(regularDecisions, ({ start }) => start),
   ];
 }

@@ -1,0 +1,188 @@
+import { containerConfig } from "../core/cri/container-config.ts";
+import { imageUser } from "../core/cri/image-user.ts";
+import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
+import { sandboxConfig } from "../core/cri/sandbox-config.ts";
+import { containerEnv, type EnvSources } from "../core/env/container-env.ts";
+import {
+  type ContainerMount,
+  containerMounts,
+  type MountedVolume,
+} from "../core/mount/container-mounts.ts";
+import { type NodeDns, podDnsConfig } from "../core/network/dns-config.ts";
+import { hostNetworkHostsFile, managedHostsFile } from "../core/network/hosts-file.ts";
+import { kernelHostname, podHostname } from "../core/network/pod-hostname.ts";
+import { podContainerDirectory, podHostsFile } from "../core/paths/data-paths.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import type { ContainerConfig, PodSandboxConfig } from "../model/generated/cri.ts";
+import type { Pod } from "../model/pod.ts";
+import { runtimeErrorText } from "../model/runtime-error.ts";
+import type { ImageService } from "../ports/container-runtime.ts";
+import type { HostFiles } from "../ports/host-files.ts";
+import type { PodEvents } from "../ports/pod-events.ts";
+import type { ContainerConfigRequest, PodConfigs } from "./execute/pod-configs.ts";
+import type { StepFailure } from "./execute/step-report.ts";
+
+export interface NodePodConfigsDeps {
+  readonly images: Pick<ImageService, "imageStatus">;
+  readonly files: HostFiles;
+  readonly events: PodEvents;
+  readonly settings: RuntimeSettings;
+  readonly rootFolder: string;
+  readonly clusterDomain: string;
+  readonly nodeHostsFile: string;
+  readonly readNodeDns: () => Promise<NodeDns>;
+  readonly cgroupParent: (pod: Pod) => string;
+  readonly volumes: ContainerVolumes;
+  readonly envSources: Omit<EnvSources, "podIps" | "envFile">;
+  /** A name that no other file in a folder has. */
+  readonly uniqueName: () => string;
+}
+
+/** What the volume manager tells of volumes that are set up. */
+export interface ContainerVolumes {
+  mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume>;
+  /** Binds the part of a volume that the mount asks for; answers where it lies. */
+  bindSubPath(pod: Pod, container: string, mount: ContainerMount): Promise<Result<string, string>>;
+}
+
+/** Assembles the runtime's configs from the pod and from this node. */
+export class NodePodConfigs implements PodConfigs {
+  readonly #deps: NodePodConfigsDeps;
+
+  constructor(deps: NodePodConfigsDeps) {
+    this.#deps = deps;
+  }
+
+  async sandboxConfig(pod: Pod, attempt: number): Promise<Result<PodSandboxConfig, string>> {
+    const { clusterDomain, events, settings } = this.#deps;
+    const dns = podDnsConfig(pod, await this.#deps.readNodeDns());
+    if (!dns.ok) return dns;
+    for (const { about, reason, message } of dns.value.events) {
+      if (about === "pod") events.record(pod, { type: "Warning", reason, message });
+    }
+    const names = podHostname(pod, clusterDomain);
+    if (!names.ok) return names;
+    const hostname = kernelHostname(names.value, pod.spec.setHostnameAsFQDN === true);
+    if (!hostname.ok) return hostname;
+    const cgroupParent = this.#deps.cgroupParent(pod);
+    return sandboxConfig(
+      { pod, attempt, dns: dns.value.config, hostname: hostname.value, cgroupParent },
+      settings,
+    );
+  }
+
+  // Runtime classes are objects of a cluster; without one only the default handler is there.
+  runtimeHandler(pod: Pod): Result<string, string> {
+    const { runtimeClassName = "" } = pod.spec;
+    if (runtimeClassName === "") return ok("");
+    return err(`RuntimeClass "${runtimeClassName}" not found`);
+  }
+
+  async containerConfig(
+    request: ContainerConfigRequest,
+    signal: AbortSignal,
+  ): Promise<Result<ContainerConfig, StepFailure>> {
+    const config = await this.#containerConfig(request, signal);
+    if (config.ok) return config;
+    return err({ code: "CreateContainerConfigError", message: config.error });
+  }
+
+  async #containerConfig(
+    request: ContainerConfigRequest,
+    signal: AbortSignal,
+  ): Promise<Result<ContainerConfig, string>> {
+    const { pod, placed, podIps, imageRef } = request;
+    const { container } = placed;
+    const environment = containerEnv(pod, container, {
+      ...this.#deps.envSources,
+      envFile: () => undefined,
+      podIps,
+    });
+    if (!environment.ok) return environment;
+    const mounts = await this.#mounts(request, environment.value);
+    if (!mounts.ok) return mounts;
+    const user = await this.#imageUser(imageRef, signal);
+    if (!user.ok) return user;
+    return containerConfig(
+      {
+        pod,
+        container,
+        restartCount: request.restartCount,
+        imageRef,
+        imageUser: user.value,
+        environment: environment.value,
+        mounts: mounts.value,
+        terminationLogPath: await this.#terminationLog(request),
+        targetContainerId: request.targetContainerId,
+      },
+      this.#deps.settings,
+    );
+  }
+
+  async #mounts(
+    { pod, placed, podIps }: ContainerConfigRequest,
+    environment: ReadonlyMap<string, string>,
+  ): Promise<Result<readonly ContainerMount[], string>> {
+    const { volumes, rootFolder } = this.#deps;
+    const { container } = placed;
+    const planned = containerMounts({
+      pod,
+      container,
+      podIps,
+      volumes: volumes.mountedVolumes(pod.metadata.uid),
+      environment,
+      supportsRecursiveReadOnly: false,
+      dataRoot: rootFolder,
+    });
+    if (!planned.ok) return planned;
+    await this.#writeHostsFile(pod, podIps);
+    const mounts: ContainerMount[] = [];
+    for (const mount of planned.value) {
+      if (mount.subPath === undefined) {
+        mounts.push(mount);
+        continue;
+      }
+      const bound = await volumes.bindSubPath(pod, container.name, mount);
+      if (!bound.ok) return bound;
+      mounts.push({ ...mount, hostPath: bound.value });
+    }
+    return ok(mounts);
+  }
+
+  // Running containers have the file mounted: it is left alone as long as it says the right thing.
+  async #writeHostsFile(pod: Pod, podIps: readonly string[]): Promise<void> {
+    const { files, rootFolder, clusterDomain, nodeHostsFile } = this.#deps;
+    const aliases = pod.spec.hostAliases ?? [];
+    const names = podHostname(pod, clusterDomain);
+    if (!names.ok) return;
+    const content =
+      pod.spec.hostNetwork === true
+        ? hostNetworkHostsFile((await files.readText(nodeHostsFile)) ?? "", aliases)
+        : managedHostsFile({ podIps, ...names.value }, aliases);
+    const path = podHostsFile(rootFolder, pod.metadata.uid);
+    if ((await files.readText(path)) !== content) await files.writeFile(path, content, 0o644);
+  }
+
+  async #terminationLog({ pod, placed }: ContainerConfigRequest): Promise<string | undefined> {
+    const { files, rootFolder, uniqueName } = this.#deps;
+    if ((placed.container.terminationMessagePath ?? "") === "") return undefined;
+    const folder = podContainerDirectory(rootFolder, pod.metadata.uid, placed.container.name);
+    await files.ensureFolder(folder, 0o750);
+    const path = `${folder}/${uniqueName()}`;
+    // Any user that the container may run as writes its last words here.
+    await files.writeFile(path, "", 0o666);
+    return path;
+  }
+
+  async #imageUser(
+    imageRef: string,
+    signal: AbortSignal,
+  ): Promise<Result<ReturnType<typeof imageUser>, string>> {
+    try {
+      const { image } = await this.#deps.images.imageStatus({ image: imageRef }, false, signal);
+      return ok(imageUser(image));
+    } catch (error) {
+      return err(runtimeErrorText(error));
+    }
+  }
+}
