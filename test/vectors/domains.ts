@@ -22,6 +22,7 @@ import { imagePull } from "./domains/image-pull.ts";
 import { killGrace } from "./domains/kill-grace.ts";
 import { paths } from "./domains/paths.ts";
 import { plegEvents } from "./domains/pleg-events.ts";
+import { podAdmission } from "./domains/pod-admission.ts";
 import { podHostname } from "./domains/pod-hostname.ts";
 import { podResources } from "./domains/pod-resources.ts";
 import { podStatus } from "./domains/pod-status.ts";
@@ -57,6 +58,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   killGrace,
   paths,
   plegEvents,
+  podAdmission,
   podHostname,
   podResources,
   podStatus,

@@ -1,0 +1,91 @@
+import type {
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+} from "../../model/generated/kubernetes.ts";
+import type { Pod } from "../../model/pod.ts";
+import { labelValueProblems, qualifiedNameProblems } from "../../model/validate/names.ts";
+
+type Labels = Readonly<Record<string, string>>;
+
+const largestInt64 = 9223372036854775807n;
+const smallestInt64 = -9223372036854775808n;
+
+/** Whether a node is one of those that the pod's selector and its required affinity ask for. */
+export function matchesNode({ spec }: Pod, nodeName: string, labels: Labels): boolean {
+  const selector = Object.entries(spec.nodeSelector ?? {});
+  if (!selector.every(([key, value]) => labelOf(labels, key) === value)) return false;
+  const affinity = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (affinity === undefined) return true;
+  return affinity.nodeSelectorTerms.some((term) => matchesTerm(term, nodeName, labels));
+}
+
+/** A term that asks for nothing, or that cannot be understood, is met by no node. */
+function matchesTerm(term: NodeSelectorTerm, nodeName: string, labels: Labels): boolean {
+  const { matchExpressions = [], matchFields = [] } = term;
+  if (matchExpressions.length === 0 && matchFields.length === 0) return false;
+  if (!matchExpressions.every(isValidExpression) || !matchFields.every(isValidField)) return false;
+  if (!matchExpressions.every((requirement) => matchesLabels(requirement, labels))) return false;
+  return nodeName === "" || matchFields.every((requirement) => matchesField(requirement, nodeName));
+}
+
+function isValidExpression({ key, operator, values = [] }: NodeSelectorRequirement): boolean {
+  const isValid =
+    qualifiedNameProblems(key).length === 0 &&
+    values.every((value) => labelValueProblems(value).length === 0);
+  switch (operator) {
+    case "In":
+    case "NotIn":
+      return isValid && values.length > 0;
+    case "Exists":
+    case "DoesNotExist":
+      return isValid && values.length === 0;
+    case "Gt":
+    case "Lt":
+      return isValid && values.length === 1 && integerOf(values[0]) !== undefined;
+    default:
+      return false;
+  }
+}
+
+function matchesLabels(requirement: NodeSelectorRequirement, labels: Labels): boolean {
+  const { key, operator, values = [] } = requirement;
+  const label = labelOf(labels, key);
+  switch (operator) {
+    case "In":
+      return label !== undefined && values.includes(label);
+    case "NotIn":
+      return label === undefined || !values.includes(label);
+    case "Exists":
+      return label !== undefined;
+    case "DoesNotExist":
+      return label === undefined;
+    default:
+      return isBeyond(integerOf(label), integerOf(values[0]), operator);
+  }
+}
+
+function isBeyond(label: bigint | undefined, bound: bigint | undefined, operator: string): boolean {
+  if (label === undefined || bound === undefined) return false;
+  return operator === "Gt" ? label > bound : label < bound;
+}
+
+function isValidField({ operator, values = [] }: NodeSelectorRequirement): boolean {
+  return (operator === "In" || operator === "NotIn") && values.length === 1;
+}
+
+/** The only field a node can be selected by is its name; any other is empty. */
+function matchesField(requirement: NodeSelectorRequirement, nodeName: string): boolean {
+  const { key, operator, values = [] } = requirement;
+  const isEqual = (key === "metadata.name" ? nodeName : "") === values[0];
+  return operator === "In" ? isEqual : !isEqual;
+}
+
+function labelOf(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+function integerOf(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text.replace("+", ""));
+  return value >= smallestInt64 && value <= largestInt64 ? value : undefined;
+}
