@@ -1,0 +1,25 @@
+import type { PodStatus, Probe } from "../model/generated/kubernetes.ts";
+import type { AnyContainer, Pod } from "../model/pod.ts";
+
+export interface ProbeRequest {
+  readonly probe: Probe;
+  readonly pod: Pod;
+  readonly status: PodStatus;
+  readonly container: AnyContainer;
+  /** With the runtime's name in front: "containerd://0123…". */
+  readonly containerId: string;
+}
+
+export type ProbeOutcome =
+  | {
+      readonly result: "success" | "warning" | "failure" | "unknown";
+      readonly output: string;
+    }
+  /** The probe itself did not work, which says nothing about the container. */
+  | { readonly result: "error"; readonly state: "failure" | "unknown"; readonly output: string };
+
+/** Looks into containers from outside. */
+export interface ProbeRunner {
+  /** Runs one probe within its own timeout. Rejects only when `signal` aborts. */
+  run(request: ProbeRequest, signal: AbortSignal): Promise<ProbeOutcome>;
+}
