@@ -27,6 +27,7 @@ import { podHostname } from "./domains/pod-hostname.ts";
 import { podResources } from "./domains/pod-resources.ts";
 import { podStatus } from "./domains/pod-status.ts";
 import { podWorkers } from "./domains/pod-workers.ts";
+import { probeWorker } from "./domains/probe-worker.ts";
 import { quantity } from "./domains/quantity.ts";
 import { statusConditions } from "./domains/status-conditions.ts";
 import { statusManager } from "./domains/status-manager.ts";
@@ -63,6 +64,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   podResources,
   podStatus,
   podWorkers,
+  probeWorker,
   quantity,
   statusConditions,
   statusManager,
