@@ -27,7 +27,7 @@ export interface LookUpFailure {
 }
 
 /** An environment file of a set-up volume: where it lies, and its text unless it cannot be read. */
-export interface EnvFile {
+interface EnvFile {
   readonly path: string;
   readonly text: string | undefined;
 }

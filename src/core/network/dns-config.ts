@@ -22,7 +22,7 @@ export interface NodeDns {
 }
 
 /** A warning for the pod or for the node. */
-export interface DnsEvent {
+interface DnsEvent {
   readonly about: "pod" | "node";
   readonly reason: "MissingClusterDNS" | "DNSConfigForming";
   readonly message: string;

@@ -61,7 +61,7 @@ export function hasPodLevelRequests(pod: Pod): boolean {
   return Object.keys(pod.spec.resources?.requests ?? {}).some(isPodLevelResource);
 }
 
-export function hasPodLevelLimits(pod: Pod): boolean {
+function hasPodLevelLimits(pod: Pod): boolean {
   return Object.keys(pod.spec.resources?.limits ?? {}).some(isPodLevelResource);
 }
 
