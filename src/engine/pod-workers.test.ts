@@ -86,6 +86,7 @@ function setUp(overrides: Partial<PodWorkersDependencies> = {}) {
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     allocatedPod: (pod) => pod,
     onWorked: ignore,
+    onFinished: ignore,
     ...overrides,
   });
   return { workers, syncer, cache, delays };

@@ -46,6 +46,8 @@ export interface PodWorkersDependencies {
   readonly allocatedPod: (pod: Pod) => Pod;
   /** Told how long a wish took from when it arose until it was carried out. */
   readonly onWorked: (operation: string, durationMs: number) => void;
+  /** Told when a pod came to its end: its name is free, and what it left can go. */
+  readonly onFinished: (uid: string) => void;
 }
 
 interface Worker {
@@ -117,6 +119,11 @@ export class PodWorkers {
     await this.idle();
   }
 
+  /** Where the pod is in its life; undefined when it has no worker. */
+  stateOf(uid: string): WorkerState["state"] | undefined {
+    return this.#state(uid)?.state;
+  }
+
   isPodKnownTerminated(uid: string): boolean {
     return isPodKnownTerminated(this.#state(uid));
   }
@@ -164,12 +171,13 @@ export class PodWorkers {
   }
 
   #apply(worker: Worker, event: WorkerEvent, beforeEffects?: () => void): PodWork | undefined {
-    const fullName = worker.state?.fullName;
-    const { state, effects } = transitionWorker(worker.state, event);
+    const before = worker.state;
+    const { state, effects } = transitionWorker(before, event);
     worker.state = state;
     beforeEffects?.();
-    if (fullName !== undefined && (state === undefined || state.state === "finished")) {
-      this.#staticOrder = leaveStaticOrder(this.#staticOrder, fullName, worker.uid);
+    if (before !== undefined && (state === undefined || state.state === "finished")) {
+      this.#staticOrder = leaveStaticOrder(this.#staticOrder, before.fullName, worker.uid);
+      if (state?.state !== before.state) this.#deps.onFinished(worker.uid);
     }
     if (state === undefined && this.#workers.get(worker.uid) === worker) {
       this.#workers.delete(worker.uid);

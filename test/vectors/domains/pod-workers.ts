@@ -83,6 +83,7 @@ class Bench {
       log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
       allocatedPod: (pod) => pod,
       onWorked: ignore,
+      onFinished: ignore,
     });
   }
 

@@ -1,0 +1,182 @@
+import { containerLogPath, podLogsDirectory } from "../core/paths/log-paths.ts";
+import { formatTime } from "../lib/time.ts";
+import type { Event } from "../model/generated/kubernetes.ts";
+import { findObserved, type ObservedPod } from "../model/observed.ts";
+import type { Pod } from "../model/pod.ts";
+import type {
+  AgentInfo,
+  AgentView,
+  Awaited,
+  ContainerLog,
+  ExecOptions,
+  PodChange,
+  PodExplanation,
+} from "../ports/agent-view.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ContainerRuntime } from "../ports/container-runtime.ts";
+import type { SourceProblem } from "../ports/pod-source.ts";
+import type { EventLog } from "./event-log.ts";
+import { rawContainerId } from "./execute/container-id.ts";
+import type { FlightRecorder } from "./flight-recorder.ts";
+import type { PodRegistry } from "./pod-registry.ts";
+import type { PodStatuses } from "./pod-statuses.ts";
+import type { PodWorkers } from "./pod-workers.ts";
+
+export interface NodeViewDeps {
+  readonly info: () => AgentInfo;
+  readonly clock: Clock;
+  readonly registry: PodRegistry;
+  readonly workers: PodWorkers;
+  readonly statuses: PodStatuses;
+  readonly recorder: FlightRecorder;
+  readonly events: EventLog;
+  readonly runtime: Pick<ContainerRuntime, "exec">;
+  readonly observedPod: (uid: string) => ObservedPod | undefined;
+  readonly problems: () => readonly SourceProblem[];
+  readonly ignoredFiles: () => readonly string[];
+  readonly podLogsRoot: string;
+}
+
+/** The agent as others see it. A pod that was removed stays visible until nothing of it is left. */
+export class NodeView implements AgentView {
+  readonly #deps: NodeViewDeps;
+  readonly #leaving = new Map<string, Pod>();
+  readonly #watchers = new Set<(change: PodChange) => void>();
+
+  constructor(deps: NodeViewDeps) {
+    this.#deps = deps;
+  }
+
+  info(): AgentInfo {
+    return this.#deps.info();
+  }
+
+  listPods(): readonly Pod[] {
+    const wanted = this.#deps.registry.list();
+    const uids = new Set(wanted.map(({ metadata }) => metadata.uid));
+    const leaving = [...this.#leaving.values()].filter(({ metadata }) => !uids.has(metadata.uid));
+    return [...wanted, ...leaving].map((pod) => this.#withStatus(pod));
+  }
+
+  // While a pod is replaced by one of its name, the one that is wanted answers to the name.
+  findPod(namespace: string, name: string): Pod | undefined {
+    return this.listPods().find(
+      ({ metadata }) => metadata.namespace === namespace && metadata.name === name,
+    );
+  }
+
+  watchPods(onChange: (change: PodChange) => void, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#watchers.add(onChange);
+    signal.addEventListener("abort", () => this.#watchers.delete(onChange), { once: true });
+  }
+
+  listEvents(podUid?: string): readonly Event[] {
+    return this.#deps.events.list(podUid);
+  }
+
+  problems(): readonly SourceProblem[] {
+    return this.#deps.problems();
+  }
+
+  ignoredFiles(): readonly string[] {
+    return this.#deps.ignoredFiles();
+  }
+
+  async explain(podUid: string): Promise<PodExplanation> {
+    const pod = this.listPods().find(({ metadata }) => metadata.uid === podUid);
+    if (pod === undefined) throw new Error(`no pod has the UID ${podUid}`);
+    const { recorder, workers } = this.#deps;
+    return {
+      pod,
+      workerState: workers.stateOf(podUid) ?? "no worker",
+      syncs: await recorder.list(podUid),
+      awaiting: awaited(pod, recorder.last(podUid)),
+    };
+  }
+
+  findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined> {
+    const { podLogsRoot, observedPod } = this.#deps;
+    const { uid } = pod.metadata;
+    const newest = findObserved(observedPod(uid) ?? noContainers, container);
+    const restartCount = (newest?.restartCount ?? -1) - (previous ? 1 : 0);
+    if (restartCount < 0) return Promise.resolve(undefined);
+    const folder = podLogsDirectory(podLogsRoot, pod.metadata);
+    return Promise.resolve({
+      path: `${folder}/${containerLogPath(container, restartCount)}`,
+      finished: () => {
+        const now = findObserved(observedPod(uid) ?? noContainers, container);
+        return now === undefined || now.restartCount > restartCount || now.state === "exited";
+      },
+    });
+  }
+
+  async execUrl(pod: Pod, options: ExecOptions, signal: AbortSignal): Promise<URL> {
+    const observed = this.#deps.observedPod(pod.metadata.uid) ?? noContainers;
+    const container = findObserved(observed, options.container);
+    if (container?.state !== "running") {
+      throw new Error(`container ${options.container} is not running`);
+    }
+    const { command, stdin, stdout, stderr, tty } = options;
+    const containerId = rawContainerId(container.id);
+    const request = { containerId, cmd: command, stdin, stdout, stderr, tty };
+    const { url = "" } = await this.#deps.runtime.exec(request, signal);
+    return new URL(url);
+  }
+
+  /** A pod is new or has a new status. */
+  noteChange(type: "ADDED" | "MODIFIED", pod: Pod): void {
+    this.#leaving.delete(type === "ADDED" ? pod.metadata.uid : "");
+    this.#tell({ type, pod: this.#withStatus(this.#leaving.get(pod.metadata.uid) ?? pod) });
+  }
+
+  /** A source does not want the pod any more. */
+  noteRemoved(pod: Pod): void {
+    const deletionTimestamp = formatTime(this.#deps.clock.nowMs());
+    const deletionGracePeriodSeconds = pod.spec.terminationGracePeriodSeconds;
+    const metadata = { ...pod.metadata, deletionTimestamp, deletionGracePeriodSeconds };
+    const leaving = { ...pod, metadata };
+    this.#leaving.set(pod.metadata.uid, leaving);
+    this.#tell({ type: "MODIFIED", pod: this.#withStatus(leaving) });
+  }
+
+  /** Pods that were removed, and of which nothing is left now. */
+  forgetGone(isLeft: (uid: string) => boolean): readonly string[] {
+    const gone = [...this.#leaving.values()].filter(({ metadata }) => !isLeft(metadata.uid));
+    for (const pod of gone) {
+      this.#leaving.delete(pod.metadata.uid);
+      this.#tell({ type: "DELETED", pod: this.#withStatus(pod) });
+    }
+    return gone.map(({ metadata }) => metadata.uid);
+  }
+
+  #tell(change: PodChange): void {
+    for (const watcher of this.#watchers) watcher(change);
+  }
+
+  #withStatus(pod: Pod): Pod {
+    const status = this.#deps.statuses.get(pod.metadata.uid) ?? pod.status;
+    return { apiVersion: "v1", kind: "Pod", ...pod, status: status ?? { phase: "Pending" } };
+  }
+}
+
+const noContainers: ObservedPod = {
+  uid: "",
+  name: "",
+  namespace: "",
+  ips: [],
+  containers: [],
+  sandboxes: [],
+  activeContainerIds: [],
+};
+
+function awaited(pod: Pod, last: PodExplanation["syncs"][number] | undefined): Awaited[] {
+  const waits = (last?.steps ?? [])
+    .filter(({ outcome }) => outcome !== "done")
+    .map(({ action, detail, untilMs }) => ({ what: `to ${action}: ${detail ?? ""}`, untilMs }));
+  if (last?.error !== undefined) waits.push({ what: last.error, untilMs: undefined });
+  const notReady = (pod.status?.containerStatuses ?? [])
+    .filter(({ state, ready }) => state?.running !== undefined && !ready)
+    .map(({ name }) => ({ what: `container ${name} to become ready`, untilMs: undefined }));
+  return [...waits, ...notReady];
+}
