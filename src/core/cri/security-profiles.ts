@@ -6,7 +6,7 @@ import type { AppArmorProfile } from "../../model/generated/kubernetes.ts";
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import type { RuntimeSettings } from "./runtime-settings.ts";
 
-const appArmorAnnotationPrefix = "container.apparmor.security.beta.kubernetes.io/";
+export const appArmorAnnotationPrefix = "container.apparmor.security.beta.kubernetes.io/";
 const appArmorRuntimeDefault = "runtime/default";
 const appArmorUnconfined = "unconfined";
 const appArmorLocalhostPrefix = "localhost/";
@@ -45,11 +45,7 @@ export function appArmorProfile(
   pod: Pod,
   container: AnyContainer,
 ): Result<AppArmor | undefined, string> {
-  const profile =
-    container.securityContext?.appArmorProfile ??
-    // Static pods are not converted from annotations to fields by an API server.
-    annotatedAppArmor(pod, container.name) ??
-    pod.spec.securityContext?.appArmorProfile;
+  const profile = effectiveAppArmor(pod, container);
   if (profile === undefined) return ok(undefined);
   switch (profile.type) {
     case "RuntimeDefault":
@@ -61,6 +57,16 @@ export function appArmorProfile(
     default:
       return err(`unknown apparmor profile type: ${quoteText(profile.type)}`);
   }
+}
+
+/** The profile that a container asks for, itself or through its pod. */
+export function effectiveAppArmor(pod: Pod, container: AnyContainer): AppArmorProfile | undefined {
+  return (
+    container.securityContext?.appArmorProfile ??
+    // Static pods are not converted from annotations to fields by an API server.
+    annotatedAppArmor(pod, container.name) ??
+    pod.spec.securityContext?.appArmorProfile
+  );
 }
 
 function localhostAppArmor(name: string | undefined): Result<AppArmor, string> {

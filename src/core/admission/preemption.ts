@@ -1,0 +1,186 @@
+// Room for a critical pod: which pods have to go so that it can be admitted.
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { Pod } from "../../model/pod.ts";
+import {
+  addQuantity,
+  isZeroQuantity,
+  quantityMilliValue,
+  quantityValue,
+} from "../../model/quantity.ts";
+import { isCriticalPod } from "../resource/critical.ts";
+import { hasPodLevelResources, podRequests } from "../resource/pod-resources.ts";
+import { podQosClass } from "../resource/qos.ts";
+import { amountOf, resourceList } from "../resource/resource-list.ts";
+import { type AdmissionResult, rejected } from "./admission.ts";
+import { fitRejection } from "./node-admission.ts";
+import type { FitFailure } from "./node-fit.ts";
+
+/** A pod that takes part, with what it asks for. */
+interface Candidate {
+  readonly pod: Pod;
+  readonly requested: (resource: string) => bigint;
+}
+
+interface Requirement {
+  readonly resource: string;
+  readonly amount: bigint;
+}
+
+/**
+ * The pods to end so that a pod with these failures fits; the rejection where that cannot help.
+ * Only a critical pod gets room made for it, and only where nothing but room is missing.
+ */
+export function planPreemption(
+  pod: Pod,
+  activePods: readonly Pod[],
+  failures: readonly FitFailure[],
+): Result<readonly Pod[], AdmissionResult> {
+  const [first] = failures;
+  if (first === undefined) return ok([]);
+  if (!isCriticalPod(pod)) return err(fitRejection(first));
+  const other = failures.find(({ kind }) => kind === "predicate");
+  if (other !== undefined) return err(fitRejection(other));
+  const requirements = failures.flatMap((failure) =>
+    failure.kind === "resource"
+      ? [
+          {
+            resource: failure.resource,
+            amount: failure.requested - (failure.capacity - failure.used),
+          },
+        ]
+      : [],
+  );
+  const victims = chooseVictims(pod, activePods, requirements);
+  if (victims.ok) return victims;
+  return err(
+    rejected(
+      "UnexpectedAdmissionError",
+      `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${victims.error}`,
+    ),
+  );
+}
+
+/** Spares guaranteed pods before burstable ones, and those before best-effort ones. */
+function chooseVictims(
+  preemptor: Pod,
+  activePods: readonly Pod[],
+  requirements: readonly Requirement[],
+): Result<readonly Pod[], string> {
+  const candidates = activePods.filter((pod) => isPreemptable(preemptor, pod)).map(candidateOf);
+  const ofClass = (qosClass: string) =>
+    candidates.filter(({ pod }) => podQosClass(pod) === qosClass);
+  const bestEffort = ofClass("BestEffort");
+  const burstable = ofClass("Burstable");
+  const unmet = remaining(requirements, candidates);
+  if (unmet.length > 0) return err(noVictims(unmet));
+  const guaranteedGo = chooseNearest(
+    ofClass("Guaranteed"),
+    remaining(requirements, [...bestEffort, ...burstable]),
+  );
+  if (!guaranteedGo.ok) return guaranteedGo;
+  const burstableGo = chooseNearest(
+    burstable,
+    remaining(requirements, [...bestEffort, ...guaranteedGo.value]),
+  );
+  if (!burstableGo.ok) return burstableGo;
+  const bestEffortGo = chooseNearest(
+    bestEffort,
+    remaining(requirements, [...burstableGo.value, ...guaranteedGo.value]),
+  );
+  if (!bestEffortGo.ok) return bestEffortGo;
+  const all = [...bestEffortGo.value, ...burstableGo.value, ...guaranteedGo.value];
+  return ok(all.map(({ pod }) => pod));
+}
+
+/** Takes again and again the pod that covers most of what is still missing. */
+function chooseNearest(
+  candidates: readonly Candidate[],
+  requirements: readonly Requirement[],
+): Result<readonly Candidate[], string> {
+  const left = [...candidates];
+  const chosen: Candidate[] = [];
+  let missing = requirements;
+  while (missing.length > 0) {
+    const nearest = nearestIndex(left, missing);
+    const candidate = left[nearest];
+    const last = left.pop();
+    if (candidate === undefined || last === undefined) return err(noVictims(missing));
+    if (candidate !== last) left[nearest] = last;
+    chosen.push(candidate);
+    missing = remaining(missing, [candidate]);
+  }
+  return ok(chosen);
+}
+
+function nearestIndex(
+  candidates: readonly Candidate[],
+  requirements: readonly Requirement[],
+): number {
+  let best = 0;
+  let bestDistance = requirements.length + 1;
+  for (const [index, candidate] of candidates.entries()) {
+    const distance = distanceTo(requirements, candidate);
+    const isSmaller = distance === bestDistance && !asksForMore(candidate, candidates[best]);
+    if (distance < bestDistance || isSmaller) {
+      best = index;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Every requirement weighs the same, whatever its size. */
+function distanceTo(requirements: readonly Requirement[], { requested }: Candidate): number {
+  return requirements.reduce((sum, { resource, amount }) => {
+    const uncovered = Number(amount - requested(resource));
+    return uncovered > 0 ? sum + (uncovered / Number(amount)) ** 2 : sum;
+  }, 0);
+}
+
+function asksForMore(candidate: Candidate, other: Candidate | undefined): boolean {
+  for (const resource of ["memory", "cpu"]) {
+    const difference = candidate.requested(resource) - (other?.requested(resource) ?? 0n);
+    if (difference !== 0n) return difference > 0n;
+  }
+  return false;
+}
+
+function remaining(
+  requirements: readonly Requirement[],
+  gone: readonly Candidate[],
+): Requirement[] {
+  return requirements
+    .map(({ resource, amount }) => ({
+      resource,
+      amount: gone.reduce((left, { requested }) => left - requested(resource), amount),
+    }))
+    .filter(({ amount }) => amount > 0n);
+}
+
+/** A critical pod goes before one that is not; otherwise the higher priority does. */
+function isPreemptable(preemptor: Pod, pod: Pod): boolean {
+  if (isCriticalPod(preemptor) && !isCriticalPod(pod)) return true;
+  const [higher, lower] = [preemptor.spec.priority, pod.spec.priority];
+  return higher !== undefined && lower !== undefined && higher > lower;
+}
+
+/** Overhead counts only with a request. */
+function candidateOf(pod: Pod): Candidate {
+  const requests = podRequests(pod, {
+    excludeOverhead: true,
+    excludeContainers: hasPodLevelResources(pod),
+  });
+  const overhead = resourceList(pod.spec.overhead);
+  const requested = (resource: string): bigint => {
+    if (resource === "pods") return 1n;
+    const amount = amountOf(requests, resource);
+    const units = resource === "cpu" ? quantityMilliValue : quantityValue;
+    return isZeroQuantity(amount) ? 0n : units(addQuantity(amount, amountOf(overhead, resource)));
+  };
+  return { pod, requested };
+}
+
+function noVictims(requirements: readonly Requirement[]): string {
+  const list = requirements.map(({ resource, amount }) => `(res: ${resource}, q: ${amount}), `);
+  return `no set of running pods found to reclaim resources: [${list.join("")}]`;
+}
