@@ -20,7 +20,7 @@ export interface ImagePull {
   readonly sandboxConfig: PodSandboxConfig | undefined;
 }
 
-export interface PulledImage {
+interface PulledImage {
   readonly imageRef: string;
   readonly sizeBytes: bigint;
   /** The pull itself, without the time spent waiting for its turn. */

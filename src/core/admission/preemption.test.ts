@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Pod } from "../../model/pod.ts";
 import type { FitFailure } from "./node-fit.ts";
-import { planPreemption } from "./preemption.ts";
+import { admitWithPreemption, planPreemption } from "./preemption.ts";
 
 type Amounts = Readonly<Record<string, string>>;
 
@@ -68,4 +68,19 @@ test("no pod dies in vain", () => {
   });
   const taint: FitFailure = { kind: "predicate", name: "TaintToleration", description: "tainted" };
   expect(victims(pods, lacking("cpu", 5n), taint)).toMatchObject({ reason: "TaintToleration" });
+});
+
+test("admission names the pods that have to end first", () => {
+  const node = { status: { allocatable: { pods: "9", cpu: "1" } } };
+  const busy = pod("busy", { cpu: "1" });
+  const wanted: Pod = { ...critical, spec: { ...pod("x", { cpu: "1" }).spec, priority: 2e9 } };
+  expect(admitWithPreemption(wanted, [busy], node)).toEqual({
+    result: { admit: true },
+    victims: [busy],
+  });
+  const windows: Pod = { ...wanted, spec: { ...wanted.spec, os: { name: "windows" } } };
+  expect(admitWithPreemption(windows, [busy], node)).toMatchObject({
+    result: { reason: "PodOSNotSupported" },
+    victims: [],
+  });
 });

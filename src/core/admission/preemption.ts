@@ -1,5 +1,6 @@
 // Room for a critical pod: which pods have to go so that it can be admitted.
 import { err, ok, type Result } from "../../lib/result.ts";
+import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import {
   addQuantity,
@@ -11,9 +12,9 @@ import { isCriticalPod } from "../resource/critical.ts";
 import { hasPodLevelResources, podRequests } from "../resource/pod-resources.ts";
 import { podQosClass } from "../resource/qos.ts";
 import { amountOf, resourceList } from "../resource/resource-list.ts";
-import { type AdmissionResult, rejected } from "./admission.ts";
-import { fitRejection } from "./node-admission.ts";
-import type { FitFailure } from "./node-fit.ts";
+import { type AdmissionResult, admitted, rejected } from "./admission.ts";
+import { fitRejection, nodeMismatch } from "./node-admission.ts";
+import { type FitFailure, nodeFitFailures } from "./node-fit.ts";
 
 /** A pod that takes part, with what it asks for. */
 interface Candidate {
@@ -24,6 +25,18 @@ interface Candidate {
 interface Requirement {
   readonly resource: string;
   readonly amount: bigint;
+}
+
+/** As admitToNode, but a critical pod may have room made for it: `victims` end before it starts. */
+export function admitWithPreemption(
+  pod: Pod,
+  otherPods: readonly Pod[],
+  node: Node,
+): { readonly result: AdmissionResult; readonly victims: readonly Pod[] } {
+  const mismatch = nodeMismatch(pod, node);
+  if (mismatch !== undefined) return { result: mismatch, victims: [] };
+  const plan = planPreemption(pod, otherPods, nodeFitFailures(pod, otherPods, node));
+  return plan.ok ? { result: admitted, victims: plan.value } : { result: plan.error, victims: [] };
 }
 
 /**

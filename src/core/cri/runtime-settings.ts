@@ -22,7 +22,7 @@ export interface RuntimeSettings {
   readonly containerStopSignals: boolean;
 }
 
-export interface SwapSettings {
+interface SwapSettings {
   /** Whether the kernel can limit swap per cgroup. */
   readonly controllerAvailable: boolean;
   readonly behavior: "NoSwap" | "LimitedSwap";

@@ -40,7 +40,7 @@ const readonlyPaths: readonly string[] = [
 ];
 
 /** What holds for a container: its own settings, and the pod's where it has none. */
-export function effectiveSecurityContext(pod: Pod, container: AnyContainer): SecurityContext {
+function effectiveSecurityContext(pod: Pod, container: AnyContainer): SecurityContext {
   const own = container.securityContext ?? {};
   const common = pod.spec.securityContext ?? {};
   return {

@@ -31,7 +31,7 @@ export interface ContainerMount extends Mount {
   readonly subPath?: SubPath | undefined;
 }
 
-export interface SubPath {
+interface SubPath {
   readonly volumePath: string;
   readonly path: string;
   readonly mountIndex: number;
