@@ -38,6 +38,8 @@ export function containerdConfig(settings: ContainerdSettings): string {
     `root = ${quote(paths.root)}`,
     `state = ${quote(paths.state)}`,
     `oom_score = ${settings.mayLowerOomScore ? -999 : 0}`,
+    // A containerd whose CRI does not load would otherwise run on without it.
+    'required_plugins = ["io.containerd.grpc.v1.cri"]',
     `disabled_plugins = [${DISABLED_PLUGINS.map(quote).join(", ")}]`,
     "",
     "[grpc]",

@@ -1,21 +1,39 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import type { ManagedContainerdOptions } from "../../../src/drivers/containerd/managed-containerd.ts";
 
-/** What is still on the machine of a managed containerd: processes, mounts, the bridge, rules, cached results. */
-export async function findLeftovers({
-  dataDir,
-  bridge,
-}: ManagedContainerdOptions): Promise<readonly string[]> {
+/** What is still on the machine of a managed containerd: processes, mounts, cgroups, the bridge, rules, cached results. */
+export function findLeftovers({ dataDir, bridge }: ManagedContainerdOptions): readonly string[] {
   const rules = execFileSync("iptables", ["-w", "-t", "nat", "-S"], { encoding: "utf8" });
   const mounts = readFileSync("/proc/self/mountinfo", "utf8");
   return [
     ...processesNaming(dataDir).map((text) => `process ${text}`),
     ...linesWith(mounts, dataDir).map((line) => `mount ${line}`),
     ...linesWith(rules, `name: \\"${bridge}\\"`).map((line) => `rule ${line}`),
+    ...findCgroups(`/${bridge}`).map((path) => `cgroup ${path}`),
     ...(existsSync(`/sys/class/net/${bridge}`) ? [`interface ${bridge}`] : []),
     ...cachedResults(bridge).map((name) => `cached CNI result ${name}`),
   ];
+}
+
+/** Removes a cgroup that has no processes, with all below it, from every hierarchy. */
+export function removeCgroups(path: string): void {
+  for (const folder of findCgroups(path)) removeFolders(folder);
+}
+
+function findCgroups(path: string): readonly string[] {
+  const base = "/sys/fs/cgroup";
+  const hierarchies = existsSync(`${base}/cgroup.controllers`)
+    ? [base]
+    : readdirSync(base).map((name) => `${base}/${name}`);
+  return hierarchies.map((folder) => folder + path).filter((folder) => existsSync(folder));
+}
+
+function removeFolders(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeFolders(`${folder}/${entry.name}`);
+  }
+  rmdirSync(folder);
 }
 
 function processesNaming(text: string): readonly string[] {

@@ -10,9 +10,15 @@ import type { GrpcObserver } from "../../../src/drivers/cri/grpc-connection.ts";
 import { waitForRuntime } from "../../../src/drivers/cri/wait-for-runtime.ts";
 import { type LockedDataDir, lockDataDir } from "../../../src/drivers/linux/data-dir-lock.ts";
 import { readMachine } from "../../../src/drivers/linux/read-machine.ts";
+import {
+  type ContainerConfig,
+  type PodSandboxConfig,
+  Protocol,
+} from "../../../src/model/generated/cri.ts";
 import type { Log } from "../../../src/ports/log.ts";
 import { busyboxImage } from "../../../tools/images/busybox-image.ts";
-import { findLeftovers } from "./leftovers.ts";
+import { BUSYBOX } from "./busybox.ts";
+import { findLeftovers, removeCgroups } from "./leftovers.ts";
 
 /** Each test file has a network of its own, so that files may run at once: 0 to 254. */
 export interface RuntimeWorldOptions {
@@ -26,8 +32,25 @@ export interface RuntimeWorld {
   readonly options: ManagedContainerdOptions;
   readonly containerd: ManagedContainerd;
   readonly runtime: CriRuntime;
+  /** For the cgroups of the tests' pods. */
+  readonly cgroupRoot: string;
+  runPod(pod: TestPod): Promise<StartedPod>;
+  removePod(sandboxId: string): Promise<void>;
   /** Tears everything down; throws when a process, mount, interface, rule or cgroup is left. */
   close(): Promise<void>;
+}
+
+/** A pod whose container "main" runs a busybox command. */
+export interface TestPod {
+  readonly name: string;
+  readonly command: readonly string[];
+  /** Leads to the pod's port 80. */
+  readonly hostPort?: number;
+}
+
+export interface StartedPod {
+  readonly sandboxId: string;
+  readonly containerId: string;
 }
 
 const START_TIMEOUT_MS = 60_000;
@@ -54,7 +77,51 @@ export async function startRuntimeWorld(given: RuntimeWorldOptions): Promise<Run
     await close();
     throw error;
   }
-  return { dataDir: lock.path, options, containerd, runtime, close };
+  return {
+    dataDir: lock.path,
+    options,
+    containerd,
+    runtime,
+    cgroupRoot: cgroupRoot(options),
+    runPod: (pod) => runPod(runtime, options, pod),
+    removePod: async (sandboxId) => {
+      await runtime.stopPodSandbox(sandboxId, AbortSignal.timeout(START_TIMEOUT_MS));
+      await runtime.removePodSandbox(sandboxId, AbortSignal.timeout(START_TIMEOUT_MS));
+    },
+    close,
+  };
+}
+
+/** Runs a pod on a managed containerd with these options. */
+export async function runPod(
+  runtime: CriRuntime,
+  options: ManagedContainerdOptions,
+  { name, command, hostPort }: TestPod,
+): Promise<StartedPod> {
+  const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+  const sandbox: PodSandboxConfig = {
+    metadata: { name, uid: name, namespace: "test", attempt: 0 },
+    hostname: name,
+    logDirectory: `${options.dataDir}/logs/${name}`,
+    linux: { cgroupParent: `${cgroupRoot(options)}/${name}` },
+    portMappings:
+      hostPort === undefined ? [] : [{ protocol: Protocol.TCP, containerPort: 80, hostPort }],
+  };
+  const sandboxId = await runtime.runPodSandbox(sandbox, "", signal);
+  const container: ContainerConfig = {
+    metadata: { name: "main", attempt: 0 },
+    image: { image: BUSYBOX },
+    command,
+    logPath: "main/0.log",
+    linux: {},
+  };
+  const containerId = await runtime.createContainer(sandboxId, container, sandbox, signal);
+  await runtime.startContainer(containerId, signal);
+  return { sandboxId, containerId };
+}
+
+function cgroupRoot({ bridge }: ManagedContainerdOptions): string {
+  return `/${bridge}`;
 }
 
 /** The options of a managed containerd with test network `network`. */
@@ -99,7 +166,8 @@ export async function closeDataDir(
   lock: LockedDataDir,
   options: ManagedContainerdOptions,
 ): Promise<void> {
-  const left = await findLeftovers(options);
+  removeCgroups(cgroupRoot(options));
+  const left = findLeftovers(options);
   await lock.release();
   await rm(lock.path, { recursive: true, force: true });
   if (left.length > 0) throw new Error(`left on the machine:\n${left.join("\n")}`);
