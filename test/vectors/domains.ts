@@ -29,6 +29,7 @@ import { podStatus } from "./domains/pod-status.ts";
 import { podWorkers } from "./domains/pod-workers.ts";
 import { probeWorker } from "./domains/probe-worker.ts";
 import { quantity } from "./domains/quantity.ts";
+import { staticPods } from "./domains/static-pods.ts";
 import { statusConditions } from "./domains/status-conditions.ts";
 import { statusManager } from "./domains/status-manager.ts";
 import { statusMerge } from "./domains/status-merge.ts";
@@ -66,6 +67,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   podWorkers,
   probeWorker,
   quantity,
+  staticPods,
   statusConditions,
   statusManager,
   statusMerge,

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type CriDefinition, criProto, criTypes } from "./cri.ts";
 import { kubernetesTypes, type OpenApi } from "./kubernetes-types.ts";
+import { type WireTypes, wireTypesModule } from "./wire-types.ts";
 import { lintConfig } from "./lint-config.ts";
 
 const data = "tools/generate/data";
@@ -72,6 +73,10 @@ const cri = readJson("cri-v1.json") as CriDefinition;
 write(
   "src/model/generated/kubernetes.ts",
   kubernetesTypes(readJson("kubernetes-v1.36.json") as OpenApi),
+);
+write(
+  "src/model/generated/wire-types.ts",
+  wireTypesModule(readJson("wire-types-v1.36.json") as WireTypes),
 );
 write("src/model/generated/cri.ts", criTypes(cri));
 const protos = {

@@ -1,0 +1,83 @@
+import { quoteText } from "../../lib/go-text.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { JsonNode } from "./json-node.ts";
+
+const scheme = "pkg/api/legacyscheme/scheme.go:30";
+
+// Kinds of the core group that a manifest can hold by mistake: they are known, but they are no pods.
+const coreKinds: ReadonlySet<string> = new Set([
+  ...[
+    "Binding",
+    "ComponentStatus",
+    "ConfigMap",
+    "Endpoints",
+    "Event",
+    "LimitRange",
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "PodTemplate",
+    "ReplicationController",
+    "ResourceQuota",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+  ].flatMap((kind) => (kind === "Binding" ? [kind] : [kind, `${kind}List`])),
+  "List",
+  "NodeProxyOptions",
+  "PodAttachOptions",
+  "PodExecOptions",
+  "PodLogOptions",
+  "PodPortForwardOptions",
+  "PodProxyOptions",
+  "PodStatusResult",
+  "RangeAllocation",
+  "ServiceProxyOptions",
+]);
+
+/** The kind that a document says to be, if the core group has such a kind. */
+export function objectKind(root: JsonNode, text: string): Result<string, string> {
+  const found = typeOfDocument(root);
+  if (!found.ok) return err(`couldn't get version/kind; json parse error: ${found.error}`);
+  const { apiVersion, kind } = found.value;
+  if (apiVersion.split("/").length > 2) {
+    return err(`unexpected GroupVersion string: ${apiVersion}`);
+  }
+  const version = apiVersion === "/" ? "" : apiVersion.slice(apiVersion.indexOf("/") + 1);
+  if (kind === "") return err(`Object 'Kind' is missing in '${text}'`);
+  if (version === "") return err(`Object 'apiVersion' is missing in '${text}'`);
+  const group = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
+  if (group === "" && version === "v1" && coreKinds.has(kind)) return ok(kind);
+  const full = group === "" ? version : `${group}/${version}`;
+  return err(
+    `no kind ${quoteText(kind)} is registered for version ${quoteText(full)} in scheme ${quoteText(scheme)}`,
+  );
+}
+
+interface DocumentType {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** The two fields that every object has; here, and only here, the case of names does not matter. */
+function typeOfDocument(root: JsonNode): Result<DocumentType, string> {
+  if (root.kind === "null") return ok({ apiVersion: "", kind: "" });
+  if (root.kind !== "object") {
+    const target =
+      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+    return err(`json: cannot unmarshal ${root.kind} into Go value of type ${target}`);
+  }
+  const found = { apiVersion: "", kind: "" };
+  let wrong: string | undefined;
+  for (const { key, value } of root.entries) {
+    const name = key.toLowerCase() === "apiversion" ? "apiVersion" : key.toLowerCase();
+    if (name !== "apiVersion" && name !== "kind") continue;
+    if (value.kind === "string") found[name] = value.value;
+    else if (value.kind !== "null") {
+      wrong ??= `json: cannot unmarshal ${value.kind} into Go struct field .${name} of type string`;
+    }
+  }
+  return wrong === undefined ? ok(found) : err(wrong);
+}

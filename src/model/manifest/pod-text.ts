@@ -1,0 +1,42 @@
+import { err, type Result } from "../../lib/result.ts";
+import type { Pod } from "../pod.ts";
+import { type JsonNode, nodeText } from "./json-node.ts";
+import { parseJson, type SyntaxProblem } from "./json-parser.ts";
+import { objectKind } from "./object-kind.ts";
+import { type ManifestProblem, parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
+
+/** Reads the first document of a YAML text; given from outside, since YAML needs a library. */
+export type ParseYaml = (text: string) => Result<JsonNode, SyntaxProblem>;
+
+/** A manifest's text as one pod, as the kubelet reads it: only the first document counts. */
+export function parsePodText(
+  text: string,
+  place: StaticPodPlace,
+  parseYaml: ParseYaml,
+): Result<Pod, ManifestProblem> {
+  const isJson = isJsonText(text);
+  const root = isJson ? parseJson(text) : parseYaml(text);
+  if (!root.ok) {
+    const { message, at } = root.error;
+    const prefix = isJson ? "couldn't get version/kind; json parse error: " : "";
+    return err({ message: `${prefix}${message}`, isPod: false, at });
+  }
+  const kind = objectKind(root.value, isJson ? text : nodeText(root.value));
+  if (!kind.ok) return err({ message: kind.error, isPod: false, at: root.value.at });
+  if (kind.value !== "Pod") {
+    const message = `invalid pod: &core.${kind.value}{...}`;
+    return err({ message, isPod: false, field: "kind", at: root.value.at });
+  }
+  return parseStaticPod(root.value, place);
+}
+
+/** Whether a text is JSON by its first character, so that errors speak of JSON and not of YAML. */
+export function isJsonText(text: string): boolean {
+  return text.trimStart().startsWith("{");
+}
+
+/** The message about a file that holds no pod, or no valid one. */
+export function fileProblemMessage(path: string, { isPod, message }: ManifestProblem): string {
+  if (isPod) return message;
+  return `${path}: couldn't parse as pod(${message}), please check config file`;
+}

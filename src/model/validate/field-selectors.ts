@@ -1,0 +1,145 @@
+// References from a pod to its own fields and resources: the downward API.
+import type { ObjectFieldSelector, ResourceFieldSelector } from "../generated/kubernetes.ts";
+import { formatQuantity, isZeroQuantity, mustParseQuantity } from "../quantity.ts";
+import {
+  type FieldError,
+  type FieldPath,
+  invalid,
+  invalidForEach,
+  notSupported,
+  required,
+} from "./field-error.ts";
+import { qualifiedNameProblems } from "./names.ts";
+
+const fieldLabels: ReadonlySet<string> = new Set([
+  "metadata.annotations",
+  "metadata.labels",
+  "metadata.name",
+  "metadata.namespace",
+  "metadata.uid",
+  "spec.nodeName",
+  "spec.restartPolicy",
+  "spec.serviceAccountName",
+  "spec.schedulerName",
+  "status.phase",
+  "status.hostIP",
+  "status.hostIPs",
+  "status.podIP",
+  "status.podIPs",
+]);
+
+const resourceFields = [
+  "limits.cpu",
+  "limits.ephemeral-storage",
+  "limits.memory",
+  "requests.cpu",
+  "requests.ephemeral-storage",
+  "requests.memory",
+];
+
+const hugePagesField = /^(?:requests|limits)\.hugepages-/;
+const cpuDivisors: ReadonlySet<string> = new Set(["1m", "1"]);
+const byteDivisorNames = [
+  "1",
+  "1k",
+  "1M",
+  "1G",
+  "1T",
+  "1P",
+  "1E",
+  "1Ki",
+  "1Mi",
+  "1Gi",
+  "1Ti",
+  "1Pi",
+  "1Ei",
+];
+const byteDivisors: ReadonlySet<string> = new Set(byteDivisorNames);
+
+/** Checks a reference to a field of the pod; `supported` are the paths that can be named without a subscript. */
+export function validateFieldSelector(
+  selector: ObjectFieldSelector,
+  supported: readonly string[],
+  field: FieldPath,
+): FieldError[] {
+  const { fieldPath, apiVersion = "" } = selector;
+  if (apiVersion === "") return [required(`${field}.apiVersion`)];
+  if (fieldPath === "") return [required(`${field}.fieldPath`)];
+  const subscripted = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
+  const refused = conversionProblem(apiVersion, fieldPath, subscripted?.[1]);
+  if (refused !== undefined) {
+    return [invalid(`${field}.fieldPath`, fieldPath, `error converting fieldPath: ${refused}`)];
+  }
+  if (subscripted !== null) {
+    const key = subscripted[2] ?? "";
+    const name = subscripted[1] === "metadata.annotations" ? key.toLowerCase() : key;
+    return invalidForEach(field, name, qualifiedNameProblems(name));
+  }
+  const path = fieldPath === "spec.host" ? "spec.nodeName" : fieldPath;
+  return supported.includes(path) ? [] : [notSupported(`${field}.fieldPath`, path, supported)];
+}
+
+function conversionProblem(
+  apiVersion: string,
+  fieldPath: string,
+  subscripted: string | undefined,
+): string | undefined {
+  if (apiVersion !== "v1") return `unsupported pod version: ${apiVersion}`;
+  if (subscripted !== undefined) {
+    const isMap = subscripted === "metadata.annotations" || subscripted === "metadata.labels";
+    return isMap ? undefined : `field label does not support subscript: ${fieldPath}`;
+  }
+  if (fieldLabels.has(fieldPath) || fieldPath === "spec.host") return undefined;
+  return `field label not supported: ${fieldPath}`;
+}
+
+/** Checks a reference to a resource of a container; a volume must say of which container. */
+export function validateResourceSelector(
+  selector: ResourceFieldSelector,
+  field: FieldPath,
+  isInVolume: boolean,
+): FieldError[] {
+  const { resource } = selector;
+  const errors: FieldError[] = [];
+  if (isInVolume && (selector.containerName ?? "") === "") {
+    errors.push(required(`${field}.containerName`));
+  } else if (resource === "") {
+    errors.push(required(`${field}.resource`));
+  } else if (!resourceFields.includes(resource) && !hugePagesField.test(resource)) {
+    errors.push(notSupported(`${field}.resource`, resource, resourceFields));
+  }
+  return [...errors, ...validateDivisor(resource, selector.divisor, `${field}.divisor`)];
+}
+
+function validateDivisor(
+  resource: string,
+  divisor: string | undefined,
+  field: FieldPath,
+): FieldError[] {
+  const amount = mustParseQuantity(divisor ?? "0");
+  if (isZeroQuantity(amount)) return [];
+  const text = formatQuantity(amount);
+  const kind = hugePagesField.test(resource)
+    ? "hugepages"
+    : resource.replace(/^(limits|requests)\./, "");
+  const refuse = (values: string, what: string) => [
+    invalid(
+      field,
+      resource,
+      `only divisor's values ${values} are supported with the ${what} resource`,
+    ),
+  ];
+  switch (kind) {
+    case "cpu":
+      return cpuDivisors.has(text) ? [] : refuse("1m and 1", "cpu");
+    case "memory":
+    case "hugepages":
+      return byteDivisors.has(text) ? [] : refuse(byteDivisorNames.join(", "), kind);
+    case "ephemeral-storage":
+      return byteDivisors.has(text)
+        ? []
+        : refuse(byteDivisorNames.join(", "), "local ephemeral storage");
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,58 @@
+import { parseYaml } from "../../../src/drivers/manifest/parse-yaml.ts";
+import { fileProblemMessage, parsePodText } from "../../../src/model/manifest/pod-text.ts";
+import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
+
+interface Input {
+  readonly manifest: string;
+  readonly path: string;
+  readonly nodeName: string;
+}
+
+interface Answer {
+  readonly accepted: boolean;
+  readonly error?: string;
+  readonly errorTruncated?: boolean;
+  readonly pod?: { readonly metadata: Readonly<Record<string, unknown>> };
+  readonly uidGenerated?: boolean;
+}
+
+export const staticPods: VectorDomain = vectorDomain<Input>("static-pods", run, comparable);
+
+function run({ manifest, path, nodeName }: Input): unknown {
+  const place = {
+    nodeName,
+    origin: { kind: "file", path },
+    allowedReferences: "none",
+  } as const;
+  const parsed = parsePodText(manifest, place, parseYaml);
+  if (parsed.ok) {
+    const uidGenerated = /^[0-9a-f]{32}$/.test(parsed.value.metadata.uid);
+    return { accepted: true, pod: parsed.value, uidGenerated };
+  }
+  const { validationErrors } = parsed.error;
+  return {
+    accepted: false,
+    error: fileProblemMessage(path, parsed.error),
+    validationErrors: validationErrors?.map(({ type, field, detail }) => ({ type, field, detail })),
+  };
+}
+
+/** The UID is a hash over a dump that only Go makes; YAML syntax errors and dumps of Go values are worded by Go. */
+function comparable(value: unknown): unknown {
+  const { errorTruncated: _, ...answer } = value as Answer;
+  if (!answer.accepted) {
+    const error = (answer.error ?? "")
+      .replace(/\(yaml: .*/s, "(yaml: (text)")
+      .replace(/(invalid pod: &core\.\w+\{\.\.\.\}).*/s, "$1");
+    return { ...answer, error };
+  }
+  if (answer.uidGenerated !== true) return answer;
+  const { metadata } = answer.pod ?? { metadata: {} };
+  const annotations = metadata["annotations"] as Readonly<Record<string, string>>;
+  const isSame = annotations["kubernetes.io/config.hash"] === metadata["uid"];
+  const hashed = { ...annotations, "kubernetes.io/config.hash": isSame ? "(uid)" : "(other)" };
+  return {
+    ...answer,
+    pod: { ...answer.pod, metadata: { ...metadata, uid: "(uid)", annotations: hashed } },
+  };
+}
