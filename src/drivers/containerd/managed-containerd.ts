@@ -14,6 +14,7 @@ import {
   spawnContainerd,
   waitForSocket,
 } from "./containerd-process.ts";
+import { ensureNetworkRules } from "./network-rules.ts";
 import {
   type ContainerdTools,
   canMountOverlay,
@@ -94,6 +95,7 @@ export class ManagedContainerd {
     });
     try {
       await waitForSocket(first, paths, signal);
+      await ensureNetworkRules(options, tools);
     } catch (error) {
       await endContainerd(first.pid, paths.configFile);
       throw error;

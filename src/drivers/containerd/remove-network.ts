@@ -1,6 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { NetworkSettings } from "./containerd-config.ts";
+import { removeNetworkRules, splitRule } from "./network-rules.ts";
 import type { ContainerdTools } from "./prepare-machine.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -8,14 +9,16 @@ const RESULT_CACHE = "/var/lib/cni/results";
 
 /** Removes the bridge, its ports, the rules and the cached results that CNI plugins made for one network. */
 export async function removeNetwork(
-  { bridge }: NetworkSettings,
+  network: NetworkSettings,
   tools: ContainerdTools,
 ): Promise<void> {
+  const { bridge } = network;
   const ports = await readdir(`/sys/class/net/${bridge}/brif`).catch(() => []);
   for (const link of [...ports, bridge]) {
     // A port vanishes with the network namespace at its other end, perhaps just now.
     await runCommand(tools.ip, ["link", "delete", link]).catch(() => undefined);
   }
+  await removeNetworkRules(network, tools);
   const rules = await runCommand(tools.iptables, ["-w", "-t", "nat", "-S"]);
   for (const command of planRuleRemoval(rules.split("\n"), bridge)) {
     await runCommand(tools.iptables, ["-w", "-t", "nat", ...command]);
@@ -64,11 +67,4 @@ export function planRuleRemoval(
 
 function jumpTarget(rule: readonly string[]): string {
   return rule[rule.indexOf("-j") + 1] ?? "";
-}
-
-// iptables writes words with spaces in double quotes, with backslashes before inner ones.
-function splitRule(rule: string): readonly string[] {
-  return [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(
-    ([, quoted, plain]) => plain ?? (quoted ?? "").replaceAll(/\\(.)/g, "$1"),
-  );
 }

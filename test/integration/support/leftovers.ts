@@ -5,11 +5,13 @@ import type { ManagedContainerdOptions } from "../../../src/drivers/containerd/m
 /** What is still on the machine of a managed containerd: processes, mounts, cgroups, the bridge, rules, cached results. */
 export function findLeftovers({ dataDir, bridge }: ManagedContainerdOptions): readonly string[] {
   const rules = execFileSync("iptables", ["-w", "-t", "nat", "-S"], { encoding: "utf8" });
+  const filters = execFileSync("iptables", ["-w", "-S"], { encoding: "utf8" });
   const mounts = readFileSync("/proc/self/mountinfo", "utf8");
   return [
     ...processesNaming(dataDir).map((text) => `process ${text}`),
     ...linesWith(mounts, dataDir).map((line) => `mount ${line}`),
     ...linesWith(rules, `name: \\"${bridge}\\"`).map((line) => `rule ${line}`),
+    ...linesWith(filters, `-i ${bridge} `).map((line) => `rule ${line}`),
     ...findCgroups(`/${bridge}`).map((path) => `cgroup ${path}`),
     ...(existsSync(`/sys/class/net/${bridge}`) ? [`interface ${bridge}`] : []),
     ...cachedResults(bridge).map((name) => `cached CNI result ${name}`),
