@@ -1,0 +1,196 @@
+// Talks to the agent over its socket.
+import { type IncomingMessage, request } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Event, Status } from "../model/generated/kubernetes.ts";
+import type { Pod } from "../model/pod.ts";
+import type { AgentInfo, PodChange, PodExplanation } from "../ports/agent-view.ts";
+import type { SourceProblem } from "../ports/pod-source.ts";
+import { CliError, exitCodes } from "./exit.ts";
+import { readJsonLines } from "./json-lines.ts";
+
+export interface PodList {
+  readonly items: readonly Pod[];
+  readonly resourceVersion: string;
+}
+
+export interface Problems {
+  readonly problems: readonly SourceProblem[];
+  readonly ignoredFiles: readonly string[];
+}
+
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** A connection that speaks another protocol from now on. */
+export interface Upgraded {
+  readonly connection: Duplex;
+  readonly head: Buffer;
+}
+
+/** Every call rejects with a CliError that says what to do. */
+export class AgentClient {
+  readonly #socketPath: string;
+
+  constructor(socketPath: string) {
+    this.#socketPath = socketPath;
+  }
+
+  async listPods(
+    namespace: string | undefined,
+    query: Query,
+    signal: AbortSignal,
+  ): Promise<PodList> {
+    const body = await this.#json(podsPath(namespace), query, signal);
+    const { items, metadata } = body as {
+      readonly items: readonly Pod[];
+      readonly metadata: { readonly resourceVersion: string };
+    };
+    return { items, resourceVersion: metadata.resourceVersion };
+  }
+
+  async *watchPods(
+    namespace: string | undefined,
+    query: Query,
+    signal: AbortSignal,
+  ): AsyncGenerator<PodChange> {
+    const response = await this.#open(podsPath(namespace), { ...query, watch: "true" }, signal);
+    for await (const line of readJsonLines(response)) {
+      const { type, object } = line as {
+        readonly type: PodChange["type"];
+        readonly object: Pod;
+      };
+      yield { type, pod: object };
+    }
+  }
+
+  async readPod(namespace: string, name: string, signal: AbortSignal): Promise<Pod> {
+    return (await this.#json(podPath(namespace, name), {}, signal)) as Pod;
+  }
+
+  async listEvents(pod: Pod, signal: AbortSignal): Promise<readonly Event[]> {
+    const { namespace, uid } = pod.metadata;
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`;
+    const body = await this.#json(path, { fieldSelector: `involvedObject.uid=${uid}` }, signal);
+    return (body as { readonly items: readonly Event[] }).items;
+  }
+
+  async readInfo(signal: AbortSignal): Promise<AgentInfo> {
+    return (await this.#json("/berth/v1/info", {}, signal)) as AgentInfo;
+  }
+
+  async listProblems(signal: AbortSignal): Promise<Problems> {
+    return (await this.#json("/berth/v1/problems", {}, signal)) as Problems;
+  }
+
+  async explain(podUid: string, signal: AbortSignal): Promise<PodExplanation> {
+    const path = `/berth/v1/pods/${encodeURIComponent(podUid)}/explanation`;
+    return (await this.#json(path, {}, signal)) as PodExplanation;
+  }
+
+  /** The bytes of a log as they come. */
+  openLog(pod: Pod, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
+    const { namespace, name } = pod.metadata;
+    return this.#open(`${podPath(namespace, name)}/log`, query, signal);
+  }
+
+  /** Asks for an exec by SPDY; the connection outlives `signal`. */
+  upgradeToExec(pod: Pod, query: Query, protocol: string, signal: AbortSignal): Promise<Upgraded> {
+    const { namespace, name } = pod.metadata;
+    return new Promise((resolve, reject) => {
+      const outgoing = request({
+        socketPath: this.#socketPath,
+        method: "POST",
+        path: withQuery(`${podPath(namespace, name)}/exec`, query),
+        headers: {
+          Host: "localhost",
+          Connection: "Upgrade",
+          Upgrade: "SPDY/3.1",
+          "X-Stream-Protocol-Version": protocol,
+        },
+        agent: false,
+      });
+      const cancel = (): void => void outgoing.destroy();
+      signal.addEventListener("abort", cancel, { once: true });
+      outgoing.on("upgrade", (_, connection, head) => {
+        signal.removeEventListener("abort", cancel);
+        resolve({ connection, head });
+      });
+      outgoing.on("response", (response) => void readRefusal(response).then(reject, reject));
+      outgoing.on("error", (error) => reject(connectionError(error, this.#socketPath)));
+      outgoing.end();
+    });
+  }
+
+  async #json(path: string, query: Query, signal: AbortSignal): Promise<unknown> {
+    const response = await this.#open(path, query, signal);
+    return JSON.parse(await readText(response));
+  }
+
+  async #open(path: string, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const options = { socketPath: this.#socketPath, path: withQuery(path, query), agent: false };
+      request({ ...options, headers: { Host: "localhost" }, signal }, resolve)
+        .on("error", (error) => reject(connectionError(error, this.#socketPath)))
+        .end();
+    });
+    if (response.statusCode !== 200) throw await readRefusal(response);
+    return response;
+  }
+}
+
+function podsPath(namespace: string | undefined): string {
+  if (namespace === undefined) return "/api/v1/pods";
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+}
+
+function podPath(namespace: string, name: string): string {
+  return `${podsPath(namespace)}/${encodeURIComponent(name)}`;
+}
+
+function withQuery(path: string, query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of value === undefined ? [] : [value].flat()) parameters.append(name, one);
+  }
+  const text = parameters.toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks).toString();
+}
+
+async function readRefusal(response: IncomingMessage): Promise<CliError> {
+  const text = await readText(response);
+  const code = response.statusCode === 404 ? exitCodes.notFound : exitCodes.failed;
+  try {
+    const { message, reason } = JSON.parse(text) as Status;
+    return new CliError(`${message ?? text}${reason === undefined ? "" : ` (${reason})`}`, code);
+  } catch {
+    return new CliError(`the agent answered HTTP ${response.statusCode}`, code);
+  }
+}
+
+function connectionError(error: Error, socketPath: string): Error {
+  const code = "code" in error ? error.code : undefined;
+  if (code === "ABORT_ERR") return error;
+  if (code === "ENOENT" || code === "ECONNREFUSED") {
+    return new CliError(
+      `the agent is not running: nobody answers on ${socketPath}\n` +
+        "Start it with: berth up\n" +
+        "If it runs with another data dir, name it with --data-dir or BERTH_DATA_DIR.",
+      exitCodes.agentUnreachable,
+    );
+  }
+  if (code === "EACCES" || code === "EPERM") {
+    return new CliError(
+      `no permission to open ${socketPath}: run this command as the user of the agent (root)`,
+      exitCodes.agentUnreachable,
+    );
+  }
+  return new CliError(
+    `the connection to the agent failed: ${error.message}`,
+    exitCodes.agentUnreachable,
+  );
+}

@@ -1,0 +1,14 @@
+// The program. Ctrl-C and SIGTERM let the command end by itself; a second Ctrl-C ends it at once.
+import { runCli } from "./main.ts";
+import { processTerminal } from "./terminal.ts";
+
+const stopping = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.once(name, () => stopping.abort());
+}
+// A reader that has seen enough (`berth get pods | head -1`) is no failure.
+process.stdout.on("error", (error) => {
+  process.exit("code" in error && error.code === "EPIPE" ? 0 : 1);
+});
+
+process.exitCode = await runCli(process.argv.slice(2), processTerminal(), stopping.signal);

@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { parseDuration } from "../../lib/duration.ts";
+import { parseTime } from "../../lib/time.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { AgentClient } from "../agent-client.ts";
+import type { Command, Invocation } from "../command.ts";
+import { agentClient, dataDirFlag, namespaceFlag } from "../common-flags.ts";
+import { defineCommand } from "../define-command.ts";
+import { exitCodes, usageError } from "../exit.ts";
+import { text, toggle } from "../flags.ts";
+import { chooseContainer, onlyPod, readPod } from "../pod-argument.ts";
+
+const usage = "logs POD [-c CONTAINER] [flags]";
+
+const flags = {
+  follow: toggle("Go on as the log grows.", "f"),
+  previous: toggle("The run before the current one.", "p"),
+  container: text("NAME", "Container of the pod.", { short: "c" }),
+  "all-containers": toggle("Every container, each line with its name in front."),
+  tail: text("LINES", "Only the last lines (default all)."),
+  since: text("DURATION", "Only lines younger than that, such as 90s, 5m or 1h."),
+  "since-time": text("TIME", "Only lines from that time on, as in 2026-01-01T00:00:00Z."),
+  timestamps: toggle("Show when each line was written."),
+  "limit-bytes": text("BYTES", "End after so many bytes."),
+  prefix: toggle("Put the pod and the container in front of each line."),
+  namespace: namespaceFlag,
+  "data-dir": dataDirFlag,
+};
+
+type Logs = Invocation<typeof flags>;
+
+export const logsCommand: Command = defineCommand({
+  name: "logs",
+  usage,
+  summary: "Print what a container wrote.",
+  details: "",
+  examples: [
+    "berth logs web",
+    "berth logs web -c sidecar -f --tail 20",
+    "berth logs crash -p",
+    "berth logs web --since 5m --timestamps",
+    "berth logs web --all-containers",
+  ],
+  flags,
+  run: async (invocation) => {
+    const { flags, positionals, terminal, signal } = invocation;
+    const query = logQuery(invocation);
+    if (flags["all-containers"] && flags.container !== undefined) {
+      throw usageError("--all-containers and --container exclude each other");
+    }
+    const name = onlyPod(positionals, usage);
+    const client = agentClient(flags["data-dir"], terminal);
+    const pod = await readPod(client, flags.namespace ?? "default", name, signal);
+    const containers = flags["all-containers"]
+      ? allContainers(pod)
+      : [chooseContainer(pod, flags.container, terminal)];
+    const withPrefix = flags.prefix || flags["all-containers"];
+    const copy = (container: string): Promise<void> =>
+      copyLog(client, pod, { ...query, container }, { ...invocation, withPrefix });
+    if (flags.follow) await Promise.all(containers.map(copy));
+    else for (const container of containers) await copy(container);
+    return exitCodes.ok;
+  },
+});
+
+function allContainers({ spec }: Pod): string[] {
+  const { initContainers = [], containers, ephemeralContainers = [] } = spec;
+  return [...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name);
+}
+
+type LogQuery = Readonly<Record<string, string | undefined>>;
+
+function logQuery({ flags, terminal }: Logs): LogQuery {
+  const { tail, since } = flags;
+  const sinceMs = since === undefined ? undefined : parseDuration(since);
+  if (since !== undefined && sinceMs === undefined) {
+    throw usageError(`flag --since: "${since}" is no duration; write 90s, 5m or 1h30m`);
+  }
+  const sinceTime = flags["since-time"];
+  if (sinceTime !== undefined && parseTime(sinceTime) === undefined) {
+    throw usageError(`flag --since-time: "${sinceTime}" is no time; write 2026-01-01T00:00:00Z`);
+  }
+  if (sinceTime !== undefined && sinceMs !== undefined) {
+    throw usageError("--since and --since-time exclude each other");
+  }
+  if (tail !== undefined && !/^(-1|\d+)$/.test(tail)) {
+    throw usageError(`flag --tail: "${tail}" is no number of lines`);
+  }
+  return {
+    follow: flags.follow ? "true" : undefined,
+    previous: flags.previous ? "true" : undefined,
+    timestamps: flags.timestamps ? "true" : undefined,
+    tailLines: tail === "-1" ? undefined : tail,
+    // Finer than whole seconds, which is all that sinceSeconds can say.
+    sinceTime:
+      sinceMs === undefined ? sinceTime : new Date(terminal.nowMs() - sinceMs).toISOString(),
+    limitBytes: flags["limit-bytes"],
+  };
+}
+
+interface CopyOptions extends Logs {
+  readonly withPrefix: boolean;
+}
+
+async function copyLog(
+  client: AgentClient,
+  pod: Pod,
+  query: LogQuery,
+  { terminal, signal, withPrefix }: CopyOptions,
+): Promise<void> {
+  const { stdout } = terminal;
+  try {
+    const log = await client.openLog(pod, query, signal);
+    const prefix = `[pod/${pod.metadata.name}/${query["container"]}] `;
+    const chunks: AsyncIterable<string | Uint8Array> = withPrefix ? prefixLines(log, prefix) : log;
+    for await (const chunk of chunks) {
+      if (!stdout.write(chunk)) await once(stdout, "drain", { signal });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** Whole lines, each with the prefix; a last line without a newline gets one. */
+async function* prefixLines(
+  source: AsyncIterable<Uint8Array>,
+  prefix: string,
+): AsyncGenerator<Uint8Array> {
+  let pending: Buffer = Buffer.alloc(0);
+  for await (const chunk of source) {
+    pending = Buffer.concat([pending, chunk]);
+    for (let end = pending.indexOf(0x0a); end >= 0; end = pending.indexOf(0x0a)) {
+      yield Buffer.concat([Buffer.from(prefix), pending.subarray(0, end + 1)]);
+      pending = pending.subarray(end + 1);
+    }
+  }
+  if (pending.length > 0) yield Buffer.concat([Buffer.from(prefix), pending, Buffer.from("\n")]);
+}

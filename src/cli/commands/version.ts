@@ -1,0 +1,36 @@
+import { berthVersion } from "../../lib/version.ts";
+import type { Command } from "../command.ts";
+import { agentClient, dataDirFlag } from "../common-flags.ts";
+import { defineCommand } from "../define-command.ts";
+import { CliError, exitCodes } from "../exit.ts";
+import { text } from "../flags.ts";
+
+export const versionCommand: Command = defineCommand({
+  name: "version",
+  usage: "version [flags]",
+  summary: "Print the version of this command and of the running agent.",
+  details: "",
+  examples: ["berth version", "berth version -o json"],
+  flags: {
+    output: text("FORMAT", "json.", { short: "o", choices: ["json"] }),
+    "data-dir": dataDirFlag,
+  },
+  run: async ({ flags, terminal, signal }) => {
+    const client = agentClient(flags["data-dir"], terminal);
+    const agent = await client.readInfo(signal).catch((error: unknown) => {
+      if (error instanceof CliError) return undefined;
+      throw error;
+    });
+    if (flags.output === "json") {
+      terminal.out(`${JSON.stringify({ version: berthVersion, agent }, null, 4)}\n`);
+      return exitCodes.ok;
+    }
+    terminal.out(`berth ${berthVersion}\n`);
+    terminal.out(
+      agent === undefined
+        ? "agent: not running\n"
+        : `agent: ${agent.version} on ${agent.nodeName}, ${agent.runtime}, events from ${agent.observer}\n`,
+    );
+    return exitCodes.ok;
+  },
+});

@@ -1,0 +1,32 @@
+// Flags that several commands share, and what they mean.
+import { join } from "node:path";
+import { AgentClient } from "./agent-client.ts";
+import { type Flag, text } from "./flags.ts";
+import type { Terminal } from "./terminal.ts";
+
+const defaultDataDir = "/var/lib/berth";
+
+export const dataDirFlag: Flag & { readonly kind: "text" } = text(
+  "DIR",
+  `Folder of the agent's data (default $BERTH_DATA_DIR or ${defaultDataDir}).`,
+);
+
+export const namespaceFlag: Flag & { readonly kind: "text" } = text(
+  "NAME",
+  'Namespace of the pod (default "default").',
+  { short: "n" },
+);
+
+/** --data-dir, else BERTH_DATA_DIR, else the default. */
+export function chooseDataDir(flag: string | undefined, terminal: Terminal): string {
+  return flag ?? (terminal.environment["BERTH_DATA_DIR"] || defaultDataDir);
+}
+
+export function socketPathOf(dataDir: string): string {
+  return join(dataDir, "berth.sock");
+}
+
+/** The client for the agent of the chosen data dir. */
+export function agentClient(flag: string | undefined, terminal: Terminal): AgentClient {
+  return new AgentClient(socketPathOf(chooseDataDir(flag, terminal)));
+}

@@ -1,0 +1,114 @@
+// Runs a command in a container over an upgraded connection: protocol v4.channel.k8s.io, one stream per purpose.
+import { once } from "node:events";
+import type { Writable } from "node:stream";
+import type { Status } from "../../model/generated/kubernetes.ts";
+import type { Upgraded } from "../agent-client.ts";
+import { CliError } from "../exit.ts";
+import { SpdyConnection, type SpdyStream } from "../spdy/connection.ts";
+import type { Screen, Terminal } from "../terminal.ts";
+
+export const remoteCommandProtocol = "v4.channel.k8s.io";
+
+export interface RemoteCommandOptions {
+  readonly stdin: boolean;
+  readonly tty: boolean;
+}
+
+/** What a shell answers for a command ended by Ctrl-C. */
+const interruptedExitCode = 130;
+
+/** Answers the command's own exit code. */
+export async function runRemoteCommand(
+  { connection, head }: Upgraded,
+  { stdin, tty }: RemoteCommandOptions,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  using spdy = new SpdyConnection(connection, head);
+  signal.addEventListener("abort", () => spdy[Symbol.dispose](), { once: true });
+  const status: Buffer[] = [];
+  const error = await open(spdy, "error", (data) => void status.push(data));
+  const input = stdin ? await open(spdy, "stdin", ignore) : undefined;
+  const output = [await open(spdy, "stdout", (data) => copyTo(terminal.stdout, data))];
+  if (!tty) output.push(await open(spdy, "stderr", (data) => copyTo(terminal.stderr, data)));
+  const over = new AbortController();
+  const screen = tty ? terminal.screen : undefined;
+  if (tty && screen === undefined && stdin) {
+    terminal.note("Unable to use a TTY - input is not a terminal or the right kind of file");
+  }
+  if (tty) sendSizes(await open(spdy, "resize", ignore), screen, over.signal);
+  const restore = input === undefined ? undefined : screen?.enterRawMode();
+  try {
+    if (input !== undefined) copyFrom(terminal.stdin, input, over.signal);
+    await Promise.all([error, ...output].map((stream) => stream.ended));
+  } finally {
+    restore?.();
+    over.abort();
+  }
+  return signal.aborted ? interruptedExitCode : exitCodeOf(Buffer.concat(status).toString());
+}
+
+function open(
+  spdy: SpdyConnection,
+  streamType: string,
+  receive: (data: Buffer) => Promise<void> | void,
+): Promise<SpdyStream> {
+  return spdy.open({ streamType }, receive);
+}
+
+function ignore(): void {}
+
+async function copyTo(target: Writable, data: Buffer): Promise<void> {
+  if (!target.write(data)) await once(target, "drain");
+}
+
+/** Passes on what is typed or piped in, and its end. */
+function copyFrom(source: Terminal["stdin"], target: SpdyStream, signal: AbortSignal): void {
+  const onData = (data: Buffer): void => {
+    source.pause();
+    void target.write(data).then(() => (signal.aborted ? undefined : source.resume()));
+  };
+  const onEnd = (): void => void target.finish();
+  source.on("data", onData);
+  source.once("end", onEnd);
+  signal.addEventListener(
+    "abort",
+    () => {
+      source.off("data", onData);
+      source.off("end", onEnd);
+      source.pause();
+    },
+    { once: true },
+  );
+}
+
+function sendSizes(stream: SpdyStream, screen: Screen | undefined, signal: AbortSignal): void {
+  const send = (): void => {
+    const size = screen?.size();
+    if (size === undefined) return;
+    void stream.write(Buffer.from(JSON.stringify({ Width: size.width, Height: size.height })));
+  };
+  send();
+  screen?.onResize(send, signal);
+}
+
+/** The error stream carries a Status: success, an exit code, or what kept the command from running. */
+function exitCodeOf(text: string): number {
+  if (text === "") {
+    throw new CliError("the connection to the container ended before the command did");
+  }
+  const status = parseStatus(text);
+  if (status?.status === "Success") return 0;
+  const cause = status?.details?.causes?.find(({ reason }) => reason === "ExitCode");
+  const code = Number(cause?.message);
+  if (status?.reason === "NonZeroExitCode" && Number.isInteger(code)) return code;
+  throw new CliError(status?.message ?? text);
+}
+
+function parseStatus(text: string): Status | undefined {
+  try {
+    return JSON.parse(text) as Status;
+  } catch {
+    return undefined;
+  }
+}

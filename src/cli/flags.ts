@@ -1,0 +1,158 @@
+// Typed flags with kubectl's names and spelling, on top of Node's own argument parser.
+import { parseArgs } from "node:util";
+import { usageError } from "./exit.ts";
+
+interface FlagText {
+  /** One letter, for the short form. */
+  readonly short?: string;
+  readonly help: string;
+}
+
+interface ToggleFlag extends FlagText {
+  readonly kind: "toggle";
+}
+
+interface TextFlag extends FlagText {
+  readonly kind: "text";
+  /** What stands for the value in the help, such as NAME. */
+  readonly value: string;
+  readonly choices?: readonly string[];
+}
+
+export type Flag = ToggleFlag | TextFlag;
+export type Flags = Readonly<Record<string, Flag>>;
+
+export type FlagValues<F extends Flags> = {
+  readonly [Name in keyof F]: F[Name] extends ToggleFlag ? boolean : string | undefined;
+};
+
+export interface ParsedArguments<F extends Flags> {
+  readonly flags: FlagValues<F>;
+  readonly positionals: readonly string[];
+  /** What follows "--"; undefined when there is none. */
+  readonly rest: readonly string[] | undefined;
+  readonly wantsHelp: boolean;
+}
+
+export function toggle(help: string, short?: string): ToggleFlag {
+  return { kind: "toggle", help, ...(short === undefined ? {} : { short }) };
+}
+
+export function text(
+  value: string,
+  help: string,
+  more: { readonly short?: string; readonly choices?: readonly string[] } = {},
+): TextFlag {
+  return { kind: "text", value, help, ...more };
+}
+
+/** Throws a usage error that names the flag, and the nearest one there is. */
+export function parseFlags<F extends Flags>(args: readonly string[], flags: F): ParsedArguments<F> {
+  const end = args.indexOf("--");
+  const own = end < 0 ? args : args.slice(0, end);
+  const { tokens } = parseArgs({
+    args: [...own],
+    options: { ...parserOptions(flags), help: { type: "boolean", short: "h" } },
+    strict: false,
+    tokens: true,
+  });
+  const values: Record<string, boolean | string | undefined> = {};
+  for (const [name, flag] of Object.entries(flags)) {
+    values[name] = flag.kind === "toggle" ? false : undefined;
+  }
+  const positionals: string[] = [];
+  let wantsHelp = false;
+  for (const token of tokens) {
+    if (token.kind === "positional") positionals.push(token.value);
+    if (token.kind !== "option") continue;
+    if (token.name === "help") wantsHelp = true;
+    else values[token.name] = readValue(flags, token);
+  }
+  return {
+    // Filled flag by flag above, each with the type its kind says.
+    flags: values as FlagValues<F>,
+    positionals,
+    rest: end < 0 ? undefined : args.slice(end + 1),
+    wantsHelp,
+  };
+}
+
+function parserOptions(
+  flags: Flags,
+): Record<string, { type: "boolean" | "string"; short?: string }> {
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, { kind, short }]) => [
+      name,
+      {
+        type: kind === "toggle" ? ("boolean" as const) : ("string" as const),
+        ...(short === undefined ? {} : { short }),
+      },
+    ]),
+  );
+}
+
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+}
+
+function readValue(flags: Flags, { name, rawName, value }: OptionToken): boolean | string {
+  const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
+  if (flag === undefined) throw unknownFlag(rawName, flags);
+  if (flag.kind === "toggle") return readToggle(rawName, value);
+  if (value === undefined) {
+    throw usageError(`flag ${rawName} needs a value: ${rawName} ${flag.value}`);
+  }
+  if (flag.choices !== undefined && !flag.choices.includes(value)) {
+    throw usageError(
+      `flag ${rawName}: "${value}" is not one of ${flag.choices.join(", ")}${hint(nearest(value, flag.choices))}`,
+    );
+  }
+  return value;
+}
+
+function readToggle(rawName: string, value: string | undefined): boolean {
+  if (value === undefined || value === "true") return true;
+  if (value === "false") return false;
+  throw usageError(`flag ${rawName}: "${value}" is neither true nor false`);
+}
+
+function unknownFlag(rawName: string, flags: Flags): Error {
+  const spellings = [
+    ...Object.keys(flags).map((name) => `--${name}`),
+    ...Object.values(flags).flatMap(({ short }) => (short === undefined ? [] : [`-${short}`])),
+    "--help",
+  ];
+  const near = rawName.startsWith("--") ? nearest(rawName, spellings) : undefined;
+  return usageError(`unknown flag ${rawName}${hint(near)}`);
+}
+
+function hint(near: string | undefined): string {
+  return near === undefined ? "" : ` (did you mean ${near}?)`;
+}
+
+/** The candidate that takes the fewest edits, when that is few enough to be meant. */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const ranked = candidates
+    .map((candidate) => ({ candidate, edits: editDistance(word, candidate) }))
+    .toSorted((a, b) => a.edits - b.edits);
+  const best = ranked[0];
+  const allowed = Math.max(1, Math.floor(word.length / 3));
+  return best !== undefined && best.edits <= allowed ? best.candidate : undefined;
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      const removed = (previous[column] ?? 0) + 1;
+      const added = (current[column - 1] ?? 0) + 1;
+      current.push(Math.min(replaced, removed, added));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

@@ -1,0 +1,75 @@
+// The command line: finds the command, runs it, and turns what went wrong into a message and an exit code.
+import type { Command } from "./command.ts";
+import { describeCommand } from "./commands/describe.ts";
+import { execCommand } from "./commands/exec.ts";
+import { getCommand } from "./commands/get.ts";
+import { logsCommand } from "./commands/logs.ts";
+import { versionCommand } from "./commands/version.ts";
+import { whyCommand } from "./commands/why.ts";
+import { CliError, exitCodes, usageError } from "./exit.ts";
+import { nearest } from "./flags.ts";
+import { commandHelp, overviewHelp } from "./help.ts";
+import { painter } from "./output/colour.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** In the order of the overview. */
+const commands: readonly Command[] = [
+  getCommand,
+  describeCommand,
+  logsCommand,
+  execCommand,
+  whyCommand,
+  versionCommand,
+];
+
+/** Runs one command line; answers the exit code. */
+export async function runCli(
+  args: readonly string[],
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    return await dispatch(args, terminal, signal);
+  } catch (error) {
+    if (signal.aborted) return exitCodes.failed;
+    const paint = painter(terminal.colours);
+    const message = error instanceof Error ? error.message : String(error);
+    terminal.note(`${paint("red", "berth:")} ${message}`);
+    const isUsage = error instanceof CliError && error.exitCode === exitCodes.usage;
+    const known = commands.some(({ name }) => name === args[0]);
+    if (isUsage) terminal.note(`berth ${known ? `${args[0]} ` : ""}--help shows how it is used`);
+    return error instanceof CliError ? error.exitCode : exitCodes.failed;
+  }
+}
+
+async function dispatch(
+  args: readonly string[],
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  const [name, ...rest] = args;
+  switch (name) {
+    case undefined:
+    case "help":
+    case "--help":
+    case "-h":
+      terminal.out(rest[0] === undefined ? overviewHelp(commands) : commandHelp(find(rest[0])));
+      return exitCodes.ok;
+    case "--version":
+      return find("version").run(rest, terminal, signal);
+    default:
+      return find(name).run(rest, terminal, signal);
+  }
+}
+
+function find(name: string): Command {
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command !== undefined) return command;
+  const near = nearest(
+    name,
+    commands.map((candidate) => candidate.name),
+  );
+  throw usageError(
+    `unknown command "${name}"${near === undefined ? "" : ` (did you mean ${near}?)`}`,
+  );
+}

@@ -1,0 +1,12 @@
+import { stringify } from "yaml";
+
+/** As kubectl prints objects: keys sorted, nothing folded, lists not indented. */
+export function toYaml(value: unknown): string {
+  // Through JSON first: absent fields are to stay absent.
+  return stringify(JSON.parse(JSON.stringify(value)), {
+    sortMapEntries: true,
+    lineWidth: 0,
+    indentSeq: false,
+    aliasDuplicateObjects: false,
+  });
+}
