@@ -1,0 +1,182 @@
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
+import { quoteText } from "../../lib/go-text.ts";
+import type { HttpGetRequest } from "../../model/http-get-request.ts";
+import type { ProbeOutcome } from "../../ports/probe-runner.ts";
+import { networkErrorText } from "./network-error-text.ts";
+
+const maxBodyBytes = 10 * 1024;
+const maxHeaderBytes = 1024 * 1024;
+const maxRequests = 10;
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+export interface Answer {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly readBody: () => Promise<string>;
+  /** Hangs up without reading the body. */
+  readonly discard: () => void;
+}
+
+/** Asks, and follows redirects that stay on the same host. Rejects only when `signal` aborts. */
+export async function runHttpProbe(
+  request: HttpGetRequest,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<ProbeOutcome> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const either = AbortSignal.any([signal, deadline]);
+  let current = request;
+  for (let requests = 1; ; requests++) {
+    const failure = (text: string): ProbeOutcome => ({
+      result: "failure",
+      output: `Get ${quoteText(current.url)}: ${text}`,
+    });
+    let answer: Answer;
+    try {
+      answer = await sendHttpGet(current, either);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!deadline.aborted) return failure(networkErrorText(error, current.urlHost));
+      return failure("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
+    }
+    const next = redirectTarget(current, answer);
+    const decision =
+      next === undefined ? "use last response" : decideRedirect(request, next, requests);
+    if (next === undefined || decision === "use last response") {
+      return await judgeAnswer(answer, { signal, deadline });
+    }
+    answer.discard();
+    if (decision === "too many") return failure(`stopped after ${maxRequests} redirects`);
+    current = next;
+  }
+}
+
+/** What to do with a redirect after `requests` requests that began at `from`. */
+export function decideRedirect(
+  from: { readonly hostname: string },
+  to: { readonly hostname: string },
+  requests: number,
+): "follow" | "use last response" | "too many" {
+  // A container must not make the node ask other hosts.
+  if (from.hostname !== to.hostname) return "use last response";
+  return requests >= maxRequests ? "too many" : "follow";
+}
+
+/** What an answer says about the container. */
+export function judgeResponse(status: number, body: string): ProbeOutcome {
+  if (status >= 200 && status < 300) return { result: "success", output: body };
+  if (status >= 300 && status < 400) {
+    return { result: "warning", output: `Probe terminated redirects, Response body: ${body}` };
+  }
+  // The body is left out on purpose: everybody who may read events would see it.
+  return { result: "failure", output: `HTTP probe failed with statuscode: ${status}` };
+}
+
+async function judgeAnswer(
+  { status, readBody }: Answer,
+  { signal, deadline }: { readonly signal: AbortSignal; readonly deadline: AbortSignal },
+): Promise<ProbeOutcome> {
+  try {
+    return judgeResponse(status, await readBody());
+  } catch {
+    signal.throwIfAborted();
+    const output = deadline.aborted
+      ? "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
+      : "unexpected EOF";
+    return { result: "error", state: "failure", output };
+  }
+}
+
+function redirectTarget(
+  request: HttpGetRequest,
+  { status, location }: Answer,
+): HttpGetRequest | undefined {
+  if (!redirectStatuses.has(status) || location === undefined) return undefined;
+  if (!URL.canParse(location, request.url)) return undefined;
+  const url = new URL(location, request.url);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return undefined;
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const scheme = url.protocol.slice(0, -1);
+  return {
+    ...request,
+    scheme,
+    hostname,
+    port: Number(url.port) || (scheme === "https" ? 443 : 80),
+    url: url.href,
+    urlHost: url.host,
+    requestUri: `${url.pathname}${url.search}`,
+    // A Host header of the probe's own goes along only where the redirect names no host.
+    hostHeader: URL.canParse(location) ? "" : request.hostHeader,
+  };
+}
+
+/** One request, no redirect followed. Rejects when nobody answers. */
+export function sendHttpGet(request: HttpGetRequest, signal: AbortSignal): Promise<Answer> {
+  const options: RequestOptions & {
+    readonly servername: string;
+    readonly rejectUnauthorized: false;
+  } = {
+    host: request.hostname,
+    port: request.port,
+    path: request.requestUri,
+    headers: sentHeaders(request),
+    setHost: false,
+    agent: false,
+    maxHeaderSize: maxHeaderBytes,
+    signal,
+    servername: isIP(request.hostname) === 0 ? request.hostname : "",
+    // A probe asks whether somebody answers, not who it is: containers use certificates of their own.
+    rejectUnauthorized: false,
+  };
+  const start = request.scheme === "https" ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const sent = start(options);
+    sent.on("error", reject);
+    sent.on("response", (response) => resolve(answerOf(response)));
+    sent.on("upgrade", (response, socket) => {
+      socket.destroy();
+      resolve({ ...answerOf(response), location: undefined, readBody: emptyBody });
+    });
+    sent.end();
+  });
+}
+
+function answerOf(response: IncomingMessage): Answer {
+  // An aborted answer must not end the process; whoever reads the body is told.
+  response.on("error", () => undefined);
+  return {
+    status: response.statusCode ?? 0,
+    location: response.headers.location,
+    readBody: () => readStart(response),
+    discard: () => response.destroy(),
+  };
+}
+
+function emptyBody(): Promise<string> {
+  return Promise.resolve("");
+}
+
+async function readStart(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response) {
+    const bytes = Buffer.from(chunk as Uint8Array);
+    chunks.push(bytes);
+    size += bytes.length;
+    if (size >= maxBodyBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString();
+}
+
+/** Only the first User-Agent is sent, and an empty one not at all. */
+function sentHeaders({ headers, hostHeader, urlHost }: HttpGetRequest): Record<string, string[]> {
+  const sent: Record<string, string[]> = {};
+  for (const [name, values] of headers) sent[name] = [...values];
+  const userAgent = sent["User-Agent"]?.[0] ?? "";
+  if (userAgent === "") delete sent["User-Agent"];
+  else sent["User-Agent"] = [userAgent];
+  sent["Host"] = [hostHeader || urlHost];
+  return sent;
+}
