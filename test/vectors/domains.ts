@@ -17,6 +17,7 @@ import { envVars } from "./domains/env-vars.ts";
 import { expansion } from "./domains/expansion.ts";
 import { getPhase } from "./domains/get-phase.ts";
 import { hostsFile } from "./domains/hosts-file.ts";
+import { httpProbe } from "./domains/http-probe.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
 import { killGrace } from "./domains/kill-grace.ts";
@@ -55,6 +56,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   expansion,
   getPhase,
   hostsFile,
+  httpProbe,
   imageNames,
   imagePull,
   killGrace,
