@@ -72,7 +72,7 @@ export class ProbeWorker {
     const periodMs = (this.subject.probe.periodSeconds || defaultPeriodSeconds) * 1000;
     // A fresh agent finds all its pods at once: spread their probes.
     if (periodMs > clock.nowMs() - this.subject.agentStartedAtMs) {
-      await this.#sleep(random() * periodMs);
+      await this.#sleep(random() * periodMs, this.#stop.signal);
     }
     let tickAtMs = clock.monotonicMs() + periodMs;
     while (!this.#stop.signal.aborted && (await this.probeOnce())) {
@@ -80,7 +80,8 @@ export class ProbeWorker {
         tickAtMs = clock.monotonicMs() + periodMs;
         continue;
       }
-      await this.#sleep(tickAtMs - clock.monotonicMs());
+      this.#wake = new AbortController();
+      await this.#sleep(tickAtMs - clock.monotonicMs(), this.#wake.signal);
       const nowMs = clock.monotonicMs();
       if (this.#triggered) tickAtMs = nowMs + periodMs;
       else tickAtMs += periodMs * (1 + Math.max(0, Math.floor((nowMs - tickAtMs) / periodMs)));
@@ -159,8 +160,8 @@ export class ProbeWorker {
   #tell(reason: string, message: string): void {
     const { pod, container } = this.subject;
     const kind = findContainer(pod, container.name)?.kind ?? "regular";
-    const event = { type: "Warning", reason, message, container: { kind, name: container.name } };
-    this.#deps.events.record(pod, { ...event, type: "Warning" });
+    const place = { kind, name: container.name };
+    this.#deps.events.record(pod, { type: "Warning", reason, message, container: place });
   }
 
   #publish(changes: readonly ResultChange[]): void {
@@ -171,11 +172,9 @@ export class ProbeWorker {
     }
   }
 
-  /** Ends early when the worker is triggered or stopped. */
-  async #sleep(ms: number): Promise<void> {
-    if (ms <= 0 || this.#triggered || this.#stop.signal.aborted) return;
-    this.#wake = new AbortController();
-    const { signal } = this.#wake;
+  /** Ends early when the signal aborts. */
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms <= 0 || signal.aborted) return;
     try {
       await this.#deps.clock.sleep(ms, signal);
     } catch (error) {

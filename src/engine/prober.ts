@@ -1,3 +1,4 @@
+import { expandProbeCommand } from "../core/probe/probe-command.ts";
 import type { ProbeView } from "../core/status/probed-readiness.ts";
 import type { Probe } from "../model/generated/kubernetes.ts";
 import { type AnyContainer, isSidecar, type Pod } from "../model/pod.ts";
@@ -106,7 +107,13 @@ export class Prober {
 
   #start(pod: Pod, container: AnyContainer, kind: ProbeKind, probe: Probe): void {
     const { uid } = pod.metadata;
-    const subject = { kind, probe, pod, container, agentStartedAtMs: this.#agentStartedAtMs };
+    const subject = {
+      kind,
+      probe: expandProbeCommand(probe, container),
+      pod,
+      container,
+      agentStartedAtMs: this.#agentStartedAtMs,
+    };
     const worker = new ProbeWorker(subject, this.#stores[kind], this.#deps);
     this.#workers.set(uid, (this.#workers.get(uid) ?? new Set()).add(worker));
     const running = worker.run().finally(() => {
