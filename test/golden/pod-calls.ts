@@ -1,0 +1,164 @@
+import { isObject, textAt } from "./json-path.ts";
+import { KnownNames, type TraceFolders } from "./known-names.ts";
+import { normaliseRequest } from "./normalise-request.ts";
+import type { Json } from "./recording.ts";
+import type { TracedCall } from "./trace.ts";
+
+/** A call in a form that two machines can agree on. */
+export interface PodCall {
+  readonly method: string;
+  /** What tells it from the pod's other calls of that method. */
+  readonly target: string;
+  readonly deadlineSeconds: number | undefined;
+  /** "ok", the gRPC status of a failure, or a command's exit code. */
+  readonly outcome: string;
+  readonly request: Json;
+}
+
+/** What happened to one pod. */
+export interface PodCalls {
+  readonly inOrder: readonly PodCall[];
+  /** When dead containers and sandboxes go depends on the garbage collector; so they are only a set. */
+  readonly removals: readonly PodCall[];
+}
+
+interface TimedCall extends PodCall {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+const METHODS: ReadonlySet<string> = new Set([
+  "RunPodSandbox",
+  "CreateContainer",
+  "StartContainer",
+  "StopContainer",
+  "RemoveContainer",
+  "StopPodSandbox",
+  "RemovePodSandbox",
+  "ExecSync",
+  "PullImage",
+  "UpdateContainerResources",
+]);
+
+/** The calls that change something, by pod (namespace/name). */
+export function podCalls(
+  trace: readonly TracedCall[],
+  folders: TraceFolders,
+): ReadonlyMap<string, PodCalls> {
+  const names = new KnownNames(trace, folders);
+  const byPod = new Map<string, TimedCall[]>();
+  for (const call of trace) {
+    const pod = METHODS.has(call.method) ? names.podOf(call) : undefined;
+    if (pod === undefined) continue;
+    byPod.set(pod, [...(byPod.get(pod) ?? []), timedCall(call, names)]);
+  }
+  return new Map([...byPod].map(([pod, calls]) => [pod, arrange(calls)]));
+}
+
+function timedCall(call: TracedCall, names: KnownNames): TimedCall {
+  const request = normaliseRequest(names.translate(call.request));
+  const { method, deadlineSeconds, startSeconds, endSeconds } = call;
+  return {
+    method,
+    target: target(method, request),
+    deadlineSeconds,
+    outcome: outcome(call),
+    request,
+    startSeconds,
+    endSeconds,
+  };
+}
+
+function target(method: string, request: Json): string {
+  switch (method) {
+    case "RunPodSandbox":
+      return `attempt ${attempt(request)}`;
+    case "CreateContainer":
+      return `${textAt(request, "config", "metadata", "name")} attempt ${attempt(request)}`;
+    case "PullImage":
+      return textAt(request, "image", "image");
+    default:
+      return textAt(request, "container_id") || textAt(request, "pod_sandbox_id");
+  }
+}
+
+function attempt(request: Json): number {
+  const config = isObject(request) ? request["config"] : undefined;
+  const metadata = isObject(config) ? config["metadata"] : undefined;
+  return Number((isObject(metadata) ? metadata["attempt"] : undefined) ?? 0);
+}
+
+function outcome({ method, failure, response }: TracedCall): string {
+  if (failure !== undefined) return failure;
+  if (method !== "ExecSync" || !isObject(response)) return "ok";
+  return `exit code ${Number(response["exit_code"] ?? 0)}`;
+}
+
+function arrange(calls: readonly TimedCall[]): PodCalls {
+  const removals = calls.filter(({ method }) => method.startsWith("Remove"));
+  const kept = calls.filter((call, index) => !isRemoval(call, calls.slice(index + 1)));
+  return {
+    inOrder: orderParallel(foldRepeatedCommands(kept)).map(withoutTimes),
+    removals: unique(removals.map(withoutTimes)),
+  };
+}
+
+/** The collector stops a sandbox once more right before it removes it. */
+function isRemoval(call: TimedCall, later: readonly TimedCall[]): boolean {
+  if (call.method.startsWith("Remove")) return true;
+  if (call.method !== "StopPodSandbox") return false;
+  const next = later.find(({ target }) => target === call.target);
+  return next?.method === "RemovePodSandbox";
+}
+
+/** How often a probe ran depends on the moment; what counts is that it ran and when its result changed. */
+function foldRepeatedCommands(calls: readonly TimedCall[]): readonly TimedCall[] {
+  const last = new Map<string, string>();
+  return calls.filter((call) => {
+    if (call.method !== "ExecSync") return true;
+    const key = JSON.stringify(call.request);
+    const repeated = last.get(key) === call.outcome;
+    last.set(key, call.outcome);
+    return !repeated;
+  });
+}
+
+/** Containers that are stopped at the same time are put into the order of their names. */
+function orderParallel(calls: readonly TimedCall[]): readonly TimedCall[] {
+  const groups: { calls: TimedCall[]; endSeconds: number }[] = [];
+  for (const call of calls) {
+    const group = groups.at(-1);
+    if (
+      group !== undefined &&
+      isStop(call) &&
+      isStop(group.calls[0]) &&
+      call.startSeconds < group.endSeconds
+    ) {
+      group.calls.push(call);
+      group.endSeconds = Math.max(group.endSeconds, call.endSeconds);
+    } else {
+      groups.push({ calls: [call], endSeconds: call.endSeconds });
+    }
+  }
+  return groups.flatMap((group) => group.calls.toSorted((a, b) => compareText(a.target, b.target)));
+}
+
+function isStop(call: TimedCall | undefined): boolean {
+  return call?.method === "StopContainer" || call?.method === "ExecSync";
+}
+
+function unique(calls: readonly PodCall[]): readonly PodCall[] {
+  const byTarget = new Map(calls.map((call) => [`${call.method} ${call.target}`, call]));
+  return [...byTarget.values()].toSorted((a, b) =>
+    compareText(`${a.method} ${a.target}`, `${b.method} ${b.target}`),
+  );
+}
+
+function withoutTimes({ method, target, deadlineSeconds, outcome, request }: TimedCall): PodCall {
+  return { method, target, deadlineSeconds, outcome, request };
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
