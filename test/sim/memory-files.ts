@@ -1,0 +1,63 @@
+import type { HostFiles } from "../../src/ports/host-files.ts";
+
+/** Files in memory. Folders come and go with what is in them. */
+export class MemoryFiles implements HostFiles {
+  readonly #files = new Map<string, Uint8Array>();
+  readonly #links = new Map<string, string>();
+  readonly #folders = new Set<string>();
+
+  async ensureFolder(path: string): Promise<void> {
+    this.#folders.add(path);
+  }
+
+  async writeFile(path: string, data: Uint8Array | string): Promise<void> {
+    this.#files.set(path, typeof data === "string" ? new TextEncoder().encode(data) : data);
+  }
+
+  async readTail(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
+    const data = this.#files.get(path);
+    return data?.subarray(Math.max(0, data.length - maxBytes));
+  }
+
+  async readText(path: string): Promise<string | undefined> {
+    const data = this.#files.get(path);
+    return data === undefined ? undefined : new TextDecoder().decode(data);
+  }
+
+  async list(path: string): Promise<readonly string[]> {
+    const inside = this.#paths().filter((one) => one.startsWith(`${path}/`));
+    const names = inside.map((one) => one.slice(path.length + 1).split("/")[0] ?? "");
+    return [...new Set(names)].toSorted();
+  }
+
+  async symlink(target: string, path: string): Promise<void> {
+    this.#links.set(path, target);
+  }
+
+  async removeFile(path: string): Promise<void> {
+    this.#files.delete(path);
+    this.#links.delete(path);
+  }
+
+  async removeTree(path: string): Promise<void> {
+    for (const one of this.#paths()) {
+      if (one !== path && !one.startsWith(`${path}/`)) continue;
+      this.#files.delete(one);
+      this.#links.delete(one);
+      this.#folders.delete(one);
+    }
+  }
+
+  async appendLine(path: string, line: string): Promise<void> {
+    await this.writeFile(path, `${(await this.readText(path)) ?? ""}${line}\n`);
+  }
+
+  /** All links, by path. */
+  get links(): ReadonlyMap<string, string> {
+    return this.#links;
+  }
+
+  #paths(): readonly string[] {
+    return [...this.#files.keys(), ...this.#links.keys(), ...this.#folders];
+  }
+}

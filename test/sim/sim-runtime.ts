@@ -1,0 +1,391 @@
+import {
+  type Container,
+  type ContainerConfig,
+  type ContainerFilter,
+  ContainerState,
+  type ContainerStatusResponse,
+  type ExecSyncResponse,
+  type PodSandbox,
+  type PodSandboxConfig,
+  type PodSandboxFilter,
+  type PodSandboxStatusResponse,
+  type RuntimeConfigResponse,
+  type StatusResponse,
+  type UpdateContainerResourcesRequest,
+  type VersionResponse,
+} from "../../src/model/generated/cri.ts";
+import { RuntimeError } from "../../src/model/runtime-error.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import type { ContainerRuntime } from "../../src/ports/container-runtime.ts";
+import type { HostFiles } from "../../src/ports/host-files.ts";
+import { cancelled, nameReserved, notFound, type SimInterceptor } from "./sim-call-gate.ts";
+import { nanoseconds, SimContainer } from "./sim-container.ts";
+import { SimImages } from "./sim-images.ts";
+import { simProgram } from "./sim-program.ts";
+import {
+  listedSandbox,
+  type SimSandbox,
+  sandboxName,
+  sandboxStatus,
+  usesNodeNetwork,
+} from "./sim-sandbox.ts";
+
+/** One call that changes something, with what it is about. */
+export interface SimCall {
+  readonly method: string;
+  /** The container; absent for calls about a sandbox. */
+  readonly name?: string | undefined;
+  readonly attempt: number;
+  readonly sandboxAttempt: number;
+  readonly logPath?: string | undefined;
+  readonly timeoutSeconds?: number | undefined;
+}
+
+export interface SimRuntimeOptions {
+  readonly clock: Clock;
+  /** Where containers write their logs; without it they write none. */
+  readonly files?: HostFiles | undefined;
+}
+
+const killedExitCode = 137;
+
+/** A CRI runtime in memory, on whatever clock it is given; commands run as `simProgram` reads them. */
+export class SimRuntime extends SimImages implements ContainerRuntime {
+  /** Every changing call, in the order they took effect. */
+  readonly calls: SimCall[] = [];
+  readonly #clock: Clock;
+  readonly #files: HostFiles | undefined;
+  readonly #sandboxes = new Map<string, SimSandbox>();
+  readonly #containers = new Map<string, SimContainer>();
+  #made = 0;
+  #lastStamp = 0n;
+
+  constructor({ clock, files }: SimRuntimeOptions) {
+    super();
+    this.#clock = clock;
+    this.#files = files;
+  }
+
+  set intercept(interceptor: SimInterceptor) {
+    this.gate.intercept = interceptor;
+  }
+
+  /** The newest container of that name that is there. */
+  findContainer(name: string): SimContainer | undefined {
+    return [...this.#containers.values()].findLast(({ config }) => config.metadata?.name === name);
+  }
+
+  /** Everything in the newest sandbox ends at once, as after an accident. */
+  crashSandbox(): void {
+    const newest = [...this.#sandboxes.values()].at(-1);
+    if (newest !== undefined) this.#endSandbox(newest);
+  }
+
+  version(signal: AbortSignal): Promise<VersionResponse> {
+    return this.gate.call("Version", signal, () => ({
+      version: "0.1.0",
+      runtimeName: "sim",
+      runtimeVersion: "1.0.0",
+      runtimeApiVersion: "v1",
+    }));
+  }
+
+  status(_verbose: boolean, signal: AbortSignal): Promise<StatusResponse> {
+    const conditions = ["RuntimeReady", "NetworkReady"].map((type) => ({ type, status: true }));
+    return this.gate.call("Status", signal, () => ({ status: { conditions } }));
+  }
+
+  runtimeConfig(signal: AbortSignal): Promise<RuntimeConfigResponse> {
+    return this.gate.call("RuntimeConfig", signal, () => ({}));
+  }
+
+  updateRuntimeConfig(_podCidr: string, signal: AbortSignal): Promise<void> {
+    return this.gate.call("UpdateRuntimeConfig", signal, () => undefined);
+  }
+
+  runPodSandbox(
+    config: PodSandboxConfig,
+    runtimeHandler: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const method = "RunPodSandbox";
+    return this.gate.call(method, signal, () => {
+      const name = sandboxName(config);
+      const holder = [...this.#sandboxes.values()].find((one) => sandboxName(one.config) === name);
+      if (holder !== undefined) throw nameReserved(method, "sandbox", name, holder.id);
+      const id = this.#newId();
+      const ip = usesNodeNetwork(config) ? "" : `10.88.${this.#made >> 8}.${this.#made & 0xff}`;
+      const createdAt = this.#newStamp();
+      const sandbox = { id, config, runtimeHandler, createdAt, ip, isReady: true };
+      this.#sandboxes.set(id, sandbox);
+      this.#noteSandbox(method, sandbox);
+      return id;
+    });
+  }
+
+  stopPodSandbox(sandboxId: string, signal: AbortSignal): Promise<void> {
+    return this.gate.call("StopPodSandbox", signal, () => {
+      const sandbox = this.#sandboxes.get(sandboxId);
+      if (sandbox === undefined) return;
+      this.#noteSandbox("StopPodSandbox", sandbox);
+      this.#endSandbox(sandbox);
+    });
+  }
+
+  removePodSandbox(sandboxId: string, signal: AbortSignal): Promise<void> {
+    return this.gate.call("RemovePodSandbox", signal, () => {
+      const sandbox = this.#sandboxes.get(sandboxId);
+      if (sandbox === undefined) return;
+      this.#noteSandbox("RemovePodSandbox", sandbox);
+      this.#endSandbox(sandbox);
+      for (const { place } of this.#containersIn(sandboxId)) this.#containers.delete(place.id);
+      this.#sandboxes.delete(sandboxId);
+    });
+  }
+
+  podSandboxStatus(sandboxId: string, signal: AbortSignal): Promise<PodSandboxStatusResponse> {
+    return this.gate.call("PodSandboxStatus", signal, () => {
+      const sandbox = this.#sandboxes.get(sandboxId);
+      if (sandbox === undefined) throw notFound("PodSandboxStatus", "sandbox", sandboxId);
+      return { status: sandboxStatus(sandbox) };
+    });
+  }
+
+  listPodSandboxes(filter: PodSandboxFilter, signal: AbortSignal): Promise<readonly PodSandbox[]> {
+    return this.gate.call("ListPodSandbox", signal, () =>
+      [...this.#sandboxes.values()]
+        .map(listedSandbox)
+        .filter(
+          ({ id, state, labels }) =>
+            isWanted(filter.id, id) &&
+            (filter.state === undefined || (filter.state.state ?? 0) === state) &&
+            hasLabels(labels, filter.labelSelector),
+        ),
+    );
+  }
+
+  updatePodSandboxResources(_request: object, signal: AbortSignal): Promise<void> {
+    return this.gate.call("UpdatePodSandboxResources", signal, () => undefined);
+  }
+
+  createContainer(
+    sandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const method = "CreateContainer";
+    return this.gate.call(method, signal, () => {
+      const sandbox = this.#sandboxes.get(sandboxId);
+      if (sandbox === undefined) throw notFound(method, "sandbox", sandboxId);
+      const { name, attempt } = config.metadata ?? {};
+      const holder = this.#containersIn(sandboxId).find(
+        ({ config: { metadata } }) => metadata?.name === name && metadata?.attempt === attempt,
+      );
+      if (holder !== undefined) {
+        throw nameReserved(method, "container", `${name}_${attempt}`, holder.place.id);
+      }
+      const id = this.#newId();
+      const logPath = `${sandboxConfig.logDirectory ?? ""}/${config.logPath ?? ""}`;
+      const imageRef = this.findImage(config.image ?? {})?.id ?? config.image?.image ?? "";
+      const createdAt = this.#newStamp();
+      const place = { id, sandboxId, logPath, imageRef, createdAt, clock: this.#clock };
+      const container = new SimContainer(place, config);
+      this.#containers.set(id, container);
+      this.#noteContainer(method, container, { logPath: config.logPath });
+      return id;
+    });
+  }
+
+  startContainer(containerId: string, signal: AbortSignal): Promise<void> {
+    return this.gate.call("StartContainer", signal, async () => {
+      const container = this.#container("StartContainer", containerId);
+      if (container.state !== ContainerState.CONTAINER_CREATED) {
+        const message = `failed to start container "${containerId}": it has been started before`;
+        throw new RuntimeError("StartContainer", "Unknown", message);
+      }
+      this.#noteContainer("StartContainer", container);
+      container.start();
+      await this.#files?.writeFile(container.place.logPath, this.#logOf(container), 0o640);
+    });
+  }
+
+  stopContainer(containerId: string, timeoutSeconds: number, signal: AbortSignal): Promise<void> {
+    return this.gate.call("StopContainer", signal, async () => {
+      const container = this.#containers.get(containerId);
+      if (container === undefined) return;
+      this.#noteContainer("StopContainer", container, { timeoutSeconds });
+      if (container.state !== ContainerState.CONTAINER_RUNNING) return;
+      if (timeoutSeconds > 0) {
+        container.tell();
+        await this.#wait(timeoutSeconds * 1000, AbortSignal.any([container.ended, signal]));
+      }
+      if (signal.aborted) throw cancelled("StopContainer");
+      container.end(killedExitCode);
+    });
+  }
+
+  removeContainer(containerId: string, signal: AbortSignal): Promise<void> {
+    return this.gate.call("RemoveContainer", signal, () => {
+      const container = this.#containers.get(containerId);
+      if (container === undefined) return;
+      this.#noteContainer("RemoveContainer", container);
+      container.end(killedExitCode);
+      this.#containers.delete(containerId);
+    });
+  }
+
+  containerStatus(containerId: string, signal: AbortSignal): Promise<ContainerStatusResponse> {
+    return this.gate.call("ContainerStatus", signal, () => ({
+      status: this.#container("ContainerStatus", containerId).status(),
+    }));
+  }
+
+  listContainers(filter: ContainerFilter, signal: AbortSignal): Promise<readonly Container[]> {
+    return this.gate.call("ListContainers", signal, () =>
+      [...this.#containers.values()]
+        .filter(
+          ({ place, config, state }) =>
+            isWanted(filter.id, place.id) &&
+            isWanted(filter.podSandboxId, place.sandboxId) &&
+            (filter.state === undefined || (filter.state.state ?? 0) === state) &&
+            hasLabels(config.labels, filter.labelSelector),
+        )
+        .map((container) => ({ ...container.status(), podSandboxId: container.place.sandboxId })),
+    );
+  }
+
+  updateContainerResources(
+    { containerId = "", linux }: UpdateContainerResourcesRequest,
+    signal: AbortSignal,
+  ): Promise<void> {
+    return this.gate.call("UpdateContainerResources", signal, () => {
+      const container = this.#container("UpdateContainerResources", containerId);
+      this.#noteContainer("UpdateContainerResources", container);
+      container.resources = { ...container.resources, ...linux };
+    });
+  }
+
+  reopenContainerLog(containerId: string, signal: AbortSignal): Promise<void> {
+    return this.gate.call("ReopenContainerLog", signal, () => {
+      this.#container("ReopenContainerLog", containerId);
+    });
+  }
+
+  execSync(
+    containerId: string,
+    command: readonly string[],
+    timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<ExecSyncResponse> {
+    return this.gate.call("ExecSync", signal, async () => {
+      const container = this.#container("ExecSync", containerId);
+      if (container.state !== ContainerState.CONTAINER_RUNNING) {
+        throw new RuntimeError("ExecSync", "Unknown", `container "${containerId}" does not run`);
+      }
+      const program = simProgram(command);
+      const limitMs = timeoutSeconds === 0 ? Number.POSITIVE_INFINITY : timeoutSeconds * 1000;
+      const lastsMs = program.endsAfterMs ?? Number.POSITIVE_INFINITY;
+      await this.#wait(Math.min(lastsMs, limitMs), AbortSignal.any([container.ended, signal]));
+      if (signal.aborted) throw cancelled("ExecSync");
+      if (container.ended.aborted) return { exitCode: killedExitCode };
+      if (lastsMs > limitMs) {
+        const message = `failed to exec in container: timeout ${timeoutSeconds}s exceeded`;
+        throw new RuntimeError("ExecSync", "DeadlineExceeded", message);
+      }
+      const encoder = new TextEncoder();
+      const { exitCode, stdout, stderr } = program;
+      return { exitCode, stdout: encoder.encode(stdout), stderr: encoder.encode(stderr) };
+    });
+  }
+
+  exec(_request: object, signal: AbortSignal): Promise<never> {
+    return this.#refuse("Exec", signal);
+  }
+
+  attach(_request: object, signal: AbortSignal): Promise<never> {
+    return this.#refuse("Attach", signal);
+  }
+
+  portForward(_request: object, signal: AbortSignal): Promise<never> {
+    return this.#refuse("PortForward", signal);
+  }
+
+  listContainerStats(_filter: object, signal: AbortSignal): Promise<readonly never[]> {
+    return this.gate.call("ListContainerStats", signal, () => []);
+  }
+
+  listPodSandboxStats(_filter: object, signal: AbortSignal): Promise<readonly never[]> {
+    return this.gate.call("ListPodSandboxStats", signal, () => []);
+  }
+
+  #refuse(method: string, signal: AbortSignal): Promise<never> {
+    return this.gate.call(method, signal, () => {
+      throw new RuntimeError(method, "Unimplemented", "simulated containers have no streams");
+    });
+  }
+
+  #endSandbox(sandbox: SimSandbox): void {
+    sandbox.isReady = false;
+    for (const container of this.#containersIn(sandbox.id)) container.end(killedExitCode);
+  }
+
+  #container(method: string, id: string): SimContainer {
+    const container = this.#containers.get(id);
+    if (container === undefined) throw notFound(method, "container", id);
+    return container;
+  }
+
+  #containersIn(sandboxId: string): SimContainer[] {
+    return [...this.#containers.values()].filter(({ place }) => place.sandboxId === sandboxId);
+  }
+
+  #noteSandbox(method: string, { config }: SimSandbox): void {
+    const attempt = config.metadata?.attempt ?? 0;
+    this.calls.push({ method, attempt, sandboxAttempt: attempt });
+  }
+
+  #noteContainer(
+    method: string,
+    { config, place }: SimContainer,
+    more: Pick<SimCall, "logPath" | "timeoutSeconds"> = {},
+  ): void {
+    const { name, attempt = 0 } = config.metadata ?? {};
+    const sandboxAttempt = this.#sandboxes.get(place.sandboxId)?.config.metadata?.attempt ?? 0;
+    this.calls.push({ method, name, attempt, sandboxAttempt, ...more });
+  }
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(ms, signal).catch(() => undefined);
+  }
+
+  #logOf({ program }: SimContainer): string {
+    const time = new Date(this.#clock.nowMs()).toISOString();
+    const lines = (stream: string, text: string): string =>
+      text === "" ? "" : `${time} ${stream} F ${text}\n`;
+    return lines("stdout", program.stdout) + lines("stderr", program.stderr);
+  }
+
+  #newId(): string {
+    this.#made += 1;
+    return this.#made.toString(16).padStart(12, "0").padEnd(64, "0");
+  }
+
+  /** Now in nanoseconds, and later than any other: what is made can be told apart by it. */
+  #newStamp(): bigint {
+    const now = nanoseconds(this.#clock.nowMs());
+    this.#lastStamp = now > this.#lastStamp ? now : this.#lastStamp + 1n;
+    return this.#lastStamp;
+  }
+}
+
+function isWanted(wanted: string | undefined, id: string | undefined): boolean {
+  return wanted === undefined || wanted === "" || wanted === id;
+}
+
+function hasLabels(
+  labels: Readonly<Record<string, string>> = {},
+  selector: Readonly<Record<string, string>> = {},
+): boolean {
+  return Object.entries(selector).every(([name, value]) => labels[name] === value);
+}

@@ -1,0 +1,98 @@
+import type { Clock } from "../../src/ports/clock.ts";
+
+interface Sleeper {
+  readonly dueMs: number;
+  readonly wake: () => void;
+}
+
+/** Time that stands still until it is moved on. */
+export class VirtualClock implements Clock {
+  readonly #startMs: number;
+  #nowMs: number;
+  readonly #sleepers = new Set<Sleeper>();
+
+  constructor(startMs: number = Date.UTC(2026, 0, 1)) {
+    this.#startMs = startMs;
+    this.#nowMs = startMs;
+  }
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs - this.#startMs;
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const sleeper: Sleeper = {
+        dueMs: this.#nowMs + Math.max(0, ms),
+        wake: () => {
+          this.#sleepers.delete(sleeper);
+          signal.removeEventListener("abort", giveUp);
+          resolve();
+        },
+      };
+      const giveUp = (): void => {
+        this.#sleepers.delete(sleeper);
+        reject(signal.reason);
+      };
+      this.#sleepers.add(sleeper);
+      signal.addEventListener("abort", giveUp, { once: true });
+    });
+  }
+
+  /** Moves time on; what becomes due on the way happens at its own time, in order. */
+  async advance(ms: number): Promise<void> {
+    const endMs = this.#nowMs + ms;
+    await settle();
+    while (await this.#wakeNext(endMs));
+    this.#nowMs = endMs;
+  }
+
+  /** Moves time on as far as the work needs it to end. */
+  async run<T>(work: Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    work.then(end, end);
+    await settle();
+    while (!ended.signal.aborted) {
+      if (!(await this.#wakeNext(Number.MAX_VALUE))) {
+        throw new Error("the work has not ended, and nothing that could end it is due");
+      }
+    }
+    return work;
+  }
+
+  /** Moves time on to whatever is due next, again and again; for tests that know only real time. */
+  async runFreely(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await settle();
+      await this.#wakeNext(Number.MAX_VALUE);
+    }
+  }
+
+  async #wakeNext(endMs: number): Promise<boolean> {
+    let next: Sleeper | undefined;
+    for (const sleeper of this.#sleepers) {
+      if (next === undefined || sleeper.dueMs < next.dueMs) next = sleeper;
+    }
+    if (next === undefined || next.dueMs > endMs) return false;
+    this.#nowMs = Math.max(this.#nowMs, next.dueMs);
+    next.wake();
+    await settle();
+    return true;
+  }
+}
+
+/** Lets everything happen that waits for no time. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
