@@ -1,5 +1,6 @@
+import { quoteText } from "../../lib/go-text.ts";
 import { formatTimeNano } from "../../lib/time.ts";
-import { type Pod, podFullName } from "../../model/pod.ts";
+import { type Pod, podDisplayName, podFullName } from "../../model/pod.ts";
 import {
   configSeenAnnotation,
   configSourceAnnotation,
@@ -14,7 +15,7 @@ export interface SourceUpdate {
   readonly pods: readonly Pod[];
 }
 
-export interface RejectedPod {
+interface RejectedPod {
   readonly pod: Pod;
   readonly message: string;
 }
@@ -85,9 +86,8 @@ function rejectDuplicates(
   for (const pod of pods) {
     const fullName = podFullName(pod);
     if (names.has(fullName)) {
-      const { name, uid } = pod.metadata;
-      const described = `${fullName}(${uid})`;
-      const message = `Error validating pod ${described} from ${source} due to duplicate pod name ${JSON.stringify(name)}, ignoring`;
+      const name = quoteText(pod.metadata.name);
+      const message = `Error validating pod ${podDisplayName(pod)} from ${source} due to duplicate pod name ${name}, ignoring`;
       rejected.push({ pod, message });
       continue;
     }

@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import { emptyObservedPod } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { PodUpdate } from "./pod-update.ts";
+import { transitionWorker, type WorkerEvent } from "./transition.ts";
+import type { WorkerEffect } from "./worker-effect.ts";
+import type { WorkerState } from "./worker-state.ts";
+
+const pod: Pod = {
+  metadata: { name: "a", namespace: "ns", uid: "1" },
+  spec: { containers: [], terminationGracePeriodSeconds: 30 },
+};
+const begin: WorkerEvent = { kind: "begin", turn: true };
+
+function update(wanted: Partial<PodUpdate>): WorkerEvent {
+  const filled = { updateType: "update", pod, ...wanted } as PodUpdate;
+  return { kind: "update", update: filled, runtimeStopped: false };
+}
+
+function live(...events: readonly WorkerEvent[]): {
+  state: WorkerState | undefined;
+  effects: readonly WorkerEffect[];
+} {
+  let state: WorkerState | undefined;
+  let effects: readonly WorkerEffect[] = [];
+  for (const event of events) ({ state, effects } = transitionWorker(state, event));
+  return { state, effects };
+}
+
+function evicted(): PodStatus {
+  return { reason: "Evicted" };
+}
+
+test("an unknown pod has nothing to begin, complete or reconcile", () => {
+  const outcome = { kind: "done", terminal: true } as const;
+  for (const event of [
+    begin,
+    { kind: "acknowledge" },
+    { kind: "complete", work: "sync", outcome },
+    { kind: "reconcile", desired: true },
+  ] as const) {
+    expect(transitionWorker(undefined, event)).toEqual({ state: undefined, effects: [] });
+  }
+});
+
+test("a mirror pod stays known when an update brings none", () => {
+  const mirrorPod = { ...pod, metadata: { ...pod.metadata, uid: "mirror" } };
+  const { state } = live(update({ mirrorPod }), begin, update({}), begin);
+  expect(state).toMatchObject({ state: "syncing", active: { mirrorPod } });
+});
+
+test("a pod known only to the runtime ends with the spec that its worker knows", () => {
+  const runningPod = emptyObservedPod("1", "a", "ns");
+  const kill = update({ updateType: "kill", pod: undefined, runningPod });
+  expect(live(update({}), begin, kill, begin).effects).toEqual([
+    {
+      kind: "perform",
+      work: {
+        kind: "terminate",
+        updateType: "kill",
+        pod,
+        graceSeconds: 30,
+        requestedAtMs: undefined,
+      },
+    },
+  ]);
+});
+
+test("wishes that replace each other keep the time of the oldest", () => {
+  const { effects } = live(update({ requestedAtMs: 5 }), update({ requestedAtMs: 9 }), begin);
+  expect(effects).toMatchObject([{ kind: "perform", work: { requestedAtMs: 5 } }]);
+});
+
+test("the newest status function wins, and one that says nothing changes nothing", () => {
+  const { state } = live(
+    update({ updateType: "kill", kill: { statusFunction: () => ({}) } }),
+    update({ updateType: "kill", kill: { statusFunction: evicted } }),
+    update({ updateType: "kill" }),
+  );
+  expect(state).toMatchObject({ state: "terminating", statusFunction: evicted });
+});
