@@ -64,11 +64,15 @@ async function copyTo(target: Writable, data: Buffer): Promise<void> {
 
 /** Passes on what is typed or piped in, and its end. */
 function copyFrom(source: Terminal["stdin"], target: SpdyStream, signal: AbortSignal): void {
+  let written: Promise<void> = Promise.resolve();
   const onData = (data: Buffer): void => {
     source.pause();
-    void target.write(data).then(() => (signal.aborted ? undefined : source.resume()));
+    written = target.write(data).then(() => {
+      if (!signal.aborted) source.resume();
+    });
   };
-  const onEnd = (): void => void target.finish();
+  // The end is announced as soon as nothing is left to read, not when it was passed on.
+  const onEnd = (): void => void written.then(() => target.finish());
   source.on("data", onData);
   source.once("end", onEnd);
   signal.addEventListener(
