@@ -142,7 +142,9 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best !== undefined && best.edits <= allowed ? best.candidate : undefined;
 }
 
+/** Letters to add, remove, replace or swap with their neighbour. */
 function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
@@ -150,8 +152,11 @@ function editDistance(a: string, b: string): number {
       const replaced = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
       const removed = (previous[column] ?? 0) + 1;
       const added = (current[column - 1] ?? 0) + 1;
-      current.push(Math.min(replaced, removed, added));
+      const isSwap = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      const swapped = isSwap ? (beforePrevious[column - 2] ?? row) + 1 : added;
+      current.push(Math.min(replaced, removed, added, swapped));
     }
+    beforePrevious = previous;
     previous = current;
   }
   return previous[b.length] ?? 0;

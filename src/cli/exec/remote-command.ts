@@ -65,11 +65,13 @@ async function copyTo(target: Writable, data: Buffer): Promise<void> {
 /** Passes on what is typed or piped in, and its end. */
 function copyFrom(source: Terminal["stdin"], target: SpdyStream, signal: AbortSignal): void {
   let written: Promise<void> = Promise.resolve();
-  const onData = (data: Buffer): void => {
+  const passOn = async (data: Buffer): Promise<void> => {
     source.pause();
-    written = target.write(data).then(() => {
-      if (!signal.aborted) source.resume();
-    });
+    await target.write(data);
+    if (!signal.aborted) source.resume();
+  };
+  const onData = (data: Buffer): void => {
+    written = passOn(data);
   };
   // The end is announced as soon as nothing is left to read, not when it was passed on.
   const onEnd = (): void => void written.then(() => target.finish());

@@ -4,6 +4,8 @@ import { stringify } from "yaml";
 export function toYaml(value: unknown): string {
   // Through JSON first: absent fields are to stay absent.
   return stringify(JSON.parse(JSON.stringify(value)), {
+    // Kubernetes reads YAML 1.1, where a bare "yes" is no text.
+    version: "1.1",
     sortMapEntries: true,
     lineWidth: 0,
     indentSeq: false,

@@ -1,0 +1,208 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type CapturedTerminal, captureTerminal } from "../../test/fakes/captured-terminal.ts";
+import { InMemoryAgentView, runningPod } from "../../test/fakes/in-memory-agent-view.ts";
+import { type ServedApi, serveApi } from "../../test/fakes/served-api.ts";
+import { runCli } from "./main.ts";
+
+const nowMs = Date.parse("2026-01-01T00:10:00Z");
+let view: InMemoryAgentView;
+let api: ServedApi;
+let terminal: CapturedTerminal;
+
+beforeEach(async () => {
+  view = new InMemoryAgentView();
+  view.put(runningPod("web", { labels: { app: "web" } }));
+  view.put(runningPod("db", { namespace: "team" }));
+  api = await serveApi(view);
+  terminal = captureTerminal({ environment: { BERTH_DATA_DIR: api.dataDir }, nowMs });
+});
+
+afterEach(() => api.stop());
+
+function berth(...args: readonly string[]): Promise<number> {
+  return runCli(args, terminal, AbortSignal.timeout(10_000));
+}
+
+describe("get", () => {
+  test("lists the pods of a namespace, or of all", async () => {
+    expect(await berth("get", "pods")).toBe(0);
+    expect(terminal.stdoutText()).toBe(
+      "NAME   READY   STATUS    RESTARTS   AGE\nweb    1/1     Running   0          10m\n",
+    );
+  });
+
+  test("shows more with -o wide and the namespace with -A", async () => {
+    await berth("get", "po", "-A", "-owide", "--no-headers");
+    expect(terminal.stdoutText().split(/\s+/).slice(0, 8)).toEqual(
+      "default web 1/1 Running 0 10m 10.88.0.2 node-1".split(" "),
+    );
+  });
+
+  test("prints names, or one object as yaml, or a list as json", async () => {
+    await berth("get", "pods", "-o", "name");
+    expect(terminal.stdoutText()).toBe("pod/web\n");
+    terminal = captureTerminal({ environment: { BERTH_DATA_DIR: api.dataDir } });
+    await berth("get", "pod/web", "-o", "yaml");
+    expect(terminal.stdoutText()).toMatch(/^apiVersion: v1\nkind: Pod\nmetadata:\n/);
+    terminal = captureTerminal({ environment: { BERTH_DATA_DIR: api.dataDir } });
+    await berth("get", "pods", "-o", "json");
+    expect(JSON.parse(terminal.stdoutText())).toMatchObject({ kind: "List", items: [{}] });
+  });
+
+  test("says when there is none, and where a pod of that name is", async () => {
+    expect(await berth("get", "pods", "-l", "app=none")).toBe(0);
+    expect(terminal.stderrText()).toBe("No resources found in default namespace.\n");
+    expect(await berth("get", "pod", "db")).toBe(4);
+    expect(terminal.stderrText()).toContain("there is one in namespace team: add -n team");
+  });
+
+  test("with -w prints what changes, row by row, until it is interrupted", async () => {
+    const interrupt = new AbortController();
+    const running = runCli(["get", "pods", "-w"], terminal, interrupt.signal);
+    const lines = () => terminal.stdoutText().trimEnd().split("\n");
+    await expect.poll(lines).toHaveLength(2);
+    const { status, ...pod } = runningPod("web", { labels: { app: "web" } });
+    view.put({ ...pod, status });
+    view.put({
+      ...pod,
+      status: { ...status, phase: "Failed", reason: "Evicted", containerStatuses: [] },
+    });
+    await expect.poll(lines).toHaveLength(3);
+    expect(lines()[2]).toMatch(/^web {4}0\/1 {5}Evicted {3}0/);
+    interrupt.abort();
+    expect(await running).toBe(0);
+  });
+});
+
+test("describe shows the pod, its containers and its events", async () => {
+  view.events = [
+    {
+      metadata: { name: "e1", namespace: "default" },
+      involvedObject: { uid: "uid-web", fieldPath: "spec.containers{main}" },
+      type: "Warning",
+      reason: "BackOff",
+      message: "Back-off restarting failed container",
+      count: 4,
+      firstTimestamp: "2026-01-01T00:05:00Z",
+      lastTimestamp: "2026-01-01T00:09:00Z",
+      source: { component: "kubelet" },
+    },
+  ];
+  expect(await berth("describe", "pod", "web")).toBe(0);
+  const text = terminal.stdoutText();
+  expect(text).toMatch(/^Name: +web\nNamespace: +default\n/);
+  expect(text).toContain("Containers:\n  main:\n    Container ID:");
+  expect(text).toMatch(/State: +Running\n {6}Started: +\w{3}, \d\d \w{3} \d{4} /);
+  expect(text).toMatch(
+    /Warning {2}BackOff {2}60s \(x4 over 5m\) {2}kubelet {2}spec.containers\{main\}: Back-off/,
+  );
+});
+
+describe("logs", () => {
+  test("prints a container's log, and all of them with their names", async () => {
+    const path = join(api.dataDir, "0.log");
+    await writeFile(
+      path,
+      "2026-01-01T00:09:00Z stdout F hello\n2026-01-01T00:09:59Z stderr F world\n",
+    );
+    view.logs.set("web/main", { path, finished: () => true });
+    expect(await berth("logs", "web", "--since", "30s")).toBe(0);
+    expect(terminal.stdoutText()).toBe("world\n");
+    await berth("logs", "pod/web", "--all-containers", "--tail=1");
+    expect(terminal.stdoutText()).toBe("world\n[pod/web/main] world\n");
+  });
+
+  test("refuses what cannot be meant, before asking the agent", async () => {
+    expect(await berth("logs")).toBe(2);
+    expect(await berth("logs", "web", "--since", "yesterday")).toBe(2);
+    expect(await berth("logs", "web", "extra")).toBe(2);
+    expect(await berth("logs", "deployment/web")).toBe(2);
+    expect(await berth("logs", "web", "-c", "none")).toBe(4);
+    expect(terminal.stderrText()).toContain('pod "web" has no container "none"; it has: main');
+  });
+});
+
+test("why tells what is wanted, seen, decided and awaited", async () => {
+  const pod = runningPod("web");
+  view.explanations.set("uid-web", {
+    pod,
+    workerState: "syncing",
+    awaiting: [{ what: "the back-off of container main", untilMs: nowMs + 20_000 }],
+    syncs: [
+      {
+        podUid: "uid-web",
+        pod: "default/web",
+        kind: "sync",
+        startedAtMs: nowMs - 5000,
+        durationMs: 1234,
+        seen: ["sandbox 0123 ready", "container main exited with 1"],
+        steps: [
+          {
+            action: "start container main",
+            because: "it exited with 1 and the restart policy is Always",
+            outcome: "waiting",
+            detail: "back-off 40s restarting failed container",
+            untilMs: nowMs + 20_000,
+            durationMs: 0,
+          },
+        ],
+      },
+    ],
+  });
+  expect(await berth("why", "web")).toBe(0);
+  expect(terminal.stdoutText()).toBe(`Pod default/web  uid-web
+Running, 1/1 ready, 0 restarts, 10m old; its worker: syncing
+
+Wanted
+  restart policy Always
+  regular container   main   example.test/app:1
+
+Seen
+  at the last sync, 5s ago (2026-01-01T00:09:55Z):
+  sandbox 0123 ready
+  container main exited with 1
+
+Decided, newest first
+  5s ago (2026-01-01T00:09:55Z), sync, took 1.2s:
+    start container main: waiting until 2026-01-01T00:10:20Z (in 20s)
+      because it exited with 1 and the restart policy is Always
+      back-off 40s restarting failed container
+
+Awaited
+  the back-off of container main, at 2026-01-01T00:10:20Z (in 20s)
+`);
+});
+
+test.each([
+  ["get", "pods"],
+  ["describe", "pod", "web"],
+  ["logs", "web"],
+  ["why", "web"],
+  ["exec", "web"],
+])("without an agent %s says how to start it, and exits with 3", async (...args) => {
+  expect(await berth(...args, "--data-dir", "/nowhere", "--", "ls")).toBe(3);
+  expect(terminal.stderrText()).toContain("Start it with: berth up");
+});
+
+test("unknown commands and flags exit with 2, naming the nearest", async () => {
+  expect(await berth("gte", "pods")).toBe(2);
+  expect(await berth("get", "pods", "--namespce", "x")).toBe(2);
+  expect(await berth("get", "nodes")).toBe(2);
+  expect(await berth("exec", "web")).toBe(2);
+  expect(terminal.stderrText()).toContain("did you mean get?");
+  expect(terminal.stderrText()).toContain("did you mean --namespace?");
+});
+
+test("every command has help with examples", async () => {
+  await berth("--help");
+  const names = [...terminal.stdoutText().matchAll(/^ {2}([a-z]+) {2}/gm)].map((match) => match[1]);
+  expect(names.length).toBeGreaterThan(5);
+  for (const name of names) {
+    terminal = captureTerminal();
+    expect(await berth(name ?? "", "--help")).toBe(0);
+    expect(terminal.stdoutText()).toContain(`Usage: berth ${name}`);
+    expect(terminal.stdoutText()).toMatch(/Examples:\n {2}\S/);
+  }
+});
