@@ -67,6 +67,16 @@ export class PodStatuses {
     this.#deps.log.error("refused a pod status", { pod: podKey(pod), because: next.because });
   }
 
+  /** Takes the result of a readiness probe in. */
+  setReady(uid: string, containerId: string, ready: boolean): void {
+    this.#deps.manager.setContainerReadiness(uid, containerId, ready);
+  }
+
+  /** Takes the result of a startup probe in. */
+  setStarted(uid: string, containerId: string, started: boolean): void {
+    this.#deps.manager.setContainerStartup(uid, containerId, started);
+  }
+
   /** Keeps why containers did not start, until they do. */
   noteStarts(uid: string, reports: readonly StepReport[]): void {
     const failures = this.#startFailures.get(uid) ?? new Map<string, StartFailure>();

@@ -25,6 +25,7 @@ export interface SyncLoopDeps {
   readonly housekeep: () => Promise<void>;
   /** Resolves when nothing of an earlier pod with that UID is being removed any more. */
   readonly whenClean: (uid: string) => Promise<void> | undefined;
+  readonly onAdded: (pod: Pod) => void;
   readonly onRemoved: (pod: Pod) => void;
 }
 
@@ -65,6 +66,11 @@ export class SyncLoop {
   /** That pod wants a look. */
   requestSync(uid: string): void {
     this.#due.add(uid);
+    this.#wake();
+  }
+
+  /** A time was set at which something is due. */
+  wake(): void {
     this.#wake();
   }
 
@@ -114,7 +120,7 @@ export class SyncLoop {
   }
 
   #handlePod(op: SourceUpdate["op"], pod: Pod): void {
-    const { registry, workers, admit, onRemoved } = this.#deps;
+    const { registry, workers, admit, onAdded, onRemoved } = this.#deps;
     if (op === "REMOVE") {
       registry.remove(pod);
       if (isMirrorPod(pod)) return;
@@ -126,6 +132,7 @@ export class SyncLoop {
     if (isMirrorPod(pod)) return;
     switch (op) {
       case "ADD":
+        onAdded(pod);
         if (!workers.isPodTerminationRequested(pod.metadata.uid) && !admit(pod)) return;
         this.#dispatch(pod, "create");
         return;

@@ -1,0 +1,125 @@
+// Puts the engine on this machine's drivers.
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { totalmem } from "node:os";
+import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
+import type { NodeDns } from "../core/network/dns-config.ts";
+import { parseCgroupPath } from "../core/resource/cgroup-name.ts";
+import { createContainerdEvents } from "../drivers/containerd/containerd-events.ts";
+import { createCriEvents } from "../drivers/cri/cri-events.ts";
+import type { CriRuntime } from "../drivers/cri/cri-runtime.ts";
+import { JsonJournal } from "../drivers/disk/json-journal.ts";
+import { hookHttp } from "../drivers/linux/hook-http.ts";
+import { hostFiles } from "../drivers/linux/host-files.ts";
+import { readHugePageSizes } from "../drivers/linux/huge-pages.ts";
+import { openCgroups } from "../drivers/linux/open-cgroups.ts";
+import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
+import { systemClock } from "../drivers/linux/system-clock.ts";
+import { Agent } from "../engine/agent.ts";
+import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
+import { errorText } from "../lib/error-text.ts";
+import { berthVersion } from "../lib/version.ts";
+import type { Cgroups } from "../ports/cgroups.ts";
+import type { Log } from "../ports/log.ts";
+import type { PodSource } from "../ports/pod-source.ts";
+import { dataLayout } from "./data-layout.ts";
+import { describeNode, readHostIps } from "./node-facts.ts";
+
+export interface AgentOptions {
+  readonly dataDir: string;
+  readonly nodeName: string;
+  /** The cgroup below which all pods lie in their kubepods. */
+  readonly cgroupRoot: string;
+  readonly runtime: CriRuntime;
+  readonly runtimeEndpoint: string;
+  readonly sources: readonly PodSource[];
+  readonly log: Log;
+}
+
+export async function createAgent(options: AgentOptions, signal: AbortSignal): Promise<Agent> {
+  const { dataDir, nodeName, runtime, log } = options;
+  const layout = dataLayout(dataDir);
+  const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
+  const cgroupRoot = `${options.cgroupRoot.replace(/\/$/, "")}/kubepods`;
+  const cgroups = openCgroups(cgroupRoot);
+  const settings: AgentSettings = {
+    version: berthVersion,
+    nodeName,
+    runtimeName,
+    runtimeVersion,
+    runtimeEndpoint: options.runtimeEndpoint,
+    rootFolder: layout.rootFolder,
+    cgroupRoot: parseCgroupPath(cgroupRoot, "cgroupfs"),
+    cgroupDriver: "cgroupfs",
+    runtimeSettings: runtimeSettings(layout.podLogs, layout.rootFolder, cgroups),
+    clusterDomain: "",
+    hostIps: readHostIps(),
+    node: describeNode(nodeName, dataDir),
+    linkLogs: false,
+  };
+  return new Agent(
+    { ...machinePorts(runtime, cgroups, layout.records, log), sources: options.sources },
+    settings,
+    signal,
+  );
+}
+
+function machinePorts(
+  runtime: CriRuntime,
+  cgroups: Cgroups,
+  recordsFolder: string,
+  log: Log,
+): Omit<AgentPorts, "sources"> {
+  return {
+    runtime,
+    runtimeEvents: [createCriEvents(runtime), createContainerdEvents(runtime)],
+    clock: systemClock,
+    random: Math.random,
+    uniqueName: () => randomBytes(4).toString("hex"),
+    files: hostFiles,
+    journal: new JsonJournal(recordsFolder, (error) =>
+      log.warn("cannot write a record", { error: errorText(error) }),
+    ),
+    cgroups,
+    hookHttp,
+    probeRunner: newProbeRunner((id, command, timeoutSeconds, signal) =>
+      runtime.execSync(id, command, timeoutSeconds, signal),
+    ),
+    readNodeDns,
+    log,
+  };
+}
+
+async function readNodeDns(): Promise<NodeDns> {
+  const resolverConfig = await readFile("/etc/resolv.conf", "utf8").catch(() => undefined);
+  return { clusterDns: [], clusterDomain: "", nodeIps: readHostIps(), resolverConfig };
+}
+
+function runtimeSettings(
+  podLogsRoot: string,
+  rootFolder: string,
+  cgroups: Cgroups,
+): RuntimeSettings {
+  return {
+    podLogsRoot,
+    seccompProfileRoot: `${rootFolder}/seccomp`,
+    seccompDefault: false,
+    cgroupVersion: cgroups.version,
+    cpuCfsQuota: true,
+    cpuCfsPeriodUs: 100_000,
+    singleProcessOomKill: cgroups.version === 1,
+    memoryCapacityBytes: totalmem(),
+    swap: { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 },
+    hugePageSizes: readHugePageSizes().map(pageSizeName),
+    extraMaskedPaths: [],
+    selinuxEnabled: false,
+    containerStopSignals: false,
+  };
+}
+
+/** As the kernel's cgroup files name page sizes: 2MB, 1GB. */
+function pageSizeName(bytes: bigint): string {
+  const kibibytes = bytes / 1024n;
+  if (kibibytes >= 1_048_576n) return `${kibibytes / 1_048_576n}GB`;
+  return kibibytes >= 1024n ? `${kibibytes / 1024n}MB` : `${kibibytes}KB`;
+}

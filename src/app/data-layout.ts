@@ -1,0 +1,32 @@
+// Where things lie below the data folder of `berth up`.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+
+export const defaultDataDir = "/var/lib/berth";
+
+export interface DataLayout {
+  /** The local API. */
+  readonly socket: string;
+  /** Pods' folders, laid out as a kubelet's. */
+  readonly rootFolder: string;
+  readonly podLogs: string;
+  readonly records: string;
+  /** Manifests, unless another place is given. */
+  readonly manifests: string;
+}
+
+export function dataLayout(dataDir: string): DataLayout {
+  return {
+    socket: join(dataDir, "berth.sock"),
+    rootFolder: join(dataDir, "kubelet"),
+    podLogs: join(dataDir, "logs"),
+    records: join(dataDir, "records"),
+    manifests: join(dataDir, "manifests"),
+  };
+}
+
+/** A cgroup that no agent of another data folder shares: each removes what it does not know below its own. */
+export function defaultCgroupRoot(dataDir: string): string {
+  if (dataDir === defaultDataDir) return "/berth";
+  return `/berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`;
+}

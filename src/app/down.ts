@@ -1,0 +1,116 @@
+// `berth down`: stops the pods of a data folder gracefully and removes everything that the agent made.
+import { existsSync } from "node:fs";
+import { readdir, readFile, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  MANAGED_CONTAINERD_DEFAULTS,
+  ManagedContainerd,
+  teardownDataDir,
+} from "../drivers/containerd/managed-containerd.ts";
+import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
+import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
+import { type LockedDataDir, lockDataDir } from "../drivers/linux/data-dir-lock.ts";
+import { hostFiles } from "../drivers/linux/host-files.ts";
+import { linuxMounts } from "../drivers/linux/mounts.ts";
+import { openCgroups } from "../drivers/linux/open-cgroups.ts";
+import { readMachine } from "../drivers/linux/read-machine.ts";
+import { errorText } from "../lib/error-text.ts";
+import { SetupError } from "../model/setup-error.ts";
+import type { Log } from "../ports/log.ts";
+import { dataLayout } from "./data-layout.ts";
+import { endPods } from "./end-pods.ts";
+import { type RuntimeRecord, readRuntimeRecord } from "./runtime-record.ts";
+
+const agentStopMs = 20_000;
+const runtimeTimeoutMs = 30_000;
+const totalMs = 10 * 60_000;
+
+/** Removes all but the manifests; an agent that still runs is asked to end first. Safe to repeat. */
+export async function runDown(dataDir: string, log: Log): Promise<void> {
+  if (!readMachine().isRoot) throw new SetupError("removing pods needs root", "run it with sudo");
+  if (!existsSync(dataDir)) return;
+  const lock = await takeOver(dataDir, log);
+  try {
+    const record = await readRuntimeRecord(lock.path);
+    if (record !== undefined) await removePods(lock.path, record, log);
+    await removeFiles(lock.path);
+  } finally {
+    await lock.release();
+  }
+  // Stays when the user's manifests lie in it.
+  await rmdir(dataDir).catch(() => undefined);
+}
+
+async function takeOver(dataDir: string, log: Log): Promise<LockedDataDir> {
+  const deadlineMs = Date.now() + agentStopMs;
+  let asked = false;
+  for (;;) {
+    try {
+      return await lockDataDir(dataDir);
+    } catch (error) {
+      if (Date.now() > deadlineMs) throw error;
+      const pid = Number(await readFile(join(dataDir, "agent.pid"), "utf8").catch(() => ""));
+      if (!asked && pid > 0 && pid !== process.pid) {
+        log.info("ending the running agent", { pid });
+        process.kill(pid, "SIGTERM");
+        asked = true;
+      }
+      await delay(50);
+    }
+  }
+}
+
+async function removePods(dataDir: string, record: RuntimeRecord, log: Log): Promise<void> {
+  const signal = AbortSignal.timeout(totalMs);
+  if (record.network === undefined) await endRuntimePods(dataDir, record.endpoint, log, signal);
+  else
+    await removeManaged(
+      { ...MANAGED_CONTAINERD_DEFAULTS, ...record.network, dataDir },
+      log,
+      signal,
+    );
+  await openCgroups(record.cgroupRoot).remove(record.cgroupRoot, signal);
+}
+
+async function removeManaged(
+  options: Parameters<typeof ManagedContainerd.start>[0],
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const machine = readMachine();
+  try {
+    const containerd = await ManagedContainerd.start(options, machine, log, signal);
+    await endRuntimePods(options.dataDir, containerd.endpoint, log, signal);
+    await containerd.teardown();
+  } catch (error) {
+    log.warn("cannot stop the pods gracefully, ending them at once", { error: errorText(error) });
+    await teardownDataDir(options, machine, signal);
+  }
+}
+
+async function endRuntimePods(
+  dataDir: string,
+  endpoint: string,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const runtime = createCriRuntime(endpoint);
+  try {
+    await waitForRuntime(runtime, runtimeTimeoutMs, signal);
+    await endPods(runtime, dataLayout(dataDir), log, signal);
+  } finally {
+    runtime.close();
+  }
+}
+
+async function removeFiles(dataDir: string): Promise<void> {
+  const signal = AbortSignal.timeout(totalMs);
+  for (const { mountPoint } of await linuxMounts.listBelow(dataDir)) {
+    await linuxMounts.unmount(mountPoint, signal);
+  }
+  const kept = new Set(["manifests", "agent.pid"]);
+  for (const name of await readdir(dataDir)) {
+    if (!kept.has(name)) await hostFiles.removeTree(join(dataDir, name));
+  }
+}

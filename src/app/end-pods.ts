@@ -1,0 +1,46 @@
+import { hookHttp } from "../drivers/linux/hook-http.ts";
+import { hostFiles } from "../drivers/linux/host-files.ts";
+import { systemClock } from "../drivers/linux/system-clock.ts";
+import { killPod } from "../engine/execute/kill-pod.ts";
+import { restorePod } from "../engine/execute/restore-pod.ts";
+import { failuresText } from "../engine/execute/step-report.ts";
+import { readPod } from "../engine/read-pod.ts";
+import { listRuntime } from "../engine/runtime-listing.ts";
+import type { ContainerRuntime } from "../ports/container-runtime.ts";
+import type { Log } from "../ports/log.ts";
+import type { DataLayout } from "./data-layout.ts";
+
+/** Stops the pods of a data folder, each within its own grace period, and removes them from the runtime. */
+export async function endPods(
+  runtime: ContainerRuntime,
+  layout: DataLayout,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const ours = new Set(await hostFiles.list(`${layout.rootFolder}/pods`));
+  const { fingerprints } = await listRuntime(runtime, signal);
+  const uids = [...fingerprints.keys()].filter((uid) => ours.has(uid));
+  await Promise.all(uids.map((uid) => endPod(runtime, uid, log, signal)));
+}
+
+async function endPod(
+  runtime: ContainerRuntime,
+  uid: string,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const clock = systemClock;
+  const observed = await readPod(
+    { runtime, files: hostFiles, clock, runtimeName: "containerd" },
+    uid,
+    signal,
+  );
+  const pod = await restorePod(runtime, observed, signal);
+  const events = { record: () => undefined };
+  const because = "everything of this data folder is being removed";
+  const deps = { runtime, http: hookHttp, clock, events, log };
+  const reports = await killPod(deps, { pod, observed, because }, signal);
+  const failures = failuresText(reports);
+  if (failures !== undefined) log.warn("cannot stop a pod", { pod: observed.name, failures });
+  for (const { id } of observed.sandboxes) await runtime.removePodSandbox(id, signal);
+}

@@ -1,0 +1,46 @@
+// What this machine tells of itself as a node.
+
+import { statfsSync } from "node:fs";
+import { cpus, hostname, networkInterfaces, totalmem } from "node:os";
+import type { Node } from "../model/generated/kubernetes.ts";
+
+const maxPods = 110;
+
+/** The machine's name in the form that node names have. */
+export function defaultNodeName(): string {
+  return hostname().trim().toLowerCase();
+}
+
+/** The machine's own addresses, that of the default route's family first; loopback where there is no other. */
+export function readHostIps(): readonly string[] {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const outside = all.filter(({ internal, address }) => !internal && !address.startsWith("fe80"));
+  const first = outside.find(({ family }) => family === "IPv4") ?? outside[0];
+  return first === undefined ? ["127.0.0.1"] : [first.address];
+}
+
+/** The node that pods are admitted against. */
+export function describeNode(nodeName: string, dataDir: string): Node {
+  const disk = statfsSync(dataDir);
+  const capacity = {
+    cpu: String(cpus().length),
+    memory: `${Math.floor(totalmem() / 1024)}Ki`,
+    "ephemeral-storage": `${Math.floor((disk.blocks * disk.bsize) / 1024)}Ki`,
+    pods: String(maxPods),
+  };
+  return {
+    metadata: {
+      name: nodeName,
+      labels: {
+        "kubernetes.io/hostname": nodeName,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": process.arch === "x64" ? "amd64" : process.arch,
+      },
+    },
+    status: {
+      capacity,
+      allocatable: capacity,
+      declaredFeatures: ["RestartAllContainersOnContainerExits"],
+    },
+  };
+}

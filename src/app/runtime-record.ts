@@ -1,0 +1,29 @@
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What `berth down` must know of the agent that used a data folder. */
+export interface RuntimeRecord {
+  readonly endpoint: string;
+  /** The pods' network; only there when the runtime is Berth's own. */
+  readonly network?: { readonly bridge: string; readonly subnet: string } | undefined;
+  readonly cgroupRoot: string;
+}
+
+export async function writeRuntimeRecord(dataDir: string, record: RuntimeRecord): Promise<void> {
+  const path = recordPath(dataDir);
+  await writeFile(`${path}.new`, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+/** Undefined when no agent ever used the folder. */
+export async function readRuntimeRecord(dataDir: string): Promise<RuntimeRecord | undefined> {
+  const text = await readFile(recordPath(dataDir), "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  const { endpoint, network, cgroupRoot } = JSON.parse(text) as Partial<RuntimeRecord>;
+  if (endpoint === undefined || cgroupRoot === undefined) return undefined;
+  return { endpoint, network, cgroupRoot };
+}
+
+function recordPath(dataDir: string): string {
+  return join(dataDir, "runtime.json");
+}

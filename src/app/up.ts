@@ -1,0 +1,106 @@
+// `berth up`: the agent with a containerd of its own, or on an existing runtime.
+
+import { ensureImages, pauseImage } from "../drivers/containerd/local-images.ts";
+import {
+  MANAGED_CONTAINERD_DEFAULTS,
+  ManagedContainerd,
+} from "../drivers/containerd/managed-containerd.ts";
+import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
+import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
+import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
+import { readMachine } from "../drivers/linux/read-machine.ts";
+import { systemClock } from "../drivers/linux/system-clock.ts";
+import { SetupError } from "../model/setup-error.ts";
+import type { AgentView } from "../ports/agent-view.ts";
+import type { Log } from "../ports/log.ts";
+import { runLocalApi } from "../server/local-api.ts";
+import { createAgent } from "./create-agent.ts";
+import { dataLayout, defaultCgroupRoot } from "./data-layout.ts";
+import { runDown } from "./down.ts";
+import { createSources, type SourceOptions } from "./manifest-sources.ts";
+import { defaultNodeName } from "./node-facts.ts";
+import { writeRuntimeRecord } from "./runtime-record.ts";
+
+const runtimeTimeoutMs = 30_000;
+
+export interface UpOptions extends SourceOptions {
+  readonly dataDir: string;
+  readonly nodeName?: string | undefined;
+  /** An existing runtime's socket; without one Berth runs its own containerd. */
+  readonly runtimeEndpoint?: string | undefined;
+  readonly cgroupRoot?: string | undefined;
+  readonly bridge?: string | undefined;
+  readonly subnet?: string | undefined;
+  /** Remove everything of the data folder when the agent ends. */
+  readonly downOnExit: boolean;
+}
+
+/** Runs the agent until `signal` aborts. `onReady`: its API answers. */
+export async function runUp(
+  options: UpOptions,
+  log: Log,
+  onReady: (view: AgentView) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!readMachine().isRoot) {
+    throw new SetupError("the agent needs to be root to run containers", "run it with sudo");
+  }
+  const lock = await lockDataDir(options.dataDir);
+  try {
+    await runLocked({ ...options, dataDir: lock.path }, log, onReady, signal);
+  } finally {
+    await lock.release();
+  }
+  if (options.downOnExit) await runDown(options.dataDir, log);
+}
+
+async function runLocked(
+  options: UpOptions,
+  log: Log,
+  onReady: (view: AgentView) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { dataDir } = options;
+  const cgroupRoot = options.cgroupRoot ?? defaultCgroupRoot(dataDir);
+  const network = {
+    bridge: options.bridge ?? MANAGED_CONTAINERD_DEFAULTS.bridge,
+    subnet: options.subnet ?? MANAGED_CONTAINERD_DEFAULTS.subnet,
+  };
+  const isManaged = options.runtimeEndpoint === undefined;
+  const managed = isManaged ? await startContainerd(dataDir, network, log, signal) : undefined;
+  const endpoint = managed?.endpoint ?? options.runtimeEndpoint ?? "";
+  const record = { endpoint, network: isManaged ? network : undefined, cgroupRoot };
+  await writeRuntimeRecord(dataDir, record);
+  const runtime = createCriRuntime(endpoint);
+  try {
+    await waitForRuntime(runtime, runtimeTimeoutMs, signal);
+    if (managed !== undefined) {
+      const target = { images: runtime, ctr: managed.tools.ctr, socket: managed.paths.socket };
+      await ensureImages(target, [pauseImage(MANAGED_CONTAINERD_DEFAULTS.sandboxImage)], signal);
+    }
+    const nodeName = options.nodeName ?? defaultNodeName();
+    const sources = createSources(options, nodeName, dataLayout(dataDir).manifests);
+    const agent = await createAgent(
+      { dataDir, nodeName, cgroupRoot, runtime, runtimeEndpoint: endpoint, sources, log },
+      signal,
+    );
+    const api = { socketPath: dataLayout(dataDir).socket, clock: systemClock };
+    await Promise.all([
+      agent.run(),
+      runLocalApi(agent.view, api, () => onReady(agent.view), signal),
+    ]);
+  } finally {
+    runtime.close();
+    await managed?.detach();
+  }
+}
+
+function startContainerd(
+  dataDir: string,
+  network: { readonly bridge: string; readonly subnet: string },
+  log: Log,
+  signal: AbortSignal,
+): Promise<ManagedContainerd> {
+  const options = { ...MANAGED_CONTAINERD_DEFAULTS, ...network, dataDir };
+  return ManagedContainerd.start(options, readMachine(), log, signal);
+}

@@ -1,0 +1,20 @@
+import { runDown } from "../../app/down.ts";
+import { agentLog, logLevelFlag } from "../agent-log.ts";
+import type { Command } from "../command.ts";
+import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
+import { defineCommand } from "../define-command.ts";
+import { exitCodes } from "../exit.ts";
+
+export const downCommand: Command = defineCommand({
+  name: "down",
+  usage: "down [flags]",
+  summary: "Stop the agent and its pods, and remove everything of its data folder.",
+  details: "Pods get their grace period. Manifests that lie in the data folder are kept.",
+  examples: ["berth down", "berth down --data-dir /srv/berth"],
+  flags: { "data-dir": dataDirFlag, "log-level": logLevelFlag },
+  run: async ({ flags, terminal }) => {
+    const log = agentLog(flags["log-level"], terminal);
+    await runDown(chooseDataDir(flags["data-dir"], terminal), log);
+    return exitCodes.ok;
+  },
+});

@@ -1,0 +1,66 @@
+import { runUp } from "../../app/up.ts";
+import { agentLog, logLevelFlag } from "../agent-log.ts";
+import type { Command } from "../command.ts";
+import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
+import { defineCommand } from "../define-command.ts";
+import { exitCodes, usageError } from "../exit.ts";
+import { text, toggle } from "../flags.ts";
+
+export const upCommand: Command = defineCommand({
+  name: "up",
+  usage: "up [-f PATH] [flags]",
+  summary: "Run the agent: the pods of a manifest folder, on a containerd of its own.",
+  details: [
+    "Runs in the foreground until Ctrl-C or SIGTERM. The pods go on running then, and the next start takes",
+    "them over; --down-on-exit or `berth down` removes them. Manifests are picked up as they change.",
+  ].join("\n"),
+  examples: [
+    "berth up -f ./pods",
+    "berth up -f ./pods --down-on-exit",
+    "berth up --manifest-url http://127.0.0.1:8000/pods.yaml",
+    "berth up -f ./pods --runtime-endpoint unix:///run/containerd/containerd.sock",
+  ],
+  flags: {
+    filename: text("PATH", "Folder of manifests, or one manifest (default DATA-DIR/manifests).", {
+      short: "f",
+    }),
+    "manifest-url": text("URL", "Read a pod or a list of pods from here as well."),
+    "manifest-url-header": text("NAME:VALUE", "Header for the manifest URL; several by commas."),
+    "http-check-frequency": text("DURATION", "How often the URL is read (default 20s)."),
+    "file-check-frequency": text(
+      "DURATION",
+      "How often files are read again anyway (default 20s).",
+    ),
+    "data-dir": dataDirFlag,
+    "runtime-endpoint": text("URL", "Use this CRI socket instead of a containerd of Berth's own."),
+    "node-name": text("NAME", "Name of this node (default the host name)."),
+    "cgroup-root": text("PATH", "The cgroup below which all pods lie."),
+    bridge: text("NAME", "Bridge of the pods' network (default berth0)."),
+    subnet: text("CIDR", "IPv4 network of the pods (default 10.88.0.0/16)."),
+    "down-on-exit": toggle("Remove all pods and everything else when the agent ends."),
+    "log-level": logLevelFlag,
+  },
+  run: async ({ flags, positionals, terminal, signal }) => {
+    if (positionals.length > 0) {
+      throw usageError(`up takes no argument "${positionals[0]}": give manifests with -f PATH`);
+    }
+    const log = agentLog(flags["log-level"], terminal);
+    const options = {
+      dataDir: chooseDataDir(flags["data-dir"], terminal),
+      manifests: flags.filename,
+      manifestUrl: flags["manifest-url"],
+      manifestUrlHeader: flags["manifest-url-header"],
+      httpCheckFrequency: flags["http-check-frequency"],
+      fileCheckFrequency: flags["file-check-frequency"],
+      runtimeEndpoint: flags["runtime-endpoint"],
+      nodeName: flags["node-name"],
+      cgroupRoot: flags["cgroup-root"],
+      bridge: flags.bridge,
+      subnet: flags.subnet,
+      downOnExit: flags["down-on-exit"],
+    };
+    const onReady = (): void => log.info("the agent is up", { dataDir: options.dataDir });
+    await runUp(options, log, onReady, signal);
+    return exitCodes.ok;
+  },
+});

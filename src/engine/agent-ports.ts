@@ -1,0 +1,53 @@
+import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
+import type { NodeDns } from "../core/network/dns-config.ts";
+import type { CgroupDriver, CgroupName } from "../core/resource/cgroup-name.ts";
+import type { Node } from "../model/generated/kubernetes.ts";
+import type { Cgroups } from "../ports/cgroups.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { ContainerRuntime, ImageService } from "../ports/container-runtime.ts";
+import type { HookHttp } from "../ports/hook-http.ts";
+import type { HostFiles } from "../ports/host-files.ts";
+import type { Journal } from "../ports/journal.ts";
+import type { Log } from "../ports/log.ts";
+import type { PodSource } from "../ports/pod-source.ts";
+import type { ProbeRunner } from "../ports/probe-runner.ts";
+import type { RuntimeEvents } from "../ports/runtime-events.ts";
+
+/** Everything the engine needs of the world. */
+export interface AgentPorts {
+  readonly runtime: ContainerRuntime & ImageService;
+  readonly runtimeEvents: readonly RuntimeEvents[];
+  readonly sources: readonly PodSource[];
+  readonly clock: Clock;
+  /** From 0 (included) to 1 (excluded). */
+  readonly random: () => number;
+  /** A name that no other file in a folder has. */
+  readonly uniqueName: () => string;
+  readonly files: HostFiles;
+  readonly journal: Journal;
+  readonly cgroups: Cgroups;
+  readonly hookHttp: HookHttp;
+  readonly probeRunner: ProbeRunner;
+  readonly readNodeDns: () => Promise<NodeDns>;
+  readonly log: Log;
+}
+
+/** What is fixed while the agent runs. */
+export interface AgentSettings {
+  readonly version: string;
+  readonly nodeName: string;
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  readonly runtimeEndpoint: string;
+  /** The data folder, laid out as a kubelet's. */
+  readonly rootFolder: string;
+  readonly cgroupRoot: CgroupName;
+  readonly cgroupDriver: CgroupDriver;
+  readonly runtimeSettings: RuntimeSettings;
+  readonly clusterDomain: string;
+  readonly hostIps: readonly string[];
+  /** What pods are admitted against. */
+  readonly node: Node;
+  /** Link container logs where cluster log collectors look for them. */
+  readonly linkLogs: boolean;
+}

@@ -1,0 +1,104 @@
+import { err, ok, type Result } from "../lib/result.ts";
+import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { CrashLoop } from "./crash-loop.ts";
+import type { EventLog } from "./event-log.ts";
+import type { FlightRecorder } from "./flight-recorder.ts";
+import { ImageManager } from "./image-manager.ts";
+import type { LocalObjects } from "./local-objects.ts";
+import type { NodeDeps } from "./node-deps.ts";
+import { NodePodConfigs } from "./node-pod-configs.ts";
+import type { NodePodCgroups } from "./pod-cgroups.ts";
+import type { PodStatuses } from "./pod-statuses.ts";
+import type { Prober } from "./prober.ts";
+import type { RuntimeHealth } from "./runtime-health.ts";
+import type { VolumeManager } from "./volumes/volume-manager.ts";
+
+const imageSettings = {
+  backoff: { initialMs: 10_000, maxMs: 300_000 },
+  pulls: { maxParallel: 4, perSecond: 5, burst: 10 },
+};
+
+/** The parts of the agent that the recipes of a pod work with. */
+export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "readPod"> {
+  readonly ports: AgentPorts;
+  readonly settings: AgentSettings;
+  readonly objects: LocalObjects;
+  readonly events: EventLog;
+  readonly statuses: PodStatuses;
+  readonly prober: Prober;
+  readonly cgroups: NodePodCgroups;
+  readonly volumes: VolumeManager;
+  readonly recorder: FlightRecorder;
+  readonly health: RuntimeHealth;
+}
+
+export function createNodeDeps(parts: NodeParts): NodeDeps {
+  const { ports, settings, events, health } = parts;
+  const { runtime, clock, files, log, hookHttp } = ports;
+  return {
+    runtime,
+    images: new ImageManager(runtime, clock, imageSettings),
+    configs: createPodConfigs(parts),
+    crashLoop: new CrashLoop(clock, events),
+    http: hookHttp,
+    files,
+    clock,
+    log,
+    events,
+    lifetime: parts.lifetime,
+    rootFolder: settings.rootFolder,
+    podLogsRoot: settings.runtimeSettings.podLogsRoot,
+    linkLogs: settings.linkLogs,
+    statuses: parts.statuses,
+    probes: parts.prober,
+    cgroups: parts.cgroups,
+    volumes: parts.volumes,
+    recorder: parts.recorder,
+    networkProblem: () => health.networkProblem,
+    requestRead: parts.requestRead,
+    readPod: parts.readPod,
+    // Pull secrets are objects of a cluster or of the manifest folder; none are looked up yet.
+    pullCredentials: () => [],
+  };
+}
+
+function createPodConfigs({
+  ports,
+  settings,
+  objects,
+  events,
+  cgroups,
+  volumes,
+}: NodeParts): NodePodConfigs {
+  const { runtime, files, readNodeDns, uniqueName } = ports;
+  const { rootFolder, clusterDomain, runtimeSettings, hostIps, node } = settings;
+  return new NodePodConfigs({
+    images: runtime,
+    files,
+    events,
+    settings: runtimeSettings,
+    rootFolder,
+    clusterDomain,
+    nodeHostsFile: "/etc/hosts",
+    readNodeDns,
+    cgroupParent: (pod) => cgroups.path(pod),
+    volumes,
+    envSources: {
+      services: [],
+      configMap: (namespace, name) => found(objects.configMap(namespace, name), "configmap", name),
+      secret: (namespace, name) => found(objects.secret(namespace, name), "secret", name),
+      hostIps,
+      allocatable: node.status?.allocatable,
+    },
+    uniqueName,
+  });
+}
+
+function found<T>(
+  object: T | undefined,
+  kind: string,
+  name: string,
+): Result<T, { readonly code: "not-found"; readonly message: string }> {
+  if (object !== undefined) return ok(object);
+  return err({ code: "not-found", message: `${kind} "${name}" not found` });
+}
