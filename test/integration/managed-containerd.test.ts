@@ -71,6 +71,8 @@ describe("a data folder", () => {
     const status = await runtime.containerStatus(containerId, signal());
     expect(status.status?.state).toBe(ContainerState.CONTAINER_RUNNING);
 
+    process.kill(second.pid, "SIGKILL");
+    await expect.poll(() => second.pid, { timeout: 10_000 }).not.toBe(first.pid);
     await second.stop();
     expect(existsSync(`/proc/${second.pid}/cwd`)).toBe(false);
     expect(findLeftovers(options).filter((line) => line.startsWith("process"))).not.toEqual([]);

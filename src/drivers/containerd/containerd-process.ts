@@ -48,7 +48,7 @@ export async function spawnContainerd(
   }
 }
 
-/** The containerd that runs with this configuration, left by an agent that ended. */
+/** The containerd that runs with this configuration, left by an agent that ended; watched until `signal` aborts. */
 export async function findContainerd(
   configFile: string,
   signal: AbortSignal,
@@ -63,7 +63,7 @@ export async function endContainerd(pid: number, configFile: string): Promise<vo
     const deadline = Date.now() + STOP_TIMEOUT_MS;
     signalProcess(pid, signal);
     while (Date.now() < deadline) {
-      if (!isContainerd(await readArguments(pid), configFile)) return;
+      if (!(await isAlive(pid, configFile))) return;
       await delay(CONNECT_RETRY_MS);
     }
   }
@@ -120,15 +120,26 @@ function isContainerd(argv: readonly string[], configFile: string): boolean {
   return basename(argv[0] ?? "") === "containerd" && argv.includes(configFile);
 }
 
-// A process that is gone, or only waits to be reaped, has no arguments.
+/** False when it is gone, only waits to be reaped, or is another process by now. */
+async function isAlive(pid: number, configFile: string): Promise<boolean> {
+  const info = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  const state = info.slice(info.lastIndexOf(")") + 2).charAt(0);
+  if (state === "" || state === "Z" || state === "X") return false;
+  const argv = await readArguments(pid);
+  // One that is just ending has no arguments any more, but still its files.
+  return argv.join("") === "" || isContainerd(argv, configFile);
+}
+
 async function readArguments(pid: number): Promise<readonly string[]> {
   const text = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
   return text.split("\0");
 }
 
 async function pollUntilGone(pid: number, configFile: string, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && isContainerd(await readArguments(pid), configFile)) {
-    await delay(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);
+  while (await isAlive(pid, configFile)) {
+    // Not watched any more is not gone.
+    if (signal.aborted) await new Promise(() => undefined);
+    await delay(POLL_MS, undefined, { ref: false });
   }
 }
 

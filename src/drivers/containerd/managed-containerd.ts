@@ -56,20 +56,16 @@ export class ManagedContainerd {
   readonly tools: ContainerdTools;
   readonly #network: NetworkSettings;
   readonly #log: Log;
-  readonly #supervision = new AbortController();
+  readonly #supervision: AbortController;
   #process: ContainerdProcess;
   #supervisor: Promise<void> = Promise.resolve();
 
-  private constructor(
-    prepared: Prepared,
-    network: NetworkSettings,
-    first: ContainerdProcess,
-    log: Log,
-  ) {
+  private constructor(prepared: Prepared, network: NetworkSettings, running: Running, log: Log) {
     this.paths = prepared.paths;
     this.tools = prepared.tools;
     this.#network = network;
-    this.#process = first;
+    this.#process = running.process;
+    this.#supervision = running.supervision;
     this.#log = log;
   }
 
@@ -82,7 +78,8 @@ export class ManagedContainerd {
   ): Promise<ManagedContainerd> {
     const prepared = await prepare(options, machine);
     const { paths, tools } = prepared;
-    const found = await findContainerd(paths.configFile, signal);
+    const supervision = new AbortController();
+    const found = await findContainerd(paths.configFile, supervision.signal);
     if (found !== undefined && prepared.configChanged) {
       log.info("restarting containerd for its new configuration", { pid: found.pid });
       await endContainerd(found.pid, paths.configFile);
@@ -97,10 +94,12 @@ export class ManagedContainerd {
       await waitForSocket(first, paths, signal);
       await ensureNetworkRules(options, tools);
     } catch (error) {
+      supervision.abort();
       await endContainerd(first.pid, paths.configFile);
       throw error;
     }
-    const managed = new ManagedContainerd(prepared, options, first, log);
+    const running = { process: first, supervision };
+    const managed = new ManagedContainerd(prepared, options, running, log);
     managed.#supervisor = managed.#supervise();
     return managed;
   }
@@ -154,7 +153,9 @@ export class ManagedContainerd {
 
   async #restart(): Promise<void> {
     try {
-      this.#process = await spawnContainerd(this.tools.containerd, this.paths);
+      this.#process =
+        (await findContainerd(this.paths.configFile, this.#supervision.signal)) ??
+        (await spawnContainerd(this.tools.containerd, this.paths));
       this.#log.info("started containerd", { pid: this.pid, socket: this.paths.socket });
     } catch (error) {
       this.#log.error("cannot start containerd", { error });
@@ -173,6 +174,11 @@ export async function teardownDataDir(
   if (found !== undefined) await endContainerd(found.pid, paths.configFile);
   const network = (await readNetwork(paths)) ?? options;
   await removeContainerdTraces(paths, requireTools(machine), network);
+}
+
+interface Running {
+  readonly process: ContainerdProcess;
+  readonly supervision: AbortController;
 }
 
 interface Prepared {

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { cniConfig, containerdConfig } from "./containerd-config.ts";
+import { containerdPaths } from "./containerd-paths.ts";
+
+const SETTINGS = {
+  paths: containerdPaths('/data "x"'),
+  runc: "/usr/sbin/runc",
+  cniPluginFolder: "/usr/lib/cni",
+  sandboxImage: "registry.k8s.io/pause:3.10",
+  snapshotter: "native",
+  cgroupDriver: "systemd",
+  mayLowerOomScore: false,
+} as const;
+
+test("the configuration follows the machine and quotes what it is given", () => {
+  const lines = containerdConfig(SETTINGS).split("\n");
+  expect(lines).toContain('root = "/data \\"x\\"/containerd/root"');
+  expect(lines).toContain('snapshotter = "native"');
+  expect(lines).toContain("SystemdCgroup = true");
+  expect(lines).toContain("restrict_oom_score_adj = true");
+  expect(lines).toContain("oom_score = 0");
+  const able = containerdConfig({ ...SETTINGS, mayLowerOomScore: true }).split("\n");
+  expect(able).toContain("restrict_oom_score_adj = false");
+  expect(able).toContain("oom_score = -999");
+});
+
+test("the network has its own bridge and keeps its addresses in the data folder", () => {
+  const text = cniConfig({ bridge: "berth1", subnet: "10.9.0.0/24" }, "/data/ipam", 1400);
+  expect(JSON.parse(text)).toMatchObject({
+    name: "berth1",
+    plugins: [
+      { type: "bridge", bridge: "berth1", mtu: 1400, ipam: { dataDir: "/data/ipam" } },
+      { type: "portmap" },
+    ],
+  });
+});

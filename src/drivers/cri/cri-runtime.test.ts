@@ -1,0 +1,218 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  Server,
+  ServerCredentials,
+  status,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  ContainerEventResponse,
+  ExecSyncResponse,
+  ImageServiceService,
+  RuntimeServiceService,
+} from "../../generated/cri.ts";
+import { ContainerEventType } from "../../model/generated/cri.ts";
+import type { RuntimeEvent } from "../../ports/runtime-events.ts";
+import { createCriEvents } from "./cri-events.ts";
+import { type CriRuntime, createCriRuntime } from "./cri-runtime.ts";
+import type { GrpcCall } from "./grpc-connection.ts";
+
+const signal = (): AbortSignal => AbortSignal.timeout(10_000);
+const unused: UntypedServiceImplementation = {};
+
+let folder: string;
+let socket: string;
+let server: Server | undefined;
+let runtime: CriRuntime;
+const calls: GrpcCall[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "berth-cri-"));
+  socket = join(folder, "cri.sock");
+  calls.length = 0;
+  runtime = createCriRuntime(`unix://${socket}`, { onCall: (call) => calls.push(call) });
+});
+
+afterEach(() => {
+  runtime.close();
+  server?.forceShutdown();
+  server = undefined;
+  rmSync(folder, { recursive: true });
+});
+
+/** Answers with `methods`; every other call is unimplemented. */
+function serve(methods: UntypedServiceImplementation): Promise<void> {
+  const started = new Server();
+  server = started;
+  started.addService(RuntimeServiceService, { ...unused, ...methods });
+  started.addService(ImageServiceService, { ...unused, ...methods });
+  return new Promise((resolve, reject) => {
+    started.bindAsync(`unix://${socket}`, ServerCredentials.createInsecure(), (error) =>
+      error === null ? resolve() : reject(error),
+    );
+  });
+}
+
+/** A handler that keeps the request and the time left for it, and answers. */
+function answering(response: object): {
+  readonly handler: UntypedServiceImplementation[string];
+  readonly seen: { request: unknown; leftMs: number }[];
+} {
+  const seen: { request: unknown; leftMs: number }[] = [];
+  return {
+    seen,
+    handler: (call: { request: unknown; getDeadline(): Date | number }, done: Done) => {
+      seen.push({ request: call.request, leftMs: Number(call.getDeadline()) - Date.now() });
+      done(null, response);
+    },
+  };
+}
+
+type Done = (error: object | null, response?: object) => void;
+
+test("absent fields are proto3 defaults and 64-bit integers survive", async () => {
+  const run = answering({ podSandboxId: "s" });
+  await serve({ runPodSandbox: run.handler });
+  const annotations = { a: "b" };
+  const resources = { memoryLimitInBytes: 2n ** 60n };
+  const config = { metadata: { name: "p" }, annotations, linux: { resources } };
+  expect(await runtime.runPodSandbox(config, "runc", signal())).toBe("s");
+  expect(run.seen[0]?.request).toMatchObject({
+    runtimeHandler: "runc",
+    config: {
+      metadata: { name: "p", uid: "", attempt: 0 },
+      annotations,
+      labels: {},
+      linux: { resources: { memoryLimitInBytes: 2n ** 60n, cpuShares: 0n } },
+    },
+  });
+});
+
+test("each kind of call has its deadline", async () => {
+  const run = answering({ podSandboxId: "s" });
+  const stop = answering({});
+  const exec = answering(ExecSyncResponse.fromPartial({ exitCode: 1 }));
+  const pull = answering({ imageRef: "i" });
+  await serve({
+    runPodSandbox: run.handler,
+    stopContainer: stop.handler,
+    execSync: exec.handler,
+    pullImage: pull.handler,
+  });
+  await runtime.runPodSandbox({}, "", signal());
+  await runtime.stopContainer("c", 30, signal());
+  await runtime.execSync("c", ["x"], 2, signal());
+  await runtime.execSync("c", ["x"], 0, signal());
+  await runtime.pullImage({ image: "i" }, undefined, undefined, signal());
+  expect(calls.map(({ timeoutMs }) => timeoutMs)).toEqual([
+    240_000,
+    150_000,
+    122_000,
+    undefined,
+    undefined,
+  ]);
+  expect(stop.seen[0]?.leftMs).toBeLessThanOrEqual(150_000);
+  expect(stop.seen[0]?.leftMs).toBeGreaterThan(140_000);
+  expect(exec.seen[1]?.leftMs).toBe(Number.POSITIVE_INFINITY);
+});
+
+test("a failure carries the runtime's code and words", async () => {
+  await serve({
+    containerStatus: (_: unknown, done: Done) =>
+      done({ code: status.NOT_FOUND, details: 'container "x" is gone' }),
+  });
+  await expect(runtime.containerStatus("x", signal())).rejects.toMatchObject({
+    name: "RuntimeError",
+    code: "NotFound",
+    method: "ContainerStatus",
+    message: 'container "x" is gone',
+  });
+  expect(calls[0]).toMatchObject({ method: "ContainerStatus", error: { code: "NotFound" } });
+  await expect(runtime.startContainer("x", signal())).rejects.toMatchObject({
+    code: "Unimplemented",
+  });
+});
+
+test("an abort cancels the call in the runtime too", async () => {
+  const cancelled = new Promise<void>((resolve, reject) => {
+    serve({
+      pullImage: (call: { on(event: "cancelled", listener: () => void): void }) => {
+        call.on("cancelled", resolve);
+        stop.abort(new Error("shutting down"));
+      },
+    }).catch(reject);
+  });
+  const stop = new AbortController();
+  await expect.poll(() => server).toBeDefined();
+  const pull = runtime.pullImage({ image: "i" }, undefined, undefined, stop.signal);
+  await expect(pull).rejects.toMatchObject({ code: "Cancelled", message: "context canceled" });
+  await cancelled;
+});
+
+test("an empty id is an error, not an id", async () => {
+  await serve({ runPodSandbox: answering({ podSandboxId: "" }).handler });
+  await expect(runtime.runPodSandbox({}, "", signal())).rejects.toMatchObject({
+    code: "Internal",
+    message: expect.stringContaining("pod_sandbox_id"),
+  });
+});
+
+test("a runtime that comes up later is reached within a moment", async () => {
+  await expect(runtime.version(signal())).rejects.toMatchObject({ code: "Unavailable" });
+  await serve({ version: answering({ runtimeName: "late" }).handler });
+  const name = () => runtime.version(signal()).then(({ runtimeName }) => runtimeName, String);
+  await expect.poll(name, { timeout: 2_000, interval: 10 }).toBe("late");
+});
+
+test("events of the CRI are heard once the stream is known to work", async () => {
+  const sent = [
+    { containerId: "a", containerEventType: ContainerEventType.CONTAINER_CREATED_EVENT },
+    { containerId: "a", containerEventType: ContainerEventType.CONTAINER_STOPPED_EVENT },
+    { containerId: "", containerEventType: ContainerEventType.CONTAINER_STOPPED_EVENT },
+    { containerId: "b", containerEventType: ContainerEventType.CONTAINER_DELETED_EVENT },
+  ];
+  await serve({
+    version: answering({}).handler,
+    getContainerEvents: (stream: { write(message: object): void; end(): void }) => {
+      for (const event of sent) stream.write(ContainerEventResponse.fromPartial(event));
+      stream.end();
+    },
+  });
+  const heard: (RuntimeEvent | "subscribed")[] = [];
+  const events = createCriEvents(runtime);
+  const subscription = events.subscribe(
+    () => heard.push("subscribed"),
+    (event) => heard.push(event),
+    signal(),
+  );
+  await expect(subscription).rejects.toMatchObject({ code: "Unavailable" });
+  expect(heard).toEqual([
+    "subscribed",
+    { containerId: "a", kind: "created" },
+    { containerId: "a", kind: "stopped" },
+    { containerId: "b", kind: "deleted" },
+  ]);
+  expect(calls).toEqual([]);
+});
+
+test("a quiet stream counts as subscribed when the runtime answers beside it", async () => {
+  await serve({ version: answering({}).handler, getContainerEvents: () => undefined });
+  const stop = new AbortController();
+  let subscribed = 0;
+  await createCriEvents(runtime).subscribe(
+    () => {
+      subscribed += 1;
+      stop.abort();
+    },
+    () => undefined,
+    stop.signal,
+  );
+  expect(subscribed).toBe(1);
+});
+
+test("an endpoint that is no unix socket is refused", () => {
+  expect(() => createCriRuntime("tcp://127.0.0.1:1")).toThrow("use unix:///path/to/runtime.sock");
+});
