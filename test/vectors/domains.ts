@@ -30,6 +30,7 @@ import { podStatus } from "./domains/pod-status.ts";
 import { podWorkers } from "./domains/pod-workers.ts";
 import { probeWorker } from "./domains/probe-worker.ts";
 import { quantity } from "./domains/quantity.ts";
+import { staticPodDir } from "./domains/static-pod-dir.ts";
 import { staticPods } from "./domains/static-pods.ts";
 import { statusConditions } from "./domains/status-conditions.ts";
 import { statusManager } from "./domains/status-manager.ts";
@@ -69,6 +70,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   podWorkers,
   probeWorker,
   quantity,
+  staticPodDir,
   staticPods,
   statusConditions,
   statusManager,

@@ -28,12 +28,15 @@ export function parseYaml(text: string): YamlDocument {
 }
 
 /** All documents of a text, in their order. Scalars mean what they mean to Kubernetes, in YAML 1.1. */
-export function parseYamlDocuments(text: string): YamlDocument[] {
+export function parseYamlDocuments(
+  text: string,
+  { areKeysUnique = false }: { readonly areKeysUnique?: boolean } = {},
+): YamlDocument[] {
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, {
     version: "1.1",
     schema: "failsafe",
-    uniqueKeys: false,
+    uniqueKeys: areKeysUnique,
     lineCounter: lines,
     prettyErrors: false,
     logLevel: "silent",
@@ -103,7 +106,7 @@ class Converter {
 
   #scalar(node: Node, at: Position): JsonNode {
     if (!isScalar(node)) throw new YamlError("yaml: unexpected node", at);
-    const text = String(node.value ?? "");
+    const text = typeof node.value === "string" ? node.value : "";
     const isPlain = node.type === "PLAIN" || node.type === undefined;
     if (!isPlain || node.tag === "tag:yaml.org,2002:str")
       return { kind: "string", value: text, at };
@@ -116,7 +119,7 @@ class Converter {
   #entries(map: YAMLMap, depth: number): JsonEntry[] {
     const entries = new Map<string, JsonEntry>();
     this.#collect(map, depth, entries);
-    return [...entries.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+    return [...entries.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1));
   }
 
   #collect(map: YAMLMap, depth: number, entries: Map<string, JsonEntry>): void {
@@ -140,7 +143,7 @@ class Converter {
       this.#collect(target, depth + 1, entries);
     } else if (isSeq(target)) {
       // The first of a list has precedence, so it is applied last.
-      for (const item of [...target.items].reverse()) this.#merge(asNode(item), depth + 1, entries);
+      for (const item of target.items.toReversed()) this.#merge(asNode(item), depth + 1, entries);
     } else {
       const at = positionAt(this.#lines, node?.range?.[0] ?? 0);
       throw new YamlError("yaml: map merge requires map or sequence of maps as the value", at);

@@ -134,11 +134,11 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "restartPolicy": "ResourceResizeRestartPolicy"
   },
   "ContainerRestartRule": {
-    "action": "ContainerRestartRuleAction?",
+    "action": "ContainerRestartRuleAction",
     "exitCodes": "*ContainerRestartRuleOnExitCodes?"
   },
   "ContainerRestartRuleOnExitCodes": {
-    "operator": "ContainerRestartRuleOnExitCodesOperator?",
+    "operator": "ContainerRestartRuleOnExitCodesOperator",
     "values": "[]int32?"
   },
   "ContainerState": {
@@ -334,7 +334,7 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "reference": "string?"
   },
   "ImageVolumeStatus": {
-    "imageRef": "string?"
+    "imageRef": "string"
   },
   "KeyToPath": {
     "key": "string",
@@ -440,9 +440,9 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "certificateChainPath": "string?",
     "credentialBundlePath": "string?",
     "keyPath": "string?",
-    "keyType": "string?",
+    "keyType": "string",
     "maxExpirationSeconds": "*int32?",
-    "signerName": "string?",
+    "signerName": "string",
     "userAnnotations": "map[string]string?"
   },
   "PodCondition": {

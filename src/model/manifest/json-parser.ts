@@ -146,7 +146,7 @@ class JsonParser {
   }
 
   #parseWord(word: string, node: JsonNode): JsonNode {
-    for (const [index, expected] of [...word].entries()) {
+    for (const [index, expected] of Array.from(word).entries()) {
       if (this.#peek() !== expected) {
         throw this.#unexpected(
           index === 0

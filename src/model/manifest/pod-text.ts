@@ -1,4 +1,4 @@
-import { err, type Result } from "../../lib/result.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
 import type { Pod } from "../pod.ts";
 import { type JsonNode, nodeText } from "./json-node.ts";
 import { parseJson, type SyntaxProblem } from "./json-parser.ts";
@@ -14,6 +14,52 @@ export function parsePodText(
   place: StaticPodPlace,
   parseYaml: ParseYaml,
 ): Result<Pod, ManifestProblem> {
+  const document = parseDocument(text, parseYaml);
+  if (!document.ok) return document;
+  const { kind, root } = document.value;
+  if (kind === "Pod") return parseStaticPod(root, place);
+  const message = `invalid pod: &core.${kind}{...}`;
+  return err({ message, isPod: false, field: "kind", at: root.at });
+}
+
+/** A manifest's text as a list of pods: all of them or, when one is wrong, none. */
+export function parsePodListText(
+  text: string,
+  place: StaticPodPlace,
+  parseYaml: ParseYaml,
+): Result<readonly Pod[], ManifestProblem> {
+  const document = parseDocument(text, parseYaml);
+  if (!document.ok) return document;
+  const { kind, root } = document.value;
+  const entries = root.kind === "object" ? root.entries : [];
+  const items = entries.findLast(({ key }) => key === "items")?.value;
+  if (kind !== "PodList") {
+    const message = `invalid pods list: &core.${kind}{...}`;
+    return err({ message, isPod: false, field: "kind", at: root.at });
+  }
+  if (items === undefined || items.kind === "null") return ok([]);
+  if (items.kind !== "array") {
+    const message = `json: cannot unmarshal ${items.kind} into Go struct field PodList.items of type []v1.Pod`;
+    return err({ message, isPod: false, field: "items", at: items.at });
+  }
+  const pods: Pod[] = [];
+  for (const item of items.items) {
+    const parsed = parseStaticPod(item, place);
+    if (!parsed.ok) return parsed;
+    pods.push(parsed.value);
+  }
+  return ok(pods);
+}
+
+interface KindedDocument {
+  readonly kind: string;
+  readonly root: JsonNode;
+}
+
+function parseDocument(
+  text: string,
+  parseYaml: ParseYaml,
+): Result<KindedDocument, ManifestProblem> {
   const isJson = isJsonText(text);
   const root = isJson ? parseJson(text) : parseYaml(text);
   if (!root.ok) {
@@ -23,11 +69,7 @@ export function parsePodText(
   }
   const kind = objectKind(root.value, isJson ? text : nodeText(root.value));
   if (!kind.ok) return err({ message: kind.error, isPod: false, at: root.value.at });
-  if (kind.value !== "Pod") {
-    const message = `invalid pod: &core.${kind.value}{...}`;
-    return err({ message, isPod: false, field: "kind", at: root.value.at });
-  }
-  return parseStaticPod(root.value, place);
+  return ok({ kind: kind.value, root: root.value });
 }
 
 /** Whether a text is JSON by its first character, so that errors speak of JSON and not of YAML. */

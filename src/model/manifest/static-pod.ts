@@ -93,8 +93,12 @@ function placePod(pod: DecodedPod, name: string, { nodeName, origin }: StaticPod
 }
 
 function withStayToleration(tolerations: readonly Toleration[]): readonly Toleration[] {
-  const matches = ({ key, operator, effect, value }: Toleration) =>
-    key === undefined && operator === "Exists" && effect === "NoExecute" && value === undefined;
-  if (!tolerations.some(matches)) return [...tolerations, stayToleration];
-  return tolerations.map((one) => (matches(one) ? stayToleration : one));
+  if (!tolerations.some(isStayToleration)) return [...tolerations, stayToleration];
+  return tolerations.map((one) => (isStayToleration(one) ? stayToleration : one));
+}
+
+function isStayToleration({ key, operator, effect, value }: Toleration): boolean {
+  return (
+    key === undefined && operator === "Exists" && effect === "NoExecute" && value === undefined
+  );
 }

@@ -102,5 +102,5 @@ function validateOperator(
 
 /** Entries in the order of their names, so that errors come in one order. */
 export function sortedEntries<T>(record: Readonly<Record<string, T>> | undefined): [string, T][] {
-  return Object.entries(record ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.entries(record ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -44,7 +44,7 @@ function validateTotals(
 ): FieldError[] {
   const totals = kind === "requests" ? containerRequests(spec) : containerLimits(spec);
   return [...totals]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([name, total]) => {
       const text = spec.resources?.[kind]?.[name];
       if (text === undefined || (kind === "limits" && !isHugePages(name))) return [];

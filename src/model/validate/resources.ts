@@ -177,7 +177,7 @@ function validateClaims(
     const errors = validateClaimUse(name, request, seen, at);
     if (podClaims.has(name)) return errors;
     const known =
-      podClaims.size === 0 ? " which is empty" : `: ${[...podClaims].sort().join(", ")}`;
+      podClaims.size === 0 ? " which is empty" : `: ${[...podClaims].toSorted().join(", ")}`;
     const detail = `must be one of the names in pod.spec.resourceClaims${known}`;
     return [...errors, notFound(at, name, detail)];
   });

@@ -39,13 +39,13 @@ function validateRules(
   rules: NonNullable<Container["restartPolicyRules"]>,
   field: FieldPath,
 ): FieldError[] {
-  return rules.flatMap(({ action = "", exitCodes }, index) => {
+  return rules.flatMap(({ action, exitCodes }, index) => {
     const at = `${field}[${index}]`;
     const errors: FieldError[] = [];
     if (!actions.includes(action)) errors.push(notSupported(`${at}.action`, word(action), actions));
     if (exitCodes === undefined)
       return [...errors, required(`${at}.exitCodes`, "must be specified")];
-    const { operator = "", values = [] } = exitCodes;
+    const { operator, values = [] } = exitCodes;
     if (!operators.includes(operator)) {
       errors.push(notSupported(`${at}.exitCodes.operator`, word(operator), operators));
     }

@@ -11,7 +11,7 @@ const belowMaximum = Array.from({ length: 14 }, (_, index) => `RTMAX-${index + 1
 
 const linuxSignals: readonly string[] = [...classic, ...aboveMinimum, ...belowMaximum]
   .map((name) => `SIG${name}`)
-  .sort();
+  .toSorted();
 const windowsSignals: readonly string[] = ["SIGKILL", "SIGTERM"];
 
 /** The signals that can stop a container of an operating system, sorted; none where the system is unknown. */

@@ -74,13 +74,16 @@ function credentialSpecProblems(spec: string): string[] {
 
 function userNameProblems(name: string): string[] {
   if (name === "") return ["runAsUserName cannot be an empty string"];
-  if (/[\u0000-\u001f\u007f]/.test(name))
-    return ["runAsUserName cannot contain control characters"];
+  if (hasControlCharacter(name)) return ["runAsUserName cannot contain control characters"];
   const parts = name.split("\\");
   if (parts.length > 2) return ["runAsUserName cannot contain more than one backslash"];
   const domain = parts.length === 2 ? (parts[0] ?? "") : undefined;
   const user = parts.at(-1) ?? "";
   return [...(domain === undefined ? [] : domainProblems(domain)), ...userProblems(user)];
+}
+
+function hasControlCharacter(text: string): boolean {
+  return Array.from(text).some((character) => character < " " || character === "\u007f");
 }
 
 function domainProblems(domain: string): string[] {

@@ -1,0 +1,205 @@
+import { errorText } from "../../lib/error-text.ts";
+import { podKey } from "../../model/pod.ts";
+import type { PodSource, SourceProblem, SourceSnapshot } from "../../ports/pod-source.ts";
+import { FolderWatcher } from "./folder-watcher.ts";
+import { type FolderContent, type ManifestFile, readManifestFolder } from "./manifest-folder.ts";
+import { type FileObjects, type ManifestMode, parseFile } from "./parse-file.ts";
+import { pause, Wakeup } from "./wakeup.ts";
+
+export interface FileSourceOptions {
+  /** A folder of manifests, or one manifest. */
+  readonly path: string;
+  readonly nodeName: string;
+  readonly mode: ManifestMode;
+  /** How often everything is read again even if nothing seems to have changed. */
+  readonly rescanMs?: number;
+}
+
+const defaultRescanMs = 20_000;
+// An editor or a copy changes a file in several steps.
+const settleMs = 50;
+// A folder that is replaced is missing for a moment; a folder that is removed stays missing.
+const missingGraceMs = 1000;
+
+/** Pods, and in `berth up` config maps and secrets, from files. */
+export function createFileSource(options: FileSourceOptions): PodSource {
+  return {
+    name: "file",
+    run: (deliver, signal) => new FileSource(options).run(deliver, signal),
+  };
+}
+
+/** What made the source look again. Only a full list, as on start and at each rescan, forgets what is no longer valid. */
+type Trigger = "list" | "event";
+
+interface FileState {
+  readonly text: string;
+  readonly objects: FileObjects | undefined;
+  readonly problems: readonly SourceProblem[];
+}
+
+/** Owns what is known of each file while the source runs. */
+class FileSource {
+  readonly #path: string;
+  readonly #options: FileSourceOptions;
+  readonly #wakeup = new Wakeup();
+  readonly #watcher = new FolderWatcher(() => this.#wakeup.notify());
+  #files: ReadonlyMap<string, FileState> = new Map();
+  #kind: FolderContent["kind"] | undefined;
+  #ignored: readonly string[] = [];
+  #delivered: string | undefined;
+
+  constructor(options: FileSourceOptions) {
+    this.#options = options;
+    this.#path = options.path.replace(/(?<=.)\/+$/, "");
+  }
+
+  async run(deliver: (snapshot: SourceSnapshot) => void, signal: AbortSignal): Promise<void> {
+    const rescanMs = this.#options.rescanMs ?? defaultRescanMs;
+    let trigger: Trigger = "list";
+    let waitMs = rescanMs;
+    try {
+      while (!signal.aborted) {
+        this.#wakeup.clear();
+        const { snapshot, isUncertain } = await this.#scan(trigger);
+        if (signal.aborted) return;
+        if (snapshot !== undefined) this.#deliverChanged(snapshot, deliver);
+        waitMs = isUncertain ? missingGraceMs : rescanMs;
+        const reason = await this.#wakeup.wait(waitMs, signal);
+        if (reason === "notified") await pause(settleMs, signal);
+        trigger = reason === "notified" ? "event" : "list";
+      }
+    } finally {
+      this.#watcher.close();
+    }
+  }
+
+  #deliverChanged(snapshot: SourceSnapshot, deliver: (snapshot: SourceSnapshot) => void): void {
+    const text = JSON.stringify(snapshot);
+    if (text === this.#delivered) return;
+    this.#delivered = text;
+    deliver(snapshot);
+  }
+
+  /** Reads everything; no snapshot means that nothing can be said yet. */
+  async #scan(
+    trigger: Trigger,
+  ): Promise<{ readonly snapshot?: SourceSnapshot; readonly isUncertain: boolean }> {
+    let content: FolderContent;
+    try {
+      content = await this.#read();
+    } catch (error) {
+      if (this.#kind === undefined) return { isUncertain: false };
+      const problem = { origin: this.#path, message: errorText(error) };
+      return { snapshot: this.#snapshot([problem]), isUncertain: false };
+    }
+    if (content.kind === "missing" && trigger === "event" && this.#kind !== undefined) {
+      return { isUncertain: this.#kind !== "missing" };
+    }
+    this.#files = this.#updatedFiles(content, trigger);
+    // A single file that never was valid says nothing, and must not be taken for a wish of no pods.
+    const isUnknown = this.#kind === undefined && this.#options.mode === "kubelet";
+    const hasPods = [...this.#files.values()].some(({ objects }) => objects !== undefined);
+    if (content.kind === "file" && isUnknown && !hasPods) return { isUncertain: false };
+    this.#kind = content.kind;
+    this.#ignored = content.ignored;
+    return { snapshot: this.#snapshot(this.#folderProblems(content)), isUncertain: false };
+  }
+
+  /** Reads, and reads again when the watchers were opened only after the first reading. */
+  async #read(): Promise<FolderContent> {
+    const { path, mode } = { ...this.#options, path: this.#path };
+    const names = mode === "kubelet" ? "all" : "yamlAndJson";
+    const content = await readManifestFolder(path, names);
+    if (!(await this.#watcher.watchOnly(content.watched))) return content;
+    return readManifestFolder(path, names);
+  }
+
+  #updatedFiles(content: FolderContent, trigger: Trigger): ReadonlyMap<string, FileState> {
+    const files = new Map<string, FileState>();
+    for (const file of content.files) files.set(file.path, this.#updatedFile(file, trigger));
+    for (const { path, message } of content.unreadable) {
+      const objects = this.#keptObjects(path, trigger);
+      files.set(path, { text: "", objects, problems: [{ origin: path, message }] });
+    }
+    return files;
+  }
+
+  #updatedFile(file: ManifestFile, trigger: Trigger): FileState {
+    const known = this.#files.get(file.path);
+    if (known?.text === file.text && known.problems.length === 0) return known;
+    const parsed = parseFile(file, this.#options.nodeName, this.#options.mode);
+    if (parsed.ok) return { text: file.text, objects: parsed.value, problems: [] };
+    const objects = this.#keptObjects(file.path, trigger);
+    return { text: file.text, objects, problems: parsed.error };
+  }
+
+  /** The last good version of a file stays; the kubelet gives it up at its next full list, unless it is its only file. */
+  #keptObjects(path: string, trigger: Trigger): FileObjects | undefined {
+    const isKept = this.#options.mode === "up" || trigger === "event" || path === this.#path;
+    return isKept ? this.#files.get(path)?.objects : undefined;
+  }
+
+  #folderProblems(content: FolderContent): SourceProblem[] {
+    if (content.kind !== "missing") return [];
+    return [{ origin: this.#path, message: "path does not exist, ignoring" }];
+  }
+
+  #snapshot(folderProblems: readonly SourceProblem[]): SourceSnapshot {
+    const states = [...this.#files].toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const merged = mergeObjects(states, this.#options.mode);
+    return {
+      ...merged.objects,
+      problems: [
+        ...folderProblems,
+        ...states.flatMap(([, { problems }]) => problems),
+        ...merged.problems,
+      ],
+      ignored: this.#ignored,
+    };
+  }
+}
+
+/** One object per name. The kubelet lets the last of two files win without a word; `berth up` keeps the first and says so. */
+function mergeObjects(
+  states: readonly (readonly [string, FileState])[],
+  mode: ManifestMode,
+): { readonly objects: FileObjects; readonly problems: readonly SourceProblem[] } {
+  const problems: SourceProblem[] = [];
+  const select = <T>(
+    kind: string,
+    listOf: (objects: FileObjects) => readonly T[],
+    keyOf: (object: T) => string,
+  ): readonly T[] => {
+    const chosen = new Map<string, { readonly path: string; readonly object: T }>();
+    for (const [path, { objects }] of states) {
+      for (const object of objects === undefined ? [] : listOf(objects)) {
+        const key = keyOf(object);
+        const present = chosen.get(key);
+        if (present === undefined || mode === "kubelet") {
+          chosen.set(key, { path, object });
+        } else {
+          const message = `${kind} ${key} is already defined in ${present.path}: remove or rename one of them`;
+          problems.push({ origin: path, field: "metadata.name", message });
+        }
+      }
+    }
+    return [...chosen.values()].map(({ object }) => object);
+  };
+  const objects = {
+    pods: select("Pod", ({ pods }) => pods, podKey),
+    configMaps: select("ConfigMap", ({ configMaps }) => configMaps, objectKey),
+    secrets: select("Secret", ({ secrets }) => secrets, objectKey),
+  };
+  return { objects, problems };
+}
+
+function objectKey({
+  metadata,
+}: {
+  readonly metadata?:
+    | { readonly namespace?: string | undefined; readonly name?: string | undefined }
+    | undefined;
+}): string {
+  return `${metadata?.namespace}/${metadata?.name}`;
+}

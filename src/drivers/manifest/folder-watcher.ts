@@ -1,0 +1,96 @@
+import { type FSWatcher, watch } from "node:fs";
+import { stat } from "node:fs/promises";
+import type { WatchedFolder } from "./manifest-folder.ts";
+
+interface OpenWatcher {
+  readonly watcher: FSWatcher;
+  /** The inode: a folder that was replaced has another one, and its old watcher sees nothing any more. */
+  readonly identity: string;
+  names: ReadonlySet<string> | undefined;
+}
+
+/** Owns the file system watchers of one source. */
+export class FolderWatcher {
+  readonly #onChange: () => void;
+  readonly #open = new Map<string, OpenWatcher>();
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Watches exactly these folders. True when a watcher was opened, so that changes before that may have been missed. */
+  async watchOnly(wanted: readonly WatchedFolder[]): Promise<boolean> {
+    const names = namesByFolder(wanted);
+    for (const folder of this.#open.keys()) {
+      if (!names.has(folder)) this.#close(folder);
+    }
+    let isOpened = false;
+    for (const [folder, only] of names) {
+      if (await this.#watch(folder, only)) isOpened = true;
+    }
+    return isOpened;
+  }
+
+  close(): void {
+    for (const folder of this.#open.keys()) this.#close(folder);
+  }
+
+  async #watch(folder: string, names: ReadonlySet<string> | undefined): Promise<boolean> {
+    const identity = await identityOf(folder);
+    const present = this.#open.get(folder);
+    if (present !== undefined && present.identity === identity) {
+      present.names = names;
+      return false;
+    }
+    this.#close(folder);
+    if (identity === undefined) return false;
+    try {
+      const watcher = watch(folder, { persistent: false });
+      const opened: OpenWatcher = { watcher, identity, names };
+      watcher.on("change", (_, name) => {
+        const isWanted =
+          opened.names === undefined || name === null || opened.names.has(String(name));
+        if (isWanted) this.#onChange();
+      });
+      watcher.on("error", () => {
+        this.#close(folder);
+        this.#onChange();
+      });
+      this.#open.set(folder, opened);
+      return true;
+    } catch {
+      // Without a watcher, for want of kernel resources, the periodic scan still sees every change.
+      return false;
+    }
+  }
+
+  #close(folder: string): void {
+    this.#open.get(folder)?.watcher.close();
+    this.#open.delete(folder);
+  }
+}
+
+async function identityOf(folder: string): Promise<string | undefined> {
+  try {
+    const { dev, ino } = await stat(folder);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The entries that matter per folder; undefined where all of them do. */
+function namesByFolder(
+  wanted: readonly WatchedFolder[],
+): ReadonlyMap<string, ReadonlySet<string> | undefined> {
+  const names = new Map<string, Set<string> | undefined>();
+  for (const { folder, name } of wanted) {
+    const known = names.get(folder);
+    if (name === undefined || (names.has(folder) && known === undefined)) {
+      names.set(folder, undefined);
+    } else {
+      names.set(folder, (known ?? new Set()).add(name));
+    }
+  }
+  return names;
+}

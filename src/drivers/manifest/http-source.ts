@@ -1,0 +1,140 @@
+import { errorText } from "../../lib/error-text.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { parsePodListText, parsePodText } from "../../model/manifest/pod-text.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { PodSource, SourceProblem, SourceSnapshot } from "../../ports/pod-source.ts";
+import { parseYaml } from "./parse-yaml.ts";
+import { pause } from "./wakeup.ts";
+
+export interface HttpSourceOptions {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly nodeName: string;
+  /** How often the URL is read. */
+  readonly frequencyMs?: number;
+}
+
+const defaultFrequencyMs = 20_000;
+const requestTimeoutMs = 10_000;
+const maxBodyBytes = 10 * 1024 * 1024;
+
+/** Pods from a URL that holds one pod or a list of pods. */
+export function createHttpSource(options: HttpSourceOptions): PodSource {
+  return {
+    name: "http",
+    run: (deliver, signal) => runHttpSource(options, deliver, signal),
+  };
+}
+
+async function runHttpSource(
+  options: HttpSourceOptions,
+  deliver: (snapshot: SourceSnapshot) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let body: string | undefined;
+  // Without pods nothing can be said yet: an unreachable URL is no wish for no pods.
+  let pods: readonly Pod[] | undefined;
+  let parseProblems: readonly SourceProblem[] = [];
+  let told: string | undefined;
+  while (!signal.aborted) {
+    const read = await readBody(options, signal);
+    if (signal.aborted) return;
+    if (read.ok && read.value !== body) {
+      body = read.value;
+      const outcome = parseBody(read.value, options);
+      pods = outcome.pods ?? pods;
+      parseProblems = outcome.problems;
+    }
+    const problems = read.ok ? parseProblems : [{ origin: options.url, message: read.error }];
+    const text = JSON.stringify([pods, problems]);
+    if (pods !== undefined && text !== told) {
+      told = text;
+      deliver({ pods, configMaps: [], secrets: [], problems, ignored: [] });
+    }
+    await pause(options.frequencyMs ?? defaultFrequencyMs, signal);
+  }
+}
+
+/** The pods of an answer; none when it is of no use, so that those before it stay. */
+interface Outcome {
+  readonly pods?: readonly Pod[];
+  readonly problems: readonly SourceProblem[];
+}
+
+function parseBody(body: string, { url, nodeName }: HttpSourceOptions): Outcome {
+  if (body === "") {
+    const message = `zero-length data received from ${url}`;
+    return { pods: [], problems: [{ origin: url, message }] };
+  }
+  const parsed = parsePods(body, { url, nodeName });
+  return parsed.ok ? { pods: parsed.value, problems: [] } : { problems: [parsed.error] };
+}
+
+function parsePods(
+  text: string,
+  { url, nodeName }: { readonly url: string; readonly nodeName: string },
+): Result<readonly Pod[], SourceProblem> {
+  const place = { nodeName, origin: { kind: "url", url }, allowedReferences: "none" } as const;
+  const single = parsePodText(text, place, parseYaml);
+  if (single.ok) return ok([single.value]);
+  if (single.error.isPod) return err(problemOf(url, single.error));
+  const list = parsePodListText(text, place, parseYaml);
+  if (list.ok) return list;
+  if (list.error.isPod) return err(problemOf(url, list.error));
+  const message = `couldn't parse as single (${single.error.message}) or multiple pods (${list.error.message})`;
+  return err(problemOf(url, { ...list.error, message }));
+}
+
+function problemOf(
+  origin: string,
+  {
+    message,
+    field,
+    at,
+  }: {
+    readonly message: string;
+    readonly field?: string | undefined;
+    readonly at?: { readonly line: number; readonly column: number } | undefined;
+  },
+): SourceProblem {
+  return { origin, ...at, field, message };
+}
+
+/** The body of a successful answer, bounded in size and time. */
+async function readBody(
+  { url, headers }: HttpSourceOptions,
+  signal: AbortSignal,
+): Promise<Result<string, string>> {
+  try {
+    const response = await fetch(url, {
+      headers: Object.entries(headers).flatMap(([name, values]) =>
+        values.map((value): [string, string] => [name, value]),
+      ),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
+    });
+    const text = await readBounded(response);
+    if (text === undefined) return err(`${url}: the answer is larger than ${maxBodyBytes} bytes`);
+    if (response.status !== 200) return err(`${url}: ${response.status} ${response.statusText}`);
+    return ok(text);
+  } catch (error) {
+    return err(`${url}: ${requestError(error)}`);
+  }
+}
+
+async function readBounded(response: Response): Promise<string | undefined> {
+  if (response.body === null) return "";
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.length;
+    if (size > maxBodyBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** What went wrong below fetch is the cause of its own, general error. */
+function requestError(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error ? `${errorText(error)}: ${cause.message}` : errorText(error);
+}

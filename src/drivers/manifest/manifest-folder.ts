@@ -1,0 +1,120 @@
+import type { Stats } from "node:fs";
+import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+export type ManifestNames = "all" | "yamlAndJson";
+
+export interface ManifestFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** What is at the path of a source right now. */
+export interface FolderContent {
+  readonly kind: "folder" | "file" | "missing";
+  readonly files: readonly ManifestFile[];
+  readonly unreadable: readonly { readonly path: string; readonly message: string }[];
+  readonly ignored: readonly string[];
+  /** Where a change can change this content. */
+  readonly watched: readonly WatchedFolder[];
+}
+
+export interface WatchedFolder {
+  readonly folder: string;
+  /** The only entry that matters; all of them where it is absent. */
+  readonly name?: string | undefined;
+}
+
+const maxFileBytes = 10 * 1024 * 1024;
+const tooLarge = `larger than ${maxFileBytes} bytes`;
+const manifestName = /^[^.].*\.(?:yaml|yml|json)$/;
+
+/** Reads a folder of manifests, or one manifest. Only what cannot be told per file throws. */
+export async function readManifestFolder(
+  path: string,
+  names: ManifestNames,
+): Promise<FolderContent> {
+  const around = [await containingFolder(path), ...(await linkTarget(path))];
+  const found = await statOrUndefined(path);
+  if (found === undefined) {
+    return { kind: "missing", files: [], unreadable: [], ignored: [], watched: around };
+  }
+  if (found.isFile()) {
+    return { kind: "file", ...(await readFiles([path])), ignored: [], watched: around };
+  }
+  if (!found.isDirectory()) throw new Error(`${path} is not a directory or file`);
+  const entries = (await readdir(path)).toSorted();
+  const isManifest = (name: string) =>
+    names === "all" ? !name.startsWith(".") : manifestName.test(name);
+  const paths = entries.filter(isManifest).map((name) => join(path, name));
+  const ignored = entries.filter((name) => !isManifest(name)).map((name) => join(path, name));
+  const targets = await Promise.all(paths.map(linkTarget));
+  return {
+    kind: "folder",
+    ...(await readFiles(paths)),
+    ignored: names === "all" ? [] : ignored,
+    watched: [{ folder: path }, ...around, ...targets.flat()],
+  };
+}
+
+async function readFiles(
+  paths: readonly string[],
+): Promise<Pick<FolderContent, "files" | "unreadable">> {
+  const files: ManifestFile[] = [];
+  const unreadable: { path: string; message: string }[] = [];
+  for (const path of paths) {
+    try {
+      const text = await readBounded(path);
+      if (text !== undefined) files.push({ path, text });
+    } catch (error) {
+      unreadable.push({ path, message: error instanceof Error ? error.message : String(error) });
+    }
+  }
+  return { files, unreadable };
+}
+
+/** The text of a file; undefined when it has gone since it was listed. */
+async function readBounded(path: string): Promise<string | undefined> {
+  const found = await statOrUndefined(path);
+  if (found === undefined) return undefined;
+  if (found.isDirectory()) {
+    throw new Error("provided manifest path is a directory, not recursing into manifest path");
+  }
+  // A pipe or device would block or never end.
+  if (!found.isFile()) throw new Error("manifest path is not a directory or file");
+  if (found.size > maxFileBytes) throw new Error(tooLarge);
+  const bytes = await readFile(path);
+  if (bytes.length > maxFileBytes) throw new Error(tooLarge);
+  return bytes.toString("utf8");
+}
+
+/** The folder that holds the path, or the nearest one above it that exists. */
+async function containingFolder(path: string): Promise<WatchedFolder> {
+  const folder = dirname(path);
+  const isThere = folder === path || (await statOrUndefined(folder)) !== undefined;
+  return isThere ? { folder, name: basename(path) } : containingFolder(folder);
+}
+
+/** The place of what a link leads to; none when it is no link, or leads nowhere. */
+async function linkTarget(path: string): Promise<WatchedFolder[]> {
+  try {
+    if (!(await lstat(path)).isSymbolicLink()) return [];
+    const target = await realpath(path);
+    return [{ folder: dirname(target), name: basename(target) }];
+  } catch {
+    return [];
+  }
+}
+
+async function statOrUndefined(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}

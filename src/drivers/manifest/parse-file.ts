@@ -1,0 +1,74 @@
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { ConfigMap, Secret } from "../../model/generated/kubernetes.ts";
+import type { Position } from "../../model/manifest/json-node.ts";
+import { parseJson } from "../../model/manifest/json-parser.ts";
+import { parseObjectSet } from "../../model/manifest/object-set.ts";
+import { fileProblemMessage, isJsonText, parsePodText } from "../../model/manifest/pod-text.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { SourceProblem } from "../../ports/pod-source.ts";
+import { parseYaml, parseYamlDocuments } from "./parse-yaml.ts";
+
+/** The objects of one file that is valid as a whole. */
+export interface FileObjects {
+  readonly pods: readonly Pod[];
+  readonly configMaps: readonly ConfigMap[];
+  readonly secrets: readonly Secret[];
+}
+
+/** How a manifest file is read: as the kubelet reads it, or as `berth up` does. */
+export type ManifestMode = "kubelet" | "up";
+
+interface FileText {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Reads one manifest file; a file with anything wrong in it is refused as a whole. */
+export function parseFile(
+  file: FileText,
+  nodeName: string,
+  mode: ManifestMode,
+): Result<FileObjects, readonly SourceProblem[]> {
+  return mode === "kubelet" ? parsePodFile(file, nodeName) : parseObjectFile(file, nodeName);
+}
+
+function parsePodFile(
+  { path, text }: FileText,
+  nodeName: string,
+): Result<FileObjects, readonly SourceProblem[]> {
+  const place = { nodeName, origin: { kind: "file", path }, allowedReferences: "none" } as const;
+  const parsed = parsePodText(text, place, parseYaml);
+  if (parsed.ok) return ok({ pods: [parsed.value], configMaps: [], secrets: [] });
+  const { field, at } = parsed.error;
+  return err([{ origin: path, ...at, field, message: fileProblemMessage(path, parsed.error) }]);
+}
+
+function parseObjectFile(
+  { path, text }: FileText,
+  nodeName: string,
+): Result<FileObjects, readonly SourceProblem[]> {
+  const documents = isJsonText(text)
+    ? [parseJson(text)]
+    : parseYamlDocuments(text, { areKeysUnique: true });
+  const syntax = documents.flatMap((document) => (document.ok ? [] : [document.error]));
+  if (syntax.length > 0) {
+    return err(syntax.map(({ message, at }) => ({ origin: path, ...at, message })));
+  }
+  const { problems, ...objects } = parseObjectSet(
+    documents.flatMap((document) => (document.ok ? [document.value] : [])),
+    { nodeName, origin: { kind: "file", path }, allowedReferences: "configMapsAndSecrets" },
+  );
+  if (problems.length === 0) return ok(objects);
+  return err(problems.map((problem) => placedProblem(path, problem)));
+}
+
+function placedProblem(
+  origin: string,
+  {
+    message,
+    field,
+    at,
+  }: { message: string; field?: string | undefined; at?: Position | undefined },
+): SourceProblem {
+  return { origin, ...at, field, message };
+}

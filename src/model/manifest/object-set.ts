@@ -1,0 +1,139 @@
+import type { ConfigMap, Secret } from "../generated/kubernetes.ts";
+import type { Pod } from "../pod.ts";
+import { type FieldError, formatFieldError } from "../validate/field-error.ts";
+import { validateConfigMap, validateSecret } from "../validate/validate-data.ts";
+import { encodeBase64 } from "./base64.ts";
+import { decodeObject, type UnknownField } from "./decode-object.ts";
+import { type JsonNode, nodeText, type Position, positionOf } from "./json-node.ts";
+import { nearestName } from "./nearest-name.ts";
+import { objectKind } from "./object-kind.ts";
+import { parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
+import { wireFields } from "./wire-type.ts";
+
+/** One thing that is wrong in a file, placed in it. */
+export interface PlacedProblem {
+  readonly message: string;
+  readonly field?: string | undefined;
+  readonly at?: Position | undefined;
+}
+
+/** The objects of one file, or all that is wrong with it. */
+export interface ObjectSet {
+  readonly pods: readonly Pod[];
+  readonly configMaps: readonly ConfigMap[];
+  readonly secrets: readonly Secret[];
+  readonly problems: readonly PlacedProblem[];
+}
+
+const supportedKinds = ["Pod", "ConfigMap", "Secret", "List"];
+
+/** Reads documents as pods, config maps and secrets; strict: a field that does not exist is refused by name. */
+export function parseObjectSet(documents: readonly JsonNode[], place: StaticPodPlace): ObjectSet {
+  const parts = documents
+    .filter(({ kind }) => kind !== "null")
+    .map((root) => parseDocument(root, place));
+  return joinSets(parts);
+}
+
+function joinSets(parts: readonly Partial<ObjectSet>[]): ObjectSet {
+  return {
+    pods: parts.flatMap(({ pods = [] }) => pods),
+    configMaps: parts.flatMap(({ configMaps = [] }) => configMaps),
+    secrets: parts.flatMap(({ secrets = [] }) => secrets),
+    problems: parts.flatMap(({ problems = [] }) => problems),
+  };
+}
+
+function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
+  const kind = objectKind(root, nodeText(root));
+  if (!kind.ok) return problem({ message: kind.error, at: root.at });
+  switch (kind.value) {
+    case "Pod":
+      return parsePod(root, place);
+    case "ConfigMap":
+      return parseConfigMap(root);
+    case "Secret":
+      return parseSecret(root);
+    case "List":
+      return parseList(root, place);
+    default: {
+      const message = `kind ${kind.value} cannot run here: a manifest holds ${supportedKinds.join(", ")}`;
+      return problem({ message, field: "kind", at: positionOf(root, "kind") });
+    }
+  }
+}
+
+function problem(...problems: readonly PlacedProblem[]): Partial<ObjectSet> {
+  return { problems };
+}
+
+function parseList(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
+  const items =
+    root.kind === "object" ? root.entries.findLast(({ key }) => key === "items") : undefined;
+  if (items === undefined || items.value.kind === "null") return {};
+  if (items.value.kind !== "array") {
+    return problem({ message: "items must be a list", field: "items", at: items.keyAt });
+  }
+  return parseObjectSet(items.value.items, place);
+}
+
+function parsePod(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
+  const { unknownFields } = decodeObject("Pod", root);
+  if (unknownFields.length > 0) return problem(...unknownFields.map(unknownFieldProblem));
+  const parsed = parseStaticPod(root, place);
+  if (parsed.ok) return { pods: [parsed.value] };
+  const { validationErrors, message, field, at } = parsed.error;
+  if (validationErrors === undefined) return problem({ message, field, at });
+  return problem(...validationErrors.map((error) => validationProblem(error, root)));
+}
+
+function unknownFieldProblem({ struct, name, field, at }: UnknownField): PlacedProblem {
+  const nearest = nearestName(name, wireFields(struct).keys());
+  const hint = nearest === undefined ? "" : `: did you mean ${nearest}?`;
+  return { message: `unknown field ${field}${hint}`, field, at };
+}
+
+function validationProblem(error: FieldError, root: JsonNode): PlacedProblem {
+  return {
+    message: formatFieldError(error),
+    field: error.field,
+    at: positionOf(root, error.field),
+  };
+}
+
+function parseConfigMap(root: JsonNode): Partial<ObjectSet> {
+  const decoded = decodeChecked<ConfigMap>("ConfigMap", root);
+  if ("problems" in decoded) return decoded;
+  const configMap = inNamespace(decoded.object);
+  const errors = validateConfigMap(configMap);
+  if (errors.length > 0) return problem(...errors.map((error) => validationProblem(error, root)));
+  return { configMaps: [configMap] };
+}
+
+function parseSecret(root: JsonNode): Partial<ObjectSet> {
+  const decoded = decodeChecked<Secret>("Secret", root);
+  if ("problems" in decoded) return decoded;
+  const { stringData, ...object } = inNamespace(decoded.object);
+  const texts = Object.entries(stringData ?? {}).map(([key, text]) => [key, encodeBase64(text)]);
+  const data = { ...object.data, ...Object.fromEntries(texts) };
+  const secret: Secret = { ...object, data, type: object.type ?? "Opaque" };
+  const errors = validateSecret(secret);
+  if (errors.length > 0) return problem(...errors.map((error) => validationProblem(error, root)));
+  return { secrets: [secret] };
+}
+
+/** The decoder guarantees the shape of what it returns without a problem. */
+function decodeChecked<T>(
+  struct: string,
+  root: JsonNode,
+): { readonly object: T } | { readonly problems: readonly PlacedProblem[] } {
+  const { value, problem: wrong, unknownFields } = decodeObject(struct, root);
+  if (wrong !== undefined) return { problems: [wrong] };
+  if (unknownFields.length > 0) return { problems: unknownFields.map(unknownFieldProblem) };
+  return { object: value as T };
+}
+
+function inNamespace<T extends ConfigMap | Secret>(object: T): T {
+  const { metadata } = object;
+  return { ...object, metadata: { ...metadata, namespace: metadata?.namespace ?? "default" } };
+}
