@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cniConfig, containerdConfig } from "./containerd-config.ts";
+import { cniConfig, configuredSnapshotter, containerdConfig } from "./containerd-config.ts";
 import { containerdPaths } from "./containerd-paths.ts";
 
 const SETTINGS = {
@@ -22,6 +22,11 @@ test("the configuration follows the machine and quotes what it is given", () => 
   const able = containerdConfig({ ...SETTINGS, mayLowerOomScore: true }).split("\n");
   expect(able).toContain("restrict_oom_score_adj = false");
   expect(able).toContain("oom_score = -999");
+});
+
+test("the snapshotter of an earlier configuration is kept", () => {
+  expect(configuredSnapshotter(containerdConfig(SETTINGS))).toBe("native");
+  expect(configuredSnapshotter("")).toBeUndefined();
 });
 
 test("the network has its own bridge and keeps its addresses in the data folder", () => {

@@ -1,11 +1,13 @@
 import type { ContainerdPaths } from "./containerd-paths.ts";
 
+export type Snapshotter = "overlayfs" | "native";
+
 export interface ContainerdSettings {
   readonly paths: ContainerdPaths;
   readonly runc: string;
   readonly cniPluginFolder: string;
   readonly sandboxImage: string;
-  readonly snapshotter: "overlayfs" | "native";
+  readonly snapshotter: Snapshotter;
   readonly cgroupDriver: "cgroupfs" | "systemd";
   /** Without CAP_SYS_RESOURCE no process can be made less likely to be killed than its parent. */
   readonly mayLowerOomScore: boolean;
@@ -75,6 +77,12 @@ export function containerdConfig(settings: ContainerdSettings): string {
     `SystemdCgroup = ${settings.cgroupDriver === "systemd"}`,
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** The snapshotter of an earlier configuration: images and containers are bound to it. */
+export function configuredSnapshotter(config: string): Snapshotter | undefined {
+  const name = /^snapshotter = "(\w+)"$/m.exec(config)?.[1];
+  return name === "overlayfs" || name === "native" ? name : undefined;
 }
 
 /** The CNI network list: a bridge of its own, addresses kept in the data folder, host ports. */

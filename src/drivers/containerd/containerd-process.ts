@@ -7,7 +7,6 @@ import type { ContainerdPaths } from "./containerd-paths.ts";
 
 const POLL_MS = 200;
 const CONNECT_RETRY_MS = 20;
-const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 10_000;
 const MAX_LOG_BYTES = 8 * 1024 * 1024;
 const LOG_TAIL_LINES = 5;
@@ -74,11 +73,12 @@ export async function endContainerd(pid: number, configFile: string): Promise<vo
 export async function waitForSocket(
   containerd: ContainerdProcess,
   paths: ContainerdPaths,
+  timeoutMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   let gone = false;
   void containerd.exited.then(() => (gone = true));
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = Date.now() + timeoutMs;
   while (!(await canConnect(paths.socket))) {
     if (gone || Date.now() > deadline) {
       const what = gone ? "ended at once" : `does not answer on ${paths.socket}`;

@@ -4,7 +4,13 @@ import { hasCapability, type Machine } from "../../model/machine.ts";
 import { socketPathProblem } from "../../model/runtime-endpoint.ts";
 import { SetupError } from "../../model/setup-error.ts";
 import type { Log } from "../../ports/log.ts";
-import { cniConfig, containerdConfig, type NetworkSettings } from "./containerd-config.ts";
+import {
+  cniConfig,
+  configuredSnapshotter,
+  containerdConfig,
+  type NetworkSettings,
+  type Snapshotter,
+} from "./containerd-config.ts";
 import { type ContainerdPaths, containerdPaths } from "./containerd-paths.ts";
 import {
   boundLog,
@@ -27,6 +33,9 @@ const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 // A run this long counts as healthy: the next failure starts again with the first backoff.
 const HEALTHY_MS = 10_000;
+const START_TIMEOUT_MS = 30_000;
+// One that is there may be busy, but not for long.
+const ADOPT_TIMEOUT_MS = 10_000;
 const LOG_CHECK_MS = 60_000;
 
 export interface ManagedContainerdOptions {
@@ -79,23 +88,18 @@ export class ManagedContainerd {
     const prepared = await prepare(options, machine);
     const { paths, tools } = prepared;
     const supervision = new AbortController();
-    const found = await findContainerd(paths.configFile, supervision.signal);
-    if (found !== undefined && prepared.configChanged) {
-      log.info("restarting containerd for its new configuration", { pid: found.pid });
-      await endContainerd(found.pid, paths.configFile);
-    }
-    const adopted = prepared.configChanged ? undefined : found;
+    const adopted = await adopt(prepared, log, supervision.signal);
     const first = adopted ?? (await spawnContainerd(tools.containerd, paths));
     log.info(adopted === undefined ? "started containerd" : "adopted the running containerd", {
       pid: first.pid,
       socket: paths.socket,
     });
     try {
-      await waitForSocket(first, paths, signal);
+      await waitForSocket(first, paths, START_TIMEOUT_MS, signal);
       await ensureNetworkRules(options, tools);
     } catch (error) {
       supervision.abort();
-      await endContainerd(first.pid, paths.configFile);
+      if (adopted === undefined) await endContainerd(first.pid, paths.configFile);
       throw error;
     }
     const running = { process: first, supervision };
@@ -163,6 +167,27 @@ export class ManagedContainerd {
   }
 }
 
+/** The containerd that an earlier agent left, if it answers and runs with today's configuration; else it is ended. */
+async function adopt(
+  { paths, configChanged }: Prepared,
+  log: Log,
+  watch: AbortSignal,
+): Promise<ContainerdProcess | undefined> {
+  const found = await findContainerd(paths.configFile, watch);
+  if (found === undefined) return undefined;
+  if (!configChanged) {
+    try {
+      await waitForSocket(found, paths, ADOPT_TIMEOUT_MS, watch);
+      return found;
+    } catch (error) {
+      log.warn("the running containerd does not answer", { pid: found.pid, error });
+    }
+  }
+  log.info("ending the running containerd to start it anew", { pid: found.pid, configChanged });
+  await endContainerd(found.pid, paths.configFile);
+  return undefined;
+}
+
 /** Removes what a managed containerd of this data folder left, whether or not one still runs. */
 export async function teardownDataDir(
   options: ManagedContainerdOptions,
@@ -193,18 +218,25 @@ async function prepare(options: ManagedContainerdOptions, machine: Machine): Pro
   const problem = socketPathProblem(paths.socket);
   if (problem !== undefined) throw new SetupError(problem, "choose a shorter data folder");
   await prepareNetwork(options, paths, machine.uplink?.mtu);
+  const before = await readFile(paths.configFile, "utf8").catch(() => "");
   const config = containerdConfig({
     paths,
     runc: tools.runc,
     cniPluginFolder: tools.cniFolder,
     sandboxImage: options.sandboxImage,
-    snapshotter: (await canMountOverlay(paths.base, tools)) ? "overlayfs" : "native",
+    snapshotter: configuredSnapshotter(before) ?? (await chooseSnapshotter(paths, tools)),
     cgroupDriver: options.cgroupDriver,
     mayLowerOomScore: hasCapability(machine, "CAP_SYS_RESOURCE"),
   });
-  const before = await readFile(paths.configFile, "utf8").catch(() => "");
   if (before !== config) await writeFile(paths.configFile, config, { mode: 0o600 });
   return { paths, tools, configChanged: before !== config };
+}
+
+async function chooseSnapshotter(
+  paths: ContainerdPaths,
+  tools: ContainerdTools,
+): Promise<Snapshotter> {
+  return (await canMountOverlay(paths.base, tools)) ? "overlayfs" : "native";
 }
 
 async function prepareNetwork(

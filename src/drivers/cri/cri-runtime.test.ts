@@ -13,12 +13,14 @@ import {
   ExecSyncResponse,
   ImageServiceService,
   RuntimeServiceService,
+  StatusResponse,
 } from "../../generated/cri.ts";
 import { ContainerEventType } from "../../model/generated/cri.ts";
 import type { RuntimeEvent } from "../../ports/runtime-events.ts";
 import { createCriEvents } from "./cri-events.ts";
 import { type CriRuntime, createCriRuntime } from "./cri-runtime.ts";
 import type { GrpcCall } from "./grpc-connection.ts";
+import { waitForRuntime } from "./wait-for-runtime.ts";
 
 const signal = (): AbortSignal => AbortSignal.timeout(10_000);
 const unused: UntypedServiceImplementation = {};
@@ -211,6 +213,16 @@ test("a quiet stream counts as subscribed when the runtime answers beside it", a
     stop.signal,
   );
   expect(subscribed).toBe(1);
+});
+
+test("waiting ends when the runtime answers, cannot, or does not", async () => {
+  await expect(waitForRuntime(runtime, 50, signal())).rejects.toThrow(/does not answer .*cri.sock/);
+  await serve({ status: answering(StatusResponse.fromPartial({})).handler });
+  await waitForRuntime(runtime, 5_000, signal());
+  server?.forceShutdown();
+  rmSync(socket, { force: true });
+  await serve({});
+  await expect(waitForRuntime(runtime, 5_000, signal())).rejects.toThrow("disabled_plugins");
 });
 
 test("an endpoint that is no unix socket is refused", () => {

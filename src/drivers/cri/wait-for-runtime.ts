@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { RuntimeError } from "../../model/runtime-error.ts";
+import { SetupError } from "../../model/setup-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 
 const RETRY_MS = 25;
 
-/** Resolves once the runtime answers; rejects with its last words when it does not within `timeoutMs`. */
+/** Resolves once the runtime answers; throws, with its last words, when it does not within `timeoutMs`. */
 export async function waitForRuntime(
   runtime: Pick<ContainerRuntime, "status">,
   timeoutMs: number,
@@ -16,9 +17,27 @@ export async function waitForRuntime(
       await runtime.status(false, signal);
       return;
     } catch (error) {
-      const mayCome = error instanceof RuntimeError && error.code !== "Unimplemented";
-      if (signal.aborted || !mayCome || Date.now() > deadline) throw error;
+      if (signal.aborted || !(error instanceof RuntimeError)) throw error;
+      if (error.code === "Unimplemented") throw withoutCri(error);
+      if (Date.now() > deadline) throw withoutAnswer(error);
     }
     await delay(RETRY_MS, undefined, { signal });
   }
+}
+
+// As packaged with Docker, for one, containerd runs with its CRI turned off.
+function withoutCri(cause: RuntimeError): SetupError {
+  return new SetupError(
+    `the runtime does not serve the CRI v1 (${cause.message})`,
+    "turn it on; for containerd, take cri out of disabled_plugins in its config.toml",
+    { cause },
+  );
+}
+
+function withoutAnswer(cause: RuntimeError): SetupError {
+  return new SetupError(
+    `the runtime does not answer (${cause.message})`,
+    "check that it runs and that the runtime endpoint is its socket",
+    { cause },
+  );
 }
