@@ -7,7 +7,7 @@ import { build } from "esbuild";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const outfile = join(root, "dist", "berth.js");
 await build({
-  entryPoints: [join(root, "src/cli/main.ts")],
+  entryPoints: [join(root, "src/cli/berth.ts")],
   outfile,
   bundle: true,
   platform: "node",

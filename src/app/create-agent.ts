@@ -12,9 +12,11 @@ import { JsonJournal } from "../drivers/disk/json-journal.ts";
 import { hookHttp } from "../drivers/linux/hook-http.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
 import { readHugePageSizes } from "../drivers/linux/huge-pages.ts";
+import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { openCgroups } from "../drivers/linux/open-cgroups.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
+import { volumeFiles } from "../drivers/linux/volume-files.ts";
 import { Agent } from "../engine/agent.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
 import { errorText } from "../lib/error-text.ts";
@@ -34,10 +36,16 @@ export interface AgentOptions {
   readonly runtimeEndpoint: string;
   readonly sources: readonly PodSource[];
   readonly log: Log;
+  /** Facts of the node that differ from what this machine says of itself. */
+  readonly nodeFacts?: NodeFacts;
 }
+
+type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node">> &
+  Partial<Pick<AgentPorts, "readNodeDns">>;
 
 export async function createAgent(options: AgentOptions, signal: AbortSignal): Promise<Agent> {
   const { dataDir, nodeName, runtime, log } = options;
+  const { readNodeDns = readMachineDns, ...facts } = options.nodeFacts ?? {};
   const layout = dataLayout(dataDir);
   const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
   const cgroupRoot = `${options.cgroupRoot.replace(/\/$/, "")}/kubepods`;
@@ -56,12 +64,10 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     hostIps: readHostIps(),
     node: describeNode(nodeName, dataDir),
     linkLogs: false,
+    ...facts,
   };
-  return new Agent(
-    { ...machinePorts(runtime, cgroups, layout.records, log), sources: options.sources },
-    settings,
-    signal,
-  );
+  const ports = machinePorts(runtime, cgroups, layout.records, log);
+  return new Agent({ ...ports, readNodeDns, sources: options.sources }, settings, signal);
 }
 
 function machinePorts(
@@ -69,7 +75,7 @@ function machinePorts(
   cgroups: Cgroups,
   recordsFolder: string,
   log: Log,
-): Omit<AgentPorts, "sources"> {
+): Omit<AgentPorts, "sources" | "readNodeDns"> {
   return {
     runtime,
     runtimeEvents: [createCriEvents(runtime), createContainerdEvents(runtime)],
@@ -80,17 +86,18 @@ function machinePorts(
     journal: new JsonJournal(recordsFolder, (error) =>
       log.warn("cannot write a record", { error: errorText(error) }),
     ),
+    volumeFiles,
+    mounts: linuxMounts,
     cgroups,
     hookHttp,
     probeRunner: newProbeRunner((id, command, timeoutSeconds, signal) =>
       runtime.execSync(id, command, timeoutSeconds, signal),
     ),
-    readNodeDns,
     log,
   };
 }
 
-async function readNodeDns(): Promise<NodeDns> {
+async function readMachineDns(): Promise<NodeDns> {
   const resolverConfig = await readFile("/etc/resolv.conf", "utf8").catch(() => undefined);
   return { clusterDns: [], clusterDomain: "", nodeIps: readHostIps(), resolverConfig };
 }

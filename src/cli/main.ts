@@ -1,9 +1,13 @@
 // The command line: finds the command, runs it, and turns what went wrong into a message and an exit code.
 import type { Command } from "./command.ts";
+import { checkCommand } from "./commands/check.ts";
 import { describeCommand } from "./commands/describe.ts";
+import { downCommand } from "./commands/down.ts";
 import { execCommand } from "./commands/exec.ts";
 import { getCommand } from "./commands/get.ts";
 import { logsCommand } from "./commands/logs.ts";
+import { planCommand } from "./commands/plan.ts";
+import { upCommand } from "./commands/up.ts";
 import { versionCommand } from "./commands/version.ts";
 import { whyCommand } from "./commands/why.ts";
 import { CliError, exitCodes, usageError } from "./exit.ts";
@@ -14,11 +18,15 @@ import type { Terminal } from "./terminal.ts";
 
 /** In the order of the overview. */
 const commands: readonly Command[] = [
+  upCommand,
+  downCommand,
   getCommand,
   describeCommand,
   logsCommand,
   execCommand,
   whyCommand,
+  planCommand,
+  checkCommand,
   versionCommand,
 ];
 

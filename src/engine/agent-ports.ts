@@ -9,9 +9,11 @@ import type { HookHttp } from "../ports/hook-http.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { Journal } from "../ports/journal.ts";
 import type { Log } from "../ports/log.ts";
+import type { Mounts } from "../ports/mounts.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { ProbeRunner } from "../ports/probe-runner.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
+import type { VolumeFiles } from "../ports/volume-files.ts";
 
 /** Everything the engine needs of the world. */
 export interface AgentPorts {
@@ -25,6 +27,8 @@ export interface AgentPorts {
   readonly uniqueName: () => string;
   readonly files: HostFiles;
   readonly journal: Journal;
+  readonly volumeFiles: VolumeFiles;
+  readonly mounts: Mounts;
   readonly cgroups: Cgroups;
   readonly hookHttp: HookHttp;
   readonly probeRunner: ProbeRunner;

@@ -219,7 +219,20 @@ export class Agent {
   }
 
   #createVolumes(): VolumeManager {
-    throw new Error("volumes");
+    const { files, volumeFiles, mounts, log } = this.#ports;
+    const { rootFolder, node } = this.#settings;
+    return new VolumeManager({
+      rootFolder,
+      files,
+      volumeFiles,
+      mounts,
+      objects: this.#objects,
+      tokens: undefined,
+      allocatable: () => node.status?.allocatable ?? {},
+      events: this.#events,
+      log,
+      lifetime: this.#signal,
+    });
   }
 
   #createRemains(): PodRemains {

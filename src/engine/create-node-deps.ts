@@ -1,4 +1,3 @@
-import { err, ok, type Result } from "../lib/result.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { CrashLoop } from "./crash-loop.ts";
 import type { EventLog } from "./event-log.ts";
@@ -85,20 +84,11 @@ function createPodConfigs({
     volumes,
     envSources: {
       services: [],
-      configMap: (namespace, name) => found(objects.configMap(namespace, name), "configmap", name),
-      secret: (namespace, name) => found(objects.secret(namespace, name), "secret", name),
+      configMap: (namespace, name) => objects.configMap(namespace, name),
+      secret: (namespace, name) => objects.secret(namespace, name),
       hostIps,
       allocatable: node.status?.allocatable,
     },
     uniqueName,
   });
-}
-
-function found<T>(
-  object: T | undefined,
-  kind: string,
-  name: string,
-): Result<T, { readonly code: "not-found"; readonly message: string }> {
-  if (object !== undefined) return ok(object);
-  return err({ code: "not-found", message: `${kind} "${name}" not found` });
 }

@@ -1,0 +1,53 @@
+// `berth check`: can Berth run here, and how well?
+import { existsSync } from "node:fs";
+import { createContainerdEvents } from "../drivers/containerd/containerd-events.ts";
+import { createCriEvents } from "../drivers/cri/cri-events.ts";
+import { type CriRuntime, createCriRuntime } from "../drivers/cri/cri-runtime.ts";
+import { runPreflight } from "../drivers/linux/preflight.ts";
+import { readMachine } from "../drivers/linux/read-machine.ts";
+import type { CheckResult } from "../model/check-result.ts";
+import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
+import { readRuntimeRecord } from "./runtime-record.ts";
+
+export interface CheckOptions {
+  readonly dataDir: string;
+  /** The runtime that would be used instead of a containerd of Berth's own. */
+  readonly runtimeEndpoint?: string | undefined;
+}
+
+/** Looks at the machine, and at the runtime where one is running; changes nothing. */
+export async function checkMachine(
+  { dataDir, runtimeEndpoint }: CheckOptions,
+  signal: AbortSignal,
+): Promise<readonly CheckResult[]> {
+  const endpoint = runtimeEndpoint ?? (await runningEndpoint(dataDir));
+  const client = endpoint === undefined ? undefined : createCriRuntime(endpoint);
+  try {
+    return await runPreflight(
+      {
+        machine: readMachine(),
+        dataDir,
+        managed: runtimeEndpoint === undefined,
+        ...(client === undefined ? {} : { runtime: runtimeToTry(client) }),
+      },
+      signal,
+    );
+  } finally {
+    client?.close();
+  }
+}
+
+function runtimeToTry(client: CriRuntime): {
+  readonly client: CriRuntime;
+  readonly events: ReturnType<typeof createCriEvents>[];
+} {
+  return { client, events: [createCriEvents(client), createContainerdEvents(client)] };
+}
+
+/** The runtime of the agent that uses this data folder; its absence before the first start is no fault. */
+async function runningEndpoint(dataDir: string): Promise<string | undefined> {
+  const endpoint = (await readRuntimeRecord(dataDir))?.endpoint;
+  if (endpoint === undefined) return undefined;
+  const path = parseRuntimeEndpoint(endpoint);
+  return path.ok && existsSync(path.value) ? endpoint : undefined;
+}

@@ -1,0 +1,156 @@
+// `berth plan`: what would be done with a manifest here, without doing it.
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Step } from "../core/pod/step.ts";
+import { computeQosClass } from "../core/resource/qos.ts";
+import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";
+import { parseYamlDocuments } from "../drivers/manifest/parse-yaml.ts";
+import { refusePod } from "../engine/refuse-pod.ts";
+import type { ConfigMap, Secret } from "../model/generated/kubernetes.ts";
+import { type JsonNode, nodeText } from "../model/manifest/json-node.ts";
+import { parseJson } from "../model/manifest/json-parser.ts";
+import { parseObjectSet } from "../model/manifest/object-set.ts";
+import { isJsonText } from "../model/manifest/pod-text.ts";
+import type { StaticPodPlace } from "../model/manifest/static-pod.ts";
+import type { Pod } from "../model/pod.ts";
+import type { SourceProblem } from "../ports/pod-source.ts";
+import { type FieldChange, fieldChanges } from "./field-changes.ts";
+import { defaultNodeName, describeNode } from "./node-facts.ts";
+import { rehearsePod } from "./rehearse-pod.ts";
+
+export interface PlanManifestOptions {
+  /** A manifest or a folder of them. */
+  readonly path: string;
+  readonly dataDir: string;
+  readonly nodeName?: string | undefined;
+}
+
+export interface ManifestPlan {
+  readonly files: readonly FilePlan[];
+  /** What a folder holds beside manifests. */
+  readonly ignored: readonly string[];
+}
+
+export interface FilePlan {
+  readonly path: string;
+  readonly documents: readonly DocumentPlan[];
+}
+
+export type DocumentPlan =
+  | { readonly kind: "refused"; readonly problems: readonly SourceProblem[] }
+  | {
+      readonly kind: "pod";
+      readonly line: number;
+      readonly pod: Pod;
+      readonly qosClass: string;
+      /** What the pod has that its document does not say, or says otherwise. */
+      readonly changes: readonly FieldChange[];
+      /** Why this node would not run it even though it is valid. */
+      readonly rejection?: { readonly reason: string; readonly message: string } | undefined;
+      readonly steps: readonly Step[];
+    }
+  | {
+      readonly kind: "object";
+      readonly line: number;
+      readonly type: "ConfigMap" | "Secret";
+      readonly namespace: string;
+      readonly name: string;
+      readonly keys: readonly string[];
+    };
+
+/** Rejects when the path cannot be read; what is wrong in a file is part of the answer. */
+export async function planManifest(options: PlanManifestOptions): Promise<ManifestPlan> {
+  const path = resolve(options.path);
+  const content = await readManifestFolder(path, "yamlAndJson");
+  if (content.kind === "missing") throw new Error(`${options.path}: no such file or folder`);
+  const nodeName = options.nodeName ?? defaultNodeName();
+  const unreadable = content.unreadable.map(
+    ({ path: origin, message }): FilePlan => ({
+      path: origin,
+      documents: [{ kind: "refused", problems: [{ origin, message }] }],
+    }),
+  );
+  const files = content.files.map((file) => planFile(file, nodeName, options.dataDir));
+  return { files: [...files, ...unreadable], ignored: content.ignored };
+}
+
+function planFile({ path, text }: ManifestFile, nodeName: string, dataDir: string): FilePlan {
+  const documents = isJsonText(text)
+    ? [parseJson(text)]
+    : parseYamlDocuments(text, { areKeysUnique: true });
+  const place: StaticPodPlace = {
+    nodeName,
+    origin: { kind: "file", path },
+    allowedReferences: "configMapsAndSecrets",
+  };
+  return {
+    path,
+    documents: documents.flatMap((document): readonly DocumentPlan[] => {
+      if (document.ok)
+        return itemsOf(document.value).map((one) => planDocument(one, place, dataDir));
+      const { message, at } = document.error;
+      return [{ kind: "refused", problems: [{ origin: path, ...at, message }] }];
+    }),
+  };
+}
+
+/** A List stands for its items; an empty document for nothing. */
+function itemsOf(root: JsonNode): readonly JsonNode[] {
+  if (root.kind === "null") return [];
+  if (root.kind !== "object") return [root];
+  const field = (name: string) => root.entries.findLast(({ key }) => key === name)?.value;
+  const kind = field("kind");
+  const items = field("items");
+  if (kind?.kind !== "string" || kind.value !== "List" || items?.kind !== "array") return [root];
+  return items.items.flatMap(itemsOf);
+}
+
+function planDocument(root: JsonNode, place: StaticPodPlace, dataDir: string): DocumentPlan {
+  const { pods, configMaps, secrets, problems } = parseObjectSet([root], place);
+  const origin = place.origin.kind === "file" ? place.origin.path : place.origin.url;
+  if (problems.length > 0) {
+    const placed = problems.map(({ message, field, at }) => ({ origin, ...at, field, message }));
+    return { kind: "refused", problems: placed };
+  }
+  const [pod] = pods;
+  if (pod !== undefined) return planPodDocument(root, pod, place.nodeName, dataDir);
+  const [configMap] = configMaps;
+  if (configMap !== undefined) return describeObject(root, "ConfigMap", configMap);
+  const [secret] = secrets;
+  if (secret !== undefined) return describeObject(root, "Secret", secret);
+  return { kind: "refused", problems: [{ origin, ...root.at, message: "nothing that can run" }] };
+}
+
+function planPodDocument(
+  root: JsonNode,
+  pod: Pod,
+  nodeName: string,
+  dataDir: string,
+): DocumentPlan {
+  const { status: _, ...asked } = pod;
+  const node = describeNode(nodeName, existsSync(dataDir) ? dataDir : "/");
+  return {
+    kind: "pod",
+    line: root.at.line,
+    pod,
+    qosClass: computeQosClass(pod),
+    changes: fieldChanges(JSON.parse(nodeText(root)), asked),
+    rejection: refusePod(pod, [], node),
+    steps: rehearsePod(pod),
+  };
+}
+
+function describeObject(
+  root: JsonNode,
+  type: "ConfigMap" | "Secret",
+  { metadata, data }: ConfigMap | Secret,
+): DocumentPlan {
+  return {
+    kind: "object",
+    line: root.at.line,
+    type,
+    namespace: metadata?.namespace ?? "default",
+    name: metadata?.name ?? "",
+    keys: Object.keys(data ?? {}),
+  };
+}
