@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import type { LocalImage } from "../../src/drivers/containerd/local-images.ts";
-import { ociArchive } from "../../src/drivers/containerd/oci-archive.ts";
+import { type OciImage, ociArchive } from "../../src/drivers/containerd/oci-archive.ts";
 import { readStaticProgram } from "../../src/drivers/containerd/static-program.ts";
 import type { TarEntry } from "../../src/drivers/containerd/tar-archive.ts";
 
@@ -28,21 +28,32 @@ export function busyboxImage(tag: string, user = ""): LocalImage {
   const name = `docker.io/library/busybox:${tag}`;
   return {
     name,
-    build: async () => {
-      const busybox = await readStaticProgram(PATHS);
-      if (busybox === undefined) {
-        throw new Error("no static busybox found: install the package busybox-static");
-      }
+    build: () => {
       const config = {
         Cmd: ["sh"],
-        Env: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
         // Makes each tag an image of its own.
         Labels: { "berth.example/tag": tag },
         ...(user === "" ? {} : { User: user }),
       };
-      return ociArchive({ names: [name], files: rootFiles(busybox.path, busybox.data), config });
+      return busyboxArchive({ names: [name], files: [], config });
     },
   };
+}
+
+/** An OCI archive of an image on top of this machine's busybox-static. */
+export async function busyboxArchive({ names, files, config }: OciImage): Promise<Buffer> {
+  const busybox = await readStaticProgram(PATHS);
+  if (busybox === undefined) {
+    throw new Error("no static busybox found: install the package busybox-static");
+  }
+  return ociArchive({
+    names,
+    files: [...rootFiles(busybox.path, busybox.data), ...files],
+    config: {
+      Env: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+      ...config,
+    },
+  });
 }
 
 function rootFiles(program: string, data: Buffer): readonly TarEntry[] {

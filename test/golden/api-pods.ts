@@ -1,0 +1,87 @@
+import { formatTime } from "../../src/lib/time.ts";
+import type { ConfigMap, Secret } from "../../src/model/generated/kubernetes.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import type { PodSource, SourceSnapshot } from "../../src/ports/pod-source.ts";
+import type { RecordedPod } from "./recording.ts";
+
+/** Plays the API server's part: the node's pods as a kubelet would watch them there. */
+export class ApiPods implements PodSource {
+  readonly name = "api" as const;
+  readonly #pods = new Map<string, Pod>();
+  readonly #configMaps: ConfigMap[] = [];
+  readonly #secrets: Secret[] = [];
+  #deliver: () => void = () => undefined;
+
+  run(deliver: (snapshot: SourceSnapshot) => void, signal: AbortSignal): Promise<void> {
+    this.#deliver = () =>
+      deliver({
+        pods: [...this.#pods.values()],
+        configMaps: [...this.#configMaps],
+        secrets: [...this.#secrets],
+        problems: [],
+        ignored: [],
+      });
+    this.#deliver();
+    return new Promise((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  create(pod: Pod): void {
+    this.#pods.set(pod.metadata.uid, pod);
+    this.#deliver();
+  }
+
+  addConfigMap(configMap: ConfigMap): void {
+    this.#configMaps.push(configMap);
+    this.#deliver();
+  }
+
+  addSecret(secret: Secret): void {
+    this.#secrets.push(secret);
+    this.#deliver();
+  }
+
+  /** Asks for the pod's end: the API server only marks it. */
+  markDeleted(uid: string, graceSeconds: number, nowMs: number): void {
+    const pod = this.#pods.get(uid);
+    if (pod === undefined) return;
+    const metadata = {
+      ...pod.metadata,
+      deletionTimestamp: formatTime(nowMs + graceSeconds * 1000),
+      deletionGracePeriodSeconds: graceSeconds,
+    };
+    this.#pods.set(uid, { ...pod, metadata });
+    this.#deliver();
+  }
+
+  remove(uid: string): void {
+    if (this.#pods.delete(uid)) this.#deliver();
+  }
+}
+
+/** A pod as the API server had it right after its creation, but for the service account's token. */
+export function createdPod({ metadata, spec }: RecordedPod): Pod {
+  const { name, namespace = "", uid = "", labels, annotations, creationTimestamp } = metadata;
+  const isToken = (volume: string): boolean => volume.startsWith("kube-api-access-");
+  const withoutToken = <
+    C extends { readonly volumeMounts?: readonly { readonly name: string }[] | undefined },
+  >(
+    container: C,
+  ): C => ({
+    ...container,
+    volumeMounts: container.volumeMounts?.filter(({ name }) => !isToken(name)),
+  });
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace, uid, labels, annotations, creationTimestamp },
+    spec: {
+      ...spec,
+      volumes: spec.volumes?.filter(({ name }) => !isToken(name)),
+      initContainers: spec.initContainers?.map(withoutToken),
+      containers: spec.containers.map(withoutToken),
+    },
+    status: { phase: "Pending" },
+  };
+}

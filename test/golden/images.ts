@@ -1,0 +1,36 @@
+import type { LocalImage } from "../../src/drivers/containerd/local-images.ts";
+import type { OciImage } from "../../src/drivers/containerd/oci-archive.ts";
+import { busyboxArchive } from "../../tools/images/busybox-image.ts";
+
+const FOLDER = "registry.k8s.io/e2e-test-images";
+
+// Does what the recorded pods ask of the real program: to wait, and to answer on port 8080.
+const AGNHOST = `#!/bin/sh
+trap 'exit 0' TERM
+if [ "$1" = netexec ]; then httpd -p 8080 -h /www; fi
+while :; do sleep 3600 & wait $!; done
+`;
+
+/** The images that the recordings name, made on this machine. */
+export const recordedImages: readonly LocalImage[] = [
+  image("busybox:1.37.0-1", [], { Cmd: ["sh"] }),
+  image("nonroot:1.5", [], { Cmd: ["sh"], User: "1234" }),
+  image(
+    "agnhost:2.63.0",
+    [
+      { kind: "file", path: "agnhost", mode: 0o755, data: Buffer.from(AGNHOST) },
+      { kind: "folder", path: "www/", mode: 0o755 },
+      { kind: "file", path: "www/hostname", mode: 0o644, data: Buffer.from("agnhost\n") },
+    ],
+    { Entrypoint: ["/agnhost"], Cmd: ["pause"] },
+  ),
+];
+
+function image(
+  reference: string,
+  files: OciImage["files"],
+  config: OciImage["config"],
+): LocalImage {
+  const name = `${FOLDER}/${reference}`;
+  return { name, build: () => busyboxArchive({ names: [name], files, config }) };
+}

@@ -1,0 +1,51 @@
+import type { ContainerStatus, PodStatus } from "../../src/model/generated/kubernetes.ts";
+
+/** Whether a pod has come to what the recording waited for; undefined when that is not known. */
+export function meetsCondition(status: PodStatus, condition: string): boolean | undefined {
+  const phase = /^phase (\w+)$/.exec(condition)?.[1];
+  if (phase !== undefined) return status.phase === phase;
+  const restarts = /^restartCount>=(\d+)$/.exec(condition)?.[1];
+  if (restarts !== undefined) return all(status).some(restartedTimes(Number(restarts)));
+  switch (condition) {
+    case "Ready":
+    case "v2 Ready":
+      return isReady(status);
+    case "Ready=False":
+      return !isReady(status);
+    case "started=true":
+      return regular(status).every(({ started }) => started === true);
+    case "terminated":
+      return regular(status).every(({ state }) => state?.terminated !== undefined);
+    case "init running":
+      return (status.initContainerStatuses ?? []).some(({ state }) => state?.running !== undefined);
+    case "restarted":
+    case "sidecar restarted":
+    case "restarted in new sandbox":
+      return all(status).some(restartedTimes(1));
+    case "all restarted":
+      return all(status).every(restartedTimes(1)) && isReady(status);
+    case "CreateContainerConfigError":
+    case "ImagePullBackOff":
+      return all(status).some(({ state }) => state?.waiting?.reason === condition);
+    default:
+      return undefined;
+  }
+}
+
+function isReady(status: PodStatus): boolean {
+  return (status.conditions ?? []).some(
+    ({ type, status }) => type === "Ready" && status === "True",
+  );
+}
+
+function restartedTimes(count: number): (status: ContainerStatus) => boolean {
+  return ({ restartCount }) => (restartCount ?? 0) >= count;
+}
+
+function regular(status: PodStatus): readonly ContainerStatus[] {
+  return status.containerStatuses ?? [];
+}
+
+function all(status: PodStatus): readonly ContainerStatus[] {
+  return [...(status.initContainerStatuses ?? []), ...regular(status)];
+}

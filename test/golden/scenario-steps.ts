@@ -1,0 +1,50 @@
+import type { RecordedAction } from "./recording.ts";
+
+/** What was done in a scenario, or waited for before the next thing was done. */
+export type ScenarioStep =
+  | { readonly kind: "create"; readonly object: string; readonly name: string }
+  | { readonly kind: "delete"; readonly pod: string; readonly graceSeconds?: number | undefined }
+  | { readonly kind: "write-manifest" }
+  | { readonly kind: "remove-manifest" }
+  | { readonly kind: "await"; readonly pod: string; readonly condition: string }
+  | { readonly kind: "wait"; readonly seconds: number }
+  | { readonly kind: "exec"; readonly command: readonly string[] }
+  | { readonly kind: "kill-sandbox" }
+  | { readonly kind: "stop-agent" }
+  | { readonly kind: "start-agent" };
+
+const PATTERNS: readonly (readonly [
+  RegExp,
+  (part: readonly string[]) => ScenarioStep | undefined,
+])[] = [
+  [/^create (\w+) (\S+)$/, ([object = "", name = ""]) => ({ kind: "create", object, name })],
+  // Refused by the API server: it never was.
+  [/^create \w+ \S+ -> 4\d\d /, () => undefined],
+  [/^(?:write|edit) static manifest/, () => ({ kind: "write-manifest" })],
+  [/^remove static manifest$/, () => ({ kind: "remove-manifest" })],
+  [/^observed: (\S+) (.+)$/, ([pod = "", condition = ""]) => ({ kind: "await", pod, condition })],
+  [/^wait (\d+)s /, ([seconds]) => ({ kind: "wait", seconds: Number(seconds) })],
+  [/^delete Pod (\S+)$/, ([pod = ""]) => ({ kind: "delete", pod })],
+  [
+    /^delete Pod (\S+) \{"gracePeriodSeconds":(\d+)\}$/,
+    ([pod = "", grace]) => ({ kind: "delete", pod, graceSeconds: Number(grace) }),
+  ],
+  [/^exec (.+)$/, ([command = ""]) => ({ kind: "exec", command: command.split(" ") })],
+  [/^kill the pause process of the sandbox$/, () => ({ kind: "kill-sandbox" })],
+  [/^killed \d+$/, () => undefined],
+  [/^stop kubelet/, () => ({ kind: "stop-agent" })],
+  [/^start kubelet again/, () => ({ kind: "start-agent" })],
+];
+
+/** The steps of a recording; throws on an action that is not known. */
+export function scenarioSteps(actions: readonly RecordedAction[]): readonly ScenarioStep[] {
+  return actions.flatMap(({ action }) => {
+    for (const [pattern, step] of PATTERNS) {
+      const match = pattern.exec(action);
+      if (match === null) continue;
+      const found = step(match.slice(1));
+      return found === undefined ? [] : [found];
+    }
+    throw new Error(`unknown action in the recording: ${action}`);
+  });
+}
