@@ -1,4 +1,6 @@
 // Every domain that Berth answers for. One line here and one file in domains/ add a domain.
+
+import { atomicWriter } from "./domains/atomic-writer.ts";
 import { cgroupNames } from "./domains/cgroup-names.ts";
 import { computePodActions } from "./domains/compute-pod-actions.ts";
 import { computePodActionsEnum } from "./domains/compute-pod-actions-enum.ts";
@@ -36,9 +38,11 @@ import { statusConditions } from "./domains/status-conditions.ts";
 import { statusManager } from "./domains/status-manager.ts";
 import { statusMerge } from "./domains/status-merge.ts";
 import { terminationOrder } from "./domains/termination-order.ts";
+import { volumePayload } from "./domains/volume-payload.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
 export const vectorDomains: readonly VectorDomain[] = [
+  atomicWriter,
   cgroupNames,
   computePodActions,
   computePodActionsEnum,
@@ -76,4 +80,5 @@ export const vectorDomains: readonly VectorDomain[] = [
   statusManager,
   statusMerge,
   terminationOrder,
+  volumePayload,
 ];

@@ -12,6 +12,7 @@ import type {
   Secret,
   Service,
 } from "../../model/generated/kubernetes.ts";
+import type { LookUpFailure } from "../../model/look-up-failure.ts";
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import { parseEnvFile } from "./env-file.ts";
@@ -19,12 +20,6 @@ import { expand } from "./expansion.ts";
 import { metadataField, parseFieldPath } from "./field-path.ts";
 import { allocatableForPod, containerResourceField, withDefaultLimits } from "./resource-field.ts";
 import { serviceEnv } from "./service-env.ts";
-
-export interface LookUpFailure {
-  /** What is not found may be optional; any other failure is one. */
-  readonly code: "not-found" | "failed";
-  readonly message: string;
-}
 
 /** An environment file of a set-up volume: where it lies, and its text unless it cannot be read. */
 interface EnvFile {

@@ -1,11 +1,8 @@
-import {
-  containerEnv,
-  expandedCommand,
-  type LookUpFailure,
-} from "../../../src/core/env/container-env.ts";
+import { containerEnv, expandedCommand } from "../../../src/core/env/container-env.ts";
 import { podIps } from "../../../src/core/status/addresses.ts";
 import { err, ok, type Result } from "../../../src/lib/result.ts";
 import type { ConfigMap, Secret, Service } from "../../../src/model/generated/kubernetes.ts";
+import type { LookUpFailure } from "../../../src/model/look-up-failure.ts";
 import { findContainer, type Pod } from "../../../src/model/pod.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 

@@ -1,0 +1,87 @@
+import { quoteText } from "../../lib/go-text.ts";
+import { cleanPath } from "../../lib/path.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { Payload, PayloadPlan, PublishedPayload } from "../../model/volume-payload.ts";
+
+const maxNameBytes = 255;
+const maxPathBytes = 4096;
+
+const encoder = new TextEncoder();
+
+/** Plans how a volume comes to show a payload; new content is written only where something differs. */
+export function planPayload(
+  payload: Payload,
+  published: PublishedPayload | undefined,
+): Result<PayloadPlan, string> {
+  for (const path of payload.keys()) {
+    const problem = pathProblem(path);
+    if (problem !== undefined) return err(`invalid path: ${problem}`);
+  }
+  const content = new Map([...payload].map(([path, file]) => [cleanPath(path), file]));
+  const kept = new Set([...content.keys()].flatMap(pathAndParents));
+  for (const [path] of content) {
+    const parent = pathAndParents(path)
+      .slice(1)
+      .find((each) => content.has(each));
+    if (parent !== undefined)
+      return err(`invalid path: ${parent} is a file and the folder of ${path}`);
+  }
+  const removed = [...(published?.entries.keys() ?? [])].filter((path) => !kept.has(path));
+  const isCurrent = published !== undefined && removed.length === 0 && shows(published, content);
+  const links = new Map<string, number | undefined>();
+  for (const [path, { ownerUid }] of content) {
+    const [name = ""] = path.split("/");
+    if (!links.has(name)) links.set(name, ownerUid);
+  }
+  return ok({
+    content: isCurrent ? undefined : content,
+    links,
+    removedNames: removed.filter((path) => !path.includes("/")),
+  });
+}
+
+/** Whether two payloads are alike in everything. */
+export function isSamePayload(a: Payload, b: Payload): boolean {
+  if (a.size !== b.size) return false;
+  return [...a].every(([path, file]) => {
+    const other = b.get(path);
+    return (
+      other !== undefined &&
+      file.mode === other.mode &&
+      file.ownerUid === other.ownerUid &&
+      isSameData(file.data, other.data)
+    );
+  });
+}
+
+function pathProblem(path: string): string | undefined {
+  if (path === "") return `must not be empty: ${quoteText(path)}`;
+  if (path.startsWith("/")) return `must be relative path: ${path}`;
+  if (encoder.encode(path).length > maxPathBytes) {
+    return `must be less than or equal to ${maxPathBytes} characters`;
+  }
+  const names = path.split("/");
+  for (const name of names) {
+    if (name === "..") return `must not contain '..': ${path}`;
+    if (encoder.encode(name).length > maxNameBytes) {
+      return `filenames must be less than or equal to ${maxNameBytes} characters`;
+    }
+  }
+  return path.startsWith("..") ? `must not start with '..': ${path}` : undefined;
+}
+
+function shows(published: PublishedPayload, content: Payload): boolean {
+  return [...content].every(([path, { data }]) => {
+    const present = published.entries.get(path);
+    return present !== undefined && isSameData(present, data);
+  });
+}
+
+function isSameData(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}
+
+function pathAndParents(path: string): string[] {
+  const names = path.split("/");
+  return names.map((_, index) => names.slice(0, names.length - index).join("/"));
+}

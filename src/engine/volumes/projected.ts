@@ -1,0 +1,54 @@
+import { podFsUser } from "../../core/volume/pod-fs-user.ts";
+import { projectedPayload, projectedTokenRequests } from "../../core/volume/projected-payload.ts";
+import type { Result } from "../../lib/result.ts";
+import type { VolumeProjection } from "../../model/generated/kubernetes.ts";
+import { payloadPlugin } from "./payload-volume.ts";
+import type { VolumePlugin, VolumePluginDeps } from "./volume-plugin.ts";
+
+/** Files of several sources in one folder. */
+export const projectedPlugin: VolumePlugin = payloadPlugin({
+  name: "kubernetes.io/projected",
+  field: "projected",
+  medium: "Memory",
+
+  refusal: ({ projected: { sources = [] } = {} }, deps) => {
+    for (const [index, source] of sources.entries()) {
+      const refused = refusedSource(source, deps);
+      if (refused !== undefined) return `sources[${index}].${refused}`;
+    }
+    return undefined;
+  },
+
+  payload: async (deps, { pod, volume }, signal) => {
+    const { projected = {} } = volume;
+    const tokens: Result<string, string>[] = [];
+    for (const request of projectedTokenRequests(projected, pod)) {
+      if (deps.tokens !== undefined) tokens.push(await deps.tokens.request(request, signal));
+    }
+    return projectedPayload(projected, {
+      pod,
+      configMap: (namespace, name) => deps.objects.configMap(namespace, name),
+      secret: (namespace, name) => deps.objects.secret(namespace, name),
+      allocatable: deps.allocatable(),
+      tokens,
+      fsGroup: pod.spec.securityContext?.fsGroup,
+      fsUser: podFsUser(pod),
+    });
+  },
+});
+
+function refusedSource(
+  { serviceAccountToken, clusterTrustBundle, podCertificate }: VolumeProjection,
+  { tokens }: VolumePluginDeps,
+): string | undefined {
+  if (serviceAccountToken !== undefined && tokens === undefined) {
+    return "serviceAccountToken: needs a cluster, and this node has none";
+  }
+  if (clusterTrustBundle !== undefined) {
+    return "clusterTrustBundle: not supported by this node; use a configMap source";
+  }
+  if (podCertificate !== undefined) {
+    return "podCertificate: not supported by this node; use a secret source";
+  }
+  return undefined;
+}

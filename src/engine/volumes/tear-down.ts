@@ -1,0 +1,79 @@
+import {
+  escapePluginName,
+  podPluginDirectory,
+  podSubPathsDirectory,
+  podVolumesDirectory,
+} from "../../core/paths/data-paths.ts";
+import { emptyDirPluginName, readyFolder, wrappedName } from "./volume-folders.ts";
+import type { VolumePluginDeps } from "./volume-plugin.ts";
+
+export type TearDownDeps = Pick<
+  VolumePluginDeps,
+  "rootFolder" | "files" | "volumeFiles" | "mounts"
+>;
+
+/** A volume as the disk shows it. */
+export interface FoundVolume {
+  /** The folder of its plugin, such as kubernetes.io~configmap. */
+  readonly pluginFolder: string;
+  readonly name: string;
+}
+
+/** The volumes of a pod that have a folder, whoever made it. */
+export async function listVolumes(
+  { files, rootFolder }: TearDownDeps,
+  uid: string,
+): Promise<readonly FoundVolume[]> {
+  const folder = podVolumesDirectory(rootFolder, uid);
+  const found: FoundVolume[] = [];
+  for (const pluginFolder of await files.list(folder)) {
+    const names = await files.list(`${folder}/${pluginFolder}`);
+    found.push(...names.map((name) => ({ pluginFolder, name })));
+  }
+  return found;
+}
+
+export function isFoundVolume(found: FoundVolume, plugin: string, name: string): boolean {
+  return found.name === name && found.pluginFolder === escapePluginName(plugin);
+}
+
+/** Removes everything that a pod's volumes have on this node, in an order that a restart can take up. */
+export async function tearDownPod(
+  deps: TearDownDeps,
+  uid: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rootFolder } = deps;
+  await removeWithMounts(deps, podSubPathsDirectory(rootFolder, uid), signal);
+  // Without the marks a volume counts as unfinished, which it is from here on.
+  await removeWithMounts(deps, podPluginDirectory(rootFolder, uid, emptyDirPluginName), signal);
+  await removeWithMounts(deps, podVolumesDirectory(rootFolder, uid), signal);
+}
+
+/** The same for a single volume. */
+export async function tearDownVolume(
+  deps: TearDownDeps,
+  uid: string,
+  { pluginFolder, name }: FoundVolume,
+  signal: AbortSignal,
+): Promise<void> {
+  const { rootFolder } = deps;
+  await removeWithMounts(deps, `${podSubPathsDirectory(rootFolder, uid)}/${name}`, signal);
+  for (const mark of [name, wrappedName(name)]) {
+    await removeWithMounts(deps, readyFolder(rootFolder, uid, mark), signal);
+  }
+  const folder = `${podVolumesDirectory(rootFolder, uid)}/${pluginFolder}/${name}`;
+  await removeWithMounts(deps, folder, signal);
+}
+
+// Containers that mount inside a volume leave mounts there; the removal stops at any that appears meanwhile.
+async function removeWithMounts(
+  { mounts, volumeFiles }: TearDownDeps,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { mountPoint } of await mounts.listBelow(path)) {
+    await mounts.unmount(mountPoint, signal);
+  }
+  await volumeFiles.removeTree(path);
+}

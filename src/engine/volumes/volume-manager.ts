@@ -1,0 +1,222 @@
+import type { ContainerMount, MountedVolume } from "../../core/mount/container-mounts.ts";
+import { podSubPathsDirectory } from "../../core/paths/data-paths.ts";
+import { isSamePayload } from "../../core/volume/plan-payload.ts";
+import { usedVolumes } from "../../core/volume/used-volumes.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { quoteText } from "../../lib/go-text.ts";
+import { joinedErrors } from "../../lib/joined-errors.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Pod, podKey } from "../../model/pod.ts";
+import type { Payload } from "../../model/volume-payload.ts";
+import type { Log } from "../../ports/log.ts";
+import type { PodEvents } from "../../ports/pod-events.ts";
+import type { PodVolumes } from "../node-deps.ts";
+import type { ContainerVolumes } from "../node-pod-configs.ts";
+import { publishPayload } from "./payload-volume.ts";
+import { isFoundVolume, listVolumes, tearDownPod, tearDownVolume } from "./tear-down.ts";
+import type { PodVolume, VolumePlugin, VolumePluginDeps } from "./volume-plugin.ts";
+import { pluginOf, volumeRefusals } from "./volume-plugins.ts";
+
+export interface VolumeManagerDeps extends VolumePluginDeps {
+  readonly events: PodEvents;
+  readonly log: Log;
+  /** Ends with the agent. */
+  readonly lifetime: AbortSignal;
+}
+
+/** What is set up for one pod; what should be is its spec. */
+interface PodState {
+  readonly mounted: Map<string, MountedVolume>;
+  /** What the volumes show, by volume name. */
+  readonly payloads: Map<string, Payload>;
+}
+
+/** A volume of a pod and what sets it up. */
+interface WantedVolume extends PodVolume {
+  readonly plugin: VolumePlugin;
+}
+
+/**
+ * Brings the volumes of pods in line with their specs. The disk is the record of what is there: after a restart
+ * it is read again, what is complete stays, and what nobody wants is removed.
+ */
+export class VolumeManager implements PodVolumes, ContainerVolumes {
+  readonly #deps: VolumeManagerDeps;
+  readonly #pods = new Map<string, PodState>();
+  /** The end of the last work on each pod: one thing is done at a time. */
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  constructor(deps: VolumeManagerDeps) {
+    this.#deps = deps;
+  }
+
+  async mount(pod: Pod, signal: AbortSignal): Promise<Result<void, string>> {
+    const refusals = volumeRefusals(pod, this.#deps);
+    if (refusals.length > 0) return err(joinedErrors(refusals));
+    return this.#inTurn(pod.metadata.uid, () => this.#mountAll(pod, signal));
+  }
+
+  /** Brings what the pod's volumes show in line with their sources; a pod without set-up volumes is left alone. */
+  async refresh(pod: Pod, signal: AbortSignal): Promise<Result<void, string>> {
+    const { uid } = pod.metadata;
+    if (!this.#pods.has(uid)) return ok(undefined);
+    return this.#inTurn(uid, async () => {
+      const state = this.#pods.get(uid);
+      if (state === undefined) return ok(undefined);
+      const wanted = wantedVolumes(pod).filter(({ volume }) => state.mounted.has(volume.name));
+      const problems = await this.#bringAll(state, wanted, signal);
+      return asResult([...problems.values()]);
+    });
+  }
+
+  async unmount(uid: string, signal: AbortSignal): Promise<void> {
+    await this.#inTurn(uid, async () => {
+      this.#pods.delete(uid);
+      await tearDownPod(this.#deps, uid, signal);
+    });
+  }
+
+  /** What is set up for a pod, by volume name. */
+  mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume> {
+    return this.#pods.get(uid)?.mounted ?? new Map();
+  }
+
+  async bindSubPath(
+    pod: Pod,
+    container: string,
+    mount: ContainerMount,
+  ): Promise<Result<string, string>> {
+    const { subPath } = mount;
+    if (subPath === undefined) return ok(mount.hostPath ?? "");
+    const folder = podSubPathsDirectory(this.#deps.rootFolder, pod.metadata.uid);
+    const target = `${folder}/${mount.name}/${container}/${subPath.mountIndex}`;
+    const failure = await this.#inTurn(pod.metadata.uid, () =>
+      this.#deps.mounts.bindSubPath(
+        { volumePath: subPath.volumePath, subPath: subPath.path, target },
+        this.#deps.lifetime,
+      ),
+    );
+    if (failure === undefined) return ok(target);
+    // The details could tell the pod's owner about files of the node.
+    this.#deps.log.warn("cannot bind a sub path", {
+      pod: podKey(pod),
+      container,
+      volume: mount.name,
+      error: failure.message,
+    });
+    const action = failure.code === "create" ? "create subPath directory" : "prepare subPath";
+    const names = `volumeMount ${quoteText(mount.name)} of container ${quoteText(container)}`;
+    return err(`failed to ${action} for ${names}`);
+  }
+
+  async #mountAll(pod: Pod, signal: AbortSignal): Promise<Result<void, string>> {
+    const { uid } = pod.metadata;
+    const wanted = wantedVolumes(pod);
+    let state = this.#pods.get(uid);
+    if (state === undefined) {
+      await this.#removeUnwanted(uid, wanted, signal);
+      state = { mounted: new Map(), payloads: new Map() };
+      this.#pods.set(uid, state);
+    }
+    const problems = await this.#bringAll(state, wanted, signal);
+    // A volume that is set up serves the pod with what it has until its sources are there again.
+    const { mounted } = state;
+    for (const [name, problem] of problems) if (mounted.has(name)) this.#report(pod, problem);
+    return asResult([...problems].flatMap(([name, text]) => (mounted.has(name) ? [] : [text])));
+  }
+
+  async #removeUnwanted(
+    uid: string,
+    wanted: readonly WantedVolume[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const found of await listVolumes(this.#deps, uid)) {
+      const isWanted = wanted.some(({ plugin, volume }) =>
+        isFoundVolume(found, plugin.name, volume.name),
+      );
+      if (!isWanted) await tearDownVolume(this.#deps, uid, found, signal);
+    }
+  }
+
+  /** Brings each volume in line, all at once; answers the problems by volume name. */
+  async #bringAll(
+    state: PodState,
+    wanted: readonly WantedVolume[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, string>> {
+    const results = await Promise.all(
+      wanted.map(async (each) => {
+        const { name } = each.volume;
+        const done = await this.#tryBring(state, each, signal);
+        const problem = `MountVolume.SetUp failed for volume ${quoteText(name)} : `;
+        return done.ok ? undefined : ([name, `${problem}${done.error}`] as const);
+      }),
+    );
+    return new Map(results.filter((result) => result !== undefined));
+  }
+
+  async #tryBring(
+    state: PodState,
+    wanted: WantedVolume,
+    signal: AbortSignal,
+  ): Promise<Result<void, string>> {
+    try {
+      return await this.#bring(state, wanted, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      return err(errorText(error));
+    }
+  }
+
+  async #bring(
+    { mounted, payloads }: PodState,
+    { plugin, ...target }: WantedVolume,
+    signal: AbortSignal,
+  ): Promise<Result<void, string>> {
+    const { name } = target.volume;
+    const payload = await plugin.payload?.(this.#deps, target, signal);
+    if (payload?.ok === false) return payload;
+    let present = mounted.get(name);
+    if (present === undefined) {
+      const done = await plugin.setUp(this.#deps, target, signal);
+      if (!done.ok) return done;
+      present = done.value;
+    }
+    if (payload !== undefined) {
+      const last = payloads.get(name);
+      if (last === undefined || !isSamePayload(last, payload.value)) {
+        const published = await publishPayload(this.#deps, target, present.path, payload.value);
+        if (!published.ok) return published;
+        payloads.set(name, payload.value);
+      }
+    }
+    mounted.set(name, present);
+    return ok(undefined);
+  }
+
+  #report(pod: Pod, message: string): void {
+    this.#deps.log.warn("cannot update a volume", { pod: podKey(pod), error: message });
+    this.#deps.events.record(pod, { type: "Warning", reason: "FailedMount", message });
+  }
+
+  async #inTurn<T>(uid: string, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#last.get(uid) ?? Promise.resolve()).then(work, work);
+    this.#last.set(uid, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#last.get(uid) === turn) this.#last.delete(uid);
+    }
+  }
+}
+
+function wantedVolumes(pod: Pod): readonly WantedVolume[] {
+  return usedVolumes(pod).flatMap((volume) => {
+    const plugin = pluginOf(volume);
+    return plugin === undefined ? [] : [{ pod, volume, plugin }];
+  });
+}
+
+function asResult(problems: readonly string[]): Result<void, string> {
+  return problems.length > 0 ? err(joinedErrors(problems)) : ok(undefined);
+}

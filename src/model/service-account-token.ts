@@ -1,0 +1,9 @@
+import type { TokenRequestSpec } from "./generated/kubernetes.ts";
+
+/** What to ask the cluster for: a token of a service account, bound to a pod. */
+export interface ServiceAccountTokenRequest {
+  readonly namespace: string;
+  /** Of the service account. */
+  readonly name: string;
+  readonly spec: TokenRequestSpec;
+}
