@@ -61,7 +61,7 @@ test("a folder in a file's place is refused, not waited for", async () => {
   await expect(hostFiles.readText(folder)).rejects.toThrow("not a regular file");
   const path = join(folder, "file");
   await writeFile(path, "");
-  await expect(hostFiles.ensureFolder(path, 0o755)).rejects.toThrow();
+  await expect(hostFiles.ensureFolder(path, 0o755)).rejects.toThrow("EEXIST");
 });
 
 test("a symlink replaces what is there", async () => {
