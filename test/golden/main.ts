@@ -1,0 +1,54 @@
+// `npm run golden -- [--scenario NAME]... [--parallel N] [--verbose]`: Berth's CRI calls against a recorded kubelet's.
+import { parseArgs } from "node:util";
+import type { Log } from "../../src/ports/log.ts";
+import { GoldenWorld } from "./golden-world.ts";
+import { type GoldenReport, runGolden } from "./run-golden.ts";
+import { scenarios } from "./scenarios.ts";
+
+const NETWORK = 250;
+
+const { values } = parseArgs({
+  options: {
+    scenario: { type: "string", multiple: true },
+    parallel: { type: "string", default: "6" },
+    verbose: { type: "boolean", default: false },
+  },
+});
+
+const say =
+  (level: string): Log["info"] =>
+  (message, fields = {}) =>
+    console.error(new Date().toISOString(), level, message, JSON.stringify(fields));
+const ignore: Log["info"] = () => undefined;
+const log: Log = {
+  debug: ignore,
+  info: values.verbose ? say("info") : ignore,
+  warn: values.verbose ? say("warn") : ignore,
+  error: say("error"),
+};
+
+const world = await GoldenWorld.start(NETWORK, log);
+try {
+  const report = await runGolden(world, values.scenario ?? scenarios, Number(values.parallel));
+  print(report);
+  const isGood = report.scenarios.every(
+    ({ problem, unexplained }) => problem === undefined && unexplained.length === 0,
+  );
+  if (!isGood || report.stale.length > 0) process.exitCode = 1;
+} finally {
+  await world.close();
+}
+
+function print({ scenarios, stale }: GoldenReport): void {
+  for (const { scenario, comparedCalls, problem, unexplained, explained } of scenarios) {
+    const counts = `${comparedCalls} calls, ${explained.length} explained differences`;
+    console.log(`${scenario}: ${counts}, ${unexplained.length} others`);
+    if (problem !== undefined) console.log(`  could not be run: ${problem}`);
+    for (const { pod, path, recorded, berth } of unexplained) {
+      console.log(`  ${pod}: ${path}\n    recorded ${recorded}\n    berth    ${berth}`);
+    }
+  }
+  for (const { scenario, pod, path } of stale) {
+    console.log(`explained, but not seen any more: ${scenario} ${pod} ${path}`);
+  }
+}

@@ -1,0 +1,48 @@
+import type { AgentOptions } from "../../src/app/create-agent.ts";
+
+export const recordedNodeName = "conf-node";
+
+/** The recorded kubelet's configuration and machine, as far as requests show them. */
+export const recordedNode: NonNullable<AgentOptions["nodeFacts"]> = {
+  clusterDomain: "cluster.local",
+  hostIps: ["10.99.0.1"],
+  readNodeDns: () =>
+    Promise.resolve({
+      clusterDns: ["10.96.0.10"],
+      clusterDomain: "cluster.local",
+      nodeIps: ["10.99.0.1"],
+      resolverConfig: "nameserver 10.255.255.53\n",
+    }),
+  node: {
+    metadata: {
+      name: recordedNodeName,
+      labels: {
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": recordedNodeName,
+        "kubernetes.io/os": "linux",
+      },
+    },
+    status: {
+      capacity: {
+        cpu: "2",
+        "ephemeral-storage": "264212084Ki",
+        memory: "24684100Ki",
+        pods: "130",
+      },
+      allocatable: {
+        cpu: "2",
+        "ephemeral-storage": "267847642337",
+        memory: "24581700Ki",
+        pods: "130",
+      },
+      declaredFeatures: ["RestartAllContainersOnContainerExits"],
+    },
+  },
+};
+
+/** Where the recorded machine kept things; its own prefixes were replaced by /CONF. */
+export const recordedFolders = {
+  data: "/CONF/kl",
+  podLogs: "/CONF/podlogs",
+  cgroupRoot: "/conf",
+} as const;

@@ -1,0 +1,194 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Pod } from "../../src/model/pod.ts";
+import { createdPod } from "./api-pods.ts";
+import type { GoldenWorld } from "./golden-world.ts";
+import { meetsCondition } from "./pod-condition.ts";
+import type { RecordedPod, Recording } from "./recording.ts";
+import { type ScenarioStep, scenarioSteps } from "./scenario-steps.ts";
+
+const POLL_MS = 50;
+const CONDITION_TIMEOUT_MS = 90_000;
+const COMMAND_TIMEOUT_MS = 10_000;
+
+/** Does on Berth what was done in a recording; resolves when nothing of its pods is left. */
+export async function runScenario(world: GoldenWorld, recording: Recording): Promise<void> {
+  const scenario = new Scenario(world, recording);
+  for (const step of scenarioSteps(recording.actions)) await scenario.perform(step);
+  await scenario.finish();
+}
+
+/** The namespace of a recording's pods. */
+export function scenarioNamespace({ scenario, podSnapshots }: Recording): string {
+  return podSnapshots[0]?.pod.metadata.namespace ?? `g-${scenario}`;
+}
+
+class Scenario {
+  readonly #world: GoldenWorld;
+  readonly #recording: Recording;
+  readonly #namespace: string;
+  readonly #pods = new Map<string, Pod>();
+  readonly #deletions = new Map<string, Promise<void>>();
+  readonly #manifests: readonly RecordedPod[];
+  #written = 0;
+
+  constructor(world: GoldenWorld, recording: Recording) {
+    this.#world = world;
+    this.#recording = recording;
+    this.#namespace = scenarioNamespace(recording);
+    const snapshots = new Set(recording.podSnapshots.map(({ pod }) => pod.metadata.name));
+    this.#manifests = recording.manifests.flatMap((manifest) =>
+      manifest.kind === "Pod" && !snapshots.has(manifest.metadata.name) ? [manifest] : [],
+    );
+  }
+
+  async perform(step: ScenarioStep): Promise<void> {
+    switch (step.kind) {
+      case "create":
+        return this.#create(step.object, step.name);
+      case "delete":
+        return this.#delete(step.pod, step.graceSeconds);
+      case "write-manifest":
+        await this.#world.writeManifest(this.#namespace, this.#manifests[this.#written]);
+        this.#written += 1;
+        return;
+      case "remove-manifest":
+        return this.#world.removeManifest(this.#namespace);
+      case "await":
+        return this.#await(step.pod, step.condition);
+      case "wait":
+        return delay(step.seconds * 1000);
+      case "exec":
+        return this.#exec(step.command);
+      case "kill-sandbox":
+        return this.#killSandbox();
+      case "stop-agent":
+        return this.#world.stopAgent();
+      case "start-agent":
+        return this.#world.startAgent();
+    }
+  }
+
+  /** Waits until neither the agent nor the runtime has anything of the scenario's pods. */
+  async finish(): Promise<void> {
+    await Promise.all(this.#deletions.values());
+    await until(`${this.#namespace} left nothing`, async () => {
+      const signal = AbortSignal.timeout(COMMAND_TIMEOUT_MS);
+      const sandboxes = await this.#world.tools.listPodSandboxes({}, signal);
+      return sandboxes.every(({ metadata }) => metadata?.namespace !== this.#namespace);
+    });
+  }
+
+  #create(kind: string, name: string): void {
+    const { api } = this.#world;
+    const metadata = { name, namespace: this.#namespace };
+    if (kind === "Pod") {
+      const shown = this.#recording.podSnapshots.find(({ pod }) => pod.metadata.name === name);
+      if (shown === undefined) throw new Error(`the recording does not show the pod ${name}`);
+      const pod = createdPod(shown.pod);
+      this.#pods.set(name, pod);
+      api.create(pod);
+      return;
+    }
+    for (const manifest of this.#recording.manifests) {
+      if (manifest.kind === "ConfigMap" && manifest.metadata?.name === name) {
+        api.addConfigMap({ ...manifest, metadata });
+      }
+      if (manifest.kind === "Secret" && manifest.metadata?.name === name) {
+        api.addSecret({ ...manifest, metadata, data: secretData(manifest.stringData) });
+      }
+    }
+  }
+
+  async #delete(name: string, graceSeconds: number | undefined): Promise<void> {
+    const pod = this.#pods.get(name);
+    // The picture of a static pod: there is no API server to hold one.
+    if (pod === undefined) return;
+    const { uid } = pod.metadata;
+    const phase = this.#status(name)?.status?.phase;
+    const grace = graceSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30;
+    if (phase === "Succeeded" || phase === "Failed" || grace === 0) {
+      this.#world.api.remove(uid);
+      this.#deletions.set(name, Promise.resolve());
+      return;
+    }
+    this.#world.api.markDeleted(uid, grace, Date.now());
+    this.#deletions.set(name, this.#removeWhenEnded(pod));
+  }
+
+  async #removeWhenEnded(pod: Pod): Promise<void> {
+    await until(`${this.#namespace}/${pod.metadata.name} ended`, async () => {
+      const state = await this.#world.workerState(pod);
+      return state === "terminated" || state === "finished";
+    });
+    this.#world.api.remove(pod.metadata.uid);
+  }
+
+  async #await(name: string, condition: string): Promise<void> {
+    if (condition === "mirror re-created" || condition === "bound") return;
+    if (condition === "gone from API") {
+      await this.#deletions.get(name);
+      if (this.#pods.has(name)) return;
+    }
+    await until(`${this.#namespace}/${name} is ${condition}`, () => {
+      const pod = this.#status(name);
+      if (condition === "gone from API") return pod === undefined;
+      if (condition.startsWith("v2 ") && pod?.metadata.labels?.["v"] !== "2") return false;
+      const met = meetsCondition(pod?.status ?? {}, condition);
+      if (met === undefined) throw new Error(`unknown condition in the recording: ${condition}`);
+      return met;
+    });
+  }
+
+  #status(name: string): Pod | undefined {
+    return this.#world.view.findPod(this.#namespace, name);
+  }
+
+  async #exec(command: readonly string[]): Promise<void> {
+    const [name = ""] = this.#pods.keys();
+    const id = this.#status(name)?.status?.containerStatuses?.[0]?.containerID ?? "";
+    const signal = AbortSignal.timeout(COMMAND_TIMEOUT_MS);
+    await this.#world.tools.execSync(id.replace(/^.*:\/\//, ""), command, 0, signal);
+  }
+
+  async #killSandbox(): Promise<void> {
+    const signal = AbortSignal.timeout(COMMAND_TIMEOUT_MS);
+    const sandboxes = await this.#world.tools.listPodSandboxes({}, signal);
+    const own = sandboxes.find(({ metadata }) => metadata?.namespace === this.#namespace);
+    process.kill(processOf(own?.id ?? "none"), "SIGKILL");
+  }
+}
+
+/** The process in a container's or sandbox's cgroup. */
+function processOf(id: string): number {
+  const pid = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .find((name) => cgroupsOf(name).includes(`/${id}\n`));
+  if (pid === undefined) throw new Error(`no process runs in ${id}`);
+  return Number(pid);
+}
+
+function cgroupsOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, "utf8");
+  } catch {
+    // The process has ended meanwhile.
+    return "";
+  }
+}
+
+function secretData(
+  texts: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(texts ?? {}).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
+  );
+}
+
+async function until(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + CONDITION_TIMEOUT_MS;
+  while (!(await check())) {
+    if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
+    await delay(POLL_MS);
+  }
+}
