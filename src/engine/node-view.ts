@@ -156,7 +156,15 @@ export class NodeView implements AgentView {
 
   #withStatus(pod: Pod): Pod {
     const status = this.#deps.statuses.get(pod.metadata.uid) ?? pod.status;
-    return { apiVersion: "v1", kind: "Pod", ...pod, status: status ?? { phase: "Pending" } };
+    // A pod from a file was never created anywhere: it is as old as its life on this node.
+    const creationTimestamp = pod.metadata.creationTimestamp ?? status?.startTime;
+    return {
+      apiVersion: "v1",
+      kind: "Pod",
+      ...pod,
+      metadata: { ...pod.metadata, creationTimestamp },
+      status: status ?? { phase: "Pending" },
+    };
   }
 }
 

@@ -262,8 +262,10 @@ export class PodWorkers {
     } catch (error) {
       if (abort.signal.aborted) return { kind: "cancelled" };
       const message = error instanceof Error ? error.message : String(error);
-      this.#deps.log.error("error syncing pod, retrying later", { podUid: worker.uid, message });
       const retryAtMs = error instanceof PodSyncError ? error.retryAtMs : undefined;
+      // A back-off that runs its course is no news.
+      const level = retryAtMs === undefined ? "warn" : "debug";
+      this.#deps.log[level]("pod not in sync, trying again", { podUid: worker.uid, message });
       return { kind: "failed", message, retryAtMs };
     } finally {
       worker.abort = undefined;

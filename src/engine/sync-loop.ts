@@ -87,7 +87,7 @@ export class SyncLoop {
       this.#lastTurnMs = clock.monotonicMs();
       const problem = runtimeProblem();
       if (problem !== undefined) {
-        log.warn("waiting for the container runtime", { problem });
+        if (backoffMs > firstBackoffMs) log.warn("waiting for the container runtime", { problem });
         await clock.sleep(backoffMs, signal).catch(() => undefined);
         backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
         continue;
