@@ -17,13 +17,13 @@ export function describeSeen({ sandboxes, containers }: ObservedPod): string[] {
 }
 
 export function recordedStep(report: StepReport): RecordedStep {
-  const { action, target, because, failure, durationMs } = report;
+  const { action, target, because, failure, note, durationMs } = report;
   const waits = failure?.retryAtMs !== undefined;
   return {
     action: `${actionText[action]} ${target}`,
     because,
     outcome: failure === undefined ? "done" : waits ? "waiting" : "failed",
-    detail: failure === undefined ? undefined : `${failure.code}: ${failure.message}`,
+    detail: failure === undefined ? note : `${failure.code}: ${failure.message}`,
     untilMs: failure?.retryAtMs,
     durationMs,
   };
@@ -36,6 +36,7 @@ const actionText = {
   CreatePodSandbox: "create sandbox of",
   StartContainer: "start container",
   ResizePodInPlace: "resize",
+  SyncPod: "prepare the start of",
 } as const;
 
 function shortId(id: string): string {

@@ -65,7 +65,7 @@ function observedSandbox(status: PodSandboxStatus): ObservedSandbox {
 }
 
 /** The sandbox's addresses; none where one of them is no address, since then none can be relied on. */
-function sandboxIps({ network }: PodSandboxStatus): string[] {
+export function sandboxIps({ network }: PodSandboxStatus): string[] {
   const primary = network?.ip || undefined;
   const additional = (network?.additionalIps ?? []).map(({ ip }) => ip ?? "");
   const ips = primary === undefined ? additional : [primary, ...additional];

@@ -1,77 +1,126 @@
+import { sandboxIps } from "../../core/observe/observe-pod.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PodSandboxConfig } from "../../model/generated/cri.ts";
 import { type Pod, podDisplayName } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
-import type { StartDeps } from "./start-container.ts";
+import {
+  findReadySandbox,
+  isNameReserved,
+  maxNamesTried,
+  mayHaveWorked,
+  passedOverNote,
+  tookOverNote,
+} from "./reserved-name.ts";
+import type { StartDeps } from "./start-deps.ts";
 import type { StepFailure } from "./step-report.ts";
 
 export interface CreatedSandbox {
   readonly sandboxId: string;
   readonly config: PodSandboxConfig;
-  readonly ips: readonly string[];
+  /** How the sandbox came about, where that was not by one simple call. */
+  readonly note?: string | undefined;
 }
 
-/** Creates the pod's sandbox with its network and reads its addresses. */
+/**
+ * Creates the pod's sandbox with its network. Where an earlier call for the same attempt lost its answer, its
+ * sandbox is taken over, or the next attempt is made.
+ */
 export async function createSandbox(
   deps: StartDeps,
   pod: Pod,
   attempt: number,
+  signal: AbortSignal,
 ): Promise<Result<CreatedSandbox, StepFailure>> {
-  const config = await deps.configs.sandboxConfig(pod, attempt);
+  for (let tried = 0; ; tried++) {
+    const config = await prepare(deps, pod, attempt + tried);
+    if (!config.ok) return refuse(deps, pod, config.error);
+    const handler = deps.configs.runtimeHandler(pod);
+    if (!handler.ok) return refuse(deps, pod, failedToCreate(pod, handler.error));
+    try {
+      const { runtime, lifetime } = deps;
+      const sandboxId = await runtime.runPodSandbox(config.value, handler.value, lifetime);
+      return ok({ sandboxId, config: config.value, note: passedOverNote(tried) });
+    } catch (error) {
+      // A pod that is being ended needs no sandbox, and no complaint about a missing one.
+      signal.throwIfAborted();
+      deps.lifetime.throwIfAborted();
+      const found = await takeOver(deps, pod, attempt + tried, error);
+      if (found !== undefined) {
+        return ok({ sandboxId: found, config: config.value, note: tookOverNote });
+      }
+      if (isNameReserved(error) && tried + 1 < maxNamesTried) continue;
+      return refuse(deps, pod, failedToCreate(pod, runtimeErrorText(error)));
+    }
+  }
+}
+
+/** The addresses of a new sandbox; an error when the runtime cannot tell its status. */
+export async function readSandboxIps(
+  { runtime, events, lifetime }: StartDeps,
+  pod: Pod,
+  sandboxId: string,
+  signal: AbortSignal,
+): Promise<Result<readonly string[], string>> {
+  try {
+    const { status } = await runtime.podSandboxStatus(sandboxId, lifetime);
+    return status === undefined ? err("pod sandbox status is nil") : ok(sandboxIps(status));
+  } catch (error) {
+    signal.throwIfAborted();
+    lifetime.throwIfAborted();
+    const text = runtimeErrorText(error);
+    const message = `Unable to get pod sandbox status: ${text}`;
+    events.record(pod, { type: "Warning", reason: "FailedPodSandBoxStatus", message });
+    return err(text);
+  }
+}
+
+/** What went wrong: in short, as an event tells it, and in full. */
+interface Trouble {
+  readonly cause: string;
+  readonly message: string;
+}
+
+async function prepare(
+  { configs, files }: StartDeps,
+  pod: Pod,
+  attempt: number,
+): Promise<Result<PodSandboxConfig, Trouble>> {
+  const config = await configs.sandboxConfig(pod, attempt);
+  const name = podDisplayName(pod);
   if (!config.ok) {
-    return refuse(
-      deps,
-      pod,
-      `Failed to generate sandbox config for pod "${podDisplayName(pod)}": ${config.error}`,
-    );
-  }
-  const handler = deps.configs.runtimeHandler(pod);
-  if (!handler.ok) {
-    return refuse(
-      deps,
-      pod,
-      `Failed to create sandbox for pod "${podDisplayName(pod)}": ${handler.error}`,
-    );
-  }
-  await deps.files.ensureFolder(config.value.logDirectory ?? "", 0o755);
-  let sandboxId: string;
-  try {
-    sandboxId = await deps.runtime.runPodSandbox(config.value, handler.value, deps.lifetime);
-  } catch (error) {
-    deps.lifetime.throwIfAborted();
-    warn(
-      deps,
-      pod,
-      "FailedCreatePodSandBox",
-      `Failed to create pod sandbox: ${runtimeErrorText(error)}`,
-    );
-    return err({
-      code: "CreatePodSandboxError",
-      message: `Failed to create sandbox for pod "${podDisplayName(pod)}": ${runtimeErrorText(error)}`,
-    });
+    const message = `Failed to generate sandbox config for pod "${name}": ${config.error}`;
+    return err({ cause: config.error, message });
   }
   try {
-    const { status } = await deps.runtime.podSandboxStatus(sandboxId, deps.lifetime);
-    const network = status?.network;
-    const ips = [network?.ip ?? "", ...(network?.additionalIps ?? []).map(({ ip }) => ip ?? "")];
-    return ok({ sandboxId, config: config.value, ips: ips.filter((ip) => ip !== "") });
+    await files.ensureFolder(config.value.logDirectory ?? "", 0o755);
+    return config;
   } catch (error) {
-    deps.lifetime.throwIfAborted();
-    warn(
-      deps,
-      pod,
-      "FailedPodSandBoxStatus",
-      `Unable to get pod sandbox status: ${runtimeErrorText(error)}`,
-    );
-    return err({ code: "CreatePodSandboxError", message: runtimeErrorText(error) });
+    const cause = errorText(error);
+    return err({ cause, message: `Failed to create log directory for pod "${name}": ${cause}` });
   }
 }
 
-function refuse(deps: StartDeps, pod: Pod, message: string): Result<never, StepFailure> {
-  warn(deps, pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${message}`);
+async function takeOver(
+  { runtime, lifetime }: StartDeps,
+  pod: Pod,
+  attempt: number,
+  error: unknown,
+): Promise<string | undefined> {
+  if (!mayHaveWorked(error)) return undefined;
+  return findReadySandbox(runtime, pod, attempt, lifetime).catch(() => undefined);
+}
+
+function failedToCreate(pod: Pod, cause: string): Trouble {
+  return { cause, message: `Failed to create sandbox for pod "${podDisplayName(pod)}": ${cause}` };
+}
+
+function refuse(
+  { events }: StartDeps,
+  pod: Pod,
+  { cause, message }: Trouble,
+): Result<never, StepFailure> {
+  const event = `Failed to create pod sandbox: ${cause}`;
+  events.record(pod, { type: "Warning", reason: "FailedCreatePodSandBox", message: event });
   return err({ code: "CreatePodSandboxError", message });
-}
-
-function warn(deps: StartDeps, pod: Pod, reason: string, message: string): void {
-  deps.events.record(pod, { type: "Warning", reason, message });
 }

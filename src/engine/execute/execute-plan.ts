@@ -10,14 +10,16 @@ import { errorText } from "../../lib/error-text.ts";
 import type { AuthConfig, PodSandboxConfig } from "../../model/generated/cri.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podDisplayName } from "../../model/pod.ts";
+import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { CrashLoop } from "../crash-loop.ts";
 import { rawContainerId } from "./container-id.ts";
-import { createSandbox } from "./create-sandbox.ts";
-import { killContainer } from "./kill-container.ts";
+import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
+import { type KillContainerRequest, killContainer } from "./kill-container.ts";
 import { killPod } from "./kill-pod.ts";
 import { removeContainer } from "./remove-container.ts";
-import { type StartDeps, startContainer } from "./start-container.ts";
-import type { StepFailure, StepReport } from "./step-report.ts";
+import { startContainer } from "./start-container.ts";
+import type { StartDeps } from "./start-deps.ts";
+import type { StepFailure, StepOutcome, StepReport } from "./step-report.ts";
 
 export interface ExecutorDeps extends StartDeps {
   readonly crashLoop: CrashLoop;
@@ -32,7 +34,10 @@ export interface ExecuteRequest {
   readonly onSandboxReady: () => void;
 }
 
-/** Carries a plan out in its order; stops where a step that later ones stand on has failed. */
+/**
+ * Carries a plan out in its order; stops where a step that later ones stand on has failed. When `signal` aborts
+ * it rejects before the next step; only waiting, pulling, hooks and stops are cut short.
+ */
 export async function executePlan(
   deps: ExecutorDeps,
   request: ExecuteRequest,
@@ -84,16 +89,13 @@ class PlanRun {
   async pruneInitContainers(): Promise<void> {
     const { pod, observed, plan } = this.#request;
     const startsOver = plan.steps.some((step) => step.kind === "kill-pod" && step.startsOver);
+    const { lifetime, log } = this.#deps;
     for (const { id, name } of initContainersToRemove(pod, observed, startsOver)) {
+      this.#signal.throwIfAborted();
       try {
-        await removeContainer(
-          this.#deps,
-          rawContainerId(id),
-          { keepLogs: false },
-          this.#deps.lifetime,
-        );
+        await removeContainer(this.#deps, rawContainerId(id), { keepLogs: false }, lifetime);
       } catch (error) {
-        this.#deps.log.warn("cannot remove an ended init container", {
+        log.warn("cannot remove an ended init container", {
           pod: podDisplayName(pod),
           container: name,
           error: errorText(error),
@@ -103,6 +105,7 @@ class PlanRun {
   }
 
   async #carryOut(step: Step): Promise<boolean> {
+    const { pod } = this.#request;
     switch (step.kind) {
       case "kill-pod":
         return this.#killPod(step.because);
@@ -111,22 +114,29 @@ class PlanRun {
       case "reset-container":
         return this.#reported("RemoveContainer", step.name, step.because, () => this.#reset(step));
       case "create-sandbox":
-        return this.#reported(
-          "CreatePodSandbox",
-          podDisplayName(this.#request.pod),
-          step.because,
-          () => this.#createSandbox(step.attempt),
+        return (
+          (await this.#reported("CreatePodSandbox", podDisplayName(pod), step.because, () =>
+            this.#createSandbox(step.attempt),
+          )) && (await this.#readSandbox(step.because))
         );
       case "start-ephemeral":
       case "start-init":
       case "start-container": {
+        const sandboxConfig = await this.#sandboxConfigOnce(step.because);
+        if (sandboxConfig === undefined) return false;
         const started = await this.#reported("StartContainer", step.name, step.because, () =>
-          this.#start(step),
+          this.#start(step, sandboxConfig),
         );
-        return started || mayGoOnWithout(this.#request.pod, step);
+        return started || mayGoOnWithout(pod, step);
       }
-      case "resize":
+      case "resize": {
+        const message = "resizing a running pod in place is not supported yet";
+        const failure = { code: "ResizePodInPlaceError", message };
+        await this.#reported("ResizePodInPlace", podDisplayName(pod), step.because, () => ({
+          failure,
+        }));
         return true;
+      }
     }
   }
 
@@ -134,13 +144,19 @@ class PlanRun {
     action: StepReport["action"],
     target: string,
     because: string,
-    work: () => Promise<StepFailure | undefined>,
+    work: () => StepOutcome | Promise<StepOutcome>,
   ): Promise<boolean> {
     const startedMs = this.#deps.clock.monotonicMs();
-    const failure = await work();
+    const outcome = await work();
     const durationMs = this.#deps.clock.monotonicMs() - startedMs;
-    this.reports.push({ action, target, because, failure, durationMs });
-    return failure === undefined;
+    this.reports.push({ action, target, because, ...outcome, durationMs });
+    return outcome.failure === undefined;
+  }
+
+  #failSync(because: string, message: string): void {
+    const target = podDisplayName(this.#request.pod);
+    const failure = { code: "SyncPodError", message };
+    this.reports.push({ action: "SyncPod", target, because, failure, durationMs: 0 });
   }
 
   async #killPod(because: string): Promise<boolean> {
@@ -158,35 +174,32 @@ class PlanRun {
     return reports.every(({ failure }) => failure === undefined);
   }
 
-  async #kill(step: KillContainerStep): Promise<StepFailure | undefined> {
-    return this.#stopContainer(step.containerId, step.name, {
-      message: step.message,
-      reason: step.reason,
-    });
+  async #kill({ containerId, name, message, reason }: KillContainerStep): Promise<StepOutcome> {
+    return { failure: await this.#stopContainer(containerId, name, { message, reason }) };
   }
 
-  async #reset(step: ResetContainerStep): Promise<StepFailure | undefined> {
+  async #reset(step: ResetContainerStep): Promise<StepOutcome> {
     if (step.kill) {
       const failure = await this.#stopContainer(step.containerId, step.name, {
         message: "killing",
         reason: "RestartAllContainers",
         graceOverrideSeconds: 0,
       });
-      if (failure !== undefined) return failure;
+      if (failure !== undefined) return { failure };
     }
     try {
       const id = rawContainerId(step.containerId);
       await removeContainer(this.#deps, id, { keepLogs: true }, this.#deps.lifetime);
-      return undefined;
+      return {};
     } catch (error) {
-      return { code: "RemoveContainerError", message: errorText(error) };
+      return { failure: { code: "RemoveContainerError", message: runtimeErrorText(error) } };
     }
   }
 
   async #stopContainer(
     containerId: string,
     name: string,
-    how: Pick<Parameters<typeof killContainer>[1], "message" | "reason" | "graceOverrideSeconds">,
+    how: Pick<KillContainerRequest, "message" | "reason" | "graceOverrideSeconds">,
   ): Promise<StepFailure | undefined> {
     const { pod } = this.#request;
     const placed = findContainer(pod, name);
@@ -206,36 +219,54 @@ class PlanRun {
       return undefined;
     } catch (error) {
       this.#signal.throwIfAborted();
-      return { code: "KillContainerError", message: errorText(error) };
+      return { code: "KillContainerError", message: runtimeErrorText(error) };
     }
   }
 
-  async #createSandbox(attempt: number): Promise<StepFailure | undefined> {
-    const { pod, onSandboxReady } = this.#request;
-    const created = await createSandbox(this.#deps, pod, attempt);
-    if (!created.ok) return created.error;
+  async #createSandbox(attempt: number): Promise<StepOutcome> {
+    const created = await createSandbox(this.#deps, this.#request.pod, attempt, this.#signal);
+    if (!created.ok) return { failure: created.error };
     this.#sandboxId = created.value.sandboxId;
     this.#sandboxConfig = created.value.config;
-    if (pod.spec.hostNetwork !== true) this.#podIps = created.value.ips;
-    onSandboxReady();
-    return undefined;
+    return { note: created.value.note };
   }
 
-  async #start(step: StartContainerStep): Promise<StepFailure | undefined> {
+  async #readSandbox(because: string): Promise<boolean> {
+    const { pod, onSandboxReady } = this.#request;
+    const ips = await readSandboxIps(this.#deps, pod, this.#sandboxId, this.#signal);
+    if (!ips.ok) {
+      this.#failSync(because, ips.error);
+      return false;
+    }
+    // A pod in the node's network keeps the node's addresses.
+    if (pod.spec.hostNetwork !== true) this.#podIps = ips.value;
+    onSandboxReady();
+    return true;
+  }
+
+  /** The config of the sandbox that containers start in: the runtime wants it with each of them. */
+  async #sandboxConfigOnce(because: string): Promise<PodSandboxConfig | undefined> {
+    if (this.#sandboxConfig !== undefined) return this.#sandboxConfig;
+    const { pod, plan } = this.#request;
+    const config = await this.#deps.configs.sandboxConfig(pod, plan.sandboxAttempt);
+    if (!config.ok) {
+      const name = podDisplayName(pod);
+      this.#failSync(because, `GeneratePodSandboxConfig for pod "${name}" failed: ${config.error}`);
+      return undefined;
+    }
+    this.#sandboxConfig = config.value;
+    return config.value;
+  }
+
+  async #start(step: StartContainerStep, sandboxConfig: PodSandboxConfig): Promise<StepOutcome> {
     const { pod, observed, pullCredentials } = this.#request;
     const placed = findContainer(pod, step.name);
     if (placed === undefined) {
-      return {
-        code: "CreateContainerConfigError",
-        message: `no container ${step.name} in the spec`,
-      };
+      const message = `no container ${step.name} in the spec`;
+      return { failure: { code: "CreateContainerConfigError", message } };
     }
     const waiting = this.#deps.crashLoop.check(pod, placed, observed);
-    if (waiting !== undefined) return waiting;
-    const config = await this.#sandboxConfigOnce();
-    if (typeof config === "string") return { code: "CreateContainerConfigError", message: config };
-    const handler = this.#deps.configs.runtimeHandler(pod);
-    if (!handler.ok) return { code: "CreateContainerConfigError", message: handler.error };
+    if (waiting !== undefined) return { failure: waiting };
     return startContainer(
       this.#deps,
       {
@@ -243,23 +274,12 @@ class PlanRun {
         observed,
         placed,
         sandboxId: this.#sandboxId,
-        sandboxConfig: config,
-        runtimeHandler: handler.value,
+        sandboxConfig,
         podIps: this.#podIps,
         pullCredentials,
       },
       this.#signal,
     );
-  }
-
-  async #sandboxConfigOnce(): Promise<PodSandboxConfig | string> {
-    if (this.#sandboxConfig === undefined) {
-      const { pod, plan } = this.#request;
-      const config = await this.#deps.configs.sandboxConfig(pod, plan.sandboxAttempt);
-      if (!config.ok) return config.error;
-      this.#sandboxConfig = config.value;
-    }
-    return this.#sandboxConfig;
   }
 }
 

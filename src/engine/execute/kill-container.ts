@@ -3,7 +3,12 @@ import {
   stopTimeoutSeconds,
   terminationGraceSeconds,
 } from "../../core/termination/grace-period.ts";
-import type { AnyContainer, ContainerKind, Pod } from "../../model/pod.ts";
+import {
+  type AnyContainer,
+  type ContainerKind,
+  type Pod,
+  podDisplayName,
+} from "../../model/pod.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -41,28 +46,26 @@ export async function killContainer(
   request: KillContainerRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const { pod, container, containerId } = request;
-  deps.events.record(pod, {
+  const { clock, runtime } = deps;
+  const { pod, container, turn } = request;
+  record(deps, request, {
     type: "Normal",
     reason: "Killing",
     message: request.message === "" ? `Stopping container ${container.name}` : request.message,
-    container: { kind: request.kind, name: container.name },
   });
-  let graceSeconds =
+  const graceSeconds =
     request.graceOverrideSeconds ?? terminationGraceSeconds(pod, container, request.reason);
-  if (container.lifecycle?.preStop !== undefined && graceSeconds > 0) {
-    graceSeconds -= await secondsTaken(deps.clock, () =>
-      runPreStop(deps, request, graceSeconds, signal),
-    );
+  const startedMs = clock.monotonicMs();
+  const leftMs = (): number => startedMs + graceSeconds * 1000 - clock.monotonicMs();
+  if (container.lifecycle?.preStop !== undefined && leftMs() > 0) {
+    await runPreStop(deps, request, leftMs(), signal);
   }
-  if (request.turn !== undefined && graceSeconds > 0) {
-    const { turn } = request;
-    graceSeconds -= await secondsTaken(deps.clock, () =>
-      within(deps.clock, turn, graceSeconds * 1000, signal),
-    );
-  }
+  if (turn !== undefined && leftMs() > 0) await within(clock, turn, leftMs(), signal);
+  signal.throwIfAborted();
   try {
-    await deps.runtime.stopContainer(containerId, stopTimeoutSeconds(graceSeconds), signal);
+    // Runtimes count whole seconds; a broken one is the container's.
+    const timeoutSeconds = stopTimeoutSeconds(Math.ceil(leftMs() / 1000));
+    await runtime.stopContainer(request.containerId, timeoutSeconds, signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
@@ -72,41 +75,54 @@ export async function killContainer(
 async function runPreStop(
   deps: KillDeps,
   request: KillContainerRequest,
-  graceSeconds: number,
+  graceMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   const preStop = request.container.lifecycle?.preStop;
   if (preStop === undefined) return;
-  const stop = new AbortController();
-  const hook = runHook(deps, request, preStop, AbortSignal.any([signal, stop.signal])).catch(() => {
-    if (stop.signal.aborted || signal.aborted) return;
-    deps.events.record(request.pod, {
+  const cut = new AbortController();
+  const failed = (): void =>
+    record(deps, request, {
       type: "Warning",
       reason: "FailedPreStopHook",
       message: "PreStopHook failed",
-      container: { kind: request.kind, name: request.container.name },
     });
+  const hook = runHook(deps, request, preStop, AbortSignal.any([signal, cut.signal])).catch(() => {
+    if (!cut.signal.aborted && !signal.aborted) failed();
   });
-  await within(deps.clock, hook, graceSeconds * 1000, signal);
-  stop.abort();
+  const ended = await within(deps.clock, hook, graceMs, signal);
   signal.throwIfAborted();
+  if (ended) return;
+  cut.abort(new Error("the grace period is over"));
+  failed();
+  deps.log.warn("cut a preStop hook off at the end of the grace period", {
+    pod: podDisplayName(request.pod),
+    container: request.container.name,
+    graceSeconds: graceMs / 1000,
+  });
 }
 
-/** Waits for the promise, at most `ms`. */
+function record(
+  { events }: KillDeps,
+  { pod, kind, container }: KillContainerRequest,
+  event: { readonly type: "Normal" | "Warning"; readonly reason: string; readonly message: string },
+): void {
+  events.record(pod, { ...event, container: { kind, name: container.name } });
+}
+
+/** Waits for the promise, at most `ms`; whether it was in time. */
 async function within(
   clock: Clock,
   promise: Promise<unknown>,
   ms: number,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const done = new AbortController();
-  const timer = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => undefined);
-  await Promise.race([promise, timer]);
+  const late = clock.sleep(ms, AbortSignal.any([signal, done.signal])).then(
+    () => false,
+    () => false,
+  );
+  const inTime = await Promise.race([promise.then(() => true), late]);
   done.abort();
-}
-
-async function secondsTaken(clock: Clock, work: () => Promise<void>): Promise<number> {
-  const startedMs = clock.monotonicMs();
-  await work();
-  return Math.floor((clock.monotonicMs() - startedMs) / 1000);
+  return inTime;
 }

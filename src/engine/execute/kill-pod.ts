@@ -1,11 +1,10 @@
 import { terminationOrder } from "../../core/termination/termination-order.ts";
-import { errorText } from "../../lib/error-text.ts";
 import type { ObservedContainer, ObservedPod } from "../../model/observed.ts";
-import { findContainer, type Pod } from "../../model/pod.ts";
-import { isNotFound } from "../../model/runtime-error.ts";
+import { findContainer, isSidecar, type Pod } from "../../model/pod.ts";
+import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
 import { rawContainerId } from "./container-id.ts";
 import { type KillDeps, killContainer } from "./kill-container.ts";
-import type { StepReport } from "./step-report.ts";
+import type { StepFailure, StepReport } from "./step-report.ts";
 
 export interface KillPodRequest {
   readonly pod: Pod;
@@ -16,64 +15,74 @@ export interface KillPodRequest {
 
 /**
  * Stops every running container of a pod, sidecars last and in reverse, then its sandboxes. One container
- * that cannot be stopped does not keep the others from being stopped.
+ * that cannot be stopped does not keep the others from being stopped; sidecars wait for it to the end of the
+ * grace period. Rejects when `signal` aborts, once all calls have ended.
  */
 export async function killPod(
   deps: KillDeps,
   request: KillPodRequest,
   signal: AbortSignal,
 ): Promise<StepReport[]> {
+  const { clock } = deps;
   const { pod, observed, because } = request;
-  const running = observed.containers.filter(({ state }) => state === "running");
+  const running = inStopOrder(
+    pod,
+    observed.containers.filter(({ state }) => state === "running"),
+  );
   const waitsFor = terminationOrder(
     pod,
     running.map(({ name }) => name),
   );
-  const ends = new Map<string, { readonly promise: Promise<void>; readonly end: () => void }>();
-  for (const { name } of running) ends.set(name, ending());
-
+  const ends = new Map(running.map(({ name }) => [name, new Ending()]));
   const reports = await Promise.all(
     running.map(async (container): Promise<StepReport> => {
-      const report = { action: "KillContainer", target: container.name, because } as const;
-      const earlier = (waitsFor.get(container.name) ?? []).map((name) => ends.get(name)?.promise);
-      const startedMs = deps.clock.monotonicMs();
-      const failure = await killOne(deps, request, container, Promise.all(earlier), signal);
-      ends.get(container.name)?.end();
-      return { ...report, failure, durationMs: deps.clock.monotonicMs() - startedMs };
+      const { name } = container;
+      const earlier = (waitsFor.get(name) ?? [])
+        .map((other) => ends.get(other)?.promise)
+        .filter((promise) => promise !== undefined);
+      const startedMs = clock.monotonicMs();
+      const failure = await killOne(deps, request, { container, turn: earlier }, signal);
+      if (failure === undefined) ends.get(name)?.resolve();
+      const durationMs = clock.monotonicMs() - startedMs;
+      return { action: "KillContainer", target: name, because, failure, durationMs };
     }),
   );
+  signal.throwIfAborted();
   return [...reports, await stopSandboxes(deps, request, signal)];
+}
+
+interface Turn {
+  readonly container: ObservedContainer;
+  readonly turn: readonly Promise<void>[];
 }
 
 async function killOne(
   deps: KillDeps,
-  request: KillPodRequest,
-  container: ObservedContainer,
-  turn: Promise<unknown>,
+  { pod, observed, graceOverrideSeconds }: KillPodRequest,
+  { container, turn }: Turn,
   signal: AbortSignal,
-): Promise<StepReport["failure"]> {
-  const placed = findContainer(request.pod, container.name);
+): Promise<StepFailure | undefined> {
+  const placed = findContainer(pod, container.name);
   try {
     await killContainer(
       deps,
       {
-        pod: request.pod,
+        pod,
         // A container that the spec no longer has is stopped all the same, with the pod's grace period.
         container: placed?.container ?? { name: container.name },
         kind: placed?.kind ?? "regular",
         containerId: rawContainerId(container.id),
-        podIp: request.observed.ips[0] ?? "",
+        podIp: observed.ips[0] ?? "",
         message: "",
         reason: "Unknown",
-        graceOverrideSeconds: request.graceOverrideSeconds,
-        turn,
+        graceOverrideSeconds,
+        turn: turn.length === 0 ? undefined : Promise.all(turn),
       },
       signal,
     );
     return undefined;
   } catch (error) {
-    signal.throwIfAborted();
-    return { code: "KillContainerError", message: errorText(error) };
+    return { code: "KillContainerError", message: runtimeErrorText(error) };
   }
 }
 
@@ -83,23 +92,37 @@ async function stopSandboxes(
   signal: AbortSignal,
 ): Promise<StepReport> {
   const startedMs = clock.monotonicMs();
-  let failure: StepReport["failure"];
+  let failure: StepFailure | undefined;
   for (const { id } of observed.sandboxes) {
     try {
       await runtime.stopPodSandbox(id, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!isNotFound(error)) failure = { code: "KillPodSandboxError", message: errorText(error) };
+      if (isNotFound(error)) continue;
+      failure = { code: "KillPodSandboxError", message: runtimeErrorText(error) };
     }
   }
   const durationMs = clock.monotonicMs() - startedMs;
   return { action: "KillPodSandbox", target: observed.uid, because, failure, durationMs };
 }
 
-function ending(): { readonly promise: Promise<void>; readonly end: () => void } {
-  let end = (): void => undefined;
-  const promise = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  return { promise, end };
+/** By name, and after them the sidecars from the last to the first: the order in which they are told to end. */
+function inStopOrder(pod: Pod, running: readonly ObservedContainer[]): ObservedContainer[] {
+  const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
+  // What is no sidecar has the place -1; the last sidecar comes first among them.
+  const place = ({ name }: ObservedContainer): number =>
+    sidecars.includes(name) ? sidecars.length - sidecars.indexOf(name) : -1;
+  return running.toSorted((a, b) => place(a) - place(b) || (a.name < b.name ? -1 : 1));
+}
+
+/** The end of one container, for those who wait for it. */
+class Ending {
+  readonly promise: Promise<void>;
+  resolve: () => void = () => undefined;
+
+  constructor() {
+    this.promise = new Promise((resolve) => {
+      this.resolve = resolve;
+    });
+  }
 }

@@ -1,5 +1,6 @@
 import { legacyLogSymlink } from "../../core/paths/log-paths.ts";
 import { containerNameLabel, podNameLabel, podNamespaceLabel } from "../../model/labels.ts";
+import { isNotFound } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 
@@ -8,37 +9,41 @@ export interface RemoveContainerDeps {
   readonly files: Pick<HostFiles, "removeFile" | "list">;
 }
 
-/** Removes a stopped container; its logs go with it unless `keepLogs`. */
+/**
+ * Removes a stopped container, if it is still there; its logs go first unless `keepLogs`, so that none is left
+ * behind which nobody would find any more.
+ */
 export async function removeContainer(
-  { runtime, files }: RemoveContainerDeps,
+  deps: RemoveContainerDeps,
   containerId: string,
   options: { readonly keepLogs: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  if (!options.keepLogs) {
-    const { status } = await runtime.containerStatus(containerId, signal);
-    const labels = status?.labels ?? {};
-    if (status?.logPath !== undefined && status.logPath !== "") {
-      await removeLogs(files, status.logPath);
-    }
-    const pod = {
-      name: labels[podNameLabel] ?? "",
-      namespace: labels[podNamespaceLabel] ?? "",
-    };
-    await files.removeFile(legacyLogSymlink(pod, labels[containerNameLabel] ?? "", containerId));
+  try {
+    if (!options.keepLogs) await removeLogs(deps, containerId, signal);
+    await deps.runtime.removeContainer(containerId, signal);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
   }
-  await runtime.removeContainer(containerId, signal);
 }
 
-// Rotated logs carry the log's own name as a prefix.
 async function removeLogs(
-  files: Pick<HostFiles, "removeFile" | "list">,
-  path: string,
+  { runtime, files }: RemoveContainerDeps,
+  containerId: string,
+  signal: AbortSignal,
 ): Promise<void> {
+  const { status } = await runtime.containerStatus(containerId, signal);
+  const labels = status?.labels ?? {};
+  const path = status?.logPath ?? "";
   const slash = path.lastIndexOf("/");
-  const folder = path.slice(0, slash);
-  const base = path.slice(slash + 1);
-  for (const name of await files.list(folder)) {
-    if (name.startsWith(base)) await files.removeFile(`${folder}/${name}`);
+  if (slash > 0) {
+    const folder = path.slice(0, slash);
+    // Rotated logs carry the log's own name as a prefix.
+    const base = path.slice(slash + 1);
+    for (const name of await files.list(folder)) {
+      if (name.startsWith(base)) await files.removeFile(`${folder}/${name}`);
+    }
   }
+  const pod = { name: labels[podNameLabel] ?? "", namespace: labels[podNamespaceLabel] ?? "" };
+  await files.removeFile(legacyLogSymlink(pod, labels[containerNameLabel] ?? "", containerId));
 }

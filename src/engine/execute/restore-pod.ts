@@ -1,5 +1,6 @@
-import type { LifecycleHandler } from "../../model/generated/kubernetes.ts";
+import type { ContainerPort, LifecycleHandler } from "../../model/generated/kubernetes.ts";
 import {
+  containerPortsAnnotation,
   containerPreStopHandlerAnnotation,
   podDeletionGracePeriodAnnotation,
   podTerminationGracePeriodAnnotation,
@@ -33,6 +34,10 @@ export async function restorePod(
       terminationGracePeriodSeconds: seconds(first[podTerminationGracePeriodAnnotation]),
       containers: running.map((container, index) => ({
         name: container.name,
+        // A hook may name its port.
+        ports: parsed(annotations[index]?.[containerPortsAnnotation]) as
+          | ContainerPort[]
+          | undefined,
         lifecycle: preStopOf(annotations[index]?.[containerPreStopHandlerAnnotation]),
       })),
     },
@@ -59,9 +64,15 @@ function seconds(text: string | undefined): number | undefined {
 }
 
 function preStopOf(text: string | undefined): { preStop: LifecycleHandler } | undefined {
+  const preStop = parsed(text) as LifecycleHandler | undefined;
+  return preStop && { preStop };
+}
+
+/** What an agent has stored; undefined when there is nothing, or nothing that can be read. */
+function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
-    return { preStop: JSON.parse(text) as LifecycleHandler };
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,6 +1,10 @@
 import { errorText } from "../../lib/error-text.ts";
+import { quoteText } from "../../lib/go-text.ts";
+import { decodeUtf8 } from "../../lib/utf8.ts";
+import type { ExecSyncResponse } from "../../model/generated/cri.ts";
 import type { LifecycleHandler } from "../../model/generated/kubernetes.ts";
 import { type AnyContainer, type Pod, podDisplayName } from "../../model/pod.ts";
+import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";
@@ -29,26 +33,18 @@ export async function runHook(
   const place = `for Container "${target.container.name}" in Pod "${podDisplayName(target.pod)}" failed`;
   if (handler.exec !== undefined) {
     const command = handler.exec.command ?? [];
-    const result = await deps.runtime
-      .execSync(target.containerId, command, 0, signal)
-      .catch((error: unknown) => {
-        throw new Error(
-          `Exec lifecycle hook ([${command.join(" ")}]) ${place} - error: ${errorText(error)}`,
-        );
-      });
-    if ((result.exitCode ?? 0) !== 0) {
-      throw new Error(
-        `Exec lifecycle hook ([${command.join(" ")}]) ${place} - error: command '${command.join(" ")}' exited with ${result.exitCode}`,
-      );
-    }
-    return;
+    const failure = await runCommand(deps, target.containerId, command, signal);
+    if (failure === undefined) return;
+    throw new Error(`Exec lifecycle hook ([${command.join(" ")}]) ${place} - error: ${failure}`);
   }
   if (handler.httpGet !== undefined) {
     const action = handler.httpGet;
+    const title = `HTTP lifecycle hook (${action.path ?? ""}) ${place}`;
+    if ((action.host ?? "") === "" && target.podIp === "") {
+      throw new Error(`${title} - error: failed to find networking container: no address is known`);
+    }
     await deps.http.get(action, target.container, target.podIp, signal).catch((error: unknown) => {
-      throw new Error(
-        `HTTP lifecycle hook (${action.path ?? ""}) ${place} - error: ${errorText(error)}`,
-      );
+      throw new Error(`${title} - error: ${errorText(error)}`);
     });
     return;
   }
@@ -56,5 +52,26 @@ export async function runHook(
     await deps.clock.sleep(handler.sleep.seconds * 1000, signal);
     return;
   }
-  throw new Error("the lifecycle hook names no exec, httpGet or sleep action");
+  throw new Error("Cannot run handler: it names no exec, httpGet or sleep action");
+}
+
+/** What went wrong, with the command's output; undefined when it ended well. */
+async function runCommand(
+  { runtime }: HookDeps,
+  containerId: string,
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  let result: ExecSyncResponse;
+  try {
+    result = await runtime.execSync(containerId, command, 0, signal);
+  } catch (error) {
+    return `${runtimeErrorText(error)}, message: ""`;
+  }
+  if ((result.exitCode ?? 0) === 0) return undefined;
+  const [stdout, stderr] = [result.stdout, result.stderr].map((bytes) =>
+    bytes === undefined ? "" : decodeUtf8(bytes),
+  );
+  const line = command.join(" ");
+  return `command '${line}' exited with ${result.exitCode}: ${stderr}, message: ${quoteText(`${stdout}${stderr}`)}`;
 }

@@ -1,0 +1,134 @@
+import { containerLogsDirectory, nextRestartCountByLogs } from "../../core/paths/log-paths.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { ContainerConfig, PodSandboxConfig } from "../../model/generated/cri.ts";
+import { findObserved, type ObservedPod } from "../../model/observed.ts";
+import type { PlacedContainer, Pod } from "../../model/pod.ts";
+import { rawContainerId } from "./container-id.ts";
+import {
+  findCreatedContainer,
+  isNameReserved,
+  maxNamesTried,
+  mayHaveWorked,
+  passedOverNote,
+  tookOverNote,
+} from "./reserved-name.ts";
+import type { StartDeps } from "./start-deps.ts";
+import type { StepFailure } from "./step-report.ts";
+
+export interface CreateRequest {
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+  readonly placed: PlacedContainer;
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+  readonly podIps: readonly string[];
+}
+
+export interface CreatedContainer {
+  readonly containerId: string;
+  readonly logPath: string;
+  /** How the container came about, where that was not by one simple call. */
+  readonly note?: string | undefined;
+}
+
+/**
+ * Creates a container for the next restart count. Where an earlier call for the same count lost its answer, its
+ * container is taken over, or the next count is used.
+ */
+export async function createContainer(
+  deps: StartDeps,
+  request: CreateRequest,
+  imageRef: string,
+): Promise<Result<CreatedContainer, StepFailure>> {
+  const target = targetContainer(request);
+  if (!target.ok) return configFailure(target.error);
+  const firstCount = await nextRestartCount(deps, request);
+  for (let tried = 0; ; tried++) {
+    const restartCount = firstCount + tried;
+    const config = await makeConfig(deps, request, {
+      restartCount,
+      imageRef,
+      targetContainerId: target.value,
+    });
+    if (!config.ok) return config;
+    const created = await create(deps, request, config.value);
+    if (created.ok) {
+      const logPath = `${request.sandboxConfig.logDirectory ?? ""}/${config.value.logPath ?? ""}`;
+      return ok({ note: passedOverNote(tried), ...created.value, logPath });
+    }
+    if (isNameReserved(created.error) && tried + 1 < maxNamesTried) continue;
+    return err({ code: "CreateContainerError", message: errorText(created.error) });
+  }
+}
+
+async function create(
+  { runtime, lifetime }: StartDeps,
+  { sandboxId, sandboxConfig }: CreateRequest,
+  config: ContainerConfig,
+): Promise<Result<Omit<CreatedContainer, "logPath">, unknown>> {
+  try {
+    const containerId = await runtime.createContainer(sandboxId, config, sandboxConfig, lifetime);
+    return ok({ containerId });
+  } catch (error) {
+    lifetime.throwIfAborted();
+    if (!mayHaveWorked(error)) return err(error);
+    const found = await findCreatedContainer(runtime, sandboxId, config, lifetime).catch(
+      () => undefined,
+    );
+    return found === undefined ? err(error) : ok({ containerId: found, note: tookOverNote });
+  }
+}
+
+async function makeConfig(
+  { configs, files, podLogsRoot, lifetime }: StartDeps,
+  { pod, placed, podIps }: CreateRequest,
+  choices: {
+    readonly restartCount: number;
+    readonly imageRef: string;
+    readonly targetContainerId: string | undefined;
+  },
+): Promise<Result<ContainerConfig, StepFailure>> {
+  const { name } = placed.container;
+  const request = { pod, placed, podIps, ...choices };
+  const config = await configs.containerConfig(request, lifetime);
+  if (!config.ok) return config;
+  try {
+    await files.ensureFolder(containerLogsDirectory(podLogsRoot, pod.metadata, name), 0o755);
+    return config;
+  } catch (error) {
+    return configFailure(
+      `create container log directory for container ${name} failed: ${errorText(error)}`,
+    );
+  }
+}
+
+// A runtime that lost its state in a reboot has no record of earlier runs, but their logs are still there.
+async function nextRestartCount(deps: StartDeps, request: CreateRequest): Promise<number> {
+  const { name } = request.placed.container;
+  const last = findObserved(request.observed, name);
+  if (last !== undefined) return last.restartCount + 1;
+  const folder = containerLogsDirectory(deps.podLogsRoot, request.pod.metadata, name);
+  try {
+    return nextRestartCountByLogs(await deps.files.list(folder));
+  } catch (error) {
+    deps.log.warn("cannot count earlier runs by their logs", { folder, error: errorText(error) });
+    return 0;
+  }
+}
+
+/** The container whose processes an ephemeral container wants to see, by the runtime's id. */
+function targetContainer({ placed, observed }: CreateRequest): Result<string | undefined, string> {
+  const name =
+    placed.kind === "ephemeral" && "targetContainerName" in placed.container
+      ? placed.container.targetContainerName
+      : undefined;
+  if (name === undefined || name === "") return ok(undefined);
+  const target = findObserved(observed, name);
+  if (target === undefined) return err(`unable to find target container ${name}`);
+  return ok(rawContainerId(target.id));
+}
+
+function configFailure(message: string): Result<never, StepFailure> {
+  return err({ code: "CreateContainerConfigError", message });
+}

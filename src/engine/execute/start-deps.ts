@@ -1,0 +1,18 @@
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
+import type { ImageManager } from "../image-manager.ts";
+import type { KillDeps } from "./kill-container.ts";
+import type { PodConfigs } from "./pod-configs.ts";
+
+/** What creating sandboxes and starting containers needs. */
+export interface StartDeps extends KillDeps {
+  readonly runtime: ContainerRuntime;
+  readonly images: ImageManager;
+  readonly configs: PodConfigs;
+  readonly files: HostFiles;
+  readonly podLogsRoot: string;
+  /** Whether logs are linked into the folder where log collectors of clusters look for them. */
+  readonly linkLogs: boolean;
+  /** Ends with the agent: a call to the runtime is not torn off because a pod's sync is. */
+  readonly lifetime: AbortSignal;
+}
