@@ -4,7 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CapturedTerminal, captureTerminal } from "../../test/fakes/captured-terminal.ts";
 import { InMemoryAgentView, runningPod } from "../../test/fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../../test/fakes/served-api.ts";
+import { failed, passed } from "../model/check-result.ts";
+import { renderChecks } from "./commands/check.ts";
 import { runCli } from "./main.ts";
+import { painter } from "./output/colour.ts";
 
 const nowMs = Date.parse("2026-01-01T00:10:00Z");
 let view: InMemoryAgentView;
@@ -56,6 +59,12 @@ describe("get", () => {
     expect(terminal.stderrText()).toBe("No resources found in default namespace.\n");
     expect(await berth("get", "pod", "db")).toBe(4);
     expect(terminal.stderrText()).toContain("there is one in namespace team: add -n team");
+  });
+
+  test("finds a static pod by the name in its manifest", async () => {
+    view.put(runningPod("static-node-1"));
+    expect(await berth("get", "pod", "static", "-o", "name")).toBe(0);
+    expect(terminal.stdoutText()).toBe("pod/static-node-1\n");
   });
 
   test("with -w prints what changes, row by row, until it is interrupted", async () => {
@@ -184,6 +193,86 @@ test.each([
 ])("without an agent %s says how to start it, and exits with 3", async (...args) => {
   expect(await berth(...args, "--data-dir", "/nowhere", "--", "ls")).toBe(3);
   expect(terminal.stderrText()).toContain("Start it with: berth up");
+});
+
+async function manifest(text: string): Promise<string> {
+  const path = join(api.dataDir, "pod.yaml");
+  await writeFile(path, text);
+  return path;
+}
+
+describe("plan", () => {
+  test("shows names, filled-in fields and the steps of the start in their order", async () => {
+    const path = await manifest(`apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  initContainers:
+  - {name: setup, image: "example.test/setup:1"}
+  - {name: proxy, image: "example.test/proxy:1", restartPolicy: Always}
+  containers:
+  - {name: main, image: "example.test/app:1"}
+`);
+    expect(await berth("plan", "-f", path, "--node-name", "node-1")).toBe(0);
+    const text = terminal.stdoutText();
+    expect(text).toContain("line 1: accepted Pod default/web-node-1\n");
+    expect(text).toMatch(/QoS class +BestEffort/);
+    expect(text).toMatch(/main +regular +example.test\/app:1 +pull IfNotPresent/);
+    expect(text).toMatch(/spec.terminationGracePeriodSeconds +30/);
+    expect([...text.matchAll(/^ +\d\. (.*)$/gm)].map((match) => match[1])).toEqual([
+      "create the sandbox",
+      "start init container setup",
+      "start init container proxy",
+      "start container main",
+    ]);
+  });
+
+  test("names line and field of what is wrong, per document, and exits with 1", async () => {
+    const path = await manifest(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {key: value}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: main
+    comand: [x]
+`);
+    expect(await berth("plan", "-f", path)).toBe(1);
+    expect(terminal.stdoutText()).toContain("accepted ConfigMap default/settings\n    keys: key");
+    expect(terminal.stdoutText()).toContain(
+      "line 12, column 5: unknown field spec.containers[0].comand: did you mean command?",
+    );
+    expect(terminal.stdoutText()).toContain("Nothing of this file runs");
+  });
+
+  test("says that a pod does not fit on this node", async () => {
+    const path = await manifest(`apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: main, image: "a:1", resources: {requests: {memory: 500Ti}}}
+`);
+    expect(await berth("plan", "-f", path)).toBe(1);
+    expect(terminal.stdoutText()).toContain("rejected: OutOfmemory");
+  });
+});
+
+test("check prints a line per finding, with the fix", () => {
+  const text = renderChecks(
+    [passed("kernel", "6.1"), failed("runc", "not found", "apt install runc")],
+    painter(false),
+  );
+  expect(text).toBe(`ok       kernel   6.1
+failed   runc     not found
+          fix: apt install runc
+
+Berth cannot run here: 1 of 2 checks failed.
+`);
 });
 
 test("unknown commands and flags exit with 2, naming the nearest", async () => {

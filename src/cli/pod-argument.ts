@@ -35,7 +35,10 @@ function requirePods(kind: string): void {
   throw usageError(`berth knows pods only, not "${kind}"`);
 }
 
-/** Reads a pod; when it is only in another namespace, the error says so. */
+/**
+ * Reads a pod by its name, or by the name in its manifest: a static pod's own name ends with its node's.
+ * When it is only in another namespace, the error says so.
+ */
 export async function readPod(
   client: AgentClient,
   namespace: string,
@@ -47,7 +50,10 @@ export async function readPod(
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode !== exitCodes.notFound) throw error;
     const { items } = await client.listPods(undefined, {}, signal);
-    const elsewhere = items.find(({ metadata }) => metadata.name === name)?.metadata.namespace;
+    const named = items.filter((pod) => isNamed(pod, name));
+    const found = named.find(({ metadata }) => metadata.namespace === namespace);
+    if (found !== undefined) return found;
+    const elsewhere = named[0]?.metadata.namespace;
     const hint =
       elsewhere === undefined
         ? ""
@@ -57,6 +63,10 @@ export async function readPod(
       exitCodes.notFound,
     );
   }
+}
+
+function isNamed({ metadata, spec }: Pod, name: string): boolean {
+  return metadata.name === name || metadata.name === `${name}-${spec.nodeName?.toLowerCase()}`;
 }
 
 const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container";

@@ -1,0 +1,127 @@
+import type { DocumentPlan, FilePlan, ManifestPlan } from "../../app/plan-manifest.ts";
+import { isSidecar, podContainers } from "../../model/pod.ts";
+import type { SourceProblem } from "../../ports/pod-source.ts";
+import { type Paint, printable } from "../output/colour.ts";
+import { alignColumns } from "../output/table.ts";
+
+type PodDocument = Extract<DocumentPlan, { readonly kind: "pod" }>;
+type StepPlan = PodDocument["steps"][number];
+
+/** A manifest's plan for a person to read. */
+export function renderPlan({ files, ignored }: ManifestPlan, paint: Paint): string {
+  const lines = files.flatMap((file) => fileLines(file, paint));
+  const hidden = ignored.map((path) => `${path}: ignored, for its name is not that of a manifest`);
+  const nothing = files.length === 0 ? ["no manifests here"] : [];
+  return `${[...nothing, ...lines, ...hidden].join("\n")}\n`;
+}
+
+/** Whether every document would run here. */
+export function isAccepted({ files }: ManifestPlan): boolean {
+  return files
+    .flatMap(({ documents }) => documents)
+    .every((one) => one.kind === "object" || (one.kind === "pod" && one.rejection === undefined));
+}
+
+function fileLines({ path, documents }: FilePlan, paint: Paint): string[] {
+  const isSpoilt = documents.length > 1 && documents.some(({ kind }) => kind === "refused");
+  return [
+    paint("bold", path),
+    ...(documents.length === 0 ? ["  empty"] : []),
+    ...documents.flatMap((document) => [...documentLines(document, paint), ""]),
+    ...(isSpoilt ? ["  Nothing of this file runs until every document in it is right.", ""] : []),
+  ];
+}
+
+function documentLines(document: DocumentPlan, paint: Paint): string[] {
+  switch (document.kind) {
+    case "refused":
+      return [
+        `  ${paint("red", "refused")}`,
+        ...document.problems.map((problem) => `    ${problemText(problem)}`),
+      ];
+    case "object":
+      return [
+        `  line ${document.line}: ${paint("green", "accepted")} ${document.type} ${document.namespace}/${document.name}`,
+        `    keys: ${document.keys.length === 0 ? "none" : document.keys.join(", ")}`,
+      ];
+    case "pod":
+      return podLines(document, paint);
+    default:
+      return document satisfies never;
+  }
+}
+
+function problemText({ line, column, field, message }: SourceProblem): string {
+  const where =
+    line === undefined ? "" : `line ${line}${column === undefined ? "" : `, column ${column}`}: `;
+  const named = field === undefined || message.includes(field) ? "" : `${field}: `;
+  return `${where}${named}${printable(message)}`;
+}
+
+function podLines(document: PodDocument, paint: Paint): string[] {
+  const { pod, line, qosClass, rejection, changes, steps } = document;
+  const { namespace, name, uid } = pod.metadata;
+  const verdict =
+    rejection === undefined
+      ? paint("green", "accepted")
+      : `${paint("red", "rejected")}: ${rejection.reason}: ${rejection.message}`;
+  return [
+    `  line ${line}: ${verdict}${rejection === undefined ? ` Pod ${namespace}/${name}` : ""}`,
+    ...alignColumns([
+      ["    namespace", namespace],
+      ["    name", name],
+      ["    uid", uid],
+      ["    QoS class", qosClass],
+      ["    restarts", pod.spec.restartPolicy ?? "Always"],
+    ]),
+    "    images:",
+    ...alignColumns(
+      podContainers(pod).map(({ kind, container }) => [
+        `      ${container.name}`,
+        kind === "init" && isSidecar(container) ? "sidecar" : kind,
+        container.image ?? "",
+        `pull ${container.imagePullPolicy ?? "IfNotPresent"}`,
+      ]),
+    ),
+    "    filled in or changed:",
+    ...alignColumns(
+      changes.map(({ field, from, to }) => [
+        `      ${field}`,
+        `${JSON.stringify(to)}${from === undefined ? "" : ` (the file says ${JSON.stringify(from)})`}`,
+      ]),
+    ),
+    ...(rejection === undefined ? stepLines(steps) : []),
+  ];
+}
+
+function stepLines(steps: readonly StepPlan[]): string[] {
+  return [
+    "    steps, if each succeeds:",
+    ...steps.flatMap((step, index) => [
+      `      ${index + 1}. ${stepText(step)}`,
+      `         because ${printable(step.because)}`,
+    ]),
+  ];
+}
+
+function stepText(step: StepPlan): string {
+  switch (step.kind) {
+    case "create-sandbox":
+      return "create the sandbox";
+    case "start-init":
+      return `start init container ${step.name}`;
+    case "start-container":
+      return `start container ${step.name}`;
+    case "start-ephemeral":
+      return `start ephemeral container ${step.name}`;
+    case "kill-container":
+    case "reset-container":
+      return `stop container ${step.name}`;
+    case "kill-pod":
+      return "stop the pod";
+    case "resize":
+      return "resize the pod";
+    default:
+      return step satisfies never;
+  }
+}
