@@ -371,10 +371,10 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
     return this.#made.toString(16).padStart(12, "0").padEnd(64, "0");
   }
 
-  /** Now in nanoseconds, and later than any other: what is made can be told apart by it. */
+  /** Now in nanoseconds, and a microsecond later than any other: what is made can be told apart by it. */
   #newStamp(): bigint {
     const now = nanoseconds(this.#clock.nowMs());
-    this.#lastStamp = now > this.#lastStamp ? now : this.#lastStamp + 1n;
+    this.#lastStamp = now > this.#lastStamp ? now : this.#lastStamp + 1000n;
     return this.#lastStamp;
   }
 }

@@ -1,5 +1,4 @@
 // Every domain that Berth answers for. One line here and one file in domains/ add a domain.
-
 import { atomicWriter } from "./domains/atomic-writer.ts";
 import { cgroupNames } from "./domains/cgroup-names.ts";
 import { computePodActions } from "./domains/compute-pod-actions.ts";
@@ -37,6 +36,7 @@ import { staticPods } from "./domains/static-pods.ts";
 import { statusConditions } from "./domains/status-conditions.ts";
 import { statusManager } from "./domains/status-manager.ts";
 import { statusMerge } from "./domains/status-merge.ts";
+import { syncPodCri } from "./domains/sync-pod-cri.ts";
 import { terminationOrder } from "./domains/termination-order.ts";
 import { volumePayload } from "./domains/volume-payload.ts";
 import type { VectorDomain } from "./vector-domain.ts";
@@ -79,6 +79,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   statusConditions,
   statusManager,
   statusMerge,
+  syncPodCri,
   terminationOrder,
   volumePayload,
 ];

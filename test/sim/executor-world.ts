@@ -1,0 +1,98 @@
+import { planPod } from "../../src/core/pod/plan-pod.ts";
+import { CrashLoop } from "../../src/engine/crash-loop.ts";
+import { type ExecutorDeps, executePlan } from "../../src/engine/execute/execute-plan.ts";
+import { killPod } from "../../src/engine/execute/kill-pod.ts";
+import type { StepReport } from "../../src/engine/execute/step-report.ts";
+import { ImageManager } from "../../src/engine/image-manager.ts";
+import { readPod } from "../../src/engine/read-pod.ts";
+import type { ObservedPod } from "../../src/model/observed.ts";
+import { type Pod, podContainers } from "../../src/model/pod.ts";
+import type { ProbeResults } from "../../src/model/probe.ts";
+import type { Log } from "../../src/ports/log.ts";
+import type { PodEvent } from "../../src/ports/pod-events.ts";
+import { MemoryFiles } from "./memory-files.ts";
+import { SimPodConfigs, simSettings } from "./sim-pod-configs.ts";
+import { SimRuntime } from "./sim-runtime.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+export interface SyncOptions {
+  readonly restartAllContainers?: boolean;
+  readonly livenessResults?: ProbeResults;
+  readonly signal?: AbortSignal;
+}
+
+const neverAborted = new AbortController().signal;
+const silent: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** The executor with all it needs, on a simulated runtime: what a pod's worker does, without the worker. */
+export class ExecutorWorld {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly files: MemoryFiles = new MemoryFiles();
+  readonly runtime: SimRuntime;
+  /** Everything that was told of pods, in order. */
+  readonly events: PodEvent[] = [];
+  readonly deps: ExecutorDeps;
+
+  constructor(options: { readonly writesLogs: boolean } = { writesLogs: false }) {
+    const { clock, files } = this;
+    const runtime = new SimRuntime({ clock, files: options.writesLogs ? files : undefined });
+    const events = { record: (_pod: unknown, event: PodEvent) => void this.events.push(event) };
+    this.runtime = runtime;
+    this.deps = {
+      runtime,
+      clock,
+      files,
+      events,
+      log: silent,
+      http: { get: async () => undefined },
+      images: new ImageManager(runtime, clock, {
+        backoff: { initialMs: 10_000, maxMs: 300_000 },
+        pulls: { maxParallel: undefined, perSecond: 0, burst: 0 },
+      }),
+      configs: new SimPodConfigs(),
+      crashLoop: new CrashLoop(clock, events),
+      podLogsRoot: simSettings.podLogsRoot,
+      linkLogs: true,
+      lifetime: neverAborted,
+    };
+  }
+
+  read(pod: Pod): Promise<ObservedPod> {
+    return readPod({ ...this.deps, runtimeName: "sim" }, pod.metadata.uid, neverAborted);
+  }
+
+  /** One look at the runtime, one plan, carried out. */
+  async sync(pod: Pod, options: SyncOptions = {}): Promise<readonly StepReport[]> {
+    const observed = await this.read(pod);
+    const plan = planPod({
+      pod,
+      observed,
+      livenessResults: options.livenessResults ?? new Map(),
+      startupResults: new Map(),
+      restartAllContainers: options.restartAllContainers ?? false,
+      actuatedResources: {
+        containers: new Map(
+          podContainers(pod).map(({ container }) => [container.name, container.resources ?? {}]),
+        ),
+        pod: pod.spec.resources,
+      },
+    });
+    const request = { pod, observed, plan, pullCredentials: [], onSandboxReady: () => undefined };
+    return executePlan(this.deps, request, options.signal ?? neverAborted);
+  }
+
+  async kill(
+    pod: Pod,
+    graceOverrideSeconds?: number,
+    signal: AbortSignal = neverAborted,
+  ): Promise<readonly StepReport[]> {
+    const observed = await this.read(pod);
+    const because = "it is not wanted any more";
+    return killPod(this.deps, { pod, observed, graceOverrideSeconds, because }, signal);
+  }
+}
