@@ -1,9 +1,9 @@
+import type { ObjectStore } from "../ports/object-store.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { CrashLoop } from "./crash-loop.ts";
 import type { EventLog } from "./event-log.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
 import { ImageManager } from "./image-manager.ts";
-import type { LocalObjects } from "./local-objects.ts";
 import type { NodeDeps } from "./node-deps.ts";
 import { NodePodConfigs } from "./node-pod-configs.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
@@ -21,7 +21,7 @@ const imageSettings = {
 export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "readPod"> {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
-  readonly objects: LocalObjects;
+  readonly objects: ObjectStore;
   readonly events: EventLog;
   readonly statuses: PodStatuses;
   readonly prober: Prober;

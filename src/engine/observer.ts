@@ -44,7 +44,7 @@ export class Observer {
   readonly #deps: ObserverDeps;
   readonly #signal: AbortSignal;
   readonly #pods = new Map<string, ObservedPod>();
-  readonly #reads = new Map<string, { again: boolean; readonly done: Promise<void> }>();
+  readonly #reads = new Map<string, { again: boolean; done: Promise<void> }>();
   #podOfId: ReadonlyMap<string, string> = new Map();
   #mode: ObserverMode = "polling";
 
@@ -84,22 +84,22 @@ export class Observer {
   requestRead(uid: string): void {
     const running = this.#reads.get(uid);
     if (running !== undefined) running.again = true;
-    else this.#startReading(uid);
+    else void this.#startReading(uid);
   }
 
   #startReading(uid: string): Promise<void> {
-    const read = {
-      again: false,
-      done: Promise.resolve().then(async () => {
-        do {
-          read.again = false;
-          await this.#read(uid);
-        } while (read.again && !this.#signal.aborted);
-        this.#reads.delete(uid);
-      }),
-    };
+    const read = { again: false, done: Promise.resolve() };
     this.#reads.set(uid, read);
+    read.done = this.#readUntilQuiet(uid, read);
     return read.done;
+  }
+
+  async #readUntilQuiet(uid: string, read: { again: boolean }): Promise<void> {
+    do {
+      read.again = false;
+      await this.#read(uid);
+    } while (read.again && !this.#signal.aborted);
+    this.#reads.delete(uid);
   }
 
   async #read(uid: string): Promise<void> {

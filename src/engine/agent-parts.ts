@@ -1,0 +1,360 @@
+import type { PodStatus } from "../model/generated/kubernetes.ts";
+import type { ObservedPod } from "../model/observed.ts";
+import type { Pod } from "../model/pod.ts";
+import type { AgentInfo } from "../ports/agent-view.ts";
+import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { createNodeDeps } from "./create-node-deps.ts";
+import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from "./end-pod.ts";
+import { EventLog } from "./event-log.ts";
+import { FlightRecorder } from "./flight-recorder.ts";
+import { housekeep } from "./housekeeping.ts";
+import { NodeView } from "./node-view.ts";
+import { Observer } from "./observer.ts";
+import { PodAdmission } from "./pod-admission.ts";
+import { PodCache } from "./pod-cache.ts";
+import { NodePodCgroups } from "./pod-cgroups.ts";
+import { PodRegistry } from "./pod-registry.ts";
+import { PodRemains } from "./pod-remains.ts";
+import { PodStatuses } from "./pod-statuses.ts";
+import { PodWorkers } from "./pod-workers.ts";
+import { Prober } from "./prober.ts";
+import { readPod } from "./read-pod.ts";
+import { RuntimeHealth } from "./runtime-health.ts";
+import { SourceIntake } from "./source-intake.ts";
+import { StatusCheckpoints } from "./status-checkpoints.ts";
+import { StatusManager } from "./status-manager.ts";
+import { SyncLoop } from "./sync-loop.ts";
+import { syncPod } from "./sync-pod.ts";
+import { VolumeManager } from "./volumes/volume-manager.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+const resyncIntervalMs = 60_000;
+const failureBackoffMs = 10_000;
+/** The parts of the agent, each knowing of the others only what it needs. `Agent` runs them. */
+export class AgentParts {
+  readonly #ports: AgentPorts;
+  readonly #settings: AgentSettings;
+  readonly #signal: AbortSignal;
+  readonly #startedAtMs: number;
+  /** All pods of the runtime are known. */
+  runtimeListed = false;
+
+  readonly #registry = new PodRegistry();
+  readonly #queue: WorkQueue;
+  readonly #events: EventLog;
+  readonly #recorder: FlightRecorder;
+  readonly checkpoints: StatusCheckpoints;
+  readonly intake: SourceIntake;
+  readonly health: RuntimeHealth;
+  readonly #cache: PodCache;
+  readonly observer: Observer;
+  readonly prober: Prober;
+  readonly #statuses: PodStatuses;
+  readonly #cgroups: NodePodCgroups;
+  readonly #volumes: VolumeManager;
+  readonly #remains: PodRemains;
+  readonly workers: PodWorkers;
+  readonly #admission: PodAdmission;
+  readonly loop: SyncLoop;
+  readonly view: NodeView;
+
+  constructor(ports: AgentPorts, settings: AgentSettings, signal: AbortSignal) {
+    this.#ports = ports;
+    this.#settings = settings;
+    this.#signal = signal;
+    const { clock, log, files } = ports;
+    this.#startedAtMs = clock.nowMs();
+    this.#queue = new WorkQueue(clock);
+    this.#events = new EventLog({ clock, host: settings.nodeName, onEvent: () => undefined });
+    this.#recorder = new FlightRecorder(ports.journal);
+    this.checkpoints = new StatusCheckpoints(files, `${settings.rootFolder}/statuses`, log);
+    this.intake = this.#createIntake();
+    this.health = new RuntimeHealth(ports.runtime, clock);
+    this.#cache = new PodCache((uid) => this.observer.requestRead(uid));
+    this.observer = this.#createObserver();
+    this.prober = this.#createProber();
+    this.#statuses = this.#createStatuses();
+    this.#cgroups = this.#createCgroups();
+    this.#volumes = this.#createVolumes();
+    this.#remains = this.#createRemains();
+    this.workers = this.#createWorkers();
+    this.#admission = this.#createAdmission();
+    this.loop = this.#createLoop();
+    this.view = this.#createView();
+  }
+
+  /** Every pod wants a look. */
+  syncAll(): void {
+    for (const { metadata } of this.#registry.list()) this.loop.requestSync(metadata.uid);
+  }
+
+  #createObserver(): Observer {
+    const { runtime, runtimeEvents, clock, log } = this.#ports;
+    return new Observer(
+      {
+        runtime,
+        eventSources: runtimeEvents,
+        readPod: (uid, signal) => this.#readPod(uid, signal),
+        cache: this.#cache,
+        clock,
+        log,
+        onChange: ({ uid }) => this.loop.requestSync(uid),
+        onHealth: (problem) => this.health.note(problem),
+      },
+      this.#signal,
+    );
+  }
+
+  #readPod(uid: string, signal: AbortSignal): Promise<ObservedPod> {
+    const { runtime, files, clock } = this.#ports;
+    return readPod({ runtime, files, clock, runtimeName: this.#settings.runtimeName }, uid, signal);
+  }
+
+  #createProber(): Prober {
+    const { clock, random, probeRunner } = this.#ports;
+    return new Prober({
+      clock,
+      random,
+      runner: probeRunner,
+      events: this.#events,
+      podStatus: (uid) => this.#statuses.get(uid),
+      onProbed: () => undefined,
+      onUpdate: (kind, { podUid, containerId, result }) => {
+        if (kind === "readiness") {
+          this.#statuses.setReady(podUid, containerId, result === "Success");
+        } else if (kind === "startup") {
+          this.#statuses.setStarted(podUid, containerId, result === "Success");
+        }
+        this.loop.requestSync(podUid);
+      },
+    });
+  }
+
+  #createStatuses(): PodStatuses {
+    const { clock, log } = this.#ports;
+    const manager = new StatusManager({
+      clock,
+      pods: {
+        findByUid: (uid) => this.#registry.get(uid),
+        findMirrorOf: (pod) => this.#registry.mirrorOf(pod),
+      },
+      onChange: (pod, status) => this.#noteStatus(pod, status),
+    });
+    return new PodStatuses({
+      manager,
+      clock,
+      log,
+      probes: {
+        view: (uid) => this.prober.view(uid),
+        probeNow: (uid, name) => this.prober.probeNow(uid, name),
+      },
+      hostIps: () => this.#settings.hostIps,
+      primaryIpFamily: 4,
+    });
+  }
+
+  #noteStatus(pod: Pod, status: PodStatus): void {
+    this.checkpoints.save(pod.metadata.uid, status);
+    this.view.noteChange("MODIFIED", pod);
+  }
+
+  #createCgroups(): NodePodCgroups {
+    const { cpuCfsQuota, cpuCfsPeriodUs } = this.#settings.runtimeSettings;
+    return new NodePodCgroups({
+      cgroups: this.#ports.cgroups,
+      driver: this.#settings.cgroupDriver,
+      root: this.#settings.cgroupRoot,
+      cpuQuota: { enforceCpuLimits: cpuCfsQuota, cpuPeriodUs: cpuCfsPeriodUs },
+      activePods: () => this.#registry.list().filter((pod) => this.#admission.isActive(pod)),
+      lifetime: this.#signal,
+    });
+  }
+
+  #createVolumes(): VolumeManager {
+    const { files, volumeFiles, mounts, log } = this.#ports;
+    const { rootFolder, node } = this.#settings;
+    return new VolumeManager({
+      rootFolder,
+      files,
+      volumeFiles,
+      mounts,
+      objects: this.intake.objects,
+      tokens: undefined,
+      allocatable: () => node.status?.allocatable ?? {},
+      events: this.#events,
+      log,
+      lifetime: this.#signal,
+    });
+  }
+
+  #createRemains(): PodRemains {
+    const { runtime, files, log } = this.#ports;
+    const { rootFolder, runtimeSettings } = this.#settings;
+    return new PodRemains({
+      runtime,
+      files,
+      log,
+      lifetime: this.#signal,
+      rootFolder,
+      podLogsRoot: runtimeSettings.podLogsRoot,
+      runtimePods: () => this.observer.pods,
+      requestRead: (uid) => this.observer.requestRead(uid),
+      unmountVolumes: (uid, signal) => this.#volumes.unmount(uid, signal),
+      cgroups: {
+        list: () => this.#cgroups.list(),
+        remove: (uid) => this.#cgroups.removeByUid(uid),
+      },
+      onGone: () => this.loop.requestHousekeeping(),
+    });
+  }
+
+  #createWorkers(): PodWorkers {
+    const { clock, random, log } = this.#ports;
+    const deps = createNodeDeps({
+      ports: this.#ports,
+      settings: this.#settings,
+      lifetime: this.#signal,
+      objects: this.intake.objects,
+      events: this.#events,
+      statuses: this.#statuses,
+      prober: this.prober,
+      cgroups: this.#cgroups,
+      volumes: this.#volumes,
+      recorder: this.#recorder,
+      health: this.health,
+      requestRead: (uid) => this.observer.requestRead(uid),
+      readPod: (uid, signal) => this.#readPod(uid, signal),
+    });
+    return new PodWorkers({
+      syncer: {
+        syncPod: (request, signal) => syncPod(deps, request, signal),
+        syncTerminatingPod: (request, signal) => syncTerminatingPod(deps, request, signal),
+        syncTerminatingRuntimePod: (pod, signal) => syncTerminatingRuntimePod(deps, pod, signal),
+        syncTerminatedPod: (request, signal) => syncTerminatedPod(deps, request, signal),
+      },
+      cache: this.#cache,
+      queue: {
+        enqueue: (uid, delayMs) => {
+          this.#queue.enqueue(uid, delayMs);
+          this.loop.wake();
+        },
+      },
+      clock,
+      random,
+      settings: { resyncIntervalMs, backoffMs: failureBackoffMs },
+      events: this.#events,
+      log,
+      allocatedPod: (pod) => pod,
+      onWorked: () => undefined,
+      onFinished: () => this.#afterFinish(),
+    });
+  }
+
+  // The name of the finished pod is free: whoever waits for it must hear of that.
+  #afterFinish(): void {
+    for (const { metadata } of this.#registry.list()) {
+      if (this.workers.stateOf(metadata.uid) === "wait-to-start") {
+        this.loop.requestSync(metadata.uid);
+      }
+    }
+    this.loop.requestHousekeeping();
+  }
+
+  #createIntake(): SourceIntake {
+    const { sources, clock, log } = this.#ports;
+    return new SourceIntake({
+      sources,
+      checkpoints: this.checkpoints,
+      clock,
+      log,
+      events: this.#events,
+      deliver: (update) => this.loop.deliver(update),
+      onObjects: () => this.syncAll(),
+    });
+  }
+
+  #createLoop(): SyncLoop {
+    const { clock, log } = this.#ports;
+    return new SyncLoop({
+      registry: this.#registry,
+      workers: this.workers,
+      queue: this.#queue,
+      clock,
+      log,
+      admit: (pod) => this.#admission.admit(pod),
+      runtimeProblem: () => this.health.problem,
+      housekeep: () => this.#housekeep(),
+      whenClean: (uid) => this.#remains.whenRemoved(uid),
+      onAdded: (pod) => this.view.noteChange("ADDED", pod),
+      onRemoved: (pod) => this.view.noteRemoved(pod),
+    });
+  }
+
+  #createAdmission(): PodAdmission {
+    const { clock, log } = this.#ports;
+    return new PodAdmission({
+      registry: this.#registry,
+      workers: this.workers,
+      statuses: this.#statuses,
+      node: this.#settings.node,
+      clock,
+      log,
+      events: this.#events,
+      isHere: (uid) => this.observer.pods.has(uid),
+    });
+  }
+
+  async #housekeep(): Promise<void> {
+    const ready = this.runtimeListed && this.intake.seenAllSources(this.loop.handledSources);
+    await housekeep({
+      registry: this.#registry,
+      workers: this.workers,
+      statuses: this.#statuses,
+      remains: this.#remains,
+      probes: this.prober,
+      ready: () => ready,
+      runtimePods: () => this.observer.pods,
+      isActive: (pod) => this.#admission.isActive(pod),
+    });
+    if (!ready) return;
+    const isLeft = (uid: string): boolean =>
+      this.workers.stateOf(uid) !== undefined ||
+      this.observer.pods.has(uid) ||
+      this.#remains.isRemoving(uid);
+    for (const uid of this.view.forgetGone(isLeft)) {
+      this.#cache.delete(uid);
+      this.#events.forget(uid);
+      void this.checkpoints.remove(uid);
+      void this.#recorder.forget(uid);
+    }
+  }
+
+  #createView(): NodeView {
+    return new NodeView({
+      info: () => this.#info(),
+      clock: this.#ports.clock,
+      registry: this.#registry,
+      workers: this.workers,
+      statuses: this.#statuses,
+      recorder: this.#recorder,
+      events: this.#events,
+      runtime: this.#ports.runtime,
+      observedPod: (uid) => this.observer.pods.get(uid),
+      problems: () => this.intake.problems,
+      ignoredFiles: () => this.intake.ignoredFiles,
+      podLogsRoot: this.#settings.runtimeSettings.podLogsRoot,
+    });
+  }
+
+  #info(): AgentInfo {
+    const { version, nodeName, runtimeName, runtimeVersion, runtimeEndpoint } = this.#settings;
+    return {
+      version,
+      nodeName,
+      runtime: `${runtimeName} ${runtimeVersion}`,
+      runtimeEndpoint,
+      observer: this.observer.mode,
+      startedAtMs: this.#startedAtMs,
+    };
+  }
+}

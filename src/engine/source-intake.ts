@@ -1,0 +1,72 @@
+import type { SourceUpdate } from "../core/source/merge-source.ts";
+import type { PodSourceName } from "../model/pod-source.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { ObjectStore } from "../ports/object-store.ts";
+import type { PodEvents } from "../ports/pod-events.ts";
+import type { PodSource, SourceProblem, SourceSnapshot } from "../ports/pod-source.ts";
+import { LocalObjects } from "./local-objects.ts";
+import { PodConfig } from "./pod-config.ts";
+import type { StatusCheckpoints } from "./status-checkpoints.ts";
+
+export interface SourceIntakeDeps {
+  readonly sources: readonly PodSource[];
+  readonly checkpoints: StatusCheckpoints;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: PodEvents;
+  readonly deliver: (update: SourceUpdate) => void;
+  /** ConfigMaps or Secrets are not what they were: pods may wait for them or show them. */
+  readonly onObjects: () => void;
+}
+
+/** Takes what the sources deliver: pods go on as changes, objects are kept, problems are shown. */
+export class SourceIntake {
+  readonly #deps: SourceIntakeDeps;
+  readonly #config: PodConfig;
+  readonly #objects = new LocalObjects();
+  readonly #snapshots = new Map<PodSourceName, SourceSnapshot>();
+
+  constructor(deps: SourceIntakeDeps) {
+    this.#deps = deps;
+    const { sources, clock, events, deliver } = deps;
+    this.#config = new PodConfig(
+      sources.map(({ name }) => name),
+      { clock, events, deliver },
+    );
+  }
+
+  get objects(): ObjectStore {
+    return this.#objects;
+  }
+
+  get problems(): readonly SourceProblem[] {
+    return [...this.#snapshots.values()].flatMap(({ problems }) => problems);
+  }
+
+  get ignoredFiles(): readonly string[] {
+    return [...this.#snapshots.values()].flatMap(({ ignored }) => ignored);
+  }
+
+  /** Every source has delivered, and an update of each was `handled`. */
+  seenAllSources(handled: ReadonlySet<string>): boolean {
+    return this.#config.seenAllSources(handled);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(
+      this.#deps.sources.map((source) =>
+        source.run((snapshot) => this.#take(source.name, snapshot), signal),
+      ),
+    );
+  }
+
+  #take(source: PodSourceName, snapshot: SourceSnapshot): void {
+    const { log, checkpoints, onObjects } = this.#deps;
+    this.#snapshots.set(source, snapshot);
+    for (const problem of snapshot.problems) log.warn("bad manifest", { ...problem });
+    const objectsChanged = this.#objects.set(source, snapshot);
+    this.#config.set({ source, pods: snapshot.pods.map((pod) => checkpoints.restore(pod)) });
+    if (objectsChanged) onObjects();
+  }
+}
