@@ -1,11 +1,11 @@
 // `berth plan`: what would be done with a manifest here, without doing it.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { admitToNode, admitToNode } from "../core/admission/node-admission.ts";
 import type { Step } from "../core/pod/step.ts";
 import { computeQosClass } from "../core/resource/qos.ts";
 import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";
 import { parseYamlDocuments } from "../drivers/manifest/parse-yaml.ts";
-import { refusePod } from "../engine/refuse-pod.ts";
 import type { ConfigMap, Secret } from "../model/generated/kubernetes.ts";
 import { type JsonNode, nodeText } from "../model/manifest/json-node.ts";
 import { parseJson } from "../model/manifest/json-parser.ts";
@@ -129,13 +129,15 @@ function planPodDocument(
 ): DocumentPlan {
   const { status: _, ...asked } = pod;
   const node = describeNode(nodeName, existsSync(dataDir) ? dataDir : "/");
+  const admission = admitToNode(pod, [], node);
+  const admission = admitToNode(pod, [], node);
   return {
     kind: "pod",
     line: root.at.line,
     pod,
     qosClass: computeQosClass(pod),
     changes: fieldChanges(JSON.parse(nodeText(root)), asked),
-    rejection: refusePod(pod, [], node),
+    rejection: admission.admit ? undefined : admission,
     steps: rehearsePod(pod),
   };
 }
