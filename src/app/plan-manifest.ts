@@ -130,7 +130,6 @@ function planPodDocument(
   const { status: _, ...asked } = pod;
   const node = describeNode(nodeName, existsSync(dataDir) ? dataDir : "/");
   const admission = admitToNode(pod, [], node);
-  const admission = admitToNode(pod, [], node);
   return {
     kind: "pod",
     line: root.at.line,
