@@ -1,26 +1,12 @@
 import { observePod, type ReadContainer } from "../core/observe/observe-pod.ts";
-import {
-  type Container,
-  ContainerState,
-  type ContainerStatus,
-  type PodSandboxStatus,
-} from "../model/generated/cri.ts";
-import {
-  containerTerminationMessagePathAnnotation,
-  containerTerminationMessagePolicyAnnotation,
-  podNameLabel,
-  podNamespaceLabel,
-  podUidLabel,
-} from "../model/labels.ts";
+import type { Container, PodSandboxStatus } from "../model/generated/cri.ts";
+import { podNameLabel, podNamespaceLabel, podUidLabel } from "../model/labels.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import { isNotFound } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { HostFiles } from "../ports/host-files.ts";
-
-const longestMessageBytes = 4096;
-const longestLogMessageBytes = 2048;
-const longestLogMessageLines = 80;
+import { readTerminationMessage } from "./termination-message.ts";
 
 export interface ReadPodDeps {
   readonly runtime: ContainerRuntime;
@@ -87,39 +73,4 @@ async function unlessGone<T>(read: () => Promise<T>): Promise<T | undefined> {
     if (isNotFound(error)) return undefined;
     throw error;
   }
-}
-
-/** The container's last words: its termination message file, or the end of its log where it asks for that. */
-async function readTerminationMessage(
-  files: HostFiles,
-  status: ContainerStatus,
-): Promise<string | undefined> {
-  if (status.state !== ContainerState.CONTAINER_EXITED) return undefined;
-  const annotations = status.annotations ?? {};
-  const path = annotations[containerTerminationMessagePathAnnotation];
-  const mount = status.mounts?.find(({ containerPath }) => containerPath === path);
-  const bytes =
-    mount?.hostPath === undefined
-      ? undefined
-      : await files.readTail(mount.hostPath, longestMessageBytes);
-  const message = bytes === undefined ? "" : new TextDecoder().decode(bytes);
-  const fallsBack =
-    annotations[containerTerminationMessagePolicyAnnotation] === "FallbackToLogsOnError" &&
-    ((status.exitCode ?? 0) !== 0 || status.reason === "ContainerCannotRun");
-  if (message !== "" || !fallsBack || status.logPath === undefined) return message;
-  const log = await files.readTail(status.logPath, 2 * longestLogMessageBytes);
-  return log === undefined ? "" : endOfLog(new TextDecoder().decode(log));
-}
-
-/** The text of the last lines of a CRI log: time, stream and tag are cut off each line. */
-function endOfLog(log: string): string {
-  const lines = log.split("\n").filter((line) => line !== "");
-  const texts = lines.slice(-longestLogMessageLines).map((line) => {
-    const text = /^\S+ (?:stdout|stderr) [FP](?::\S*)? (.*)$/.exec(line);
-    return text?.[1] ?? "";
-  });
-  return texts
-    .map((text) => `${text}\n`)
-    .join("")
-    .slice(-longestLogMessageBytes);
 }
