@@ -1,7 +1,7 @@
 // `berth plan`: what would be done with a manifest here, without doing it.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { admitToNode, admitToNode } from "../core/admission/node-admission.ts";
+import { admitToNode } from "../core/admission/node-admission.ts";
 import type { Step } from "../core/pod/step.ts";
 import { computeQosClass } from "../core/resource/qos.ts";
 import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";

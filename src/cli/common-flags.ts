@@ -22,7 +22,7 @@ export function chooseDataDir(flag: string | undefined, terminal: Terminal): str
   return flag ?? (terminal.environment["BERTH_DATA_DIR"] || defaultDataDir);
 }
 
-export function socketPathOf(dataDir: string): string {
+function socketPathOf(dataDir: string): string {
   return join(dataDir, "berth.sock");
 }
 

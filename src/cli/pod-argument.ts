@@ -6,7 +6,7 @@ import type { Terminal } from "./terminal.ts";
 const podKinds = new Set(["pod", "pods", "po"]);
 
 /** "web" or "pod/web"; any other kind is refused. */
-export function podName(argument: string): string {
+function podName(argument: string): string {
   const slash = argument.indexOf("/");
   if (slash < 0) return argument;
   requirePods(argument.slice(0, slash));

@@ -9,7 +9,7 @@ export interface Screen {
   readonly onResize: (listener: () => void, signal: AbortSignal) => void;
 }
 
-export interface ScreenSize {
+interface ScreenSize {
   readonly width: number;
   readonly height: number;
 }

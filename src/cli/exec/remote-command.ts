@@ -91,7 +91,8 @@ function copyFrom(source: Terminal["stdin"], target: SpdyStream, signal: AbortSi
 function sendSizes(stream: SpdyStream, screen: Screen | undefined, signal: AbortSignal): void {
   const send = (): void => {
     const size = screen?.size();
-    if (size === undefined) return;
+    // A terminal that does not know its size says nothing useful.
+    if (size === undefined || size.width === 0 || size.height === 0) return;
     void stream.write(Buffer.from(JSON.stringify({ Width: size.width, Height: size.height })));
   };
   send();
