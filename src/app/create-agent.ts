@@ -12,6 +12,7 @@ import { JsonJournal } from "../drivers/disk/json-journal.ts";
 import { hookHttp } from "../drivers/linux/hook-http.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
 import { readHugePageSizes } from "../drivers/linux/huge-pages.ts";
+import { logFiles } from "../drivers/linux/log-files.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { openCgroups } from "../drivers/linux/open-cgroups.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
@@ -19,6 +20,7 @@ import { systemClock } from "../drivers/linux/system-clock.ts";
 import { volumeFiles } from "../drivers/linux/volume-files.ts";
 import { Agent } from "../engine/agent.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
+import type { LogRotationSettings } from "../engine/log-rotator.ts";
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
@@ -36,12 +38,20 @@ export interface AgentOptions {
   readonly runtimeEndpoint: string;
   readonly sources: readonly PodSource[];
   readonly log: Log;
+  readonly logRotation?: Partial<LogRotationSettings> | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
 }
 
 type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node">> &
   Partial<Pick<AgentPorts, "readNodeDns">>;
+
+/** A kubelet's defaults. */
+const defaultLogRotation: LogRotationSettings = {
+  maxSizeBytes: 10 * 1024 * 1024,
+  maxFiles: 5,
+  intervalMs: 10_000,
+};
 
 export async function createAgent(options: AgentOptions, signal: AbortSignal): Promise<Agent> {
   const { dataDir, nodeName, runtime, log } = options;
@@ -64,6 +74,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     hostIps: readHostIps(),
     node: describeNode(nodeName, dataDir),
     linkLogs: false,
+    logRotation: { ...defaultLogRotation, ...options.logRotation },
     ...facts,
   };
   const ports = machinePorts(runtime, cgroups, layout.records, log);
@@ -83,6 +94,7 @@ function machinePorts(
     random: Math.random,
     uniqueName: () => randomBytes(4).toString("hex"),
     files: hostFiles,
+    logFiles,
     journal: new JsonJournal(recordsFolder, (error) =>
       log.warn("cannot write a record", { error: errorText(error) }),
     ),

@@ -1,6 +1,10 @@
 // The program. Ctrl-C and SIGTERM let the command end by itself; a second Ctrl-C ends it at once.
+import { setMaxListeners } from "node:events";
 import { runCli } from "./main.ts";
 import { processTerminal } from "./terminal.ts";
+
+// The end of the agent is one signal that every call and timer listens to.
+setMaxListeners(0);
 
 const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {

@@ -58,7 +58,9 @@ export class NodePodConfigs implements PodConfigs {
     const dns = podDnsConfig(pod, await this.#deps.readNodeDns());
     if (!dns.ok) return dns;
     for (const { about, reason, message } of dns.value.events) {
-      if (about === "pod") events.record(pod, { type: "Warning", reason, message });
+      // Without a cluster nobody misses its DNS, though every pod's default policy asks for it.
+      const isMoot = reason === "MissingClusterDNS" && clusterDomain === "";
+      if (about === "pod" && !isMoot) events.record(pod, { type: "Warning", reason, message });
     }
     const names = podHostname(pod, clusterDomain);
     if (!names.ok) return names;

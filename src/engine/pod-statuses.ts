@@ -77,15 +77,17 @@ export class PodStatuses {
     this.#deps.manager.setContainerStartup(uid, containerId, started);
   }
 
-  /** Keeps why containers did not start, until they do. */
-  noteStarts(uid: string, reports: readonly StepReport[]): void {
-    const failures = this.#startFailures.get(uid) ?? new Map<string, StartFailure>();
+  /** Keeps why containers did not start, until they do. True when that is news. */
+  noteStarts(uid: string, reports: readonly StepReport[]): boolean {
+    const before = this.#startFailures.get(uid) ?? new Map<string, StartFailure>();
+    const failures = new Map(before);
     for (const { action, target, failure } of reports) {
       if (action !== "StartContainer") continue;
       if (failure === undefined) failures.delete(target);
       else failures.set(target, { reason: failure.code, message: failure.message });
     }
     this.#startFailures.set(uid, failures);
+    return [...failures].some(([name, { message }]) => before.get(name)?.message !== message);
   }
 
   /** The status becomes final. */

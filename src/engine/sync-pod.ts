@@ -47,7 +47,7 @@ export async function syncPod(
     startedAtMs,
     durationMs: deps.clock.nowMs() - startedAtMs,
     seen: describeSeen(observed),
-    steps: reports.map(recordedStep),
+    steps: reports.filter((report) => !isIdle(report, observed)).map(recordedStep),
     error: error === undefined || signal.aborted ? undefined : errorText(error),
   });
   if (error !== undefined) throw error;
@@ -147,7 +147,10 @@ async function runPlan(
       },
       signal,
     );
-    deps.statuses.noteStarts(uid, reports);
+    // People should see at once why a container does not start, not with the next sync.
+    if (deps.statuses.noteStarts(uid, reports)) {
+      deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: false }));
+    }
     return reports;
   } finally {
     // Also after an abort: something may have been started.
@@ -171,6 +174,11 @@ function throwFailures(reports: readonly StepReport[]): void {
   const retries = failures.map(({ retryAtMs }) => retryAtMs).filter((ms) => ms !== undefined);
   const allWait = retries.length === failures.length;
   throw new PodSyncError(message, allWait ? Math.min(...retries) : undefined);
+}
+
+/** A new pod is "stopped" before it is started, as upstream does, though there is nothing to stop. */
+function isIdle({ action }: StepReport, { sandboxes }: ObservedPod): boolean {
+  return action === "KillPodSandbox" && sandboxes.length === 0;
 }
 
 function warn(deps: NodeDeps, pod: Pod, reason: string, message: string): void {
