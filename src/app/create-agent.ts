@@ -27,6 +27,7 @@ import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import { dataLayout } from "./data-layout.ts";
+import { defaultLogRotation } from "./log-rotation-options.ts";
 import { describeNode, readHostIps } from "./node-facts.ts";
 
 export interface AgentOptions {
@@ -38,20 +39,13 @@ export interface AgentOptions {
   readonly runtimeEndpoint: string;
   readonly sources: readonly PodSource[];
   readonly log: Log;
-  readonly logRotation?: Partial<LogRotationSettings> | undefined;
+  readonly logRotation?: LogRotationSettings | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
 }
 
 type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node">> &
   Partial<Pick<AgentPorts, "readNodeDns">>;
-
-/** A kubelet's defaults. */
-const defaultLogRotation: LogRotationSettings = {
-  maxSizeBytes: 10 * 1024 * 1024,
-  maxFiles: 5,
-  intervalMs: 10_000,
-};
 
 export async function createAgent(options: AgentOptions, signal: AbortSignal): Promise<Agent> {
   const { dataDir, nodeName, runtime, log } = options;
@@ -74,7 +68,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     hostIps: readHostIps(),
     node: describeNode(nodeName, dataDir),
     linkLogs: false,
-    logRotation: { ...defaultLogRotation, ...options.logRotation },
+    logRotation: options.logRotation ?? defaultLogRotation,
     ...facts,
   };
   const ports = machinePorts(runtime, cgroups, layout.records, log);

@@ -17,13 +17,14 @@ import { runLocalApi } from "../server/local-api.ts";
 import { createAgent } from "./create-agent.ts";
 import { dataLayout, defaultCgroupRoot } from "./data-layout.ts";
 import { runDown } from "./down.ts";
+import { type LogRotationOptions, parseLogRotation } from "./log-rotation-options.ts";
 import { createSources, type SourceOptions } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
 import { writeRuntimeRecord } from "./runtime-record.ts";
 
 const runtimeTimeoutMs = 30_000;
 
-export interface UpOptions extends SourceOptions {
+export interface UpOptions extends SourceOptions, LogRotationOptions {
   readonly dataDir: string;
   readonly nodeName?: string | undefined;
   /** An existing runtime's socket; without one Berth runs its own containerd. */
@@ -61,6 +62,7 @@ async function runLocked(
   signal: AbortSignal,
 ): Promise<void> {
   const { dataDir } = options;
+  const logRotation = parseLogRotation(options);
   const cgroupRoot = options.cgroupRoot ?? defaultCgroupRoot(dataDir);
   const network = {
     bridge: options.bridge ?? MANAGED_CONTAINERD_DEFAULTS.bridge,
@@ -81,7 +83,16 @@ async function runLocked(
     const nodeName = options.nodeName ?? defaultNodeName();
     const sources = createSources(options, nodeName, dataLayout(dataDir).manifests);
     const agent = await createAgent(
-      { dataDir, nodeName, cgroupRoot, runtime, runtimeEndpoint: endpoint, sources, log },
+      {
+        dataDir,
+        nodeName,
+        cgroupRoot,
+        runtime,
+        runtimeEndpoint: endpoint,
+        sources,
+        logRotation,
+        log,
+      },
       signal,
     );
     const api = { socketPath: dataLayout(dataDir).socket, clock: systemClock };

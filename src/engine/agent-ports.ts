@@ -9,11 +9,13 @@ import type { HookHttp } from "../ports/hook-http.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { Journal } from "../ports/journal.ts";
 import type { Log } from "../ports/log.ts";
+import type { LogFiles } from "../ports/log-files.ts";
 import type { Mounts } from "../ports/mounts.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { ProbeRunner } from "../ports/probe-runner.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
 import type { VolumeFiles } from "../ports/volume-files.ts";
+import type { LogRotationSettings } from "./log-rotator.ts";
 
 /** Everything the engine needs of the world. */
 export interface AgentPorts {
@@ -26,6 +28,7 @@ export interface AgentPorts {
   /** A name that no other file in a folder has. */
   readonly uniqueName: () => string;
   readonly files: HostFiles;
+  readonly logFiles: LogFiles;
   readonly journal: Journal;
   readonly volumeFiles: VolumeFiles;
   readonly mounts: Mounts;
@@ -54,4 +57,5 @@ export interface AgentSettings {
   readonly node: Node;
   /** Link container logs where cluster log collectors look for them. */
   readonly linkLogs: boolean;
+  readonly logRotation: LogRotationSettings;
 }

@@ -2,6 +2,7 @@ import type { AgentView } from "../ports/agent-view.ts";
 import { AgentParts } from "./agent-parts.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { runContainerCollector } from "./container-collector.ts";
+import { runLogRotator } from "./log-rotator.ts";
 
 const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
@@ -11,11 +12,13 @@ const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 
  */
 export class Agent {
   readonly #ports: AgentPorts;
+  readonly #settings: AgentSettings;
   readonly #signal: AbortSignal;
   readonly #parts: AgentParts;
 
   constructor(ports: AgentPorts, settings: AgentSettings, signal: AbortSignal) {
     this.#ports = ports;
+    this.#settings = settings;
     this.#signal = signal;
     this.#parts = new AgentParts(ports, settings, signal);
   }
@@ -40,6 +43,7 @@ export class Agent {
         loop.run(signal),
         intake.run(signal),
         this.#runCollector(),
+        this.#runLogRotator(),
       ]);
     } finally {
       await workers.stop();
@@ -68,6 +72,16 @@ export class Agent {
         isContentRemovable: (uid) => workers.shouldPodContentBeRemoved(uid),
         isRuntimeRemovable: (uid) => workers.shouldPodRuntimeBeRemoved(uid),
       },
+      this.#signal,
+    );
+  }
+
+  #runLogRotator(): Promise<void> {
+    const { runtime, logFiles, clock, log } = this.#ports;
+    const { logRotation, runtimeSettings } = this.#settings;
+    const { podLogsRoot } = runtimeSettings;
+    return runLogRotator(
+      { runtime, files: logFiles, clock, log, settings: logRotation, podLogsRoot },
       this.#signal,
     );
   }

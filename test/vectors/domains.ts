@@ -22,6 +22,7 @@ import { httpProbe } from "./domains/http-probe.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
 import { killGrace } from "./domains/kill-grace.ts";
+import { logRotation } from "./domains/log-rotation.ts";
 import { paths } from "./domains/paths.ts";
 import { plegEvents } from "./domains/pleg-events.ts";
 import { podAdmission } from "./domains/pod-admission.ts";
@@ -65,6 +66,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   imageNames,
   imagePull,
   killGrace,
+  logRotation,
   paths,
   plegEvents,
   podAdmission,

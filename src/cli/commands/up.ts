@@ -37,6 +37,8 @@ export const upCommand: Command = defineCommand({
     "cgroup-root": text("PATH", "The cgroup below which all pods lie."),
     bridge: text("NAME", "Bridge of the pods' network (default berth0)."),
     subnet: text("CIDR", "IPv4 network of the pods (default 10.88.0.0/16)."),
+    "container-log-max-size": text("SIZE", "Rotate container logs of that size (default 10Mi)."),
+    "container-log-max-files": text("COUNT", "Log files kept of each container (default 5)."),
     "down-on-exit": toggle("Remove all pods and everything else when the agent ends."),
     "log-level": logLevelFlag,
   },
@@ -57,6 +59,8 @@ export const upCommand: Command = defineCommand({
       cgroupRoot: flags["cgroup-root"],
       bridge: flags.bridge,
       subnet: flags.subnet,
+      containerLogMaxSize: flags["container-log-max-size"],
+      containerLogMaxFiles: flags["container-log-max-files"],
       downOnExit: flags["down-on-exit"],
     };
     const onReady = (): void => log.info("the agent is up", { dataDir: options.dataDir });

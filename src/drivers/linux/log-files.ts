@@ -1,0 +1,47 @@
+import { constants, lstat, open, readdir, rename, rm } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import type { LogFiles } from "../../ports/log-files.ts";
+
+const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
+
+/** The log files on this machine. */
+export const logFiles: LogFiles = {
+  list: (folder) => unlessAbsent(readdir(folder), []),
+  sizeBytes: async (path) => (await unlessAbsent(lstat(path), undefined))?.size,
+  rename,
+  remove: (path) => rm(path, { force: true }),
+  compress,
+};
+
+async function compress(path: string, beside: string): Promise<void> {
+  const source = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const info = await source.stat();
+    if (!info.isFile()) throw new Error(`${path} is not a regular file`);
+    const mode = info.mode & 0o777;
+    const target = await open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
+    try {
+      const input = source.createReadStream({ autoClose: false });
+      const output = target.createWriteStream({ autoClose: false });
+      await pipeline(input, createGzip(), output);
+      await target.datasync();
+    } catch (error) {
+      await rm(beside, { force: true });
+      throw error;
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function unlessAbsent<T, Absent>(action: Promise<T>, absent: Absent): Promise<T | Absent> {
+  try {
+    return await action;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return absent;
+    throw error;
+  }
+}
