@@ -2,6 +2,7 @@ import { containerConfig } from "../core/cri/container-config.ts";
 import { imageUser } from "../core/cri/image-user.ts";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../core/cri/sandbox-config.ts";
+import { podUserNamespace } from "../core/cri/user-namespace.ts";
 import { containerEnv, type EnvSources } from "../core/env/container-env.ts";
 import {
   type ContainerMount,
@@ -66,9 +67,17 @@ export class NodePodConfigs implements PodConfigs {
     if (!names.ok) return names;
     const hostname = kernelHostname(names.value, pod.spec.setHostnameAsFQDN === true);
     if (!hostname.ok) return hostname;
-    const cgroupParent = this.#deps.cgroupParent(pod);
+    const userNamespace = podUserNamespace(pod);
+    if (!userNamespace.ok) return userNamespace;
     return sandboxConfig(
-      { pod, attempt, dns: dns.value.config, hostname: hostname.value, cgroupParent },
+      {
+        pod,
+        attempt,
+        dns: dns.value.config,
+        hostname: hostname.value,
+        cgroupParent: this.#deps.cgroupParent(pod),
+        userNamespace: userNamespace.value,
+      },
       settings,
     );
   }
@@ -103,6 +112,8 @@ export class NodePodConfigs implements PodConfigs {
     if (!environment.ok) return environment;
     const mounts = await this.#mounts(request, environment.value);
     if (!mounts.ok) return mounts;
+    const userNamespace = podUserNamespace(pod);
+    if (!userNamespace.ok) return userNamespace;
     const user = await this.#imageUser(imageRef, signal);
     if (!user.ok) return user;
     return containerConfig(
@@ -115,6 +126,7 @@ export class NodePodConfigs implements PodConfigs {
         environment: environment.value,
         mounts: mounts.value,
         terminationLogPath: await this.#terminationLog(request),
+        userNamespace: userNamespace.value,
         targetContainerId: request.targetContainerId,
       },
       this.#deps.settings,

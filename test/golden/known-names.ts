@@ -22,6 +22,7 @@ interface Owner {
  */
 export class KnownNames {
   readonly #owners = new Map<string, Owner>();
+  readonly #uids = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   readonly #folders: readonly (readonly [string, string])[];
 
@@ -59,9 +60,8 @@ export class KnownNames {
     let result = text;
     for (const [folder, symbol] of this.#folders) result = result.replace(folder, symbol);
     // UIDs are parts of paths, ids never are.
-    return result.replaceAll(/[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (uid) => {
-      return this.#owners.get(uid)?.symbol ?? uid;
-    });
+    for (const [uid, symbol] of this.#uids) result = result.replaceAll(uid, symbol);
+    return result;
   }
 
   #learn(call: TracedCall): void {
@@ -97,7 +97,7 @@ export class KnownNames {
     if (id === "" || pod === undefined || this.#owners.has(id)) return;
     this.#own(id, pod, this.#count(`${pod} sandbox`, "sandbox"));
     const uid = textAt(config, "metadata", "uid");
-    if (!this.#owners.has(uid)) this.#own(uid, pod, this.#count(`${pod} uid`, "uid"));
+    if (!this.#uids.has(uid)) this.#uids.set(uid, this.#count(`${pod} uid`, "uid"));
   }
 
   #learnContainer(id: string, pod: string | undefined, name: string): void {

@@ -32,6 +32,8 @@ function normaliseText(name: string, text: string): string {
 function normaliseList(name: string, list: readonly Json[]): Json | undefined {
   const elements = list.map((element) => normaliseField("", element) ?? {});
   if (name === "envs") return keptOrNone(environment(elements));
+  // The kubelet takes both from maps and folders in whatever order these have.
+  if (name === "options" || name === "hugepage_limits") return sorted(elements);
   if (name === "mounts") return keptOrNone(elements.filter((mount) => !isApiAccess(mount)));
   return elements;
 }
@@ -41,6 +43,10 @@ function environment(variables: readonly Json[]): readonly Json[] {
   return variables
     .filter((variable) => !textAt(variable, "key").startsWith("KUBERNETES_"))
     .toSorted((a, b) => (textAt(a, "key") < textAt(b, "key") ? -1 : 1));
+}
+
+function sorted(list: readonly Json[]): readonly Json[] {
+  return list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
 
 // The API server adds a volume with a token to every pod that it takes.

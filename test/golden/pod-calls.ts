@@ -98,7 +98,7 @@ function arrange(calls: readonly TimedCall[]): PodCalls {
   const removals = calls.filter(({ method }) => method.startsWith("Remove"));
   const kept = calls.filter((call, index) => !isRemoval(call, calls.slice(index + 1)));
   return {
-    inOrder: orderParallel(foldRepeatedCommands(kept)).map(withoutTimes),
+    inOrder: orderParallel(foldRepeated(withoutLateProbes(kept))).map(withoutTimes),
     removals: unique(removals.map(withoutTimes)),
   };
 }
@@ -111,15 +111,28 @@ function isRemoval(call: TimedCall, later: readonly TimedCall[]): boolean {
   return next?.method === "RemovePodSandbox";
 }
 
-/** How often a probe ran depends on the moment; what counts is that it ran and when its result changed. */
-function foldRepeatedCommands(calls: readonly TimedCall[]): readonly TimedCall[] {
+/** How often a probe runs or a start fails depends on the moment; what counts is when the result changes. */
+function foldRepeated(calls: readonly TimedCall[]): readonly TimedCall[] {
   const last = new Map<string, string>();
   return calls.filter((call) => {
-    if (call.method !== "ExecSync") return true;
-    const key = JSON.stringify(call.request);
+    const mayRepeat = call.method === "ExecSync" || call.method === "CreateContainer";
+    if (!mayRepeat) return true;
+    const key = `${call.method} ${JSON.stringify(call.request)}`;
     const repeated = last.get(key) === call.outcome;
     last.set(key, call.outcome);
     return !repeated;
+  });
+}
+
+/** A probe that meets the end of its container fails in one way or another, or comes too late. */
+function withoutLateProbes(calls: readonly TimedCall[]): readonly TimedCall[] {
+  return calls.filter((call) => {
+    const isProbe = call.method === "ExecSync" && call.deadlineSeconds !== undefined;
+    if (!isProbe) return true;
+    const stop = calls.find(
+      ({ method, target }) => method === "StopContainer" && target === call.target,
+    );
+    return stop === undefined || call.endSeconds < stop.startSeconds;
   });
 }
 
@@ -147,8 +160,13 @@ function isStop(call: TimedCall | undefined): boolean {
   return call?.method === "StopContainer" || call?.method === "ExecSync";
 }
 
+/** One call per removed thing: that which succeeded, if any did. */
 function unique(calls: readonly PodCall[]): readonly PodCall[] {
-  const byTarget = new Map(calls.map((call) => [`${call.method} ${call.target}`, call]));
+  const byTarget = new Map<string, PodCall>();
+  for (const call of calls) {
+    const key = `${call.method} ${call.target}`;
+    if (byTarget.get(key)?.outcome !== "ok") byTarget.set(key, call);
+  }
   return [...byTarget.values()].toSorted((a, b) =>
     compareText(`${a.method} ${a.target}`, `${b.method} ${b.target}`),
   );

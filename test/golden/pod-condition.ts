@@ -13,9 +13,9 @@ export function meetsCondition(status: PodStatus, condition: string): boolean | 
     case "Ready=False":
       return !isReady(status);
     case "started=true":
-      return regular(status).every(({ started }) => started === true);
+      return allOf(regular(status), ({ started }) => started === true);
     case "terminated":
-      return regular(status).every(({ state }) => state?.terminated !== undefined);
+      return allOf(regular(status), ({ state }) => state?.terminated !== undefined);
     case "init running":
       return (status.initContainerStatuses ?? []).some(({ state }) => state?.running !== undefined);
     case "restarted":
@@ -23,13 +23,21 @@ export function meetsCondition(status: PodStatus, condition: string): boolean | 
     case "restarted in new sandbox":
       return all(status).some(restartedTimes(1));
     case "all restarted":
-      return all(status).every(restartedTimes(1)) && isReady(status);
+      return allOf(all(status), restartedTimes(1)) && isReady(status);
     case "CreateContainerConfigError":
     case "ImagePullBackOff":
       return all(status).some(({ state }) => state?.waiting?.reason === condition);
     default:
       return undefined;
   }
+}
+
+/** Of containers that have a status at all. */
+function allOf(
+  statuses: readonly ContainerStatus[],
+  is: (status: ContainerStatus) => boolean,
+): boolean {
+  return statuses.length > 0 && statuses.every(is);
 }
 
 function isReady(status: PodStatus): boolean {

@@ -9,6 +9,8 @@ import { type ScenarioStep, scenarioSteps } from "./scenario-steps.ts";
 
 const POLL_MS = 50;
 const CONDITION_TIMEOUT_MS = 90_000;
+// What ended in the last moment of a wait the recorded kubelet had not noticed yet.
+const WAIT_LESS_MS = 400;
 const COMMAND_TIMEOUT_MS = 10_000;
 
 /** Does on Berth what was done in a recording; resolves when nothing of its pods is left. */
@@ -57,7 +59,7 @@ class Scenario {
       case "await":
         return this.#await(step.pod, step.condition);
       case "wait":
-        return delay(step.seconds * 1000);
+        return delay(step.seconds * 1000 - WAIT_LESS_MS);
       case "exec":
         return this.#exec(step.command);
       case "kill-sandbox":

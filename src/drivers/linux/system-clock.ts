@@ -10,11 +10,16 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   sleep: async (ms, signal) => {
     signal.throwIfAborted();
-    for (let leftMs = Math.max(0, ms); leftMs >= 0; leftMs -= MAX_TIMER_MS) {
-      await delay(Math.min(leftMs, MAX_TIMER_MS), undefined, { signal }).catch((error: unknown) => {
+    // A timer of Node may fire a moment early, but after a sleep its time has passed.
+    const endMs = performance.now() + ms;
+    let leftMs = Math.max(0, ms);
+    do {
+      const timerMs = Math.min(Math.ceil(leftMs), MAX_TIMER_MS);
+      await delay(timerMs, undefined, { signal }).catch((error: unknown) => {
         signal.throwIfAborted();
         throw error;
       });
-    }
+      leftMs = endMs - performance.now();
+    } while (leftMs > 0);
   },
 };
