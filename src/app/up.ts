@@ -1,5 +1,6 @@
 // `berth up`: the agent with a containerd of its own, or on an existing runtime.
 
+import { isAbsolute, relative, resolve } from "node:path";
 import { ensureImages, pauseImage } from "../drivers/containerd/local-images.ts";
 import {
   MANAGED_CONTAINERD_DEFAULTS,
@@ -46,6 +47,7 @@ export async function runUp(
   if (!readMachine().isRoot) {
     throw new SetupError("the agent needs to be root to run containers", "run it with sudo");
   }
+  requireOutside(options);
   const lock = await lockDataDir(options.dataDir);
   try {
     await runLocked({ ...options, dataDir: lock.path }, log, onReady, signal);
@@ -53,6 +55,17 @@ export async function runUp(
     await lock.release();
   }
   if (options.downOnExit) await runDown(options.dataDir, log);
+}
+
+// What lies in the data folder is the agent's, and `berth down` removes it.
+function requireOutside({ dataDir, manifests }: UpOptions): void {
+  if (manifests === undefined) return;
+  const inside = relative(resolve(dataDir), resolve(manifests));
+  if (inside.startsWith("..") || isAbsolute(inside) || inside === "manifests") return;
+  throw new SetupError(
+    `the manifests ${manifests} lie in the data folder ${dataDir}`,
+    `move them out of it, or to ${dataLayout(dataDir).manifests}`,
+  );
 }
 
 async function runLocked(
