@@ -2,7 +2,6 @@ import {
   type Document,
   isAlias,
   isMap,
-  isPair,
   isScalar,
   isSeq,
   LineCounter,
@@ -18,6 +17,10 @@ import { plainScalar } from "./yaml-scalar.ts";
 // Aliases can make a small text mean a huge document.
 const maxNodes = 1_000_000;
 const maxDepth = 1000;
+const tagPrefix = "tag:yaml.org,2002:";
+const typedTags: ReadonlySet<string> = new Set(
+  ["int", "float", "bool", "null"].map((name) => `${tagPrefix}${name}`),
+);
 
 /** One YAML document, or why it is none. */
 export type YamlDocument = Result<JsonNode, SyntaxProblem>;
@@ -51,7 +54,7 @@ function convertDocument(document: Document.Parsed, lines: LineCounter): YamlDoc
     const at = positionAt(lines, error.pos[0]);
     return err({ message: `yaml: line ${at.line}: ${error.message}`, at });
   }
-  const converter = new Converter(document, lines);
+  const converter = new Converter(lines);
   try {
     return ok(converter.convert(document.contents, 0));
   } catch (problem) {
@@ -71,47 +74,82 @@ class YamlError extends Error {
   }
 }
 
-/** Owns the count of nodes made from one document. */
+interface Converted {
+  readonly node: JsonNode;
+  /** How many nodes it stands for, with all aliases followed. */
+  readonly size: number;
+}
+
+/** Owns what is known of the anchors of one document while it is walked in its order. */
 class Converter {
-  readonly #document: Document.Parsed;
   readonly #lines: LineCounter;
+  readonly #anchored = new Map<string, Node>();
+  readonly #converted = new Map<Node, Converted>();
   #count = 0;
 
-  constructor(document: Document.Parsed, lines: LineCounter) {
-    this.#document = document;
+  constructor(lines: LineCounter) {
     this.#lines = lines;
   }
 
   convert(node: Node | null, depth: number): JsonNode {
-    const at = positionAt(this.#lines, node?.range?.[0] ?? 0);
-    this.#count++;
-    if (this.#count > maxNodes || depth > maxDepth) {
+    const at = this.#position(node);
+    if (node === null) {
+      this.#add(1, at);
+      return { kind: "null", at };
+    }
+    if (isAlias(node)) return this.#follow(node.source, at);
+    if (depth > maxDepth) throw new YamlError("yaml: exceeded max depth", at);
+    const before = this.#count;
+    this.#add(1, at);
+    if (node.anchor !== undefined) this.#anchored.set(node.anchor, node);
+    const result = this.#convertNode(node, depth, at);
+    if (node.anchor !== undefined) {
+      this.#converted.set(node, { node: result, size: this.#count - before });
+    }
+    return result;
+  }
+
+  #convertNode(node: Node, depth: number, at: Position): JsonNode {
+    if (isMap(node)) return { kind: "object", entries: this.#entries(node, depth), at };
+    if (!isSeq(node)) return this.#scalar(node, at);
+    const items = node.items.map((item) => this.convert(asNode(item), depth + 1));
+    return { kind: "array", items, at };
+  }
+
+  #follow(name: string, at: Position): JsonNode {
+    const target = this.#anchored.get(name);
+    if (target === undefined) throw new YamlError(`yaml: unknown anchor '${name}' referenced`, at);
+    const converted = this.#converted.get(target);
+    if (converted === undefined) {
+      throw new YamlError(`yaml: anchor '${name}' value contains itself`, at);
+    }
+    this.#add(converted.size, at);
+    return converted.node;
+  }
+
+  #add(count: number, at: Position): void {
+    this.#count += count;
+    if (this.#count > maxNodes) {
       throw new YamlError("yaml: document contains excessive aliasing", at);
     }
-    if (node === null) return { kind: "null", at };
-    if (isAlias(node)) {
-      const target = node.resolve(this.#document);
-      if (target === undefined) {
-        throw new YamlError(`yaml: unknown anchor '${node.source}' referenced`, at);
-      }
-      return this.convert(target, depth + 1);
-    }
-    if (isMap(node)) return { kind: "object", entries: this.#entries(node, depth), at };
-    if (isSeq(node)) {
-      const items = node.items.map((item) => this.convert(asNode(item), depth + 1));
-      return { kind: "array", items, at };
-    }
-    return this.#scalar(node, at);
+  }
+
+  #position(node: Node | null): Position {
+    return positionAt(this.#lines, node?.range?.[0] ?? 0);
   }
 
   #scalar(node: Node, at: Position): JsonNode {
     if (!isScalar(node)) throw new YamlError("yaml: unexpected node", at);
     const text = typeof node.value === "string" ? node.value : "";
-    const isPlain = node.type === "PLAIN" || node.type === undefined;
-    if (!isPlain || node.tag === "tag:yaml.org,2002:str")
-      return { kind: "string", value: text, at };
-    const value = plainScalar(node.source ?? text, at);
-    if (value === undefined) throw new YamlError(`json: unsupported value: ${text}`, at);
+    if (node.tag === `${tagPrefix}binary`) {
+      return { kind: "string", value: Buffer.from(text, "base64").toString("utf8"), at };
+    }
+    const isTyped = typedTags.has(node.tag ?? "");
+    const isPlain = isTyped || node.type === "PLAIN" || node.type === undefined;
+    if (!isPlain || node.tag === `${tagPrefix}str`) return { kind: "string", value: text, at };
+    const value = plainScalar(isTyped ? text : (node.source ?? text), at);
+    if (value === undefined)
+      throw new YamlError(`json: unsupported value: ${notFiniteName(text)}`, at);
     return value;
   }
 
@@ -124,35 +162,38 @@ class Converter {
 
   #collect(map: YAMLMap, depth: number, entries: Map<string, JsonEntry>): void {
     for (const pair of map.items) {
-      if (!isPair(pair)) continue;
       const keyNode = asNode(pair.key);
       if (isScalar(keyNode) && keyNode.type === "PLAIN" && keyNode.value === "<<") {
-        this.#merge(asNode(pair.value), depth, entries);
+        mergeEntries(this.convert(asNode(pair.value), depth + 1), entries);
         continue;
       }
-      const keyAt = positionAt(this.#lines, keyNode?.range?.[0] ?? 0);
+      const keyAt = this.#position(keyNode);
       const key = keyText(this.convert(keyNode, depth + 1), keyAt);
       const value = this.convert(asNode(pair.value), depth + 1);
       entries.set(key, { key, keyAt, value });
     }
   }
+}
 
-  #merge(node: Node | null, depth: number, entries: Map<string, JsonEntry>): void {
-    const target = isAlias(node) ? (node.resolve(this.#document) ?? null) : node;
-    if (isMap(target)) {
-      this.#collect(target, depth + 1, entries);
-    } else if (isSeq(target)) {
-      // The first of a list has precedence, so it is applied last.
-      for (const item of target.items.toReversed()) this.#merge(asNode(item), depth + 1, entries);
-    } else {
-      const at = positionAt(this.#lines, node?.range?.[0] ?? 0);
-      throw new YamlError("yaml: map merge requires map or sequence of maps as the value", at);
-    }
+/** What a merge key brings in; of a list the first has precedence, so it is applied last. */
+function mergeEntries(merged: JsonNode, entries: Map<string, JsonEntry>): void {
+  if (merged.kind === "object") {
+    for (const entry of merged.entries) entries.set(entry.key, entry);
+  } else if (merged.kind === "array" && merged.items.every(({ kind }) => kind === "object")) {
+    for (const item of merged.items.toReversed()) mergeEntries(item, entries);
+  } else {
+    const message = "yaml: map merge requires map or sequence of maps as the value";
+    throw new YamlError(message, merged.at);
   }
 }
 
 function asNode(value: unknown): Node | null {
   return isMap(value) || isSeq(value) || isScalar(value) || isAlias(value) ? value : null;
+}
+
+function notFiniteName(text: string): string {
+  if (/nan$/i.test(text)) return "NaN";
+  return text.startsWith("-") ? "-Inf" : "+Inf";
 }
 
 function keyText(key: JsonNode, at: Position): string {
@@ -164,7 +205,7 @@ function keyText(key: JsonNode, at: Position): string {
     case "bool":
       return String(key.value);
     default:
-      throw new YamlError(`unsupported map key of type: ${key.kind}`, at);
+      throw new YamlError(`yaml: invalid map key: a key must be a text, not ${key.kind}`, at);
   }
 }
 

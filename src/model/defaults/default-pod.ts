@@ -1,4 +1,4 @@
-import type { Container, Pod, PodSpec, PodStatus } from "../generated/kubernetes.ts";
+import type { Container, Pod, PodSpec } from "../generated/kubernetes.ts";
 import { defaultContainer } from "./default-container.ts";
 import {
   roundAmounts,
@@ -6,6 +6,7 @@ import {
   withRequestsFromLimits,
   withRoundedAmounts,
 } from "./default-resources.ts";
+import { defaultStatus } from "./default-status.ts";
 import { defaultVolume } from "./default-volume.ts";
 
 const defaultGraceSeconds = 30;
@@ -32,7 +33,7 @@ export function defaultPod(pod: DecodedPod): DecodedPod {
       ? {}
       : { metadata: { ...pod.metadata, annotations: withoutDropped(annotations) } }),
     spec: defaultSpec(pod.spec),
-    ...(pod.status === undefined ? {} : { status: alignPodIps(pod.status) }),
+    ...(pod.status === undefined ? {} : { status: defaultStatus(pod.status) }),
   };
 }
 
@@ -100,13 +101,4 @@ function withoutDropped(
   return Object.fromEntries(
     Object.entries(annotations).filter(([name]) => !droppedAnnotations.has(name)),
   );
-}
-
-/** The single address is the first of the list; where they differ the single one holds. */
-function alignPodIps(status: PodStatus): PodStatus {
-  const { podIP, podIPs } = status;
-  if (podIP !== undefined && podIPs?.[0]?.ip !== podIP)
-    return { ...status, podIPs: [{ ip: podIP }] };
-  const first = podIPs?.[0]?.ip;
-  return first === undefined ? status : { ...status, podIP: first };
 }

@@ -932,3 +932,93 @@ export const wireNamedTypes: Readonly<Record<string, string>> = {
   "URIScheme": "string",
   "UnsatisfiableConstraintAction": "string"
 };
+
+/** The inner struct that a field of a struct comes from. */
+export const wireEmbedded: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "ConfigMapEnvSource": {
+    "name": "LocalObjectReference"
+  },
+  "ConfigMapKeySelector": {
+    "name": "LocalObjectReference"
+  },
+  "ConfigMapProjection": {
+    "name": "LocalObjectReference"
+  },
+  "ConfigMapVolumeSource": {
+    "name": "LocalObjectReference"
+  },
+  "EphemeralContainer": {
+    "name": "EphemeralContainerCommon",
+    "image": "EphemeralContainerCommon",
+    "command": "EphemeralContainerCommon",
+    "args": "EphemeralContainerCommon",
+    "workingDir": "EphemeralContainerCommon",
+    "ports": "EphemeralContainerCommon",
+    "envFrom": "EphemeralContainerCommon",
+    "env": "EphemeralContainerCommon",
+    "resources": "EphemeralContainerCommon",
+    "resizePolicy": "EphemeralContainerCommon",
+    "restartPolicy": "EphemeralContainerCommon",
+    "restartPolicyRules": "EphemeralContainerCommon",
+    "volumeMounts": "EphemeralContainerCommon",
+    "volumeDevices": "EphemeralContainerCommon",
+    "livenessProbe": "EphemeralContainerCommon",
+    "readinessProbe": "EphemeralContainerCommon",
+    "startupProbe": "EphemeralContainerCommon",
+    "lifecycle": "EphemeralContainerCommon",
+    "terminationMessagePath": "EphemeralContainerCommon",
+    "terminationMessagePolicy": "EphemeralContainerCommon",
+    "imagePullPolicy": "EphemeralContainerCommon",
+    "securityContext": "EphemeralContainerCommon",
+    "stdin": "EphemeralContainerCommon",
+    "stdinOnce": "EphemeralContainerCommon",
+    "tty": "EphemeralContainerCommon"
+  },
+  "Probe": {
+    "exec": "ProbeHandler",
+    "httpGet": "ProbeHandler",
+    "tcpSocket": "ProbeHandler",
+    "grpc": "ProbeHandler"
+  },
+  "SecretEnvSource": {
+    "name": "LocalObjectReference"
+  },
+  "SecretKeySelector": {
+    "name": "LocalObjectReference"
+  },
+  "SecretProjection": {
+    "name": "LocalObjectReference"
+  },
+  "Volume": {
+    "hostPath": "VolumeSource",
+    "emptyDir": "VolumeSource",
+    "gcePersistentDisk": "VolumeSource",
+    "awsElasticBlockStore": "VolumeSource",
+    "gitRepo": "VolumeSource",
+    "secret": "VolumeSource",
+    "nfs": "VolumeSource",
+    "iscsi": "VolumeSource",
+    "glusterfs": "VolumeSource",
+    "persistentVolumeClaim": "VolumeSource",
+    "rbd": "VolumeSource",
+    "flexVolume": "VolumeSource",
+    "cinder": "VolumeSource",
+    "cephfs": "VolumeSource",
+    "flocker": "VolumeSource",
+    "downwardAPI": "VolumeSource",
+    "fc": "VolumeSource",
+    "azureFile": "VolumeSource",
+    "configMap": "VolumeSource",
+    "vsphereVolume": "VolumeSource",
+    "quobyte": "VolumeSource",
+    "azureDisk": "VolumeSource",
+    "photonPersistentDisk": "VolumeSource",
+    "projected": "VolumeSource",
+    "portworxVolume": "VolumeSource",
+    "scaleIO": "VolumeSource",
+    "storageos": "VolumeSource",
+    "csi": "VolumeSource",
+    "ephemeral": "VolumeSource",
+    "image": "VolumeSource"
+  }
+};

@@ -1,6 +1,7 @@
 import { formatTime, parseTime } from "../../lib/time.ts";
 import { formatQuantity, parseQuantity } from "../quantity.ts";
 import { type JsonNode, nodeText, type Position } from "./json-node.ts";
+import { timeProblem } from "./time-problem.ts";
 import { type WireField, type WireType, wireFields } from "./wire-type.ts";
 
 /** Why a document cannot be read as the object that it says to be. */
@@ -80,12 +81,13 @@ class Decoder {
     const fields = wireFields(struct);
     const result: Record<string, unknown> = {};
     for (const { key, keyAt, value } of node.entries) {
+      const field = fields.get(key);
+      const embeddedIn = field?.embeddedIn;
       const inner = {
         struct,
-        names: [...place.names, key],
+        names: [...place.names, ...(embeddedIn === undefined ? [] : [embeddedIn]), key],
         field: place.field === "" ? key : `${place.field}.${key}`,
       };
-      const field = fields.get(key);
       if (field === undefined) {
         this.unknownFields.push({ struct, name: key, field: inner.field, at: keyAt });
       } else {
@@ -177,15 +179,11 @@ class Decoder {
 
   #decodeTime(node: JsonNode, place: Place): string {
     if (node.kind !== "string") {
-      const message = `json: cannot unmarshal ${kindNames[node.kind]} into Go value of type string`;
-      throw fatal(message, node, place);
+      throw fatal(mismatchText(kindNames[node.kind], "string", place), node, place);
     }
-    const isComplete = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)$/;
-    const ms = isComplete.test(node.value) ? parseTime(node.value.replace(",", ".")) : undefined;
-    if (ms === undefined) {
-      const message = `parsing time "${node.value}" as "2006-01-02T15:04:05Z07:00": not a time such as 2026-01-31T12:00:00Z`;
-      throw fatal(message, node, place);
-    }
+    const problem = timeProblem(node.value);
+    const ms = problem === undefined ? parseTime(node.value.replace(",", ".")) : undefined;
+    if (ms === undefined) throw fatal(problem ?? `not a time: ${node.value}`, node, place);
     return formatTime(ms);
   }
 
@@ -223,7 +221,8 @@ function mismatchText(kind: string, type: string, { struct, names }: Place): str
 function normalise(result: Record<string, unknown>, name: string, field: WireField): void {
   if (field.isPointer) return;
   const value = result[name];
-  if (field.isOmittedWhenEmpty) {
+  // A quantity is never empty: the zero one is written out.
+  if (field.isOmittedWhenEmpty && field.type.kind !== "quantity") {
     if (value === "" || value === 0 || value === false) delete result[name];
   } else if (value === undefined) {
     result[name] = zeroOf(field.type);

@@ -102,18 +102,18 @@ function validationProblem(error: FieldError, root: JsonNode): PlacedProblem {
 }
 
 function parseConfigMap(root: JsonNode): Partial<ObjectSet> {
-  const decoded = decodeChecked<ConfigMap>("ConfigMap", root);
+  const decoded = decodeChecked("ConfigMap", root);
   if ("problems" in decoded) return decoded;
-  const configMap = inNamespace(decoded.object);
+  const configMap = inNamespace(decoded.object as ConfigMap);
   const errors = validateConfigMap(configMap);
   if (errors.length > 0) return problem(...errors.map((error) => validationProblem(error, root)));
   return { configMaps: [configMap] };
 }
 
 function parseSecret(root: JsonNode): Partial<ObjectSet> {
-  const decoded = decodeChecked<Secret>("Secret", root);
+  const decoded = decodeChecked("Secret", root);
   if ("problems" in decoded) return decoded;
-  const { stringData, ...object } = inNamespace(decoded.object);
+  const { stringData, ...object } = inNamespace(decoded.object as Secret);
   const texts = Object.entries(stringData ?? {}).map(([key, text]) => [key, encodeBase64(text)]);
   const data = { ...object.data, ...Object.fromEntries(texts) };
   const secret: Secret = { ...object, data, type: object.type ?? "Opaque" };
@@ -123,14 +123,14 @@ function parseSecret(root: JsonNode): Partial<ObjectSet> {
 }
 
 /** The decoder guarantees the shape of what it returns without a problem. */
-function decodeChecked<T>(
+function decodeChecked(
   struct: string,
   root: JsonNode,
-): { readonly object: T } | { readonly problems: readonly PlacedProblem[] } {
+): { readonly object: unknown } | { readonly problems: readonly PlacedProblem[] } {
   const { value, problem: wrong, unknownFields } = decodeObject(struct, root);
   if (wrong !== undefined) return { problems: [wrong] };
   if (unknownFields.length > 0) return { problems: unknownFields.map(unknownFieldProblem) };
-  return { object: value as T };
+  return { object: value };
 }
 
 function inNamespace<T extends ConfigMap | Secret>(object: T): T {

@@ -1,4 +1,4 @@
-import { wireNamedTypes, wireStructs } from "../generated/wire-types.ts";
+import { wireEmbedded, wireNamedTypes, wireStructs } from "../generated/wire-types.ts";
 
 /** The shape of a JSON value, as the table of wire types describes it. */
 export type WireType =
@@ -13,6 +13,8 @@ export interface WireField {
   readonly isPointer: boolean;
   /** A zero value is left out. */
   readonly isOmittedWhenEmpty: boolean;
+  /** The inner struct that the field comes from, which messages name. */
+  readonly embeddedIn?: string | undefined;
 }
 
 const special: ReadonlyMap<string, WireType> = new Map([
@@ -36,7 +38,10 @@ export function wireFields(struct: string): ReadonlyMap<string, WireField> {
   const known = structFields.get(struct);
   if (known !== undefined) return known;
   const fields = new Map(
-    Object.entries(wireStructs[struct] ?? {}).map(([name, text]) => [name, parseField(text)]),
+    Object.entries(wireStructs[struct] ?? {}).map(([name, text]) => [
+      name,
+      { ...parseField(text), embeddedIn: wireEmbedded[struct]?.[name] },
+    ]),
   );
   structFields.set(struct, fields);
   return fields;

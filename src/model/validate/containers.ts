@@ -144,7 +144,7 @@ function validateEphemeralContainers(
 function validateEphemeralFields(container: EphemeralContainer, field: FieldPath): FieldError[] {
   return [
     ...fieldsNotForEphemeral.flatMap((name) =>
-      isSet(container[name]) ? [forbidden(`${field}.${name}`, notForEphemeral)] : [],
+      isSet(container, name) ? [forbidden(`${field}.${name}`, notForEphemeral)] : [],
     ),
     ...(container.volumeMounts ?? []).flatMap((mount, index) =>
       (["subPath", "subPathExpr"] as const).flatMap((name) =>
@@ -156,12 +156,14 @@ function validateEphemeralFields(container: EphemeralContainer, field: FieldPath
   ];
 }
 
-/** An empty object of resources is as good as none; an empty list counts as set. */
-function isSet(value: unknown): boolean {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return value !== undefined;
-  }
-  return Object.keys(value).length > 0;
+/** An empty object of resources is as good as none; anything else that is empty counts as set. */
+function isSet(
+  container: EphemeralContainer,
+  name: (typeof fieldsNotForEphemeral)[number],
+): boolean {
+  const value = container[name];
+  if (value === undefined) return false;
+  return name !== "resources" || Object.values(value).some((part) => part !== undefined);
 }
 
 /** Only a pod that is about to run must have images without blanks around them; a template need not. */

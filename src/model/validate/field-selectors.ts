@@ -119,27 +119,23 @@ function validateDivisor(
   const amount = mustParseQuantity(divisor ?? "0");
   if (isZeroQuantity(amount)) return [];
   const text = formatQuantity(amount);
-  const kind = hugePagesField.test(resource)
-    ? "hugepages"
-    : resource.replace(/^(limits|requests)\./, "");
-  const refuse = (values: string, what: string) => [
-    invalid(
-      field,
-      resource,
-      `only divisor's values ${values} are supported with the ${what} resource`,
-    ),
-  ];
-  switch (kind) {
-    case "cpu":
-      return cpuDivisors.has(text) ? [] : refuse("1m and 1", "cpu");
-    case "memory":
-    case "hugepages":
-      return byteDivisors.has(text) ? [] : refuse(byteDivisorNames.join(", "), kind);
-    case "ephemeral-storage":
-      return byteDivisors.has(text)
-        ? []
-        : refuse(byteDivisorNames.join(", "), "local ephemeral storage");
-    default:
-      return [];
-  }
+  const rule = divisorRule(resource);
+  if (rule === undefined || rule.divisors.has(text)) return [];
+  const detail = `only divisor's values ${rule.shown} are supported with the ${rule.what} resource`;
+  return [invalid(field, resource, detail)];
+}
+
+interface DivisorRule {
+  readonly divisors: ReadonlySet<string>;
+  readonly shown: string;
+  readonly what: string;
+}
+
+function divisorRule(resource: string): DivisorRule | undefined {
+  const bytes = { divisors: byteDivisors, shown: byteDivisorNames.join(", ") };
+  if (hugePagesField.test(resource)) return { ...bytes, what: "hugepages" };
+  if (!resourceFields.includes(resource)) return undefined;
+  if (resource.endsWith(".cpu")) return { divisors: cpuDivisors, shown: "1m and 1", what: "cpu" };
+  const what = resource.endsWith(".memory") ? "memory" : "local ephemeral storage";
+  return { ...bytes, what };
 }

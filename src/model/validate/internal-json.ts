@@ -1,11 +1,13 @@
 // Some refusals show a whole object, under the field names that the API server uses for it inside.
 import type {
   ClusterTrustBundleProjection,
+  LabelSelector,
   PodResourceClaim,
   SeccompProfile,
   SecurityContext,
 } from "../generated/kubernetes.ts";
 import type { ShownAsJson } from "./field-error.ts";
+import { sortedEntries } from "./labels.ts";
 
 export function shownSecurityContext(context: SecurityContext): ShownAsJson {
   const { capabilities, seLinuxOptions, windowsOptions, seccompProfile, appArmorProfile } = context;
@@ -43,7 +45,33 @@ export function shownResourceClaim(claim: PodResourceClaim): ShownAsJson {
 }
 
 export function shownTrustBundle(bundle: ClusterTrustBundleProjection): ShownAsJson {
-  return { json: fields(bundle, ["name", "signerName", "labelSelector", "optional", "path"]) };
+  const { labelSelector } = bundle;
+  const shown = {
+    ...bundle,
+    ...(labelSelector === undefined ? {} : { labelSelector: selectorJson(labelSelector) }),
+  };
+  return { json: fields(shown, ["name", "signerName", "labelSelector", "optional", "path"]) };
+}
+
+export function shownLabelSelector(selector: LabelSelector): ShownAsJson {
+  return { json: selectorJson(selector) };
+}
+
+/** A selector has one form inside and outside; empty parts are left out. */
+function selectorJson({ matchLabels, matchExpressions = [] }: LabelSelector): LabelSelector {
+  const labels = sortedEntries(matchLabels);
+  return {
+    ...(labels.length === 0 ? {} : { matchLabels: Object.fromEntries(labels) }),
+    ...(matchExpressions.length === 0
+      ? {}
+      : {
+          matchExpressions: matchExpressions.map(({ key, operator, values = [] }) => ({
+            key,
+            operator,
+            ...(values.length === 0 ? {} : { values }),
+          })),
+        }),
+  };
 }
 
 type FieldsOf<T> = readonly (keyof T & string)[];

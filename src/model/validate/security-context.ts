@@ -111,11 +111,7 @@ export function validatePodSecurityContext(spec: PodSpec, field: FieldPath): Fie
       ["Merge", "Strict"],
       `${field}.supplementalGroupsPolicy`,
     ),
-    ...oneOf(
-      context.seLinuxChangePolicy,
-      ["MountOption", "Recursive"],
-      `${field}.seLinuxChangePolicy`,
-    ),
+    ...oneOf(context.seLinuxChangePolicy, ["Recursive"], `${field}.seLinuxChangePolicy`),
   ];
 }
 

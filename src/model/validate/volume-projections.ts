@@ -17,7 +17,7 @@ import {
   required,
   tooLong,
 } from "./field-error.ts";
-import { shownTrustBundle } from "./internal-json.ts";
+import { shownLabelSelector, shownTrustBundle } from "./internal-json.ts";
 import { maxAnnotationsBytes, sortedEntries, textsSize, validateLabelSelector } from "./labels.ts";
 import { dnsSubdomainProblems, qualifiedNameProblems } from "./names.ts";
 import { validateFileMode, validateVolumeFilePath } from "./paths.ts";
@@ -155,7 +155,7 @@ function validateBundleChoice(
         : [
             invalid(
               `${field}.labelSelector`,
-              { json: labelSelector },
+              shownLabelSelector(labelSelector),
               "labelSelector must be unset if name is specified",
             ),
           ]),

@@ -1,0 +1,71 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { nodeText } from "../../model/manifest/json-node.ts";
+import { parseYaml, parseYamlDocuments } from "./parse-yaml.ts";
+
+function jsonOf(text: string): string {
+  const parsed = parseYaml(text);
+  return parsed.ok ? nodeText(parsed.value) : parsed.error.message;
+}
+
+test.each([
+  ["y", "true"],
+  ["N", "false"],
+  ["off", "false"],
+  ["~", "null"],
+  ["0x1F", "31"],
+  ["017", "15"],
+  ["0o17", "15"],
+  ["0b11", "3"],
+  ["08", "8"],
+  ["1_000", "1000"],
+  ["+5", "5"],
+  ["1e3", "1000"],
+  [".5", "0.5"],
+  ["18446744073709551615", "18446744073709551615"],
+  ["1:20", '"1:20"'],
+  ["2024-01-01", '"2024-01-01"'],
+  ["1e400", '"1e400"'],
+  ["'yes'", '"yes"'],
+  ["!!str 5", '"5"'],
+  ["!!int '5'", "5"],
+  ["!!binary YQ==", '"a"'],
+])("the scalar %s means %s", (text, json) => {
+  expect(jsonOf(`a: ${text}`)).toBe(`{"a":${json}}`);
+});
+
+test("the last of two equal keys counts, unless keys must be unique", () => {
+  expect(jsonOf("a: 1\na: 2")).toBe('{"a":2}');
+  const [document] = parseYamlDocuments("a: 1\na: 2", { areKeysUnique: true });
+  expect(document?.ok).toBe(false);
+});
+
+test("anchors and merge keys are followed", () => {
+  expect(jsonOf("a: &x {b: 1}\nc: {<<: *x, d: 2}")).toBe('{"a":{"b":1},"c":{"b":1,"d":2}}');
+  expect(jsonOf("a: *x")).toContain("x");
+});
+
+test("an anchor cannot contain itself", () => {
+  expect(jsonOf("a: &x [*x]")).toBe("yaml: anchor 'x' value contains itself");
+});
+
+test("aliases cannot blow a small text up", () => {
+  const levels = Array.from({ length: 12 }, (_, index) => {
+    const inner = index === 0 ? "x" : Array.from({ length: 9 }, () => `*a${index - 1}`).join(",");
+    return `a${index}: &a${index} [${inner}]`;
+  });
+  expect(jsonOf(levels.join("\n"))).toContain("excessive aliasing");
+});
+
+test("syntax errors have a line", () => {
+  const parsed = parseYaml("a: b\nc: [d\ne: f");
+  expect(parsed.ok ? 0 : parsed.error.at.line).toBeGreaterThan(1);
+});
+
+test("any text is either read or refused, and never throws", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
+      expect(parseYaml(text)).toBeDefined();
+    }),
+  );
+});

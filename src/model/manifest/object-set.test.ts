@@ -1,0 +1,101 @@
+import { expect, test } from "vitest";
+import { parseJson } from "./json-parser.ts";
+import { type ObjectSet, parseObjectSet } from "./object-set.ts";
+
+const place = {
+  nodeName: "n1",
+  origin: { kind: "file", path: "/m/a.json" },
+  allowedReferences: "configMapsAndSecrets",
+} as const;
+
+function parse(...objects: readonly unknown[]): ObjectSet {
+  const nodes = objects.map((object) => {
+    const parsed = parseJson(JSON.stringify(object));
+    if (!parsed.ok) throw new Error(parsed.error.message);
+    return parsed.value;
+  });
+  return parseObjectSet(nodes, place);
+}
+
+const pod = (spec: object = {}) => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "web" },
+  spec: { containers: [{ name: "c", image: "x" }], ...spec },
+});
+
+test("a pod may refer to config maps and secrets, but not to a service account", () => {
+  const volumes = [
+    { name: "a", configMap: { name: "settings" } },
+    { name: "b", secret: { secretName: "key" } },
+  ];
+  expect(parse(pod({ volumes })).problems).toEqual([]);
+  expect(parse(pod({ serviceAccountName: "x" })).problems[0]?.message).toBe(
+    "static pods may not reference serviceaccounts",
+  );
+  const claim = [{ name: "a", persistentVolumeClaim: { claimName: "x" } }];
+  expect(parse(pod({ volumes: claim })).problems[0]?.message).toBe(
+    "static pods may not reference persistentvolumeclaims",
+  );
+});
+
+test("an unknown field is refused by name with the nearest known one", () => {
+  const { problems, pods } = parse(pod({ hostnetwork: true, zzzzzzzz: 1 }));
+  expect(pods).toEqual([]);
+  expect(problems.map(({ message }) => message)).toEqual([
+    "unknown field spec.hostnetwork: did you mean hostNetwork?",
+    "unknown field spec.zzzzzzzz",
+  ]);
+});
+
+test("each wrong field is a problem of its own", () => {
+  const { problems } = parse(pod({ containers: [{ name: "C" }], dnsPolicy: "x" }));
+  expect(problems.map(({ field }) => field)).toEqual([
+    "spec.containers[0].name",
+    "spec.containers[0].image",
+    "spec.dnsPolicy",
+  ]);
+});
+
+test("a list is the objects in it, and other kinds are refused", () => {
+  const list = { apiVersion: "v1", kind: "List", items: [pod()] };
+  expect(parse(list).pods).toHaveLength(1);
+  const service = { apiVersion: "v1", kind: "Service", metadata: { name: "x" } };
+  expect(parse(service).problems[0]?.message).toContain("kind Service cannot run here");
+});
+
+test("the text of a secret becomes its data", () => {
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "s" },
+    data: { a: "eA==", b: "eA==" },
+    stringData: { b: "é" },
+  };
+  expect(parse(secret).secrets[0]).toMatchObject({
+    metadata: { namespace: "default" },
+    data: { a: "eA==", b: "w6k=" },
+  });
+});
+
+test("keys and base64 of config maps and secrets are checked", () => {
+  const configMap = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "c" },
+    data: { "a/b": "" },
+  };
+  expect(parse(configMap).problems[0]?.field).toBe("data[a/b]");
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "s" }, data: { a: "!" } };
+  expect(parse(secret).problems[0]).toMatchObject({
+    field: "data.a",
+    message: "illegal base64 data at input byte 0",
+  });
+  const tls = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "s" },
+    type: "kubernetes.io/tls",
+  };
+  expect(parse(tls).problems.map(({ field }) => field)).toEqual(["data[tls.crt]", "data[tls.key]"]);
+});
