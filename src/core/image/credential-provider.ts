@@ -1,0 +1,208 @@
+// Programs that hand out registry logins: their config file, what they are asked, and what they answer.
+import { parseGoDuration } from "../../lib/go-duration.ts";
+import { quoteText } from "../../lib/go-text.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { nearestName } from "../../model/manifest/nearest-name.ts";
+import type { RegistryLogin } from "./docker-config.ts";
+import { isRegistryPattern, matchesRegistry } from "./registry-pattern.ts";
+
+export interface CredentialProvider {
+  /** The program's name in the folder of providers. */
+  readonly name: string;
+  readonly matchImages: readonly string[];
+  /** How long an answer holds that says nothing about it; 0 = not at all. */
+  readonly defaultCacheMs: number;
+  readonly apiVersion: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface CredentialAnswer {
+  /** What the answer holds for: this repository, its registry, or everything. */
+  readonly scope: "Image" | "Registry" | "Global";
+  /** 0 = ask again each time. */
+  readonly cacheMs: number;
+  readonly logins: readonly RegistryLogin[];
+}
+
+const configVersions = ["v1", "v1beta1", "v1alpha1"].map((name) => `kubelet.config.k8s.io/${name}`);
+const callGroup = "credentialprovider.kubelet.k8s.io";
+const callVersions = ["v1", "v1beta1", "v1alpha1"].map((name) => `${callGroup}/${name}`);
+const scopes = ["Image", "Registry", "Global"] as const;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads a CredentialProviderConfig; the errors name each field that is wrong. */
+export function parseCredentialProviders(
+  document: unknown,
+): Result<readonly CredentialProvider[], readonly string[]> {
+  if (!isObject(document)) return err(["it is no object with providers"]);
+  const errors = unknownFields(document, ["apiVersion", "kind", "providers"], "");
+  const { apiVersion, kind, providers } = document;
+  if (!configVersions.includes(String(apiVersion))) {
+    errors.push(`apiVersion: ${told(apiVersion)} is not one of ${configVersions.join(", ")}`);
+  }
+  if (kind !== "CredentialProviderConfig") {
+    errors.push(`kind: ${told(kind)} is not CredentialProviderConfig`);
+  }
+  if (!Array.isArray(providers) || providers.length === 0) {
+    return err([...errors, "providers: at least one is needed"]);
+  }
+  const parsed = providers.map((provider: unknown, index) =>
+    parseProvider(provider, `providers[${index}]`, errors),
+  );
+  for (const [index, { name }] of parsed.entries()) {
+    if (parsed.findIndex((other) => other.name === name) < index) {
+      errors.push(`providers[${index}].name: ${quoteText(name)} is there already`);
+    }
+  }
+  return errors.length > 0 ? err(errors) : ok(parsed);
+}
+
+export function isProviderOf({ matchImages }: CredentialProvider, repository: string): boolean {
+  return matchImages.some((pattern) => matchesRegistry(pattern, repository));
+}
+
+/** What a provider reads from its standard input. */
+export function credentialRequest({ apiVersion }: CredentialProvider, repository: string): string {
+  return JSON.stringify({ kind: "CredentialProviderRequest", apiVersion, image: repository });
+}
+
+/** Reads a provider's answer. Errors say nothing of its values: they are secret. */
+export function parseCredentialAnswer(
+  provider: CredentialProvider,
+  text: string,
+): Result<CredentialAnswer, string> {
+  const answer = parseJson(text);
+  if (!isObject(answer)) return err("its answer is no JSON object");
+  if (answer["apiVersion"] !== provider.apiVersion) {
+    return err(`its answer has another apiVersion than ${provider.apiVersion}`);
+  }
+  if (answer["kind"] !== "CredentialProviderResponse") {
+    return err("its answer is no CredentialProviderResponse");
+  }
+  const known = ["apiVersion", "kind", "cacheKeyType", "cacheDuration", "auth"];
+  if (unknownFields(answer, known, "").length > 0) return err("its answer has unknown fields");
+  const scope = scopes.find((each) => each === answer["cacheKeyType"]);
+  if (scope === undefined)
+    return err(`its answer's cacheKeyType is not one of ${scopes.join(", ")}`);
+  const { cacheDuration } = answer;
+  const cacheMs =
+    cacheDuration === undefined || cacheDuration === null
+      ? provider.defaultCacheMs
+      : typeof cacheDuration === "string"
+        ? parseGoDuration(cacheDuration)
+        : undefined;
+  if (cacheMs === undefined) return err("its answer's cacheDuration is no duration");
+  const logins = parseLogins(answer["auth"] ?? {});
+  return logins === undefined
+    ? err("its answer's auth has an entry without username and password")
+    : ok({ scope, cacheMs, logins });
+}
+
+function parseProvider(value: unknown, path: string, errors: string[]): CredentialProvider {
+  const fields = isObject(value) ? value : {};
+  const known = [
+    "name",
+    "matchImages",
+    "defaultCacheDuration",
+    "apiVersion",
+    "args",
+    "env",
+    "tokenAttributes",
+  ];
+  errors.push(...unknownFields(fields, known, `${path}.`));
+  const { name = "", apiVersion = "", defaultCacheDuration } = fields;
+  if (typeof name !== "string" || !/^(?!\.{0,2}$)[^/ ]+$/.test(name)) {
+    errors.push(`${path}.name: ${told(name)} is no name of a program: no "/", no space`);
+  }
+  if (!callVersions.includes(String(apiVersion))) {
+    errors.push(`${path}.apiVersion: ${told(apiVersion)} is not one of ${callVersions.join(", ")}`);
+  }
+  const matchImages = texts(fields["matchImages"], `${path}.matchImages`, errors);
+  if (matchImages.length === 0) errors.push(`${path}.matchImages: at least one is needed`);
+  for (const pattern of matchImages) {
+    if (!isRegistryPattern(pattern)) {
+      errors.push(`${path}.matchImages: ${quoteText(pattern)} is no registry with a path`);
+    }
+  }
+  const cacheMs =
+    typeof defaultCacheDuration === "string" ? parseGoDuration(defaultCacheDuration) : undefined;
+  if (cacheMs === undefined || cacheMs < 0) {
+    errors.push(`${path}.defaultCacheDuration: give a duration of 0s or more, such as 10m`);
+  }
+  if (fields["tokenAttributes"] !== undefined && fields["tokenAttributes"] !== null) {
+    errors.push(
+      `${path}.tokenAttributes: service account tokens come from a cluster, and there is none: remove it`,
+    );
+  }
+  return {
+    name: String(name),
+    matchImages,
+    defaultCacheMs: cacheMs ?? 0,
+    apiVersion: String(apiVersion),
+    args: texts(fields["args"], `${path}.args`, errors),
+    env: variables(fields["env"], `${path}.env`, errors),
+  };
+}
+
+function texts(value: unknown, path: string, errors: string[]): readonly string[] {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  const isAbsent = value === undefined || value === null;
+  if (!isAbsent && (!Array.isArray(value) || items.some((item) => typeof item !== "string"))) {
+    errors.push(`${path}: must be a list of texts`);
+  }
+  return items.map(String);
+}
+
+function variables(value: unknown, path: string, errors: string[]): Record<string, string> {
+  const env: Record<string, string> = {};
+  if (value === undefined || value === null) return env;
+  const items: readonly unknown[] = Array.isArray(value) ? value : [undefined];
+  for (const item of items) {
+    const { name, value: text = "" } = isObject(item) ? item : {};
+    if (typeof name !== "string" || typeof text !== "string") {
+      errors.push(`${path}: must be a list of variables with name and value`);
+      continue;
+    }
+    env[name] = text;
+  }
+  return env;
+}
+
+function parseLogins(auth: unknown): readonly RegistryLogin[] | undefined {
+  if (!isObject(auth)) return undefined;
+  const logins: RegistryLogin[] = [];
+  for (const [address, entry] of Object.entries(auth)) {
+    if (!isObject(entry)) return undefined;
+    const { username, password } = entry;
+    if (typeof username !== "string" || typeof password !== "string") return undefined;
+    logins.push({ address, username, password });
+  }
+  return logins;
+}
+
+function unknownFields(fields: Fields, known: readonly string[], prefix: string): string[] {
+  return Object.keys(fields)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const near = nearestName(name, known);
+      return `${prefix}${name}: unknown field${near === undefined ? "" : `, did you mean ${near}?`}`;
+    });
+}
+
+function told(value: unknown): string {
+  return JSON.stringify(value) ?? "nothing";
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
