@@ -6,23 +6,19 @@ const newline = 0x0a;
 /** A runtime cuts lines long before; a file with a longer one is no log. */
 const maxLineBytes = 16 * 1024 * 1024;
 
-/** Reads a file line by line from `position` on; lines keep their newline. */
+/** Gives the next bytes of a text; undefined when there are none (yet). */
+export type NextBytes = () => Promise<Buffer | undefined>;
+
+/** Reads a text line by line; lines keep their newline. */
 export class LineReader {
-  #position: number;
   #buffer: Buffer = Buffer.alloc(0);
-  readonly #file: FileHandle;
+  readonly #nextBytes: NextBytes;
 
-  constructor(file: FileHandle, position: number) {
-    this.#file = file;
-    this.#position = position;
+  constructor(nextBytes: NextBytes) {
+    this.#nextBytes = nextBytes;
   }
 
-  /** How far the file was read. */
-  get position(): number {
-    return this.#position;
-  }
-
-  /** The next complete line; undefined at the end of the file, where an incomplete one is kept for later. */
+  /** The next complete line; undefined at the end of the text, where an incomplete one is kept for later. */
   async readLine(): Promise<Buffer | undefined> {
     let searched = 0;
     for (;;) {
@@ -36,11 +32,9 @@ export class LineReader {
         throw new Error(`a line of the log is longer than ${maxLineBytes} bytes`);
       }
       searched = this.#buffer.length;
-      const chunk = Buffer.allocUnsafe(chunkBytes);
-      const { bytesRead } = await this.#file.read(chunk, 0, chunkBytes, this.#position);
-      if (bytesRead === 0) return undefined;
-      this.#position += bytesRead;
-      this.#buffer = Buffer.concat([this.#buffer, chunk.subarray(0, bytesRead)]);
+      const bytes = await this.#nextBytes();
+      if (bytes === undefined) return undefined;
+      this.#buffer = Buffer.concat([this.#buffer, bytes]);
     }
   }
 
@@ -50,6 +44,30 @@ export class LineReader {
     const rest = this.#buffer;
     this.#buffer = Buffer.alloc(0);
     return rest;
+  }
+}
+
+/** The bytes of a file from a place on, also those that are written to it later. */
+export class FileBytes {
+  #position: number;
+  readonly #file: FileHandle;
+
+  constructor(file: FileHandle, position: number) {
+    this.#file = file;
+    this.#position = position;
+  }
+
+  /** How far the file was read. */
+  get position(): number {
+    return this.#position;
+  }
+
+  async next(): Promise<Buffer | undefined> {
+    const chunk = Buffer.allocUnsafe(chunkBytes);
+    const { bytesRead } = await this.#file.read(chunk, 0, chunkBytes, this.#position);
+    if (bytesRead === 0) return undefined;
+    this.#position += bytesRead;
+    return chunk.subarray(0, bytesRead);
   }
 }
 

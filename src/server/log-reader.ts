@@ -1,10 +1,14 @@
 // Reads a container's log file, once or following it as it grows and is rotated.
-import { constants } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { LogFilter, type LogStream } from "../model/log/log-filter.ts";
 import type { LogTime } from "../model/log/log-time.ts";
 import { FileChanges } from "./file-changes.ts";
-import { findTailStart, LineReader } from "./line-reader.ts";
+import { FollowedLog } from "./followed-log.ts";
+import type { LineReader } from "./line-reader.ts";
+import { openLog } from "./open-log.ts";
+
+/** So long a runtime may go on writing what it still holds to a log that was rotated away. */
+const lastWritesMs = 250;
 
 export interface LogReadOptions {
   readonly streams: "all" | LogStream;
@@ -19,11 +23,8 @@ export interface LogReadOptions {
 /** Resolves when the reader can take more. */
 export type LogSink = (stream: LogStream, bytes: Uint8Array) => Promise<void> | void;
 
-interface OpenLog {
-  readonly file: FileHandle;
-  readonly reader: LineReader;
-  readonly inode: number;
-}
+/** Takes lines of the log; true when no further line is wanted. */
+type Copy = (reader: LineReader, isWhole: boolean) => Promise<boolean>;
 
 /** Rejects with a text for people when the file is not a log; resolves early when `signal` aborts. */
 export async function readLog(
@@ -35,24 +36,47 @@ export async function readLog(
   const { followUntil, tailLines, ...selection } = options;
   const maxLines = followUntil === undefined ? tailLines : undefined;
   const filter = new LogFilter({ ...selection, maxLines });
-  let log = await openLog(path, tailLines);
+  const copy: Copy = async (reader, isWhole) => {
+    if (await copyLines(reader, filter, sink, signal)) return true;
+    const rest = isWhole ? reader.takeIncompleteLine() : undefined;
+    return rest !== undefined && copyLine(rest, filter, sink);
+  };
+  if (followUntil !== undefined) {
+    await followLog(await FollowedLog.open(path, tailLines), { path, followUntil, copy }, signal);
+    return;
+  }
+  const log = await openLog(path, tailLines);
   try {
-    if (filter.isDone) return;
-    if (followUntil === undefined) {
-      if (await copyLines(log.reader, filter, sink, signal)) return;
-      const rest = log.reader.takeIncompleteLine();
-      if (rest !== undefined) await copyLine(rest, filter, sink);
-      return;
-    }
+    if (!filter.isDone) await copy(log.reader, true);
+  } finally {
+    await log.close();
+  }
+}
+
+interface FollowRequest {
+  readonly path: string;
+  readonly followUntil: () => boolean;
+  readonly copy: Copy;
+}
+
+async function followLog(
+  log: FollowedLog,
+  { path, followUntil, copy }: FollowRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
     using changes = new FileChanges(path);
     while (!signal.aborted) {
       // Asked before reading: what the container wrote before it ended is then read for certain.
       const finished = followUntil();
-      const replaced = await isReplaced(path, log);
-      if (await copyLines(log.reader, filter, sink, signal)) return;
+      const replaced = await log.isReplaced();
+      if (await copy(log.reader, log.isFinished)) return;
       if (replaced) {
-        await log.file.close();
-        log = await openLog(path, undefined);
+        if (!log.isFinished) {
+          await delay(lastWritesMs, undefined, { signal }).catch(() => undefined);
+          if (await copy(log.reader, true)) return;
+        }
+        await log.advance();
       } else if (finished) {
         return;
       } else {
@@ -60,31 +84,7 @@ export async function readLog(
       }
     }
   } finally {
-    await log.file.close();
-  }
-}
-
-async function openLog(path: string, tailLines: number | undefined): Promise<OpenLog> {
-  // A container must not be able to point the reader elsewhere, nor make it wait on a pipe.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile()) throw new Error("the log is not a regular file");
-    const start = tailLines === undefined ? 0 : await findTailStart(file, tailLines);
-    return { file, reader: new LineReader(file, start), inode: stats.ino };
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
-}
-
-/** Rotated away and there is a new file, or cut short in place. A file that is gone may come back. */
-async function isReplaced(path: string, { reader, inode }: OpenLog): Promise<boolean> {
-  try {
-    const stats = await stat(path);
-    return stats.ino !== inode || stats.size < reader.position;
-  } catch {
-    return false;
+    await log.close();
   }
 }
 

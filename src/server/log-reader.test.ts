@@ -1,0 +1,59 @@
+import { appendFile, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readLog } from "./log-reader.ts";
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "berth-log-"));
+  path = join(folder, "0.log");
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const options = { streams: "all", timestamps: false } as const;
+const line = (n: number): string => `2026-01-01T00:00:00Z stdout F line ${n}\n`;
+
+test("a reader that is several rotations behind reads every file in between, compressed ones too", async () => {
+  await writeFile(path, line(1));
+  const old = join(folder, "0.log.20260101-000001");
+  await writeFile(`${old}.gz`, gzipSync(line(0)));
+  const read: string[] = [];
+  let finished = false;
+  const sink = async (_: string, bytes: Uint8Array): Promise<void> => {
+    read.push(Buffer.from(bytes).toString());
+    if (read.length > 1) return;
+    await rename(path, join(folder, "0.log.20260101-000002"));
+    await writeFile(path, line(2));
+    await rm(join(folder, "0.log.20260101-000002"));
+    await writeFile(join(folder, "0.log.20260101-000002.gz"), gzipSync(line(1)));
+    await rm(path);
+    await writeFile(join(folder, "0.log.20260101-000003.gz"), gzipSync(line(2)));
+    await writeFile(join(folder, "0.log.20260101-000004"), line(3));
+    await writeFile(path, line(4));
+    finished = true;
+  };
+  const followUntil = (): boolean => finished;
+  await readLog(path, { ...options, followUntil }, sink, AbortSignal.timeout(10_000));
+  expect(read).toEqual([1, 2, 3, 4].map((n) => `line ${n}\n`));
+});
+
+test("what the runtime still writes to a log after it was rotated away is read before the new one", async () => {
+  await writeFile(path, line(1));
+  const read: string[] = [];
+  let finished = false;
+  const sink = async (_: string, bytes: Uint8Array): Promise<void> => {
+    read.push(Buffer.from(bytes).toString());
+    if (read.length > 1) return;
+    const rotated = join(folder, "0.log.20260101-000001");
+    await rename(path, rotated);
+    await writeFile(path, line(3));
+    setTimeout(() => void appendFile(rotated, line(2)), 50);
+    finished = true;
+  };
+  const followUntil = (): boolean => finished;
+  await readLog(path, { ...options, followUntil }, sink, AbortSignal.timeout(10_000));
+  expect(read).toEqual([1, 2, 3].map((n) => `line ${n}\n`));
+});
