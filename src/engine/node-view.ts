@@ -126,8 +126,13 @@ export class NodeView implements AgentView {
 
   /** A pod is new or has a new status. */
   noteChange(type: "ADDED" | "MODIFIED", pod: Pod): void {
-    this.#leaving.delete(type === "ADDED" ? pod.metadata.uid : "");
-    this.#tell({ type, pod: this.#withStatus(this.#leaving.get(pod.metadata.uid) ?? pod) });
+    const { uid } = pod.metadata;
+    if (type === "ADDED") this.#leaving.delete(uid);
+    const leaving = this.#leaving.get(uid);
+    const shown = this.#withStatus(leaving ?? pod);
+    // The status is forgotten before the last of the pod is gone.
+    if (leaving !== undefined) this.#leaving.set(uid, shown);
+    this.#tell({ type, pod: shown });
   }
 
   /** A source does not want the pod any more. */
@@ -135,9 +140,9 @@ export class NodeView implements AgentView {
     const deletionTimestamp = formatTime(this.#deps.clock.nowMs());
     const deletionGracePeriodSeconds = pod.spec.terminationGracePeriodSeconds;
     const metadata = { ...pod.metadata, deletionTimestamp, deletionGracePeriodSeconds };
-    const leaving = { ...pod, metadata };
+    const leaving = this.#withStatus({ ...pod, metadata });
     this.#leaving.set(pod.metadata.uid, leaving);
-    this.#tell({ type: "MODIFIED", pod: this.#withStatus(leaving) });
+    this.#tell({ type: "MODIFIED", pod: leaving });
   }
 
   /** Pods that were removed, and of which nothing is left now. */

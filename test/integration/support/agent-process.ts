@@ -1,0 +1,98 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../../..");
+const program = join(root, "dist/berth.js");
+
+/** How a command ended, and what it said. */
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Bundles the command line unless the bundle is as new as its sources. */
+export function buildProgram(): void {
+  const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
+  const newestMs = Math.max(...sources.map((name) => statSync(join(root, "src", name)).mtimeMs));
+  if (existsSync(program) && statSync(program).mtimeMs > newestMs) return;
+  execFileSync(process.execPath, [join(root, "tools/build.mjs")], { cwd: root });
+}
+
+/** A command of Berth that runs as a process of its own. */
+export class BerthProcess {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Set<() => void>();
+  #stdout = "";
+  #stderr = "";
+  readonly ended: Promise<Ended>;
+
+  constructor(args: readonly string[]) {
+    this.#child = spawn(process.execPath, [program, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stdout += text;
+      this.#wake();
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr += text;
+      this.#wake();
+    });
+    this.ended = new Promise((resolve, reject) => {
+      this.#child.once("error", reject);
+      this.#child.once("close", (code) => {
+        resolve({ code, stdout: this.#stdout, stderr: this.#stderr });
+        this.#wake();
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** Sends the signal; resolves when the process has ended. */
+  stop(signal: NodeJS.Signals): Promise<Ended> {
+    this.#child.kill(signal);
+    return this.ended;
+  }
+
+  /** Resolves once what was printed is as wanted; rejects when the process ends or too much time passes before. */
+  async untilPrinted(
+    isThere: (output: { readonly stdout: string; readonly stderr: string }) => boolean,
+    timeoutMs = 30_000,
+  ): Promise<void> {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    while (!isThere(this)) {
+      if (!this.isRunning || timeout.aborted) {
+        const what = timeout.aborted ? "did not print it in time" : "has ended";
+        throw new Error(
+          `${this.#child.spawnargs.join(" ")} ${what}:\n${this.#stdout}${this.#stderr}`,
+        );
+      }
+      await new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+        timeout.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}
