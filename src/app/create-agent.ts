@@ -12,6 +12,7 @@ import { JsonJournal } from "../drivers/disk/json-journal.ts";
 import { hookHttp } from "../drivers/linux/hook-http.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
 import { readHugePageSizes } from "../drivers/linux/huge-pages.ts";
+import { hasSwapController } from "../drivers/linux/kernel-features.ts";
 import { logFiles } from "../drivers/linux/log-files.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { openCgroups } from "../drivers/linux/open-cgroups.ts";
@@ -28,7 +29,7 @@ import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import { dataLayout } from "./data-layout.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
-import { describeNode, readHostIps } from "./node-facts.ts";
+import { describeAdmission, readHostIps } from "./node-facts.ts";
 
 export interface AgentOptions {
   readonly dataDir: string;
@@ -66,7 +67,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     runtimeSettings: runtimeSettings(layout.podLogs, layout.rootFolder, cgroups),
     clusterDomain: "",
     hostIps: readHostIps(),
-    node: describeNode(nodeName, dataDir),
+    ...describeAdmission(nodeName, dataDir),
     linkLogs: false,
     logRotation: options.logRotation ?? defaultLogRotation,
     ...facts,
@@ -122,7 +123,11 @@ function runtimeSettings(
     cpuCfsPeriodUs: 100_000,
     singleProcessOomKill: cgroups.version === 1,
     memoryCapacityBytes: totalmem(),
-    swap: { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 },
+    swap: {
+      controllerAvailable: hasSwapController(cgroups.version),
+      behavior: "NoSwap",
+      capacityBytes: 0,
+    },
     hugePageSizes: readHugePageSizes().map(pageSizeName),
     extraMaskedPaths: [],
     selinuxEnabled: false,

@@ -1,7 +1,11 @@
 // What this machine tells of itself as a node.
 
 import { statfsSync } from "node:fs";
-import { cpus, hostname, networkInterfaces, totalmem } from "node:os";
+import { cpus, hostname, networkInterfaces, release, totalmem } from "node:os";
+import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
+import { parseSysctlAllowlist, safeSysctlNames } from "../core/admission/sysctl-admission.ts";
+import { isAppArmorEnabled } from "../drivers/linux/kernel-features.ts";
+import { assert } from "../lib/assert.ts";
 import type { Node } from "../model/generated/kubernetes.ts";
 
 const maxPods = 110;
@@ -19,8 +23,15 @@ export function readHostIps(): readonly string[] {
   return first === undefined ? ["127.0.0.1"] : [first.address];
 }
 
-/** The node that pods are admitted against. */
-export function describeNode(nodeName: string, dataDir: string): Node {
+/** What pods are admitted against on this machine. */
+export function describeAdmission(nodeName: string, dataDir: string): AdmissionFacts {
+  const sysctls = parseSysctlAllowlist(safeSysctlNames(release()));
+  assert(sysctls.ok, "the built-in list of safe sysctls is well-formed");
+  const node = describeNode(nodeName, dataDir);
+  return { node, sysctls: sysctls.value, appArmorEnabled: isAppArmorEnabled() };
+}
+
+function describeNode(nodeName: string, dataDir: string): Node {
   const disk = statfsSync(dataDir);
   const capacity = {
     cpu: String(cpus().length),

@@ -1,7 +1,7 @@
 // `berth plan`: what would be done with a manifest here, without doing it.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { admitToNode } from "../core/admission/node-admission.ts";
+import { admitPod } from "../core/admission/admit-pod.ts";
 import type { Step } from "../core/pod/step.ts";
 import { computeQosClass } from "../core/resource/qos.ts";
 import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";
@@ -15,7 +15,7 @@ import type { StaticPodPlace } from "../model/manifest/static-pod.ts";
 import type { Pod } from "../model/pod.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
 import { type FieldChange, fieldChanges } from "./field-changes.ts";
-import { defaultNodeName, describeNode } from "./node-facts.ts";
+import { defaultNodeName, describeAdmission } from "./node-facts.ts";
 import { rehearsePod } from "./rehearse-pod.ts";
 
 export interface PlanManifestOptions {
@@ -128,8 +128,8 @@ function planPodDocument(
   dataDir: string,
 ): DocumentPlan {
   const { status: _, ...asked } = pod;
-  const node = describeNode(nodeName, existsSync(dataDir) ? dataDir : "/");
-  const admission = admitToNode(pod, [], node);
+  const facts = describeAdmission(nodeName, existsSync(dataDir) ? dataDir : "/");
+  const admission = admitPod(pod, [], facts);
   return {
     kind: "pod",
     line: root.at.line,

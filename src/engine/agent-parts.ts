@@ -296,7 +296,7 @@ export class AgentParts {
       registry: this.#registry,
       workers: this.workers,
       statuses: this.#statuses,
-      node: this.#settings.node,
+      facts: this.#settings,
       clock,
       log,
       events: this.#events,

@@ -1,7 +1,7 @@
+import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import type { CgroupDriver, CgroupName } from "../core/resource/cgroup-name.ts";
-import type { Node } from "../model/generated/kubernetes.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../ports/container-runtime.ts";
@@ -40,7 +40,7 @@ export interface AgentPorts {
 }
 
 /** What is fixed while the agent runs. */
-export interface AgentSettings {
+export interface AgentSettings extends AdmissionFacts {
   readonly version: string;
   readonly nodeName: string;
   readonly runtimeName: string;
@@ -53,8 +53,6 @@ export interface AgentSettings {
   readonly runtimeSettings: RuntimeSettings;
   readonly clusterDomain: string;
   readonly hostIps: readonly string[];
-  /** What pods are admitted against. */
-  readonly node: Node;
   /** Link container logs where cluster log collectors look for them. */
   readonly linkLogs: boolean;
   readonly logRotation: LogRotationSettings;

@@ -1,8 +1,7 @@
-import { admitToNode } from "../core/admission/node-admission.ts";
+import { type AdmissionFacts, admitPod } from "../core/admission/admit-pod.ts";
 import { podQosClass } from "../core/resource/qos.ts";
 import { isTerminalPhase } from "../core/status/phase.ts";
 import { formatTime } from "../lib/time.ts";
-import type { Node } from "../model/generated/kubernetes.ts";
 import { type Pod, podKey } from "../model/pod.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -15,7 +14,7 @@ export interface PodAdmissionDeps {
   readonly registry: PodRegistry;
   readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf">;
   readonly statuses: PodStatuses;
-  readonly node: Node;
+  readonly facts: AdmissionFacts;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: PodEvents;
@@ -33,12 +32,12 @@ export class PodAdmission {
 
   /** A pod that is refused has its final status afterwards. */
   admit(pod: Pod): boolean {
-    const { registry, statuses, node, clock, log, events, isHere } = this.#deps;
+    const { registry, statuses, facts, clock, log, events, isHere } = this.#deps;
     if (isHere(pod.metadata.uid) || isTerminalPhase(pod.status?.phase)) return true;
     const others = registry
       .list()
       .filter((other) => other.metadata.uid !== pod.metadata.uid && this.isActive(other));
-    const result = admitToNode(pod, others, node);
+    const result = admitPod(pod, others, facts);
     if (result.admit) return true;
     const { reason, message } = result;
     log.warn("refused a pod", { pod: podKey(pod), reason, message });

@@ -1,4 +1,4 @@
-import { isList, isObject } from "./json-path.ts";
+import { isList, isObject, textAt } from "./json-path.ts";
 import type { PodCall, PodCalls } from "./pod-calls.ts";
 import type { Json } from "./recording.ts";
 
@@ -135,7 +135,7 @@ function byIdentity(
 function asMap(variables: readonly Json[]): JsonObject {
   return Object.fromEntries(
     variables.map((variable) =>
-      isObject(variable) ? [String(variable["key"]), variable["value"] ?? ""] : ["", variable],
+      isObject(variable) ? [textAt(variable, "key"), variable["value"] ?? ""] : ["", variable],
     ),
   );
 }

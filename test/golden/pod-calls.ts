@@ -111,16 +111,16 @@ function isRemoval(call: TimedCall, later: readonly TimedCall[]): boolean {
   return next?.method === "RemovePodSandbox";
 }
 
-/** How often a probe runs or a start fails depends on the moment; what counts is when the result changes. */
+/** How often a probe runs or something fails depends on the moment; what counts is when the result changes. */
 function foldRepeated(calls: readonly TimedCall[]): readonly TimedCall[] {
   const last = new Map<string, string>();
   return calls.filter((call) => {
-    const mayRepeat = call.method === "ExecSync" || call.method === "CreateContainer";
-    if (!mayRepeat) return true;
-    const key = `${call.method} ${JSON.stringify(call.request)}`;
-    const repeated = last.get(key) === call.outcome;
-    last.set(key, call.outcome);
-    return !repeated;
+    const { method, target, request, outcome } = call;
+    const command = isObject(request) ? JSON.stringify(request["cmd"]) : "";
+    const key = `${method} ${target} ${command}`;
+    const isRepeated = last.get(key) === outcome;
+    last.set(key, outcome);
+    return !isRepeated || (method !== "ExecSync" && outcome === "ok");
   });
 }
 

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import type { Node } from "../../model/generated/kubernetes.ts";
+import type { Pod } from "../../model/pod.ts";
+import { admitPod } from "./admit-pod.ts";
+
+const node: Node = { metadata: { name: "n" }, status: { allocatable: { pods: "1" } } };
+const facts = { node, sysctls: { names: new Map(), prefixes: new Map() }, appArmorEnabled: false };
+const pod: Pod = {
+  metadata: { name: "p", namespace: "n", uid: "u" },
+  spec: { containers: [{ name: "c", image: "i" }] },
+  status: { phase: "Pending" },
+};
+
+test("a pod that asks for nothing special is taken", () => {
+  expect(admitPod(pod, [], facts)).toEqual({ admit: true });
+});
+
+test.each([
+  ["SysctlForbidden", { sysctls: [{ name: "kernel.sem", value: "1" }] }],
+  ["AppArmor", { appArmorProfile: { type: "RuntimeDefault" } }],
+] as const)("a pod is refused with %s", (reason, securityContext) => {
+  const asking: Pod = { ...pod, spec: { ...pod.spec, securityContext } };
+  expect(admitPod(asking, [], facts)).toMatchObject({ admit: false, reason });
+});
+
+test("a pod that needs a feature that the node does not declare is refused", () => {
+  const restartPolicyRules = [
+    { action: "RestartAllContainers", exitCodes: { operator: "In", values: [1] } },
+  ];
+  const containers = [{ name: "c", image: "i", restartPolicyRules }];
+  const asking: Pod = { ...pod, spec: { containers } };
+  expect(admitPod(asking, [], facts)).toMatchObject({ reason: "PodFeatureUnsupported" });
+});

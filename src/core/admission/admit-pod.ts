@@ -1,0 +1,36 @@
+import type { Node } from "../../model/generated/kubernetes.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { AdmissionResult } from "./admission.ts";
+import { admitAppArmor } from "./app-armor-admission.ts";
+import { admitFeatures } from "./feature-admission.ts";
+import { admitWithPreemption } from "./preemption.ts";
+import { admitSysctls, type SysctlAllowlist } from "./sysctl-admission.ts";
+
+/** What a node can do for pods. */
+export interface AdmissionFacts {
+  readonly node: Node;
+  readonly sysctls: SysctlAllowlist;
+  readonly appArmorEnabled: boolean;
+}
+
+/** Whether a pod is taken, and the pods that end before it starts. */
+interface PodAdmissionDecision {
+  readonly result: AdmissionResult;
+  readonly victims: readonly Pod[];
+}
+
+/** Whether the node can run a pod beside the others; the first check that refuses it says why. */
+export function admitPod(
+  pod: Pod,
+  otherPods: readonly Pod[],
+  { node, sysctls, appArmorEnabled }: AdmissionFacts,
+): PodAdmissionDecision {
+  const bySysctls = admitSysctls(pod, sysctls);
+  if (!bySysctls.admit) return { result: bySysctls, victims: [] };
+  const byNode = admitWithPreemption(pod, otherPods, node);
+  if (!byNode.result.admit) return byNode;
+  const byAppArmor = admitAppArmor(pod, appArmorEnabled);
+  if (!byAppArmor.admit) return { result: byAppArmor, victims: [] };
+  const byFeatures = admitFeatures(pod, node.status?.declaredFeatures ?? []);
+  return { result: byFeatures, victims: byFeatures.admit ? byNode.victims : [] };
+}
