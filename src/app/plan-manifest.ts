@@ -129,7 +129,7 @@ function planPodDocument(
 ): DocumentPlan {
   const { status: _, ...asked } = pod;
   const facts = describeAdmission(nodeName, existsSync(dataDir) ? dataDir : "/");
-  const admission = admitPod(pod, [], facts);
+  const admission = admitPod(pod, [], facts).result;
   return {
     kind: "pod",
     line: root.at.line,

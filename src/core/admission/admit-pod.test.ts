@@ -12,7 +12,7 @@ const pod: Pod = {
 };
 
 test("a pod that asks for nothing special is taken", () => {
-  expect(admitPod(pod, [], facts)).toEqual({ admit: true });
+  expect(admitPod(pod, [], facts).result).toEqual({ admit: true });
 });
 
 test.each([
@@ -20,7 +20,7 @@ test.each([
   ["AppArmor", { appArmorProfile: { type: "RuntimeDefault" } }],
 ] as const)("a pod is refused with %s", (reason, securityContext) => {
   const asking: Pod = { ...pod, spec: { ...pod.spec, securityContext } };
-  expect(admitPod(asking, [], facts)).toMatchObject({ admit: false, reason });
+  expect(admitPod(asking, [], facts).result).toMatchObject({ admit: false, reason });
 });
 
 test("a pod that needs a feature that the node does not declare is refused", () => {
@@ -29,5 +29,5 @@ test("a pod that needs a feature that the node does not declare is refused", () 
   ];
   const containers = [{ name: "c", image: "i", restartPolicyRules }];
   const asking: Pod = { ...pod, spec: { containers } };
-  expect(admitPod(asking, [], facts)).toMatchObject({ reason: "PodFeatureUnsupported" });
+  expect(admitPod(asking, [], facts).result).toMatchObject({ reason: "PodFeatureUnsupported" });
 });
