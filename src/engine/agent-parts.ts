@@ -284,7 +284,7 @@ export class AgentParts {
       admit: (pod) => this.#admission.admit(pod),
       runtimeProblem: () => this.health.problem,
       housekeep: () => this.#housekeep(),
-      whenClean: (uid) => this.#remains.whenRemoved(uid),
+      whenClean: (uid) => this.#remains.whenRemoved(uid) ?? this.#admission.whenRoom(uid),
       onAdded: (pod) => this.view.noteChange("ADDED", pod),
       onRemoved: (pod) => this.view.noteRemoved(pod),
     });
@@ -300,6 +300,7 @@ export class AgentParts {
       clock,
       log,
       events: this.#events,
+      lifetime: this.#signal,
       isHere: (uid) => this.observer.pods.has(uid),
     });
   }
@@ -314,7 +315,7 @@ export class AgentParts {
       probes: this.prober,
       ready: () => ready,
       runtimePods: () => this.observer.pods,
-      isActive: (pod) => this.#admission.isActive(pod),
+      isActive: (pod) => this.#admission.isActive(pod) && !this.#admission.waitsForRoom(pod),
     });
     if (!ready) return;
     const isLeft = (uid: string): boolean =>

@@ -1,6 +1,8 @@
 import { type AdmissionFacts, admitPod } from "../core/admission/admit-pod.ts";
+import { preemptedStatus, preemption } from "../core/admission/preempted-status.ts";
 import { podQosClass } from "../core/resource/qos.ts";
 import { isTerminalPhase } from "../core/status/phase.ts";
+import { errorText } from "../lib/error-text.ts";
 import { formatTime } from "../lib/time.ts";
 import { type Pod, podKey } from "../model/pod.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -8,11 +10,12 @@ import type { Log } from "../ports/log.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
+import { killPodAndWait } from "./pod-worker-kill.ts";
 import type { PodWorkers } from "./pod-workers.ts";
 
 export interface PodAdmissionDeps {
   readonly registry: PodRegistry;
-  readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf">;
+  readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf" | "updatePod">;
   readonly statuses: PodStatuses;
   readonly facts: AdmissionFacts;
   readonly clock: Clock;
@@ -20,11 +23,16 @@ export interface PodAdmissionDeps {
   readonly events: PodEvents;
   /** The runtime has something of the pod: it was admitted once and is not asked again. */
   readonly isHere: (uid: string) => boolean;
+  readonly lifetime: AbortSignal;
 }
 
-/** Decides which pods this node runs. */
+/** Decides which pods this node runs, and ends those whose place a critical pod needs. */
 export class PodAdmission {
   readonly #deps: PodAdmissionDeps;
+  /** Pods that end to make room: what they hold is promised to another. */
+  readonly #victims = new Set<string>();
+  /** By the UID of the pod that room is made for. */
+  readonly #makingRoom = new Map<string, Promise<void>>();
 
   constructor(deps: PodAdmissionDeps) {
     this.#deps = deps;
@@ -32,24 +40,32 @@ export class PodAdmission {
 
   /** A pod that is refused has its final status afterwards. */
   admit(pod: Pod): boolean {
-    const { registry, statuses, facts, clock, log, events, isHere } = this.#deps;
-    if (isHere(pod.metadata.uid) || isTerminalPhase(pod.status?.phase)) return true;
+    const { registry, facts, isHere } = this.#deps;
+    const { uid } = pod.metadata;
+    if (isHere(uid) || isTerminalPhase(pod.status?.phase)) return true;
     const others = registry
       .list()
-      .filter((other) => other.metadata.uid !== pod.metadata.uid && this.isActive(other));
-    const result = admitPod(pod, others, facts);
-    if (result.admit) return true;
-    const { reason, message } = result;
-    log.warn("refused a pod", { pod: podKey(pod), reason, message });
-    events.record(pod, { type: "Warning", reason, message });
-    statuses.set(pod, {
-      phase: "Failed",
-      reason,
-      message: `Pod was rejected: ${message}`,
-      startTime: formatTime(clock.nowMs()),
-      qosClass: podQosClass(pod),
-    });
-    return false;
+      .filter(({ metadata }) => metadata.uid !== uid && !this.#victims.has(metadata.uid))
+      .filter((other) => this.isActive(other));
+    const { result, victims } = admitPod(pod, others, facts);
+    if (!result.admit) {
+      this.#refuse(pod, result);
+      return false;
+    }
+    if (victims.length > 0) {
+      const done = this.#makeRoom(pod, victims).finally(() => this.#makingRoom.delete(uid));
+      this.#makingRoom.set(uid, done);
+    }
+    return true;
+  }
+
+  /** Resolves when nothing that has to make room for that pod runs any more; undefined when nothing does. */
+  whenRoom(uid: string): Promise<void> | undefined {
+    return this.#makingRoom.get(uid);
+  }
+
+  waitsForRoom({ metadata }: Pod): boolean {
+    return this.#makingRoom.has(metadata.uid);
   }
 
   /** It runs or is to run: it counts for what the node has left. */
@@ -59,5 +75,38 @@ export class PodAdmission {
     if (workers.isPodKnownTerminated(uid)) return false;
     const { phase } = statuses.get(uid) ?? pod.status ?? {};
     return !isTerminalPhase(phase) || workers.stateOf(uid) !== undefined;
+  }
+
+  #refuse(
+    pod: Pod,
+    { reason, message }: { readonly reason: string; readonly message: string },
+  ): void {
+    const { statuses, clock, log, events } = this.#deps;
+    log.warn("refused a pod", { pod: podKey(pod), reason, message });
+    events.record(pod, { type: "Warning", reason, message });
+    statuses.set(pod, {
+      phase: "Failed",
+      reason,
+      message: `Pod was rejected: ${message}`,
+      startTime: formatTime(clock.nowMs()),
+      qosClass: podQosClass(pod),
+    });
+  }
+
+  async #makeRoom(pod: Pod, victims: readonly Pod[]): Promise<void> {
+    const { log, events, lifetime } = this.#deps;
+    for (const { metadata } of victims) this.#victims.add(metadata.uid);
+    for (const victim of victims) {
+      log.warn("ending a pod for a critical one", { pod: podKey(victim), for: podKey(pod) });
+      events.record(victim, { type: "Warning", ...preemption });
+      const statusFunction = preemptedStatus.bind(undefined, victim);
+      try {
+        await killPodAndWait(this.#deps, victim, { evict: true, statusFunction }, lifetime);
+      } catch (error) {
+        // Its worker goes on trying; meanwhile the critical pod starts without the room.
+        log.warn("cannot end a pod", { pod: podKey(victim), error: errorText(error) });
+      }
+      this.#victims.delete(victim.metadata.uid);
+    }
   }
 }

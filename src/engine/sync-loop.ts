@@ -23,7 +23,7 @@ export interface SyncLoopDeps {
   /** Why the runtime cannot be worked with now; undefined when it can. */
   readonly runtimeProblem: () => string | undefined;
   readonly housekeep: () => Promise<void>;
-  /** Resolves when nothing of an earlier pod with that UID is being removed any more. */
+  /** Resolves when nothing that has to go before that pod may start is left; undefined when there is nothing. */
   readonly whenClean: (uid: string) => Promise<void> | undefined;
   readonly onAdded: (pod: Pod) => void;
   readonly onRemoved: (pod: Pod) => void;
@@ -153,7 +153,12 @@ export class SyncLoop {
       workers.updatePod({ updateType, pod, mirrorPod: registry.mirrorOf(pod), requestedAtMs });
     const cleaning = whenClean(pod.metadata.uid);
     if (cleaning === undefined) send();
-    else void cleaning.then(send);
+    else void cleaning.then(() => this.#dispatchIfWanted(pod, updateType));
+  }
+
+  // Meanwhile the pod may have been removed, and something else may be in its way.
+  #dispatchIfWanted(pod: Pod, updateType: PodUpdateType): void {
+    if (this.#deps.registry.get(pod.metadata.uid) !== undefined) this.#dispatch(pod, updateType);
   }
 
   /** Waits until something was delivered or a time has come. */
