@@ -30,6 +30,8 @@ test.each([
   ["!!str 5", '"5"'],
   ["!!int '5'", "5"],
   ["!!binary YQ==", '"a"'],
+  ["!unknown yes", '"yes"'],
+  ["-0.0", "-0"],
 ])("the scalar %s means %s", (text, json) => {
   expect(jsonOf(`a: ${text}`)).toBe(`{"a":${json}}`);
 });
@@ -43,6 +45,15 @@ test("the last of two equal keys counts, unless keys must be unique", () => {
 test("anchors and merge keys are followed", () => {
   expect(jsonOf("a: &x {b: 1}\nc: {<<: *x, d: 2}")).toBe('{"a":{"b":1},"c":{"b":1,"d":2}}');
   expect(jsonOf("a: *x")).toContain("x");
+});
+
+test("a closing bracket may stand as far out as its key", () => {
+  expect(jsonOf("a:\n  b: [\n    c\n  ]\n")).toBe('{"a":{"b":["c"]}}');
+});
+
+test("a block at the end has a line break only where the file has one", () => {
+  expect(jsonOf("a: |\n  b")).toBe('{"a":"b"}');
+  expect(jsonOf("a: |\n  b\n")).toBe('{"a":"b\\n"}');
 });
 
 test("an anchor cannot contain itself", () => {

@@ -7,6 +7,7 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  type Scalar,
   type YAMLMap,
 } from "yaml";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -39,22 +40,27 @@ export function parseYamlDocuments(
   const documents = parseAllDocuments(text, {
     version: "1.1",
     schema: "failsafe",
+    strict: false,
     uniqueKeys: areKeysUnique,
     lineCounter: lines,
     prettyErrors: false,
     logLevel: "silent",
   });
   if (!Array.isArray(documents)) return [];
-  return documents.map((document) => convertDocument(document, lines));
+  return documents.map((document) => convertDocument(document, text, lines));
 }
 
-function convertDocument(document: Document.Parsed, lines: LineCounter): YamlDocument {
+function convertDocument(
+  document: Document.Parsed,
+  text: string,
+  lines: LineCounter,
+): YamlDocument {
   const [error] = document.errors;
   if (error !== undefined) {
     const at = positionAt(lines, error.pos[0]);
     return err({ message: `yaml: line ${at.line}: ${error.message}`, at });
   }
-  const converter = new Converter(lines);
+  const converter = new Converter(text, lines);
   try {
     return ok(converter.convert(document.contents, 0));
   } catch (problem) {
@@ -82,12 +88,14 @@ interface Converted {
 
 /** Owns what is known of the anchors of one document while it is walked in its order. */
 class Converter {
+  readonly #text: string;
   readonly #lines: LineCounter;
   readonly #anchored = new Map<string, Node>();
   readonly #converted = new Map<Node, Converted>();
   #count = 0;
 
-  constructor(lines: LineCounter) {
+  constructor(text: string, lines: LineCounter) {
+    this.#text = text;
     this.#lines = lines;
   }
 
@@ -141,16 +149,26 @@ class Converter {
   #scalar(node: Node, at: Position): JsonNode {
     if (!isScalar(node)) throw new YamlError("yaml: unexpected node", at);
     const text = typeof node.value === "string" ? node.value : "";
-    if (node.tag === `${tagPrefix}binary`) {
-      return { kind: "string", value: Buffer.from(text, "base64").toString("utf8"), at };
+    switch (node.tag) {
+      case undefined:
+        break;
+      case `${tagPrefix}binary`:
+        return { kind: "string", value: Buffer.from(text, "base64").toString("utf8"), at };
+      default:
+        if (!typedTags.has(node.tag)) return { kind: "string", value: text, at };
+        return plainNode(text, at);
     }
-    const isTyped = typedTags.has(node.tag ?? "");
-    const isPlain = isTyped || node.type === "PLAIN" || node.type === undefined;
-    if (!isPlain || node.tag === `${tagPrefix}str`) return { kind: "string", value: text, at };
-    const value = plainScalar(isTyped ? text : (node.source ?? text), at);
-    if (value === undefined)
-      throw new YamlError(`json: unsupported value: ${notFiniteName(text)}`, at);
-    return value;
+    if (node.type === "PLAIN" || node.type === undefined) {
+      return plainNode(node.source ?? text, at);
+    }
+    return { kind: "string", value: this.#withoutAddedBreak(node, text), at };
+  }
+
+  /** A block that ends with the file has no line break at its end unless the file has one. */
+  #withoutAddedBreak(node: Scalar, text: string): string {
+    const isBlock = node.type === "BLOCK_LITERAL" || node.type === "BLOCK_FOLDED";
+    const isLast = (node.range?.[1] ?? 0) >= this.#text.length && !this.#text.endsWith("\n");
+    return isBlock && isLast && text.endsWith("\n") ? text.slice(0, -1) : text;
   }
 
   /** Entries in the order of their names, which is how they reach the decoder; of two with one name the last counts. */
@@ -189,6 +207,14 @@ function mergeEntries(merged: JsonNode, entries: Map<string, JsonEntry>): void {
 
 function asNode(value: unknown): Node | null {
   return isMap(value) || isSeq(value) || isScalar(value) || isAlias(value) ? value : null;
+}
+
+function plainNode(text: string, at: Position): JsonNode {
+  const value = plainScalar(text, at);
+  if (value === undefined) {
+    throw new YamlError(`json: unsupported value: ${notFiniteName(text)}`, at);
+  }
+  return value;
 }
 
 function notFiniteName(text: string): string {

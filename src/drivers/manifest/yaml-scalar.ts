@@ -49,5 +49,6 @@ function integerText(text: string): string | undefined {
 function floatText(text: string): string | undefined {
   if (!float.test(text)) return undefined;
   const value = Number(text);
-  return Number.isFinite(value) ? String(value) : undefined;
+  if (!Number.isFinite(value)) return undefined;
+  return Object.is(value, -0) ? "-0" : String(value);
 }

@@ -5,7 +5,7 @@ import { timeProblem } from "./time-problem.ts";
 import { type WireField, type WireType, wireFields } from "./wire-type.ts";
 
 /** Why a document cannot be read as the object that it says to be. */
-export interface DecodeProblem {
+interface DecodeProblem {
   readonly message: string;
   readonly field: string;
   readonly at: Position;
@@ -230,7 +230,7 @@ function normalise(result: Record<string, unknown>, name: string, field: WireFie
 }
 
 /** The value of a required field that is absent, and of an item that is null. */
-export function zeroOf(type: WireType): unknown {
+function zeroOf(type: WireType): unknown {
   switch (type.kind) {
     case "string":
     case "bytes":

@@ -11,7 +11,7 @@ import { parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
 import { wireFields } from "./wire-type.ts";
 
 /** One thing that is wrong in a file, placed in it. */
-export interface PlacedProblem {
+interface PlacedProblem {
   readonly message: string;
   readonly field?: string | undefined;
   readonly at?: Position | undefined;

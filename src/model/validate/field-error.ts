@@ -3,7 +3,7 @@ import { jsonText, quoteText } from "../../lib/go-text.ts";
 /** The path of a field, such as spec.containers[0].image. */
 export type FieldPath = string;
 
-export type FieldErrorType =
+type FieldErrorType =
   | "FieldValueNotFound"
   | "FieldValueRequired"
   | "FieldValueDuplicate"

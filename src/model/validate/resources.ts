@@ -68,7 +68,7 @@ export function validateResources(
 }
 
 /** A quantity that is not negative, and whole where the resource is counted. */
-export function validateQuantity(name: string, amount: Quantity, field: FieldPath): FieldError[] {
+function validateQuantity(name: string, amount: Quantity, field: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
   const text = formatQuantity(amount);
   if (compareQuantity(amount, zeroQuantity) < 0) {
