@@ -1,4 +1,4 @@
-import { mkdir, readlink } from "node:fs/promises";
+import { chmod, mkdir, readlink } from "node:fs/promises";
 import { errorCode } from "./volume-error.ts";
 import {
   childPath,
@@ -124,7 +124,7 @@ class Walk {
       await mkdir(childPath(parent, name), 0o700);
       await using folder = await openFolderIn(parent, name);
       const { mode } = await this.#top.handle.stat();
-      await folder.handle.chmod(mode & 0o7777);
+      await chmod(folder.path, mode & 0o7777);
     } catch (error) {
       // Another container of the pod may have made it first.
       if (errorCode(error) === "EEXIST") return;

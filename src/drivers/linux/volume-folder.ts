@@ -3,9 +3,9 @@
 import { constants, type FileHandle, open, readFile } from "node:fs/promises";
 import { errorCode } from "./volume-error.ts";
 
-const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+const { O_DIRECTORY, O_NOFOLLOW } = constants;
 
-/** Opens a name without any access to what it names; Node does not list it. */
+/** Opens the place alone, without asking its file system, which may hang. Node does not list it. */
 const O_PATH = 0o10000000;
 
 /** An open folder, or with `openEntry` anything else. */
@@ -17,12 +17,12 @@ export interface OpenEntry extends AsyncDisposable {
 
 /** Opens a folder of the agent's own; its last component must not be a link. */
 export async function openFolder(path: string): Promise<OpenEntry> {
-  return wrap(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  return wrap(await open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW));
 }
 
 /** Opens a folder that people named, by links too. */
 export async function openNamedFolder(path: string): Promise<OpenEntry> {
-  return wrap(await open(path, O_RDONLY | O_DIRECTORY));
+  return wrap(await open(path, O_PATH | O_DIRECTORY));
 }
 
 /** Opens a folder below another; rejects with ELOOP or ENOTDIR when it is a link or no folder. */

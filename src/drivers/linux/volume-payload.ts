@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import {
+  chmod,
   constants,
   lchown,
   lstat,
@@ -169,7 +170,7 @@ async function makeFolder(parent: OpenEntry, name: string): Promise<void> {
     throw error;
   }
   await using folder = await openFolderIn(parent, name);
-  await folder.handle.chmod(0o755);
+  await chmod(folder.path, 0o755);
 }
 
 async function swapDataLink(volume: OpenEntry, name: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { readdir, rename, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { errorCode } from "./volume-error.ts";
@@ -23,7 +24,8 @@ export async function removeTree(path: string): Promise<void> {
 
 /** As removeTree, in an open folder; `shown` is its path for messages. */
 export async function removeTreeIn(parent: OpenEntry, name: string, shown: string): Promise<void> {
-  const removal = { top: parent, mount: await mountId(parent), moved: 0, shown };
+  const prefix = `.removing-${randomInt(2 ** 32)}`;
+  const removal = { top: parent, mount: await mountId(parent), shown, prefix, moved: 0 };
   const pending = [name];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     pending.push(...(await removeEntry(removal, parent, next, 0)));
@@ -34,6 +36,8 @@ interface Removal {
   readonly top: OpenEntry;
   readonly mount: string;
   readonly shown: string;
+  /** Of the names of what was moved up; another agent may have been stopped in the middle of this. */
+  readonly prefix: string;
   moved: number;
 }
 
@@ -48,7 +52,7 @@ async function removeEntry(
   const code = await failureOf(unlink(path));
   if (code === undefined || code === "ENOENT") return [];
   if (code === "EBUSY") throw mountPointError(removal, name);
-  if (code !== "EISDIR" && code !== "EPERM") throw new Error(`cannot delete ${name}: ${code}`);
+  if (code !== "EISDIR") throw removalError(removal, name, code);
   const moved: string[] = [];
   {
     const opened = await unlessAbsent(openFolderIn(parent, name));
@@ -62,21 +66,25 @@ async function removeEntry(
   }
   const rest = await failureOf(rmdir(path));
   if (rest === "EBUSY") throw mountPointError(removal, name);
-  if (rest !== undefined && rest !== "ENOENT") throw new Error(`cannot delete ${name}: ${rest}`);
+  if (rest !== undefined && rest !== "ENOENT") throw removalError(removal, name, rest);
   return moved;
 }
 
 async function moveUp(removal: Removal, parent: OpenEntry, name: string): Promise<string> {
   removal.moved += 1;
-  const above = `.removing-${process.pid}-${removal.moved}`;
+  const above = `${removal.prefix}-${removal.moved}`;
   const code = await failureOf(rename(childPath(parent, name), childPath(removal.top, above)));
   if (code === "EBUSY" || code === "EXDEV") throw mountPointError(removal, name);
-  if (code !== undefined) throw new Error(`cannot delete ${name}: ${code}`);
+  if (code !== undefined) throw removalError(removal, name, code);
   return above;
 }
 
 function mountPointError({ shown }: Removal, name: string): Error {
   return new Error(`cannot delete ${shown}: ${name} in it is a mount point; unmount it first`);
+}
+
+function removalError({ shown }: Removal, name: string, code: string): Error {
+  return new Error(`cannot delete ${shown}: ${name} in it: ${code}`);
 }
 
 async function failureOf(action: Promise<void>): Promise<string | undefined> {

@@ -1,0 +1,63 @@
+import { execFileSync } from "node:child_process";
+import { type FileHandle, mkdir, open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { volumeFiles } from "../../src/drivers/linux/volume-files.ts";
+import { never, podWith, VolumeWorld } from "./support/volume-world.ts";
+
+let world: VolumeWorld;
+let server: FileHandle;
+
+beforeEach(async () => {
+  world = await VolumeWorld.create();
+  server = await open("/dev/fuse", "r+");
+});
+
+afterEach(async () => {
+  // Whoever still waits for an answer gets an error when the server goes.
+  await server.close();
+  await world[Symbol.asyncDispose]();
+});
+
+/** Mounts a file system whose server never answers. */
+async function mountHung(path: string): Promise<void> {
+  await mkdir(path, { recursive: true });
+  const options = "fd=3,rootmode=40000,user_id=0,group_id=0";
+  execFileSync("mount", ["-i", "-t", "fuse", "-o", options, "hung", path], {
+    stdio: ["ignore", "inherit", "inherit", server.fd],
+  });
+}
+
+test("a host path that does not answer holds up its pod alone, and says so", async () => {
+  const path = join(world.folder, "hung/below");
+  await mountHung(join(world.folder, "hung"));
+  const manager = world.manager();
+  const stuck = podWith([{ name: "host", hostPath: { path, type: "Directory" } }]);
+  const other = podWith([{ name: "disk", emptyDir: {} }]);
+  const waiting = manager.mount(stuck, never);
+  const metadata = { ...other.metadata, uid: "uid-2" };
+  expect((await manager.mount({ ...other, metadata }, never)).ok).toBe(true);
+  const result = await waiting;
+  expect(result).toMatchObject({ ok: false });
+  expect(result.ok ? "" : result.error).toContain(`the file system of ${path} does not answer`);
+});
+
+test("a mount that does not answer is taken off a volume that goes", async () => {
+  const pod = podWith([{ name: "disk", emptyDir: {} }]);
+  const manager = world.manager();
+  await manager.mount(pod, never);
+  const folder = manager.mountedVolumes("uid-1").get("disk")?.path ?? "";
+  await mountHung(join(folder, "a/hung"));
+  await manager.unmount("uid-1", never);
+  expect(await world.mounts()).toEqual([]);
+  expect(await readdir(join(world.root, "pods/uid-1"))).toEqual(["plugins"]);
+});
+
+test("a removal stops at a mount that appears in the way", async () => {
+  const inside = join(world.folder, "tree/a/mounted");
+  await mountHung(inside);
+  await expect(volumeFiles.removeTree(join(world.folder, "tree"))).rejects.toThrow(
+    /cannot delete .*tree: mounted in it is a mount point; unmount it first/,
+  );
+  expect(await world.mounts()).toEqual([inside]);
+});

@@ -1,0 +1,96 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { hostFiles } from "../../../src/drivers/linux/host-files.ts";
+import { linuxMounts } from "../../../src/drivers/linux/mounts.ts";
+import { volumeFiles } from "../../../src/drivers/linux/volume-files.ts";
+import { VolumeManager } from "../../../src/engine/volumes/volume-manager.ts";
+import { err, ok, type Result } from "../../../src/lib/result.ts";
+import type {
+  ConfigMap,
+  PodSpec,
+  Secret,
+  Volume,
+} from "../../../src/model/generated/kubernetes.ts";
+import type { LookUpFailure } from "../../../src/model/look-up-failure.ts";
+import type { Pod } from "../../../src/model/pod.ts";
+
+export const never: AbortSignal = new AbortController().signal;
+
+/** A volume manager of this machine with a data folder of its own, and what it was told and tells. */
+export class VolumeWorld implements AsyncDisposable {
+  readonly configMaps: Map<string, ConfigMap> = new Map();
+  readonly secrets: Map<string, Secret> = new Map();
+  readonly events: string[] = [];
+  readonly folder: string;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async create(): Promise<VolumeWorld> {
+    return new VolumeWorld(await mkdtemp(join(tmpdir(), "berth-volumes-")));
+  }
+
+  get root(): string {
+    return join(this.folder, "root");
+  }
+
+  /** As after a restart of the agent: only the disk is remembered. */
+  manager(): VolumeManager {
+    return new VolumeManager({
+      rootFolder: this.root,
+      files: hostFiles,
+      volumeFiles,
+      mounts: linuxMounts,
+      objects: {
+        configMap: (_, name) => lookUp("configmap", this.configMaps, name),
+        secret: (_, name) => lookUp("secret", this.secrets, name),
+      },
+      tokens: undefined,
+      allocatable: () => ({ memory: "1Gi" }),
+      events: { record: (_, { message }) => void this.events.push(message) },
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      lifetime: never,
+    });
+  }
+
+  async mounts(): Promise<readonly string[]> {
+    const lines = (await readFile("/proc/self/mountinfo", "utf8")).split("\n");
+    return lines
+      .map((line) => line.split(" ")[4] ?? "")
+      .filter((path) => path.startsWith(this.folder));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const path of (await this.mounts()).toReversed()) await linuxMounts.unmount(path, never);
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A pod with one container that mounts every volume. */
+export function podWith(volumes: readonly Volume[], spec: Partial<PodSpec> = {}): Pod {
+  return {
+    metadata: { name: "web", namespace: "default", uid: "uid-1", labels: { app: "web" } },
+    spec: {
+      containers: [
+        {
+          name: "main",
+          volumeMounts: volumes.map(({ name }) => ({ name, mountPath: `/mnt/${name}` })),
+        },
+      ],
+      volumes,
+      ...spec,
+    },
+  };
+}
+
+function lookUp<T>(
+  kind: string,
+  objects: ReadonlyMap<string, T>,
+  name: string,
+): Result<T, LookUpFailure> {
+  const found = objects.get(name);
+  if (found !== undefined) return ok(found);
+  return err({ code: "not-found", message: `${kind} "${name}" not found` });
+}
