@@ -80,6 +80,8 @@ export class ProbeWorker {
         tickAtMs = clock.monotonicMs() + periodMs;
         continue;
       }
+      // Stopped during the probe: nobody would end the sleep.
+      if (this.#stop.signal.aborted) break;
       this.#wake = new AbortController();
       await this.#sleep(tickAtMs - clock.monotonicMs(), this.#wake.signal);
       const nowMs = clock.monotonicMs();

@@ -161,3 +161,10 @@ test("a command may refer to values of the container's own environment", async (
   expect(requests[0]?.probe.exec?.command).toEqual(["1", "", "$(C)"]);
   await prober.stop();
 });
+
+test("stopping in the middle of a probe does not wait for the time of the next", async () => {
+  const { prober, probed } = await setUp(true);
+  prober.addPod(podWith({ readinessProbe: probe }));
+  await prober.stop();
+  expect(probed).toEqual([60]);
+});
