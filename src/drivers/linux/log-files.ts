@@ -1,5 +1,4 @@
 import { constants, lstat, open, readdir, rename, rm } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { LogFiles } from "../../ports/log-files.ts";
 
@@ -22,9 +21,10 @@ async function compress(path: string, beside: string): Promise<void> {
     const mode = info.mode & 0o777;
     const target = await open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
     try {
-      const input = source.createReadStream({ autoClose: false });
-      const output = target.createWriteStream({ autoClose: false });
-      await pipeline(input, createGzip(), output);
+      const bytes = source.createReadStream({ autoClose: false });
+      const gzip = createGzip();
+      bytes.on("error", (error) => gzip.destroy(error));
+      for await (const chunk of bytes.pipe(gzip)) await target.writeFile(chunk);
       await target.datasync();
     } catch (error) {
       await rm(beside, { force: true });
