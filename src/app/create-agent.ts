@@ -32,6 +32,7 @@ import { defaultLogRotation } from "./log-rotation-options.ts";
 import { describeAdmission, readHostIps } from "./node-facts.ts";
 
 export interface AgentOptions {
+import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
   readonly dataDir: string;
   readonly nodeName: string;
   /** The cgroup below which all pods lie in their kubepods. */
@@ -46,6 +47,7 @@ export interface AgentOptions {
 }
 
 type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node">> &
+  readonly images?: ImageSetup | undefined;
   Partial<Pick<AgentPorts, "readNodeDns">>;
 
 export async function createAgent(options: AgentOptions, signal: AbortSignal): Promise<Agent> {
@@ -56,6 +58,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const cgroupRoot = `${options.cgroupRoot.replace(/\/$/, "")}/kubepods`;
   const cgroups = openCgroups(cgroupRoot);
   const settings: AgentSettings = {
+  const { images = defaultImageSetup } = options;
     version: berthVersion,
     nodeName,
     runtimeName,
@@ -73,15 +76,22 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     ...facts,
   };
   const ports = machinePorts(runtime, cgroups, layout.records, log);
-  return new Agent({ ...ports, readNodeDns, sources: options.sources }, settings, signal);
+  const { sources } = options;
+  return new Agent(
+    { ...ports, readNodeDns, sources, credentialPlugins: images.plugins },
+    settings,
+    signal,
+  );
 }
 
 function machinePorts(
   runtime: CriRuntime,
+    imagePulls: images.pulls,
+    credentialProviders: images.providers,
   cgroups: Cgroups,
   recordsFolder: string,
   log: Log,
-): Omit<AgentPorts, "sources" | "readNodeDns"> {
+): Omit<AgentPorts, "sources" | "readNodeDns" | "credentialPlugins"> {
   return {
     runtime,
     runtimeEvents: [createCriEvents(runtime), createContainerdEvents(runtime)],

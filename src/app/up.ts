@@ -18,6 +18,7 @@ import { runLocalApi } from "../server/local-api.ts";
 import { createAgent } from "./create-agent.ts";
 import { dataLayout, defaultCgroupRoot } from "./data-layout.ts";
 import { runDown } from "./down.ts";
+import { type ImageOptions, parseImageOptions } from "./image-options.ts";
 import { type LogRotationOptions, parseLogRotation } from "./log-rotation-options.ts";
 import { createSources, type SourceOptions } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
@@ -25,7 +26,7 @@ import { writeRuntimeRecord } from "./runtime-record.ts";
 
 const runtimeTimeoutMs = 30_000;
 
-export interface UpOptions extends SourceOptions, LogRotationOptions {
+export interface UpOptions extends SourceOptions, LogRotationOptions, ImageOptions {
   readonly dataDir: string;
   readonly nodeName?: string | undefined;
   /** An existing runtime's socket; without one Berth runs its own containerd. */
@@ -77,6 +78,7 @@ async function runLocked(
   const { dataDir } = options;
   const logRotation = parseLogRotation(options);
   const cgroupRoot = options.cgroupRoot ?? defaultCgroupRoot(dataDir);
+  const images = parseImageOptions(options);
   const network = {
     bridge: options.bridge ?? MANAGED_CONTAINERD_DEFAULTS.bridge,
     subnet: options.subnet ?? MANAGED_CONTAINERD_DEFAULTS.subnet,
@@ -105,6 +107,7 @@ async function runLocked(
         sources,
         logRotation,
         log,
+        images,
       },
       signal,
     );

@@ -8,6 +8,7 @@ import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from
 import { EventLog } from "./event-log.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
 import { housekeep } from "./housekeeping.ts";
+import { ImageManager } from "./image-manager.ts";
 import { NodeView } from "./node-view.ts";
 import { Observer } from "./observer.ts";
 import { PodAdmission } from "./pod-admission.ts";
@@ -30,6 +31,7 @@ import { WorkQueue } from "./work-queue.ts";
 
 const resyncIntervalMs = 60_000;
 const failureBackoffMs = 10_000;
+const pullBackoff = { initialMs: 10_000, maxMs: 300_000 };
 /** The parts of the agent, each knowing of the others only what it needs. `Agent` runs them. */
 export class AgentParts {
   readonly #ports: AgentPorts;
@@ -50,6 +52,7 @@ export class AgentParts {
   readonly observer: Observer;
   readonly prober: Prober;
   readonly #statuses: PodStatuses;
+  readonly #images: ImageManager;
   readonly #cgroups: NodePodCgroups;
   readonly #volumes: VolumeManager;
   readonly #remains: PodRemains;
@@ -74,6 +77,7 @@ export class AgentParts {
     this.observer = this.#createObserver();
     this.prober = this.#createProber();
     this.#statuses = this.#createStatuses();
+    this.#images = this.#createImages();
     this.#cgroups = this.#createCgroups();
     this.#volumes = this.#createVolumes();
     this.#remains = this.#createRemains();
@@ -158,6 +162,18 @@ export class AgentParts {
     this.view.noteChange("MODIFIED", pod);
   }
 
+  #createImages(): ImageManager {
+    const { runtime, clock } = this.#ports;
+    return new ImageManager(runtime, clock, {
+      backoff: pullBackoff,
+      pulls: this.#settings.imagePulls,
+      onPulls: (uid) => {
+        const pod = this.#registry.get(uid);
+        if (pod !== undefined) this.view.noteChange("MODIFIED", pod);
+      },
+    });
+  }
+
   #createCgroups(): NodePodCgroups {
     const { cpuCfsQuota, cpuCfsPeriodUs } = this.#settings.runtimeSettings;
     return new NodePodCgroups({
@@ -215,6 +231,7 @@ export class AgentParts {
       settings: this.#settings,
       lifetime: this.#signal,
       objects: this.intake.objects,
+      images: this.#images,
       events: this.#events,
       statuses: this.#statuses,
       prober: this.prober,

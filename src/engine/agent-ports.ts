@@ -1,10 +1,12 @@
 import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
+import type { CredentialProvider } from "../core/image/credential-provider.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import type { CgroupDriver, CgroupName } from "../core/resource/cgroup-name.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../ports/container-runtime.ts";
+import type { CredentialPlugins } from "../ports/credential-plugins.ts";
 import type { HookHttp } from "../ports/hook-http.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { Journal } from "../ports/journal.ts";
@@ -15,6 +17,7 @@ import type { PodSource } from "../ports/pod-source.ts";
 import type { ProbeRunner } from "../ports/probe-runner.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
 import type { VolumeFiles } from "../ports/volume-files.ts";
+import type { ImagePullLimits } from "./image-puller.ts";
 import type { LogRotationSettings } from "./log-rotator.ts";
 
 /** Everything the engine needs of the world. */
@@ -35,6 +38,7 @@ export interface AgentPorts {
   readonly cgroups: Cgroups;
   readonly hookHttp: HookHttp;
   readonly probeRunner: ProbeRunner;
+  readonly credentialPlugins: CredentialPlugins;
   readonly readNodeDns: () => Promise<NodeDns>;
   readonly log: Log;
 }
@@ -53,6 +57,8 @@ export interface AgentSettings extends AdmissionFacts {
   readonly runtimeSettings: RuntimeSettings;
   readonly clusterDomain: string;
   readonly hostIps: readonly string[];
+  readonly imagePulls: ImagePullLimits;
+  readonly credentialProviders: readonly CredentialProvider[];
   /** Link container logs where cluster log collectors look for them. */
   readonly linkLogs: boolean;
   readonly logRotation: LogRotationSettings;

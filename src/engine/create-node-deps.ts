@@ -1,27 +1,25 @@
 import type { ObjectStore } from "../ports/object-store.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { CrashLoop } from "./crash-loop.ts";
+import { CredentialProviders } from "./credential-providers.ts";
 import type { EventLog } from "./event-log.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
-import { ImageManager } from "./image-manager.ts";
+import type { ImageManager } from "./image-manager.ts";
 import type { NodeDeps } from "./node-deps.ts";
 import { NodePodConfigs } from "./node-pod-configs.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
 import type { Prober } from "./prober.ts";
+import { PullCredentials } from "./pull-credentials.ts";
 import type { RuntimeHealth } from "./runtime-health.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
-
-const imageSettings = {
-  backoff: { initialMs: 10_000, maxMs: 300_000 },
-  pulls: { maxParallel: 4, perSecond: 5, burst: 10 },
-};
 
 /** The parts of the agent that the recipes of a pod work with. */
 export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "readPod"> {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
   readonly objects: ObjectStore;
+  readonly images: ImageManager;
   readonly events: EventLog;
   readonly statuses: PodStatuses;
   readonly prober: Prober;
@@ -34,9 +32,10 @@ export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "
 export function createNodeDeps(parts: NodeParts): NodeDeps {
   const { ports, settings, events, health } = parts;
   const { runtime, clock, files, log, hookHttp } = ports;
+  const credentials = createPullCredentials(parts);
   return {
     runtime,
-    images: new ImageManager(runtime, clock, imageSettings),
+    images: parts.images,
     configs: createPodConfigs(parts),
     crashLoop: new CrashLoop(clock, events),
     http: hookHttp,
@@ -56,9 +55,16 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     networkProblem: () => health.networkProblem,
     requestRead: parts.requestRead,
     readPod: parts.readPod,
-    // Pull secrets are objects of a cluster or of the manifest folder; none are looked up yet.
-    pullCredentials: () => [],
+    pullCredentials: (pod) => credentials.of(pod),
   };
+}
+
+function createPullCredentials(parts: NodeParts): PullCredentials {
+  const { ports, settings, objects, events, lifetime } = parts;
+  const { clock, log, credentialPlugins: plugins } = ports;
+  const { credentialProviders: providers } = settings;
+  const asked = new CredentialProviders({ providers, plugins, clock, log, lifetime });
+  return new PullCredentials(objects, events, asked);
 }
 
 function createPodConfigs({

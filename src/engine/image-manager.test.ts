@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { fixedCredentials } from "../../test/kit/fixed-credentials.ts";
 import type { ImageEvent } from "../core/image/image-pull.ts";
 import type { AuthConfig } from "../model/generated/cri.ts";
 import { RuntimeError } from "../model/runtime-error.ts";
@@ -55,12 +56,13 @@ function world(limits: Partial<ImagePullLimits> = {}) {
     manager.ensureImage(
       {
         podUid: "u1",
+        container: "c",
         image: "busybox",
         policy: "Always",
         annotations: {},
         runtimeHandler: "",
         sandboxConfig: undefined,
-        credentials: [],
+        credentials: fixedCredentials(),
         onEvent: (event) => events.push(event),
         ...request,
       },
@@ -84,7 +86,10 @@ test("pods that want the same image share one pull", async () => {
 
 test("a pull with other credentials is never shared", async () => {
   const { images, ensure } = world();
-  const both = [ensure({ credentials: [{ username: "a" }] }), ensure({ podUid: "u2" })];
+  const both = [
+    ensure({ credentials: fixedCredentials({ username: "a" }) }),
+    ensure({ podUid: "u2" }),
+  ];
   await settle();
   expect(images.pulls.map(({ auth }) => auth)).toEqual([{ username: "a" }, undefined]);
   for (const pull of images.pulls) pull.finish("ref");
@@ -122,7 +127,7 @@ test("the events tell how long the pull took, and how long with waiting", async 
 
 test("credentials are tried in order, and all their errors told", async () => {
   const { images, ensure } = world();
-  const result = ensure({ credentials: [{ username: "a" }, { username: "b" }] });
+  const result = ensure({ credentials: fixedCredentials({ username: "a" }, { username: "b" }) });
   await settle();
   images.pulls[0]?.fail(new RuntimeError("PullImage", "Unknown", "denied"));
   await settle();

@@ -1,4 +1,4 @@
-import { withDefaultTag } from "../core/image/image-name.ts";
+import { parseImageName, withDefaultTag } from "../core/image/image-name.ts";
 import {
   decideImage,
   failedPull,
@@ -14,14 +14,16 @@ import {
   refuseUninspected,
 } from "../core/image/image-pull.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import type { AuthConfig, ImageSpec, PodSandboxConfig } from "../model/generated/cri.ts";
+import type { ImageSpec, PodSandboxConfig } from "../model/generated/cri.ts";
 import { runtimeErrorText } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ImageService } from "../ports/container-runtime.ts";
-import { type ImagePull, ImagePuller, type ImagePullLimits } from "./image-puller.ts";
+import { ImagePuller, type ImagePullLimits } from "./image-puller.ts";
+import type { PodCredentials } from "./pull-credentials.ts";
 
 export interface ImageRequest {
   readonly podUid: string;
+  readonly container: string;
   /** As the container names it. */
   readonly image: string;
   /** The container's imagePullPolicy. */
@@ -30,8 +32,7 @@ export interface ImageRequest {
   readonly annotations: Readonly<Record<string, string>>;
   readonly runtimeHandler: string;
   readonly sandboxConfig: PodSandboxConfig | undefined;
-  /** Tried one after the other; without any, the pull is anonymous. */
-  readonly credentials: readonly AuthConfig[];
+  readonly credentials: PodCredentials;
   readonly onEvent: (event: ImageEvent) => void;
 }
 
@@ -41,9 +42,24 @@ export interface ReadyImage {
   readonly message: string;
 }
 
+/** An image on its way to a container. */
+export interface ActivePull {
+  readonly container: string;
+  readonly image: string;
+  readonly sinceMs: number;
+  /** It waits for other pulls to end. */
+  readonly isQueued: boolean;
+}
+
 export interface ImageManagerSettings {
   readonly backoff: PullBackoffLimits;
   readonly pulls: ImagePullLimits;
+  /** The pulls under way for a pod are others now. */
+  readonly onPulls?: ((podUid: string) => void) | undefined;
+}
+
+interface FailedPull extends PullBackoff {
+  readonly credentialsVersion: string;
 }
 
 /** Makes sure of the images of containers: looks, pulls, and backs off per pod and image. */
@@ -52,13 +68,21 @@ export class ImageManager {
   readonly #clock: Clock;
   readonly #limits: PullBackoffLimits;
   readonly #puller: ImagePuller;
-  readonly #backoffs = new Map<string, PullBackoff>();
+  readonly #onPulls: (podUid: string) => void;
+  readonly #backoffs = new Map<string, FailedPull>();
+  readonly #active = new Map<string, Map<string, ActivePull>>();
 
   constructor(images: ImageService, clock: Clock, settings: ImageManagerSettings) {
     this.#images = images;
     this.#clock = clock;
     this.#limits = settings.backoff;
     this.#puller = new ImagePuller(images, clock, settings.pulls);
+    this.#onPulls = settings.onPulls ?? (() => undefined);
+  }
+
+  /** The pulls under way for a pod, in the order they began. */
+  activePulls(podUid: string): readonly ActivePull[] {
+    return [...(this.#active.get(podUid)?.values() ?? [])];
   }
 
   /** Rejects only when `signal` aborts; every other trouble is a failure with its waiting reason. */
@@ -75,16 +99,22 @@ export class ImageManager {
     };
     const found = await this.#findImage(spec, request.policy, signal);
     if (!found.ok) return refused(request, refuseUninspected(found.error));
-    const key = `${request.podUid}_${request.image}`;
     const nowMs = this.#clock.nowMs();
+    const backoff = this.#backoffOf(request);
     const decision = decideImage(
-      { ...request, imageRef: found.value, backoff: this.#backoffs.get(key), nowMs },
+      { ...request, imageRef: found.value, backoff, nowMs },
       this.#limits,
     );
     if (decision.kind === "refuse") return refused(request, decision);
     request.onEvent(decision.event);
-    if (decision.kind === "pull") return await this.#pull(request, spec, key, signal);
+    if (decision.kind === "pull") return await this.#pull(request, spec, signal);
     return ok({ imageRef: decision.imageRef, message: decision.message });
+  }
+
+  // What other secrets the pod has now deserves a try at once.
+  #backoffOf(request: ImageRequest): FailedPull | undefined {
+    const failed = this.#backoffs.get(backoffKey(request));
+    return failed?.credentialsVersion === request.credentials.version ? failed : undefined;
   }
 
   async #findImage(
@@ -107,25 +137,17 @@ export class ImageManager {
   async #pull(
     request: ImageRequest,
     spec: ImageSpec,
-    key: string,
     signal: AbortSignal,
   ): Promise<Result<ReadyImage, ImageFailure>> {
     const startMs = this.#clock.monotonicMs();
-    const pull: ImagePull = {
-      spec,
-      credentials: request.credentials,
-      sandboxConfig: request.sandboxConfig,
-    };
-    const pulled = await this.#puller.pull(pull, signal);
+    const pulled = await this.#pullVisibly(request, spec, signal);
     const nowMs = this.#clock.nowMs();
     if (!pulled.ok) {
-      const backoff = this.#backoffs.get(key);
-      const failed = failedPull(
-        { image: request.image, backoff, nowMs },
-        pulled.error,
-        this.#limits,
-      );
-      this.#backoffs.set(key, failed.backoff);
+      const { image } = request;
+      const backoff = this.#backoffs.get(backoffKey(request));
+      const failed = failedPull({ image, backoff, nowMs }, pulled.error, this.#limits);
+      const credentialsVersion = request.credentials.version;
+      this.#backoffs.set(backoffKey(request), { ...failed.backoff, credentialsVersion });
       return refused(request, failed);
     }
     this.#forgetExpired(nowMs);
@@ -134,11 +156,43 @@ export class ImageManager {
     return ok({ imageRef: pulled.value.imageRef, message: "" });
   }
 
+  async #pullVisibly(
+    request: ImageRequest,
+    spec: ImageSpec,
+    signal: AbortSignal,
+  ): ReturnType<ImagePuller["pull"]> {
+    const { credentials, sandboxConfig, podUid, container, image } = request;
+    const pulls = this.#active.get(podUid) ?? new Map<string, ActivePull>();
+    this.#active.set(podUid, pulls);
+    const sinceMs = this.#clock.nowMs();
+    const show = (isQueued: boolean): void => {
+      pulls.set(container, { container, image, sinceMs, isQueued });
+      this.#onPulls(podUid);
+    };
+    try {
+      show(true);
+      const name = parseImageName(image);
+      const found = await credentials.find(name.ok ? name.value.repository : image, signal);
+      if (!found.ok) return found;
+      const onTurn = (): void => show(false);
+      const pull = { spec, credentials: found.value, sandboxConfig, onTurn };
+      return await this.#puller.pull(pull, signal);
+    } finally {
+      pulls.delete(container);
+      if (pulls.size === 0) this.#active.delete(podUid);
+      this.#onPulls(podUid);
+    }
+  }
+
   #forgetExpired(nowMs: number): void {
     for (const [key, backoff] of this.#backoffs) {
       if (hasExpired(backoff, nowMs, this.#limits)) this.#backoffs.delete(key);
     }
   }
+}
+
+function backoffKey({ podUid, image }: ImageRequest): string {
+  return `${podUid}_${image}`;
 }
 
 function refused(

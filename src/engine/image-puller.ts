@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import { Semaphore } from "../lib/semaphore.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
+import { untilAborted } from "../lib/until-aborted.ts";
 import type { AuthConfig, ImageSpec, PodSandboxConfig } from "../model/generated/cri.ts";
 import { RuntimeError, runtimeErrorText } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -18,6 +19,8 @@ export interface ImagePull {
   readonly spec: ImageSpec;
   readonly credentials: readonly AuthConfig[];
   readonly sandboxConfig: PodSandboxConfig | undefined;
+  /** Called when the pull no longer waits for its turn. */
+  readonly onTurn: () => void;
 }
 
 interface PulledImage {
@@ -33,6 +36,8 @@ interface Flight {
   readonly result: Promise<PullResult>;
   readonly abort: AbortController;
   waiters: number;
+  /** Whom to tell when its turn comes; undefined once it has. */
+  onTurn: (() => void)[] | undefined;
 }
 
 /** Pulls images, a bounded number at once. Those who want the same image with the same rights share one pull. */
@@ -56,6 +61,8 @@ export class ImagePuller {
     const key = flightKey(pull);
     const flight = this.#flights.get(key) ?? this.#depart(key, pull);
     flight.waiters++;
+    if (flight.onTurn === undefined) pull.onTurn();
+    else flight.onTurn.push(pull.onTurn);
     try {
       return await untilAborted(flight.result, signal);
     } finally {
@@ -69,13 +76,20 @@ export class ImagePuller {
 
   #depart(key: string, pull: ImagePull): Flight {
     const abort = new AbortController();
-    const flight: Flight = { result: this.#run(pull, abort.signal), abort, waiters: 0 };
+    const onTurn = (): void => {
+      const told = flight.onTurn ?? [];
+      flight.onTurn = undefined;
+      for (const tell of told) tell();
+    };
+    const result = this.#run(pull, onTurn, abort.signal);
+    const flight: Flight = { result, abort, waiters: 0, onTurn: [] };
     this.#flights.set(key, flight);
     return flight;
   }
 
-  async #run(pull: ImagePull, signal: AbortSignal): Promise<PullResult> {
+  async #run(pull: ImagePull, onTurn: () => void, signal: AbortSignal): Promise<PullResult> {
     const leave = await this.#semaphore.enter(signal);
+    onTurn();
     try {
       const startMs = this.#clock.monotonicMs();
       if (this.#rate !== undefined && !this.#rate.tryTake(startMs)) return err("pull QPS exceeded");
@@ -135,12 +149,4 @@ function pullErrorText(error: unknown): string {
   return error instanceof RuntimeError && error.code === "Unknown"
     ? error.message
     : runtimeErrorText(error);
-}
-
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abandon = (): void => reject(signal.reason);
-    signal.addEventListener("abort", abandon, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abandon));
-  });
 }

@@ -1,11 +1,11 @@
 import type { Result } from "../lib/result.ts";
-import type { AuthConfig } from "../model/generated/cri.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import type { ProbeResults } from "../model/probe.ts";
 import type { ExecutorDeps } from "./execute/execute-plan.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
+import type { PodCredentials } from "./pull-credentials.ts";
 
 /** What the recipes of one pod need beside the executor. */
 export interface NodeDeps extends ExecutorDeps {
@@ -20,7 +20,7 @@ export interface NodeDeps extends ExecutorDeps {
   readonly networkProblem: () => string | undefined;
   readonly requestRead: (uid: string) => void;
   readonly readPod: (uid: string, signal: AbortSignal) => Promise<ObservedPod>;
-  readonly pullCredentials: (pod: Pod) => readonly AuthConfig[];
+  readonly pullCredentials: (pod: Pod) => PodCredentials;
 }
 
 export interface PodProbes {

@@ -4,7 +4,9 @@ import { type ExecutorDeps, executePlan } from "../../src/engine/execute/execute
 import { killPod } from "../../src/engine/execute/kill-pod.ts";
 import type { StepReport } from "../../src/engine/execute/step-report.ts";
 import { ImageManager } from "../../src/engine/image-manager.ts";
+import type { PodCredentials } from "../../src/engine/pull-credentials.ts";
 import { readPod } from "../../src/engine/read-pod.ts";
+import { ok } from "../../src/lib/result.ts";
 import type { ObservedPod } from "../../src/model/observed.ts";
 import { type Pod, podContainers } from "../../src/model/pod.ts";
 import type { ProbeResults } from "../../src/model/probe.ts";
@@ -22,6 +24,8 @@ export interface SyncOptions {
 }
 
 const neverAborted = new AbortController().signal;
+/** Pulls without any login. */
+export const anonymous: PodCredentials = { version: "", find: async () => ok([]) };
 const silent: Log = {
   debug: () => undefined,
   info: () => undefined,
@@ -82,7 +86,13 @@ export class ExecutorWorld {
         pod: pod.spec.resources,
       },
     });
-    const request = { pod, observed, plan, pullCredentials: [], onSandboxReady: () => undefined };
+    const request = {
+      pod,
+      observed,
+      plan,
+      pullCredentials: anonymous,
+      onSandboxReady: () => undefined,
+    };
     return executePlan(this.deps, request, options.signal ?? neverAborted);
   }
 

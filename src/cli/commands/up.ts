@@ -47,6 +47,15 @@ export const upCommand: Command = defineCommand({
       throw usageError(`up takes no argument "${positionals[0]}": give manifests with -f PATH`);
     }
     const log = agentLog(flags["log-level"], terminal);
+    "image-credential-provider-config": text(
+      "PATH",
+      "CredentialProviderConfig file, or folder of such files.",
+    ),
+    "image-credential-provider-bin-dir": text("PATH", "Folder of the credential providers."),
+    "max-parallel-image-pulls": text("COUNT", "Images pulled at once (default 4)."),
+    "serialize-image-pulls": toggle("Pull one image at a time."),
+    "registry-qps": text("COUNT", "Pulls begun per second (default 5; 0 = any number)."),
+    "registry-burst": text("COUNT", "Pulls begun at once beyond that (default 10)."),
     const options = {
       dataDir: chooseDataDir(flags["data-dir"], terminal),
       manifests: flags.filename,
@@ -68,3 +77,11 @@ export const upCommand: Command = defineCommand({
     return exitCodes.ok;
   },
 });
+      credentialProviderConfig: flags["image-credential-provider-config"],
+      credentialProviderBinDir: flags["image-credential-provider-bin-dir"],
+      maxParallelImagePulls: flags["max-parallel-image-pulls"],
+      serializeImagePulls: flags["serialize-image-pulls"],
+      registryQps: flags["registry-qps"],
+      registryBurst: flags["registry-burst"],
+      allowedUnsafeSysctls: flags["allowed-unsafe-sysctls"],
+      seccompDefault: flags["seccomp-default"],

@@ -12,6 +12,8 @@ export interface ImageFailure {
     | "RegistryUnavailable"
     | "SignatureValidationFailed";
   readonly message: string;
+  /** When the back-off ends. */
+  readonly retryAtMs?: number | undefined;
 }
 
 export interface ImageEvent {
@@ -147,9 +149,10 @@ export function hasExpired(
 
 function refuseInBackoff(image: string, backoff: PullBackoff): ImageRefusal {
   const message = `Back-off pulling image ${quoteText(image)}`;
+  const retryAtMs = backoff.failedAtMs + backoff.delayMs;
   return {
     kind: "refuse",
-    failure: { reason: "ImagePullBackOff", message: `${message}: ${backoff.failure}` },
+    failure: { reason: "ImagePullBackOff", message: `${message}: ${backoff.failure}`, retryAtMs },
     event: { type: "Normal", reason: "BackOff", message },
   };
 }

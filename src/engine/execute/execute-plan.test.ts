@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
+import { anonymous, ExecutorWorld } from "../../../test/sim/executor-world.ts";
 import { testPod } from "../../../test/sim/test-pod.ts";
 import { settle } from "../../../test/sim/virtual-clock.ts";
 import { ContainerState } from "../../model/generated/cri.ts";
@@ -278,7 +278,7 @@ test("without links nothing is written where a kubelet's logs are", async () => 
         ],
         sandboxAttempt: 0,
       },
-      pullCredentials: [],
+      pullCredentials: anonymous,
       onSandboxReady: () => undefined,
     },
     new AbortController().signal,
@@ -298,7 +298,13 @@ test("a resize fails loudly and keeps nothing else from happening", async () => 
     because: "test",
   } as const;
   const plan = { steps: [resize], sandboxAttempt: 0 };
-  const request = { pod, observed, plan, pullCredentials: [], onSandboxReady: () => undefined };
+  const request = {
+    pod,
+    observed,
+    plan,
+    pullCredentials: anonymous,
+    onSandboxReady: () => undefined,
+  };
   const reports = await executePlan(world.deps, request, new AbortController().signal);
   expect(failuresText(reports)).toBe(
     'failed to "ResizePodInPlace" for "web_default(uid-1)" with ResizePodInPlaceError: ' +

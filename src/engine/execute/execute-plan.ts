@@ -7,11 +7,12 @@ import type {
   Step,
 } from "../../core/pod/step.ts";
 import { errorText } from "../../lib/error-text.ts";
-import type { AuthConfig, PodSandboxConfig } from "../../model/generated/cri.ts";
+import type { PodSandboxConfig } from "../../model/generated/cri.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podDisplayName } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { CrashLoop } from "../crash-loop.ts";
+import type { PodCredentials } from "../pull-credentials.ts";
 import { rawContainerId } from "./container-id.ts";
 import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
 import { type KillContainerRequest, killContainer } from "./kill-container.ts";
@@ -29,7 +30,7 @@ export interface ExecuteRequest {
   readonly pod: Pod;
   readonly observed: ObservedPod;
   readonly plan: PodPlan;
-  readonly pullCredentials: readonly AuthConfig[];
+  readonly pullCredentials: PodCredentials;
   /** Called once a new sandbox has its network. */
   readonly onSandboxReady: () => void;
 }

@@ -1,8 +1,8 @@
 import { legacyLogSymlink } from "../../core/paths/log-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
-import type { AuthConfig } from "../../model/generated/cri.ts";
 import { podDisplayName } from "../../model/pod.ts";
 import type { ImageManager } from "../image-manager.ts";
+import type { PodCredentials } from "../pull-credentials.ts";
 import { type CreatedContainer, type CreateRequest, createContainer } from "./create-container.ts";
 import { killContainer } from "./kill-container.ts";
 import { runHook } from "./run-hook.ts";
@@ -10,7 +10,7 @@ import type { StartDeps } from "./start-deps.ts";
 import type { StepFailure, StepOutcome } from "./step-report.ts";
 
 export interface StartRequest extends CreateRequest {
-  readonly pullCredentials: readonly AuthConfig[];
+  readonly pullCredentials: PodCredentials;
 }
 
 /** Image, create, start, log link, postStart hook. Answers what failed, in the words of a waiting state. */
@@ -22,7 +22,8 @@ export async function startContainer(
   const image = await ensureImage(deps, request, signal);
   if (!image.ok) {
     warn(deps, request, "Failed", `Error: ${image.error.reason}`);
-    return { failure: { code: image.error.reason, message: image.error.message } };
+    const { reason, message, retryAtMs } = image.error;
+    return { failure: { code: reason, message, retryAtMs } };
   }
   signal.throwIfAborted();
   const created = await createContainer(deps, request, image.value.imageRef);
@@ -58,6 +59,7 @@ function ensureImage(
   return deps.images.ensureImage(
     {
       podUid: pod.metadata.uid,
+      container: container.name,
       image: container.image ?? "",
       policy: container.imagePullPolicy ?? "IfNotPresent",
       annotations: pod.metadata.annotations ?? {},

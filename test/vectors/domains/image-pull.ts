@@ -2,6 +2,7 @@ import { ImageManager } from "../../../src/engine/image-manager.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { ImageService } from "../../../src/ports/container-runtime.ts";
+import { fixedCredentials } from "../../kit/fixed-credentials.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {
@@ -55,12 +56,13 @@ async function run(input: Input): Promise<unknown> {
     const result = await manager.ensureImage(
       {
         podUid: "uid",
+        container: "c",
         image: input.image,
         policy: input.pullPolicy,
         annotations: {},
         runtimeHandler: "",
         sandboxConfig: undefined,
-        credentials: [],
+        credentials: fixedCredentials(),
         onEvent: () => eventCount++,
       },
       new AbortController().signal,

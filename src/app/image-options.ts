@@ -1,0 +1,124 @@
+import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
+import { extname, join } from "node:path";
+import {
+  type CredentialProvider,
+  parseCredentialProviders,
+} from "../core/image/credential-provider.ts";
+import { credentialPlugins } from "../drivers/linux/credential-provider.ts";
+import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
+import type { ImagePullLimits } from "../engine/image-puller.ts";
+import { errorText } from "../lib/error-text.ts";
+import { nodeText } from "../model/manifest/json-node.ts";
+import { SetupError } from "../model/setup-error.ts";
+import type { CredentialPlugins } from "../ports/credential-plugins.ts";
+
+/** Flags about images, as given. */
+export interface ImageOptions {
+  readonly credentialProviderConfig?: string | undefined;
+  readonly credentialProviderBinDir?: string | undefined;
+  readonly maxParallelImagePulls?: string | undefined;
+  readonly registryQps?: string | undefined;
+  readonly registryBurst?: string | undefined;
+  readonly serializeImagePulls?: boolean | undefined;
+}
+
+export interface ImageSetup {
+  readonly pulls: ImagePullLimits;
+  readonly providers: readonly CredentialProvider[];
+  readonly plugins: CredentialPlugins;
+}
+
+const defaultPulls = { maxParallel: 4, perSecond: 5, burst: 10 };
+const configEndings: ReadonlySet<string> = new Set([".json", ".yaml", ".yml"]);
+
+/** No flags: no credential providers, and the default limits. */
+export const defaultImageSetup: ImageSetup = {
+  pulls: defaultPulls,
+  providers: [],
+  plugins: { run: () => Promise.reject(new Error("there are no credential providers")) },
+};
+
+/** Throws a SetupError that names the flag, file or field that is wrong. */
+export function parseImageOptions(options: ImageOptions): ImageSetup {
+  const pulls = parsePulls(options);
+  const { credentialProviderConfig: config, credentialProviderBinDir: folder } = options;
+  if (config === undefined && folder === undefined) return { ...defaultImageSetup, pulls };
+  if (config === undefined || folder === undefined) {
+    const missing = config === undefined ? "config" : "bin-dir";
+    throw new SetupError(
+      "credential providers need a config file and a folder of programs",
+      `give --image-credential-provider-${missing} as well`,
+    );
+  }
+  const providers = configFiles(config).flatMap(readProviders);
+  const names = providers.map(({ name }) => name);
+  for (const [index, name] of names.entries()) {
+    if (names.indexOf(name) < index) {
+      throw new SetupError(`${config} has the provider "${name}" twice`, "remove one of them");
+    }
+    requireProgram(join(folder, name));
+  }
+  return { pulls, providers, plugins: credentialPlugins(folder) };
+}
+
+function parsePulls(options: ImageOptions): ImagePullLimits {
+  const { maxParallelImagePulls, registryQps, registryBurst, serializeImagePulls } = options;
+  const parallel = parseNumber("max-parallel-image-pulls", maxParallelImagePulls, 1);
+  if (serializeImagePulls === true && parallel !== undefined && parallel !== 1) {
+    throw new SetupError(
+      `--max-parallel-image-pulls ${parallel} contradicts --serialize-image-pulls`,
+      "give only one of them",
+    );
+  }
+  return {
+    maxParallel: serializeImagePulls === true ? 1 : (parallel ?? defaultPulls.maxParallel),
+    perSecond: parseNumber("registry-qps", registryQps, 0) ?? defaultPulls.perSecond,
+    burst: parseNumber("registry-burst", registryBurst, 0) ?? defaultPulls.burst,
+  };
+}
+
+function parseNumber(flag: string, text: string | undefined, least: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  if (value >= least) return value;
+  throw new SetupError(`--${flag} "${text}" is no such number`, `give one of ${least} or more`);
+}
+
+/** The file itself, or the config files of a folder in the order of their names. */
+function configFiles(path: string): readonly string[] {
+  const files = reading(path, () =>
+    statSync(path).isDirectory()
+      ? readdirSync(path, { withFileTypes: true })
+          .filter((entry) => !entry.isDirectory() && configEndings.has(extname(entry.name)))
+          .map(({ name }) => join(path, name))
+          .toSorted()
+      : [path],
+  );
+  if (files.length > 0) return files;
+  throw new SetupError(`${path} has no config file`, "put a .yaml or .json file there");
+}
+
+function readProviders(file: string): readonly CredentialProvider[] {
+  const document = parseYaml(reading(file, () => readFileSync(file, "utf8")));
+  if (!document.ok) throw new SetupError(`${file}: ${document.error.message}`, "correct the file");
+  const parsed = parseCredentialProviders(JSON.parse(nodeText(document.value)));
+  if (parsed.ok) return parsed.value;
+  throw new SetupError(`${file}: ${parsed.error.join("; ")}`, "correct the file");
+}
+
+function requireProgram(path: string): void {
+  reading(path, () => {
+    accessSync(path, constants.X_OK);
+    if (!statSync(path).isFile()) throw new Error("it is no file");
+  });
+}
+
+function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new SetupError(`cannot use ${path} (${errorText(error)})`, "check that flag and file", {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  type CredentialProvider,
+  credentialRequest,
+  isProviderOf,
+  parseCredentialAnswer,
+} from "../core/image/credential-provider.ts";
+import type { RegistryLogin } from "../core/image/docker-config.ts";
+import { errorText } from "../lib/error-text.ts";
+import { untilAborted } from "../lib/until-aborted.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { CredentialPlugins } from "../ports/credential-plugins.ts";
+import type { Log } from "../ports/log.ts";
+
+export interface CredentialProvidersDeps {
+  readonly providers: readonly CredentialProvider[];
+  readonly plugins: CredentialPlugins;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly log: Log;
+  /** Ends with the agent. */
+  readonly lifetime: AbortSignal;
+}
+
+interface CachedLogins {
+  readonly logins: readonly RegistryLogin[];
+  readonly untilMs: number;
+}
+
+/** Asks the configured programs for registry logins, and keeps their answers as long as they hold. */
+export class CredentialProviders {
+  readonly #deps: CredentialProvidersDeps;
+  readonly #cache = new Map<string, CachedLogins>();
+  readonly #flights = new Map<string, Promise<readonly RegistryLogin[]>>();
+
+  constructor(deps: CredentialProvidersDeps) {
+    this.#deps = deps;
+  }
+
+  /** A program that fails gives no logins: the pull is tried without. Rejects only when `signal` aborts. */
+  async logins(repository: string, signal: AbortSignal): Promise<readonly RegistryLogin[]> {
+    const asked = this.#deps.providers.filter((provider) => isProviderOf(provider, repository));
+    const answers = asked.map((provider) => this.#ask(provider, repository));
+    return (await untilAborted(Promise.all(answers), signal)).flat();
+  }
+
+  /** Those who ask for the same at once share one run of the program. */
+  #ask(provider: CredentialProvider, repository: string): Promise<readonly RegistryLogin[]> {
+    const cached = this.#cached(provider, repository);
+    if (cached !== undefined) return Promise.resolve(cached);
+    const key = cacheKey(provider, repository);
+    const present = this.#flights.get(key);
+    if (present !== undefined) return present;
+    const flight = this.#run(provider, repository).finally(() => this.#flights.delete(key));
+    this.#flights.set(key, flight);
+    return flight;
+  }
+
+  #cached(provider: CredentialProvider, repository: string): readonly RegistryLogin[] | undefined {
+    const nowMs = this.#deps.clock.nowMs();
+    for (const [key, { untilMs }] of this.#cache) if (untilMs < nowMs) this.#cache.delete(key);
+    return [repository, registryOf(repository), everything]
+      .map((place) => this.#cache.get(cacheKey(provider, place))?.logins)
+      .find((logins) => logins !== undefined);
+  }
+
+  async #run(provider: CredentialProvider, repository: string): Promise<readonly RegistryLogin[]> {
+    const { plugins, clock, log, lifetime } = this.#deps;
+    const { name, args, env } = provider;
+    const refused = (error: string): readonly RegistryLogin[] => {
+      log.warn("a credential provider gives no login", {
+        provider: name,
+        image: repository,
+        error,
+      });
+      return [];
+    };
+    try {
+      const input = credentialRequest(provider, repository);
+      const text = await plugins.run({ name, args, env, input }, lifetime);
+      const answer = parseCredentialAnswer(provider, text);
+      if (!answer.ok) return refused(answer.error);
+      const { scope, cacheMs, logins } = answer.value;
+      if (cacheMs > 0) {
+        const place = { Image: repository, Registry: registryOf(repository), Global: everything };
+        const untilMs = clock.nowMs() + cacheMs;
+        this.#cache.set(cacheKey(provider, place[scope]), { logins, untilMs });
+      }
+      return logins;
+    } catch (error) {
+      return lifetime.aborted ? [] : refused(errorText(error));
+    }
+  }
+}
+
+/** No repository is named like this. */
+const everything = "<global>";
+
+function cacheKey({ name }: CredentialProvider, place: string): string {
+  return `${name} ${place}`;
+}
+
+function registryOf(repository: string): string {
+  return repository.split("/", 1)[0] ?? "";
+}
