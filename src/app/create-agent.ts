@@ -28,11 +28,11 @@ import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import { dataLayout } from "./data-layout.ts";
+import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
 import { describeAdmission, readHostIps } from "./node-facts.ts";
 
 export interface AgentOptions {
-import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
   readonly dataDir: string;
   readonly nodeName: string;
   /** The cgroup below which all pods lie in their kubepods. */
@@ -42,23 +42,23 @@ import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
   readonly sources: readonly PodSource[];
   readonly log: Log;
   readonly logRotation?: LogRotationSettings | undefined;
+  readonly images?: ImageSetup | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
 }
 
 type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node">> &
-  readonly images?: ImageSetup | undefined;
   Partial<Pick<AgentPorts, "readNodeDns">>;
 
 export async function createAgent(options: AgentOptions, signal: AbortSignal): Promise<Agent> {
   const { dataDir, nodeName, runtime, log } = options;
   const { readNodeDns = readMachineDns, ...facts } = options.nodeFacts ?? {};
+  const { images = defaultImageSetup } = options;
   const layout = dataLayout(dataDir);
   const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
   const cgroupRoot = `${options.cgroupRoot.replace(/\/$/, "")}/kubepods`;
   const cgroups = openCgroups(cgroupRoot);
   const settings: AgentSettings = {
-  const { images = defaultImageSetup } = options;
     version: berthVersion,
     nodeName,
     runtimeName,
@@ -73,6 +73,8 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     ...describeAdmission(nodeName, dataDir),
     linkLogs: false,
     logRotation: options.logRotation ?? defaultLogRotation,
+    imagePulls: images.pulls,
+    credentialProviders: images.providers,
     ...facts,
   };
   const ports = machinePorts(runtime, cgroups, layout.records, log);
@@ -86,8 +88,6 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
 
 function machinePorts(
   runtime: CriRuntime,
-    imagePulls: images.pulls,
-    credentialProviders: images.providers,
   cgroups: Cgroups,
   recordsFolder: string,
   log: Log,

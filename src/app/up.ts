@@ -77,8 +77,8 @@ async function runLocked(
 ): Promise<void> {
   const { dataDir } = options;
   const logRotation = parseLogRotation(options);
-  const cgroupRoot = options.cgroupRoot ?? defaultCgroupRoot(dataDir);
   const images = parseImageOptions(options);
+  const cgroupRoot = options.cgroupRoot ?? defaultCgroupRoot(dataDir);
   const network = {
     bridge: options.bridge ?? MANAGED_CONTAINERD_DEFAULTS.bridge,
     subnet: options.subnet ?? MANAGED_CONTAINERD_DEFAULTS.subnet,
@@ -106,8 +106,8 @@ async function runLocked(
         runtimeEndpoint: endpoint,
         sources,
         logRotation,
-        log,
         images,
+        log,
       },
       signal,
     );

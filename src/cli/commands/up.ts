@@ -40,13 +40,6 @@ export const upCommand: Command = defineCommand({
     "container-log-max-size": text("SIZE", "Rotate container logs of that size (default 10Mi)."),
     "container-log-max-files": text("COUNT", "Log files kept of each container (default 5)."),
     "down-on-exit": toggle("Remove all pods and everything else when the agent ends."),
-    "log-level": logLevelFlag,
-  },
-  run: async ({ flags, positionals, terminal, signal }) => {
-    if (positionals.length > 0) {
-      throw usageError(`up takes no argument "${positionals[0]}": give manifests with -f PATH`);
-    }
-    const log = agentLog(flags["log-level"], terminal);
     "image-credential-provider-config": text(
       "PATH",
       "CredentialProviderConfig file, or folder of such files.",
@@ -56,6 +49,13 @@ export const upCommand: Command = defineCommand({
     "serialize-image-pulls": toggle("Pull one image at a time."),
     "registry-qps": text("COUNT", "Pulls begun per second (default 5; 0 = any number)."),
     "registry-burst": text("COUNT", "Pulls begun at once beyond that (default 10)."),
+    "log-level": logLevelFlag,
+  },
+  run: async ({ flags, positionals, terminal, signal }) => {
+    if (positionals.length > 0) {
+      throw usageError(`up takes no argument "${positionals[0]}": give manifests with -f PATH`);
+    }
+    const log = agentLog(flags["log-level"], terminal);
     const options = {
       dataDir: chooseDataDir(flags["data-dir"], terminal),
       manifests: flags.filename,
@@ -70,13 +70,6 @@ export const upCommand: Command = defineCommand({
       subnet: flags.subnet,
       containerLogMaxSize: flags["container-log-max-size"],
       containerLogMaxFiles: flags["container-log-max-files"],
-      downOnExit: flags["down-on-exit"],
-    };
-    const onReady = (): void => log.info("the agent is up", { dataDir: options.dataDir });
-    await runUp(options, log, onReady, signal);
-    return exitCodes.ok;
-  },
-});
       credentialProviderConfig: flags["image-credential-provider-config"],
       credentialProviderBinDir: flags["image-credential-provider-bin-dir"],
       maxParallelImagePulls: flags["max-parallel-image-pulls"],
@@ -85,3 +78,10 @@ export const upCommand: Command = defineCommand({
       registryBurst: flags["registry-burst"],
       allowedUnsafeSysctls: flags["allowed-unsafe-sysctls"],
       seccompDefault: flags["seccomp-default"],
+      downOnExit: flags["down-on-exit"],
+    };
+    const onReady = (): void => log.info("the agent is up", { dataDir: options.dataDir });
+    await runUp(options, log, onReady, signal);
+    return exitCodes.ok;
+  },
+});
