@@ -15,13 +15,14 @@ import { kernelHostname, podHostname } from "../core/network/pod-hostname.ts";
 import { podContainerDirectory, podHostsFile } from "../core/paths/data-paths.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { ContainerConfig, PodSandboxConfig } from "../model/generated/cri.ts";
-import type { Pod } from "../model/pod.ts";
+import type { AnyContainer, Pod } from "../model/pod.ts";
 import { runtimeErrorText } from "../model/runtime-error.ts";
 import type { ImageService } from "../ports/container-runtime.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
 import type { ContainerConfigRequest, PodConfigs } from "./execute/pod-configs.ts";
 import type { StepFailure } from "./execute/step-report.ts";
+import { withSeccompFile } from "./seccomp-profile.ts";
 
 export interface NodePodConfigsDeps {
   readonly images: Pick<ImageService, "imageStatus">;
@@ -42,6 +43,8 @@ export interface NodePodConfigsDeps {
 /** What the volume manager tells of volumes that are set up. */
 export interface ContainerVolumes {
   mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume>;
+  /** Reads the environment files that a container refers to. */
+  envFiles(pod: Pod, container: AnyContainer): Promise<EnvSources["envFile"]>;
   /** Binds the part of a volume that the mount asks for; answers where it lies. */
   bindSubPath(pod: Pod, container: string, mount: ContainerMount): Promise<Result<string, string>>;
 }
@@ -102,11 +105,12 @@ export class NodePodConfigs implements PodConfigs {
     request: ContainerConfigRequest,
     signal: AbortSignal,
   ): Promise<Result<ContainerConfig, string>> {
+    const { settings, files } = this.#deps;
     const { pod, placed, podIps, imageRef } = request;
     const { container } = placed;
     const environment = containerEnv(pod, container, {
       ...this.#deps.envSources,
-      envFile: () => undefined,
+      envFile: await this.#deps.volumes.envFiles(pod, container),
       podIps,
     });
     if (!environment.ok) return environment;
@@ -116,7 +120,7 @@ export class NodePodConfigs implements PodConfigs {
     if (!userNamespace.ok) return userNamespace;
     const user = await this.#imageUser(imageRef, signal);
     if (!user.ok) return user;
-    return containerConfig(
+    const config = containerConfig(
       {
         pod,
         container,
@@ -129,8 +133,10 @@ export class NodePodConfigs implements PodConfigs {
         userNamespace: userNamespace.value,
         targetContainerId: request.targetContainerId,
       },
-      this.#deps.settings,
+      settings,
     );
+    if (!config.ok) return config;
+    return withSeccompFile(config.value, settings.seccompProfileRoot, files);
   }
 
   async #mounts(
@@ -194,6 +200,8 @@ export class NodePodConfigs implements PodConfigs {
   ): Promise<Result<ReturnType<typeof imageUser>, string>> {
     try {
       const { image } = await this.#deps.images.imageStatus({ image: imageRef }, false, signal);
+      // Whoever it runs as would be a guess, and the image may be back when the container is made.
+      if (image === undefined) return err(`image ${imageRef} is gone: its user is not known`);
       return ok(imageUser(image));
     } catch (error) {
       return err(runtimeErrorText(error));

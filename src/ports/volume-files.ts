@@ -17,6 +17,8 @@ export interface VolumeOwnership {
 export interface VolumeFiles {
   /** What the volume shows; undefined when nothing was ever published there. */
   readPayload(folder: string): Promise<PublishedPayload | undefined>;
+  /** A regular file of a volume, by links inside the volume only; undefined when there is none or it is larger. */
+  readFile(folder: string, path: string, maxBytes: number): Promise<Uint8Array | undefined>;
   /** Writes beside what is there and makes it visible in one step. */
   publishPayload(
     folder: string,

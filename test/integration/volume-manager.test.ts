@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { never, podWith, VolumeWorld } from "./support/volume-world.ts";
@@ -99,14 +99,13 @@ test("a changed config map shows in one step; a removed one leaves what is shown
   const manager = world.manager();
   await manager.mount(pod, never);
   world.configMaps.set("settings", { data: { color: "blue", new: "1" } });
-  expect((await manager.refresh(pod, never)).ok).toBe(true);
+  expect((await manager.mount(pod, never)).ok).toBe(true);
   expect(await readFile(volumePath("configmap", "config/color"), "utf8")).toBe("blue");
   const names = await readdir(volumePath("configmap", "config"));
   expect(names.filter((name) => !name.startsWith(".."))).toEqual(["color", "new"]);
 
   world.configMaps.delete("settings");
   const problem = 'MountVolume.SetUp failed for volume "config" : configmap "settings" not found';
-  expect(await manager.refresh(pod, never)).toEqual({ ok: false, error: problem });
   expect((await manager.mount(pod, never)).ok).toBe(true);
   expect(world.events).toEqual([problem]);
   expect(await readFile(volumePath("configmap", "config/color"), "utf8")).toBe("blue");
@@ -177,9 +176,30 @@ test("the group of a pod owns its volumes", async () => {
   expect(await modeOf(volumePath("configmap", "config/color"))).toBe("440");
   expect((await stat(volumePath("configmap", "config/color"))).gid).toBe(4321);
   world.configMaps.set("settings", { data: { color: "blue" } });
-  await manager.refresh(pod, never);
+  await manager.mount(pod, never);
   expect(await modeOf(volumePath("configmap", "config/color"))).toBe("440");
   expect((await stat(volumePath("configmap", "config/color"))).gid).toBe(4321);
+  expect((await lstat(volumePath("configmap", "config/color"))).gid).toBe(4321);
+});
+
+test("an environment file of a volume is read, and none outside it", async () => {
+  const pod = podWith([{ name: "disk", emptyDir: {} }]);
+  const manager = world.manager();
+  await manager.mount(pod, never);
+  const disk = volumePath("empty-dir", "disk");
+  await writeFile(join(disk, "file.env"), "COLOR='red'\n");
+  await symlink("/etc/hostname", join(disk, "out.env"));
+  const fileKeyRef = (path: string) => ({ volumeName: "disk", path, key: "COLOR" });
+  const env = ["file.env", "out.env", "none.env"].map((path, index) => ({
+    name: `V${index}`,
+    valueFrom: { fileKeyRef: fileKeyRef(path) },
+  }));
+  const read = await manager.envFiles(pod, { name: "main", env });
+  expect(read("disk", "file.env")).toEqual({ path: `${disk}/file.env`, text: "COLOR='red'\n" });
+  expect(read("disk", "out.env")?.text).toBeUndefined();
+  expect(read("disk", "none.env")?.text).toBeUndefined();
+  expect(read("other", "file.env")).toBeUndefined();
+  expect(await readdir(disk)).toEqual(["file.env", "out.env"]);
 });
 
 test("a sub path is bound by what was opened, for files and folders, and cleaned up", async () => {

@@ -21,12 +21,16 @@ export class SubPathCreateError extends Error {}
 
 /**
  * Opens what a sub path names in a volume, one component at a time. Links are read, and their targets walked in the
- * same way, so that nothing outside the volume can be reached however the volume changes meanwhile. Folders that
- * are missing are made like the volume's top folder, unless a link names them.
+ * same way, so that nothing outside the volume can be reached however the volume changes meanwhile. With
+ * `makesFolders`, those that are missing are made like the volume's top folder, unless a link names them.
  */
-export async function openSubPath(volumePath: string, subPath: string): Promise<OpenEntry> {
+export async function openSubPath(
+  volumePath: string,
+  subPath: string,
+  { makesFolders }: { readonly makesFolders: boolean },
+): Promise<OpenEntry> {
   await using top = await openNamedFolder(volumePath);
-  const walk = new Walk(top, subPath);
+  const walk = new Walk(top, subPath, makesFolders);
   try {
     return await walk.run();
   } catch (error) {
@@ -38,6 +42,7 @@ export async function openSubPath(volumePath: string, subPath: string): Promise<
 class Walk {
   readonly #top: OpenEntry;
   readonly #subPath: string;
+  readonly #makesFolders: boolean;
   /** The components from the top folder to where the walk is; none of them a link when it was opened. */
   #reached: string[] = [];
   /** The last of them; the top folder itself while undefined. */
@@ -48,9 +53,10 @@ class Walk {
   #links = 0;
   #steps = 0;
 
-  constructor(top: OpenEntry, subPath: string) {
+  constructor(top: OpenEntry, subPath: string, makesFolders: boolean) {
     this.#top = top;
     this.#subPath = subPath;
+    this.#makesFolders = makesFolders;
     this.#pending = componentsOf(subPath);
   }
 
@@ -61,7 +67,7 @@ class Walk {
       const isOwn = this.#fromLinks === 0;
       if (!isOwn) this.#fromLinks -= 1;
       if (name === "..") await this.#goUp();
-      else await this.#goDown(name, isOwn);
+      else await this.#goDown(name, this.#makesFolders && isOwn);
     }
     const entry = this.#entry ?? (await openAgain(this.#top));
     this.#entry = undefined;

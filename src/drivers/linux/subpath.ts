@@ -19,7 +19,7 @@ export async function bindSubPath(
   try {
     // Rejects where opening would wait for ever.
     await kindOfNodePath(volumePath, signal);
-    await using entry = await openSubPath(volumePath, subPath);
+    await using entry = await openSubPath(volumePath, subPath, { makesFolders: true });
     if (await isBound(entry, target, signal)) return undefined;
     await makeTarget(entry, target);
     await bindEntry(entry, target, signal);

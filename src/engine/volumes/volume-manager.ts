@@ -1,3 +1,4 @@
+import type { EnvSources } from "../../core/env/container-env.ts";
 import type { ContainerMount, MountedVolume } from "../../core/mount/container-mounts.ts";
 import { podSubPathsDirectory } from "../../core/paths/data-paths.ts";
 import { isSamePayload } from "../../core/volume/plan-payload.ts";
@@ -5,8 +6,10 @@ import { usedVolumes } from "../../core/volume/used-volumes.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { joinedErrors } from "../../lib/joined-errors.ts";
+import { joinPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Pod, podKey } from "../../model/pod.ts";
+import { decodeUtf8 } from "../../lib/utf8.ts";
+import { type AnyContainer, type Pod, podKey } from "../../model/pod.ts";
 import type { Payload } from "../../model/volume-payload.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
@@ -23,6 +26,8 @@ export interface VolumeManagerDeps extends VolumePluginDeps {
   /** Ends with the agent. */
   readonly lifetime: AbortSignal;
 }
+
+const maxEnvFileBytes = 1024 * 1024;
 
 /** What is set up for one pod; what should be is its spec. */
 interface PodState {
@@ -56,19 +61,6 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     return this.#inTurn(pod.metadata.uid, () => this.#mountAll(pod, signal));
   }
 
-  /** Brings what the pod's volumes show in line with their sources; a pod without set-up volumes is left alone. */
-  async refresh(pod: Pod, signal: AbortSignal): Promise<Result<void, string>> {
-    const { uid } = pod.metadata;
-    if (!this.#pods.has(uid)) return ok(undefined);
-    return this.#inTurn(uid, async () => {
-      const state = this.#pods.get(uid);
-      if (state === undefined) return ok(undefined);
-      const wanted = wantedVolumes(pod).filter(({ volume }) => state.mounted.has(volume.name));
-      const problems = await this.#bringAll(state, wanted, signal);
-      return asResult([...problems.values()]);
-    });
-  }
-
   async unmount(uid: string, signal: AbortSignal): Promise<void> {
     await this.#inTurn(uid, async () => {
       this.#pods.delete(uid);
@@ -79,6 +71,19 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
   /** What is set up for a pod, by volume name. */
   mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume> {
     return this.#pods.get(uid)?.mounted ?? new Map();
+  }
+
+  async envFiles(pod: Pod, container: AnyContainer): Promise<EnvSources["envFile"]> {
+    const mounted = this.mountedVolumes(pod.metadata.uid);
+    const files = new Map<string, ReturnType<EnvSources["envFile"]>>();
+    for (const { valueFrom } of container.env ?? []) {
+      const { volumeName = "", path = "" } = valueFrom?.fileKeyRef ?? {};
+      const volume = mounted.get(volumeName);
+      if (volume === undefined) continue;
+      const file = { path: joinPath(volume.path, path), text: await this.#readText(volume, path) };
+      files.set(`${volumeName}/${path}`, file);
+    }
+    return (volumeName, path) => files.get(`${volumeName}/${path}`);
   }
 
   async bindSubPath(
@@ -107,6 +112,16 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     const action = failure.code === "create" ? "create subPath directory" : "prepare subPath";
     const names = `volumeMount ${quoteText(mount.name)} of container ${quoteText(container)}`;
     return err(`failed to ${action} for ${names}`);
+  }
+
+  async #readText({ path: folder }: MountedVolume, path: string): Promise<string | undefined> {
+    try {
+      const data = await this.#deps.volumeFiles.readFile(folder, path, maxEnvFileBytes);
+      return data === undefined ? undefined : decodeUtf8(data);
+    } catch (error) {
+      this.#deps.log.warn("cannot read an environment file", { path, error: errorText(error) });
+      return undefined;
+    }
   }
 
   async #mountAll(pod: Pod, signal: AbortSignal): Promise<Result<void, string>> {
