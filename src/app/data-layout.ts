@@ -11,6 +11,8 @@ export interface DataLayout {
   readonly rootFolder: string;
   readonly podLogs: string;
   readonly records: string;
+  /** Manifests as they were when they were last good. */
+  readonly lastGood: string;
   /** Manifests, unless another place is given. */
   readonly manifests: string;
 }
@@ -21,6 +23,7 @@ export function dataLayout(dataDir: string): DataLayout {
     rootFolder: join(dataDir, "kubelet"),
     podLogs: join(dataDir, "logs"),
     records: join(dataDir, "records"),
+    lastGood: join(dataDir, "last-good"),
     manifests: join(dataDir, "manifests"),
   };
 }

@@ -1,9 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { createFileSource } from "../drivers/manifest/file-source.ts";
+import { createHttpSource } from "../drivers/manifest/http-source.ts";
+import { LastGoodFiles } from "../drivers/manifest/last-good-files.ts";
 import { parseDuration } from "../lib/duration.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { PodSource } from "../ports/pod-source.ts";
+import type { DataLayout } from "./data-layout.ts";
 
 export interface SourceOptions {
   /** A folder of manifests, or one manifest. */
@@ -21,17 +24,48 @@ const defaultFrequency = "20s";
 export function createSources(
   options: SourceOptions,
   nodeName: string,
-  defaultFolder: string,
+  layout: DataLayout,
 ): readonly PodSource[] {
-  if (options.manifests === undefined) mkdirSync(defaultFolder, { recursive: true, mode: 0o755 });
-  return [
-    createFileSource({
-      path: resolve(options.manifests ?? defaultFolder),
-      nodeName,
-      mode: "up",
-      rescanMs: frequencyMs("--file-check-frequency", options.fileCheckFrequency),
-    }),
-  ];
+  if (options.manifests === undefined)
+    mkdirSync(layout.manifests, { recursive: true, mode: 0o755 });
+  const file = createFileSource({
+    path: resolve(options.manifests ?? layout.manifests),
+    nodeName,
+    mode: "up",
+    rescanMs: frequencyMs("--file-check-frequency", options.fileCheckFrequency),
+    lastGood: new LastGoodFiles(layout.lastGood),
+  });
+  return options.manifestUrl === undefined
+    ? [file]
+    : [file, urlSource(options, options.manifestUrl, nodeName)];
+}
+
+function urlSource(options: SourceOptions, url: string, nodeName: string): PodSource {
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw new SetupError(
+      `--manifest-url "${url}" is no URL`,
+      "give one such as http://host/pods.yaml",
+    );
+  }
+  return createHttpSource({
+    url,
+    nodeName,
+    headers: parseHeaders(options.manifestUrlHeader ?? ""),
+    frequencyMs: frequencyMs("--http-check-frequency", options.httpCheckFrequency),
+  });
+}
+
+function parseHeaders(text: string): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (const header of text.split(",").filter((part) => part !== "")) {
+    const colon = header.indexOf(":");
+    const name = header.slice(0, colon).trim();
+    if (colon < 0 || name === "") {
+      throw new SetupError(`--manifest-url-header "${header}" is no header`, "give NAME:VALUE");
+    }
+    (headers[name] ??= []).push(header.slice(colon + 1).trim());
+  }
+  return headers;
 }
 
 function frequencyMs(flag: string, text: string = defaultFrequency): number {

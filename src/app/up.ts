@@ -23,6 +23,7 @@ import { type LogRotationOptions, parseLogRotation } from "./log-rotation-option
 import { createSources, type SourceOptions } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
 import { writeRuntimeRecord } from "./runtime-record.ts";
+import type { SecurityOptions } from "./security-options.ts";
 
 const runtimeTimeoutMs = 30_000;
 
@@ -96,7 +97,7 @@ async function runLocked(
       await ensureImages(target, [pauseImage(MANAGED_CONTAINERD_DEFAULTS.sandboxImage)], signal);
     }
     const nodeName = options.nodeName ?? defaultNodeName();
-    const sources = createSources(options, nodeName, dataLayout(dataDir).manifests);
+    const sources = createSources(options, nodeName, dataLayout(dataDir));
     const agent = await createAgent(
       {
         dataDir,

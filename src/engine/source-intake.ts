@@ -25,6 +25,7 @@ export class SourceIntake {
   readonly #deps: SourceIntakeDeps;
   readonly #config: PodConfig;
   readonly #objects = new LocalObjects();
+  readonly #problems = new Map<PodSourceName, readonly SourceProblem[]>();
   readonly #snapshots = new Map<PodSourceName, SourceSnapshot>();
 
   constructor(deps: SourceIntakeDeps) {
@@ -41,7 +42,7 @@ export class SourceIntake {
   }
 
   get problems(): readonly SourceProblem[] {
-    return [...this.#snapshots.values()].flatMap(({ problems }) => problems);
+    return [...this.#problems.values()].flat();
   }
 
   get ignoredFiles(): readonly string[] {
@@ -56,17 +57,28 @@ export class SourceIntake {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(
       this.#deps.sources.map((source) =>
-        source.run((snapshot) => this.#take(source.name, snapshot), signal),
+        source.run(
+          {
+            deliver: (snapshot) => this.#take(source.name, snapshot),
+            report: (problems) => this.#noteProblems(source.name, problems),
+          },
+          signal,
+        ),
       ),
     );
   }
 
   #take(source: PodSourceName, snapshot: SourceSnapshot): void {
-    const { log, checkpoints, onObjects } = this.#deps;
+    const { checkpoints, onObjects } = this.#deps;
     this.#snapshots.set(source, snapshot);
-    for (const problem of snapshot.problems) log.warn("bad manifest", { ...problem });
+    this.#noteProblems(source, snapshot.problems);
     const objectsChanged = this.#objects.set(source, snapshot);
     this.#config.set({ source, pods: snapshot.pods.map((pod) => checkpoints.restore(pod)) });
     if (objectsChanged) onObjects();
+  }
+
+  #noteProblems(source: PodSourceName, problems: readonly SourceProblem[]): void {
+    this.#problems.set(source, problems);
+    for (const problem of problems) this.#deps.log.warn("bad manifest", { ...problem });
   }
 }

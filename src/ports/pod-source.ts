@@ -24,8 +24,15 @@ export interface SourceSnapshot {
   readonly ignored: readonly string[];
 }
 
+/** Where a source's findings go. */
+export interface SourceSink {
+  readonly deliver: (snapshot: SourceSnapshot) => void;
+  /** Before the first snapshot: why there is none yet. */
+  readonly report: (problems: readonly SourceProblem[]) => void;
+}
+
 export interface PodSource {
   readonly name: PodSourceName;
   /** Delivers a first snapshot as soon as the source could be read, then one per change, until `signal` aborts. */
-  run(deliver: (snapshot: SourceSnapshot) => void, signal: AbortSignal): Promise<void>;
+  run(sink: SourceSink, signal: AbortSignal): Promise<void>;
 }

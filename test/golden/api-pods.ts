@@ -1,7 +1,7 @@
 import { formatTime } from "../../src/lib/time.ts";
 import type { ConfigMap, Secret } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import type { PodSource, SourceSnapshot } from "../../src/ports/pod-source.ts";
+import type { PodSource, SourceSink } from "../../src/ports/pod-source.ts";
 import type { RecordedPod } from "./recording.ts";
 
 /** Plays the API server's part: the node's pods as a kubelet would watch them there. */
@@ -12,7 +12,7 @@ export class ApiPods implements PodSource {
   readonly #secrets: Secret[] = [];
   #deliver: () => void = () => undefined;
 
-  run(deliver: (snapshot: SourceSnapshot) => void, signal: AbortSignal): Promise<void> {
+  run({ deliver }: SourceSink, signal: AbortSignal): Promise<void> {
     this.#deliver = () =>
       deliver({
         pods: [...this.#pods.values()],

@@ -67,7 +67,7 @@ export class GoldenWorld {
   async startAgent(): Promise<void> {
     const { dataDir, cgroupRoot, runtime, containerd } = this.#world;
     const stop = new AbortController();
-    const sources = createSources({}, recordedNodeName, dataLayout(dataDir).manifests);
+    const sources = createSources({}, recordedNodeName, dataLayout(dataDir));
     const agent = await createAgent(
       {
         dataDir,
@@ -99,8 +99,10 @@ export class GoldenWorld {
   }
 
   /** The life of a pod as its worker has it, such as "terminated". */
-  async workerState(pod: Pod): Promise<string> {
-    return (await this.view.explain(pod.metadata.uid, AbortSignal.timeout(5_000))).workerState;
+  async workerState({ metadata: { uid } }: Pod): Promise<string> {
+    if (this.#running === undefined) return "no agent";
+    if (this.view.listPods().every(({ metadata }) => metadata.uid !== uid)) return "unknown";
+    return (await this.view.explain(uid, AbortSignal.timeout(5_000))).workerState;
   }
 
   async close(): Promise<void> {

@@ -14,10 +14,16 @@ export function collectSnapshots(source: PodSource): SnapshotLog {
   const controller = new AbortController();
   const queued: SourceSnapshot[] = [];
   let wake: (() => void) | undefined;
-  const running = source.run((snapshot) => {
-    queued.push(snapshot);
-    wake?.();
-  }, controller.signal);
+  const running = source.run(
+    {
+      report: () => undefined,
+      deliver: (snapshot) => {
+        queued.push(snapshot);
+        wake?.();
+      },
+    },
+    controller.signal,
+  );
   const next = async (): Promise<SourceSnapshot> => {
     for (;;) {
       const snapshot = queued.shift();

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { collectSnapshots, type SnapshotLog } from "../../../test/kit/snapshot-log.ts";
 import type { SourceSnapshot } from "../../ports/pod-source.ts";
 import { createFileSource, type FileSourceOptions } from "./file-source.ts";
+import { LastGoodFiles } from "./last-good-files.ts";
 
 let root: string;
 let folder: string;
@@ -189,4 +190,20 @@ test("the kubelet's single file that never was valid is no wish for no pods", as
   const log = watch({ mode: "kubelet", path });
   await writeFile(path, podText("a"));
   expect(names(await log.next())).toEqual(["a-n1"]);
+});
+
+test("a file that is broken when the agent starts keeps the version that an earlier agent saw", async () => {
+  const lastGood = new LastGoodFiles(join(root, "last-good"));
+  const path = join(folder, "a.yaml");
+  await writeFile(path, podText("a"));
+  const before = await watch({ lastGood }).next();
+  await logs.pop()?.stop();
+  await writeFile(path, `${podText("a")}  imag: y\n`);
+  const after = await watch({ lastGood }).next();
+  expect(after.pods).toEqual(before.pods);
+  expect(after.problems).toHaveLength(1);
+  await rm(path);
+  const gone = await logs.at(-1)?.next();
+  expect(gone?.pods).toEqual([]);
+  expect(lastGood.load(path)).toBeUndefined();
 });

@@ -1,7 +1,13 @@
 import { errorText } from "../../lib/error-text.ts";
 import { podKey } from "../../model/pod.ts";
-import type { PodSource, SourceProblem, SourceSnapshot } from "../../ports/pod-source.ts";
+import type {
+  PodSource,
+  SourceProblem,
+  SourceSink,
+  SourceSnapshot,
+} from "../../ports/pod-source.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
+import type { LastGoodFiles } from "./last-good-files.ts";
 import { type FolderContent, type ManifestFile, readManifestFolder } from "./manifest-folder.ts";
 import { type FileObjects, type ManifestMode, parseFile } from "./parse-file.ts";
 import { pause, Wakeup } from "./wakeup.ts";
@@ -13,6 +19,14 @@ export interface FileSourceOptions {
   readonly mode: ManifestMode;
   /** How often everything is read again even if nothing seems to have changed. */
   readonly rescanMs?: number;
+  /** Remembers good versions of files beyond the life of the agent. */
+  readonly lastGood?: LastGoodFiles;
+}
+
+interface Scan {
+  readonly snapshot?: SourceSnapshot;
+  readonly problems?: readonly SourceProblem[];
+  readonly isUncertain: boolean;
 }
 
 const defaultRescanMs = 20_000;
@@ -25,7 +39,7 @@ const missingGraceMs = 1000;
 export function createFileSource(options: FileSourceOptions): PodSource {
   return {
     name: "file",
-    run: (deliver, signal) => new FileSource(options).run(deliver, signal),
+    run: (sink, signal) => new FileSource(options).run(sink, signal),
   };
 }
 
@@ -54,16 +68,17 @@ class FileSource {
     this.#path = options.path.replace(/(?<=.)\/+$/, "");
   }
 
-  async run(deliver: (snapshot: SourceSnapshot) => void, signal: AbortSignal): Promise<void> {
+  async run(sink: SourceSink, signal: AbortSignal): Promise<void> {
     const rescanMs = this.#options.rescanMs ?? defaultRescanMs;
     let trigger: Trigger = "list";
     let waitMs = rescanMs;
     try {
       while (!signal.aborted) {
         this.#wakeup.clear();
-        const { snapshot, isUncertain } = await this.#scan(trigger);
+        const { snapshot, problems, isUncertain } = await this.#scan(trigger);
         if (signal.aborted) return;
-        if (snapshot !== undefined) this.#deliverChanged(snapshot, deliver);
+        if (snapshot !== undefined) this.#deliverChanged(snapshot, sink);
+        else if (problems !== undefined) sink.report(problems);
         waitMs = isUncertain ? missingGraceMs : rescanMs;
         const reason = await this.#wakeup.wait(waitMs, signal);
         if (reason === "notified") await pause(settleMs, signal);
@@ -74,33 +89,34 @@ class FileSource {
     }
   }
 
-  #deliverChanged(snapshot: SourceSnapshot, deliver: (snapshot: SourceSnapshot) => void): void {
+  #deliverChanged(snapshot: SourceSnapshot, { deliver }: SourceSink): void {
     const text = JSON.stringify(snapshot);
     if (text === this.#delivered) return;
     this.#delivered = text;
     deliver(snapshot);
   }
 
-  /** Reads everything; no snapshot means that nothing can be said yet. */
-  async #scan(
-    trigger: Trigger,
-  ): Promise<{ readonly snapshot?: SourceSnapshot; readonly isUncertain: boolean }> {
+  /** Reads everything; no snapshot means that nothing can be said yet, but perhaps why. */
+  async #scan(trigger: Trigger): Promise<Scan> {
     let content: FolderContent;
     try {
       content = await this.#read();
     } catch (error) {
-      if (this.#kind === undefined) return { isUncertain: false };
-      const problem = { origin: this.#path, message: errorText(error) };
-      return { snapshot: this.#snapshot([problem]), isUncertain: false };
+      const problems = [{ origin: this.#path, message: errorText(error) }];
+      if (this.#kind === undefined) return { problems, isUncertain: false };
+      return { snapshot: this.#snapshot(problems), isUncertain: false };
     }
     if (content.kind === "missing" && trigger === "event" && this.#kind !== undefined) {
       return { isUncertain: this.#kind !== "missing" };
     }
     this.#files = this.#updatedFiles(content, trigger);
+    this.#options.lastGood?.keepOnly(this.#files.keys());
     // A single file that never was valid says nothing, and must not be taken for a wish of no pods.
     const isUnknown = this.#kind === undefined && this.#options.mode === "kubelet";
-    const hasPods = [...this.#files.values()].some(({ objects }) => objects !== undefined);
-    if (content.kind === "file" && isUnknown && !hasPods) return { isUncertain: false };
+    const states = [...this.#files.values()];
+    if (content.kind === "file" && isUnknown && states.every(({ objects }) => !objects)) {
+      return { problems: states.flatMap(({ problems }) => problems), isUncertain: false };
+    }
     this.#kind = content.kind;
     this.#ignored = content.ignored;
     return { snapshot: this.#snapshot(this.#folderProblems(content)), isUncertain: false };
@@ -129,9 +145,20 @@ class FileSource {
     const known = this.#files.get(file.path);
     if (known?.text === file.text && known.problems.length === 0) return known;
     const parsed = parseFile(file, this.#options.nodeName, this.#options.mode);
-    if (parsed.ok) return { text: file.text, objects: parsed.value, problems: [] };
-    const objects = this.#keptObjects(file.path, trigger);
+    if (parsed.ok) {
+      this.#options.lastGood?.save(file.path, file.text);
+      return { text: file.text, objects: parsed.value, problems: [] };
+    }
+    const objects = this.#keptObjects(file.path, trigger) ?? this.#storedObjects(file.path);
     return { text: file.text, objects, problems: parsed.error };
+  }
+
+  /** What the file said when it was last good, if that was under an earlier agent. */
+  #storedObjects(path: string): FileObjects | undefined {
+    const text = this.#files.has(path) ? undefined : this.#options.lastGood?.load(path);
+    if (text === undefined) return undefined;
+    const parsed = parseFile({ path, text }, this.#options.nodeName, this.#options.mode);
+    return parsed.ok ? parsed.value : undefined;
   }
 
   /** The last good version of a file stays; the kubelet gives it up at its next full list, unless it is its only file. */

@@ -2,7 +2,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { parsePodListText, parsePodText } from "../../model/manifest/pod-text.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { PodSource, SourceProblem, SourceSnapshot } from "../../ports/pod-source.ts";
+import type { PodSource, SourceProblem, SourceSink } from "../../ports/pod-source.ts";
 import { parseYaml } from "./parse-yaml.ts";
 import { pause } from "./wakeup.ts";
 
@@ -22,13 +22,13 @@ const maxBodyBytes = 10 * 1024 * 1024;
 export function createHttpSource(options: HttpSourceOptions): PodSource {
   return {
     name: "http",
-    run: (deliver, signal) => runHttpSource(options, deliver, signal),
+    run: (sink, signal) => runHttpSource(options, sink, signal),
   };
 }
 
 async function runHttpSource(
   options: HttpSourceOptions,
-  deliver: (snapshot: SourceSnapshot) => void,
+  sink: SourceSink,
   signal: AbortSignal,
 ): Promise<void> {
   let body: string | undefined;
@@ -47,9 +47,10 @@ async function runHttpSource(
     }
     const problems = read.ok ? parseProblems : [{ origin: options.url, message: read.error }];
     const text = JSON.stringify([pods, problems]);
-    if (pods !== undefined && text !== told) {
+    if (text !== told) {
       told = text;
-      deliver({ pods, configMaps: [], secrets: [], problems, ignored: [] });
+      if (pods === undefined) sink.report(problems);
+      else sink.deliver({ pods, configMaps: [], secrets: [], problems, ignored: [] });
     }
     await pause(options.frequencyMs ?? defaultFrequencyMs, signal);
   }
