@@ -12,7 +12,11 @@ import { JsonJournal } from "../drivers/disk/json-journal.ts";
 import { hookHttp } from "../drivers/linux/hook-http.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
 import { readHugePageSizes } from "../drivers/linux/huge-pages.ts";
-import { hasSwapController } from "../drivers/linux/kernel-features.ts";
+import {
+  hasSwapController,
+  isSelinuxEnabled,
+  listThermalFolders,
+} from "../drivers/linux/kernel-features.ts";
 import { logFiles } from "../drivers/linux/log-files.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { openCgroups } from "../drivers/linux/open-cgroups.ts";
@@ -31,6 +35,7 @@ import { dataLayout } from "./data-layout.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
 import { describeAdmission, readHostIps } from "./node-facts.ts";
+import { parseSecurity, type SecuritySettings } from "./security-options.ts";
 
 export interface AgentOptions {
   readonly dataDir: string;
@@ -43,6 +48,7 @@ export interface AgentOptions {
   readonly log: Log;
   readonly logRotation?: LogRotationSettings | undefined;
   readonly images?: ImageSetup | undefined;
+  readonly security?: SecuritySettings | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
 }
@@ -53,7 +59,7 @@ type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node
 export async function createAgent(options: AgentOptions, signal: AbortSignal): Promise<Agent> {
   const { dataDir, nodeName, runtime, log } = options;
   const { readNodeDns = readMachineDns, ...facts } = options.nodeFacts ?? {};
-  const { images = defaultImageSetup } = options;
+  const { images = defaultImageSetup, security = parseSecurity({}) } = options;
   const layout = dataLayout(dataDir);
   const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
   const cgroupRoot = `${options.cgroupRoot.replace(/\/$/, "")}/kubepods`;
@@ -67,10 +73,13 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     rootFolder: layout.rootFolder,
     cgroupRoot: parseCgroupPath(cgroupRoot, "cgroupfs"),
     cgroupDriver: "cgroupfs",
-    runtimeSettings: runtimeSettings(layout.podLogs, layout.rootFolder, cgroups),
+    runtimeSettings: {
+      ...runtimeSettings(layout.podLogs, layout.rootFolder, cgroups),
+      seccompDefault: security.seccompDefault,
+    },
     clusterDomain: "",
     hostIps: readHostIps(),
-    ...describeAdmission(nodeName, dataDir),
+    ...describeAdmission(nodeName, dataDir, security.sysctls),
     linkLogs: false,
     logRotation: options.logRotation ?? defaultLogRotation,
     imagePulls: images.pulls,
@@ -123,11 +132,10 @@ function runtimeSettings(
   podLogsRoot: string,
   rootFolder: string,
   cgroups: Cgroups,
-): RuntimeSettings {
+): Omit<RuntimeSettings, "seccompDefault"> {
   return {
     podLogsRoot,
     seccompProfileRoot: `${rootFolder}/seccomp`,
-    seccompDefault: false,
     cgroupVersion: cgroups.version,
     cpuCfsQuota: true,
     cpuCfsPeriodUs: 100_000,
@@ -139,8 +147,8 @@ function runtimeSettings(
       capacityBytes: 0,
     },
     hugePageSizes: readHugePageSizes().map(pageSizeName),
-    extraMaskedPaths: [],
-    selinuxEnabled: false,
+    extraMaskedPaths: listThermalFolders(),
+    selinuxEnabled: isSelinuxEnabled(),
     containerStopSignals: false,
   };
 }

@@ -1,11 +1,10 @@
 // What this machine tells of itself as a node.
 
 import { statfsSync } from "node:fs";
-import { cpus, hostname, networkInterfaces, release, totalmem } from "node:os";
+import { cpus, hostname, networkInterfaces, totalmem } from "node:os";
 import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
-import { parseSysctlAllowlist, safeSysctlNames } from "../core/admission/sysctl-admission.ts";
+import type { SysctlAllowlist } from "../core/admission/sysctl-admission.ts";
 import { isAppArmorEnabled } from "../drivers/linux/kernel-features.ts";
-import { assert } from "../lib/assert.ts";
 import type { Node } from "../model/generated/kubernetes.ts";
 
 const maxPods = 110;
@@ -24,11 +23,16 @@ export function readHostIps(): readonly string[] {
 }
 
 /** What pods are admitted against on this machine. */
-export function describeAdmission(nodeName: string, dataDir: string): AdmissionFacts {
-  const sysctls = parseSysctlAllowlist(safeSysctlNames(release()));
-  assert(sysctls.ok, "the built-in list of safe sysctls is well-formed");
-  const node = describeNode(nodeName, dataDir);
-  return { node, sysctls: sysctls.value, appArmorEnabled: isAppArmorEnabled() };
+export function describeAdmission(
+  nodeName: string,
+  dataDir: string,
+  sysctls: SysctlAllowlist,
+): AdmissionFacts {
+  return {
+    node: describeNode(nodeName, dataDir),
+    sysctls,
+    appArmorEnabled: isAppArmorEnabled(),
+  };
 }
 
 function describeNode(nodeName: string, dataDir: string): Node {

@@ -17,6 +17,7 @@ import type { SourceProblem } from "../ports/pod-source.ts";
 import { type FieldChange, fieldChanges } from "./field-changes.ts";
 import { defaultNodeName, describeAdmission } from "./node-facts.ts";
 import { rehearsePod } from "./rehearse-pod.ts";
+import { parseSecurity } from "./security-options.ts";
 
 export interface PlanManifestOptions {
   /** A manifest or a folder of them. */
@@ -128,7 +129,11 @@ function planPodDocument(
   dataDir: string,
 ): DocumentPlan {
   const { status: _, ...asked } = pod;
-  const facts = describeAdmission(nodeName, existsSync(dataDir) ? dataDir : "/");
+  const facts = describeAdmission(
+    nodeName,
+    existsSync(dataDir) ? dataDir : "/",
+    parseSecurity({}).sysctls,
+  );
   const admission = admitPod(pod, [], facts).result;
   return {
     kind: "pod",

@@ -23,11 +23,15 @@ import { type LogRotationOptions, parseLogRotation } from "./log-rotation-option
 import { createSources, type SourceOptions } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
 import { writeRuntimeRecord } from "./runtime-record.ts";
-import type { SecurityOptions } from "./security-options.ts";
+import { parseSecurity, type SecurityOptions } from "./security-options.ts";
 
 const runtimeTimeoutMs = 30_000;
 
-export interface UpOptions extends SourceOptions, LogRotationOptions, ImageOptions {
+export interface UpOptions
+  extends SourceOptions,
+    LogRotationOptions,
+    ImageOptions,
+    SecurityOptions {
   readonly dataDir: string;
   readonly nodeName?: string | undefined;
   /** An existing runtime's socket; without one Berth runs its own containerd. */
@@ -78,6 +82,7 @@ async function runLocked(
 ): Promise<void> {
   const { dataDir } = options;
   const logRotation = parseLogRotation(options);
+  const security = parseSecurity(options);
   const images = parseImageOptions(options);
   const cgroupRoot = options.cgroupRoot ?? defaultCgroupRoot(dataDir);
   const network = {
@@ -108,6 +113,7 @@ async function runLocked(
         sources,
         logRotation,
         images,
+        security,
         log,
       },
       signal,

@@ -6,6 +6,8 @@ export interface HostFiles {
   /** At most the last `maxBytes` of a regular file; undefined when it does not exist. */
   readTail(path: string, maxBytes: number): Promise<Uint8Array | undefined>;
   readText(path: string): Promise<string | undefined>;
+  /** The path with every link followed; undefined when nothing is there. */
+  realPath(path: string): Promise<string | undefined>;
   /** Names in a folder; empty when it does not exist. */
   list(path: string): Promise<readonly string[]>;
   /** Replaces what is there. */

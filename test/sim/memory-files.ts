@@ -24,6 +24,12 @@ export class MemoryFiles implements HostFiles {
     return data === undefined ? undefined : new TextDecoder().decode(data);
   }
 
+  async realPath(path: string): Promise<string | undefined> {
+    const target = this.#links.get(path);
+    if (target !== undefined) return this.realPath(target);
+    return this.#paths().includes(path) ? path : undefined;
+  }
+
   async list(path: string): Promise<readonly string[]> {
     const inside = this.#paths().filter((one) => one.startsWith(`${path}/`));
     const names = inside.map((one) => one.slice(path.length + 1).split("/")[0] ?? "");

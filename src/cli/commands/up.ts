@@ -39,6 +39,13 @@ export const upCommand: Command = defineCommand({
     subnet: text("CIDR", "IPv4 network of the pods (default 10.88.0.0/16)."),
     "container-log-max-size": text("SIZE", "Rotate container logs of that size (default 10Mi)."),
     "container-log-max-files": text("COUNT", "Log files kept of each container (default 5)."),
+    "allowed-unsafe-sysctls": text(
+      "NAMES",
+      "Sysctls and patterns (net.*) that pods may set beside the safe ones; several by commas.",
+    ),
+    "seccomp-default": toggle(
+      "Confine containers without a seccomp profile by the runtime's own (RuntimeDefault).",
+    ),
     "down-on-exit": toggle("Remove all pods and everything else when the agent ends."),
     "image-credential-provider-config": text(
       "PATH",

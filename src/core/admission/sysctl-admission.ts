@@ -78,8 +78,9 @@ export function parseSysctlAllowlist(patterns: readonly string[]): Result<Sysctl
 
 /** Whether a pod changes only kernel settings that it may, and none of the node's own. */
 export function admitSysctls(pod: Pod, allowlist: SysctlAllowlist): AdmissionResult {
-  for (const { name } of pod.spec.securityContext?.sysctls ?? []) {
-    const problem = sysctlProblem(normalizeSysctl(name), pod, allowlist);
+  for (const { name, value = "" } of pod.spec.securityContext?.sysctls ?? []) {
+    const normal = normalizeSysctl(name);
+    const problem = sysctlProblem(normal, pod, allowlist) ?? valueProblem(normal, value);
     if (problem !== undefined) return rejected("SysctlForbidden", `forbidden sysctl: ${problem}`);
   }
   return admitted;
@@ -92,6 +93,12 @@ function sysctlProblem(name: string, pod: Pod, allowlist: SysctlAllowlist): stri
   return isShared === true
     ? `${quoteText(name)} not allowed with host ${namespace} enabled`
     : undefined;
+}
+
+// Runtimes have joined settings to "a=b+c=d" or to lines of a file: such a value would set another one.
+function valueProblem(name: string, value: string): string | undefined {
+  const isPlain = /^[\t\x20-\x7e]*$/.test(value) && !value.includes("+");
+  return isPlain ? undefined : `${quoteText(name)} has a value that could set more than itself`;
 }
 
 function allowedNamespace(

@@ -12,7 +12,11 @@ import { containerAnnotations, containerLabels } from "./container-annotations.t
 import type { ContainerInputs } from "./container-inputs.ts";
 import { containerResources } from "./linux-resources.ts";
 import type { RuntimeSettings } from "./runtime-settings.ts";
-import { containerSecurityContext, nonRootViolation } from "./security-context.ts";
+import {
+  containerSecurityContext,
+  imageUserProblem,
+  nonRootViolation,
+} from "./security-context.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 /** The runtime's config of a container; an error is the message of a CreateContainerConfigError. */
@@ -21,7 +25,9 @@ export function containerConfig(
   settings: RuntimeSettings,
 ): Result<ContainerConfig, string> {
   const { pod, container, restartCount } = inputs;
-  const violation = nonRootViolation(pod, container, inputs.imageUser);
+  const violation =
+    nonRootViolation(pod, container, inputs.imageUser) ??
+    imageUserProblem(pod, container, inputs.imageUser);
   if (violation !== undefined) return err(violation);
   const securityContext = containerSecurityContext(inputs, settings);
   if (!securityContext.ok) return securityContext;

@@ -73,6 +73,17 @@ export function nonRootViolation(
   return `container has runAsNonRoot and image has an invalid user id (${uid}). (Must be 1-(${greatestUserId})): must be between 0 and ${greatestUserId}, inclusive ${where}`;
 }
 
+/** Why the image's user cannot be used: runtimes have cut greater numbers down to those of other users, root's too. */
+export function imageUserProblem(
+  pod: Pod,
+  container: AnyContainer,
+  { uid }: ImageUser,
+): string | undefined {
+  if (effectiveSecurityContext(pod, container).runAsUser !== undefined) return undefined;
+  if (uid === undefined || (uid >= 0n && uid <= greatestUserId)) return undefined;
+  return `image has an invalid user id (${uid}): must be between 0 and ${greatestUserId}, inclusive`;
+}
+
 /** Users, groups, capabilities, profiles and namespaces of a container. */
 export function containerSecurityContext(
   inputs: ContainerInputs,

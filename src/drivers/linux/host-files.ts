@@ -27,6 +27,7 @@ export const hostFiles: HostFiles = {
     const data = await readTail(path, Number.MAX_SAFE_INTEGER);
     return data === undefined ? undefined : new TextDecoder().decode(data);
   },
+  realPath: (path) => absentAs(realpath(path), undefined),
   list: async (path) => absentAs(readdir(path), []),
   symlink: async (target, path) => {
     const beside = temporaryName(path);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Whether the kernel confines processes by AppArmor profiles. */
@@ -12,6 +12,23 @@ export function hasSwapController(cgroupVersion: 1 | 2): boolean {
   // The root of the hierarchy has no such file, so the agent's own cgroup is looked at.
   const own = /^0::(.*)$/m.exec(readText("/proc/self/cgroup"))?.[1] ?? "";
   return existsSync(join("/sys/fs/cgroup", own, "memory.swap.max"));
+}
+
+/** Whether SELinux has a policy and labels processes by it. */
+export function isSelinuxEnabled(): boolean {
+  if (!existsSync("/sys/fs/selinux/enforce")) return false;
+  // Without a policy every process has the kernel's own label.
+  return readText("/proc/self/attr/current").replace(/\0.*$/s, "").trim() !== "kernel";
+}
+
+/** Folders from which a container could learn what its neighbours do by how hot the CPUs get. */
+export function listThermalFolders(cpus = "/sys/devices/system/cpu"): readonly string[] {
+  if (!existsSync(cpus)) return [];
+  return readdirSync(cpus)
+    .filter((name) => /^cpu\d+$/.test(name))
+    .toSorted((a, b) => Number(a.slice(3)) - Number(b.slice(3)))
+    .map((name) => join(cpus, name, "thermal_throttle"))
+    .filter((path) => existsSync(path));
 }
 
 function readText(path: string): string {
