@@ -356,6 +356,7 @@ export class AgentParts {
       statuses: this.#statuses,
       recorder: this.#recorder,
       events: this.#events,
+      activePulls: (uid) => this.#images.activePulls(uid),
       runtime: this.#ports.runtime,
       observedPod: (uid) => this.observer.pods.get(uid),
       problems: () => this.intake.problems,

@@ -18,9 +18,11 @@ import type { SourceProblem } from "../ports/pod-source.ts";
 import type { EventLog } from "./event-log.ts";
 import { rawContainerId } from "./execute/container-id.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
+import type { ActivePull } from "./image-manager.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
 import type { PodWorkers } from "./pod-workers.ts";
+import { awaitedPulls, withPulls } from "./show-pulls.ts";
 
 export interface NodeViewDeps {
   readonly info: () => AgentInfo;
@@ -30,6 +32,7 @@ export interface NodeViewDeps {
   readonly statuses: PodStatuses;
   readonly recorder: FlightRecorder;
   readonly events: EventLog;
+  readonly activePulls: (uid: string) => readonly ActivePull[];
   readonly runtime: Pick<ContainerRuntime, "exec">;
   readonly observedPod: (uid: string) => ObservedPod | undefined;
   readonly problems: () => readonly SourceProblem[];
@@ -91,7 +94,10 @@ export class NodeView implements AgentView {
       pod,
       workerState: workers.stateOf(podUid) ?? "no worker",
       syncs: await recorder.list(podUid),
-      awaiting: awaited(pod, recorder.last(podUid)),
+      awaiting: [
+        ...awaitedPulls(this.#deps.activePulls(podUid)),
+        ...awaited(pod, recorder.last(podUid)),
+      ],
     };
   }
 
@@ -168,7 +174,7 @@ export class NodeView implements AgentView {
       kind: "Pod",
       ...pod,
       metadata: { ...pod.metadata, creationTimestamp },
-      status: status ?? { phase: "Pending" },
+      status: withPulls(status ?? { phase: "Pending" }, this.#deps.activePulls(pod.metadata.uid)),
     };
   }
 }

@@ -172,6 +172,13 @@ describe("the status of a pod", () => {
     });
   });
 
+  test("names the image that a container waits for", () => {
+    const message = 'Pulling image "a.io/b:1" since 2026-01-01T00:09:00Z';
+    const pulling = { waiting: { reason: "ContainerCreating", message } };
+    const status = { phase: "Pending", containerStatuses: [container("main", { state: pulling })] };
+    expect(podRow(pod(status), nowMs).status).toBe("ContainerCreating (pulling a.io/b:1)");
+  });
+
   test("is Terminating once deletion was asked for, until it has ended", () => {
     const { metadata, ...rest } = runningPod("web");
     const leaving = {

@@ -1,7 +1,11 @@
 // A pod in one line, with the same words as kubectl.
 import { formatAge } from "../../lib/duration.ts";
 import { parseTime } from "../../lib/time.ts";
-import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
+import type {
+  ContainerStateWaiting,
+  ContainerStatus,
+  PodStatus,
+} from "../../model/generated/kubernetes.ts";
 import { isSidecar, type Pod } from "../../model/pod.ts";
 
 export interface PodRow {
@@ -111,7 +115,8 @@ function initReason({ state }: ContainerStatus, progress: string): string {
   const { terminated, waiting } = state ?? {};
   if (terminated !== undefined) return `Init:${terminatedReason(terminated)}`;
   const reason = waiting?.reason ?? "";
-  return reason !== "" && reason !== "PodInitializing" ? `Init:${reason}` : `Init:${progress}`;
+  const isOwn = reason !== "" && reason !== "PodInitializing";
+  return `Init:${isOwn ? reason : progress}${pullOf(waiting)}`;
 }
 
 /** The first container in the spec has the last word. */
@@ -122,7 +127,7 @@ function containersReason(initial: string, status: PodStatus): string {
   for (const container of (status.containerStatuses ?? []).toReversed()) {
     const { waiting, terminated } = container.state ?? {};
     if ((waiting?.reason ?? "") !== "") {
-      reason = waiting?.reason ?? "";
+      reason = `${waiting?.reason ?? ""}${pullOf(waiting)}`;
     } else if (terminated !== undefined) {
       reason = terminatedReason(terminated);
       if (terminated.exitCode !== 0) failure = reason;
@@ -135,6 +140,13 @@ function containersReason(initial: string, status: PodStatus): string {
   if (hasRunning && hasCondition(status, "Ready")) return "Running";
   if (failure !== undefined) return failure;
   return hasRunning ? "NotReady" : reason;
+}
+
+/** Beyond kubectl: which image is on its way. */
+function pullOf(waiting: ContainerStateWaiting | undefined): string {
+  const [, state, image] =
+    /^(Pulling|Waiting to pull) image "(.+)" since /.exec(waiting?.message ?? "") ?? [];
+  return state === undefined || image === undefined ? "" : ` (${state.toLowerCase()} ${image})`;
 }
 
 function terminatedReason(terminated: {
