@@ -252,7 +252,9 @@ export class AgentParts {
       cache: this.#cache,
       queue: {
         enqueue: (uid, delayMs) => {
-          this.#queue.enqueue(uid, delayMs);
+          const pod = this.#registry.get(uid);
+          const ms = pod === undefined ? delayMs : this.#statuses.lookAgainInMs(pod, delayMs);
+          this.#queue.enqueue(uid, ms);
           this.loop.wake();
         },
       },

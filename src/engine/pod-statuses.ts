@@ -61,6 +61,13 @@ export class PodStatuses {
     return status;
   }
 
+  /** In how long to look at the pod again: after `delayMs`, or when its active deadline ends before. */
+  lookAgainInMs(pod: Pod, delayMs: number): number {
+    const deadlineMs = activeDeadlineMs(pod, this.get(pod.metadata.uid) ?? pod.status ?? {});
+    const leftMs = (deadlineMs ?? Number.POSITIVE_INFINITY) - this.#deps.clock.nowMs();
+    return leftMs > 0 ? Math.min(delayMs, leftMs) : delayMs;
+  }
+
   set(pod: Pod, status: PodStatus): void {
     const next = this.#deps.manager.setPodStatus(pod, status);
     if (next.kind !== "refused") return;

@@ -19,6 +19,7 @@ export interface ProbeWorkerDependencies {
   /** From 0 (included) to 1 (excluded). */
   readonly random: () => number;
   readonly runner: ProbeRunner;
+  readonly agentStartedAtMs: number;
   readonly events: PodEvents;
   /** The pod's status as last computed: it knows the addresses and container ids. */
   readonly podStatus: (uid: string) => PodStatus | undefined;
@@ -68,10 +69,10 @@ export class ProbeWorker {
 
   /** Probes in the period of the probe, until stopped or until there is nothing left to probe. */
   async run(): Promise<void> {
-    const { clock, random } = this.#deps;
+    const { clock, random, agentStartedAtMs } = this.#deps;
     const periodMs = (this.subject.probe.periodSeconds || defaultPeriodSeconds) * 1000;
     // A fresh agent finds all its pods at once: spread their probes.
-    if (periodMs > clock.nowMs() - this.subject.agentStartedAtMs) {
+    if (periodMs > clock.nowMs() - agentStartedAtMs) {
       await this.#sleep(random() * periodMs, this.#stop.signal);
     }
     let tickAtMs = clock.monotonicMs() + periodMs;

@@ -1,4 +1,5 @@
 import { expandProbeCommand } from "../core/probe/probe-command.ts";
+import { restartMarginMs } from "../core/probe/probe-worker.ts";
 import type { ProbeView } from "../core/status/probed-readiness.ts";
 import type { Probe } from "../model/generated/kubernetes.ts";
 import { type AnyContainer, isSidecar, type Pod } from "../model/pod.ts";
@@ -6,7 +7,7 @@ import type { ProbeKind, ProbeResults } from "../model/probe.ts";
 import { ProbeResultStore, type ProbeUpdate } from "./probe-results.ts";
 import { ProbeWorker, type ProbeWorkerDependencies } from "./probe-worker.ts";
 
-export interface ProberDependencies extends ProbeWorkerDependencies {
+export interface ProberDependencies extends Omit<ProbeWorkerDependencies, "agentStartedAtMs"> {
   /** Told of every result that changed. */
   readonly onUpdate: (kind: ProbeKind, update: ProbeUpdate) => void;
 }
@@ -14,6 +15,8 @@ export interface ProberDependencies extends ProbeWorkerDependencies {
 /** Probes the containers of all pods and holds what was found. */
 export class Prober {
   readonly #deps: ProberDependencies;
+  readonly #startedAtMs: number;
+  /** Containers that started more than the margin before ran under the agent before this one. */
   readonly #agentStartedAtMs: number;
   readonly #stores: Readonly<Record<ProbeKind, ProbeResultStore>>;
   /** By pod UID. */
@@ -22,7 +25,10 @@ export class Prober {
 
   constructor(deps: ProberDependencies) {
     this.#deps = deps;
-    this.#agentStartedAtMs = deps.clock.nowMs();
+    this.#startedAtMs = deps.clock.nowMs();
+    // Statuses outlive the agent here, so that what was ready stays so however young it is: no margin is needed. The
+    // times of containers are whole seconds.
+    this.#agentStartedAtMs = Math.floor(this.#startedAtMs / 1000) * 1000 + restartMarginMs;
     const store = (kind: ProbeKind) =>
       new ProbeResultStore((update) => deps.onUpdate(kind, update));
     this.#stores = {
@@ -114,7 +120,10 @@ export class Prober {
       container,
       agentStartedAtMs: this.#agentStartedAtMs,
     };
-    const worker = new ProbeWorker(subject, this.#stores[kind], this.#deps);
+    const worker = new ProbeWorker(subject, this.#stores[kind], {
+      ...this.#deps,
+      agentStartedAtMs: this.#startedAtMs,
+    });
     this.#workers.set(uid, (this.#workers.get(uid) ?? new Set()).add(worker));
     const running = worker.run().finally(() => {
       this.#forget(uid, worker);

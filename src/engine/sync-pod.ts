@@ -4,6 +4,7 @@ import {
   podVolumesDirectory,
 } from "../core/paths/data-paths.ts";
 import { planPod } from "../core/pod/plan-pod.ts";
+import { deadlineExceeded } from "../core/status/active-deadline.ts";
 import { networkNotReadyMessage } from "../core/worker/requeue.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { PodStatus, ResourceRequirements } from "../model/generated/kubernetes.ts";
@@ -27,7 +28,11 @@ export async function syncPod(
 ): Promise<{ readonly terminal: boolean }> {
   const status = deps.statuses.compute(pod, observed, { isTerminal: false });
   deps.statuses.set(pod, status);
-  if (status.phase === "Succeeded" || status.phase === "Failed") return { terminal: true };
+  if (status.phase === "Succeeded" || status.phase === "Failed") {
+    const { reason, message } = deadlineExceeded;
+    if (status.reason === reason) deps.events.record(pod, { type: "Normal", reason, message });
+    return { terminal: true };
+  }
   const startedAtMs = deps.clock.nowMs();
   const reports: StepReport[] = [];
   let error: unknown;

@@ -43,7 +43,7 @@ export interface ProbeRound {
 }
 
 /** A container that started so long before the agent was running under its predecessor. */
-const restartMarginMs = 10_000;
+export const restartMarginMs = 10_000;
 
 const initialResults: Readonly<Record<ProbeKind, ProbeResult>> = {
   readiness: "Failure",

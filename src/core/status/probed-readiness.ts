@@ -2,6 +2,7 @@ import { parseTime } from "../../lib/time.ts";
 import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
 import { type AnyContainer, isSidecar, type Pod } from "../../model/pod.ts";
 import type { ProbeResults } from "../../model/probe.ts";
+import { restartMarginMs } from "../probe/probe-worker.ts";
 import { containerAt } from "./container-status-list.ts";
 
 /** What the probes of a pod have found so far. */
@@ -20,9 +21,6 @@ export interface ProbedStatuses {
   /** Containers whose readiness is in doubt: their readiness probe should run at once. */
   readonly probeNow: readonly string[];
 }
-
-/** A container that started so long before the agent was running under its predecessor. */
-const restartMarginMs = 10_000;
 
 /** Sets `started` and `ready` of regular and init containers from their state and probe results. */
 export function probedStatuses(

@@ -47,6 +47,7 @@ async function run(input: Input): Promise<Output> {
     { kind, probe, pod, container: found.container, agentStartedAtMs },
     store,
     {
+      agentStartedAtMs,
       clock: { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
       random: () => 0,
       events: { record: () => undefined },
