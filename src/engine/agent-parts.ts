@@ -158,8 +158,8 @@ export class AgentParts {
   }
 
   #noteStatus(pod: Pod, status: PodStatus): void {
-    this.checkpoints.save(pod.metadata.uid, status);
-    this.view.noteChange("MODIFIED", pod);
+    const isNew = this.checkpoints.save(pod.metadata.uid, status);
+    if (isNew) this.view.noteChange("MODIFIED", pod);
   }
 
   #createImages(): ImageManager {

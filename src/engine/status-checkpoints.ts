@@ -1,3 +1,4 @@
+import { deepEqual } from "../lib/deep-equal.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
@@ -42,10 +43,13 @@ export class StatusCheckpoints {
     return status === undefined ? pod : { ...pod, status };
   }
 
-  save(uid: string, status: PodStatus): void {
+  /** False when that is the status that the pod last had here: after a restart, the first one is no news. */
+  save(uid: string, status: PodStatus): boolean {
+    if (deepEqual(this.#stored.get(uid), status)) return false;
     this.#stored.set(uid, status);
     this.#pending.set(uid, status);
     this.#writing ??= this.#writeAll();
+    return true;
   }
 
   async remove(uid: string): Promise<void> {
