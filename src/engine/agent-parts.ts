@@ -3,6 +3,7 @@ import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AgentInfo } from "../ports/agent-view.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { CrashLoop } from "./crash-loop.ts";
 import { createNodeDeps } from "./create-node-deps.ts";
 import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from "./end-pod.ts";
 import { EventLog } from "./event-log.ts";
@@ -45,6 +46,7 @@ export class AgentParts {
   readonly #queue: WorkQueue;
   readonly #events: EventLog;
   readonly #recorder: FlightRecorder;
+  readonly #crashLoop: CrashLoop;
   readonly checkpoints: StatusCheckpoints;
   readonly intake: SourceIntake;
   readonly health: RuntimeHealth;
@@ -70,6 +72,7 @@ export class AgentParts {
     this.#queue = new WorkQueue(clock);
     this.#events = new EventLog({ clock, host: settings.nodeName, onEvent: () => undefined });
     this.#recorder = new FlightRecorder(ports.journal);
+    this.#crashLoop = new CrashLoop(clock, this.#events);
     this.checkpoints = new StatusCheckpoints(files, `${settings.rootFolder}/statuses`, log);
     this.intake = this.#createIntake();
     this.health = new RuntimeHealth(ports.runtime, clock);
@@ -235,6 +238,7 @@ export class AgentParts {
       events: this.#events,
       statuses: this.#statuses,
       prober: this.prober,
+      crashLoop: this.#crashLoop,
       cgroups: this.#cgroups,
       volumes: this.#volumes,
       recorder: this.#recorder,
@@ -337,6 +341,7 @@ export class AgentParts {
       isActive: (pod) => this.#admission.isActive(pod) && !this.#admission.waitsForRoom(pod),
     });
     if (!ready) return;
+    this.#crashLoop.prune();
     const isLeft = (uid: string): boolean =>
       this.workers.stateOf(uid) !== undefined ||
       this.observer.pods.has(uid) ||

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { ExecutorWorld } from "../../test/sim/executor-world.ts";
 import { testPod } from "../../test/sim/test-pod.ts";
+import { findContainer } from "../model/pod.ts";
+import { CrashLoop } from "./crash-loop.ts";
 
 const pod = testPod({ containers: [{ name: "web" }] });
 
@@ -48,4 +50,19 @@ test("pruning forgets only what is too old to matter", async () => {
   await secondsToRestart(world);
   world.deps.crashLoop.prune();
   expect(await secondsToRestart(world)).toBe(10);
+});
+
+test("an agent that starts anew holds a crashing container back as long as the one before", async () => {
+  const world = new ExecutorWorld();
+  await world.sync(pod);
+  for (let crash = 0; crash < 3; crash++) await secondsToRestart(world);
+  world.runtime.findContainer("web")?.end(1);
+  await world.clock.advance(1000);
+  const placed = findContainer(pod, "web");
+  if (placed === undefined) throw new Error("no container web");
+  const successor = new CrashLoop(world.clock, world.deps.events);
+  const observed = await world.read(pod);
+  const waiting = world.deps.crashLoop.check(pod, placed, observed);
+  expect(waiting?.message).toContain("back-off 40s");
+  expect(successor.check(pod, placed, observed)).toEqual(waiting);
 });

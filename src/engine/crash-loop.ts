@@ -3,9 +3,10 @@ import {
   crashLoopLimits,
   pruneRestartHistory,
   type RestartHistory,
+  recallRestarts,
   restartBackoff,
 } from "../core/restart/crash-loop-backoff.ts";
-import type { ObservedPod } from "../model/observed.ts";
+import { findObserved, type ObservedPod } from "../model/observed.ts";
 import { type PlacedContainer, type Pod, podDisplayName } from "../model/pod.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
@@ -16,6 +17,7 @@ export class CrashLoop {
   readonly #clock: Pick<Clock, "nowMs">;
   readonly #events: PodEvents;
   readonly #limits: BackoffLimits;
+  readonly #startedAtMs: number;
   #history: RestartHistory = new Map();
 
   constructor(
@@ -26,12 +28,16 @@ export class CrashLoop {
     this.#clock = clock;
     this.#events = events;
     this.#limits = limits;
+    this.#startedAtMs = clock.nowMs();
   }
 
   /** Why the container may not start yet; undefined lets it start and counts the start. */
   check(pod: Pod, placed: PlacedContainer, observed: ObservedPod): StepFailure | undefined {
     const { container, kind } = placed;
     const attempt = { pod, container, observed, nowMs: this.#clock.nowMs() };
+    if (endedBefore(observed, container.name, this.#startedAtMs)) {
+      this.#history = recallRestarts(this.#history, attempt, this.#limits);
+    }
     const decision = restartBackoff(this.#history, attempt, this.#limits);
     if (decision.kind === "start") {
       this.#history = decision.history;
@@ -50,4 +56,9 @@ export class CrashLoop {
   prune(): void {
     this.#history = pruneRestartHistory(this.#history, this.#clock.nowMs());
   }
+}
+
+function endedBefore(observed: ObservedPod, name: string, ms: number): boolean {
+  const finishedAtMs = findObserved(observed, name)?.finishedAtMs;
+  return finishedAtMs !== undefined && finishedAtMs < ms;
 }

@@ -1,6 +1,6 @@
 import type { ObjectStore } from "../ports/object-store.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
-import { CrashLoop } from "./crash-loop.ts";
+import type { CrashLoop } from "./crash-loop.ts";
 import { CredentialProviders } from "./credential-providers.ts";
 import type { EventLog } from "./event-log.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
@@ -23,6 +23,7 @@ export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "
   readonly events: EventLog;
   readonly statuses: PodStatuses;
   readonly prober: Prober;
+  readonly crashLoop: CrashLoop;
   readonly cgroups: NodePodCgroups;
   readonly volumes: VolumeManager;
   readonly recorder: FlightRecorder;
@@ -37,7 +38,7 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     runtime,
     images: parts.images,
     configs: createPodConfigs(parts),
-    crashLoop: new CrashLoop(clock, events),
+    crashLoop: parts.crashLoop,
     http: hookHttp,
     files,
     clock,

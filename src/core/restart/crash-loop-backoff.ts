@@ -56,6 +56,23 @@ export function restartBackoff(
   return { kind: "start", history: new Map(history).set(key, { delayMs, increasedAtMs: nowMs }) };
 }
 
+/**
+ * The history that an agent before this one must have had of a container: how often it was restarted tells how
+ * far its delay has come. Without this a restarted agent would restart every crashing container at once.
+ */
+export function recallRestarts(
+  history: RestartHistory,
+  { pod, container, observed }: Omit<RestartAttempt, "nowMs">,
+  limits: BackoffLimits,
+): RestartHistory {
+  const last = observed.containers.find(({ name }) => name === container.name);
+  const key = backoffKey(pod, container);
+  if (last?.createdAtMs === undefined || last.restartCount === 0 || history.has(key))
+    return history;
+  const delayMs = Math.min(limits.initialMs * 2 ** (last.restartCount - 1), limits.maxMs);
+  return new Map(history).set(key, { delayMs, increasedAtMs: last.createdAtMs });
+}
+
 /** The history without what is too old to matter. */
 export function pruneRestartHistory(history: RestartHistory, nowMs: number): RestartHistory {
   return new Map([...history].filter(([, record]) => !isStable(record, nowMs)));
