@@ -6,6 +6,7 @@ import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { CrashLoop } from "./crash-loop.ts";
 import { createNodeDeps } from "./create-node-deps.ts";
 import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from "./end-pod.ts";
+import { EphemeralContainers } from "./ephemeral-containers.ts";
 import { EventLog } from "./event-log.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
 import { housekeep } from "./housekeeping.ts";
@@ -48,6 +49,7 @@ export class AgentParts {
   readonly #recorder: FlightRecorder;
   readonly #crashLoop: CrashLoop;
   readonly checkpoints: StatusCheckpoints;
+  readonly ephemeral: EphemeralContainers;
   readonly intake: SourceIntake;
   readonly health: RuntimeHealth;
   readonly #cache: PodCache;
@@ -74,6 +76,7 @@ export class AgentParts {
     this.#recorder = new FlightRecorder(ports.journal);
     this.#crashLoop = new CrashLoop(clock, this.#events);
     this.checkpoints = new StatusCheckpoints(files, `${settings.rootFolder}/statuses`, log);
+    this.ephemeral = new EphemeralContainers(files, `${settings.rootFolder}/ephemeral`, log);
     this.intake = this.#createIntake();
     this.health = new RuntimeHealth(ports.runtime, clock);
     this.#cache = new PodCache((uid) => this.observer.requestRead(uid));
@@ -287,7 +290,7 @@ export class AgentParts {
     const { sources, clock, log } = this.#ports;
     return new SourceIntake({
       sources,
-      checkpoints: this.checkpoints,
+      restore: (pod) => this.ephemeral.restore(this.checkpoints.restore(pod)),
       clock,
       log,
       events: this.#events,
@@ -350,6 +353,7 @@ export class AgentParts {
       this.#cache.delete(uid);
       this.#events.forget(uid);
       void this.checkpoints.remove(uid);
+      void this.ephemeral.remove(uid);
       void this.#recorder.forget(uid);
     }
   }
@@ -369,6 +373,10 @@ export class AgentParts {
       problems: () => this.intake.problems,
       ignoredFiles: () => this.intake.ignoredFiles,
       podLogsRoot: this.#settings.runtimeSettings.podLogsRoot,
+      setEphemeralContainers: async (uid, containers) => {
+        await this.ephemeral.set(uid, containers);
+        this.intake.restoreAgain();
+      },
     });
   }
 

@@ -34,8 +34,9 @@ export class Agent {
 
   async run(): Promise<void> {
     const signal = this.#signal;
-    const { checkpoints, observer, health, loop, intake, workers, prober } = this.#parts;
+    const { checkpoints, ephemeral, observer, health, loop, intake, workers, prober } = this.#parts;
     await checkpoints.load();
+    await ephemeral.load();
     try {
       await Promise.all([
         observer.run(() => this.#onListed()),

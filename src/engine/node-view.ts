@@ -1,11 +1,12 @@
 import { containerLogPath, podLogsDirectory } from "../core/paths/log-paths.ts";
 import { formatTime } from "../lib/time.ts";
-import type { Event } from "../model/generated/kubernetes.ts";
+import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
 import { findObserved, type ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import type {
   AgentInfo,
   AgentView,
+  AttachOptions,
   Awaited,
   ContainerLog,
   ExecOptions,
@@ -33,11 +34,15 @@ export interface NodeViewDeps {
   readonly recorder: FlightRecorder;
   readonly events: EventLog;
   readonly activePulls: (uid: string) => readonly ActivePull[];
-  readonly runtime: Pick<ContainerRuntime, "exec">;
+  readonly runtime: Pick<ContainerRuntime, "exec" | "attach">;
   readonly observedPod: (uid: string) => ObservedPod | undefined;
   readonly problems: () => readonly SourceProblem[];
   readonly ignoredFiles: () => readonly string[];
   readonly podLogsRoot: string;
+  readonly setEphemeralContainers: (
+    uid: string,
+    containers: readonly EphemeralContainer[],
+  ) => Promise<void>;
 }
 
 /** The agent as others see it. A pod that was removed stays visible until nothing of it is left. */
@@ -118,16 +123,37 @@ export class NodeView implements AgentView {
   }
 
   async execUrl(pod: Pod, options: ExecOptions, signal: AbortSignal): Promise<URL> {
-    const observed = this.#deps.observedPod(pod.metadata.uid) ?? noContainers;
-    const container = findObserved(observed, options.container);
-    if (container?.state !== "running") {
-      throw new Error(`container ${options.container} is not running`);
-    }
+    const containerId = this.#runningId(pod, options.container);
     const { command, stdin, stdout, stderr, tty } = options;
-    const containerId = rawContainerId(container.id);
     const request = { containerId, cmd: command, stdin, stdout, stderr, tty };
     const { url = "" } = await this.#deps.runtime.exec(request, signal);
     return new URL(url);
+  }
+
+  async attachUrl(pod: Pod, options: AttachOptions, signal: AbortSignal): Promise<URL> {
+    const containerId = this.#runningId(pod, options.container);
+    const { stdin, stdout, stderr, tty } = options;
+    const request = { containerId, stdin, stdout, stderr, tty };
+    const { url = "" } = await this.#deps.runtime.attach(request, signal);
+    return new URL(url);
+  }
+
+  async setEphemeralContainers(
+    pod: Pod,
+    ephemeralContainers: readonly EphemeralContainer[],
+  ): Promise<Pod> {
+    const { uid } = pod.metadata;
+    await this.#deps.setEphemeralContainers(uid, ephemeralContainers);
+    const changed = { ...pod, spec: { ...pod.spec, ephemeralContainers } };
+    this.noteChange("MODIFIED", changed);
+    return changed;
+  }
+
+  #runningId(pod: Pod, name: string): string {
+    const observed = this.#deps.observedPod(pod.metadata.uid) ?? noContainers;
+    const container = findObserved(observed, name);
+    if (container?.state !== "running") throw new Error(`container ${name} is not running`);
+    return rawContainerId(container.id);
   }
 
   /** A pod is new or has a new status. */

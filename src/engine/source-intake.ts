@@ -1,4 +1,5 @@
 import type { SourceUpdate } from "../core/source/merge-source.ts";
+import type { Pod } from "../model/pod.ts";
 import type { PodSourceName } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -7,11 +8,11 @@ import type { PodEvents } from "../ports/pod-events.ts";
 import type { PodSource, SourceProblem, SourceSnapshot } from "../ports/pod-source.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { PodConfig } from "./pod-config.ts";
-import type { StatusCheckpoints } from "./status-checkpoints.ts";
 
 export interface SourceIntakeDeps {
   readonly sources: readonly PodSource[];
-  readonly checkpoints: StatusCheckpoints;
+  /** A pod as a source has it, with what only this node knows of it. */
+  readonly restore: (pod: Pod) => Pod;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: PodEvents;
@@ -69,12 +70,20 @@ export class SourceIntake {
   }
 
   #take(source: PodSourceName, snapshot: SourceSnapshot): void {
-    const { checkpoints, onObjects } = this.#deps;
     this.#snapshots.set(source, snapshot);
     this.#noteProblems(source, snapshot.problems);
     const objectsChanged = this.#objects.set(source, snapshot);
-    this.#config.set({ source, pods: snapshot.pods.map((pod) => checkpoints.restore(pod)) });
-    if (objectsChanged) onObjects();
+    this.#setPods(source, snapshot);
+    if (objectsChanged) this.#deps.onObjects();
+  }
+
+  /** What this node knows of pods has changed, not what the sources want. */
+  restoreAgain(): void {
+    for (const [source, snapshot] of this.#snapshots) this.#setPods(source, snapshot);
+  }
+
+  #setPods(source: PodSourceName, { pods }: SourceSnapshot): void {
+    this.#config.set({ source, pods: pods.map((pod) => this.#deps.restore(pod)) });
   }
 
   #noteProblems(source: PodSourceName, problems: readonly SourceProblem[]): void {

@@ -1,4 +1,4 @@
-import type { Event } from "../model/generated/kubernetes.ts";
+import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { SourceProblem } from "./pod-source.ts";
 
@@ -17,6 +17,10 @@ export interface AgentView {
   findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined>;
   /** The runtime's streaming URL for an exec; only ever loopback. */
   execUrl(pod: Pod, request: ExecOptions, signal: AbortSignal): Promise<URL>;
+  /** The same for a connection to what a container's own process reads and writes. */
+  attachUrl(pod: Pod, request: AttachOptions, signal: AbortSignal): Promise<URL>;
+  /** Gives a pod another list of ephemeral containers, which was validated; resolves when it is kept for good. */
+  setEphemeralContainers(pod: Pod, containers: readonly EphemeralContainer[]): Promise<Pod>;
 }
 
 export interface AgentInfo {
@@ -40,13 +44,16 @@ export interface ContainerLog {
   readonly finished: () => boolean;
 }
 
-export interface ExecOptions {
+export interface AttachOptions {
   readonly container: string;
-  readonly command: readonly string[];
   readonly stdin: boolean;
   readonly stdout: boolean;
   readonly stderr: boolean;
   readonly tty: boolean;
+}
+
+export interface ExecOptions extends AttachOptions {
+  readonly command: readonly string[];
 }
 
 /** The answer to `berth why`: wanted, seen, decided, awaited. */

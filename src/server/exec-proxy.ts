@@ -1,7 +1,7 @@
-// /exec: the client's upgrade is handed on to the runtime's streaming server, byte for byte.
+// /exec and /attach: the client's upgrade is handed on to the runtime's streaming server, byte for byte.
 import { type IncomingMessage, STATUS_CODES, request as sendRequest } from "node:http";
 import type { Duplex } from "node:stream";
-import type { AgentView, ExecOptions } from "../ports/agent-view.ts";
+import type { AgentView, AttachOptions, ExecOptions } from "../ports/agent-view.ts";
 import { chooseContainer } from "./choose-container.ts";
 import { HttpError, statusOf, toHttpError } from "./http-error.ts";
 import { findPod } from "./pod-routes.ts";
@@ -34,21 +34,33 @@ export function execRoutes(view: AgentView): readonly Route<UpgradeExchange>[] {
         await forwardUpgrade(url, exchange);
       },
     ),
+    route(
+      ["GET", "POST"],
+      "/api/v1/namespaces/{namespace}/pods/{name}/attach",
+      async ({ namespace, name }, exchange: UpgradeExchange) => {
+        const pod = findPod(view, namespace, name);
+        const options = readStreams(exchange.query, chooseContainer(pod, exchange.query));
+        const url = await view.attachUrl(pod, options, exchange.signal);
+        await forwardUpgrade(url, exchange);
+      },
+    ),
   ];
 }
 
 function readExecOptions(query: URLSearchParams, container: string): ExecOptions {
+  const command = query.getAll("command");
+  if (command.length === 0) throw new HttpError("BadRequest", "you must specify a command");
+  return { ...readStreams(query, container), command };
+}
+
+function readStreams(query: URLSearchParams, container: string): AttachOptions {
   const options = {
     container,
-    command: query.getAll("command"),
     stdin: readFlag(query, "stdin"),
     stdout: readFlag(query, "stdout"),
     stderr: readFlag(query, "stderr"),
     tty: readFlag(query, "tty"),
   };
-  if (options.command.length === 0) {
-    throw new HttpError("BadRequest", "you must specify a command");
-  }
   if (!options.stdin && !options.stdout && !options.stderr) {
     throw new HttpError("BadRequest", "you must specify at least 1 of stdin, stdout, stderr");
   }

@@ -5,19 +5,23 @@ type Reason =
   | "BadRequest"
   | "Expired"
   | "InternalError"
+  | "Invalid"
   | "MethodNotAllowed"
   | "NotFound"
   | "RequestEntityTooLarge"
-  | "ServiceUnavailable";
+  | "ServiceUnavailable"
+  | "UnsupportedMediaType";
 
 const codes: Readonly<Record<Reason, number>> = {
   BadRequest: 400,
   Expired: 410,
   InternalError: 500,
+  Invalid: 422,
   MethodNotAllowed: 405,
   NotFound: 404,
   RequestEntityTooLarge: 413,
   ServiceUnavailable: 503,
+  UnsupportedMediaType: 415,
 };
 
 /** A refusal that the client is told in full. */

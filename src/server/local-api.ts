@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { Clock } from "../ports/clock.ts";
 import { berthRoutes } from "./berth-routes.ts";
+import { ephemeralRoutes } from "./ephemeral-routes.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { type Exchange, sendError } from "./exchange.ts";
 import { execRoutes, refuseUpgrade, type UpgradeExchange } from "./exec-proxy.ts";
@@ -30,6 +31,7 @@ export async function runLocalApi(
   const routes = [
     ...podRoutes(view, feed),
     ...logRoutes(view, nowMs),
+    ...ephemeralRoutes(view, feed),
     ...eventRoutes(view),
     ...berthRoutes(view),
   ];
@@ -112,12 +114,13 @@ function found<E>(
   );
 }
 
-/** Nothing here takes a body, so none is read. */
-function refuseBody({ headers }: IncomingMessage, response: ServerResponse): void {
+/** Only changes come with a body; no other is read. */
+function refuseBody({ method, headers }: IncomingMessage, response: ServerResponse): void {
+  if (method === "PUT" || method === "PATCH") return;
   const announced = headers["content-length"];
   if (headers["transfer-encoding"] === undefined && (announced ?? "0") === "0") return;
   response.setHeader("Connection", "close");
-  throw new HttpError("RequestEntityTooLarge", "this server takes no request bodies");
+  throw new HttpError("RequestEntityTooLarge", `a ${method} takes no body`);
 }
 
 function ended(signal: AbortSignal): Promise<void> {

@@ -1,8 +1,9 @@
-import type { Event } from "../../src/model/generated/kubernetes.ts";
+import type { EphemeralContainer, Event } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type {
   AgentInfo,
   AgentView,
+  AttachOptions,
   ContainerLog,
   ExecOptions,
   PodChange,
@@ -16,6 +17,7 @@ export class InMemoryAgentView implements AgentView {
   readonly logs: Map<string, ContainerLog> = new Map();
   readonly explanations: Map<string, PodExplanation> = new Map();
   readonly execs: ExecOptions[] = [];
+  readonly attaches: AttachOptions[] = [];
   events: readonly Event[] = [];
   sourceProblems: readonly SourceProblem[] = [];
   streamingUrl: URL = new URL("http://127.0.0.1:1/exec/token");
@@ -89,6 +91,20 @@ export class InMemoryAgentView implements AgentView {
   execUrl(_: Pod, request: ExecOptions): Promise<URL> {
     this.execs.push(request);
     return Promise.resolve(this.streamingUrl);
+  }
+
+  attachUrl(_: Pod, request: AttachOptions): Promise<URL> {
+    this.attaches.push(request);
+    return Promise.resolve(this.streamingUrl);
+  }
+
+  setEphemeralContainers(
+    pod: Pod,
+    ephemeralContainers: readonly EphemeralContainer[],
+  ): Promise<Pod> {
+    const changed = { ...pod, spec: { ...pod.spec, ephemeralContainers } };
+    this.put(changed);
+    return Promise.resolve(changed);
   }
 }
 
