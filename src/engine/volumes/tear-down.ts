@@ -4,6 +4,7 @@ import {
   podSubPathsDirectory,
   podVolumesDirectory,
 } from "../../core/paths/data-paths.ts";
+import { assert } from "../../lib/assert.ts";
 import { emptyDirPluginName, readyFolder, wrappedName } from "./volume-folders.ts";
 import type { VolumePluginDeps } from "./volume-plugin.ts";
 
@@ -44,6 +45,7 @@ export async function tearDownPod(
   signal: AbortSignal,
 ): Promise<void> {
   const { rootFolder } = deps;
+  assert(!uid.includes("/") && uid !== "..", `${uid} is not the UID of a pod`);
   await removeWithMounts(deps, podSubPathsDirectory(rootFolder, uid), signal);
   // Without the marks a volume counts as unfinished, which it is from here on.
   await removeWithMounts(deps, podPluginDirectory(rootFolder, uid, emptyDirPluginName), signal);
