@@ -2,7 +2,7 @@
 // usage: node tools/setup/main.mjs [demo|test]
 // Plain JavaScript, as it runs before any npm package is installed.
 import { spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -19,6 +19,8 @@ const packages = [
   { name: "iproute2", files: programs("ip") },
   { name: "catatonit", files: programs("catatonit") },
   { name: "busybox-static", files: ["/usr/share/doc/busybox-static"] },
+  // Its package brings a service on all addresses; the tests start the program themselves.
+  { name: "docker-registry", files: programs("docker-registry"), testOnly: true, unwanted: true },
 ];
 
 function programs(name) {
@@ -54,10 +56,19 @@ function checkNode() {
   }
 }
 
-function installPackages() {
-  const missing = packages
-    .filter(({ files }) => !files.some((file) => existsSync(file)))
-    .map(({ name }) => name);
+/** A masked service is not started when its package is installed. */
+function maskService(name) {
+  const folder = "/etc/systemd/system";
+  mkdirSync(folder, { recursive: true });
+  const unit = join(folder, `${name}.service`);
+  if (!existsSync(unit)) symlinkSync("/dev/null", unit);
+}
+
+function installPackages(mode) {
+  const absent = packages
+    .filter(({ testOnly = false }) => !testOnly || mode === "test")
+    .filter(({ files }) => !files.some((file) => existsSync(file)));
+  const missing = absent.map(({ name }) => name);
   if (missing.length === 0) {
     say("all programs are installed");
     return;
@@ -71,6 +82,7 @@ function installPackages() {
   }
   const env = { DEBIAN_FRONTEND: "noninteractive" };
   say(`installing ${list}`);
+  for (const { name, unwanted = false } of absent) if (unwanted) maskService(name);
   const update = run("apt-get", ["update", "-qq"], env);
   const install = run(
     "apt-get",
@@ -117,6 +129,6 @@ if (!["demo", "test"].includes(mode) || rest.length > 0) {
 if (process.platform !== "linux")
   fail(`containers need Linux, not ${process.platform}`, "use a Linux machine");
 checkNode();
-installPackages();
+installPackages(mode);
 installModules();
 say("ready");
