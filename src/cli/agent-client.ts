@@ -1,7 +1,7 @@
 // Talks to the agent over its socket.
 import { type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Event, Status } from "../model/generated/kubernetes.ts";
+import type { EphemeralContainer, Event, Status } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AgentInfo, PodChange, PodExplanation } from "../ports/agent-view.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
@@ -19,6 +19,18 @@ export interface Problems {
 }
 
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+interface Sent {
+  readonly method: string;
+  readonly type?: string;
+  readonly body?: string;
+}
+
+export interface Upgrade {
+  readonly what: "exec" | "attach";
+  readonly query: Query;
+  readonly protocol: string;
+}
 
 /** A connection that speaks another protocol from now on. */
 export interface Upgraded {
@@ -92,14 +104,29 @@ export class AgentClient {
     return this.#open(`${podPath(namespace, name)}/log`, query, signal);
   }
 
-  /** Asks for an exec by SPDY; the connection outlives `signal`. */
-  upgradeToExec(pod: Pod, query: Query, protocol: string, signal: AbortSignal): Promise<Upgraded> {
+  /** Adds a container to a pod that runs already; answers the pod with it. */
+  async addEphemeralContainer(
+    pod: Pod,
+    container: EphemeralContainer,
+    signal: AbortSignal,
+  ): Promise<Pod> {
+    const { namespace, name } = pod.metadata;
+    const response = await this.#send(`${podPath(namespace, name)}/ephemeralcontainers`, signal, {
+      method: "PATCH",
+      type: "application/strategic-merge-patch+json",
+      body: JSON.stringify({ spec: { ephemeralContainers: [container] } }),
+    });
+    return JSON.parse(await readText(response)) as Pod;
+  }
+
+  /** Asks for an exec or an attach by SPDY; the connection outlives `signal`. */
+  upgrade(pod: Pod, { what, query, protocol }: Upgrade, signal: AbortSignal): Promise<Upgraded> {
     const { namespace, name } = pod.metadata;
     return new Promise((resolve, reject) => {
       const outgoing = request({
         socketPath: this.#socketPath,
         method: "POST",
-        path: withQuery(`${podPath(namespace, name)}/exec`, query),
+        path: withQuery(`${podPath(namespace, name)}/${what}`, query),
         headers: {
           Host: "localhost",
           Connection: "Upgrade",
@@ -125,12 +152,20 @@ export class AgentClient {
     return JSON.parse(await readText(response));
   }
 
-  async #open(path: string, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
+  #open(path: string, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#send(withQuery(path, query), signal, { method: "GET" });
+  }
+
+  async #send(path: string, signal: AbortSignal, what: Sent): Promise<IncomingMessage> {
+    const { method, type, body } = what;
+    const headers = { Host: "localhost", ...(type === undefined ? {} : { "Content-Type": type }) };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { socketPath: this.#socketPath, path: withQuery(path, query), agent: false };
-      request({ ...options, headers: { Host: "localhost" }, signal }, resolve)
+      request(
+        { socketPath: this.#socketPath, path, method, headers, agent: false, signal },
+        resolve,
+      )
         .on("error", (error) => reject(connectionError(error, this.#socketPath)))
-        .end();
+        .end(body);
     });
     if (response.statusCode !== 200) throw await readRefusal(response);
     return response;

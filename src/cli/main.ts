@@ -1,6 +1,7 @@
 // The command line: finds the command, runs it, and turns what went wrong into a message and an exit code.
 import type { Command } from "./command.ts";
 import { checkCommand } from "./commands/check.ts";
+import { debugCommand } from "./commands/debug.ts";
 import { describeCommand } from "./commands/describe.ts";
 import { downCommand } from "./commands/down.ts";
 import { execCommand } from "./commands/exec.ts";
@@ -24,6 +25,7 @@ const commands: readonly Command[] = [
   describeCommand,
   logsCommand,
   execCommand,
+  debugCommand,
   whyCommand,
   planCommand,
   checkCommand,

@@ -42,7 +42,8 @@ export const execCommand: Command = defineCommand({
       stderr: String(!tty),
       tty: String(tty),
     };
-    const upgraded = await client.upgradeToExec(pod, query, remoteCommandProtocol, signal);
+    const upgrade = { what: "exec", query, protocol: remoteCommandProtocol } as const;
+    const upgraded = await client.upgrade(pod, upgrade, signal);
     return runRemoteCommand(upgraded, { stdin, tty }, terminal, signal);
   },
 });
