@@ -349,7 +349,10 @@ export class AgentParts {
       this.workers.stateOf(uid) !== undefined ||
       this.observer.pods.has(uid) ||
       this.#remains.isRemoving(uid);
-    for (const uid of this.view.forgetGone(isLeft)) {
+    // Also of pods that went while no agent ran: nobody sees those leave.
+    const unknown = this.checkpoints.uids.filter((uid) => this.#registry.get(uid) === undefined);
+    const gone = [...this.view.forgetGone(isLeft), ...unknown.filter((uid) => !isLeft(uid))];
+    for (const uid of new Set(gone)) {
       this.#cache.delete(uid);
       this.#events.forget(uid);
       void this.checkpoints.remove(uid);

@@ -37,6 +37,11 @@ export class StatusCheckpoints {
     }
   }
 
+  /** UIDs of the pods that have a status here. */
+  get uids(): readonly string[] {
+    return [...this.#stored.keys()];
+  }
+
   /** The pod with the status that it last had here, as if an API server had told it. */
   restore(pod: Pod): Pod {
     const status = this.#stored.get(pod.metadata.uid);

@@ -167,6 +167,14 @@ export class AgentWorld {
     return Number(pids[0]);
   }
 
+  /** The process that holds the pod's newest sandbox. */
+  async sandboxPid(podUid: string): Promise<number> {
+    const filter = { labelSelector: { [podUidLabel]: podUid } };
+    const sandboxes = await this.runtime.listPodSandboxes(filter, AbortSignal.timeout(10_000));
+    const newest = sandboxes.toSorted((a, b) => Number((b.createdAt ?? 0n) - (a.createdAt ?? 0n)));
+    return this.pidOf(podUid, newest[0]?.id ?? "");
+  }
+
   /** The process of the agent's own containerd. */
   containerdPid(): number {
     const config = join(this.dataDir, "containerd/config.toml");
