@@ -3,6 +3,7 @@ import type { Pod } from "../../model/pod.ts";
 import type { AdmissionResult } from "./admission.ts";
 import { admitAppArmor } from "./app-armor-admission.ts";
 import { admitFeatures } from "./feature-admission.ts";
+import { admitFields } from "./field-admission.ts";
 import { admitWithPreemption } from "./preemption.ts";
 import { admitSysctls, type SysctlAllowlist } from "./sysctl-admission.ts";
 
@@ -25,6 +26,8 @@ export function admitPod(
   otherPods: readonly Pod[],
   { node, sysctls, appArmorEnabled }: AdmissionFacts,
 ): PodAdmissionDecision {
+  const byFields = admitFields(pod);
+  if (!byFields.admit) return { result: byFields, victims: [] };
   const bySysctls = admitSysctls(pod, sysctls);
   if (!bySysctls.admit) return { result: bySysctls, victims: [] };
   const byNode = admitWithPreemption(pod, otherPods, node);

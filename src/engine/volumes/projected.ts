@@ -1,6 +1,7 @@
 import { podFsUser } from "../../core/volume/pod-fs-user.ts";
 import { projectedPayload, projectedTokenRequests } from "../../core/volume/projected-payload.ts";
 import type { Result } from "../../lib/result.ts";
+import { refusedFields } from "../../model/fields/refused-fields.ts";
 import type { VolumeProjection } from "../../model/generated/kubernetes.ts";
 import { payloadPlugin } from "./payload-volume.ts";
 import type { VolumePlugin, VolumePluginDeps } from "./volume-plugin.ts";
@@ -37,18 +38,12 @@ export const projectedPlugin: VolumePlugin = payloadPlugin({
   },
 });
 
-function refusedSource(
-  { serviceAccountToken, clusterTrustBundle, podCertificate }: VolumeProjection,
-  { tokens }: VolumePluginDeps,
-): string | undefined {
-  if (serviceAccountToken !== undefined && tokens === undefined) {
+function refusedSource(source: VolumeProjection, { tokens }: VolumePluginDeps): string | undefined {
+  if (source.serviceAccountToken !== undefined && tokens === undefined) {
     return "serviceAccountToken: needs a cluster, and this node has none";
   }
-  if (clusterTrustBundle !== undefined) {
-    return "clusterTrustBundle: not supported by this node; use a configMap source";
-  }
-  if (podCertificate !== undefined) {
-    return "podCertificate: not supported by this node; use a secret source";
-  }
-  return undefined;
+  const kinds = ["clusterTrustBundle", "podCertificate"] as const;
+  const refused = kinds.find((kind) => source[kind] !== undefined);
+  if (refused === undefined) return undefined;
+  return `${refused}: ${refusedFields.get(`VolumeProjection.${refused}`)}`;
 }

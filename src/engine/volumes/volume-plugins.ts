@@ -1,3 +1,4 @@
+import { refusedFields } from "../../model/fields/refused-fields.ts";
 import type { Volume } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configMapPlugin } from "./config-map.ts";
@@ -17,22 +18,6 @@ const plugins: readonly VolumePlugin[] = [
   projectedPlugin,
   secretPlugin,
 ];
-
-/** Why else one might have expected it to work. */
-const advice: ReadonlyMap<string, string> = new Map([
-  ["persistentVolumeClaim", "claims are bound by a cluster; use hostPath for data that stays"],
-  ["ephemeral", "claims are bound by a cluster; use emptyDir for data that goes with the pod"],
-  ["csi", "no CSI driver can register with this node"],
-  [
-    "image",
-    "the runtime cannot mount images as volumes; use an init container that copies to an emptyDir",
-  ],
-  [
-    "gitRepo",
-    "it ran programs of the repository as root; use an init container that clones to an emptyDir",
-  ],
-  ["nfs", "mount it on the node and use hostPath"],
-]);
 
 /** The plugin of a volume; undefined when this node has none for it. */
 export function pluginOf(volume: Volume): VolumePlugin | undefined {
@@ -56,5 +41,5 @@ function unsupported(volume: Volume): string {
   );
   if (source === undefined) return ": has no source; name one, such as emptyDir: {}";
   const [name] = source;
-  return `.${name}: not supported by this node; ${advice.get(name) ?? "use hostPath or emptyDir"}`;
+  return `.${name}: ${refusedFields.get(`Volume.${name}`) ?? "not supported by this node"}`;
 }

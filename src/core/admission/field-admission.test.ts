@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import type { PodSpec } from "../../model/generated/kubernetes.ts";
+import { admitFields } from "./field-admission.ts";
+
+function admit(spec: Partial<PodSpec>) {
+  return admitFields({
+    metadata: { name: "p", namespace: "ns", uid: "u" },
+    spec: { containers: [{ name: "app" }], ...spec },
+  });
+}
+
+test("every refused field of a pod is named with its place", () => {
+  const nfs = { server: "files.example", path: "/" };
+  const sources = [
+    { secret: { name: "s" } },
+    { podCertificate: { signerName: "a/b", keyType: "" } },
+  ];
+  const result = admit({
+    volumes: [
+      { name: "a", emptyDir: {} },
+      { name: "b", nfs },
+      { name: "c", projected: { sources } },
+    ],
+  });
+  expect(result).toEqual({
+    admit: false,
+    reason: "UnsupportedField",
+    message:
+      "spec.volumes[1].nfs: not supported by this node; mount it on the node and use hostPath. " +
+      "spec.volumes[2].projected.sources[1].podCertificate: not supported by this node; use a secret source",
+  });
+});
+
+test("what asks for nothing is no use of a field", () => {
+  const empty = { name: "app", volumeDevices: [], resources: { claims: [] } };
+  expect(admit({ containers: [empty], resourceClaims: [] })).toEqual({ admit: true });
+  const ephemeralContainers = [{ name: "debug", resources: {} }];
+  expect(admit({ ephemeralContainers })).toEqual({ admit: true });
+});
+
+test("a volume of a type without settings is used by being there", () => {
+  expect(admit({ volumes: [{ name: "a", image: {} }] })).toMatchObject({ admit: false });
+});

@@ -1,0 +1,66 @@
+const unsupported = "not supported by this node";
+const mountYourself = `${unsupported}; mount it on the node and use hostPath`;
+const blockDevice = `${unsupported}: block devices come from claims, which are bound by a cluster; use hostPath`;
+const device = `${unsupported}: no driver of such devices can register; ask for extended resources in limits`;
+const windows = `${unsupported}, which runs Linux containers only; use the fields for Linux`;
+const ephemeral = "not allowed for ephemeral containers; leave it out";
+
+/** Why this node refuses a pod that uses a field, and what to do instead; by type and field. */
+export const refusedFields: ReadonlyMap<string, string> = new Map([
+  ["PodSpec.resourceClaims", device],
+  ["ResourceRequirements.claims", device],
+  ["PodSecurityContext.windowsOptions", windows],
+  ["SecurityContext.windowsOptions", windows],
+  ["LifecycleHandler.tcpSocket", "a hook cannot be a connection; use exec, httpGet or sleep"],
+  ["Container.volumeDevices", blockDevice],
+  ["EphemeralContainer.lifecycle", ephemeral],
+  ["EphemeralContainer.livenessProbe", ephemeral],
+  ["EphemeralContainer.ports", ephemeral],
+  ["EphemeralContainer.readinessProbe", ephemeral],
+  ["EphemeralContainer.resizePolicy", ephemeral],
+  ["EphemeralContainer.resources", ephemeral],
+  ["EphemeralContainer.restartPolicy", ephemeral],
+  ["EphemeralContainer.restartPolicyRules", ephemeral],
+  ["EphemeralContainer.startupProbe", ephemeral],
+  ["EphemeralContainer.volumeDevices", blockDevice],
+  ...[
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "glusterfs",
+    "iscsi",
+    "nfs",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "storageos",
+    "vsphereVolume",
+  ].map((source) => [`Volume.${source}`, mountYourself] as const),
+  ["Volume.csi", `${unsupported}: no CSI driver can register; use hostPath or emptyDir`],
+  [
+    "Volume.ephemeral",
+    `${unsupported}: claims are bound by a cluster; use emptyDir for data that goes with the pod`,
+  ],
+  [
+    "Volume.gitRepo",
+    `${unsupported}: it ran programs of the repository as root; use an init container that clones to an emptyDir`,
+  ],
+  [
+    "Volume.image",
+    `${unsupported}: the runtime cannot mount images as volumes; use an init container that copies to an emptyDir`,
+  ],
+  [
+    "Volume.persistentVolumeClaim",
+    `${unsupported}: claims are bound by a cluster; use hostPath for data that stays`,
+  ],
+  ["VolumeProjection.clusterTrustBundle", `${unsupported}; use a configMap source`],
+  ["VolumeProjection.podCertificate", `${unsupported}; use a secret source`],
+]);
