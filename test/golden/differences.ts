@@ -1,6 +1,5 @@
 /** A known difference from the recorded kubelet, and why it is right. */
 export interface ExplainedDifference {
-  /** The scenario, or "*" for all. */
   readonly scenario: string;
   /** The pod's name, or "*" for all. */
   readonly pod: string;
@@ -8,6 +7,9 @@ export interface ExplainedDifference {
   readonly path: string;
   readonly because: string;
 }
+
+const CRASH_LOOP =
+  "Berth knows a crash loop again after a restart; the kubelet begins with the shortest delay, and comes to this attempt sooner.";
 
 /** Every difference between Berth's calls and the recordings that is meant to be. */
 export const explainedDifferences: readonly ExplainedDifference[] = [
@@ -32,8 +34,27 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
   {
     scenario: "prestop-overrun",
     pod: "p",
-    path: "ExecSync <container c 1>: outcome",
+    path: "ExecSync <container c 0>: outcome",
     because:
       "The grace period is an absolute deadline: Berth ends the hook then; the kubelet let it run until the container was killed.",
+  },
+  {
+    scenario: "kubelet-restart",
+    pod: "crash",
+    path: "CreateContainer c attempt 4",
+    because: CRASH_LOOP,
+  },
+  {
+    scenario: "kubelet-restart",
+    pod: "crash",
+    path: "StartContainer <container c 4>",
+    because: CRASH_LOOP,
+  },
+  {
+    scenario: "deleted-while-starting",
+    pod: "inhook",
+    path: "ExecSync <container c 0>: outcome",
+    because:
+      "A pod that ends does not wait for its postStart hook: Berth gives the hook up; the kubelet let the pod run until it was done.",
   },
 ];

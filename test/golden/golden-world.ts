@@ -12,10 +12,13 @@ import type { Log } from "../../src/ports/log.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "../integration/support/runtime-world.ts";
 import { ApiPods } from "./api-pods.ts";
 import { recordedImages } from "./images.ts";
+import { textAt } from "./json-path.ts";
 import type { TraceFolders } from "./known-names.ts";
 import { recordedNode, recordedNodeName } from "./recorded-node.ts";
+import { observedTrace } from "./trace.ts";
 
 const PREPARE_TIMEOUT_MS = 60_000;
+const SANDBOX_CALLS: ReadonlySet<string> = new Set(["RunPodSandbox", "RemovePodSandbox"]);
 
 /** Berth on a containerd of its own, as a node that looks like the recorded one; keeps every CRI call. */
 export class GoldenWorld {
@@ -105,6 +108,23 @@ export class GoldenWorld {
     return (await this.view.explain(uid, AbortSignal.timeout(5_000))).workerState;
   }
 
+  /** Whether every sandbox that was made in a namespace has been removed, as far as answers have come. */
+  async hasRemoved(namespace: string): Promise<boolean> {
+    const signal = AbortSignal.timeout(PREPARE_TIMEOUT_MS);
+    const left = await this.tools.listPodSandboxes({}, signal);
+    if (left.some(({ metadata }) => metadata?.namespace === namespace)) return false;
+    const trace = observedTrace(this.#calls.filter(({ method }) => SANDBOX_CALLS.has(method)));
+    const removed = new Set(
+      trace
+        .filter(({ method, failure }) => method === "RemovePodSandbox" && failure === undefined)
+        .map(({ request }) => textAt(request, "pod_sandbox_id")),
+    );
+    return trace
+      .filter(({ request }) => textAt(request, "config", "metadata", "namespace") === namespace)
+      .map(({ response }) => textAt(response, "pod_sandbox_id"))
+      .every((id) => id === "" || removed.has(id));
+  }
+
   async close(): Promise<void> {
     await this.stopAgent();
     this.tools.close();
@@ -115,10 +135,24 @@ export class GoldenWorld {
     return `${dataLayout(this.#world.dataDir).manifests}/${name}.json`;
   }
 
+  /** An image is unpacked for its first container; the recorded machine had used its images before. */
+  async #unpack(image: string, signal: AbortSignal): Promise<void> {
+    const metadata = { name: "unpack", uid: "unpack", namespace: "unpack", attempt: 0 };
+    const linux = { cgroupParent: `${this.#world.cgroupRoot}/unpack` };
+    const sandbox = { metadata, linux };
+    const id = await this.tools.runPodSandbox(sandbox, "", signal);
+    const container = { metadata: { name: "c", attempt: 0 }, image: { image }, linux: {} };
+    await this.tools.createContainer(id, container, sandbox, signal);
+    await this.tools.stopPodSandbox(id, signal);
+    await this.tools.removePodSandbox(id, signal);
+  }
+
   async #prepare(): Promise<void> {
     const { containerd, runtime } = this.#world;
     const target = { images: runtime, ctr: containerd.tools.ctr, socket: containerd.paths.socket };
-    await ensureImages(target, recordedImages, AbortSignal.timeout(PREPARE_TIMEOUT_MS));
+    const signal = AbortSignal.timeout(PREPARE_TIMEOUT_MS);
+    await ensureImages(target, recordedImages, signal);
+    for (const { name } of recordedImages) await this.#unpack(name, signal);
     const profiles = `${this.folders.data}/seccomp`;
     await mkdir(profiles, { recursive: true });
     await writeFile(`${profiles}/p.json`, JSON.stringify({ defaultAction: "SCMP_ACT_ALLOW" }));

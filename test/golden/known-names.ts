@@ -1,4 +1,4 @@
-import { isObject, listAt, textAt } from "./json-path.ts";
+import { at, isObject, listAt, textAt } from "./json-path.ts";
 import type { Json } from "./recording.ts";
 import type { TracedCall } from "./trace.ts";
 
@@ -13,17 +13,20 @@ export interface TraceFolders {
 interface Owner {
   /** namespace/name */
   readonly pod: string;
+  /** What its symbols end with. */
+  readonly uid: string;
   readonly symbol: string;
 }
 
 /**
- * What the ids, UIDs and addresses of a trace stand for. Each becomes a symbol that counts the pod's
- * sandboxes, or a container's instances, in the order in which the trace first shows them.
+ * What the ids, UIDs and addresses of a trace stand for. Ids become the attempt that they belong to; UIDs are
+ * counted in the order in which the trace first shows them.
  */
 export class KnownNames {
   readonly #owners = new Map<string, Owner>();
-  readonly #uids = new Map<string, string>();
-  readonly #counts = new Map<string, number>();
+  readonly #addresses = new Set<string>();
+  readonly #uids = new Map<string, { readonly number: number; readonly symbol: string }>();
+  readonly #lastUids = new Map<string, number>();
   readonly #folders: readonly (readonly [string, string])[];
 
   constructor(trace: readonly TracedCall[], folders: TraceFolders) {
@@ -57,10 +60,11 @@ export class KnownNames {
   #translateText(text: string): string {
     const owner = this.#owners.get(text);
     if (owner !== undefined) return owner.symbol;
+    if (this.#addresses.has(text)) return "<pod IP>";
     let result = text;
     for (const [folder, symbol] of this.#folders) result = result.replace(folder, symbol);
     // UIDs are parts of paths, ids never are.
-    for (const [uid, symbol] of this.#uids) result = result.replaceAll(uid, symbol);
+    for (const [uid, { symbol }] of this.#uids) result = result.replaceAll(uid, symbol);
     return result;
   }
 
@@ -70,9 +74,8 @@ export class KnownNames {
       this.#learnSandbox(textAt(response, "pod_sandbox_id"), request["config"]);
     }
     if (method === "CreateContainer" && isObject(request)) {
-      const pod = podName(request["sandbox_config"]);
-      const name = textAt(request, "config", "metadata", "name");
-      this.#learnContainer(textAt(response, "container_id"), pod, name);
+      const sandbox = textAt(request, "pod_sandbox_id");
+      this.#learnContainer(textAt(response, "container_id"), sandbox, request["config"]);
     }
     if (method === "ListPodSandbox") {
       for (const item of byCreation(listAt(response, "items"))) {
@@ -81,39 +84,43 @@ export class KnownNames {
     }
     if (method === "ListContainers") {
       for (const item of byCreation(listAt(response, "containers"))) {
-        const pod = this.#owners.get(textAt(item, "pod_sandbox_id"))?.pod;
-        this.#learnContainer(textAt(item, "id"), pod, textAt(item, "metadata", "name"));
+        this.#learnContainer(textAt(item, "id"), textAt(item, "pod_sandbox_id"), item);
       }
     }
     if (method === "PodSandboxStatus") {
       const pod = podName(isObject(response) ? response["status"] : undefined);
       const ip = textAt(response, "status", "network", "ip");
-      if (pod !== undefined && ip !== "") this.#own(ip, pod, "<pod IP>");
+      if (pod !== undefined && ip !== "") this.#addresses.add(ip);
     }
   }
 
   #learnSandbox(id: string, config: Json | undefined): void {
     const pod = podName(config);
     if (id === "" || pod === undefined || this.#owners.has(id)) return;
-    this.#own(id, pod, this.#count(`${pod} sandbox`, "sandbox"));
-    const uid = textAt(config, "metadata", "uid");
-    if (!this.#uids.has(uid)) this.#uids.set(uid, this.#count(`${pod} uid`, "uid"));
+    const uid = this.#learnUid(textAt(config, "metadata", "uid"), pod);
+    this.#owners.set(id, { pod, uid, symbol: `<sandbox ${attempt(config)}${uid}>` });
   }
 
-  #learnContainer(id: string, pod: string | undefined, name: string): void {
-    if (id === "" || pod === undefined || this.#owners.has(id)) return;
-    this.#own(id, pod, this.#count(`${pod} container ${name}`, `container ${name}`));
+  #learnContainer(id: string, sandbox: string, config: Json | undefined): void {
+    const owner = this.#owners.get(sandbox);
+    if (id === "" || owner === undefined || this.#owners.has(id)) return;
+    const name = textAt(config, "metadata", "name");
+    const { pod, uid } = owner;
+    this.#owners.set(id, { pod, uid, symbol: `<container ${name} ${attempt(config)}${uid}>` });
   }
 
-  #own(text: string, pod: string, symbol: string): void {
-    if (!this.#owners.has(text)) this.#owners.set(text, { pod, symbol });
+  /** How symbols tell pods apart that had one name after the other: nothing for the first. */
+  #learnUid(uid: string, pod: string): string {
+    const known = this.#uids.get(uid);
+    const number = known?.number ?? 1 + (this.#lastUids.get(pod) ?? 0);
+    this.#uids.set(uid, { number, symbol: `<uid ${number}>` });
+    if (known === undefined) this.#lastUids.set(pod, number);
+    return number === 1 ? "" : ` of uid ${number}`;
   }
+}
 
-  #count(key: string, label: string): string {
-    const number = (this.#counts.get(key) ?? 0) + 1;
-    this.#counts.set(key, number);
-    return `<${label} ${number}>`;
-  }
+function attempt(config: Json | undefined): number {
+  return Number(at(config, "metadata", "attempt") ?? 0);
 }
 
 function podName(config: Json | undefined): string | undefined {

@@ -1,11 +1,8 @@
 // `npm run golden -- [--scenario NAME]... [--parallel N] [--verbose]`: Berth's CRI calls against a recorded kubelet's.
 import { parseArgs } from "node:util";
 import type { Log } from "../../src/ports/log.ts";
-import { GoldenWorld } from "./golden-world.ts";
 import { type GoldenReport, runGolden } from "./run-golden.ts";
 import { scenarios } from "./scenarios.ts";
-
-const NETWORK = 250;
 
 const { values } = parseArgs({
   options: {
@@ -27,17 +24,15 @@ const log: Log = {
   error: say("error"),
 };
 
-const world = await GoldenWorld.start(NETWORK, log);
-try {
-  const report = await runGolden(world, values.scenario ?? scenarios, Number(values.parallel));
-  print(report);
-  const isGood = report.scenarios.every(
-    ({ problem, unexplained }) => problem === undefined && unexplained.length === 0,
-  );
-  if (!isGood || report.stale.length > 0) process.exitCode = 1;
-} finally {
-  await world.close();
-}
+const report = await runGolden(values.scenario ?? scenarios, {
+  parallel: Number(values.parallel),
+  log,
+});
+print(report);
+const isGood = report.scenarios.every(
+  ({ problem, unexplained }) => problem === undefined && unexplained.length === 0,
+);
+if (!isGood || report.stale.length > 0) process.exitCode = 1;
 
 function print({ scenarios, stale }: GoldenReport): void {
   for (const { scenario, comparedCalls, problem, unexplained, explained } of scenarios) {

@@ -1,4 +1,4 @@
-import { isObject, textAt } from "./json-path.ts";
+import { at, isObject, textAt } from "./json-path.ts";
 import { KnownNames, type TraceFolders } from "./known-names.ts";
 import { normaliseRequest } from "./normalise-request.ts";
 import type { Json } from "./recording.ts";
@@ -39,6 +39,9 @@ const METHODS: ReadonlySet<string> = new Set([
   "PullImage",
   "UpdateContainerResources",
 ]);
+
+// Timeouts are whole seconds, rounded by each agent in its own way.
+const ROUNDING_SECONDS = 1.5;
 
 /** The calls that change something, by pod (namespace/name). */
 export function podCalls(
@@ -83,9 +86,7 @@ function target(method: string, request: Json): string {
 }
 
 function attempt(request: Json): number {
-  const config = isObject(request) ? request["config"] : undefined;
-  const metadata = isObject(config) ? config["metadata"] : undefined;
-  return Number((isObject(metadata) ? metadata["attempt"] : undefined) ?? 0);
+  return Number(at(request, "config", "metadata", "attempt") ?? 0);
 }
 
 function outcome({ method, failure, response }: TracedCall): string {
@@ -95,20 +96,53 @@ function outcome({ method, failure, response }: TracedCall): string {
 }
 
 function arrange(calls: readonly TimedCall[]): PodCalls {
-  const removals = calls.filter(({ method }) => method.startsWith("Remove"));
-  const kept = calls.filter((call, index) => !isRemoval(call, calls.slice(index + 1)));
+  const kept = withoutRemovals(withoutDoubleStops(calls));
+  const steady = foldRepeated(withoutLateProbes(countFromFirstStop(kept)));
   return {
-    inOrder: orderParallel(foldRepeated(withoutLateProbes(kept))).map(withoutTimes),
-    removals: unique(removals.map(withoutTimes)),
+    inOrder: orderParallel(steady).map(withoutTimes),
+    removals: unique(calls.filter(({ method }) => method.startsWith("Remove")).map(withoutTimes)),
   };
 }
 
-/** The collector stops a sandbox once more right before it removes it. */
-function isRemoval(call: TimedCall, later: readonly TimedCall[]): boolean {
-  if (call.method.startsWith("Remove")) return true;
-  if (call.method !== "StopPodSandbox") return false;
-  const next = later.find(({ target }) => target === call.target);
-  return next?.method === "RemovePodSandbox";
+/** The collector and the end of a pod may meet at one sandbox. */
+function withoutDoubleStops(calls: readonly TimedCall[]): readonly TimedCall[] {
+  return calls.filter((call, index) => {
+    if (call.method !== "StopPodSandbox") return true;
+    const overlaps = calls
+      .slice(0, index)
+      .some(({ target, endSeconds }) => target === call.target && endSeconds > call.startSeconds);
+    return !overlaps && call.outcome !== "NotFound";
+  });
+}
+
+/** Without removals and without the stop that comes right before a sandbox's removal. */
+function withoutRemovals(calls: readonly TimedCall[]): readonly TimedCall[] {
+  return calls.filter((call, index) => {
+    if (call.method !== "StopPodSandbox") return !call.method.startsWith("Remove");
+    const next = calls.slice(index + 1).find(({ target }) => target === call.target);
+    return next?.method !== "RemovePodSandbox";
+  });
+}
+
+/**
+ * A container that waits for others to end has what they left of the grace period. How fast they were is not the
+ * agent's doing: where its timeout is that rest, it is shown as the whole.
+ */
+function countFromFirstStop(calls: readonly TimedCall[]): readonly TimedCall[] {
+  let first: TimedCall | undefined;
+  return calls.map((call) => {
+    first = call.method === "StopContainer" ? (first ?? call) : undefined;
+    if (first === undefined || !isObject(call.request)) return call;
+    const whole = stopTimeout(first);
+    const passed = call.startSeconds - first.startSeconds;
+    if (Math.abs(stopTimeout(call) + passed - whole) > ROUNDING_SECONDS) return call;
+    const request = { ...call.request, timeout: whole };
+    return { ...call, request, deadlineSeconds: first.deadlineSeconds };
+  });
+}
+
+function stopTimeout({ request }: TimedCall): number {
+  return Number(at(request, "timeout") ?? 0);
 }
 
 /** How often a probe runs or something fails depends on the moment; what counts is when the result changes. */
@@ -116,7 +150,7 @@ function foldRepeated(calls: readonly TimedCall[]): readonly TimedCall[] {
   const last = new Map<string, string>();
   return calls.filter((call) => {
     const { method, target, request, outcome } = call;
-    const command = isObject(request) ? JSON.stringify(request["cmd"]) : "";
+    const command = JSON.stringify(at(request, "cmd"));
     const key = `${method} ${target} ${command}`;
     const isRepeated = last.get(key) === outcome;
     last.set(key, outcome);

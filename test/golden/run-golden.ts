@@ -1,15 +1,16 @@
 import { errorText } from "../../src/lib/error-text.ts";
+import type { Log } from "../../src/ports/log.ts";
 import { type CallDifference, compareCalls } from "./compare-calls.ts";
 import { type ExplainedDifference, explainedDifferences } from "./differences.ts";
-import type { GoldenWorld } from "./golden-world.ts";
+import { GoldenWorld } from "./golden-world.ts";
 import { type PodCalls, podCalls } from "./pod-calls.ts";
 import { recordedFolders } from "./recorded-node.ts";
 import { loadRecording, type Recording } from "./recording.ts";
-import { runScenario, scenarioNamespace } from "./run-scenario.ts";
-import { observedTrace, recordedTrace } from "./trace.ts";
+import { runRestart, runScenario, scenarioNamespace } from "./run-scenario.ts";
+import { recordedTrace } from "./trace.ts";
 
 /** One difference, with the pod it is about. */
-export interface ScenarioDifference extends CallDifference {
+interface ScenarioDifference extends CallDifference {
   readonly pod: string;
 }
 
@@ -28,36 +29,100 @@ export interface GoldenReport {
   readonly stale: readonly ExplainedDifference[];
 }
 
+export interface GoldenOptions {
+  /** How many scenarios share the agent at a time. */
+  readonly parallel: number;
+  readonly log: Log;
+}
+
+const RESTART = "kubelet-restart";
+// Until the pod that was being deleted has ended.
+const RESTART_SECONDS = 45;
+const NETWORK = 240;
 const NOTHING: PodCalls = { inOrder: [], removals: [] };
 
-/** Runs scenarios, at most `parallel` at once, and compares them with their recordings. */
+/** Runs scenarios and compares Berth's calls with the recorded ones. */
 export async function runGolden(
-  world: GoldenWorld,
   names: readonly string[],
-  parallel: number,
+  options: GoldenOptions,
 ): Promise<GoldenReport> {
+  const matched = new Set<ExplainedDifference>();
+  const shared = names.filter((name) => name !== RESTART);
+  const runs = [
+    ...(shared.length === 0 ? [] : [runTogether(shared, options, matched)]),
+    ...(names.includes(RESTART) ? [runAlone(options, matched)] : []),
+  ];
+  // Each run removes what it made, also when the other has failed.
+  await Promise.allSettled(runs);
+  const reports = (await Promise.all(runs)).flat();
+  const stale = explainedDifferences.filter(
+    (entry) => !matched.has(entry) && names.includes(entry.scenario),
+  );
+  return { scenarios: reports, stale };
+}
+
+/** Several scenarios at a time on one agent, as they were recorded. */
+async function runTogether(
+  names: readonly string[],
+  { parallel, log }: GoldenOptions,
+  matched: Set<ExplainedDifference>,
+): Promise<readonly ScenarioReport[]> {
   const waiting = [...names];
-  const problems = new Map<string, string>();
+  const reports = new Map<string, ScenarioReport>();
+  const world = await GoldenWorld.start(NETWORK, log);
   const runNext = async (): Promise<void> => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-      try {
-        await runScenario(world, loadRecording(name));
-      } catch (error) {
-        problems.set(name, errorText(error));
-      }
+      const recording = loadRecording(name);
+      const report = await attempt(recording, matched, async () =>
+        podCalls(await runScenario(world, recording), world.folders),
+      );
+      reports.set(name, report);
     }
   };
-  await Promise.all(Array.from({ length: parallel }, runNext));
-  const berth = podCalls(observedTrace(world.calls), world.folders);
-  const matched = new Set<ExplainedDifference>();
-  const scenarios = names.map((name) => ({
-    ...compareScenario(loadRecording(name), berth, matched),
-    problem: problems.get(name),
-  }));
-  const stale = explainedDifferences.filter(
-    (entry) => !matched.has(entry) && (entry.scenario === "*" || names.includes(entry.scenario)),
-  );
-  return { scenarios, stale };
+  try {
+    await Promise.all(Array.from({ length: parallel }, runNext));
+  } finally {
+    await world.close();
+  }
+  return names.flatMap((name) => reports.get(name) ?? []);
+}
+
+/** The agent is stopped and started again, which no other scenario would survive. */
+async function runAlone(
+  { log }: GoldenOptions,
+  matched: Set<ExplainedDifference>,
+): Promise<readonly ScenarioReport[]> {
+  const world = await GoldenWorld.start(NETWORK + 1, log);
+  const recording = loadRecording(RESTART);
+  const early = recording.cri.filter(({ t }) => t < RESTART_SECONDS);
+  try {
+    const report = await attempt({ ...recording, cri: early }, matched, async () => {
+      const trace = await runRestart(world, recording, RESTART_SECONDS);
+      return withoutRemovals(podCalls(trace, world.folders));
+    });
+    return [report];
+  } finally {
+    await world.close();
+  }
+}
+
+async function attempt(
+  recording: Recording,
+  matched: Set<ExplainedDifference>,
+  run: () => Promise<ReadonlyMap<string, PodCalls>>,
+): Promise<ScenarioReport> {
+  try {
+    return compareScenario(recording, await run(), matched);
+  } catch (error) {
+    const { scenario } = recording;
+    return {
+      scenario,
+      comparedCalls: 0,
+      problem: errorText(error),
+      unexplained: [],
+      explained: [],
+    };
+  }
 }
 
 function compareScenario(
@@ -66,7 +131,8 @@ function compareScenario(
   matched: Set<ExplainedDifference>,
 ): ScenarioReport {
   const { scenario } = recording;
-  const recorded = podCalls(recordedTrace(recording.cri), recordedFolders);
+  const calls = podCalls(recordedTrace(recording.cri), recordedFolders);
+  const recorded = scenario === RESTART ? withoutRemovals(calls) : calls;
   const inScenario = (pod: string): boolean => pod.startsWith(`${scenarioNamespace(recording)}/`);
   const pods = new Set([...recorded.keys(), ...berth.keys()].filter(inScenario));
   const unexplained: ScenarioDifference[] = [];
@@ -94,8 +160,12 @@ function explains(
   pod: string,
   { path }: CallDifference,
 ): boolean {
-  if (entry.scenario !== "*" && entry.scenario !== scenario) return false;
-  if (entry.pod !== "*" && entry.pod !== pod) return false;
+  if (entry.scenario !== scenario || (entry.pod !== "*" && entry.pod !== pod)) return false;
   const parts = entry.path.split("*").map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`).test(path);
+}
+
+/** For a recording that ends before all that was dead had been removed. */
+function withoutRemovals(calls: ReadonlyMap<string, PodCalls>): ReadonlyMap<string, PodCalls> {
+  return new Map([...calls].map(([pod, { inOrder }]) => [pod, { inOrder, removals: [] }]));
 }

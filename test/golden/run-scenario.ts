@@ -6,18 +6,46 @@ import type { GoldenWorld } from "./golden-world.ts";
 import { meetsCondition } from "./pod-condition.ts";
 import type { RecordedPod, Recording } from "./recording.ts";
 import { type ScenarioStep, scenarioSteps } from "./scenario-steps.ts";
+import { waitAdjustmentsMs } from "./scenarios.ts";
+import { observedTrace, type TracedCall } from "./trace.ts";
 
 const POLL_MS = 50;
 const CONDITION_TIMEOUT_MS = 90_000;
-// What ended in the last moment of a wait the recorded kubelet had not noticed yet.
-const WAIT_LESS_MS = 400;
+// The recorded kubelet was stopped while it stopped a container.
+const BEFORE_STOP_MS = 2_000;
+// Berth restarts a container when its back-off of ten seconds ends; the recorded kubelet looked some seconds later.
+const SETTLE_SECONDS = 7;
 const COMMAND_TIMEOUT_MS = 10_000;
 
-/** Does on Berth what was done in a recording; resolves when nothing of its pods is left. */
-export async function runScenario(world: GoldenWorld, recording: Recording): Promise<void> {
+/** Does on Berth what was done in a recording; resolves, with its calls, when nothing of its pods is left. */
+export async function runScenario(
+  world: GoldenWorld,
+  recording: Recording,
+): Promise<readonly TracedCall[]> {
   const scenario = new Scenario(world, recording);
   for (const step of scenarioSteps(recording.actions)) await scenario.perform(step);
   await scenario.finish();
+  return observedTrace(world.calls);
+}
+
+/** As runScenario for a recording that begins with a restart: the calls from then on, for that many seconds. */
+export async function runRestart(
+  world: GoldenWorld,
+  recording: Recording,
+  seconds: number,
+): Promise<readonly TracedCall[]> {
+  const scenario = new Scenario(world, recording);
+  const steps = scenarioSteps(recording.actions);
+  for (const step of steps.slice(0, -1)) {
+    const isLong = step.kind === "wait" && step.seconds > SETTLE_SECONDS;
+    await scenario.perform(isLong ? { kind: "wait", seconds: SETTLE_SECONDS } : step);
+  }
+  const before = world.calls.length;
+  for (const step of steps.slice(-1)) await scenario.perform(step);
+  await delay(seconds * 1000);
+  const calls = world.calls.slice(before);
+  await scenario.removeAll();
+  return observedTrace(calls);
 }
 
 /** The namespace of a recording's pods. */
@@ -59,26 +87,29 @@ class Scenario {
       case "await":
         return this.#await(step.pod, step.condition);
       case "wait":
-        return delay(step.seconds * 1000 - WAIT_LESS_MS);
+        return delay(step.seconds * 1000 + (waitAdjustmentsMs[this.#recording.scenario] ?? 0));
       case "exec":
         return this.#exec(step.command);
       case "kill-sandbox":
         return this.#killSandbox();
       case "stop-agent":
+        await delay(BEFORE_STOP_MS);
         return this.#world.stopAgent();
       case "start-agent":
         return this.#world.startAgent();
     }
   }
 
-  /** Waits until neither the agent nor the runtime has anything of the scenario's pods. */
+  /** Waits until every sandbox of the scenario's pods has been removed. */
   async finish(): Promise<void> {
     await Promise.all(this.#deletions.values());
-    await until(`${this.#namespace} left nothing`, async () => {
-      const signal = AbortSignal.timeout(COMMAND_TIMEOUT_MS);
-      const sandboxes = await this.#world.tools.listPodSandboxes({}, signal);
-      return sandboxes.every(({ metadata }) => metadata?.namespace !== this.#namespace);
-    });
+    await until(`${this.#namespace} left nothing`, () => this.#world.hasRemoved(this.#namespace));
+  }
+
+  async removeAll(): Promise<void> {
+    for (const { metadata } of this.#pods.values()) this.#world.api.remove(metadata.uid);
+    await this.#world.removeManifest(this.#namespace);
+    await this.finish();
   }
 
   #create(kind: string, name: string): void {
@@ -115,7 +146,10 @@ class Scenario {
       return;
     }
     this.#world.api.markDeleted(uid, grace, Date.now());
-    this.#deletions.set(name, this.#removeWhenEnded(pod));
+    const ended = this.#removeWhenEnded(pod);
+    // Whoever waits for it hears of a failure; nobody may be waiting yet.
+    ended.catch(() => undefined);
+    this.#deletions.set(name, ended);
   }
 
   async #removeWhenEnded(pod: Pod): Promise<void> {

@@ -1,5 +1,6 @@
 /** The scenarios that need no API server, the longest first. */
 export const scenarios: readonly string[] = [
+  "kubelet-restart",
   "onfailure-crashloop",
   "image-missing",
   "static-pod",
@@ -29,6 +30,8 @@ export const scenarios: readonly string[] = [
   "termination-message",
   "security-context",
   "hooks-fail",
+  "deleted-while-starting",
+  "rejected",
   "oom-killed",
   "sandbox-killed",
   "many-pods",
@@ -39,3 +42,9 @@ export const scenarios: readonly string[] = [
   "hostnetwork-hostport",
   "dns-hostname",
 ];
+
+/** By scenario: how much longer to wait at each of its waits. */
+export const waitAdjustmentsMs: Readonly<Record<string, number>> = {
+  // Deleted in the moment in which its container ends, which the recorded kubelet had not noticed yet.
+  "always-exit0": -500,
+};

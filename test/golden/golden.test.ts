@@ -1,0 +1,27 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Log } from "../../src/ports/log.ts";
+import { type GoldenReport, runGolden } from "./run-golden.ts";
+import { scenarios } from "./scenarios.ts";
+
+const RUN_TIMEOUT_MS = 240_000;
+const PARALLEL = 8;
+const ignore: Log["info"] = () => undefined;
+const silent: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+describe("Berth calls the runtime as the recorded kubelet did", () => {
+  let report: GoldenReport;
+
+  beforeAll(async () => {
+    report = await runGolden(scenarios, { parallel: PARALLEL, log: silent });
+  }, RUN_TIMEOUT_MS);
+
+  test.each(scenarios)("in %s", (scenario) => {
+    const found = report.scenarios.find((result) => result.scenario === scenario);
+    expect(found?.problem).toBeUndefined();
+    expect(found?.unexplained).toEqual([]);
+  });
+
+  test("every explained difference is still there", () => {
+    expect(report.stale).toEqual([]);
+  });
+});
