@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearest, parseFlags, text, toggle } from "./flags.ts";
+import { parseFlags, text, toggle } from "./flags.ts";
 
 const flags = {
   follow: toggle("", "f"),
@@ -49,9 +49,4 @@ test.each([
   [["--follow=maybe"], 'flag --follow: "maybe" is neither true nor false'],
 ])("%j is refused: %s", (args, message) => {
   expect(() => parseFlags(args, flags)).toThrow(expect.objectContaining({ message, exitCode: 2 }));
-});
-
-test("only what is close is taken for a slip", () => {
-  expect(nearest("lgs", ["logs", "get"])).toBe("logs");
-  expect(nearest("banana", ["logs", "get"])).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 // Typed flags with kubectl's names and spelling, on top of Node's own argument parser.
 import { parseArgs } from "node:util";
+import { nearestName } from "../lib/nearest-name.ts";
 import { usageError } from "./exit.ts";
 
 interface FlagText {
@@ -106,7 +107,7 @@ function readValue(flags: Flags, { name, rawName, value }: OptionToken): boolean
   }
   if (flag.choices !== undefined && !flag.choices.includes(value)) {
     throw usageError(
-      `flag ${rawName}: "${value}" is not one of ${flag.choices.join(", ")}${hint(nearest(value, flag.choices))}`,
+      `flag ${rawName}: "${value}" is not one of ${flag.choices.join(", ")}${hint(nearestName(value, flag.choices))}`,
     );
   }
   return value;
@@ -124,40 +125,10 @@ function unknownFlag(rawName: string, flags: Flags): Error {
     ...Object.values(flags).flatMap(({ short }) => (short === undefined ? [] : [`-${short}`])),
     "--help",
   ];
-  const near = rawName.startsWith("--") ? nearest(rawName, spellings) : undefined;
+  const near = rawName.startsWith("--") ? nearestName(rawName, spellings) : undefined;
   return usageError(`unknown flag ${rawName}${hint(near)}`);
 }
 
 function hint(near: string | undefined): string {
   return near === undefined ? "" : ` (did you mean ${near}?)`;
-}
-
-/** The candidate that takes the fewest edits, when that is few enough to be meant. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const ranked = candidates
-    .map((candidate) => ({ candidate, edits: editDistance(word, candidate) }))
-    .toSorted((a, b) => a.edits - b.edits);
-  const best = ranked[0];
-  const allowed = Math.max(1, Math.floor(word.length / 3));
-  return best !== undefined && best.edits <= allowed ? best.candidate : undefined;
-}
-
-/** Letters to add, remove, replace or swap with their neighbour. */
-function editDistance(a: string, b: string): number {
-  let beforePrevious: number[] = [];
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= a.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column++) {
-      const replaced = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      const removed = (previous[column] ?? 0) + 1;
-      const added = (current[column - 1] ?? 0) + 1;
-      const isSwap = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      const swapped = isSwap ? (beforePrevious[column - 2] ?? row) + 1 : added;
-      current.push(Math.min(replaced, removed, added, swapped));
-    }
-    beforePrevious = previous;
-    previous = current;
-  }
-  return previous[b.length] ?? 0;
 }

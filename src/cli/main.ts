@@ -1,4 +1,5 @@
 // The command line: finds the command, runs it, and turns what went wrong into a message and an exit code.
+import { nearestName } from "../lib/nearest-name.ts";
 import type { Command } from "./command.ts";
 import { checkCommand } from "./commands/check.ts";
 import { debugCommand } from "./commands/debug.ts";
@@ -12,7 +13,6 @@ import { upCommand } from "./commands/up.ts";
 import { versionCommand } from "./commands/version.ts";
 import { whyCommand } from "./commands/why.ts";
 import { CliError, exitCodes, usageError } from "./exit.ts";
-import { nearest } from "./flags.ts";
 import { commandHelp, overviewHelp } from "./help.ts";
 import { painter } from "./output/colour.ts";
 import type { Terminal } from "./terminal.ts";
@@ -75,7 +75,7 @@ async function dispatch(
 function find(name: string): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
-  const near = nearest(
+  const near = nearestName(
     name,
     commands.map((candidate) => candidate.name),
   );

@@ -1,4 +1,3 @@
-import { parseImageName, withDefaultTag } from "../core/image/image-name.ts";
 import {
   decideImage,
   failedPull,
@@ -15,6 +14,7 @@ import {
 } from "../core/image/image-pull.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { ImageSpec, PodSandboxConfig } from "../model/generated/cri.ts";
+import { parseImageName, withDefaultTag } from "../model/image-name.ts";
 import { runtimeErrorText } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ImageService } from "../ports/container-runtime.ts";

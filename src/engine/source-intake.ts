@@ -1,5 +1,5 @@
 import type { SourceUpdate } from "../core/source/merge-source.ts";
-import type { Pod } from "../model/pod.ts";
+import { type Pod, podKey } from "../model/pod.ts";
 import type { PodSourceName } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -71,7 +71,8 @@ export class SourceIntake {
 
   #take(source: PodSourceName, snapshot: SourceSnapshot): void {
     this.#snapshots.set(source, snapshot);
-    this.#noteProblems(source, snapshot.problems);
+    const unsafe = snapshot.pods.filter((pod) => !hasSafeUid(pod)).map(uidProblem);
+    this.#noteProblems(source, [...snapshot.problems, ...unsafe]);
     const objectsChanged = this.#objects.set(source, snapshot);
     this.#setPods(source, snapshot);
     if (objectsChanged) this.#deps.onObjects();
@@ -83,11 +84,27 @@ export class SourceIntake {
   }
 
   #setPods(source: PodSourceName, { pods }: SourceSnapshot): void {
-    this.#config.set({ source, pods: pods.map((pod) => this.#deps.restore(pod)) });
+    const safe = pods.filter(hasSafeUid);
+    this.#config.set({ source, pods: safe.map((pod) => this.#deps.restore(pod)) });
   }
 
   #noteProblems(source: PodSourceName, problems: readonly SourceProblem[]): void {
     this.#problems.set(source, problems);
     for (const problem of problems) this.#deps.log.warn("bad manifest", { ...problem });
   }
+}
+
+/** A pod's UID names its folders: it must stay one name in one folder. */
+const safeUid = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+
+function hasSafeUid({ metadata }: Pod): boolean {
+  return safeUid.test(metadata.uid);
+}
+
+function uidProblem(pod: Pod): SourceProblem {
+  return {
+    origin: podKey(pod),
+    field: "metadata.uid",
+    message: `"${pod.metadata.uid}" cannot name a folder: use letters, digits, "-", "_" and "."`,
+  };
 }

@@ -2,23 +2,7 @@ import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { labelKeyProblems } from "../../model/name-format.ts";
 import type { Pod } from "../../model/pod.ts";
-
-const knownPaths: ReadonlySet<string> = new Set([
-  "metadata.annotations",
-  "metadata.labels",
-  "metadata.name",
-  "metadata.namespace",
-  "metadata.uid",
-  "spec.nodeName",
-  "spec.restartPolicy",
-  "spec.serviceAccountName",
-  "spec.schedulerName",
-  "status.phase",
-  "status.hostIP",
-  "status.hostIPs",
-  "status.podIP",
-  "status.podIPs",
-]);
+import { podFieldLabels } from "../../model/pod-field-labels.ts";
 
 /** The field path of a reference in today's words; refused when a pod cannot refer to it. */
 export function parseFieldPath(apiVersion: string, fieldPath: string): Result<string, string> {
@@ -30,7 +14,9 @@ export function parseFieldPath(apiVersion: string, fieldPath: string): Result<st
       : err(`field label does not support subscript: ${fieldPath}`);
   }
   if (fieldPath === "spec.host") return ok("spec.nodeName");
-  return knownPaths.has(fieldPath) ? ok(fieldPath) : err(`field label not supported: ${fieldPath}`);
+  return podFieldLabels.has(fieldPath)
+    ? ok(fieldPath)
+    : err(`field label not supported: ${fieldPath}`);
 }
 
 /** The text of a metadata field: a whole map as sorted lines, or one entry of it. */

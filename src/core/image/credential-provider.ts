@@ -1,8 +1,8 @@
 // Programs that hand out registry logins: their config file, what they are asked, and what they answer.
 import { parseGoDuration } from "../../lib/go-duration.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import { nearestName } from "../../lib/nearest-name.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { nearestName } from "../../model/manifest/nearest-name.ts";
 import type { RegistryLogin } from "./docker-config.ts";
 import { isRegistryPattern, matchesRegistry } from "./registry-pattern.ts";
 

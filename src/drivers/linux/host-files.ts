@@ -15,6 +15,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { mountPointsBelow, parseMountInfo } from "../../lib/mount-info.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
+import { removeTree as removeOpenTree } from "./volume-removal.ts";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -122,7 +123,7 @@ async function removeTree(path: string): Promise<void> {
   if (mount !== undefined) {
     throw new Error(`cannot delete ${path}: ${mount} is a mount point; unmount it first`);
   }
-  await rm(path, { recursive: true, force: true });
+  await removeOpenTree(path);
 }
 
 let written = 0;

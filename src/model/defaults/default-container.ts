@@ -9,14 +9,15 @@ import type {
   ObjectFieldSelector,
   Probe,
 } from "../generated/kubernetes.ts";
+import { parseImageName } from "../image-name.ts";
 import { withRoundedAmounts } from "./default-resources.ts";
-import { isLatestImage } from "./image-tag.ts";
 
 const terminationMessagePath = "/dev/termination-log";
 
 /** The pull policy of an image whose container names none. */
 export function defaultPullPolicy(image: string | undefined): string {
-  return isLatestImage(image ?? "") ? "Always" : "IfNotPresent";
+  const parsed = parseImageName(image ?? "");
+  return parsed.ok && parsed.value.tag === "latest" ? "Always" : "IfNotPresent";
 }
 
 /** Fills in what every kind of container has when it says nothing. */

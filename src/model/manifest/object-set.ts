@@ -1,3 +1,4 @@
+import { nearestName } from "../../lib/nearest-name.ts";
 import type { ConfigMap, Secret } from "../generated/kubernetes.ts";
 import type { Pod } from "../pod.ts";
 import { type FieldError, formatFieldError } from "../validate/field-error.ts";
@@ -5,7 +6,6 @@ import { validateConfigMap, validateSecret } from "../validate/validate-data.ts"
 import { encodeBase64 } from "./base64.ts";
 import { decodeObject, type UnknownField } from "./decode-object.ts";
 import { type JsonNode, nodeText, type Position, positionOf } from "./json-node.ts";
-import { nearestName } from "./nearest-name.ts";
 import { objectKind } from "./object-kind.ts";
 import { parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
 import { wireFields } from "./wire-type.ts";

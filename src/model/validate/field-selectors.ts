@@ -1,5 +1,6 @@
 // References from a pod to its own fields and resources: the downward API.
 import type { ObjectFieldSelector, ResourceFieldSelector } from "../generated/kubernetes.ts";
+import { podFieldLabels } from "../pod-field-labels.ts";
 import { formatQuantity, isZeroQuantity, mustParseQuantity } from "../quantity.ts";
 import {
   type FieldError,
@@ -10,23 +11,6 @@ import {
   required,
 } from "./field-error.ts";
 import { qualifiedNameProblems } from "./names.ts";
-
-const fieldLabels: ReadonlySet<string> = new Set([
-  "metadata.annotations",
-  "metadata.labels",
-  "metadata.name",
-  "metadata.namespace",
-  "metadata.uid",
-  "spec.nodeName",
-  "spec.restartPolicy",
-  "spec.serviceAccountName",
-  "spec.schedulerName",
-  "status.phase",
-  "status.hostIP",
-  "status.hostIPs",
-  "status.podIP",
-  "status.podIPs",
-]);
 
 const resourceFields = [
   "limits.cpu",
@@ -89,7 +73,7 @@ function conversionProblem(
     const isMap = subscripted === "metadata.annotations" || subscripted === "metadata.labels";
     return isMap ? undefined : `field label does not support subscript: ${fieldPath}`;
   }
-  if (fieldLabels.has(fieldPath) || fieldPath === "spec.host") return undefined;
+  if (podFieldLabels.has(fieldPath) || fieldPath === "spec.host") return undefined;
   return `field label not supported: ${fieldPath}`;
 }
 

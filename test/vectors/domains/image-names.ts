@@ -1,4 +1,4 @@
-import { parseImageName, withDefaultTag } from "../../../src/core/image/image-name.ts";
+import { parseImageName, withDefaultTag } from "../../../src/model/image-name.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 export const imageNames: VectorDomain = vectorDomain<{ readonly image: string }>(

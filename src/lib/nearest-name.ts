@@ -1,8 +1,7 @@
-/** The name that a misspelled one most likely means; undefined when none is near. */
+/** The name that a misspelled one most likely means; undefined when none is near enough to be meant. */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
-  const limit = Math.max(2, Math.floor(name.length / 3));
   let nearest: string | undefined;
-  let best = limit + 1;
+  let best = Math.max(1, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < best) {
@@ -13,8 +12,9 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   return nearest;
 }
 
-/** How many letters must be added, removed or replaced. */
+/** Letters to add, remove, replace or swap with their neighbour. */
 function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
@@ -22,8 +22,11 @@ function editDistance(a: string, b: string): number {
       const replaced = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
       const removed = (previous[column] ?? 0) + 1;
       const added = (current[column - 1] ?? 0) + 1;
-      current.push(Math.min(replaced, removed, added));
+      const isSwap = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      const swapped = isSwap ? (beforePrevious[column - 2] ?? row) + 1 : added;
+      current.push(Math.min(replaced, removed, added, swapped));
     }
+    beforePrevious = previous;
     previous = current;
   }
   return previous[b.length] ?? 0;

@@ -1,5 +1,5 @@
-import { quoteText } from "../../lib/go-text.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { quoteText } from "../lib/go-text.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 
 export interface ImageName {
   /** With the registry's domain in front, "docker.io/library/" where the name has none. */
