@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../test/sim/virtual-clock.ts";
+import type { SourceUpdate } from "../core/source/merge-source.ts";
+import type { Pod } from "../model/pod.ts";
+import type { PodSource } from "../ports/pod-source.ts";
+import { SourceIntake } from "./source-intake.ts";
+
+function podOf(name: string, uid: string): Pod {
+  return { metadata: { name, namespace: "default", uid }, spec: { containers: [] } };
+}
+
+async function takeIn(pods: readonly Pod[]): Promise<{
+  readonly updates: readonly SourceUpdate[];
+  readonly intake: SourceIntake;
+}> {
+  const source: PodSource = {
+    name: "file",
+    run: ({ deliver }) => {
+      deliver({ pods, configMaps: [], secrets: [], problems: [], ignored: [] });
+      return Promise.resolve();
+    },
+  };
+  const updates: SourceUpdate[] = [];
+  const quiet = (): undefined => undefined;
+  const intake = new SourceIntake({
+    sources: [source],
+    restore: (pod) => pod,
+    clock: new VirtualClock(),
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    events: { record: quiet },
+    deliver: (update) => void updates.push(update),
+    onObjects: quiet,
+  });
+  await intake.run(new AbortController().signal);
+  return { updates, intake };
+}
+
+test.each(["../../etc", "..", "a/b", "", "x\u0000y", "-rf"])(
+  "a pod whose UID is %j is kept out and reported, the others come in",
+  async (uid) => {
+    const { updates, intake } = await takeIn([podOf("bad", uid), podOf("good", "uid-1")]);
+    expect(updates.flatMap(({ pods }) => pods.map(({ metadata }) => metadata.name))).toEqual([
+      "good",
+    ]);
+    expect(intake.problems).toMatchObject([{ origin: "default/bad", field: "metadata.uid" }]);
+  },
+);
