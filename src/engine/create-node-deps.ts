@@ -1,3 +1,4 @@
+import { cniCapabilities } from "../core/network/cni-capabilities.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { CrashLoop } from "./crash-loop.ts";
@@ -75,6 +76,7 @@ function createPodConfigs({
   events,
   cgroups,
   volumes,
+  lifetime,
 }: NodeParts): NodePodConfigs {
   const { runtime, files, readNodeDns, uniqueName } = ports;
   const { rootFolder, clusterDomain, runtimeSettings, hostIps, node } = settings;
@@ -87,6 +89,10 @@ function createPodConfigs({
     clusterDomain,
     nodeHostsFile: "/etc/hosts",
     readNodeDns,
+    readNetworkCapabilities: async () => {
+      const { info } = await runtime.status(true, lifetime);
+      return cniCapabilities(info?.["cniconfig"]);
+    },
     cgroupParent: (pod) => cgroups.path(pod),
     volumes,
     envSources: {

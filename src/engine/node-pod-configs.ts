@@ -11,6 +11,7 @@ import {
 } from "../core/mount/container-mounts.ts";
 import { type NodeDns, podDnsConfig } from "../core/network/dns-config.ts";
 import { hostNetworkHostsFile, managedHostsFile } from "../core/network/hosts-file.ts";
+import { bandwidthProblem, networkNeeds, unmetNeed } from "../core/network/network-needs.ts";
 import { kernelHostname, podHostname } from "../core/network/pod-hostname.ts";
 import { podContainerDirectory, podHostsFile } from "../core/paths/data-paths.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -33,6 +34,8 @@ export interface NodePodConfigsDeps {
   readonly clusterDomain: string;
   readonly nodeHostsFile: string;
   readonly readNodeDns: () => Promise<NodeDns>;
+  /** What the plugins of the pod network can do; undefined where the runtime does not say. */
+  readonly readNetworkCapabilities: () => Promise<ReadonlySet<string> | undefined>;
   readonly cgroupParent: (pod: Pod) => string;
   readonly volumes: ContainerVolumes;
   readonly envSources: Omit<EnvSources, "podIps" | "envFile">;
@@ -66,6 +69,8 @@ export class NodePodConfigs implements PodConfigs {
       const isMoot = reason === "MissingClusterDNS" && clusterDomain === "";
       if (about === "pod" && !isMoot) events.record(pod, { type: "Warning", reason, message });
     }
+    const networkProblem = bandwidthProblem(pod) ?? (await this.#unmetNetworkNeed(pod));
+    if (networkProblem !== undefined) return err(networkProblem);
     const names = podHostname(pod, clusterDomain);
     if (!names.ok) return names;
     const hostname = kernelHostname(names.value, pod.spec.setHostnameAsFQDN === true);
@@ -83,6 +88,14 @@ export class NodePodConfigs implements PodConfigs {
       },
       settings,
     );
+  }
+
+  // A plugin that lacks the capability would not be told at all, and the pod run without what it asks for.
+  async #unmetNetworkNeed(pod: Pod): Promise<string | undefined> {
+    const needs = networkNeeds(pod);
+    if (needs.length === 0) return undefined;
+    const capabilities = await this.#deps.readNetworkCapabilities();
+    return capabilities === undefined ? undefined : unmetNeed(needs, capabilities);
   }
 
   // Runtime classes are objects of a cluster; without one only the default handler is there.

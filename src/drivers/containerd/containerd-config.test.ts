@@ -30,12 +30,15 @@ test("the snapshotter of an earlier configuration is kept", () => {
 });
 
 test("the network has its own bridge and keeps its addresses in the data folder", () => {
-  const text = cniConfig({ bridge: "berth1", subnet: "10.9.0.0/24" }, "/data/ipam", 1400);
-  expect(JSON.parse(text)).toMatchObject({
-    name: "berth1",
-    plugins: [
-      { type: "bridge", bridge: "berth1", mtu: 1400, ipam: { dataDir: "/data/ipam" } },
-      { type: "portmap" },
-    ],
+  const network = { bridge: "berth1", subnet: "10.9.0.0/24" };
+  const options = { ipamFolder: "/data/ipam", mtu: 1400, limitsBandwidth: false };
+  const plugins = [
+    { type: "bridge", bridge: "berth1", mtu: 1400, ipam: { dataDir: "/data/ipam" } },
+    { type: "portmap", capabilities: { portMappings: true } },
+  ];
+  expect(JSON.parse(cniConfig(network, options))).toMatchObject({ name: "berth1", plugins });
+  const limiting = { type: "bandwidth", capabilities: { bandwidth: true } };
+  expect(JSON.parse(cniConfig(network, { ...options, limitsBandwidth: true }))).toMatchObject({
+    plugins: [...plugins, limiting],
   });
 });

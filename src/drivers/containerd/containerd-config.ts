@@ -85,11 +85,17 @@ export function configuredSnapshotter(config: string): Snapshotter | undefined {
   return name === "overlayfs" || name === "native" ? name : undefined;
 }
 
-/** The CNI network list: a bridge of its own, addresses kept in the data folder, host ports. */
+export interface CniOptions {
+  readonly ipamFolder: string;
+  readonly mtu: number | undefined;
+  /** The plugin that limits traffic is installed. */
+  readonly limitsBandwidth: boolean;
+}
+
+/** The CNI network list: a bridge of its own, addresses kept in the data folder, host ports, traffic limits. */
 export function cniConfig(
   network: NetworkSettings,
-  ipamFolder: string,
-  mtu: number | undefined,
+  { ipamFolder, mtu, limitsBandwidth }: CniOptions,
 ): string {
   const list = {
     cniVersion: "0.4.0",
@@ -110,6 +116,7 @@ export function cniConfig(
         },
       },
       { type: "portmap", capabilities: { portMappings: true } },
+      ...(limitsBandwidth ? [{ type: "bandwidth", capabilities: { bandwidth: true } }] : []),
     ],
   };
   return `${JSON.stringify(list, undefined, 2)}\n`;

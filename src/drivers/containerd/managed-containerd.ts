@@ -1,10 +1,13 @@
+import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { hasCapability, type Machine } from "../../model/machine.ts";
 import { socketPathProblem } from "../../model/runtime-endpoint.ts";
 import { SetupError } from "../../model/setup-error.ts";
 import type { Log } from "../../ports/log.ts";
 import {
+  type CniOptions,
   cniConfig,
   configuredSnapshotter,
   containerdConfig,
@@ -217,7 +220,11 @@ async function prepare(options: ManagedContainerdOptions, machine: Machine): Pro
   const paths = containerdPaths(options.dataDir);
   const problem = socketPathProblem(paths.socket);
   if (problem !== undefined) throw new SetupError(problem, "choose a shorter data folder");
-  await prepareNetwork(options, paths, machine.uplink?.mtu);
+  await prepareNetwork(options, paths, {
+    ipamFolder: paths.ipamFolder,
+    mtu: machine.uplink?.mtu,
+    limitsBandwidth: existsSync(join(tools.cniFolder, "bandwidth")),
+  });
   const before = await readFile(paths.configFile, "utf8").catch(() => "");
   const config = containerdConfig({
     paths,
@@ -242,7 +249,7 @@ async function chooseSnapshotter(
 async function prepareNetwork(
   { bridge, subnet }: NetworkSettings,
   paths: ContainerdPaths,
-  mtu: number | undefined,
+  cni: CniOptions,
 ): Promise<void> {
   const made = await readNetwork(paths);
   if (made !== undefined && (made.bridge !== bridge || made.subnet !== subnet)) {
@@ -253,7 +260,7 @@ async function prepareNetwork(
   }
   await checkNetwork({ bridge, subnet }, made !== undefined);
   await mkdir(paths.cniConfigFolder, { recursive: true, mode: 0o750 });
-  await writeFile(paths.cniConfigFile, cniConfig({ bridge, subnet }, paths.ipamFolder, mtu));
+  await writeFile(paths.cniConfigFile, cniConfig({ bridge, subnet }, cni));
   await writeFile(paths.networkFile, `${JSON.stringify({ bridge, subnet })}\n`);
 }
 

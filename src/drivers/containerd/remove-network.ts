@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { NetworkSettings } from "./containerd-config.ts";
@@ -5,6 +6,7 @@ import { removeNetworkRules, splitRule } from "./network-rules.ts";
 import type { ContainerdTools } from "./prepare-machine.ts";
 import { runCommand } from "./run-command.ts";
 
+const INTERFACE_NAME_LENGTH = 15;
 const RESULT_CACHE = "/var/lib/cni/results";
 
 /** Removes the bridge, its ports, the rules and the cached results that CNI plugins made for one network. */
@@ -24,18 +26,27 @@ export async function removeNetwork(
     await runCommand(tools.iptables, ["-w", "-t", "nat", ...command]);
   }
   const cached = await readdir(RESULT_CACHE).catch(() => []);
-  for (const name of resultsOfNetwork(cached, bridge)) {
-    await rm(join(RESULT_CACHE, name), { force: true });
+  const sandboxes = sandboxesOfNetwork(cached, bridge);
+  for (const id of sandboxes) {
+    // Only pods with limited traffic have one.
+    await runCommand(tools.ip, ["link", "delete", shaperName(bridge, id)]).catch(() => undefined);
   }
+  // Every sandbox of the network also has a result of the loopback network.
+  const results = cached.filter((name) => sandboxes.some((id) => name.includes(`-${id}-`)));
+  for (const name of results) await rm(join(RESULT_CACHE, name), { force: true });
 }
 
-// Every sandbox of the network also has a result of the loopback network.
-function resultsOfNetwork(cached: readonly string[], network: string): readonly string[] {
-  const sandboxes = cached
+function sandboxesOfNetwork(cached: readonly string[], network: string): readonly string[] {
+  return cached
     .filter((name) => name.startsWith(`${network}-`))
     .map((name) => /^([0-9a-f]{64})-/.exec(name.slice(network.length + 1))?.[1])
     .filter((id) => id !== undefined);
-  return cached.filter((name) => sandboxes.some((id) => name.includes(`-${id}-`)));
+}
+
+/** The interface that the CNI plugin "bandwidth" makes to limit what a sandbox sends. */
+function shaperName(network: string, sandboxId: string): string {
+  const hash = createHash("sha512").update(`${network}${sandboxId}`).digest("hex");
+  return `bwp${hash}`.slice(0, INTERFACE_NAME_LENGTH);
 }
 
 /** The iptables commands that remove one CNI network's rules and chains, and shared chains nobody uses any more. */
