@@ -50,6 +50,7 @@ function urlSource(options: SourceOptions, url: string, nodeName: string): PodSo
   return createHttpSource({
     url,
     nodeName,
+    mode: "up",
     headers: parseHeaders(options.manifestUrlHeader ?? ""),
     frequencyMs: frequencyMs("--http-check-frequency", options.httpCheckFrequency),
   });

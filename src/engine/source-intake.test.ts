@@ -2,37 +2,47 @@ import { expect, test } from "vitest";
 import { VirtualClock } from "../../test/sim/virtual-clock.ts";
 import type { SourceUpdate } from "../core/source/merge-source.ts";
 import type { Pod } from "../model/pod.ts";
-import type { PodSource } from "../ports/pod-source.ts";
+import type { PodSource, SourceProblem } from "../ports/pod-source.ts";
 import { SourceIntake } from "./source-intake.ts";
 
 function podOf(name: string, uid: string): Pod {
   return { metadata: { name, namespace: "default", uid }, spec: { containers: [] } };
 }
 
-async function takeIn(pods: readonly Pod[]): Promise<{
+async function takeIn(
+  pods: readonly Pod[],
+  unknownFields: readonly SourceProblem[] = [],
+): Promise<{
   readonly updates: readonly SourceUpdate[];
   readonly intake: SourceIntake;
+  readonly warnings: readonly unknown[];
 }> {
   const source: PodSource = {
     name: "file",
     run: ({ deliver }) => {
-      deliver({ pods, configMaps: [], secrets: [], problems: [], ignored: [] });
+      deliver({ pods, configMaps: [], secrets: [], problems: [], unknownFields, ignored: [] });
       return Promise.resolve();
     },
   };
   const updates: SourceUpdate[] = [];
+  const warnings: unknown[] = [];
   const quiet = (): undefined => undefined;
   const intake = new SourceIntake({
     sources: [source],
     restore: (pod) => pod,
     clock: new VirtualClock(),
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    log: {
+      debug: quiet,
+      info: quiet,
+      warn: (message, fields) => void warnings.push({ message, ...fields }),
+      error: quiet,
+    },
     events: { record: quiet },
     deliver: (update) => void updates.push(update),
     onObjects: quiet,
   });
   await intake.run(new AbortController().signal);
-  return { updates, intake };
+  return { updates, intake, warnings };
 }
 
 test.each(["../../etc", "..", "a/b", "", "x\u0000y", "-rf"])(
@@ -45,3 +55,12 @@ test.each(["../../etc", "..", "a/b", "", "x\u0000y", "-rf"])(
     expect(intake.problems).toMatchObject([{ origin: "default/bad", field: "metadata.uid" }]);
   },
 );
+
+test("a field that does not exist is logged by name, and is no problem of the pod", async () => {
+  const field = "spec.hostnetwork";
+  const unknown = { origin: "a.yaml", field, message: "unknown field spec.hostnetwork" };
+  const { updates, intake, warnings } = await takeIn([podOf("good", "uid-1")], [unknown]);
+  expect(updates.flatMap(({ pods }) => pods)).toHaveLength(1);
+  expect(intake.problems).toEqual([]);
+  expect(warnings).toMatchObject([{ origin: "a.yaml", field }]);
+});

@@ -73,6 +73,9 @@ export class SourceIntake {
     this.#snapshots.set(source, snapshot);
     const unsafe = snapshot.pods.filter((pod) => !hasSafeUid(pod)).map(uidProblem);
     this.#noteProblems(source, [...snapshot.problems, ...unsafe]);
+    for (const { origin, field, message } of snapshot.unknownFields ?? []) {
+      this.#deps.log.warn("unknown field in a manifest", { origin, field, message });
+    }
     const objectsChanged = this.#objects.set(source, snapshot);
     this.#setPods(source, snapshot);
     if (objectsChanged) this.#deps.onObjects();

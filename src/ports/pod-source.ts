@@ -20,6 +20,8 @@ export interface SourceSnapshot {
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
   readonly problems: readonly SourceProblem[];
+  /** Fields that do not exist in manifests that are used all the same. */
+  readonly unknownFields?: readonly SourceProblem[];
   /** Files that are there but are no manifests by their name. */
   readonly ignored: readonly string[];
 }

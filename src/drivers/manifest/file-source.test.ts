@@ -207,3 +207,42 @@ test("a file that is broken when the agent starts keeps the version that an earl
   expect(gone?.pods).toEqual([]);
   expect(lastGood.load(path)).toBeUndefined();
 });
+
+test("the kubelet lets a field that does not exist pass, and names it", async () => {
+  const text = podText("a").replace("image: x", "image: x\n    volumeMount: []");
+  await writeFile(join(folder, "a.yaml"), text);
+  const { pods, problems, unknownFields } = await watch({ mode: "kubelet" }).next();
+  expect(pods).toHaveLength(1);
+  expect(problems).toEqual([]);
+  expect(unknownFields).toEqual([
+    {
+      origin: join(folder, "a.yaml"),
+      line: 8,
+      column: 5,
+      field: "spec.containers[0].volumeMount",
+      message: "unknown field spec.containers[0].volumeMount: did you mean volumeMounts?",
+    },
+  ]);
+});
+
+test("a field that does not exist spoils its file, by its place and its name", async () => {
+  const text = podText("a").replace("image: x", "image: x\n    volumeMount: []");
+  await writeFile(join(folder, "a.yaml"), text);
+  const { pods, problems } = await watch().next();
+  expect(pods).toEqual([]);
+  expect(problems).toMatchObject([{ line: 8, field: "spec.containers[0].volumeMount" }]);
+});
+
+test.each([
+  ["a.yaml", "apiVersion: v1\nkind: Pod\nkind: Pod\n", "the key kind is there twice: remove one"],
+  [
+    "a.json",
+    '{"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":"a","name":"b"}]}}',
+    "field spec.containers[0].name is there twice: remove one",
+  ],
+])("a key that is there twice in %s is refused by name", async (name, text, message) => {
+  await writeFile(join(folder, name), text);
+  const { problems } = await watch().next();
+  expect(problems).toHaveLength(1);
+  expect(problems[0]?.message).toContain(message);
+});

@@ -182,6 +182,7 @@ class FileSource {
         ...states.flatMap(([, { problems }]) => problems),
         ...merged.problems,
       ],
+      unknownFields: states.flatMap(([, { objects }]) => objects?.unknownFields ?? []),
       ignored: this.#ignored,
     };
   }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { collectSnapshots, type SnapshotLog } from "../../../test/kit/snapshot-log.ts";
 import { createHttpSource } from "./http-source.ts";
+import type { ManifestMode } from "./parse-file.ts";
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -20,6 +21,7 @@ const pod = (name: string) => ({
 /** A real server whose answer the test changes, and a source that reads it. */
 async function start(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
+  mode: ManifestMode = "kubelet",
 ): Promise<SnapshotLog> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => {
@@ -30,6 +32,7 @@ async function start(
     url: `http://127.0.0.1:${port}/pods`,
     headers: { "X-Key": ["a"] },
     nodeName: "n1",
+    mode,
     frequencyMs: 5,
   });
   const log = collectSnapshots(source);
@@ -97,4 +100,29 @@ test("nothing is delivered before the first valid answer", async () => {
   const first = await log.next();
   expect(first.pods).toHaveLength(1);
   expect(requests).toBeGreaterThan(3);
+});
+
+const misspelled = { ...pod("a"), spec: { ...pod("a").spec, hostnetwork: true } };
+
+test("a field that does not exist is let pass but named", async () => {
+  const log = await start((_, response) => response.end(JSON.stringify(misspelled)));
+  const { pods, problems, unknownFields } = await log.next();
+  expect(pods).toHaveLength(1);
+  expect(problems).toEqual([]);
+  expect(unknownFields).toMatchObject([
+    {
+      field: "spec.hostnetwork",
+      message: "unknown field spec.hostnetwork: did you mean hostNetwork?",
+    },
+  ]);
+});
+
+test("a field that does not exist is refused where manifests are read strictly", async () => {
+  let body: unknown = pod("a");
+  const log = await start((_, response) => response.end(JSON.stringify(body)), "up");
+  await log.next();
+  body = misspelled;
+  const { pods, problems } = await log.nextWhere((snapshot) => snapshot.problems.length > 0);
+  expect(pods).toMatchObject([{ spec: { containers: [{ name: "c" }] } }]);
+  expect(problems).toMatchObject([{ field: "spec.hostnetwork" }]);
 });

@@ -1,8 +1,10 @@
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { parsePodListText, parsePodText } from "../../model/manifest/pod-text.ts";
+import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
+import { type PodText, parsePodListText, parsePodText } from "../../model/manifest/pod-text.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSource, SourceProblem, SourceSink } from "../../ports/pod-source.ts";
+import type { ManifestMode } from "./parse-file.ts";
 import { parseYaml } from "./parse-yaml.ts";
 import { pause } from "./wakeup.ts";
 
@@ -10,6 +12,7 @@ export interface HttpSourceOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly nodeName: string;
+  readonly mode: ManifestMode;
   /** How often the URL is read. */
   readonly frequencyMs?: number;
 }
@@ -34,6 +37,7 @@ async function runHttpSource(
   let body: string | undefined;
   // Without pods nothing can be said yet: an unreachable URL is no wish for no pods.
   let pods: readonly Pod[] | undefined;
+  let unknownFields: readonly SourceProblem[] = [];
   let parseProblems: readonly SourceProblem[] = [];
   let told: string | undefined;
   while (!signal.aborted) {
@@ -43,6 +47,7 @@ async function runHttpSource(
       body = read.value;
       const outcome = parseBody(read.value, options);
       pods = outcome.pods ?? pods;
+      unknownFields = outcome.unknownFields ?? unknownFields;
       parseProblems = outcome.problems;
     }
     const problems = read.ok ? parseProblems : [{ origin: options.url, message: read.error }];
@@ -50,7 +55,16 @@ async function runHttpSource(
     if (text !== told) {
       told = text;
       if (pods === undefined) sink.report(problems);
-      else sink.deliver({ pods, configMaps: [], secrets: [], problems, ignored: [] });
+      else {
+        sink.deliver({
+          pods,
+          configMaps: [],
+          secrets: [],
+          problems,
+          unknownFields,
+          ignored: [],
+        });
+      }
     }
     await pause(options.frequencyMs ?? defaultFrequencyMs, signal);
   }
@@ -59,25 +73,30 @@ async function runHttpSource(
 /** The pods of an answer; none when it is of no use, so that those before it stay. */
 interface Outcome {
   readonly pods?: readonly Pod[];
+  readonly unknownFields?: readonly SourceProblem[];
   readonly problems: readonly SourceProblem[];
 }
 
-function parseBody(body: string, { url, nodeName }: HttpSourceOptions): Outcome {
+function parseBody(body: string, { url, nodeName, mode }: HttpSourceOptions): Outcome {
   if (body === "") {
     const message = `zero-length data received from ${url}`;
     return { pods: [], problems: [{ origin: url, message }] };
   }
   const parsed = parsePods(body, { url, nodeName });
-  return parsed.ok ? { pods: parsed.value, problems: [] } : { problems: [parsed.error] };
+  if (!parsed.ok) return { problems: [parsed.error] };
+  const { pods } = parsed.value;
+  const unknownFields = parsed.value.unknownFields.map((problem) => problemOf(url, problem));
+  if (mode === "up" && unknownFields.length > 0) return { problems: unknownFields };
+  return { pods, unknownFields, problems: [] };
 }
 
 function parsePods(
   text: string,
   { url, nodeName }: { readonly url: string; readonly nodeName: string },
-): Result<readonly Pod[], SourceProblem> {
+): Result<PodText, SourceProblem> {
   const place = { nodeName, origin: { kind: "url", url }, allowedReferences: "none" } as const;
   const single = parsePodText(text, place, parseYaml);
-  if (single.ok) return ok([single.value]);
+  if (single.ok) return single;
   if (single.error.isPod) return err(problemOf(url, single.error));
   const list = parsePodListText(text, place, parseYaml);
   if (list.ok) return list;
@@ -86,18 +105,7 @@ function parsePods(
   return err(problemOf(url, { ...list.error, message }));
 }
 
-function problemOf(
-  origin: string,
-  {
-    message,
-    field,
-    at,
-  }: {
-    readonly message: string;
-    readonly field?: string | undefined;
-    readonly at?: { readonly line: number; readonly column: number } | undefined;
-  },
-): SourceProblem {
+function problemOf(origin: string, { message, field, at }: PlacedProblem): SourceProblem {
   return { origin, ...at, field, message };
 }
 

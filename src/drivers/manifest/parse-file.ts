@@ -1,8 +1,8 @@
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ConfigMap, Secret } from "../../model/generated/kubernetes.ts";
-import type { Position } from "../../model/manifest/json-node.ts";
 import { parseJson } from "../../model/manifest/json-parser.ts";
 import { parseObjectSet } from "../../model/manifest/object-set.ts";
+import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
 import { fileProblemMessage, isJsonText, parsePodText } from "../../model/manifest/pod-text.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
@@ -13,6 +13,8 @@ export interface FileObjects {
   readonly pods: readonly Pod[];
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
+  /** Fields that do not exist; only where they are let pass. */
+  readonly unknownFields?: readonly SourceProblem[];
 }
 
 /** How a manifest file is read: as the kubelet reads it, or as `berth up` does. */
@@ -38,7 +40,15 @@ function parsePodFile(
 ): Result<FileObjects, readonly SourceProblem[]> {
   const place = { nodeName, origin: { kind: "file", path }, allowedReferences: "none" } as const;
   const parsed = parsePodText(text, place, parseYaml);
-  if (parsed.ok) return ok({ pods: [parsed.value], configMaps: [], secrets: [] });
+  if (parsed.ok) {
+    const { pods, unknownFields } = parsed.value;
+    return ok({
+      pods,
+      configMaps: [],
+      secrets: [],
+      unknownFields: unknownFields.map((problem) => placedProblem(path, problem)),
+    });
+  }
   const { field, at } = parsed.error;
   return err([{ origin: path, ...at, field, message: fileProblemMessage(path, parsed.error) }]);
 }
@@ -62,13 +72,6 @@ function parseObjectFile(
   return err(problems.map((problem) => placedProblem(path, problem)));
 }
 
-function placedProblem(
-  origin: string,
-  {
-    message,
-    field,
-    at,
-  }: { message: string; field?: string | undefined; at?: Position | undefined },
-): SourceProblem {
+function placedProblem(origin: string, { message, field, at }: PlacedProblem): SourceProblem {
   return { origin, ...at, field, message };
 }

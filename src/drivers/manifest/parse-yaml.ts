@@ -58,7 +58,11 @@ function convertDocument(
   const [error] = document.errors;
   if (error !== undefined) {
     const at = positionAt(lines, error.pos[0]);
-    return err({ message: `yaml: line ${at.line}: ${error.message}`, at });
+    const message =
+      error.code === "DUPLICATE_KEY"
+        ? `the key ${keyAtOffset(text, error.pos[0])} is there twice: remove one`
+        : error.message;
+    return err({ message: `yaml: line ${at.line}: ${message}`, at });
   }
   const converter = new Converter(text, lines);
   try {
@@ -69,6 +73,12 @@ function convertDocument(
     }
     throw problem;
   }
+}
+
+/** A key as it is written. */
+function keyAtOffset(text: string, offset: number): string {
+  const [line = ""] = text.slice(offset).split("\n", 1);
+  return line.split(/:(?:\s|$)/, 1)[0] ?? "";
 }
 
 class YamlError extends Error {

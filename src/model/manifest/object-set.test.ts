@@ -48,6 +48,31 @@ test("an unknown field is refused by name with the nearest known one", () => {
   ]);
 });
 
+test("unknown fields are named wherever they stand, also in lists and in other kinds", () => {
+  const container = {
+    name: "c",
+    image: "x",
+    env: [{ name: "A", valeu: "1" }],
+    livenessProbe: { httpGet: { port: 80, httpHeaders: [{ name: "a", valu: "b" }] } },
+    resources: { limit: { cpu: "1" } },
+  };
+  const volumes = [{ name: "v", projected: { sources: [{ secret: { nam: "s" } }] } }];
+  const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m" }, dta: {} };
+  const { problems } = parse(
+    { apiVersion: "v1", kind: "List", items: [pod({ containers: [container], volumes })] },
+    configMap,
+    { ...pod(), metadata: { name: "web", label: {} } },
+  );
+  expect(problems.map(({ message }) => message)).toEqual([
+    "unknown field spec.containers[0].env[0].valeu: did you mean value?",
+    "unknown field spec.containers[0].livenessProbe.httpGet.httpHeaders[0].valu: did you mean value?",
+    "unknown field spec.containers[0].resources.limit: did you mean limits?",
+    "unknown field spec.volumes[0].projected.sources[0].secret.nam: did you mean name?",
+    "unknown field dta: did you mean data?",
+    "unknown field metadata.label: did you mean labels?",
+  ]);
+});
+
 test("each wrong field is a problem of its own", () => {
   const { problems } = parse(pod({ containers: [{ name: "C" }], dnsPolicy: "x" }));
   expect(problems.map(({ field }) => field)).toEqual([

@@ -1,21 +1,14 @@
-import { nearestName } from "../../lib/nearest-name.ts";
 import type { ConfigMap, Secret } from "../generated/kubernetes.ts";
 import type { Pod } from "../pod.ts";
 import { type FieldError, formatFieldError } from "../validate/field-error.ts";
 import { validateConfigMap, validateSecret } from "../validate/validate-data.ts";
 import { encodeBase64 } from "./base64.ts";
-import { decodeObject, type UnknownField } from "./decode-object.ts";
-import { type JsonNode, nodeText, type Position, positionOf } from "./json-node.ts";
+import { decodeObject } from "./decode-object.ts";
+import { duplicateKeys } from "./duplicate-keys.ts";
+import { type JsonNode, nodeText, positionOf } from "./json-node.ts";
 import { objectKind } from "./object-kind.ts";
+import { type PlacedProblem, unknownFieldProblem } from "./placed-problem.ts";
 import { parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
-import { wireFields } from "./wire-type.ts";
-
-/** One thing that is wrong in a file, placed in it. */
-interface PlacedProblem {
-  readonly message: string;
-  readonly field?: string | undefined;
-  readonly at?: Position | undefined;
-}
 
 /** The objects of one file, or all that is wrong with it. */
 export interface ObjectSet {
@@ -47,6 +40,8 @@ function joinSets(parts: readonly Partial<ObjectSet>[]): ObjectSet {
 function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
   const kind = objectKind(root, nodeText(root));
   if (!kind.ok) return problem({ message: kind.error, at: root.at });
+  const duplicates = kind.value === "List" ? [] : duplicateKeys(root);
+  if (duplicates.length > 0) return problem(...duplicates);
   switch (kind.value) {
     case "Pod":
       return parsePod(root, place);
@@ -85,12 +80,6 @@ function parsePod(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
   const { validationErrors, message, field, at } = parsed.error;
   if (validationErrors === undefined) return problem({ message, field, at });
   return problem(...validationErrors.map((error) => validationProblem(error, root)));
-}
-
-function unknownFieldProblem({ struct, name, field, at }: UnknownField): PlacedProblem {
-  const nearest = nearestName(name, wireFields(struct).keys());
-  const hint = nearest === undefined ? "" : `: did you mean ${nearest}?`;
-  return { message: `unknown field ${field}${hint}`, field, at };
 }
 
 function validationProblem(error: FieldError, root: JsonNode): PlacedProblem {

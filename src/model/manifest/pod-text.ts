@@ -1,23 +1,31 @@
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Pod } from "../pod.ts";
+import { decodeObject } from "./decode-object.ts";
 import { type JsonNode, nodeText } from "./json-node.ts";
 import { parseJson, type SyntaxProblem } from "./json-parser.ts";
 import { objectKind } from "./object-kind.ts";
+import { type PlacedProblem, unknownFieldProblem } from "./placed-problem.ts";
 import { type ManifestProblem, parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
 
 /** Reads the first document of a YAML text; given from outside, since YAML needs a library. */
 export type ParseYaml = (text: string) => Result<JsonNode, SyntaxProblem>;
+
+/** The pods of a text, and the fields in it that do not exist and have no effect. */
+export interface PodText {
+  readonly pods: readonly Pod[];
+  readonly unknownFields: readonly PlacedProblem[];
+}
 
 /** A manifest's text as one pod, as the kubelet reads it: only the first document counts. */
 export function parsePodText(
   text: string,
   place: StaticPodPlace,
   parseYaml: ParseYaml,
-): Result<Pod, ManifestProblem> {
+): Result<PodText, ManifestProblem> {
   const document = parseDocument(text, parseYaml);
   if (!document.ok) return document;
   const { kind, root } = document.value;
-  if (kind === "Pod") return parseStaticPod(root, place);
+  if (kind === "Pod") return parsePods([root], place);
   const message = `invalid pod: &core.${kind}{...}`;
   return err({ message, isPod: false, field: "kind", at: root.at });
 }
@@ -27,7 +35,7 @@ export function parsePodListText(
   text: string,
   place: StaticPodPlace,
   parseYaml: ParseYaml,
-): Result<readonly Pod[], ManifestProblem> {
+): Result<PodText, ManifestProblem> {
   const document = parseDocument(text, parseYaml);
   if (!document.ok) return document;
   const { kind, root } = document.value;
@@ -37,18 +45,26 @@ export function parsePodListText(
     const message = `invalid pods list: &core.${kind}{...}`;
     return err({ message, isPod: false, field: "kind", at: root.at });
   }
-  if (items === undefined || items.kind === "null") return ok([]);
+  if (items === undefined || items.kind === "null") return ok({ pods: [], unknownFields: [] });
   if (items.kind !== "array") {
     const message = `json: cannot unmarshal ${items.kind} into Go struct field PodList.items of type []v1.Pod`;
     return err({ message, isPod: false, field: "items", at: items.at });
   }
+  return parsePods(items.items, place);
+}
+
+function parsePods(
+  roots: readonly JsonNode[],
+  place: StaticPodPlace,
+): Result<PodText, ManifestProblem> {
   const pods: Pod[] = [];
-  for (const item of items.items) {
-    const parsed = parseStaticPod(item, place);
+  for (const root of roots) {
+    const parsed = parseStaticPod(root, place);
     if (!parsed.ok) return parsed;
     pods.push(parsed.value);
   }
-  return ok(pods);
+  const unknown = roots.flatMap((root) => decodeObject("Pod", root).unknownFields);
+  return ok({ pods, unknownFields: unknown.map(unknownFieldProblem) });
 }
 
 interface KindedDocument {

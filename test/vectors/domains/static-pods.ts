@@ -26,8 +26,9 @@ function run({ manifest, path, nodeName }: Input): unknown {
   } as const;
   const parsed = parsePodText(manifest, place, parseYaml);
   if (parsed.ok) {
-    const uidGenerated = /^[0-9a-f]{32}$/.test(parsed.value.metadata.uid);
-    return { accepted: true, pod: parsed.value, uidGenerated };
+    const [pod] = parsed.value.pods;
+    const uidGenerated = /^[0-9a-f]{32}$/.test(pod?.metadata.uid ?? "");
+    return { accepted: true, pod, uidGenerated };
   }
   const { validationErrors } = parsed.error;
   return {
