@@ -23,7 +23,7 @@ function only(calls: ReadonlyMap<string, PodCalls>): PodCalls {
 /** What another machine would show for the same life: other ids, folders, times and image ids. */
 function elsewhere(trace: readonly TracedCall[]): readonly TracedCall[] {
   const text = JSON.stringify(trace)
-    .replaceAll(/\b[0-9a-f]{64}\b/g, (id) => [...id].toReversed().join(""))
+    .replaceAll(/\b[0-9a-f]{64}\b/g, (id) => id.slice(32) + id.slice(0, 32))
     .replaceAll("/CONF/kl", "/data/kubelet")
     .replaceAll("/CONF/podlogs", "/data/logs")
     .replaceAll("/conf/kubepods", "/root/kubepods")
