@@ -11,6 +11,10 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
   ["ResourceRequirements.claims", device],
   ["PodSecurityContext.windowsOptions", windows],
   ["SecurityContext.windowsOptions", windows],
+  [
+    "Lifecycle.stopSignal",
+    `${unsupported}: the runtime stops a container with the signal that its image names; set STOPSIGNAL there`,
+  ],
   ["LifecycleHandler.tcpSocket", "a hook cannot be a connection; use exec, httpGet or sleep"],
   ["Container.volumeDevices", blockDevice],
   ["EphemeralContainer.lifecycle", ephemeral],
