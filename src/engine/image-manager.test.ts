@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { fixedCredentials } from "../../test/kit/fixed-credentials.ts";
 import type { ImageEvent } from "../core/image/image-pull.ts";
+import { err } from "../lib/result.ts";
 import type { AuthConfig } from "../model/generated/cri.ts";
 import { RuntimeError } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -68,7 +69,7 @@ function world(limits: Partial<ImagePullLimits> = {}) {
       },
       signal,
     );
-  return { time, images, events, ensure };
+  return { time, images, events, manager, ensure };
 }
 
 test("pods that want the same image share one pull", async () => {
@@ -183,4 +184,53 @@ test("pulls beyond the rate fail and are tried again later", async () => {
   expect(await second).toMatchObject({ ok: false, error: { message: "pull QPS exceeded" } });
   images.pulls[0]?.finish("a");
   expect(await first).toMatchObject({ ok: true });
+});
+
+test("a back-off says when it ends, and other pull secrets are tried at once", async () => {
+  const { time, images, ensure } = world();
+  const first = ensure();
+  await settle();
+  images.pulls[0]?.fail(new RuntimeError("PullImage", "Unknown", "denied"));
+  await first;
+  time.ms = 4000;
+  expect(await ensure()).toMatchObject({
+    error: { reason: "ImagePullBackOff", retryAtMs: 10_000 },
+  });
+  const other = ensure({ credentials: fixedCredentials({ username: "a" }) });
+  await settle();
+  expect(images.pulls).toHaveLength(2);
+  images.pulls[1]?.fail(new RuntimeError("PullImage", "Unknown", "denied"));
+  await other;
+  // The trouble goes on: the delay has doubled.
+  time.ms = 20_000;
+  const still = await ensure({ credentials: fixedCredentials({ username: "a" }) });
+  expect(still).toMatchObject({ error: { reason: "ImagePullBackOff", retryAtMs: 24_000 } });
+});
+
+test("credentials that cannot be used fail the pull before it begins", async () => {
+  const { images, events, ensure } = world();
+  const find = async () => err("the secret is broken");
+  expect(await ensure({ credentials: { version: "", find } })).toEqual({
+    ok: false,
+    error: { reason: "ErrImagePull", message: "the secret is broken" },
+  });
+  expect(images.pulls).toEqual([]);
+  expect(events.at(-1)?.message).toBe('Failed to pull image "busybox": the secret is broken');
+});
+
+test("pulls under way can be seen, and which of them wait for their turn", async () => {
+  const { time, images, manager, ensure } = world({ maxParallel: 1 });
+  time.ms = 5000;
+  const both = [ensure({ container: "a", image: "x" }), ensure({ container: "b", image: "y" })];
+  await settle();
+  expect(manager.activePulls("u1")).toEqual([
+    { container: "a", image: "x", sinceMs: 5000, isQueued: false },
+    { container: "b", image: "y", sinceMs: 5000, isQueued: true },
+  ]);
+  images.pulls[0]?.finish("x");
+  await settle();
+  expect(manager.activePulls("u1")).toMatchObject([{ container: "b", isQueued: false }]);
+  images.pulls[1]?.finish("y");
+  await Promise.all(both);
+  expect(manager.activePulls("u1")).toEqual([]);
 });
