@@ -69,8 +69,13 @@ describe("the life of a pod", () => {
     });
     const pod = await podWith("order", isReady);
     const started = [
-      ...["first starts", "first ends", "inner runs"],
-      ...["second starts", "second ends", "outer runs", "main runs"],
+      "first starts",
+      "first ends",
+      "inner runs",
+      "second starts",
+      "second ends",
+      "outer runs",
+      "main runs",
     ];
     expect(diary("order")).toEqual(started);
     world.remove("order.json");

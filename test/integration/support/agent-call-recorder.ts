@@ -10,11 +10,20 @@ import {
 } from "node:http2";
 import { connect as connectSocket } from "node:net";
 
-/** The calls of the CRI that change nothing; all others do. */
+/** The calls of the CRI that change nothing, and the one that probes use; all others do. */
 const reading = [
-  ...["Version", "Status", "RuntimeConfig", "GetContainerEvents", "ExecSync"],
-  ...["ListPodSandbox", "PodSandboxStatus", "ListContainers", "ContainerStatus"],
-  ...["ListImages", "ImageStatus", "ImageFsInfo"],
+  "Version",
+  "Status",
+  "RuntimeConfig",
+  "GetContainerEvents",
+  "ExecSync",
+  "ListPodSandbox",
+  "PodSandboxStatus",
+  "ListContainers",
+  "ContainerStatus",
+  "ListImages",
+  "ImageStatus",
+  "ImageFsInfo",
 ];
 
 /** Stands between the agent and the runtime's socket, passes everything on and notes which calls are made. */

@@ -36,12 +36,16 @@ export class AgentWorld {
     this.manifests = join(folder, "manifests");
     this.bridge = `berth-a${network}`;
     this.client = new AgentClient(join(this.dataDir, "berth.sock"));
-    this.#flags = [
-      ...["-f", this.manifests, "--data-dir", this.dataDir, "--node-name", nodeName],
-      ...["--bridge", this.bridge, "--subnet", `10.98.${network}.0/24`],
-      ...["--cgroup-root", `/${this.bridge}`],
-      ...(endpoint === undefined ? [] : ["--runtime-endpoint", endpoint]),
-    ];
+    const flags = {
+      filename: this.manifests,
+      "data-dir": this.dataDir,
+      "node-name": nodeName,
+      bridge: this.bridge,
+      subnet: `10.98.${network}.0/24`,
+      "cgroup-root": `/${this.bridge}`,
+      ...(endpoint === undefined ? {} : { "runtime-endpoint": endpoint }),
+    };
+    this.#flags = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
     this.runtime = createCriRuntime(endpoint ?? `unix://${this.containerdSocket}`);
     mkdirSync(this.manifests);
   }

@@ -1,0 +1,92 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { MANAGED_CONTAINERD_DEFAULTS } from "../../src/drivers/containerd/managed-containerd.ts";
+import { podManifest, shell } from "./support/agent-manifests.ts";
+import { PrivateMachine } from "./support/agent-private-machine.ts";
+import { isReady, waitForPod } from "./support/agent-watch.ts";
+import { AgentWorld } from "./support/agent-world.ts";
+import { findLeftovers } from "./support/leftovers.ts";
+
+describe("the end of an agent", () => {
+  let world: AgentWorld;
+  beforeEach(async () => {
+    world = await AgentWorld.create(6);
+  });
+  afterEach(() => world.close());
+
+  const startPods = async (): Promise<void> => {
+    await world.importImages();
+    const volumes = [{ name: "scratch", emptyDir: { medium: "Memory" } }];
+    const volumeMounts = [{ name: "scratch", mountPath: "/scratch" }];
+    const script = `trap 'echo told >> ${world.folder}/told; exit 0' TERM; sleep 3600 & wait`;
+    const diary = { name: "diary", hostPath: { path: world.folder } };
+    const mounts = [...volumeMounts, { name: "diary", mountPath: world.folder }];
+    const main = shell("main", script, {
+      volumeMounts: mounts,
+      ports: [{ containerPort: 80, hostPort: 38080 }],
+    });
+    world.write("a.json", podManifest("a", { containers: [main], volumes: [...volumes, diary] }));
+    world.write("b.json", podManifest("b"));
+    const names = ["a", "b"].map((name) => world.podName(name));
+    await Promise.all(names.map((name) => waitForPod(world.client, name, isReady)));
+  };
+  const leftovers = (): readonly string[] => {
+    const { dataDir, bridge } = world;
+    return findLeftovers({ ...MANAGED_CONTAINERD_DEFAULTS, dataDir, bridge });
+  };
+  const wasTold = (): boolean => existsSync(join(world.folder, "told"));
+
+  test("berth down removes everything but the manifests after the agent was killed", async () => {
+    await world.up();
+    await startPods();
+    await world.agent.stop("SIGKILL");
+    expect(leftovers().length).toBeGreaterThan(10);
+    const down = await world.berth("down");
+    expect(down.code).toBe(0);
+    expect(leftovers()).toEqual([]);
+    expect(wasTold()).toBe(true);
+    expect(existsSync(world.dataDir)).toBe(false);
+    expect(readdirSync(world.manifests)).toEqual(["a.json", "b.json"]);
+    expect((await world.berth("down")).code).toBe(0);
+  });
+
+  test("berth down ends an agent that still runs, and removes what it ran", async () => {
+    await world.up();
+    await startPods();
+    const { code } = await world.berth("down");
+    expect(code).toBe(0);
+    expect((await world.agent.ended).code).toBe(0);
+    expect(leftovers()).toEqual([]);
+    const get = await world.berth("get", "pods");
+    expect(get.code).toBe(3);
+    expect(get.stderr).toContain("berth up");
+  });
+
+  test("berth up --down-on-exit removes everything when it is told to end", async () => {
+    await world.up("--down-on-exit");
+    await startPods();
+    const { code } = await world.agent.stop("SIGTERM");
+    expect(code).toBe(0);
+    expect(leftovers()).toEqual([]);
+    expect(wasTold()).toBe(true);
+    expect(existsSync(world.dataDir)).toBe(false);
+  });
+});
+
+describe("the demo", () => {
+  let machine: PrivateMachine;
+  beforeEach(async () => {
+    machine = await PrivateMachine.start();
+  });
+  afterEach(() => machine.close());
+
+  test("shows every example pod as it is meant to be, and leaves nothing on the machine", async () => {
+    const before = new Set(machine.traces());
+    const root = join(import.meta.dirname, "../..");
+    const demo = await machine.run(root, ["npm", "run", "demo", "--", "--until-ready"]);
+    expect(demo).toMatchObject({ code: 0 });
+    expect(demo.stdout).toMatch(/^web-\S+ +2\/2 +Running/m);
+    expect(machine.traces().filter((trace) => !before.has(trace))).toEqual([]);
+  });
+});
