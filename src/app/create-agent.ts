@@ -6,6 +6,7 @@ import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import { parseCgroupPath } from "../core/resource/cgroup-name.ts";
 import { createContainerdEvents } from "../drivers/containerd/containerd-events.ts";
+import { ContainerdPullProgress } from "../drivers/containerd/pull-progress.ts";
 import { createCriEvents } from "../drivers/cri/cri-events.ts";
 import type { CriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { JsonJournal } from "../drivers/disk/json-journal.ts";
@@ -28,9 +29,11 @@ import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
 import type { LogRotationSettings } from "../engine/log-rotator.ts";
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
+import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
+import type { PullProgressReader } from "../ports/pull-progress.ts";
 import { dataLayout } from "./data-layout.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
@@ -88,11 +91,23 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   };
   const ports = machinePorts(runtime, cgroups, layout.records, log);
   const { sources } = options;
+  const pullProgress = openPullProgress(settings, signal);
   return new Agent(
-    { ...ports, readNodeDns, sources, credentialPlugins: images.plugins },
+    { ...ports, readNodeDns, sources, credentialPlugins: images.plugins, pullProgress },
     settings,
     signal,
   );
+}
+
+function openPullProgress(
+  { runtimeName, runtimeEndpoint }: AgentSettings,
+  signal: AbortSignal,
+): PullProgressReader | undefined {
+  const socket = parseRuntimeEndpoint(runtimeEndpoint);
+  if (runtimeName !== "containerd" || !socket.ok) return undefined;
+  const progress = new ContainerdPullProgress(socket.value);
+  signal.addEventListener("abort", () => progress.close(), { once: true });
+  return progress;
 }
 
 function machinePorts(
@@ -100,7 +115,7 @@ function machinePorts(
   cgroups: Cgroups,
   recordsFolder: string,
   log: Log,
-): Omit<AgentPorts, "sources" | "readNodeDns" | "credentialPlugins"> {
+): Omit<AgentPorts, "sources" | "readNodeDns" | "credentialPlugins" | "pullProgress"> {
   return {
     runtime,
     runtimeEvents: [createCriEvents(runtime), createContainerdEvents(runtime)],

@@ -173,6 +173,7 @@ export class AgentParts {
     return new ImageManager(runtime, clock, {
       backoff: pullBackoff,
       pulls: this.#settings.imagePulls,
+      progress: this.#ports.pullProgress,
       onPulls: (uid) => {
         const pod = this.#registry.get(uid);
         if (pod !== undefined) this.view.noteChange("MODIFIED", pod);

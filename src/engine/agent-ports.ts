@@ -15,6 +15,7 @@ import type { LogFiles } from "../ports/log-files.ts";
 import type { Mounts } from "../ports/mounts.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { ProbeRunner } from "../ports/probe-runner.ts";
+import type { PullProgressReader } from "../ports/pull-progress.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
 import type { VolumeFiles } from "../ports/volume-files.ts";
 import type { ImagePullLimits } from "./image-puller.ts";
@@ -39,6 +40,8 @@ export interface AgentPorts {
   readonly hookHttp: HookHttp;
   readonly probeRunner: ProbeRunner;
   readonly credentialPlugins: CredentialPlugins;
+  /** Undefined when the runtime does not tell. */
+  readonly pullProgress: PullProgressReader | undefined;
   readonly readNodeDns: () => Promise<NodeDns>;
   readonly log: Log;
 }

@@ -18,6 +18,7 @@ import { parseImageName, withDefaultTag } from "../model/image-name.ts";
 import { runtimeErrorText } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ImageService } from "../ports/container-runtime.ts";
+import type { PullProgress, PullProgressReader } from "../ports/pull-progress.ts";
 import { ImagePuller, type ImagePullLimits } from "./image-puller.ts";
 import type { PodCredentials } from "./pull-credentials.ts";
 
@@ -49,6 +50,7 @@ export interface ActivePull {
   readonly sinceMs: number;
   /** It waits for other pulls to end. */
   readonly isQueued: boolean;
+  readonly progress?: PullProgress | undefined;
 }
 
 export interface ImageManagerSettings {
@@ -56,7 +58,10 @@ export interface ImageManagerSettings {
   readonly pulls: ImagePullLimits;
   /** The pulls under way for a pod are others now. */
   readonly onPulls?: ((podUid: string) => void) | undefined;
+  readonly progress?: PullProgressReader | undefined;
 }
+
+const progressIntervalMs = 1000;
 
 interface FailedPull extends PullBackoff {
   readonly credentialsVersion: string;
@@ -69,6 +74,7 @@ export class ImageManager {
   readonly #limits: PullBackoffLimits;
   readonly #puller: ImagePuller;
   readonly #onPulls: (podUid: string) => void;
+  readonly #progress: PullProgressReader | undefined;
   readonly #backoffs = new Map<string, FailedPull>();
   readonly #active = new Map<string, Map<string, ActivePull>>();
 
@@ -78,6 +84,7 @@ export class ImageManager {
     this.#limits = settings.backoff;
     this.#puller = new ImagePuller(images, clock, settings.pulls);
     this.#onPulls = settings.onPulls ?? (() => undefined);
+    this.#progress = settings.progress;
   }
 
   /** The pulls under way for a pod, in the order they began. */
@@ -165,22 +172,51 @@ export class ImageManager {
     const pulls = this.#active.get(podUid) ?? new Map<string, ActivePull>();
     this.#active.set(podUid, pulls);
     const sinceMs = this.#clock.nowMs();
-    const show = (isQueued: boolean): void => {
-      pulls.set(container, { container, image, sinceMs, isQueued });
+    const show = (isQueued: boolean, progress?: PullProgress): void => {
+      pulls.set(container, { container, image, sinceMs, isQueued, progress });
       this.#onPulls(podUid);
     };
+    const ended = new AbortController();
+    let followed: Promise<void> | undefined;
     try {
       show(true);
       const name = parseImageName(image);
-      const found = await credentials.find(name.ok ? name.value.repository : image, signal);
+      const repository = name.ok ? name.value.repository : image;
+      const found = await credentials.find(repository, signal);
       if (!found.ok) return found;
-      const onTurn = (): void => show(false);
+      const onTurn = (): void => {
+        show(false);
+        followed = this.#follow(repository, (progress) => show(false, progress), ended.signal);
+      };
       const pull = { spec, credentials: found.value, sandboxConfig, onTurn };
       return await this.#puller.pull(pull, signal);
     } finally {
+      ended.abort();
+      await followed;
       pulls.delete(container);
       if (pulls.size === 0) this.#active.delete(podUid);
       this.#onPulls(podUid);
+    }
+  }
+
+  /** Tells of each progress until `signal` aborts, or the runtime cannot be asked. */
+  async #follow(
+    repository: string,
+    onProgress: (progress: PullProgress) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (this.#progress === undefined) return;
+    let before = -1;
+    try {
+      while (!signal.aborted) {
+        await this.#clock.sleep(progressIntervalMs, signal);
+        const progress = await this.#progress.read(repository, signal);
+        if (progress === undefined || progress.doneBytes === before) continue;
+        before = progress.doneBytes;
+        onProgress(progress);
+      }
+    } catch {
+      // The pull itself tells when something is wrong.
     }
   }
 

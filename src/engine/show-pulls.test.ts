@@ -29,6 +29,15 @@ test("what went wrong with the last pull stays to be read during the next", () =
   expect(withPulls(status, [pull])).toEqual({ ...status });
 });
 
+test("a pull tells how far it is", () => {
+  const progress = { doneBytes: 1_250_000, totalBytes: 5_000_000 };
+  expect(awaitedPulls([{ ...pull, progress }])).toEqual([
+    {
+      what: 'container main: Pulling image "a.io/b:1" since 1970-01-01T00:00:00Z, 1.3 of 5.0 MB (25%)',
+    },
+  ]);
+});
+
 test("a pull that waits for others is told as such", () => {
   expect(awaitedPulls([{ ...pull, isQueued: true }])).toEqual([
     { what: 'container main: Waiting to pull image "a.io/b:1" since 1970-01-01T00:00:00Z' },

@@ -2,6 +2,7 @@ import { quoteText } from "../lib/go-text.ts";
 import { formatTime } from "../lib/time.ts";
 import type { ContainerStatus, PodStatus } from "../model/generated/kubernetes.ts";
 import type { Awaited } from "../ports/agent-view.ts";
+import type { PullProgress } from "../ports/pull-progress.ts";
 import type { ActivePull } from "./image-manager.ts";
 
 /** The status, in which containers that wait for an image and say nothing else say so. Reasons stay as they are. */
@@ -30,7 +31,17 @@ function withPull(status: ContainerStatus, pulls: readonly ActivePull[]): Contai
   return { ...status, state: { waiting: { ...waiting, message: pullText(pull) } } };
 }
 
-function pullText({ image, sinceMs, isQueued }: ActivePull): string {
+function pullText({ image, sinceMs, isQueued, progress }: ActivePull): string {
   const state = isQueued ? "Waiting to pull" : "Pulling";
-  return `${state} image ${quoteText(image)} since ${formatTime(sinceMs)}`;
+  const done = progress === undefined ? "" : `, ${progressText(progress)}`;
+  return `${state} image ${quoteText(image)} since ${formatTime(sinceMs)}${done}`;
+}
+
+function progressText({ doneBytes, totalBytes }: PullProgress): string {
+  const percent = Math.floor((100 * doneBytes) / Math.max(totalBytes, 1));
+  return `${megabytes(doneBytes)} of ${megabytes(totalBytes)} MB (${percent}%)`;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
 }

@@ -147,6 +147,11 @@ describe("images of a registry", () => {
       const image = `${proxy.address}/large:1`;
       world.write("dying.json", imagePod({ name: "dying", image }));
       await proxy.untilStalled();
+      const name = world.podName("dying");
+      await waitForPod(world.client, name, (pod) =>
+        / since \S+, 1\.\d of \d+\.\d MB \(\d+%\)$/.test(waitingOf(pod)?.message ?? ""),
+      );
+      expect((await world.berth("get", "pod", name)).stdout).toMatch(/\(pulling \S+, \d+%\)/);
       await registry.kill();
       proxy.flow();
       const failed = await untilWaiting("dying", "ImagePullBackOff");

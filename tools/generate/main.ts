@@ -81,6 +81,7 @@ write(
 write("src/model/generated/cri.ts", criTypes(cri));
 const protos = {
   "cri.proto": criProto(cri),
+  "containerd-content.proto": readFileSync(join(data, "containerd-content.proto"), "utf8"),
   "containerd-events.proto": readFileSync(join(data, "containerd-events.proto"), "utf8"),
 };
 for (const [name, text] of compileProtos(protos)) write(join("src/generated", name), text);

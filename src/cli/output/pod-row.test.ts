@@ -177,6 +177,8 @@ describe("the status of a pod", () => {
     const pulling = { waiting: { reason: "ContainerCreating", message } };
     const status = { phase: "Pending", containerStatuses: [container("main", { state: pulling })] };
     expect(podRow(pod(status), nowMs).status).toBe("ContainerCreating (pulling a.io/b:1)");
+    pulling.waiting.message += ", 1.3 of 5.0 MB (25%)";
+    expect(podRow(pod(status), nowMs).status).toBe("ContainerCreating (pulling a.io/b:1, 25%)");
   });
 
   test("is Terminating once deletion was asked for, until it has ended", () => {

@@ -144,9 +144,12 @@ function containersReason(initial: string, status: PodStatus): string {
 
 /** Beyond kubectl: which image is on its way. */
 function pullOf(waiting: ContainerStateWaiting | undefined): string {
-  const [, state, image] =
-    /^(Pulling|Waiting to pull) image "(.+)" since /.exec(waiting?.message ?? "") ?? [];
-  return state === undefined || image === undefined ? "" : ` (${state.toLowerCase()} ${image})`;
+  const [, state = "", image, percent] =
+    /^(Pulling|Waiting to pull) image "(.+)" since \S+?(?:, .*\((\d+%)\))?$/.exec(
+      waiting?.message ?? "",
+    ) ?? [];
+  const done = percent === undefined ? "" : `, ${percent}`;
+  return image === undefined ? "" : ` (${state.toLowerCase()} ${image}${done})`;
 }
 
 function terminatedReason(terminated: {

@@ -1,0 +1,114 @@
+import { Client, credentials, Metadata, type MethodDefinition } from "@grpc/grpc-js";
+import { ContentService, type Info, type Status } from "../../generated/containerd-content.ts";
+import type { PullProgress, PullProgressReader } from "../../ports/pull-progress.ts";
+import { CRI_NAMESPACE } from "./containerd-events.ts";
+
+const timeoutMs = 5000;
+const maxManifestBytes = 4n * 1024n * 1024n;
+/** On every blob, followed by the registry without its port: the repositories it came from. */
+const sourceLabel = "containerd.io/distribution.source.";
+/** On a manifest: the digests of its layers. */
+const layerLabel = "containerd.io/gc.ref.content.l.";
+const layerIngest = "layer-";
+
+/** Reads the progress of pulls from containerd's content store: what of an image is there, and what is being written. */
+export class ContainerdPullProgress implements PullProgressReader {
+  readonly #client: Client;
+
+  constructor(socketPath: string) {
+    this.#client = new Client(`unix://${socketPath}`, credentials.createInsecure(), {
+      "grpc.default_authority": "localhost",
+      "grpc.enable_http_proxy": 0,
+      "grpc.service_config_disable_resolution": 1,
+    });
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async read(repository: string, signal: AbortSignal): Promise<PullProgress | undefined> {
+    const slash = repository.indexOf("/");
+    const registry = repository.slice(0, slash);
+    const label = `${sourceLabel}${registry.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1")}`;
+    const path = repository.slice(slash + 1);
+    const lists = await this.#ask(ContentService.list, { filters: [`labels."${label}"`] }, signal);
+    const there = lists.flatMap(({ info }) => info);
+    const answers = await this.#ask(ContentService.listStatuses, { filters: [] }, signal);
+    const active = activeLayers(answers.flatMap(({ statuses }) => statuses));
+    const manifest = there.find(
+      ({ labels }) =>
+        (labels[label] ?? "").split(",").includes(path) &&
+        layersOf(labels).some((digest) => active.has(digest)),
+    );
+    if (manifest === undefined) return undefined;
+    const sizes = await this.#readLayerSizes(manifest.digest, signal);
+    const present = new Map(there.map(({ digest, size }) => [digest, Number(size)]));
+    let [doneBytes, totalBytes] = [0, 0];
+    for (const [digest, size] of sizes) {
+      doneBytes += present.get(digest) ?? active.get(digest) ?? 0;
+      totalBytes += size;
+    }
+    return { doneBytes, totalBytes };
+  }
+
+  async #readLayerSizes(
+    digest: string,
+    signal: AbortSignal,
+  ): Promise<readonly (readonly [string, number])[]> {
+    const request = { digest, offset: 0n, size: maxManifestBytes };
+    const parts = await this.#ask(ContentService.read, request, signal);
+    const manifest: unknown = JSON.parse(Buffer.concat(parts.map(({ data }) => data)).toString());
+    // Images are checked by the runtime; a wrong shape here only costs the numbers.
+    const { layers = [] } = manifest as { layers?: readonly { digest: string; size: number }[] };
+    return layers.map((layer) => [layer.digest, layer.size]);
+  }
+
+  /** All messages of the answer; a call that answers once has one. */
+  #ask<Request, Response>(
+    method: MethodDefinition<Request, Response>,
+    request: Request,
+    signal: AbortSignal,
+  ): Promise<readonly Response[]> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const metadata = new Metadata();
+      metadata.set("containerd-namespace", CRI_NAMESPACE);
+      const { path, requestSerialize, responseDeserialize } = method;
+      const stream = this.#client.makeServerStreamRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        metadata,
+        { deadline: Date.now() + timeoutMs },
+      );
+      const abandon = (): void => stream.cancel();
+      signal.addEventListener("abort", abandon, { once: true });
+      const messages: Response[] = [];
+      stream.on("data", (message: Response) => messages.push(message));
+      stream.on("error", (error) => {
+        signal.removeEventListener("abort", abandon);
+        reject(error);
+      });
+      stream.on("end", () => {
+        signal.removeEventListener("abort", abandon);
+        resolve(messages);
+      });
+    });
+  }
+}
+
+function activeLayers(statuses: readonly Status[]): ReadonlyMap<string, number> {
+  return new Map(
+    statuses
+      .filter(({ ref }) => ref.startsWith(layerIngest))
+      .map(({ ref, offset }) => [ref.slice(layerIngest.length), Number(offset)]),
+  );
+}
+
+function layersOf(labels: Info["labels"]): readonly string[] {
+  return Object.entries(labels)
+    .filter(([name]) => name.startsWith(layerLabel))
+    .map(([, digest]) => digest);
+}
