@@ -47,4 +47,6 @@ export const scenarios: readonly string[] = [
 export const waitAdjustmentsMs: Readonly<Record<string, number>> = {
   // Deleted in the moment in which its container ends, which the recorded kubelet had not noticed yet.
   "always-exit0": -500,
+  // Deleted while its third container runs, which has about two seconds to live.
+  "startup-probe-kill": 400,
 };
