@@ -1,10 +1,8 @@
 // Flags that several commands share, and what they mean.
-import { join } from "node:path";
+import { dataLayout, defaultDataDir } from "../app/data-layout.ts";
 import { AgentClient } from "./agent-client.ts";
 import { type Flag, text } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
-
-const defaultDataDir = "/var/lib/berth";
 
 export const dataDirFlag: Flag & { readonly kind: "text" } = text(
   "DIR",
@@ -23,7 +21,7 @@ export function chooseDataDir(flag: string | undefined, terminal: Terminal): str
 }
 
 function socketPathOf(dataDir: string): string {
-  return join(dataDir, "berth.sock");
+  return dataLayout(dataDir).socket;
 }
 
 /** The client for the agent of the chosen data dir. */

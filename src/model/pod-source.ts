@@ -8,7 +8,7 @@ export const configSeenAnnotation = "kubernetes.io/config.seen";
 export const configHashAnnotation = "kubernetes.io/config.hash";
 export const configMirrorAnnotation = "kubernetes.io/config.mirror";
 
-export function podSource(pod: Pod): string | undefined {
+function podSource(pod: Pod): string | undefined {
   return pod.metadata.annotations?.[configSourceAnnotation];
 }
 
