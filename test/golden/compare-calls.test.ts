@@ -38,7 +38,12 @@ test.each(scenarios)("the actions of %s are understood", (scenario) => {
 
 test("the same life on another machine shows no difference", () => {
   const trace = recordedTrace(loadRecording("sidecar-restart").cri);
-  const folders = { data: "/data/kubelet", podLogs: "/data/logs", cgroupRoot: "/root" };
+  const folders = {
+    data: "/data/kubelet",
+    podLogs: "/data/logs",
+    cgroupRoot: "/root",
+    registry: "r",
+  };
   const there = only(podCalls(elsewhere(trace), folders));
   expect(there.inOrder.length).toBeGreaterThan(8);
   expect(compareCalls(only(recorded("sidecar-restart")), there)).toEqual([]);

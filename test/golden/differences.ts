@@ -39,6 +39,12 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
       "The grace period is an absolute deadline: Berth ends the hook then; the kubelet let it run until the container was killed.",
   },
   {
+    scenario: "image-pull-always",
+    pod: "p",
+    path: "CreateContainer c attempt 0: request.config.annotations.io.kubernetes.container.hash",
+    because: "The image is pulled from a registry of the test, and the hash is that of its name.",
+  },
+  {
     scenario: "kubelet-restart",
     pod: "crash",
     path: "CreateContainer c attempt 4",

@@ -11,9 +11,10 @@ import type { AgentView } from "../../src/ports/agent-view.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "../integration/support/runtime-world.ts";
 import { ApiPods } from "./api-pods.ts";
-import { recordedImages } from "./images.ts";
+import { agnhost, recordedImages } from "./images.ts";
 import { textAt } from "./json-path.ts";
 import type { TraceFolders } from "./known-names.ts";
+import { LocalRegistry } from "./local-registry.ts";
 import { recordedNode, recordedNodeName } from "./recorded-node.ts";
 import { observedTrace } from "./trace.ts";
 
@@ -28,6 +29,7 @@ export class GoldenWorld {
   readonly #world: RuntimeWorld;
   readonly #calls: GrpcCall[];
   readonly #log: Log;
+  #registry: LocalRegistry | undefined;
   #running: { agent: Agent; stop: AbortController; ended: Promise<void> } | undefined;
 
   private constructor(world: RuntimeWorld, calls: GrpcCall[], log: Log) {
@@ -59,7 +61,14 @@ export class GoldenWorld {
 
   get folders(): TraceFolders {
     const { rootFolder, podLogs } = dataLayout(this.#world.dataDir);
-    return { data: rootFolder, podLogs, cgroupRoot: this.#world.cgroupRoot };
+    const { cgroupRoot } = this.#world;
+    return { data: rootFolder, podLogs, cgroupRoot, registry: this.registryHost };
+  }
+
+  /** A registry that has the image agnhost. */
+  get registryHost(): string {
+    if (this.#registry === undefined) throw new Error("the registry is not running");
+    return this.#registry.host;
   }
 
   get view(): AgentView {
@@ -128,6 +137,7 @@ export class GoldenWorld {
   async close(): Promise<void> {
     await this.stopAgent();
     this.tools.close();
+    this.#registry?.close();
     await this.#world.close();
   }
 
@@ -151,6 +161,7 @@ export class GoldenWorld {
     const { containerd, runtime } = this.#world;
     const target = { images: runtime, ctr: containerd.tools.ctr, socket: containerd.paths.socket };
     const signal = AbortSignal.timeout(PREPARE_TIMEOUT_MS);
+    this.#registry = await LocalRegistry.start(await agnhost.build());
     await ensureImages(target, recordedImages, signal);
     for (const { name } of recordedImages) await this.#unpack(name, signal);
     const profiles = `${this.folders.data}/seccomp`;

@@ -2,7 +2,9 @@ import type { LocalImage } from "../../src/drivers/containerd/local-images.ts";
 import type { OciImage } from "../../src/drivers/containerd/oci-archive.ts";
 import { busyboxArchive } from "../../tools/images/busybox-image.ts";
 
-const FOLDER = "registry.k8s.io/e2e-test-images";
+export const recordedRegistry = "registry.k8s.io";
+
+const FOLDER = `${recordedRegistry}/e2e-test-images`;
 
 // Does what the recorded pods ask of the real program: to wait, and to answer on port 8080.
 const AGNHOST = `#!/bin/sh
@@ -11,19 +13,22 @@ if [ "$1" = netexec ]; then httpd -p 8080 -h /www; fi
 while :; do sleep 3600 & wait $!; done
 `;
 
+/** The image that a recorded pod pulls though it is there. */
+export const agnhost: LocalImage = image(
+  "agnhost:2.63.0",
+  [
+    { kind: "file", path: "agnhost", mode: 0o755, data: Buffer.from(AGNHOST) },
+    { kind: "folder", path: "www/", mode: 0o755 },
+    { kind: "file", path: "www/hostname", mode: 0o644, data: Buffer.from("agnhost\n") },
+  ],
+  { Entrypoint: ["/agnhost"], Cmd: ["pause"] },
+);
+
 /** The images that the recordings name, made on this machine. */
 export const recordedImages: readonly LocalImage[] = [
   image("busybox:1.37.0-1", [], { Cmd: ["sh"] }),
   image("nonroot:1.5", [], { Cmd: ["sh"], User: "1234" }),
-  image(
-    "agnhost:2.63.0",
-    [
-      { kind: "file", path: "agnhost", mode: 0o755, data: Buffer.from(AGNHOST) },
-      { kind: "folder", path: "www/", mode: 0o755 },
-      { kind: "file", path: "www/hostname", mode: 0o644, data: Buffer.from("agnhost\n") },
-    ],
-    { Entrypoint: ["/agnhost"], Cmd: ["pause"] },
-  ),
+  agnhost,
 ];
 
 function image(

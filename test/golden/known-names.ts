@@ -1,3 +1,4 @@
+import { recordedRegistry } from "./images.ts";
 import { at, isObject, listAt, textAt } from "./json-path.ts";
 import type { Json } from "./recording.ts";
 import type { TracedCall } from "./trace.ts";
@@ -8,6 +9,8 @@ export interface TraceFolders {
   readonly podLogs: string;
   /** Under which kubepods lies. */
   readonly cgroupRoot: string;
+  /** What image names that are pulled begin with. */
+  readonly registry: string;
 }
 
 interface Owner {
@@ -34,6 +37,7 @@ export class KnownNames {
       [folders.data, "/DATA"],
       [folders.podLogs, "/LOGS"],
       [`${folders.cgroupRoot}/kubepods`, "/kubepods"],
+      [folders.registry, recordedRegistry],
     ];
     for (const call of trace) this.#learn(call);
   }

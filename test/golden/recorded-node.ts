@@ -1,4 +1,6 @@
 import type { AgentOptions } from "../../src/app/create-agent.ts";
+import { recordedRegistry } from "./images.ts";
+import type { TraceFolders } from "./known-names.ts";
 
 export const recordedNodeName = "conf-node";
 
@@ -41,8 +43,9 @@ export const recordedNode: NonNullable<AgentOptions["nodeFacts"]> = {
 };
 
 /** Where the recorded machine kept things; its own prefixes were replaced by /CONF. */
-export const recordedFolders = {
+export const recordedFolders: TraceFolders = {
   data: "/CONF/kl",
   podLogs: "/CONF/podlogs",
   cgroupRoot: "/conf",
-} as const;
+  registry: recordedRegistry,
+};

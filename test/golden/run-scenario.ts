@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Pod } from "../../src/model/pod.ts";
 import { createdPod } from "./api-pods.ts";
 import type { GoldenWorld } from "./golden-world.ts";
+import { recordedRegistry } from "./images.ts";
 import { meetsCondition } from "./pod-condition.ts";
 import type { RecordedPod, Recording } from "./recording.ts";
 import { type ScenarioStep, scenarioSteps } from "./scenario-steps.ts";
@@ -118,7 +119,7 @@ class Scenario {
     if (kind === "Pod") {
       const shown = this.#recording.podSnapshots.find(({ pod }) => pod.metadata.name === name);
       if (shown === undefined) throw new Error(`the recording does not show the pod ${name}`);
-      const pod = createdPod(shown.pod);
+      const pod = createdPod(this.#fromLocalRegistry(shown.pod));
       this.#pods.set(name, pod);
       api.create(pod);
       return;
@@ -131,6 +132,18 @@ class Scenario {
         api.addSecret({ ...manifest, metadata, data: secretData(manifest.stringData) });
       }
     }
+  }
+
+  #fromLocalRegistry(pod: RecordedPod): RecordedPod {
+    const containers = pod.spec.containers.map((container) =>
+      container.imagePullPolicy === "Always"
+        ? {
+            ...container,
+            image: container.image?.replace(recordedRegistry, this.#world.registryHost),
+          }
+        : container,
+    );
+    return { ...pod, spec: { ...pod.spec, containers } };
   }
 
   async #delete(name: string, graceSeconds: number | undefined): Promise<void> {

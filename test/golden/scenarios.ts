@@ -29,6 +29,7 @@ export const scenarios: readonly string[] = [
   "init-fail-never",
   "termination-message",
   "security-context",
+  "image-pull-always",
   "hooks-fail",
   "deleted-while-starting",
   "rejected",
