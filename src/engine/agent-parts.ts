@@ -164,8 +164,7 @@ export class AgentParts {
   }
 
   #noteStatus(pod: Pod, status: PodStatus): void {
-    const isNew = this.checkpoints.save(pod.metadata.uid, status);
-    if (isNew) this.view.noteChange("MODIFIED", pod);
+    this.checkpoints.save(pod.metadata.uid, status, () => this.view.noteChange("MODIFIED", pod));
   }
 
   #createImages(): ImageManager {
@@ -368,7 +367,7 @@ export class AgentParts {
       clock: this.#ports.clock,
       registry: this.#registry,
       workers: this.workers,
-      statuses: this.#statuses,
+      statuses: { get: (uid) => this.checkpoints.written(uid) },
       recorder: this.#recorder,
       events: this.#events,
       activePulls: (uid) => this.#images.activePulls(uid),

@@ -30,7 +30,7 @@ export interface NodeViewDeps {
   readonly clock: Clock;
   readonly registry: PodRegistry;
   readonly workers: PodWorkers;
-  readonly statuses: PodStatuses;
+  readonly statuses: Pick<PodStatuses, "get">;
   readonly recorder: FlightRecorder;
   readonly events: EventLog;
   readonly activePulls: (uid: string) => readonly ActivePull[];

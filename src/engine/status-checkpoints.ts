@@ -5,6 +5,11 @@ import type { Pod } from "../model/pod.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { Log } from "../ports/log.ts";
 
+interface PendingStatus {
+  readonly status: PodStatus;
+  readonly onWritten: () => void;
+}
+
 /**
  * The last status of every pod, on disk. Without an API server nobody else remembers it, and a restarted agent
  * would take a pod that was ready for one that never was.
@@ -13,8 +18,10 @@ export class StatusCheckpoints {
   readonly #files: HostFiles;
   readonly #folder: string;
   readonly #log: Log;
+  /** The newest of each pod. */
   readonly #stored = new Map<string, PodStatus>();
-  readonly #pending = new Map<string, PodStatus>();
+  readonly #written = new Map<string, PodStatus>();
+  readonly #pending = new Map<string, PendingStatus>();
   #writing: Promise<void> | undefined;
 
   constructor(files: HostFiles, folder: string, log: Log) {
@@ -27,10 +34,16 @@ export class StatusCheckpoints {
   async load(): Promise<void> {
     await this.#files.ensureFolder(this.#folder, 0o700);
     for (const name of await this.#files.list(this.#folder)) {
-      if (!name.endsWith(".json")) continue;
+      // What an agent was writing when it was killed.
+      if (!name.endsWith(".json")) {
+        await this.#files.removeFile(`${this.#folder}/${name}`);
+        continue;
+      }
       const text = await this.#files.readText(`${this.#folder}/${name}`);
       try {
-        this.#stored.set(name.slice(0, -5), JSON.parse(text ?? "") as PodStatus);
+        const status = JSON.parse(text ?? "") as PodStatus;
+        this.#stored.set(name.slice(0, -5), status);
+        this.#written.set(name.slice(0, -5), status);
       } catch (error) {
         this.#log.warn("cannot read a status checkpoint", { name, error: errorText(error) });
       }
@@ -48,19 +61,29 @@ export class StatusCheckpoints {
     return status === undefined ? pod : { ...pod, status };
   }
 
-  /** False when that is the status that the pod last had here: after a restart, the first one is no news. */
-  save(uid: string, status: PodStatus): boolean {
-    if (deepEqual(this.#stored.get(uid), status)) return false;
+  /** What the next agent will know of the pod if this one ends now: nobody may be told more. */
+  written(uid: string): PodStatus | undefined {
+    return this.#written.get(uid);
+  }
+
+  /**
+   * Calls back when the status is on disk, unless a newer one has taken its place. The status that the pod last had
+   * here is no news.
+   */
+  save(uid: string, status: PodStatus, onWritten: () => void): void {
+    if (deepEqual(this.#stored.get(uid), status)) return;
     this.#stored.set(uid, status);
-    this.#pending.set(uid, status);
+    this.#pending.set(uid, { status, onWritten });
     this.#writing ??= this.#writeAll();
-    return true;
   }
 
   async remove(uid: string): Promise<void> {
     this.#stored.delete(uid);
     this.#pending.delete(uid);
     await this.#writing;
+    // A pod of the same content has the same UID, and may have come back meanwhile.
+    if (this.#stored.has(uid)) return;
+    this.#written.delete(uid);
     await this.#files.removeFile(this.#path(uid));
   }
 
@@ -70,16 +93,23 @@ export class StatusCheckpoints {
   }
 
   async #writeAll(): Promise<void> {
-    try {
-      for (const [uid, status] of this.#pending) {
-        this.#pending.delete(uid);
-        await this.#files.writeFile(this.#path(uid), JSON.stringify(status), 0o600);
-      }
-    } catch (error) {
-      this.#log.warn("cannot write a status checkpoint", { error: errorText(error) });
-    } finally {
-      this.#writing = undefined;
+    while (this.#pending.size > 0) {
+      const batch = [...this.#pending];
+      this.#pending.clear();
+      await Promise.all(batch.map(([uid, pending]) => this.#write(uid, pending)));
     }
+    this.#writing = undefined;
+  }
+
+  async #write(uid: string, { status, onWritten }: PendingStatus): Promise<void> {
+    try {
+      await this.#files.writeFile(this.#path(uid), JSON.stringify(status), 0o600);
+    } catch (error) {
+      // A full disk must not hide what happens.
+      this.#log.warn("cannot write a status checkpoint", { error: errorText(error) });
+    }
+    this.#written.set(uid, status);
+    onWritten();
   }
 
   #path(uid: string): string {
