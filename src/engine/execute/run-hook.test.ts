@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
+import { testPod } from "../../../test/sim/test-pod.ts";
+import type { HTTPGetAction, LifecycleHandler } from "../../model/generated/kubernetes.ts";
+import { type HookDeps, runHook } from "./run-hook.ts";
+
+const never = new AbortController().signal;
+
+interface Hooked {
+  readonly world: ExecutorWorld;
+  /** What was asked by HTTP: the action, and the address for one that names no host. */
+  readonly requests: [HTTPGetAction, string][];
+  readonly run: (handler: LifecycleHandler, podIp?: string) => Promise<void>;
+}
+
+/** A running container whose hooks can be run. */
+async function hooked(http?: HookDeps["http"]): Promise<Hooked> {
+  const world = new ExecutorWorld();
+  const pod = testPod({ containers: [{ name: "web", command: ["serve", "1"] }] });
+  await world.clock.run(world.sync(pod));
+  const [container = { name: "" }] = pod.spec.containers;
+  const containerId = world.runtime.findContainer("web")?.place.id ?? "";
+  const requests: [HTTPGetAction, string][] = [];
+  const recording: HookDeps["http"] = {
+    get: async (action, _, podIp) => void requests.push([action, podIp]),
+  };
+  const deps = { runtime: world.runtime, clock: world.clock, http: http ?? recording };
+  return {
+    world,
+    requests,
+    run: (handler, podIp = "10.0.0.5") =>
+      world.clock.run(runHook(deps, { pod, container, containerId, podIp }, handler, never)),
+  };
+}
+
+test("an exec hook runs its command in the container and fails with its exit code", async () => {
+  const { run } = await hooked();
+  await run({ exec: { command: ["print", "fine", "", "0"] } });
+  await expect(run({ exec: { command: ["print", "", "broken", "3"] } })).rejects.toThrow(
+    "command 'print  broken 3' exited with 3: broken",
+  );
+});
+
+test("an httpGet hook asks the pod's address, and says what failed", async () => {
+  const { run, requests } = await hooked();
+  const httpGet = { path: "/bye", port: 80 };
+  await run({ httpGet });
+  expect(requests).toEqual([[httpGet, "10.0.0.5"]]);
+  const refusing = await hooked({ get: () => Promise.reject(new Error("connection refused")) });
+  await expect(refusing.run({ httpGet })).rejects.toThrow(
+    'HTTP lifecycle hook (/bye) for Container "web" in Pod "web_default(uid-1)" failed - error: connection refused',
+  );
+});
+
+test("an httpGet hook without an address to ask fails before it asks", async () => {
+  const { run, requests } = await hooked();
+  await expect(run({ httpGet: { port: 80 } }, "")).rejects.toThrow("no address is known");
+  await run({ httpGet: { port: 80, host: "other.example" } }, "");
+  expect(requests).toHaveLength(1);
+});
+
+test("a sleep hook takes its seconds", async () => {
+  const { world, run } = await hooked();
+  const startMs = world.clock.monotonicMs();
+  await run({ sleep: { seconds: 7 } });
+  expect(world.clock.monotonicMs() - startMs).toBe(7000);
+});
