@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type CriDefinition, criProto, criTypes } from "./cri.ts";
 import { kubernetesTypes, type OpenApi } from "./kubernetes-types.ts";
-import { type WireTypes, wireTypesModule } from "./wire-types.ts";
 import { lintConfig } from "./lint-config.ts";
+import { podFieldsPage } from "./pod-fields.ts";
+import { type WireTypes, wireTypesModule } from "./wire-types.ts";
 
 const data = "tools/generate/data";
 const tsProtoOptions = [
@@ -70,10 +71,9 @@ function compileProtos(protos: Readonly<Record<string, string>>): Map<string, st
 
 write(".oxlintrc.json", lintConfig());
 const cri = readJson("cri-v1.json") as CriDefinition;
-write(
-  "src/model/generated/kubernetes.ts",
-  kubernetesTypes(readJson("kubernetes-v1.36.json") as OpenApi),
-);
+const kubernetes = readJson("kubernetes-v1.36.json") as OpenApi;
+write("src/model/generated/kubernetes.ts", kubernetesTypes(kubernetes));
+write("docs/pod-fields.md", podFieldsPage(kubernetes));
 write(
   "src/model/generated/wire-types.ts",
   wireTypesModule(readJson("wire-types-v1.36.json") as WireTypes),
