@@ -6,7 +6,7 @@ import type { Step } from "../core/pod/step.ts";
 import { computeQosClass } from "../core/resource/qos.ts";
 import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";
 import { parseYamlDocuments } from "../drivers/manifest/parse-yaml.ts";
-import type { ConfigMap, Secret } from "../model/generated/kubernetes.ts";
+import type { ConfigMap, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
 import { type JsonNode, nodeText } from "../model/manifest/json-node.ts";
 import { parseJson } from "../model/manifest/json-parser.ts";
 import { parseObjectSet } from "../model/manifest/object-set.ts";
@@ -49,6 +49,12 @@ export type DocumentPlan =
       /** Why this node would not run it even though it is valid. */
       readonly rejection?: { readonly reason: string; readonly message: string } | undefined;
       readonly steps: readonly Step[];
+    }
+  | {
+      readonly kind: "runtime-class";
+      readonly line: number;
+      readonly name: string;
+      readonly handler: string;
     }
   | {
       readonly kind: "object";
@@ -107,7 +113,7 @@ function itemsOf(root: JsonNode): readonly JsonNode[] {
 }
 
 function planDocument(root: JsonNode, place: StaticPodPlace, dataDir: string): DocumentPlan {
-  const { pods, configMaps, secrets, problems } = parseObjectSet([root], place);
+  const { pods, configMaps, secrets, runtimeClasses, problems } = parseObjectSet([root], place);
   const origin = place.origin.kind === "file" ? place.origin.path : place.origin.url;
   if (problems.length > 0) {
     const placed = problems.map(({ message, field, at }) => ({ origin, ...at, field, message }));
@@ -119,6 +125,8 @@ function planDocument(root: JsonNode, place: StaticPodPlace, dataDir: string): D
   if (configMap !== undefined) return describeObject(root, "ConfigMap", configMap);
   const [secret] = secrets;
   if (secret !== undefined) return describeObject(root, "Secret", secret);
+  const [runtimeClass] = runtimeClasses;
+  if (runtimeClass !== undefined) return describeRuntimeClass(root, runtimeClass);
   return { kind: "refused", problems: [{ origin, ...root.at, message: "nothing that can run" }] };
 }
 
@@ -144,6 +152,11 @@ function planPodDocument(
     rejection: admission.admit ? undefined : admission,
     steps: rehearsePod(pod),
   };
+}
+
+function describeRuntimeClass(root: JsonNode, { metadata, handler }: RuntimeClass): DocumentPlan {
+  const name = metadata?.name ?? "";
+  return { kind: "runtime-class", line: root.at.line, name, handler };
 }
 
 function describeObject(

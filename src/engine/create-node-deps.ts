@@ -1,5 +1,5 @@
 import { cniCapabilities } from "../core/network/cni-capabilities.ts";
-import type { ObjectStore } from "../ports/object-store.ts";
+import type { ObjectStore, RuntimeClassStore } from "../ports/object-store.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { CrashLoop } from "./crash-loop.ts";
 import { CredentialProviders } from "./credential-providers.ts";
@@ -19,7 +19,7 @@ import type { VolumeManager } from "./volumes/volume-manager.ts";
 export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "readPod"> {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
-  readonly objects: ObjectStore;
+  readonly objects: ObjectStore & RuntimeClassStore;
   readonly images: ImageManager;
   readonly events: EventLog;
   readonly statuses: PodStatuses;
@@ -66,7 +66,7 @@ function createPullCredentials(parts: NodeParts): PullCredentials {
   const { clock, log, credentialPlugins: plugins } = ports;
   const { credentialProviders: providers } = settings;
   const asked = new CredentialProviders({ providers, plugins, clock, log, lifetime });
-  return new PullCredentials(objects, events, asked);
+  return new PullCredentials(objects, events, asked, ports.sha256);
 }
 
 function createPodConfigs({
@@ -95,6 +95,7 @@ function createPodConfigs({
     },
     cgroupParent: (pod) => cgroups.path(pod),
     volumes,
+    runtimeClass: (name) => objects.runtimeClass(name),
     envSources: {
       services: [],
       configMap: (namespace, name) => objects.configMap(namespace, name),

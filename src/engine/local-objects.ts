@@ -1,18 +1,21 @@
 import { err, ok, type Result } from "../lib/result.ts";
-import type { ConfigMap, Secret } from "../model/generated/kubernetes.ts";
+import type { ConfigMap, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../model/look-up-failure.ts";
-import type { ObjectStore } from "../ports/object-store.ts";
+import type { ObjectStore, RuntimeClassStore } from "../ports/object-store.ts";
 import type { SourceSnapshot } from "../ports/pod-source.ts";
 
-/** ConfigMaps and Secrets that lie beside the pods in the sources. */
-export class LocalObjects implements ObjectStore {
-  readonly #bySource = new Map<string, Pick<SourceSnapshot, "configMaps" | "secrets">>();
+type Objects = Required<Pick<SourceSnapshot, "configMaps" | "secrets" | "runtimeClasses">>;
+
+/** ConfigMaps, Secrets and RuntimeClasses that lie beside the pods in the sources. */
+export class LocalObjects implements ObjectStore, RuntimeClassStore {
+  readonly #bySource = new Map<string, Objects>();
 
   /** Takes a source's complete set; true when it is not the one from before. */
-  set(source: string, { configMaps, secrets }: SourceSnapshot): boolean {
+  set(source: string, { configMaps, secrets, runtimeClasses = [] }: SourceSnapshot): boolean {
     const before = this.#bySource.get(source);
-    this.#bySource.set(source, { configMaps, secrets });
-    return JSON.stringify(before) !== JSON.stringify({ configMaps, secrets });
+    const objects = { configMaps, secrets, runtimeClasses };
+    this.#bySource.set(source, objects);
+    return JSON.stringify(before) !== JSON.stringify(objects);
   }
 
   configMap(namespace: string, name: string): Result<ConfigMap, LookUpFailure> {
@@ -25,8 +28,15 @@ export class LocalObjects implements ObjectStore {
     return found === undefined ? notFound("secret", name) : ok(found);
   }
 
+  runtimeClass(name: string): Result<RuntimeClass, LookUpFailure> {
+    const found = [...this.#bySource.values()]
+      .flatMap(({ runtimeClasses }) => runtimeClasses)
+      .find(({ metadata }) => metadata?.name === name);
+    return found === undefined ? notFound("runtimeclass.node.k8s.io", name) : ok(found);
+  }
+
   #find<T extends ConfigMap | Secret>(
-    list: (objects: Pick<SourceSnapshot, "configMaps" | "secrets">) => readonly T[],
+    list: (objects: Objects) => readonly T[],
     namespace: string,
     name: string,
   ): T | undefined {

@@ -20,6 +20,7 @@ import type { AnyContainer, Pod } from "../model/pod.ts";
 import { runtimeErrorText } from "../model/runtime-error.ts";
 import type { ImageService } from "../ports/container-runtime.ts";
 import type { HostFiles } from "../ports/host-files.ts";
+import type { RuntimeClassStore } from "../ports/object-store.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
 import type { ContainerConfigRequest, PodConfigs } from "./execute/pod-configs.ts";
 import type { StepFailure } from "./execute/step-report.ts";
@@ -38,6 +39,7 @@ export interface NodePodConfigsDeps {
   readonly readNetworkCapabilities: () => Promise<ReadonlySet<string> | undefined>;
   readonly cgroupParent: (pod: Pod) => string;
   readonly volumes: ContainerVolumes;
+  readonly runtimeClass: RuntimeClassStore["runtimeClass"];
   readonly envSources: Omit<EnvSources, "podIps" | "envFile">;
   /** A name that no other file in a folder has. */
   readonly uniqueName: () => string;
@@ -98,11 +100,11 @@ export class NodePodConfigs implements PodConfigs {
     return capabilities === undefined ? undefined : unmetNeed(needs, capabilities);
   }
 
-  // Runtime classes are objects of a cluster; without one only the default handler is there.
   runtimeHandler(pod: Pod): Result<string, string> {
     const { runtimeClassName = "" } = pod.spec;
     if (runtimeClassName === "") return ok("");
-    return err(`RuntimeClass "${runtimeClassName}" not found`);
+    const found = this.#deps.runtimeClass(runtimeClassName);
+    return found.ok ? ok(found.value.handler) : err(found.error.message);
   }
 
   async containerConfig(

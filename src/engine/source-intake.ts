@@ -3,7 +3,7 @@ import { type Pod, podKey } from "../model/pod.ts";
 import type { PodSourceName } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { ObjectStore } from "../ports/object-store.ts";
+import type { ObjectStore, RuntimeClassStore } from "../ports/object-store.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
 import type { PodSource, SourceProblem, SourceSnapshot } from "../ports/pod-source.ts";
 import { LocalObjects } from "./local-objects.ts";
@@ -38,7 +38,7 @@ export class SourceIntake {
     );
   }
 
-  get objects(): ObjectStore {
+  get objects(): ObjectStore & RuntimeClassStore {
     return this.#objects;
   }
 

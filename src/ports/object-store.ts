@@ -1,9 +1,14 @@
 import type { Result } from "../lib/result.ts";
-import type { ConfigMap, Secret } from "../model/generated/kubernetes.ts";
+import type { ConfigMap, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../model/look-up-failure.ts";
 
 /** The config maps and secrets that pods refer to, as last read from the manifest folder or the cluster. */
 export interface ObjectStore {
   configMap(namespace: string, name: string): Result<ConfigMap, LookUpFailure>;
   secret(namespace: string, name: string): Result<Secret, LookUpFailure>;
+}
+
+/** The runtime classes that pods refer to. */
+export interface RuntimeClassStore {
+  runtimeClass(name: string): Result<RuntimeClass, LookUpFailure>;
 }

@@ -1,4 +1,4 @@
-import type { ConfigMap, Secret } from "../model/generated/kubernetes.ts";
+import type { ConfigMap, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { PodSourceName } from "../model/pod-source.ts";
 
@@ -19,6 +19,7 @@ export interface SourceSnapshot {
   /** Objects that lie beside the pods; only the folder of `berth up` has any. */
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
+  readonly runtimeClasses?: readonly RuntimeClass[];
   readonly problems: readonly SourceProblem[];
   /** Fields that do not exist in manifests that are used all the same. */
   readonly unknownFields?: readonly SourceProblem[];

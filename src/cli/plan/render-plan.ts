@@ -19,7 +19,7 @@ export function renderPlan({ files, ignored }: ManifestPlan, paint: Paint): stri
 export function isAccepted({ files }: ManifestPlan): boolean {
   return files
     .flatMap(({ documents }) => documents)
-    .every((one) => one.kind === "object" || (one.kind === "pod" && one.rejection === undefined));
+    .every((one) => (one.kind === "pod" ? one.rejection === undefined : one.kind !== "refused"));
 }
 
 function fileLines({ path, documents }: FilePlan, paint: Paint): string[] {
@@ -43,6 +43,11 @@ function documentLines(document: DocumentPlan, paint: Paint): string[] {
       return [
         `  line ${document.line}: ${paint("green", "accepted")} ${document.type} ${document.namespace}/${document.name}`,
         `    keys: ${document.keys.length === 0 ? "none" : document.keys.join(", ")}`,
+      ];
+    case "runtime-class":
+      return [
+        `  line ${document.line}: ${paint("green", "accepted")} RuntimeClass ${document.name}`,
+        `    handler: ${document.handler}`,
       ];
     case "pod":
       return podLines(document, paint);

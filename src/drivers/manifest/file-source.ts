@@ -218,6 +218,11 @@ function mergeObjects(
     pods: select("Pod", ({ pods }) => pods, podKey),
     configMaps: select("ConfigMap", ({ configMaps }) => configMaps, objectKey),
     secrets: select("Secret", ({ secrets }) => secrets, objectKey),
+    runtimeClasses: select(
+      "RuntimeClass",
+      ({ runtimeClasses = [] }) => runtimeClasses,
+      ({ metadata }) => metadata?.name ?? "",
+    ),
   };
   return { objects, problems };
 }

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { ConfigMap, Secret } from "../../model/generated/kubernetes.ts";
+import type { ConfigMap, RuntimeClass, Secret } from "../../model/generated/kubernetes.ts";
 import { parseJson } from "../../model/manifest/json-parser.ts";
 import { parseObjectSet } from "../../model/manifest/object-set.ts";
 import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
@@ -13,6 +13,7 @@ export interface FileObjects {
   readonly pods: readonly Pod[];
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
+  readonly runtimeClasses?: readonly RuntimeClass[];
   /** Fields that do not exist; only where they are let pass. */
   readonly unknownFields?: readonly SourceProblem[];
 }

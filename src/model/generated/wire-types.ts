@@ -413,6 +413,9 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "fsType": "string?",
     "pdID": "string"
   },
+  "Overhead": {
+    "podFixed": "ResourceList?"
+  },
   "Pod": {
     "apiVersion": "string?",
     "kind": "string?",
@@ -639,6 +642,14 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "name": "ResourceName",
     "resources": "[]ResourceHealth?"
   },
+  "RuntimeClass": {
+    "apiVersion": "string?",
+    "handler": "string",
+    "kind": "string?",
+    "metadata": "metav1.ObjectMeta?",
+    "overhead": "*Overhead?",
+    "scheduling": "*Scheduling?"
+  },
   "SELinuxOptions": {
     "level": "string?",
     "role": "string?",
@@ -660,6 +671,10 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
   "SeccompProfile": {
     "localhostProfile": "*string?",
     "type": "SeccompProfileType"
+  },
+  "Scheduling": {
+    "nodeSelector": "map[string]string?",
+    "tolerations": "[]Toleration?"
   },
   "Secret": {
     "apiVersion": "string?",

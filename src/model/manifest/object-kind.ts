@@ -37,8 +37,12 @@ const coreKinds: ReadonlySet<string> = new Set([
   "ServiceProxyOptions",
 ]);
 
-/** The kind that a document says to be, if the core group has such a kind. */
-export function objectKind(root: JsonNode, text: string): Result<string, string> {
+/** The kind that a document says to be, if the core group has it, or it is one of `others`: "group/version kind". */
+export function objectKind(
+  root: JsonNode,
+  text: string,
+  others: readonly string[] = [],
+): Result<string, string> {
   const found = typeOfDocument(root);
   if (!found.ok) return err(`couldn't get version/kind; json parse error: ${found.error}`);
   const { apiVersion, kind } = found.value;
@@ -51,6 +55,7 @@ export function objectKind(root: JsonNode, text: string): Result<string, string>
   const group = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
   if (group === "" && version === "v1" && coreKinds.has(kind)) return ok(kind);
   const full = group === "" ? version : `${group}/${version}`;
+  if (others.includes(`${full} ${kind}`)) return ok(kind);
   return err(
     `no kind ${quoteText(kind)} is registered for version ${quoteText(full)} in scheme ${quoteText(scheme)}`,
   );
@@ -62,7 +67,7 @@ interface DocumentType {
 }
 
 /** The two fields that every object has; here, and only here, the case of names does not matter. */
-function typeOfDocument(root: JsonNode): Result<DocumentType, string> {
+export function typeOfDocument(root: JsonNode): Result<DocumentType, string> {
   if (root.kind === "null") return ok({ apiVersion: "", kind: "" });
   if (root.kind !== "object") {
     const target =

@@ -1,7 +1,8 @@
-import type { ConfigMap, Secret } from "../generated/kubernetes.ts";
+import type { ConfigMap, RuntimeClass, Secret } from "../generated/kubernetes.ts";
 import type { Pod } from "../pod.ts";
 import { type FieldError, formatFieldError } from "../validate/field-error.ts";
 import { validateConfigMap, validateSecret } from "../validate/validate-data.ts";
+import { validateRuntimeClass } from "../validate/validate-runtime-class.ts";
 import { encodeBase64 } from "./base64.ts";
 import { decodeObject } from "./decode-object.ts";
 import { duplicateKeys } from "./duplicate-keys.ts";
@@ -15,12 +16,14 @@ export interface ObjectSet {
   readonly pods: readonly Pod[];
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
+  readonly runtimeClasses: readonly RuntimeClass[];
   readonly problems: readonly PlacedProblem[];
 }
 
-const supportedKinds = ["Pod", "ConfigMap", "Secret", "List"];
+const supportedKinds = ["Pod", "ConfigMap", "Secret", "RuntimeClass", "List"];
+const kindsOfOtherGroups = ["node.k8s.io/v1 RuntimeClass"];
 
-/** Reads documents as pods, config maps and secrets; strict: a field that does not exist is refused by name. */
+/** Reads documents as pods, config maps, secrets and runtime classes; strict: a field that does not exist is refused by name. */
 export function parseObjectSet(documents: readonly JsonNode[], place: StaticPodPlace): ObjectSet {
   const parts = documents
     .filter(({ kind }) => kind !== "null")
@@ -33,12 +36,13 @@ function joinSets(parts: readonly Partial<ObjectSet>[]): ObjectSet {
     pods: parts.flatMap(({ pods = [] }) => pods),
     configMaps: parts.flatMap(({ configMaps = [] }) => configMaps),
     secrets: parts.flatMap(({ secrets = [] }) => secrets),
+    runtimeClasses: parts.flatMap(({ runtimeClasses = [] }) => runtimeClasses),
     problems: parts.flatMap(({ problems = [] }) => problems),
   };
 }
 
 function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
-  const kind = objectKind(root, nodeText(root));
+  const kind = objectKind(root, nodeText(root), kindsOfOtherGroups);
   if (!kind.ok) return problem({ message: kind.error, at: root.at });
   const duplicates = kind.value === "List" ? [] : duplicateKeys(root);
   if (duplicates.length > 0) return problem(...duplicates);
@@ -49,6 +53,8 @@ function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet
       return parseConfigMap(root);
     case "Secret":
       return parseSecret(root);
+    case "RuntimeClass":
+      return parseRuntimeClass(root);
     case "List":
       return parseList(root, place);
     default: {
@@ -109,6 +115,15 @@ function parseSecret(root: JsonNode): Partial<ObjectSet> {
   const errors = validateSecret(secret);
   if (errors.length > 0) return problem(...errors.map((error) => validationProblem(error, root)));
   return { secrets: [secret] };
+}
+
+function parseRuntimeClass(root: JsonNode): Partial<ObjectSet> {
+  const decoded = decodeChecked("RuntimeClass", root);
+  if ("problems" in decoded) return decoded;
+  const runtimeClass = decoded.object as RuntimeClass;
+  const errors = validateRuntimeClass(runtimeClass);
+  if (errors.length > 0) return problem(...errors.map((error) => validationProblem(error, root)));
+  return { runtimeClasses: [runtimeClass] };
 }
 
 /** The decoder guarantees the shape of what it returns without a problem. */
