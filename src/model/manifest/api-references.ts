@@ -30,23 +30,52 @@ const localVolumes: readonly (keyof Volume)[] = [
   "vsphereVolume",
 ];
 
-/** Why a pod that no API server knows cannot be run: the first reference to an object of the API. */
-export function refusedReference(spec: PodSpec, allowed: AllowedReferences): string | undefined {
-  if (spec.serviceAccountName !== undefined) return reference("serviceaccounts");
-  if (allowed === "none") {
-    if (refersToSecrets(spec)) return reference("secrets");
-    if (refersToConfigMaps(spec)) return reference("configmaps");
+/** A reference that is refused, and the field that makes it. */
+interface RefusedReference {
+  readonly message: string;
+  readonly field: string;
+}
+
+/**
+ * Why a pod that no API server knows cannot be run: the first reference to an object of the API. Where objects lie
+ * beside the pods, fields that a node cannot honour anyway are left to its admission, which says more of them.
+ */
+export function refusedReference(
+  spec: PodSpec,
+  allowed: AllowedReferences,
+): RefusedReference | undefined {
+  if (spec.serviceAccountName !== undefined) {
+    return reference("serviceaccounts", "spec.serviceAccountName");
   }
-  if ((spec.resourceClaims ?? []).length > 0) return reference("resourceclaims");
-  for (const volume of spec.volumes ?? []) {
-    const refused = refusedVolume(volume, allowed);
-    if (refused !== undefined) return refused;
+  if (allowed === "configMapsAndSecrets") return refusedToken(spec.volumes ?? []);
+  if (refersToSecrets(spec)) return reference("secrets", "spec");
+  if (refersToConfigMaps(spec)) return reference("configmaps", "spec");
+  if ((spec.resourceClaims ?? []).length > 0) {
+    return reference("resourceclaims", "spec.resourceClaims");
+  }
+  for (const [index, volume] of (spec.volumes ?? []).entries()) {
+    const message = refusedVolume(volume);
+    if (message !== undefined) return { message, field: `spec.volumes[${index}]` };
   }
   return undefined;
 }
 
-function reference(resource: string): string {
+function reference(resource: string, field: string): RefusedReference {
+  return { message: refusal(resource), field };
+}
+
+function refusal(resource: string): string {
   return `static pods may not reference ${resource}`;
+}
+
+function refusedToken(volumes: readonly Volume[]): RefusedReference | undefined {
+  for (const [index, { projected }] of volumes.entries()) {
+    const source = projected?.sources?.findIndex((one) => one.serviceAccountToken !== undefined);
+    if (source === undefined || source < 0) continue;
+    const field = `spec.volumes[${index}].projected.sources[${source}].serviceAccountToken`;
+    return reference("serviceaccounts (via projected volumes)", field);
+  }
+  return undefined;
 }
 
 function refersToSecrets(spec: PodSpec): boolean {
@@ -95,48 +124,35 @@ function isName(name: string | undefined): boolean {
   return name !== undefined && name !== "";
 }
 
-function refusedVolume(volume: Volume, allowed: AllowedReferences): string | undefined {
+function refusedVolume(volume: Volume): string | undefined {
   if (localVolumes.some((type) => volume[type] !== undefined)) return undefined;
-  const hasObjects = allowed === "configMapsAndSecrets";
-  if (volume.configMap !== undefined) {
-    return hasObjects ? undefined : reference("configmaps (via configmap volumes)");
-  }
-  if (volume.secret !== undefined) {
-    return hasObjects ? undefined : reference("secrets (via secret volumes)");
-  }
-  if (volume.csi !== undefined) return reference("csidrivers (via CSI volumes)");
-  if (volume.glusterfs !== undefined) return reference("endpoints (via glusterFS volumes)");
-  if (volume.persistentVolumeClaim !== undefined) return reference("persistentvolumeclaims");
+  if (volume.configMap !== undefined) return refusal("configmaps (via configmap volumes)");
+  if (volume.secret !== undefined) return refusal("secrets (via secret volumes)");
+  if (volume.csi !== undefined) return refusal("csidrivers (via CSI volumes)");
+  if (volume.glusterfs !== undefined) return refusal("endpoints (via glusterFS volumes)");
+  if (volume.persistentVolumeClaim !== undefined) return refusal("persistentvolumeclaims");
   if (volume.ephemeral !== undefined) {
-    return reference("persistentvolumeclaims (via ephemeral volumes)");
+    return refusal("persistentvolumeclaims (via ephemeral volumes)");
   }
-  if (volume.azureFile !== undefined) return reference("secrets (via azureFile volumes)");
+  if (volume.azureFile !== undefined) return refusal("secrets (via azureFile volumes)");
   if (volume.projected === undefined) {
     return `unknown volume type for volume  ${quoteText(volume.name)}`;
   }
   for (const source of volume.projected.sources ?? []) {
-    const refused = refusedProjection(source, volume.name, hasObjects);
+    const refused = refusedProjection(source, volume.name);
     if (refused !== undefined) return refused;
   }
   return undefined;
 }
 
-function refusedProjection(
-  source: VolumeProjection,
-  volume: string,
-  hasObjects: boolean,
-): string | undefined {
-  if (source.configMap !== undefined) {
-    return hasObjects ? undefined : reference("configmaps (via projected volumes)");
-  }
-  if (source.secret !== undefined) {
-    return hasObjects ? undefined : reference("secrets (via projected volumes)");
-  }
+function refusedProjection(source: VolumeProjection, volume: string): string | undefined {
+  if (source.configMap !== undefined) return refusal("configmaps (via projected volumes)");
+  if (source.secret !== undefined) return refusal("secrets (via projected volumes)");
   if (source.serviceAccountToken !== undefined) {
-    return reference("serviceaccounts (via projected volumes)");
+    return refusal("serviceaccounts (via projected volumes)");
   }
-  if (source.clusterTrustBundle !== undefined) return reference("clustertrustbundles");
-  if (source.podCertificate !== undefined) return reference("podcertificates");
+  if (source.clusterTrustBundle !== undefined) return refusal("clustertrustbundles");
+  if (source.podCertificate !== undefined) return refusal("podcertificates");
   if (source.downwardAPI !== undefined) return undefined;
   return `unknown source for projected volume ${quoteText(volume)}`;
 }

@@ -58,7 +58,7 @@ export function parseStaticPod(
   }
   const refused = refusedReference(placed.spec, place.allowedReferences);
   if (refused !== undefined) {
-    return err({ message: refused, isPod: true, field: "spec", at: positionOf(root, "spec") });
+    return err({ ...refused, isPod: true, at: positionOf(root, refused.field) });
   }
   return ok(placed);
 }
