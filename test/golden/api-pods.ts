@@ -1,8 +1,9 @@
 import { formatTime } from "../../src/lib/time.ts";
-import type { ConfigMap, Secret } from "../../src/model/generated/kubernetes.ts";
+import type { ConfigMap, Container, Secret } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { PodSource, SourceSink } from "../../src/ports/pod-source.ts";
-import type { RecordedPod } from "./recording.ts";
+import type { Json, RecordedPod } from "./recording.ts";
+import { strategicMerge } from "./strategic-merge.ts";
 
 /** Plays the API server's part: the node's pods as a kubelet would watch them there. */
 export class ApiPods implements PodSource {
@@ -55,33 +56,54 @@ export class ApiPods implements PodSource {
     this.#deliver();
   }
 
+  patch(uid: string, patch: Json): void {
+    const pod = this.#pods.get(uid);
+    if (pod === undefined) return;
+    this.#pods.set(uid, strategicMerge(pod as unknown as Json, patch) as unknown as Pod);
+    this.#deliver();
+  }
+
   remove(uid: string): void {
     if (this.#pods.delete(uid)) this.#deliver();
   }
 }
 
-/** A pod as the API server had it right after its creation, but for the service account's token. */
-export function createdPod({ metadata, spec }: RecordedPod): Pod {
-  const { name, namespace = "", uid = "", labels, annotations, creationTimestamp } = metadata;
+/**
+ * A pod as the API server had it right after its creation, but for the service account's token: as it was `shown`
+ * at its end, with what was `sent` where that changed meanwhile.
+ */
+export function createdPod(shown: RecordedPod, sent: RecordedPod): Pod {
+  const { name, namespace = "", uid = "", annotations, creationTimestamp } = shown.metadata;
+  const { spec } = shown;
   const isToken = (volume: string): boolean => volume.startsWith("kube-api-access-");
-  const withoutToken = <
-    C extends { readonly volumeMounts?: readonly { readonly name: string }[] | undefined },
-  >(
-    container: C,
-  ): C => ({
+  const created = (container: Container): Container => ({
     ...container,
-    volumeMounts: container.volumeMounts?.filter(({ name }) => !isToken(name)),
+    image: sentImage(sent, container.name) ?? container.image,
+    volumeMounts: container.volumeMounts?.filter((mount) => !isToken(mount.name)),
   });
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name, namespace, uid, labels, annotations, creationTimestamp },
+    metadata: {
+      name,
+      namespace,
+      uid,
+      labels: sent.metadata.labels,
+      annotations,
+      creationTimestamp,
+    },
     spec: {
       ...spec,
-      volumes: spec.volumes?.filter(({ name }) => !isToken(name)),
-      initContainers: spec.initContainers?.map(withoutToken),
-      containers: spec.containers.map(withoutToken),
+      volumes: spec.volumes?.filter((volume) => !isToken(volume.name)),
+      initContainers: spec.initContainers?.map(created),
+      containers: spec.containers.map(created),
+      ephemeralContainers: undefined,
     },
     status: { phase: "Pending" },
   };
+}
+
+function sentImage({ spec }: RecordedPod, container: string): string | undefined {
+  return [...spec.containers, ...(spec.initContainers ?? [])].find(({ name }) => name === container)
+    ?.image;
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createAgent } from "../../src/app/create-agent.ts";
 import { dataLayout } from "../../src/app/data-layout.ts";
@@ -79,6 +80,8 @@ export class GoldenWorld {
   async startAgent(): Promise<void> {
     const { dataDir, cgroupRoot, runtime, containerd } = this.#world;
     const stop = new AbortController();
+    // Every call in progress listens to it.
+    setMaxListeners(0, stop.signal);
     const sources = createSources({}, recordedNodeName, dataLayout(dataDir));
     const agent = await createAgent(
       {

@@ -27,6 +27,7 @@ export const agnhost: LocalImage = image(
 /** The images that the recordings name, made on this machine. */
 export const recordedImages: readonly LocalImage[] = [
   image("busybox:1.37.0-1", [], { Cmd: ["sh"] }),
+  image("busybox:1.36.1-1", [], { Cmd: ["sh"], Labels: { version: "1.36.1" } }),
   image("nonroot:1.5", [], { Cmd: ["sh"], User: "1234" }),
   agnhost,
 ];

@@ -12,12 +12,23 @@ export function meetsCondition(status: PodStatus, condition: string): boolean | 
       return isReady(status);
     case "Ready=False":
       return !isReady(status);
+    case "ContainersReady":
+      return hasCondition(status, "ContainersReady");
+    case "dbg running":
+      return (status.ephemeralContainerStatuses ?? []).some(
+        ({ state }) => state?.running !== undefined,
+      );
+    case "dbg terminated":
+      return (status.ephemeralContainerStatuses ?? []).some(
+        ({ state }) => state?.terminated !== undefined,
+      );
     case "started=true":
       return allOf(regular(status), ({ started }) => started === true);
     case "terminated":
       return allOf(regular(status), ({ state }) => state?.terminated !== undefined);
     case "init running":
       return (status.initContainerStatuses ?? []).some(({ state }) => state?.running !== undefined);
+    case "c restarted with the new image":
     case "restarted":
     case "sidecar restarted":
     case "restarted in new sandbox":
@@ -41,9 +52,11 @@ function allOf(
 }
 
 function isReady(status: PodStatus): boolean {
-  return (status.conditions ?? []).some(
-    ({ type, status }) => type === "Ready" && status === "True",
-  );
+  return hasCondition(status, "Ready");
+}
+
+function hasCondition(status: PodStatus, wanted: string): boolean {
+  return (status.conditions ?? []).some(({ type, status }) => type === wanted && status === "True");
 }
 
 function restartedTimes(count: number): (status: ContainerStatus) => boolean {

@@ -5,7 +5,7 @@ import { createdPod } from "./api-pods.ts";
 import type { GoldenWorld } from "./golden-world.ts";
 import { recordedRegistry } from "./images.ts";
 import { meetsCondition } from "./pod-condition.ts";
-import type { RecordedPod, Recording } from "./recording.ts";
+import type { Json, RecordedPod, Recording } from "./recording.ts";
 import { type ScenarioStep, scenarioSteps } from "./scenario-steps.ts";
 import { waitAdjustmentsMs } from "./scenarios.ts";
 import { observedTrace, type TracedCall } from "./trace.ts";
@@ -79,6 +79,8 @@ class Scenario {
         return this.#create(step.object, step.name);
       case "delete":
         return this.#delete(step.pod, step.graceSeconds);
+      case "patch":
+        return this.#patch(step.pod, step.patch);
       case "write-manifest":
         await this.#world.writeManifest(this.#namespace, this.#manifests[this.#written]);
         this.#written += 1;
@@ -117,9 +119,7 @@ class Scenario {
     const { api } = this.#world;
     const metadata = { name, namespace: this.#namespace };
     if (kind === "Pod") {
-      const shown = this.#recording.podSnapshots.find(({ pod }) => pod.metadata.name === name);
-      if (shown === undefined) throw new Error(`the recording does not show the pod ${name}`);
-      const pod = createdPod(this.#fromLocalRegistry(shown.pod));
+      const pod = this.#fromLocalRegistry(createdPod(this.#shown(name), this.#sent(name)));
       this.#pods.set(name, pod);
       api.create(pod);
       return;
@@ -134,7 +134,28 @@ class Scenario {
     }
   }
 
-  #fromLocalRegistry(pod: RecordedPod): RecordedPod {
+  #shown(name: string): RecordedPod {
+    const shown = this.#recording.podSnapshots.find(({ pod }) => pod.metadata.name === name);
+    if (shown === undefined) throw new Error(`the recording does not show the pod ${name}`);
+    return shown.pod;
+  }
+
+  #sent(name: string): RecordedPod {
+    for (const manifest of this.#recording.manifests) {
+      if (manifest.kind === "Pod" && manifest.metadata.name === name) return manifest;
+    }
+    throw new Error(`the recording has no manifest of the pod ${name}`);
+  }
+
+  #patch(name: string, patch: Json): void {
+    const { ephemeralContainers } = this.#shown(name).spec;
+    // The API server sets defaults in what is added.
+    const added = { spec: { ephemeralContainers } } as unknown as Json;
+    const uid = this.#pods.get(name)?.metadata.uid ?? "";
+    this.#world.api.patch(uid, ephemeralContainers === undefined ? patch : added);
+  }
+
+  #fromLocalRegistry(pod: Pod): Pod {
     const containers = pod.spec.containers.map((container) =>
       container.imagePullPolicy === "Always"
         ? {

@@ -1,9 +1,10 @@
-import type { RecordedAction } from "./recording.ts";
+import type { Json, RecordedAction } from "./recording.ts";
 
 /** What was done in a scenario, or waited for before the next thing was done. */
 export type ScenarioStep =
   | { readonly kind: "create"; readonly object: string; readonly name: string }
   | { readonly kind: "delete"; readonly pod: string; readonly graceSeconds?: number | undefined }
+  | { readonly kind: "patch"; readonly pod: string; readonly patch: Json }
   | { readonly kind: "write-manifest" }
   | { readonly kind: "remove-manifest" }
   | { readonly kind: "await"; readonly pod: string; readonly condition: string }
@@ -24,6 +25,10 @@ const PATTERNS: readonly (readonly [
   [/^remove static manifest$/, () => ({ kind: "remove-manifest" })],
   [/^observed: (\S+) (.+)$/, ([pod = "", condition = ""]) => ({ kind: "await", pod, condition })],
   [/^wait (\d+)s /, ([seconds]) => ({ kind: "wait", seconds: Number(seconds) })],
+  [
+    /^patch Pod ([^\s/]+)(?:\/\w+)? (\{.*\})$/,
+    ([pod = "", patch = "{}"]) => ({ kind: "patch", pod, patch: JSON.parse(patch) as Json }),
+  ],
   [/^delete Pod (\S+)$/, ([pod = ""]) => ({ kind: "delete", pod })],
   [
     /^delete Pod (\S+) \{"gracePeriodSeconds":(\d+)\}$/,
@@ -32,6 +37,8 @@ const PATTERNS: readonly (readonly [
   [/^exec (.+)$/, ([command = ""]) => ({ kind: "exec", command: command.split(" ") })],
   [/^kill the pause process of the sandbox$/, () => ({ kind: "kill-sandbox" })],
   [/^killed \d+$/, () => undefined],
+  // What the recording's driver waited for in vain.
+  [/^TIMEOUT waiting: /, () => ({ kind: "wait", seconds: 60 })],
   [/^stop kubelet/, () => ({ kind: "stop-agent" })],
   [/^start kubelet again/, () => ({ kind: "start-agent" })],
 ];
