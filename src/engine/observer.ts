@@ -35,6 +35,12 @@ export interface ObserverDeps {
   readonly onHealth: (error: string | undefined) => void;
 }
 
+/** A pod that could not be read when it was last tried. */
+interface FailedRead {
+  delayMs: number;
+  isWaiting: boolean;
+}
+
 /**
  * Watches the runtime. Events are hints: each makes the one pod be read again, and what is read is the truth. A
  * listing after every subscription and then every minute finds what events missed. Every read has its own
@@ -45,6 +51,7 @@ export class Observer {
   readonly #signal: AbortSignal;
   readonly #pods = new Map<string, ObservedPod>();
   readonly #reads = new Map<string, { again: boolean; done: Promise<void> }>();
+  readonly #failed = new Map<string, FailedRead>();
   #podOfId: ReadonlyMap<string, string> = new Map();
   #mode: ObserverMode = "polling";
 
@@ -111,20 +118,35 @@ export class Observer {
         this.#deps.readPod(uid, signal),
       );
       cache.set(uid, observed, readAtMs);
-      this.#remember(uid, observed);
+      this.#remember(uid, observed, this.#failed.delete(uid));
     } catch (error) {
       if (this.#signal.aborted) return;
-      log.warn("cannot read a pod from the runtime", { podUid: uid, error: errorText(error) });
+      const level = this.#failed.has(uid) ? "debug" : "warn";
+      log[level]("cannot read a pod from the runtime", { podUid: uid, error: errorText(error) });
       cache.set(uid, error instanceof Error ? error : new Error(String(error)), readAtMs);
+      void this.#readAgainLater(uid);
     }
   }
 
-  #remember(uid: string, observed: ObservedPod): void {
+  // No event tells that a pod can be read again.
+  async #readAgainLater(uid: string): Promise<void> {
+    const failed = this.#failed.get(uid) ?? { delayMs: firstBackoffMs, isWaiting: false };
+    this.#failed.set(uid, failed);
+    if (failed.isWaiting) return;
+    failed.isWaiting = true;
+    await this.#sleep(failed.delayMs);
+    failed.isWaiting = false;
+    failed.delayMs = Math.min(failed.delayMs * 2, longestBackoffMs);
+    if (!this.#signal.aborted && this.#failed.get(uid) === failed) this.requestRead(uid);
+  }
+
+  /** `isNews`: those who act on the pod wait for this, whatever it says. */
+  #remember(uid: string, observed: ObservedPod, isNews: boolean): void {
     const before = this.#pods.get(uid);
     const fingerprint = fingerprintOf(observed);
     if (fingerprint === "") this.#pods.delete(uid);
     else this.#pods.set(uid, observed);
-    if (fingerprint === (before === undefined ? "" : fingerprintOf(before))) return;
+    if (!isNews && fingerprint === (before === undefined ? "" : fingerprintOf(before))) return;
     const podOfId = new Map(this.#podOfId);
     for (const { id } of observed.sandboxes) podOfId.set(id, uid);
     for (const { id } of observed.containers) podOfId.set(rawContainerId(id), uid);

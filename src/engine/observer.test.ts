@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { SimRuntime } from "../../test/sim/sim-runtime.ts";
+import { VirtualClock } from "../../test/sim/virtual-clock.ts";
+import { emptyObservedPod } from "../model/observed.ts";
+import type { RuntimeEvents } from "../ports/runtime-events.ts";
+import { Observer } from "./observer.ts";
+import { PodCache } from "./pod-cache.ts";
+
+const silent = { debug: noop, info: noop, warn: noop, error: noop };
+
+function noop(): void {
+  return undefined;
+}
+
+/** Events that never come. */
+const quiet: RuntimeEvents = {
+  name: "cri",
+  subscribe: (onSubscribed, _, signal) => {
+    onSubscribed();
+    return new Promise((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  },
+};
+
+test("a pod that could not be read is tried again until it can, and then told of even if it is as before", async () => {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const reads: number[] = [];
+  const changes: string[] = [];
+  let isBroken = true;
+  const cache = new PodCache((uid) => observer.requestRead(uid));
+  const observer = new Observer(
+    {
+      runtime: new SimRuntime({ clock }),
+      eventSources: [quiet],
+      readPod: (uid) => {
+        reads.push(clock.monotonicMs());
+        if (isBroken) return Promise.reject(new Error("the runtime is gone"));
+        return Promise.resolve(emptyObservedPod(uid, "a", "ns"));
+      },
+      cache,
+      clock,
+      log: silent,
+      onChange: ({ uid }) => void changes.push(uid),
+      onHealth: noop,
+    },
+    stop.signal,
+  );
+  const running = observer.run(noop);
+  observer.requestRead("1");
+  await clock.advance(1000);
+  expect(reads).toEqual([0, 100, 300, 700]);
+  expect(() => cache.get("1")).toThrow("the runtime is gone");
+  isBroken = false;
+  await clock.advance(1000);
+  expect(reads).toEqual([0, 100, 300, 700, 1500]);
+  expect(cache.get("1").uid).toBe("1");
+  expect(changes).toEqual(["1"]);
+  stop.abort();
+  await running;
+});
