@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AgentClient } from "../../../src/cli/agent-client.ts";
@@ -160,14 +168,17 @@ export class AgentWorld {
   }
 
   podCgroups(podUid: string): readonly string[] {
-    return namesWith("/sys/fs/cgroup/pids", `pod${podUid}`, `/${this.bridge}`);
+    const root = `/sys/fs/cgroup/pids/${this.bridge}`;
+    return namesWith(root, `pod${podUid}`)
+      .map((name) => join(root, name))
+      .filter((path) => existsSync(join(path, "cgroup.procs")));
   }
 
   /** The first process of a container. */
   pidOf(podUid: string, containerId: string): number {
     const folder = this.podCgroups(podUid).find((path) => path.endsWith(containerId));
     if (folder === undefined) throw new Error(`container ${containerId} has no cgroup`);
-    const pids = readFileSync(`/sys/fs/cgroup/pids/${folder}/cgroup.procs`, "utf8").split("\n");
+    const pids = readFileSync(join(folder, "cgroup.procs"), "utf8").split("\n");
     return Number(pids[0]);
   }
 
@@ -212,12 +223,12 @@ function names(pid: string, text: string): boolean {
   }
 }
 
-/** Paths below a folder (and its part `below`) that contain a text; none when there is no such folder. */
-function namesWith(folder: string, text: string, below = ""): readonly string[] {
+/** Paths below a folder that contain a text; none when there is no such folder. */
+function namesWith(folder: string, text: string): readonly string[] {
   try {
-    return readdirSync(folder + below, { recursive: true, encoding: "utf8" })
-      .map((name) => `${below}/${name}`.replace(/^\//, ""))
-      .filter((name) => name.includes(text));
+    return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.includes(text),
+    );
   } catch {
     return [];
   }
