@@ -1,5 +1,5 @@
 // Puts the engine on this machine's drivers.
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { totalmem } from "node:os";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
@@ -122,6 +122,7 @@ function machinePorts(
     clock: systemClock,
     random: Math.random,
     uniqueName: () => randomBytes(4).toString("hex"),
+    sha256: (text) => createHash("sha256").update(text).digest("hex"),
     files: hostFiles,
     logFiles,
     journal: new JsonJournal(recordsFolder, (error) =>

@@ -4,13 +4,14 @@ import type { Pod } from "../model/pod.ts";
 import type { AgentInfo } from "../ports/agent-view.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { CrashLoop } from "./crash-loop.ts";
+import { createImageManager } from "./create-image-manager.ts";
 import { createNodeDeps } from "./create-node-deps.ts";
 import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from "./end-pod.ts";
 import { EphemeralContainers } from "./ephemeral-containers.ts";
 import { EventLog } from "./event-log.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
 import { housekeep } from "./housekeeping.ts";
-import { ImageManager } from "./image-manager.ts";
+import type { ImageManager } from "./image-manager.ts";
 import { NodeView } from "./node-view.ts";
 import { Observer } from "./observer.ts";
 import { PodAdmission } from "./pod-admission.ts";
@@ -33,7 +34,6 @@ import { WorkQueue } from "./work-queue.ts";
 
 const resyncIntervalMs = 60_000;
 const failureBackoffMs = 10_000;
-const pullBackoff = { initialMs: 10_000, maxMs: 300_000 };
 /** The parts of the agent, each knowing of the others only what it needs. `Agent` runs them. */
 export class AgentParts {
   readonly #ports: AgentPorts;
@@ -56,7 +56,7 @@ export class AgentParts {
   readonly observer: Observer;
   readonly prober: Prober;
   readonly #statuses: PodStatuses;
-  readonly #images: ImageManager;
+  readonly images: ImageManager;
   readonly #cgroups: NodePodCgroups;
   readonly #volumes: VolumeManager;
   readonly #remains: PodRemains;
@@ -83,7 +83,7 @@ export class AgentParts {
     this.observer = this.#createObserver();
     this.prober = this.#createProber();
     this.#statuses = this.#createStatuses();
-    this.#images = this.#createImages();
+    this.images = createImageManager(ports, settings, (uid) => this.#notePulls(uid));
     this.#cgroups = this.#createCgroups();
     this.#volumes = this.#createVolumes();
     this.#remains = this.#createRemains();
@@ -167,17 +167,9 @@ export class AgentParts {
     this.checkpoints.save(pod.metadata.uid, status, () => this.view.noteChange("MODIFIED", pod));
   }
 
-  #createImages(): ImageManager {
-    const { runtime, clock } = this.#ports;
-    return new ImageManager(runtime, clock, {
-      backoff: pullBackoff,
-      pulls: this.#settings.imagePulls,
-      progress: this.#ports.pullProgress,
-      onPulls: (uid) => {
-        const pod = this.#registry.get(uid);
-        if (pod !== undefined) this.view.noteChange("MODIFIED", pod);
-      },
-    });
+  #notePulls(uid: string): void {
+    const pod = this.#registry.get(uid);
+    if (pod !== undefined) this.view.noteChange("MODIFIED", pod);
   }
 
   #createCgroups(): NodePodCgroups {
@@ -237,7 +229,7 @@ export class AgentParts {
       settings: this.#settings,
       lifetime: this.#signal,
       objects: this.intake.objects,
-      images: this.#images,
+      images: this.images,
       events: this.#events,
       statuses: this.#statuses,
       prober: this.prober,
@@ -370,7 +362,7 @@ export class AgentParts {
       statuses: { get: (uid) => this.checkpoints.written(uid) },
       recorder: this.#recorder,
       events: this.#events,
-      activePulls: (uid) => this.#images.activePulls(uid),
+      activePulls: (uid) => this.images.activePulls(uid),
       runtime: this.#ports.runtime,
       observedPod: (uid) => this.observer.pods.get(uid),
       problems: () => this.intake.problems,

@@ -31,6 +31,8 @@ export interface AgentPorts {
   readonly random: () => number;
   /** A name that no other file in a folder has. */
   readonly uniqueName: () => string;
+  /** Hexadecimal. */
+  readonly sha256: (text: string) => string;
   readonly files: HostFiles;
   readonly logFiles: LogFiles;
   readonly journal: Journal;

@@ -43,6 +43,7 @@ export class Agent {
         health.run(() => this.#parts.syncAll(), signal),
         loop.run(signal),
         intake.run(signal),
+        this.#parts.images.recover(signal),
         this.#runCollector(),
         this.#runLogRotator(),
       ]);

@@ -210,7 +210,7 @@ test("a back-off says when it ends, and other pull secrets are tried at once", a
 test("credentials that cannot be used fail the pull before it begins", async () => {
   const { images, events, ensure } = world();
   const find = async () => err("the secret is broken");
-  expect(await ensure({ credentials: { version: "", find } })).toEqual({
+  expect(await ensure({ credentials: { ...fixedCredentials(), find } })).toEqual({
     ok: false,
     error: { reason: "ErrImagePull", message: "the secret is broken" },
   });

@@ -12,6 +12,7 @@ import {
   refuseName,
   refuseUninspected,
 } from "../core/image/image-pull.ts";
+import { errorText } from "../lib/error-text.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { ImageSpec, PodSandboxConfig } from "../model/generated/cri.ts";
 import { parseImageName, withDefaultTag } from "../model/image-name.ts";
@@ -20,7 +21,8 @@ import type { Clock } from "../ports/clock.ts";
 import type { ImageService } from "../ports/container-runtime.ts";
 import type { PullProgress, PullProgressReader } from "../ports/pull-progress.ts";
 import { ImagePuller, type ImagePullLimits } from "./image-puller.ts";
-import type { PodCredentials } from "./pull-credentials.ts";
+import type { PodCredentials, PullCredential } from "./pull-credentials.ts";
+import type { PullRecords } from "./pull-records.ts";
 
 export interface ImageRequest {
   readonly podUid: string;
@@ -59,6 +61,8 @@ export interface ImageManagerSettings {
   /** The pulls under way for a pod are others now. */
   readonly onPulls?: ((podUid: string) => void) | undefined;
   readonly progress?: PullProgressReader | undefined;
+  /** Without them whatever is on the machine is everybody's. */
+  readonly records?: PullRecords | undefined;
 }
 
 const progressIntervalMs = 1000;
@@ -75,6 +79,7 @@ export class ImageManager {
   readonly #puller: ImagePuller;
   readonly #onPulls: (podUid: string) => void;
   readonly #progress: PullProgressReader | undefined;
+  readonly #records: PullRecords | undefined;
   readonly #backoffs = new Map<string, FailedPull>();
   readonly #active = new Map<string, Map<string, ActivePull>>();
 
@@ -85,6 +90,12 @@ export class ImageManager {
     this.#puller = new ImagePuller(images, clock, settings.pulls);
     this.#onPulls = settings.onPulls ?? (() => undefined);
     this.#progress = settings.progress;
+    this.#records = settings.records;
+  }
+
+  /** Takes up what an agent before this one left; to be done once, at the start. */
+  async recover(signal: AbortSignal): Promise<void> {
+    await this.#records?.recover(() => this.#images.listImages(signal));
   }
 
   /** The pulls under way for a pod, in the order they began. */
@@ -106,16 +117,22 @@ export class ImageManager {
     };
     const found = await this.#findImage(spec, request.policy, signal);
     if (!found.ok) return refused(request, refuseUninspected(found.error));
+    const imageRef = (await this.#mayUse(request, found.value)) ? found.value : undefined;
     const nowMs = this.#clock.nowMs();
     const backoff = this.#backoffOf(request);
-    const decision = decideImage(
-      { ...request, imageRef: found.value, backoff, nowMs },
-      this.#limits,
-    );
+    const decision = decideImage({ ...request, imageRef, backoff, nowMs }, this.#limits);
     if (decision.kind === "refuse") return refused(request, decision);
     request.onEvent(decision.event);
     if (decision.kind === "pull") return await this.#pull(request, spec, signal);
     return ok({ imageRef: decision.imageRef, message: decision.message });
+  }
+
+  /** Whether the pod may have an image that is on the machine; if not, it is as if it were not there. */
+  async #mayUse(request: ImageRequest, imageRef: string | undefined): Promise<boolean> {
+    if (this.#records === undefined || imageRef === undefined) return true;
+    const { image, credentials } = request;
+    const shown = credentials.shownLogins(repositoryOf(image));
+    return !(await this.#records.mustProve(image, imageRef, shown));
   }
 
   // What other secrets the pod has now deserves a try at once.
@@ -180,22 +197,47 @@ export class ImageManager {
     let followed: Promise<void> | undefined;
     try {
       show(true);
-      const name = parseImageName(image);
-      const repository = name.ok ? name.value.repository : image;
+      const repository = repositoryOf(image);
       const found = await credentials.find(repository, signal);
       if (!found.ok) return found;
       const onTurn = (): void => {
         show(false);
         followed = this.#follow(repository, (progress) => show(false, progress), ended.signal);
       };
-      const pull = { spec, credentials: found.value, sandboxConfig, onTurn };
-      return await this.#puller.pull(pull, signal);
+      const auths = found.value.map(({ auth }) => auth);
+      const pull = { spec, credentials: auths, sandboxConfig, onTurn };
+      return await this.#recorded(image, found.value, () => this.#puller.pull(pull, signal));
     } finally {
       ended.abort();
       await followed;
       pulls.delete(container);
       if (pulls.size === 0) this.#active.delete(podUid);
       this.#onPulls(podUid);
+    }
+  }
+
+  async #recorded(
+    image: string,
+    credentials: readonly PullCredential[],
+    pull: () => ReturnType<ImagePuller["pull"]>,
+  ): ReturnType<ImagePuller["pull"]> {
+    const records = this.#records;
+    if (records === undefined) return await pull();
+    try {
+      await records.begin(image);
+    } catch (error) {
+      return err(
+        `Failed to record image pull intent for container image "${image}": ${errorText(error)}`,
+      );
+    }
+    let pulled: Awaited<ReturnType<ImagePuller["pull"]>> | undefined;
+    try {
+      pulled = await pull();
+      return pulled;
+    } finally {
+      const { imageRef = "", credential = -1 } = pulled?.ok === true ? pulled.value : {};
+      const secret = credentials[credential]?.secret;
+      await records.end(image, imageRef === "" ? undefined : { imageRef, secret });
     }
   }
 
@@ -225,6 +267,11 @@ export class ImageManager {
       if (hasExpired(backoff, nowMs, this.#limits)) this.#backoffs.delete(key);
     }
   }
+}
+
+function repositoryOf(image: string): string {
+  const name = parseImageName(image);
+  return name.ok ? name.value.repository : image;
 }
 
 function backoffKey({ podUid, image }: ImageRequest): string {

@@ -28,6 +28,8 @@ interface PulledImage {
   readonly sizeBytes: bigint;
   /** The pull itself, without the time spent waiting for its turn. */
   readonly pullMs: number;
+  /** Which of the credentials it was pulled with; undefined without any. */
+  readonly credential: number | undefined;
 }
 
 type PullResult = Result<PulledImage, string>;
@@ -97,7 +99,7 @@ export class ImagePuller {
       if (!pulled.ok) return pulled;
       const sizeBytes = await this.#readSize(pull.spec, signal);
       const pullMs = this.#clock.monotonicMs() - startMs;
-      return ok({ imageRef: pulled.value, sizeBytes, pullMs });
+      return ok({ ...pulled.value, sizeBytes, pullMs });
     } finally {
       leave();
     }
@@ -106,12 +108,14 @@ export class ImagePuller {
   async #pullWithAnyCredential(
     { spec, credentials, sandboxConfig }: ImagePull,
     signal: AbortSignal,
-  ): Promise<Result<string, string>> {
+  ): Promise<Result<Pick<PulledImage, "imageRef" | "credential">, string>> {
     const errors = new Set<string>();
-    for (const auth of credentials.length === 0 ? [undefined] : credentials) {
+    const tries = credentials.length === 0 ? [undefined] : [...credentials.keys()];
+    for (const credential of tries) {
+      const auth = credential === undefined ? undefined : credentials[credential];
       try {
         const imageRef = await this.#images.pullImage(spec, auth, sandboxConfig, signal);
-        if (imageRef !== "") return ok(imageRef);
+        if (imageRef !== "") return ok({ imageRef, credential });
         errors.add(`imageRef of image "${spec.image}" is not set`);
       } catch (error) {
         signal.throwIfAborted();

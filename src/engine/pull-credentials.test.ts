@@ -28,6 +28,7 @@ function world(secrets: readonly Secret[]) {
     },
     { record: (_pod, event) => events.push(event) },
     { logins: async () => [{ address: "a.io", username: "provided", password: "p" }] },
+    (text) => `digest of ${text}`,
   );
   return { events, credentials };
 }
@@ -49,8 +50,16 @@ test("logins of pull secrets come before those of providers, and only those that
   expect(found).toEqual({
     ok: true,
     value: [
-      { username: "one", password: "p" },
-      { username: "provided", password: "p" },
+      {
+        auth: { username: "one", password: "p" },
+        secret: {
+          uid: "",
+          namespace: "ns",
+          name: "one",
+          credentialHash: 'digest of {"username":"one","password":"p"}',
+        },
+      },
+      { auth: { username: "provided", password: "p" } },
     ],
   });
   expect(events).toEqual([]);
@@ -59,7 +68,7 @@ test("logins of pull secrets come before those of providers, and only those that
 test("a pod is told of the pull secrets that are missing, and tries with the others", async () => {
   const { events, credentials } = world([secret("one", "a.io", "one")]);
   const found = await credentials.of(pod("gone", "one", "lost")).find("a.io/x", signal);
-  expect(found).toMatchObject({ ok: true, value: [{ username: "one" }, {}] });
+  expect(found).toMatchObject({ ok: true, value: [{ auth: { username: "one" } }, {}] });
   expect(events).toEqual([
     {
       type: "Warning",

@@ -1,5 +1,6 @@
 import { type RegistryLogin, secretLogins } from "../core/image/docker-config.ts";
 import { findLogins } from "../core/image/keyring.ts";
+import { loginText, type SecretLogin } from "../core/image/pull-record.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { AuthConfig } from "../model/generated/cri.ts";
 import type { Secret } from "../model/generated/kubernetes.ts";
@@ -13,7 +14,19 @@ export interface PodCredentials {
   /** Another one after the pod's pull secrets have changed. Made of them, and as secret as they are. */
   readonly version: string;
   /** Those for a repository, to be tried in this order. An error names a secret that cannot be used. */
-  find(repository: string, signal: AbortSignal): Promise<Result<readonly AuthConfig[], string>>;
+  find(repository: string, signal: AbortSignal): Promise<Result<readonly PullCredential[], string>>;
+  /** The logins of the pod's own secrets for a repository, without what they say. */
+  shownLogins(repository: string): readonly SecretLogin[];
+}
+
+export interface PullCredential {
+  readonly auth: AuthConfig;
+  /** Where it comes from; undefined when every pod of the node could have it. */
+  readonly secret?: SecretLogin | undefined;
+}
+
+interface OwnLogin extends RegistryLogin {
+  readonly secret: SecretLogin;
 }
 
 /** Finds registry logins in the pull secrets of pods, and with the node's credential providers. */
@@ -21,15 +34,18 @@ export class PullCredentials {
   readonly #secrets: Pick<ObjectStore, "secret">;
   readonly #events: PodEvents;
   readonly #providers: Pick<CredentialProviders, "logins">;
+  readonly #sha256: (text: string) => string;
 
   constructor(
     secrets: Pick<ObjectStore, "secret">,
     events: PodEvents,
     providers: Pick<CredentialProviders, "logins">,
+    sha256: (text: string) => string,
   ) {
     this.#secrets = secrets;
     this.#events = events;
     this.#providers = providers;
+    this.#sha256 = sha256;
   }
 
   /** With the secrets as they are now; the pod is told of those that are missing. */
@@ -54,6 +70,10 @@ export class PullCredentials {
     return {
       version: JSON.stringify(secrets.map(({ type, data }) => [type, data])),
       find: (repository, signal) => this.#find(secrets, repository, signal),
+      shownLogins: (repository) => {
+        const logins = this.#ownLogins(secrets);
+        return logins.ok ? findLogins(logins.value, repository).map(({ secret }) => secret) : [];
+      },
     };
   }
 
@@ -61,14 +81,34 @@ export class PullCredentials {
     secrets: readonly Secret[],
     repository: string,
     signal: AbortSignal,
-  ): Promise<Result<readonly AuthConfig[], string>> {
-    const logins: RegistryLogin[] = [];
-    for (const secret of secrets) {
-      const own = secretLogins(secret);
-      if (!own.ok) return err(`image pull secret "${secret.metadata?.name}": ${own.error}`);
-      logins.push(...own.value);
-    }
+  ): Promise<Result<readonly PullCredential[], string>> {
+    const logins = this.#ownLogins(secrets);
+    if (!logins.ok) return logins;
     const provided = await this.#providers.logins(repository, signal);
-    return ok([...findLogins(logins, repository), ...findLogins(provided, repository)]);
+    return ok([
+      ...findLogins(logins.value, repository).map((login) => ({
+        auth: authOf(login),
+        secret: login.secret,
+      })),
+      ...findLogins(provided, repository).map((login) => ({ auth: authOf(login) })),
+    ]);
   }
+
+  #ownLogins(secrets: readonly Secret[]): Result<readonly OwnLogin[], string> {
+    const logins: OwnLogin[] = [];
+    for (const secret of secrets) {
+      const { uid = "", namespace = "default", name = "" } = secret.metadata ?? {};
+      const own = secretLogins(secret);
+      if (!own.ok) return err(`image pull secret "${name}": ${own.error}`);
+      for (const login of own.value) {
+        const credentialHash = this.#sha256(loginText(login));
+        logins.push({ ...login, secret: { uid, namespace, name, credentialHash } });
+      }
+    }
+    return ok(logins);
+  }
+}
+
+function authOf({ username, password }: RegistryLogin): AuthConfig {
+  return { username, password };
 }

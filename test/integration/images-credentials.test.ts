@@ -117,6 +117,17 @@ describe("images of a registry that wants a login", () => {
     const pod = await untilRunning("private");
     expect(pod.metadata.uid).toBe(uid);
     await expectNoSecretShown(pod);
+
+    // The image is on the machine now, but only for those who could pull it.
+    world.write("intruder.json", imagePod({ name: "intruder", image }));
+    const intruder = await untilWaiting("intruder", "ImagePullBackOff");
+    world.write("never.json", imagePod({ name: "never", image, policy: "Never" }));
+    const never = await untilWaiting("never", "ErrImageNeverPull");
+    world.write("friend.json", imagePod({ name: "friend", image, policy: "Never", pullSecrets }));
+    const friend = await untilRunning("friend");
+    await end("intruder.json", intruder);
+    await end("never.json", never);
+    await end("friend.json", friend);
     await end("private.json", pod);
     world.remove("login.json");
   });

@@ -4,5 +4,9 @@ import type { AuthConfig } from "../../src/model/generated/cri.ts";
 
 /** The same credentials for every image. */
 export function fixedCredentials(...credentials: readonly AuthConfig[]): PodCredentials {
-  return { version: JSON.stringify(credentials), find: async () => ok(credentials) };
+  return {
+    version: JSON.stringify(credentials),
+    find: async () => ok(credentials.map((auth) => ({ auth }))),
+    shownLogins: () => [],
+  };
 }

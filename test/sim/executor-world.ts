@@ -25,7 +25,11 @@ export interface SyncOptions {
 
 const neverAborted = new AbortController().signal;
 /** Pulls without any login. */
-export const anonymous: PodCredentials = { version: "", find: async () => ok([]) };
+export const anonymous: PodCredentials = {
+  version: "",
+  find: async () => ok([]),
+  shownLogins: () => [],
+};
 const silent: Log = {
   debug: () => undefined,
   info: () => undefined,

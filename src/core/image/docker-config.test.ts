@@ -21,7 +21,7 @@ test("a dockerconfigjson secret has its logins below auths", () => {
   expect(dockerConfigJson(JSON.stringify({ auths, HttpHeaders: {} }))).toEqual({
     ok: true,
     value: [
-      { address: "registry.io", username: "u", password: "p" },
+      { address: "registry.io", username: "u", password: "p", email: "e" },
       { address: "other.io", username: "user", password: "pass:word" },
       { address: "empty.io", username: "", password: "" },
     ],

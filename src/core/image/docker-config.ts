@@ -9,6 +9,7 @@ export interface RegistryLogin {
   readonly address: string;
   readonly username: string;
   readonly password: string;
+  readonly email?: string | undefined;
 }
 
 const secretKinds = [
@@ -60,19 +61,22 @@ function entries(auths: JsonObject): Result<readonly RegistryLogin[], string> {
 
 function parseLogin(entry: unknown): Result<Omit<RegistryLogin, "address">, string> {
   if (!isObject(entry)) return err("that is no object");
-  const [username, password, auth] = ["username", "password", "auth"].map(
-    (name) => fieldOf(entry, name) ?? "",
-  );
-  if (typeof username !== "string" || typeof password !== "string" || typeof auth !== "string") {
+  const text = (name: string): string | undefined => {
+    const value = fieldOf(entry, name) ?? "";
+    return typeof value === "string" ? value : undefined;
+  };
+  const [username, password, auth] = [text("username"), text("password"), text("auth")];
+  if (username === undefined || password === undefined || auth === undefined) {
     return err("whose username, password or auth is no text");
   }
-  if (auth === "") return ok({ username, password });
+  const email = text("email") || undefined;
+  if (auth === "") return ok({ username, password, email });
   const decoded = decodeAuth(auth);
   const colon = decoded?.indexOf(":") ?? -1;
   if (decoded === undefined || colon < 0) {
     return err("whose auth is not base64 of username:password");
   }
-  return ok({ username: decoded.slice(0, colon), password: decoded.slice(colon + 1) });
+  return ok({ username: decoded.slice(0, colon), password: decoded.slice(colon + 1), email });
 }
 
 /** Padding may be left out altogether. */

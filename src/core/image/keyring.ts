@@ -1,20 +1,18 @@
-import type { AuthConfig } from "../../model/generated/cri.ts";
 import type { RegistryLogin } from "./docker-config.ts";
 import { matchesRegistry, splitAddress } from "./registry-pattern.ts";
 
 const defaultRegistry = "index.docker.io";
 
 /** The logins that fit a repository, those for the longest addresses first. */
-export function findLogins(
-  logins: readonly RegistryLogin[],
+export function findLogins<Login extends RegistryLogin>(
+  logins: readonly Login[],
   repository: string,
-): readonly AuthConfig[] {
-  const byPlace = new Map<string, AuthConfig[]>();
-  for (const { address, username, password } of logins) {
-    const place = placeOf(address);
+): readonly Login[] {
+  const byPlace = new Map<string, Login[]>();
+  for (const login of logins) {
+    const place = placeOf(login.address);
     if (place === undefined) continue;
-    const auth = { username, password };
-    byPlace.set(place, [...(byPlace.get(place) ?? []), auth]);
+    byPlace.set(place, [...(byPlace.get(place) ?? []), login]);
   }
   const places = [...byPlace.keys()].toSorted((a, b) => (a < b ? 1 : -1));
   const found = places
