@@ -16,7 +16,7 @@ import type { PodWorkers } from "./pod-workers.ts";
 export interface PodAdmissionDeps {
   readonly registry: PodRegistry;
   readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf" | "updatePod">;
-  readonly statuses: PodStatuses;
+  readonly statuses: Pick<PodStatuses, "get" | "set">;
   readonly facts: AdmissionFacts;
   readonly clock: Clock;
   readonly log: Log;
