@@ -6,6 +6,8 @@ import type { Step } from "../core/pod/step.ts";
 import { computeQosClass } from "../core/resource/qos.ts";
 import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";
 import { parseYamlDocuments } from "../drivers/manifest/parse-yaml.ts";
+import { ignoredFields } from "../model/fields/ignored-fields.ts";
+import { usedFields } from "../model/fields/used-fields.ts";
 import type { ConfigMap, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
 import { type JsonNode, nodeText } from "../model/manifest/json-node.ts";
 import { parseJson } from "../model/manifest/json-parser.ts";
@@ -46,6 +48,8 @@ export type DocumentPlan =
       readonly qosClass: string;
       /** What the pod has that its document does not say, or says otherwise. */
       readonly changes: readonly FieldChange[];
+      /** What the document says that has no effect on any node. */
+      readonly ignored: readonly IgnoredUse[];
       /** Why this node would not run it even though it is valid. */
       readonly rejection?: { readonly reason: string; readonly message: string } | undefined;
       readonly steps: readonly Step[];
@@ -64,6 +68,11 @@ export type DocumentPlan =
       readonly name: string;
       readonly keys: readonly string[];
     };
+
+interface IgnoredUse {
+  readonly field: string;
+  readonly reason: string;
+}
 
 /** Rejects when the path cannot be read; what is wrong in a file is part of the answer. */
 export async function planManifest(options: PlanManifestOptions): Promise<ManifestPlan> {
@@ -143,12 +152,14 @@ function planPodDocument(
     parseSecurity({}).sysctls,
   );
   const admission = admitPod(pod, [], facts).result;
+  const document: unknown = JSON.parse(nodeText(root));
   return {
     kind: "pod",
     line: root.at.line,
     pod,
     qosClass: computeQosClass(pod),
-    changes: fieldChanges(JSON.parse(nodeText(root)), asked),
+    changes: fieldChanges(document, asked),
+    ignored: ignoredUses(document),
     rejection: admission.admit ? undefined : admission,
     steps: rehearsePod(pod),
   };
@@ -157,6 +168,16 @@ function planPodDocument(
 function describeRuntimeClass(root: JsonNode, { metadata, handler }: RuntimeClass): DocumentPlan {
   const name = metadata?.name ?? "";
   return { kind: "runtime-class", line: root.at.line, name, handler };
+}
+
+/** What is filled in by default is not what the document asks for. */
+function ignoredUses(document: unknown): readonly IgnoredUse[] {
+  const { spec } = document as Partial<Pod>;
+  if (spec === undefined) return [];
+  return usedFields(spec).flatMap(({ name, path }) => {
+    const reason = ignoredFields.get(name);
+    return reason === undefined ? [] : [{ field: path, reason }];
+  });
 }
 
 function describeObject(

@@ -64,7 +64,7 @@ function problemText({ line, column, field, message }: SourceProblem): string {
 }
 
 function podLines(document: PodDocument, paint: Paint): string[] {
-  const { pod, line, qosClass, rejection, changes, steps } = document;
+  const { pod, line, qosClass, rejection, changes, ignored, steps } = document;
   const { namespace, name, uid } = pod.metadata;
   const verdict =
     rejection === undefined
@@ -95,6 +95,8 @@ function podLines(document: PodDocument, paint: Paint): string[] {
         `${JSON.stringify(to)}${from === undefined ? "" : ` (the file says ${JSON.stringify(from)})`}`,
       ]),
     ),
+    ...(ignored.length === 0 ? [] : ["    without effect:"]),
+    ...alignColumns(ignored.map(({ field, reason }) => [`      ${field}`, reason])),
     ...(rejection === undefined ? stepLines(steps) : []),
   ];
 }

@@ -15,7 +15,10 @@ export const ignoredFields: ReadonlyMap<string, string> = new Map([
   ],
   ["PodSpec.preemptionPolicy", scheduler],
   ["PodSpec.schedulerName", scheduler],
-  ["PodSpec.schedulingGates", scheduler],
+  [
+    "PodSpec.schedulingGates",
+    "the scheduler's business: a pod that is placed has none, and a manifest with one is invalid",
+  ],
   ["PodSpec.schedulingGroup", scheduler],
   ["PodSpec.topologySpreadConstraints", scheduler],
   [

@@ -1,0 +1,48 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type DocumentPlan, planManifest } from "./plan-manifest.ts";
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "berth-plan-"));
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+async function plan(spec: object): Promise<DocumentPlan | undefined> {
+  const path = join(folder, "pod.json");
+  const containers = [{ name: "main", image: "a:1" }];
+  const pod = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "web" },
+    spec: { containers, ...spec },
+  };
+  await writeFile(path, JSON.stringify(pod));
+  const { files } = await planManifest({ path, dataDir: folder, nodeName: "n1" });
+  return files[0]?.documents[0];
+}
+
+test("a field that this node cannot honour is named with what to do instead", async () => {
+  const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
+  expect(await plan({ volumes })).toMatchObject({
+    kind: "pod",
+    rejection: {
+      reason: "UnsupportedField",
+      message:
+        "spec.volumes[0].persistentVolumeClaim: not supported by this node: claims are bound by a cluster; use hostPath for data that stays",
+    },
+  });
+});
+
+test("a field that is not for nodes is told to have no effect, unless only the default sets it", async () => {
+  expect(await plan({})).toMatchObject({ ignored: [] });
+  expect(await plan({ schedulerName: "mine", preemptionPolicy: "Never" })).toMatchObject({
+    kind: "pod",
+    rejection: undefined,
+    ignored: [{ field: "spec.schedulerName" }, { field: "spec.preemptionPolicy" }],
+  });
+});
