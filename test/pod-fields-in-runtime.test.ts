@@ -5,7 +5,6 @@ import { sandboxConfig } from "../src/core/cri/sandbox-config.ts";
 import { containerEnv } from "../src/core/env/container-env.ts";
 import { containerMounts } from "../src/core/mount/container-mounts.ts";
 import { containerOomScoreAdjust } from "../src/core/resource/oom-score.ts";
-import { NodePodConfigs, type NodePodConfigsDeps } from "../src/engine/node-pod-configs.ts";
 import { defaultPod } from "../src/model/defaults/default-pod.ts";
 import type { ContainerConfig } from "../src/model/generated/cri.ts";
 import type { EphemeralContainer, PodSpec } from "../src/model/generated/kubernetes.ts";
@@ -150,15 +149,6 @@ test("a critical pod of the node's own priorityClassName is killed last when mem
     containerOomScoreAdjust(podOf(spec), { name: "main" }, 1024 ** 3);
   expect(adjust({ priority, priorityClassName: "system-node-critical" })).toBe(-997);
   expect(adjust({ priority, priorityClassName: "system-cluster-critical" })).toBe(1000);
-});
-
-test("a runtimeClassName whose class is not there keeps the pod from starting, by its name", () => {
-  const configs = new NodePodConfigs({} as NodePodConfigsDeps);
-  expect(configs.runtimeHandler(podOf({}))).toEqual({ ok: true, value: "" });
-  expect(configs.runtimeHandler(podOf({ runtimeClassName: "vm" }))).toEqual({
-    ok: false,
-    error: 'RuntimeClass "vm" not found',
-  });
 });
 
 test("the old name serviceAccount means serviceAccountName", () => {

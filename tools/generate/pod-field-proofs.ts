@@ -44,10 +44,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     readinessGates: "status-conditions",
     resources: "pod-resources",
     restartPolicy: "compute-pod-actions",
-    runtimeClassName: {
-      proof: runtimeConfig,
-      when: "classes are objects of a cluster; without one no class is found",
-    },
+    runtimeClassName: "test/integration/security-admission.test.ts",
     securityContext: "cri-configs",
     serviceAccount: runtimeConfig,
     serviceAccountName: {
