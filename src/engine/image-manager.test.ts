@@ -40,6 +40,20 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+function requestFor(image: string): ImageRequest {
+  return {
+    podUid: "u1",
+    container: "c",
+    image,
+    policy: "Always",
+    annotations: {},
+    runtimeHandler: "",
+    sandboxConfig: undefined,
+    credentials: fixedCredentials(),
+    onEvent: () => undefined,
+  };
+}
+
 function world(limits: Partial<ImagePullLimits> = {}) {
   const time = { ms: 0 };
   const clock: Clock = {
@@ -53,22 +67,9 @@ function world(limits: Partial<ImagePullLimits> = {}) {
     pulls: { maxParallel: undefined, perSecond: 0, burst: 0, ...limits },
   });
   const events: ImageEvent[] = [];
+  const onEvent = (event: ImageEvent): void => void events.push(event);
   const ensure = (request: Partial<ImageRequest> = {}, signal = new AbortController().signal) =>
-    manager.ensureImage(
-      {
-        podUid: "u1",
-        container: "c",
-        image: "busybox",
-        policy: "Always",
-        annotations: {},
-        runtimeHandler: "",
-        sandboxConfig: undefined,
-        credentials: fixedCredentials(),
-        onEvent: (event) => events.push(event),
-        ...request,
-      },
-      signal,
-    );
+    manager.ensureImage({ ...requestFor("busybox"), onEvent, ...request }, signal);
   return { time, images, events, manager, ensure };
 }
 
@@ -233,4 +234,40 @@ test("pulls under way can be seen, and which of them wait for their turn", async
   images.pulls[1]?.finish("y");
   await Promise.all(both);
   expect(manager.activePulls("u1")).toEqual([]);
+});
+
+test("a pull that gets no further does not hold up others", async () => {
+  const sleepers: { readonly ms: number; readonly wake: () => void }[] = [];
+  const clock: Clock = {
+    nowMs: () => 0,
+    monotonicMs: () => 0,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        sleepers.push({ ms, wake: resolve });
+        signal.addEventListener("abort", () => reject(signal.reason));
+      }),
+  };
+  const wake = async (wanted: number): Promise<void> => {
+    for (const { ms, wake: wakeUp } of sleepers.splice(0)) if (ms === wanted) wakeUp();
+    await settle();
+  };
+  const done = { bytes: 1 };
+  const images = new FakeImages();
+  const manager = new ImageManager(images, clock, {
+    backoff: { initialMs: 10_000, maxMs: 300_000 },
+    pulls: { maxParallel: 1, perSecond: 0, burst: 0 },
+    progress: { read: async () => ({ doneBytes: done.bytes, totalBytes: 10 }) },
+  });
+  const ensure = (image: string) =>
+    manager.ensureImage(requestFor(image), new AbortController().signal);
+  const both = [ensure("slow"), ensure("waiting")];
+  await settle();
+  await wake(60_000);
+  done.bytes = 2;
+  await wake(60_000);
+  expect(images.pulls).toHaveLength(1);
+  await wake(60_000);
+  expect(images.pulls.map(({ image }) => image)).toEqual(["slow:latest", "waiting:latest"]);
+  for (const pull of images.pulls) pull.finish("ref");
+  await Promise.all(both);
 });

@@ -87,7 +87,7 @@ export class ImageManager {
     this.#images = images;
     this.#clock = clock;
     this.#limits = settings.backoff;
-    this.#puller = new ImagePuller(images, clock, settings.pulls);
+    this.#puller = new ImagePuller(images, clock, settings.pulls, settings.progress);
     this.#onPulls = settings.onPulls ?? (() => undefined);
     this.#progress = settings.progress;
     this.#records = settings.records;

@@ -3,9 +3,11 @@ import { Semaphore } from "../lib/semaphore.ts";
 import { TokenBucket } from "../lib/token-bucket.ts";
 import { untilAborted } from "../lib/until-aborted.ts";
 import type { AuthConfig, ImageSpec, PodSandboxConfig } from "../model/generated/cri.ts";
+import { parseImageName } from "../model/image-name.ts";
 import { RuntimeError, runtimeErrorText } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ImageService } from "../ports/container-runtime.ts";
+import type { PullProgressReader } from "../ports/pull-progress.ts";
 
 export interface ImagePullLimits {
   /** How many pulls run at once; undefined = any number. */
@@ -42,18 +44,28 @@ interface Flight {
   onTurn: (() => void)[] | undefined;
 }
 
+/** A pull that gets no further for so long does not hold up others. */
+const stallMs = 60_000;
+
 /** Pulls images, a bounded number at once. Those who want the same image with the same rights share one pull. */
 export class ImagePuller {
   readonly #images: ImageService;
   readonly #clock: Clock;
   readonly #semaphore: Semaphore;
   readonly #rate: TokenBucket | undefined;
+  readonly #progress: PullProgressReader | undefined;
   readonly #flights = new Map<string, Flight>();
 
-  constructor(images: ImageService, clock: Clock, limits: ImagePullLimits) {
+  constructor(
+    images: ImageService,
+    clock: Clock,
+    limits: ImagePullLimits,
+    progress: PullProgressReader | undefined,
+  ) {
     this.#images = images;
     this.#clock = clock;
     this.#semaphore = new Semaphore(limits.maxParallel ?? Number.POSITIVE_INFINITY);
+    this.#progress = progress;
     this.#rate = limits.perSecond > 0 ? new TokenBucket(limits.perSecond, limits.burst) : undefined;
   }
 
@@ -92,6 +104,8 @@ export class ImagePuller {
   async #run(pull: ImagePull, onTurn: () => void, signal: AbortSignal): Promise<PullResult> {
     const leave = await this.#semaphore.enter(signal);
     onTurn();
+    const ended = new AbortController();
+    const watched = this.#leaveWhenStalled(pull, leave, ended.signal);
     try {
       const startMs = this.#clock.monotonicMs();
       if (this.#rate !== undefined && !this.#rate.tryTake(startMs)) return err("pull QPS exceeded");
@@ -101,7 +115,31 @@ export class ImagePuller {
       const pullMs = this.#clock.monotonicMs() - startMs;
       return ok({ ...pulled.value, sizeBytes, pullMs });
     } finally {
+      ended.abort();
+      await watched;
       leave();
+    }
+  }
+
+  // A registry that hangs would keep its place for ever, and a few of them all places.
+  async #leaveWhenStalled(
+    { spec: { image = "" } }: ImagePull,
+    leave: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const name = parseImageName(image);
+    if (this.#progress === undefined || !name.ok) return;
+    let before = -1;
+    try {
+      for (;;) {
+        await this.#clock.sleep(stallMs, signal);
+        const progress = await this.#progress.read(name.value.repository, signal);
+        if (progress === undefined || progress.doneBytes === before) break;
+        before = progress.doneBytes;
+      }
+      leave();
+    } catch {
+      // The pull has ended, or the runtime cannot be asked: its place is left when it ends.
     }
   }
 
