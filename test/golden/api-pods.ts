@@ -1,5 +1,5 @@
 import { formatTime } from "../../src/lib/time.ts";
-import type { ConfigMap, Container, Secret } from "../../src/model/generated/kubernetes.ts";
+import type { ConfigMap, Container, Secret, Volume } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { PodSource, SourceSink } from "../../src/ports/pod-source.ts";
 import type { Json, RecordedPod } from "./recording.ts";
@@ -94,13 +94,22 @@ export function createdPod(shown: RecordedPod, sent: RecordedPod): Pod {
     },
     spec: {
       ...spec,
-      volumes: spec.volumes?.filter((volume) => !isToken(volume.name)),
+      volumes: spec.volumes?.filter((volume) => !isToken(volume.name)).map(withoutTokens),
       initContainers: spec.initContainers?.map(created),
       containers: spec.containers.map(created),
       ephemeralContainers: undefined,
     },
     status: { phase: "Pending" },
   };
+}
+
+/** Tokens come from an API server; the rest of a projection does not need one. */
+function withoutTokens(volume: Volume): Volume {
+  if (volume.projected === undefined) return volume;
+  const sources = volume.projected.sources?.filter(
+    ({ serviceAccountToken }) => serviceAccountToken === undefined,
+  );
+  return { ...volume, projected: { ...volume.projected, sources } };
 }
 
 function sentImage({ spec }: RecordedPod, container: string): string | undefined {

@@ -7,9 +7,10 @@ import { type PodCalls, podCalls } from "./pod-calls.ts";
 import { recordedFolders } from "./recorded-node.ts";
 import { loadRecording } from "./recording.ts";
 import { scenarioSteps } from "./scenario-steps.ts";
-import { scenarios } from "./scenarios.ts";
+import { scenariosAlone, scenariosTogether } from "./scenarios.ts";
 import { observedTrace, recordedTrace, type TracedCall } from "./trace.ts";
 
+const scenarios = [...scenariosTogether, ...scenariosAlone];
 const none: PodCalls = { inOrder: [], removals: [] };
 
 function recorded(scenario: string): ReadonlyMap<string, PodCalls> {

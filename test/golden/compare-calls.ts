@@ -13,12 +13,15 @@ export interface CallDifference {
 
 const ABSENT = "(absent)";
 
-/** Every difference between two lives of one pod. */
-export function compareCalls(recorded: PodCalls, berth: PodCalls): readonly CallDifference[] {
-  return [
-    ...align(recorded.inOrder, berth.inOrder).flatMap(differencesOf),
-    ...align(recorded.removals, berth.removals).flatMap(differencesOf),
-  ];
+/** Every difference between two lives of one pod; `removals` when both show all that was removed. */
+export function compareCalls(
+  recorded: PodCalls,
+  berth: PodCalls,
+  { removals }: { readonly removals: boolean } = { removals: true },
+): readonly CallDifference[] {
+  const inOrder = align(recorded.inOrder, berth.inOrder).flatMap(differencesOf);
+  if (!removals) return inOrder;
+  return [...inOrder, ...align(recorded.removals, berth.removals).flatMap(differencesOf)];
 }
 
 interface Pair {

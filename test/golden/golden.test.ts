@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Log } from "../../src/ports/log.ts";
 import { type GoldenReport, runGolden } from "./run-golden.ts";
-import { scenarios } from "./scenarios.ts";
+import { scenariosAlone, scenariosTogether } from "./scenarios.ts";
 
+const scenarios = [...scenariosTogether, ...scenariosAlone];
 const RUN_TIMEOUT_MS = 240_000;
-const PARALLEL = 8;
+const PARALLEL = 9;
 const ignore: Log["info"] = () => undefined;
 const silent: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 

@@ -2,12 +2,12 @@
 import { parseArgs } from "node:util";
 import type { Log } from "../../src/ports/log.ts";
 import { type GoldenReport, runGolden } from "./run-golden.ts";
-import { scenarios } from "./scenarios.ts";
+import { scenariosAlone, scenariosTogether } from "./scenarios.ts";
 
 const { values } = parseArgs({
   options: {
     scenario: { type: "string", multiple: true },
-    parallel: { type: "string", default: "6" },
+    parallel: { type: "string", default: "9" },
     verbose: { type: "boolean", default: false },
   },
 });
@@ -24,7 +24,7 @@ const log: Log = {
   error: say("error"),
 };
 
-const report = await runGolden(values.scenario ?? scenarios, {
+const report = await runGolden(values.scenario ?? [...scenariosTogether, ...scenariosAlone], {
   parallel: Number(values.parallel),
   log,
 });

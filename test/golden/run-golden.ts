@@ -7,7 +7,8 @@ import { type PodCalls, podCalls } from "./pod-calls.ts";
 import { recordedFolders } from "./recorded-node.ts";
 import { loadRecording, type Recording } from "./recording.ts";
 import { runRestart, runScenario, scenarioNamespace } from "./run-scenario.ts";
-import { recordedTrace } from "./trace.ts";
+import { restartScenario, scenariosAlone } from "./scenarios.ts";
+import { recordedTrace, type TracedCall } from "./trace.ts";
 
 /** One difference, with the pod it is about. */
 interface ScenarioDifference extends CallDifference {
@@ -35,7 +36,6 @@ export interface GoldenOptions {
   readonly log: Log;
 }
 
-const RESTART = "kubelet-restart";
 // Until the pod that was being deleted has ended.
 const RESTART_SECONDS = 45;
 // Two networks of this process alone, so that another run may be under way.
@@ -48,10 +48,11 @@ export async function runGolden(
   options: GoldenOptions,
 ): Promise<GoldenReport> {
   const matched = new Set<ExplainedDifference>();
-  const shared = names.filter((name) => name !== RESTART);
+  const together = names.filter((name) => !scenariosAlone.includes(name));
+  const alone = names.filter((name) => scenariosAlone.includes(name));
   const runs = [
-    ...(shared.length === 0 ? [] : [runTogether(shared, options, matched)]),
-    ...(names.includes(RESTART) ? [runAlone(options, matched)] : []),
+    ...(together.length === 0 ? [] : [runTogether(together, options, matched)]),
+    ...(alone.length === 0 ? [] : [runAlone(alone, options, matched)]),
   ];
   // Each run removes what it made, also when the other has failed.
   await Promise.allSettled(runs);
@@ -88,23 +89,36 @@ async function runTogether(
   return names.flatMap((name) => reports.get(name) ?? []);
 }
 
-/** The agent is stopped and started again, which no other scenario would survive. */
+/** One scenario after the other on one agent. */
 async function runAlone(
+  names: readonly string[],
   { log }: GoldenOptions,
   matched: Set<ExplainedDifference>,
 ): Promise<readonly ScenarioReport[]> {
   const world = await GoldenWorld.start(NETWORK + 1, log);
-  const recording = loadRecording(RESTART);
-  const early = recording.cri.filter(({ t }) => t < RESTART_SECONDS);
+  const reports: ScenarioReport[] = [];
   try {
-    const report = await attempt({ ...recording, cri: early }, matched, async () => {
-      const trace = await runRestart(world, recording, RESTART_SECONDS);
-      return withoutRemovals(podCalls(trace, world.folders));
-    });
-    return [report];
+    for (const name of names) {
+      const recording = loadRecording(name);
+      const run = name === restartScenario ? runRestarting : runScenario;
+      const report = await attempt(untilCompared(recording), matched, async () =>
+        podCalls(await run(world, recording), world.folders),
+      );
+      reports.push(report);
+    }
   } finally {
     await world.close();
   }
+  return reports;
+}
+
+function runRestarting(world: GoldenWorld, recording: Recording): Promise<readonly TracedCall[]> {
+  return runRestart(world, recording, RESTART_SECONDS);
+}
+
+function untilCompared(recording: Recording): Recording {
+  if (recording.scenario !== restartScenario) return recording;
+  return { ...recording, cri: recording.cri.filter(({ t }) => t < RESTART_SECONDS) };
 }
 
 async function attempt(
@@ -132,8 +146,7 @@ function compareScenario(
   matched: Set<ExplainedDifference>,
 ): ScenarioReport {
   const { scenario } = recording;
-  const calls = podCalls(recordedTrace(recording.cri), recordedFolders);
-  const recorded = scenario === RESTART ? withoutRemovals(calls) : calls;
+  const recorded = podCalls(recordedTrace(recording.cri), recordedFolders);
   const inScenario = (pod: string): boolean => pod.startsWith(`${scenarioNamespace(recording)}/`);
   const pods = new Set([...recorded.keys(), ...berth.keys()].filter(inScenario));
   const unexplained: ScenarioDifference[] = [];
@@ -143,7 +156,10 @@ function compareScenario(
     const pod = key.slice(key.indexOf("/") + 1);
     const left = recorded.get(key) ?? NOTHING;
     comparedCalls += left.inOrder.length + left.removals.length;
-    for (const difference of compareCalls(left, berth.get(key) ?? NOTHING)) {
+    const right = berth.get(key) ?? NOTHING;
+    for (const difference of compareCalls(left, right, {
+      removals: scenario !== restartScenario,
+    })) {
       const entry = explainedDifferences.find((known) =>
         explains(known, scenario, pod, difference),
       );
@@ -164,9 +180,4 @@ function explains(
   if (entry.scenario !== scenario || (entry.pod !== "*" && entry.pod !== pod)) return false;
   const parts = entry.path.split("*").map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`).test(path);
-}
-
-/** For a recording that ends before all that was dead had been removed. */
-function withoutRemovals(calls: ReadonlyMap<string, PodCalls>): ReadonlyMap<string, PodCalls> {
-  return new Map([...calls].map(([pod, { inOrder }]) => [pod, { inOrder, removals: [] }]));
 }

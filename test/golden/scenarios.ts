@@ -1,8 +1,19 @@
-/** The scenarios that need no API server, the longest first. */
-export const scenarios: readonly string[] = [
-  "kubelet-restart",
+/** The scenario in which the agent is stopped and started again. */
+export const restartScenario = "kubelet-restart";
+
+/** The scenarios that no other survives beside them: the agent restarts, or one pod fills the node. */
+export const scenariosAlone: readonly string[] = [
+  restartScenario,
+  "critical-preemption",
+  "critical-preemption-exit137",
+];
+
+/** The scenarios that may share an agent, the longest first. */
+export const scenariosTogether: readonly string[] = [
   "onfailure-crashloop",
+  "create-container-error",
   "image-missing",
+  "bad-configmap",
   "static-pod",
   "always-exit0",
   "init-fail-always",
@@ -29,6 +40,10 @@ export const scenarios: readonly string[] = [
   "init-fail-never",
   "termination-message",
   "security-context",
+  "volumes",
+  "ephemeral-container",
+  "userns-unsupported",
+  "image-change",
   "image-pull-always",
   "hooks-fail",
   "deleted-while-starting",
