@@ -13,6 +13,7 @@ import type { PodStatuses } from "./pod-statuses.ts";
 import type { Prober } from "./prober.ts";
 import { PullCredentials } from "./pull-credentials.ts";
 import type { RuntimeHealth } from "./runtime-health.ts";
+import { UserNamespaces } from "./user-namespaces.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 /** The parts of the agent that the recipes of a pod work with. */
@@ -96,6 +97,12 @@ function createPodConfigs({
     cgroupParent: (pod) => cgroups.path(pod),
     volumes,
     runtimeClass: (name) => objects.runtimeClass(name),
+    userNamespaces: new UserNamespaces({
+      files,
+      rootFolder,
+      maxPods: Number(node.status?.capacity?.["pods"] ?? 0),
+      readHandlers: async () => (await runtime.status(false, lifetime)).runtimeHandlers ?? [],
+    }),
     envSources: {
       services: [],
       configMap: (namespace, name) => objects.configMap(namespace, name),

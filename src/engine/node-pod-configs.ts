@@ -2,7 +2,6 @@ import { containerConfig } from "../core/cri/container-config.ts";
 import { imageUser } from "../core/cri/image-user.ts";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../core/cri/sandbox-config.ts";
-import { podUserNamespace } from "../core/cri/user-namespace.ts";
 import { containerEnv, type EnvSources } from "../core/env/container-env.ts";
 import {
   type ContainerMount,
@@ -15,7 +14,7 @@ import { bandwidthProblem, networkNeeds, unmetNeed } from "../core/network/netwo
 import { kernelHostname, podHostname } from "../core/network/pod-hostname.ts";
 import { podContainerDirectory, podHostsFile } from "../core/paths/data-paths.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import type { ContainerConfig, PodSandboxConfig } from "../model/generated/cri.ts";
+import type { ContainerConfig, PodSandboxConfig, UserNamespace } from "../model/generated/cri.ts";
 import type { AnyContainer, Pod } from "../model/pod.ts";
 import { runtimeErrorText } from "../model/runtime-error.ts";
 import type { ImageService } from "../ports/container-runtime.ts";
@@ -25,6 +24,7 @@ import type { PodEvents } from "../ports/pod-events.ts";
 import type { ContainerConfigRequest, PodConfigs } from "./execute/pod-configs.ts";
 import type { StepFailure } from "./execute/step-report.ts";
 import { withSeccompFile } from "./seccomp-profile.ts";
+import type { UserNamespaces } from "./user-namespaces.ts";
 
 export interface NodePodConfigsDeps {
   readonly images: Pick<ImageService, "imageStatus">;
@@ -40,6 +40,7 @@ export interface NodePodConfigsDeps {
   readonly cgroupParent: (pod: Pod) => string;
   readonly volumes: ContainerVolumes;
   readonly runtimeClass: RuntimeClassStore["runtimeClass"];
+  readonly userNamespaces: Pick<UserNamespaces, "of">;
   readonly envSources: Omit<EnvSources, "podIps" | "envFile">;
   /** A name that no other file in a folder has. */
   readonly uniqueName: () => string;
@@ -77,7 +78,7 @@ export class NodePodConfigs implements PodConfigs {
     if (!names.ok) return names;
     const hostname = kernelHostname(names.value, pod.spec.setHostnameAsFQDN === true);
     if (!hostname.ok) return hostname;
-    const userNamespace = podUserNamespace(pod);
+    const userNamespace = await this.#userNamespace(pod);
     if (!userNamespace.ok) return userNamespace;
     return sandboxConfig(
       {
@@ -90,6 +91,11 @@ export class NodePodConfigs implements PodConfigs {
       },
       settings,
     );
+  }
+
+  async #userNamespace(pod: Pod): Promise<Result<UserNamespace, string>> {
+    const handler = this.runtimeHandler(pod);
+    return handler.ok ? this.#deps.userNamespaces.of(pod, handler.value) : handler;
   }
 
   // A plugin that lacks the capability would not be told at all, and the pod run without what it asks for.
@@ -131,7 +137,7 @@ export class NodePodConfigs implements PodConfigs {
     if (!environment.ok) return environment;
     const mounts = await this.#mounts(request, environment.value);
     if (!mounts.ok) return mounts;
-    const userNamespace = podUserNamespace(pod);
+    const userNamespace = await this.#userNamespace(pod);
     if (!userNamespace.ok) return userNamespace;
     const user = await this.#imageUser(imageRef, signal);
     if (!user.ok) return user;
