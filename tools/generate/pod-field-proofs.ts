@@ -22,7 +22,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     dnsConfig: "dns-config",
     dnsPolicy: "dns-config",
     enableServiceLinks: "env-vars",
-    ephemeralContainers: debug,
+    ephemeralContainers: { proof: debug, when: "only in pods that run: `berth debug` adds them" },
     hostAliases: "hosts-file",
     hostIPC: "cri-configs",
     hostNetwork: "cri-configs",
@@ -41,7 +41,10 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     overhead: "cri-configs",
     priority: "src/core/admission/preemption.test.ts",
     priorityClassName: runtimeConfig,
-    readinessGates: "status-conditions",
+    readinessGates: {
+      proof: "status-conditions",
+      when: "only a cluster's API can set the conditions, and the pod is not ready before",
+    },
     resources: "pod-resources",
     restartPolicy: "compute-pod-actions",
     runtimeClassName: "test/integration/security-admission.test.ts",
@@ -82,7 +85,10 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     name: "cri-configs",
     ports: "cri-configs",
     readinessProbe: "probe-worker",
-    resizePolicy: "compute-pod-actions-resize",
+    resizePolicy: {
+      proof: "compute-pod-actions-resize",
+      when: "a manifest never resizes its pod: a changed one is a new pod",
+    },
     resources: "cri-configs",
     restartPolicy: "compute-pod-actions",
     restartPolicyRules: "compute-pod-actions",
@@ -130,7 +136,13 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     operator: "compute-pod-actions",
     values: "compute-pod-actions",
   },
-  ResourceRequirements: { limits: "cri-configs", requests: "cri-configs" },
+  ResourceRequirements: {
+    limits: {
+      proof: "cri-configs",
+      when: "a limit of ephemeral-storage is not enforced, since nothing is evicted yet",
+    },
+    requests: "cri-configs",
+  },
   EnvVar: { name: "env-vars", value: "env-vars", valueFrom: "env-vars" },
   EnvVarSource: {
     configMapKeyRef: "env-vars",
@@ -277,7 +289,13 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     resourceFieldRef: "volume-payload",
   },
   KeyToPath: { key: "volume-payload", mode: "volume-payload", path: "volume-payload" },
-  EmptyDirVolumeSource: { medium: volumes, sizeLimit: volumes },
+  EmptyDirVolumeSource: {
+    medium: volumes,
+    sizeLimit: {
+      proof: volumes,
+      when: "in memory; on disk it is not enforced, since nothing is evicted yet",
+    },
+  },
   HostPathVolumeSource: { path: volumes, type: volumes },
   ProjectedVolumeSource: { defaultMode: "volume-payload", sources: "volume-payload" },
   VolumeProjection: {
