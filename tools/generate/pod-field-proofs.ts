@@ -28,7 +28,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     hostNetwork: "cri-configs",
     hostPID: "cri-configs",
     hostUsers: {
-      proof: "src/core/cri/user-namespace.test.ts",
+      proof: "src/engine/user-namespaces.test.ts",
       when: "false only where the runtime has user namespaces",
     },
     hostname: "pod-hostname",
