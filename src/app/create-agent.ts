@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { totalmem } from "node:os";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
+import { resolverConfigProblem } from "../core/network/resolver-config.ts";
 import { parseCgroupPath } from "../core/resource/cgroup-name.ts";
 import { createContainerdEvents } from "../drivers/containerd/containerd-events.ts";
 import { ContainerdPullProgress } from "../drivers/containerd/pull-progress.ts";
@@ -37,8 +38,10 @@ import type { PullProgressReader } from "../ports/pull-progress.ts";
 import { dataLayout } from "./data-layout.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
-import { describeAdmission, readHostIps } from "./node-facts.ts";
+import { describeAdmission, readHostIps, withRuntimeFeatures } from "./node-facts.ts";
 import { parseSecurity, type SecuritySettings } from "./security-options.ts";
+
+const resolverConfigPath = "/etc/resolv.conf";
 
 export interface AgentOptions {
   readonly dataDir: string;
@@ -67,6 +70,8 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
   const cgroupRoot = `${options.cgroupRoot.replace(/\/$/, "")}/kubepods`;
   const cgroups = openCgroups(cgroupRoot);
+  const admission = describeAdmission(nodeName, dataDir, security.sysctls);
+  const { features } = await runtime.status(false, signal);
   const settings: AgentSettings = {
     version: berthVersion,
     nodeName,
@@ -82,13 +87,15 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     },
     clusterDomain: "",
     hostIps: readHostIps(),
-    ...describeAdmission(nodeName, dataDir, security.sysctls),
+    ...admission,
+    node: withRuntimeFeatures(admission.node, features),
     linkLogs: false,
     logRotation: options.logRotation ?? defaultLogRotation,
     imagePulls: images.pulls,
     credentialProviders: images.providers,
     ...facts,
   };
+  warnOfResolverConfig(await readNodeDns(), log);
   const ports = machinePorts(runtime, cgroups, layout.records, log);
   const { sources } = options;
   const pullProgress = openPullProgress(settings, signal);
@@ -139,8 +146,14 @@ function machinePorts(
   };
 }
 
+// What does not fit is left out of every pod that uses it; better to hear of it once than from each of them.
+function warnOfResolverConfig({ resolverConfig = "", clusterDomain }: NodeDns, log: Log): void {
+  const problem = resolverConfigProblem(resolverConfigPath, resolverConfig, clusterDomain);
+  if (problem !== undefined) log.warn("the node's resolv.conf does not fit pods", { problem });
+}
+
 async function readMachineDns(): Promise<NodeDns> {
-  const resolverConfig = await readFile("/etc/resolv.conf", "utf8").catch(() => undefined);
+  const resolverConfig = await readFile(resolverConfigPath, "utf8").catch(() => undefined);
   return { clusterDns: [], clusterDomain: "", nodeIps: readHostIps(), resolverConfig };
 }
 

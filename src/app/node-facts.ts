@@ -5,6 +5,7 @@ import { cpus, hostname, networkInterfaces, totalmem } from "node:os";
 import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
 import type { SysctlAllowlist } from "../core/admission/sysctl-admission.ts";
 import { isAppArmorEnabled } from "../drivers/linux/kernel-features.ts";
+import type { RuntimeFeatures } from "../model/generated/cri.ts";
 import type { Node } from "../model/generated/kubernetes.ts";
 
 const maxPods = 110;
@@ -20,6 +21,22 @@ export function readHostIps(): readonly string[] {
   const outside = all.filter(({ internal, address }) => !internal && !address.startsWith("fe80"));
   const first = outside.find(({ family }) => family === "IPv4") ?? outside[0];
   return first === undefined ? ["127.0.0.1"] : [first.address];
+}
+
+/** The node with what its runtime says that it can do. */
+export function withRuntimeFeatures(node: Node, features: RuntimeFeatures | undefined): Node {
+  const { supplementalGroupsPolicy = false, userNamespacesHostNetwork = false } = features ?? {};
+  return {
+    ...node,
+    status: {
+      ...node.status,
+      features: { supplementalGroupsPolicy },
+      declaredFeatures: [
+        ...(node.status?.declaredFeatures ?? []),
+        ...(userNamespacesHostNetwork ? ["UserNamespacesHostNetworkSupport"] : []),
+      ],
+    },
+  };
 }
 
 /** What pods are admitted against on this machine. */
