@@ -59,9 +59,17 @@ function parseReference(image: string): Result<ImageName, string> {
   if (remote.toLowerCase() !== remote) {
     return err(`invalid reference format: repository name (${remote}) must be lowercase`);
   }
-  const text = `${normal.domain}/${normal.remainder}`;
+  const parsed = parsePlainReference(`${normal.domain}/${normal.remainder}`);
+  if (!parsed.ok) return parsed;
+  const { tag: tagged, digest: digested } = parsed.value;
+  return ok({ ...parsed.value, tag: tagged === "" && digested === "" ? "latest" : tagged });
+}
+
+/** Reads a name as it stands, without a default registry or tag. */
+export function parsePlainReference(text: string): Result<ImageName, string> {
   const match = referencePattern.exec(text);
   if (match === null) {
+    if (text === "") return err("repository name must have at least one component");
     const isOnlyUppercase = referencePattern.test(text.toLowerCase());
     return err(isOnlyUppercase ? "repository name must be lowercase" : "invalid reference format");
   }
@@ -71,11 +79,7 @@ function parseReference(image: string): Result<ImageName, string> {
   }
   const digestError = digested === "" ? undefined : checkDigest(digested);
   if (digestError !== undefined) return err(digestError);
-  return ok({
-    repository,
-    tag: tagged === "" && digested === "" ? "latest" : tagged,
-    digest: digested,
-  });
+  return ok({ repository, tag: tagged, digest: digested });
 }
 
 /** Splits off the registry; what could as well be a path has the default one. */

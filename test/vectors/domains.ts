@@ -22,6 +22,9 @@ import { httpProbe } from "./domains/http-probe.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
 import { killGrace } from "./domains/kill-grace.ts";
+import { kubeletConfig } from "./domains/kubelet-config.ts";
+import { kubeletConfigDropins } from "./domains/kubelet-config-dropins.ts";
+import { kubeletConfigFlags } from "./domains/kubelet-config-flags.ts";
 import { logRotation } from "./domains/log-rotation.ts";
 import { paths } from "./domains/paths.ts";
 import { plegEvents } from "./domains/pleg-events.ts";
@@ -66,6 +69,9 @@ export const vectorDomains: readonly VectorDomain[] = [
   imageNames,
   imagePull,
   killGrace,
+  kubeletConfig,
+  kubeletConfigDropins,
+  kubeletConfigFlags,
   logRotation,
   paths,
   plegEvents,

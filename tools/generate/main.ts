@@ -4,6 +4,13 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type CriDefinition, criProto, criTypes } from "./cri.ts";
+import { type ConfigTypes, configTypesModule } from "./kubelet-config.ts";
+import {
+  type FeatureGates,
+  type FlagEntry,
+  featureGatesModule,
+  kubeletFlagsModule,
+} from "./kubelet-lists.ts";
 import { kubernetesTypes, type OpenApi } from "./kubernetes-types.ts";
 import { lintConfig } from "./lint-config.ts";
 import { podFieldsPage } from "./pod-fields.ts";
@@ -77,6 +84,18 @@ write("docs/pod-fields.md", podFieldsPage(kubernetes));
 write(
   "src/model/generated/wire-types.ts",
   wireTypesModule(readJson("wire-types-v1.36.json") as WireTypes),
+);
+write(
+  "src/config/generated/kubelet-configuration.ts",
+  configTypesModule(readJson("kubelet-configuration-v1beta1.json") as ConfigTypes),
+);
+write(
+  "src/config/generated/kubelet-flags.ts",
+  kubeletFlagsModule(readJson("kubelet-flags-v1.36.json") as FlagEntry[]),
+);
+write(
+  "src/config/generated/feature-gates.ts",
+  featureGatesModule(readJson("feature-gates-v1.36.json") as FeatureGates),
 );
 write("src/model/generated/cri.ts", criTypes(cri));
 const protos = {

@@ -1,0 +1,26 @@
+import { assert } from "../lib/assert.ts";
+import { decodeConfig } from "./decode/decode-config.ts";
+import { defaultConfig } from "./default-config.ts";
+import { defaultFeatureGates } from "./feature-gates.ts";
+import type { KubeletConfiguration } from "./generated/kubelet-configuration.ts";
+
+const readOnlyPort = 10255;
+
+/** The configuration without any file, as a kubelet's flags have it: open to everybody, unlike a file's. */
+export function legacyDefaultConfig(): KubeletConfiguration {
+  const empty = decodeConfig({ kind: "object", entries: [], at: { line: 1, column: 1 } });
+  assert(empty.ok, "nothing can be decoded");
+  const config = defaultConfig(empty.value.config, defaultFeatureGates);
+  assert(config.ok, "the gates' defaults agree");
+  const { authentication, authorization } = config.value;
+  return {
+    ...config.value,
+    authentication: {
+      ...authentication,
+      anonymous: { enabled: true },
+      webhook: { ...authentication.webhook, enabled: false },
+    },
+    authorization: { ...authorization, mode: "AlwaysAllow" },
+    readOnlyPort,
+  };
+}

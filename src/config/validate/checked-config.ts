@@ -1,0 +1,36 @@
+import { parseNanoseconds } from "../../lib/nanoseconds.ts";
+import type { FeatureGateState } from "../feature-gates.ts";
+import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
+
+/** What a check looks at: the configuration, and the gates as they are with the configuration's own. */
+export interface CheckedConfig {
+  readonly config: KubeletConfiguration;
+  readonly gates: FeatureGateState;
+  /** The version of the host's cgroups. */
+  readonly cgroupVersion: 1 | 2;
+}
+
+/** A check's messages, in order. */
+export type Check = (checked: CheckedConfig) => readonly string[];
+
+/** The message alone where the condition holds. */
+export function when(condition: boolean, message: string): readonly string[] {
+  return condition ? [`invalid configuration: ${message}`] : [];
+}
+
+/** Nanoseconds of a duration of the configuration, whose durations are all well-formed. */
+export function nanoseconds(duration: string): bigint {
+  const parsed = parseNanoseconds(duration);
+  return parsed.ok ? parsed.value : 0n;
+}
+
+export function isOutside(value: number, least: number, most: number): boolean {
+  return value < least || value > most;
+}
+
+/** As Go prints a float: with an exponent of two digits where it has one. */
+export function shortFloat(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0 || (size >= 1e-4 && size < 1e21)) return String(value);
+  return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
+}

@@ -1,0 +1,20 @@
+// What the domains about the kubelet's configuration share.
+import type { YamlReader } from "../../src/config/config-document.ts";
+import { encodeConfig } from "../../src/config/encode-config.ts";
+import type { KubeletConfiguration } from "../../src/config/generated/kubelet-configuration.ts";
+import type { ConfigFailure } from "../../src/config/load-config.ts";
+import { parseYaml } from "../../src/drivers/manifest/parse-yaml.ts";
+import { listDuplicateKeys } from "../../src/drivers/manifest/yaml-duplicates.ts";
+import { nodeText } from "../../src/model/manifest/json-node.ts";
+
+export const configPath = "/CONFIGROOT/cfg/kubelet.yaml";
+export const dropInPath = "/CONFIGROOT/cfg/kubelet.conf.d";
+export const yamlReader: YamlReader = { parseYaml, listDuplicateKeys };
+
+export function shownConfig(config: KubeletConfiguration): unknown {
+  return JSON.parse(nodeText(encodeConfig(config)));
+}
+
+export function shownFailure(failure: ConfigFailure, key: string): Record<string, string> {
+  return { [failure.kind === "featureGates" ? "panic" : key]: failure.message };
+}
