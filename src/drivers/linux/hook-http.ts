@@ -12,10 +12,12 @@ export const hookHttp: HookHttp = {
     if (!request.ok) throw new Error(request.error);
     try {
       await sendHttpGet(request.value, signal);
+      return undefined;
     } catch (error) {
       if (!isPlainHttpAnswer(request.value, error)) throw error;
       // Hooks were once sent in plain text whatever their scheme said; such servers still get theirs.
       await sendHttpGet(withoutTls(request.value), signal);
+      return { plainHost: request.value.urlHost };
     }
   },
 };

@@ -22,9 +22,12 @@ async function hooked(http?: HookDeps["http"]): Promise<Hooked> {
   const containerId = world.runtime.findContainer("web")?.place.id ?? "";
   const requests: [HTTPGetAction, string][] = [];
   const recording: HookDeps["http"] = {
-    get: async (action, _, podIp) => void requests.push([action, podIp]),
+    get: async (action, _, podIp) => {
+      requests.push([action, podIp]);
+      return undefined;
+    },
   };
-  const deps = { runtime: world.runtime, clock: world.clock, http: http ?? recording };
+  const deps = { ...world.deps, http: http ?? recording };
   return {
     world,
     requests,
@@ -64,4 +67,22 @@ test("a sleep hook takes its seconds", async () => {
   const startMs = world.clock.monotonicMs();
   await run({ sleep: { seconds: 7 } });
   expect(world.clock.monotonicMs() - startMs).toBe(7000);
+});
+
+test("a server that speaks no TLS is asked without, and that is told", async () => {
+  const { run, world } = await hooked({ get: async () => ({ plainHost: "10.0.0.5:80" }) });
+  await run({ httpGet: { port: 80, scheme: "HTTPS" } });
+  expect(world.events.at(-1)).toEqual({
+    type: "Warning",
+    reason: "LifecycleHTTPFallback",
+    message:
+      "request to HTTPS lifecycle hook 10.0.0.5:80 got HTTP response, retry with HTTP succeeded",
+  });
+});
+
+test("only the beginning of what a hook printed is repeated", async () => {
+  const { run } = await hooked();
+  const failed = run({ exec: { command: ["print", "", "x".repeat(50_000), "3"] } });
+  const text = await failed.then(String, (error: Error) => error.message);
+  expect(text.slice(text.lastIndexOf("message:")).length).toBeLessThan(11_000);
 });

@@ -2,17 +2,22 @@ import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { decodeUtf8 } from "../../lib/utf8.ts";
 import type { ExecSyncResponse } from "../../model/generated/cri.ts";
-import type { LifecycleHandler } from "../../model/generated/kubernetes.ts";
+import type { HTTPGetAction, LifecycleHandler } from "../../model/generated/kubernetes.ts";
 import { type AnyContainer, type Pod, podDisplayName } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";
+import type { PodEvents } from "../../ports/pod-events.ts";
+
+/** More of what a hook printed tells nobody anything. */
+const maxOutputBytes = 10 * 1024;
 
 export interface HookDeps {
   readonly runtime: Pick<ContainerRuntime, "execSync">;
   readonly http: HookHttp;
   readonly clock: Clock;
+  readonly events: PodEvents;
 }
 
 export interface HookTarget {
@@ -38,12 +43,8 @@ export async function runHook(
     throw new Error(`Exec lifecycle hook ([${command.join(" ")}]) ${place} - error: ${failure}`);
   }
   if (handler.httpGet !== undefined) {
-    const action = handler.httpGet;
-    const title = `HTTP lifecycle hook (${action.path ?? ""}) ${place}`;
-    if ((action.host ?? "") === "" && target.podIp === "") {
-      throw new Error(`${title} - error: failed to find networking container: no address is known`);
-    }
-    await deps.http.get(action, target.container, target.podIp, signal).catch((error: unknown) => {
+    await runRequest(deps, target, handler.httpGet, signal).catch((error: unknown) => {
+      const title = `HTTP lifecycle hook (${handler.httpGet?.path ?? ""}) ${place}`;
       throw new Error(`${title} - error: ${errorText(error)}`);
     });
     return;
@@ -53,6 +54,24 @@ export async function runHook(
     return;
   }
   throw new Error("Cannot run handler: it names no exec, httpGet or sleep action");
+}
+
+async function runRequest(
+  { http, events }: HookDeps,
+  { pod, container, podIp }: HookTarget,
+  action: HTTPGetAction,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((action.host ?? "") === "" && podIp === "") {
+    throw new Error("failed to find networking container: no address is known");
+  }
+  const fallback = await http.get(action, container, podIp, signal);
+  if (fallback === undefined) return;
+  events.record(pod, {
+    type: "Warning",
+    reason: "LifecycleHTTPFallback",
+    message: `request to HTTPS lifecycle hook ${fallback.plainHost} got HTTP response, retry with HTTP succeeded`,
+  });
 }
 
 /** What went wrong, with the command's output; undefined when it ended well. */
@@ -70,7 +89,7 @@ async function runCommand(
   }
   if ((result.exitCode ?? 0) === 0) return undefined;
   const [stdout, stderr] = [result.stdout, result.stderr].map((bytes) =>
-    bytes === undefined ? "" : decodeUtf8(bytes),
+    bytes === undefined ? "" : decodeUtf8(bytes.subarray(0, maxOutputBytes)),
   );
   const line = command.join(" ");
   return `command '${line}' exited with ${result.exitCode}: ${stderr}, message: ${quoteText(`${stdout}${stderr}`)}`;
