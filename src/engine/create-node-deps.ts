@@ -81,6 +81,7 @@ function createPodConfigs({
 }: NodeParts): NodePodConfigs {
   const { runtime, files, readNodeDns, uniqueName } = ports;
   const { rootFolder, clusterDomain, runtimeSettings, hostIps, node } = settings;
+  const readHandlers = async () => (await runtime.status(false, lifetime)).runtimeHandlers ?? [];
   return new NodePodConfigs({
     images: runtime,
     files,
@@ -94,6 +95,7 @@ function createPodConfigs({
       const { info } = await runtime.status(true, lifetime);
       return cniCapabilities(info?.["cniconfig"]);
     },
+    readHandlers,
     cgroupParent: (pod) => cgroups.path(pod),
     volumes,
     runtimeClass: (name) => objects.runtimeClass(name),
@@ -101,7 +103,7 @@ function createPodConfigs({
       files,
       rootFolder,
       maxPods: Number(node.status?.capacity?.["pods"] ?? 0),
-      readHandlers: async () => (await runtime.status(false, lifetime)).runtimeHandlers ?? [],
+      readHandlers,
     }),
     envSources: {
       services: [],

@@ -8,13 +8,22 @@ import {
   containerMounts,
   type MountedVolume,
 } from "../core/mount/container-mounts.ts";
+import {
+  supportsRecursiveReadOnly,
+  wantsRecursiveReadOnly,
+} from "../core/mount/recursive-read-only.ts";
 import { type NodeDns, podDnsConfig } from "../core/network/dns-config.ts";
 import { hostNetworkHostsFile, managedHostsFile } from "../core/network/hosts-file.ts";
 import { bandwidthProblem, networkNeeds, unmetNeed } from "../core/network/network-needs.ts";
 import { kernelHostname, podHostname } from "../core/network/pod-hostname.ts";
 import { podContainerDirectory, podHostsFile } from "../core/paths/data-paths.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import type { ContainerConfig, PodSandboxConfig, UserNamespace } from "../model/generated/cri.ts";
+import type {
+  ContainerConfig,
+  PodSandboxConfig,
+  RuntimeHandler,
+  UserNamespace,
+} from "../model/generated/cri.ts";
 import type { AnyContainer, Pod } from "../model/pod.ts";
 import { runtimeErrorText } from "../model/runtime-error.ts";
 import type { ImageService } from "../ports/container-runtime.ts";
@@ -37,6 +46,7 @@ export interface NodePodConfigsDeps {
   readonly readNodeDns: () => Promise<NodeDns>;
   /** What the plugins of the pod network can do; undefined where the runtime does not say. */
   readonly readNetworkCapabilities: () => Promise<ReadonlySet<string> | undefined>;
+  readonly readHandlers: () => Promise<readonly RuntimeHandler[]>;
   readonly cgroupParent: (pod: Pod) => string;
   readonly volumes: ContainerVolumes;
   readonly runtimeClass: RuntimeClassStore["runtimeClass"];
@@ -166,13 +176,15 @@ export class NodePodConfigs implements PodConfigs {
   ): Promise<Result<readonly ContainerMount[], string>> {
     const { volumes, rootFolder } = this.#deps;
     const { container } = placed;
+    const isRecursive = await this.#supportsRecursiveReadOnly(pod, container);
+    if (!isRecursive.ok) return isRecursive;
     const planned = containerMounts({
       pod,
       container,
       podIps,
       volumes: volumes.mountedVolumes(pod.metadata.uid),
       environment,
-      supportsRecursiveReadOnly: false,
+      supportsRecursiveReadOnly: isRecursive.value,
       dataRoot: rootFolder,
     });
     if (!planned.ok) return planned;
@@ -188,6 +200,16 @@ export class NodePodConfigs implements PodConfigs {
       mounts.push({ ...mount, hostPath: bound.value });
     }
     return ok(mounts);
+  }
+
+  async #supportsRecursiveReadOnly(
+    pod: Pod,
+    container: AnyContainer,
+  ): Promise<Result<boolean, string>> {
+    if (!wantsRecursiveReadOnly(container)) return ok(false);
+    const handler = this.runtimeHandler(pod);
+    if (!handler.ok) return handler;
+    return ok(supportsRecursiveReadOnly(handler.value, await this.#deps.readHandlers()));
   }
 
   // Running containers have the file mounted: it is left alone as long as it says the right thing.

@@ -1,6 +1,24 @@
 import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import type { RuntimeHandler } from "../../model/generated/cri.ts";
 import type { VolumeMount } from "../../model/generated/kubernetes.ts";
+import type { AnyContainer } from "../../model/pod.ts";
+
+/** Whether a container has a mount for which it matters what the runtime can do. */
+export function wantsRecursiveReadOnly({ volumeMounts = [] }: AnyContainer): boolean {
+  return volumeMounts.some(
+    ({ recursiveReadOnly: mode }) => mode !== undefined && mode !== "Disabled",
+  );
+}
+
+/** Whether a handler of the runtime can do it; "" is the default one. */
+export function supportsRecursiveReadOnly(
+  handler: string,
+  known: readonly RuntimeHandler[],
+): boolean {
+  const found = known.find(({ name = "" }) => name === handler);
+  return found?.features?.recursiveReadOnlyMounts === true;
+}
 
 /** Whether what is mounted below a read-only mount is read-only too. */
 export function isRecursiveReadOnly(
