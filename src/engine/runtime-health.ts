@@ -8,7 +8,8 @@ const recheckMs = 1_000;
 export class RuntimeHealth {
   readonly #runtime: Pick<ContainerRuntime, "status">;
   readonly #clock: Clock;
-  #problem: string | undefined = "the container runtime has not answered yet";
+  #listProblem: string | undefined = "the container runtime has not answered yet";
+  #statusProblem: string | undefined;
   #networkProblem: string | undefined;
 
   constructor(runtime: Pick<ContainerRuntime, "status">, clock: Clock) {
@@ -17,7 +18,7 @@ export class RuntimeHealth {
   }
 
   get problem(): string | undefined {
-    return this.#problem;
+    return this.#listProblem ?? this.#statusProblem;
   }
 
   get networkProblem(): string | undefined {
@@ -26,7 +27,7 @@ export class RuntimeHealth {
 
   /** Told what a listing of the runtime found. */
   note(problem: string | undefined): void {
-    this.#problem = problem;
+    this.#listProblem = problem;
   }
 
   /** Follows the runtime's own conditions until they are all met, again after each loss. */
@@ -35,7 +36,7 @@ export class RuntimeHealth {
       const wasReady = this.#networkProblem === undefined;
       await this.#check(signal);
       if (!wasReady && this.#networkProblem === undefined) onReady();
-      const settled = this.#networkProblem === undefined && this.#problem === undefined;
+      const settled = this.#networkProblem === undefined && this.problem === undefined;
       await this.#clock.sleep(settled ? 60 * recheckMs : recheckMs, signal).catch(() => undefined);
     }
   }
@@ -43,13 +44,14 @@ export class RuntimeHealth {
   async #check(signal: AbortSignal): Promise<void> {
     try {
       const { status } = await this.#runtime.status(false, signal);
+      this.#statusProblem = undefined;
       const network = status?.conditions?.find(({ type }) => type === "NetworkReady");
       this.#networkProblem =
         network?.status === true
           ? undefined
           : `container runtime network not ready: NetworkReady=false reason:${network?.reason ?? ""} message:${network?.message ?? ""}`;
     } catch (error) {
-      if (!signal.aborted) this.#problem = errorText(error);
+      if (!signal.aborted) this.#statusProblem = errorText(error);
     }
   }
 }
