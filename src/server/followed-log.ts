@@ -1,12 +1,8 @@
-import { open, readdir, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import {
-  compressedName,
-  findRotatedLogs,
-  isCompressed,
-  plainName,
-} from "../model/log/rotated-logs.ts";
+import { open, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { compressedName, isCompressed, plainName } from "../model/log/rotated-logs.ts";
 import type { LineReader } from "./line-reader.ts";
+import { isAbsence, listRotatedLogs, openNewestLog } from "./newest-log.ts";
 import { type OpenLog, openLog } from "./open-log.ts";
 
 /** One log through all its files: those that are rotated away before they were read are read all the same. */
@@ -25,7 +21,7 @@ export class FollowedLog {
   }
 
   static async open(path: string, tailLines: number | undefined): Promise<FollowedLog> {
-    const { file, before } = await openNewest(path, tailLines);
+    const { file, before } = await openNewestLog(path, tailLines);
     return new FollowedLog(path, file, before);
   }
 
@@ -59,7 +55,7 @@ export class FollowedLog {
       await this.#replace(file, true);
       return;
     }
-    const { file, before } = await openNewest(this.#path, undefined);
+    const { file, before } = await openNewestLog(this.#path, undefined);
     await this.#replace(file, false);
     this.#before = before;
   }
@@ -76,7 +72,9 @@ export class FollowedLog {
 
   /** Rotated away since the file that is read was opened, oldest first. */
   async #newerFiles(): Promise<readonly string[]> {
-    const newer = (await rotatedFiles(this.#path)).filter((name) => plainName(name) > this.#before);
+    const newer = (await listRotatedLogs(this.#path)).filter(
+      (name) => plainName(name) > this.#before,
+    );
     const plain = newer.map(plainName);
     const [oldest] = newer;
     if (this.#isRotated || oldest === undefined) return plain;
@@ -95,35 +93,13 @@ export class FollowedLog {
   }
 }
 
-/** The log in use, with the newest file that was rotated away before it. */
-async function openNewest(
-  path: string,
-  tailLines: number | undefined,
-): Promise<{ readonly file: OpenLog; readonly before: string }> {
-  for (;;) {
-    const file = await openLog(path, tailLines);
-    const before = plainName((await rotatedFiles(path)).at(-1) ?? "");
-    const isSame = await stat(path).then(
-      ({ ino }) => ino === file.inode,
-      () => true,
-    );
-    if (isSame) return { file, before };
-    // Rotated meanwhile: whether it is among those names cannot be told.
-    await file.close();
-  }
-}
-
-async function rotatedFiles(path: string): Promise<readonly string[]> {
-  return findRotatedLogs(await readdir(dirname(path)), basename(path)).inUse;
-}
-
 /** Compressed or not; undefined when it is gone. */
 async function openRotated(path: string): Promise<OpenLog | undefined> {
   for (const candidate of [path, compressedName(path)]) {
     try {
       return await openLog(candidate, undefined);
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+      if (!isAbsence(error)) throw error;
     }
   }
   return undefined;

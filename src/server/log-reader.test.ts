@@ -57,3 +57,29 @@ test("what the runtime still writes to a log after it was rotated away is read b
   await readLog(path, { ...options, followUntil }, sink, AbortSignal.timeout(10_000));
   expect(read).toEqual([1, 2, 3].map((n) => `line ${n}\n`));
 });
+
+test("between two files a log is what was rotated away last", async () => {
+  await writeFile(join(folder, "0.log.20260101-000001.gz"), gzipSync(line(1)));
+  const rotated = join(folder, "0.log.20260101-000002");
+  await writeFile(rotated, line(2));
+  const read: string[] = [];
+  const sink = (_: string, bytes: Uint8Array): void => {
+    read.push(Buffer.from(bytes).toString());
+  };
+  await readLog(path, options, sink, AbortSignal.timeout(10_000));
+  expect(read).toEqual(["line 2\n"]);
+  let finished = false;
+  const follow = async (_: string, bytes: Uint8Array): Promise<void> => {
+    read.push(Buffer.from(bytes).toString());
+    if (finished) return;
+    await appendFile(rotated, line(3));
+    await writeFile(path, line(4));
+    finished = true;
+  };
+  const followUntil = (): boolean => finished;
+  await readLog(path, { ...options, followUntil }, follow, AbortSignal.timeout(10_000));
+  expect(read.slice(1)).toEqual([2, 3, 4].map((n) => `line ${n}\n`));
+  await expect(
+    readLog(join(folder, "1.log"), options, sink, AbortSignal.timeout(10_000)),
+  ).rejects.toThrow("ENOENT");
+});

@@ -5,7 +5,7 @@ import type { LogTime } from "../model/log/log-time.ts";
 import { FileChanges } from "./file-changes.ts";
 import { FollowedLog } from "./followed-log.ts";
 import type { LineReader } from "./line-reader.ts";
-import { openLog } from "./open-log.ts";
+import { openNewestLog } from "./newest-log.ts";
 
 /** So long a runtime may go on writing what it still holds to a log that was rotated away. */
 const lastWritesMs = 250;
@@ -45,11 +45,11 @@ export async function readLog(
     await followLog(await FollowedLog.open(path, tailLines), { path, followUntil, copy }, signal);
     return;
   }
-  const log = await openLog(path, tailLines);
+  const { file } = await openNewestLog(path, tailLines);
   try {
-    if (!filter.isDone) await copy(log.reader, true);
+    if (!filter.isDone) await copy(file.reader, true);
   } finally {
-    await log.close();
+    await file.close();
   }
 }
 
