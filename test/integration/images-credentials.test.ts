@@ -9,7 +9,7 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
-import { waitForPod, waitUntilGone } from "./support/agent-watch.ts";
+import { PodChanges, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 import { imagePod, isRunning, pullSecret, waitingOf } from "./support/image-pods.ts";
 import { Registry, registryUser } from "./support/registry.ts";
@@ -95,6 +95,7 @@ describe("images of a registry that wants a login", () => {
   test("wait with the reason until the right pull secret is there, and proceed by themselves", async () => {
     const image = `${registry.address}/private:1`;
     const pullSecrets = ["registry-login"];
+    const changes = new PodChanges(world.client);
     world.write(
       "private.json",
       imagePod({ name: "private", image, policy: "Always", pullSecrets }),
@@ -107,6 +108,12 @@ describe("images of a registry that wants a login", () => {
     expect(await eventsOf(missing)).toContain(
       "FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (registry-login); attempting to pull the image may not succeed.",
     );
+    const seen = (await changes.stop()).map(({ pod }) => waitingOf(pod)?.reason);
+    expect([...new Set(seen)].slice(-3)).toEqual([
+      "ContainerCreating",
+      "ErrImagePull",
+      "ImagePullBackOff",
+    ]);
     world.write("login.json", pullSecret("registry-login", registry.address, wrong));
     await waitForPod(world.client, world.podName("private"), (pod) =>
       (waitingOf(pod)?.message ?? "").includes("Unauthorized"),
