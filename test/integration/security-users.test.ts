@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ensureImages } from "../../src/drivers/containerd/local-images.ts";
+import { ensureImages, type LocalImage } from "../../src/drivers/containerd/local-images.ts";
 import { readMachine } from "../../src/drivers/linux/read-machine.ts";
-import { busyboxImage } from "../../tools/images/busybox-image.ts";
+import { busyboxArchive, busyboxImage } from "../../tools/images/busybox-image.ts";
 import {
   printedInside,
   runInside,
@@ -18,7 +18,23 @@ const userImages = {
   name: busyboxImage("as-user", "user"),
   huge: busyboxImage("as-huge", "4294967296"),
   negative: busyboxImage("as-negative", "-1"),
+  posing: posingImage("docker.io/library/busybox:as-posing"),
 };
+
+/** Its user is a number that is also the name of another root. */
+function posingImage(name: string): LocalImage {
+  const passwd = "1000:x:0:0::/root:/bin/sh\nroot:x:0:0:root:/root:/bin/sh\n";
+  const data = Buffer.from(passwd);
+  return {
+    name,
+    build: () =>
+      busyboxArchive({
+        names: [name],
+        files: [{ kind: "file", path: "etc/passwd", mode: 0o644, data }],
+        config: { Cmd: ["sh"], User: "1000" },
+      }),
+  };
+}
 
 describe("whom containers run as", () => {
   let world: AgentWorld;
@@ -138,6 +154,14 @@ describe("whom containers run as", () => {
     expect(waitingMessage(pod)).toMatch(message);
     expect(await world.containerIds(pod.metadata.uid)).toEqual({});
     world.remove(`${name}.json`);
+  });
+
+  test("a user's number is a number, even where the image has a user of that name", async () => {
+    const printed = await printedInside(world, "posing", "id -u", {
+      spec: { securityContext: { runAsNonRoot: true } },
+      main: { image: userImages.posing.name },
+    });
+    expect(printed).toBe("1000\n");
   });
 
   test("a manifest with a user beyond 2^31-1 is refused", async () => {

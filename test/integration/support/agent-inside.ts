@@ -31,7 +31,7 @@ export function waitForEnd(world: AgentWorld, name: string): Promise<Pod> {
 }
 
 /** What a container has printed so far. */
-export async function logOf(world: AgentWorld, pod: Pod, container = "main"): Promise<string> {
+async function logOf(world: AgentWorld, pod: Pod, container = "main"): Promise<string> {
   const signal = AbortSignal.timeout(10_000);
   const response = await world.client.openLog(pod, { container }, signal);
   return Buffer.concat(await response.toArray()).toString();
