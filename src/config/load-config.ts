@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type ConfigDocument, parseConfigDocument, type YamlReader } from "./config-document.ts";
 import { decodeConfig } from "./decode/decode-config.ts";
 import { defaultConfig } from "./default-config.ts";
+import { defaultEvictionHard } from "./default-eviction.ts";
 import type { FeatureGateState } from "./feature-gates.ts";
 import type { KubeletConfiguration } from "./generated/kubelet-configuration.ts";
 
@@ -32,14 +33,6 @@ const otherKinds: Readonly<Record<string, readonly string[]>> = {
   v1beta1: ["SerializedNodeConfigSource", "CredentialProviderConfig"],
   v1alpha1: ["CredentialProviderConfig"],
   v1: ["CredentialProviderConfig"],
-};
-
-const defaultEvictionHard = {
-  "imagefs.available": "15%",
-  "imagefs.inodesFree": "5%",
-  "memory.available": "100Mi",
-  "nodefs.available": "10%",
-  "nodefs.inodesFree": "5%",
 };
 
 /** The configuration of a --config file: decoded, with defaults, and with its paths made absolute. */

@@ -32,7 +32,7 @@ import { syncPod } from "./sync-pod.ts";
 import { VolumeManager } from "./volumes/volume-manager.ts";
 import { WorkQueue } from "./work-queue.ts";
 
-const resyncIntervalMs = 60_000;
+const defaultResyncMs = 60_000;
 const failureBackoffMs = 10_000;
 /** The parts of the agent, each knowing of the others only what it needs. `Agent` runs them. */
 export class AgentParts {
@@ -74,7 +74,7 @@ export class AgentParts {
     this.#queue = new WorkQueue(clock);
     this.#events = new EventLog({ clock, host: settings.nodeName, onEvent: () => undefined });
     this.#recorder = new FlightRecorder(ports.journal);
-    this.#crashLoop = new CrashLoop(clock, this.#events);
+    this.#crashLoop = new CrashLoop(clock, this.#events, settings.crashLoop);
     this.checkpoints = new StatusCheckpoints(files, `${settings.rootFolder}/statuses`, log);
     this.ephemeral = new EphemeralContainers(files, `${settings.rootFolder}/ephemeral`, log);
     this.intake = this.#createIntake();
@@ -259,7 +259,10 @@ export class AgentParts {
       },
       clock,
       random,
-      settings: { resyncIntervalMs, backoffMs: failureBackoffMs },
+      settings: {
+        resyncIntervalMs: this.#settings.resyncIntervalMs ?? defaultResyncMs,
+        backoffMs: failureBackoffMs,
+      },
       events: this.#events,
       log,
       allocatedPod: (pod) => pod,

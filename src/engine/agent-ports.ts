@@ -1,8 +1,10 @@
 import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
+import type { ContainerGcPolicy } from "../core/collect/container-gc.ts";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import type { CredentialProvider } from "../core/image/credential-provider.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import type { CgroupDriver, CgroupName } from "../core/resource/cgroup-name.ts";
+import type { BackoffLimits } from "../core/restart/crash-loop-backoff.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../ports/container-runtime.ts";
@@ -67,4 +69,8 @@ export interface AgentSettings extends AdmissionFacts {
   /** Link container logs where cluster log collectors look for them. */
   readonly linkLogs: boolean;
   readonly logRotation: LogRotationSettings;
+  /** How long a pod goes without a sync at most. */
+  readonly resyncIntervalMs?: number | undefined;
+  readonly crashLoop?: BackoffLimits | undefined;
+  readonly deadContainers?: ContainerGcPolicy | undefined;
 }

@@ -69,7 +69,7 @@ export class Agent {
         files,
         clock,
         log,
-        policy: keptDeadContainers,
+        policy: this.#settings.deadContainers ?? keptDeadContainers,
         allSourcesReady: () => intake.seenAllSources(loop.handledSources),
         isContentRemovable: (uid) => workers.shouldPodContentBeRemoved(uid),
         isRuntimeRemovable: (uid) => workers.shouldPodRuntimeBeRemoved(uid),

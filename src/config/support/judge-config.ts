@@ -1,0 +1,95 @@
+import { deepEqual } from "../../lib/deep-equal.ts";
+import { defaultFeatureGates, isFeatureEnabled } from "../feature-gates.ts";
+import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
+import { kubeletFlags } from "../generated/kubelet-flags.ts";
+import { fileDefaultConfig, legacyDefaultConfig } from "../legacy-defaults.ts";
+import { fieldSupport } from "./field-support.ts";
+import { flagSupport } from "./flag-support.ts";
+
+/** What Berth does not do of a configuration. */
+export interface Judgement {
+  /** Settings without effect, each with the reason. */
+  readonly warnings: readonly string[];
+  /** Settings that Berth must not start with, each with the reason. */
+  readonly refusals: readonly string[];
+}
+
+type FieldName = keyof KubeletConfiguration;
+type Harmless = (config: KubeletConfiguration) => boolean;
+
+/** Values that ask for nothing though they are no defaults, for fields that are refused otherwise. */
+const harmless: Readonly<Partial<Record<FieldName, Harmless>>> = {
+  authentication: ({ authentication }) => authentication.x509.clientCAFile === "",
+  imagePullCredentialsVerificationPolicy: (config) =>
+    config.imagePullCredentialsVerificationPolicy === "",
+  evictionSoftGracePeriod: ({ evictionSoft }) => isEmpty(evictionSoft),
+  evictionMinimumReclaim: ({ evictionHard, evictionSoft }) =>
+    isEmpty(evictionHard) && isEmpty(evictionSoft),
+  enforceNodeAllocatable: ({ enforceNodeAllocatable = [] }) =>
+    enforceNodeAllocatable.every((level) => level === "pods" || level === "none"),
+  imageServiceEndpoint: ({ imageServiceEndpoint, containerRuntimeEndpoint }) =>
+    imageServiceEndpoint === containerRuntimeEndpoint,
+  userNamespaces: ({ userNamespaces }) => (userNamespaces?.idsPerPod ?? 65536) === 65536,
+};
+
+/** Finds everything in a configuration and its flags that Berth does not do. Defaults are only told where they matter. */
+export function judgeConfig(
+  config: KubeletConfiguration,
+  settings: ReadonlyMap<string, string>,
+): Judgement {
+  const warnings = [...defaultEviction(config), ...loggingWarnings(config)];
+  const refusals: string[] = [];
+  const defaults = [fileDefaultConfig(), legacyDefaultConfig()];
+  for (const field of fieldNames()) {
+    const { treatment, note, byDefault = false } = fieldSupport[field];
+    const value = config[field];
+    const isDefault = isEmpty(value) || defaults.some((base) => deepEqual(base[field], value));
+    if (treatment === "acted" || (isDefault && !byDefault)) continue;
+    const text = `${field}${shownDetail(field, config)}: ${note}`;
+    if (treatment === "warned") warnings.push(text);
+    else if (harmless[field]?.(config) !== true) refusals.push(text);
+  }
+  for (const [name, value] of settings) {
+    const support = Object.hasOwn(flagSupport, name) ? flagSupport[name] : undefined;
+    if (support === undefined || value === "" || value === flagDefault(name)) continue;
+    if (support.treatment === "warned") warnings.push(`--${name}: ${support.note}`);
+    if (support.treatment === "refused") refusals.push(`--${name}: ${support.note}`);
+  }
+  return { warnings, refusals };
+}
+
+function fieldNames(): readonly FieldName[] {
+  // The table has exactly the configuration's fields, by its type.
+  return Object.keys(fieldSupport) as FieldName[];
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === "") return true;
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+/** Without a file nothing is evicted by default; with one a few things are. */
+function defaultEviction({ evictionHard }: KubeletConfiguration): readonly string[] {
+  if (isEmpty(evictionHard) || !deepEqual(evictionHard, fileDefaultConfig().evictionHard))
+    return [];
+  return ["evictionHard: pods are not evicted yet when the node runs short"];
+}
+
+function loggingWarnings({ logging }: KubeletConfiguration): readonly string[] {
+  const { logging: usual } = fileDefaultConfig();
+  const { verbosity: _level, ...rest } = logging;
+  const { verbosity: _usualLevel, ...usualRest } = usual;
+  return deepEqual(rest, usualRest) ? [] : ["logging: of it only verbosity has an effect"];
+}
+
+function shownDetail(field: FieldName, { featureGates = {} }: KubeletConfiguration): string {
+  if (field !== "featureGates") return "";
+  const changed = Object.entries(featureGates)
+    .filter(([name, isOn]) => isFeatureEnabled(defaultFeatureGates, name) !== isOn)
+    .map(([name, isOn]) => `${name}=${isOn}`);
+  return ` (${changed.length === 0 ? "all as by default" : changed.join(", ")})`;
+}
+
+function flagDefault(name: string): string | undefined {
+  return kubeletFlags.find((flag) => flag.name === name)?.default;
+}

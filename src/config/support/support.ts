@@ -1,0 +1,27 @@
+/** What becomes of a setting: Berth does it, does not do it but goes on, or does not start with it. */
+export type Treatment = "acted" | "warned" | "refused";
+
+/** What becomes of one field of the configuration, or of one flag. */
+export interface Support {
+  readonly treatment: Treatment;
+  /** What it does, or why it is not done. */
+  readonly note: string;
+  /** Warn even when nobody has set it, since its default already asks for something. */
+  readonly byDefault?: boolean;
+}
+
+export function acted(note: string): Support {
+  return { treatment: "acted", note };
+}
+
+export function warned(note: string): Support {
+  return { treatment: "warned", note };
+}
+
+export function refused(note: string): Support {
+  return { treatment: "refused", note };
+}
+
+export function warnedByDefault(note: string): Support {
+  return { treatment: "warned", note, byDefault: true };
+}
