@@ -1,5 +1,6 @@
 import type { SourceUpdate } from "../core/source/merge-source.ts";
 import type { PodUpdateType } from "../core/worker/pod-update.ts";
+import { parseTime } from "../lib/time.ts";
 import type { Pod } from "../model/pod.ts";
 import { isMirrorPod } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -115,7 +116,7 @@ export class SyncLoop {
 
   #handle({ op, source, pods }: SourceUpdate): void {
     this.#deps.log.debug("pods from a source", { op, source, count: pods.length });
-    for (const pod of pods) this.#handlePod(op, pod);
+    for (const pod of pods.toSorted(byBeginning)) this.#handlePod(op, pod);
     this.#handledSources.add(source);
   }
 
@@ -172,4 +173,14 @@ export class SyncLoop {
     await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
     this.#wake = () => undefined;
   }
+}
+
+/** Who was here first keeps its place: room and ports are given in this order. */
+function byBeginning(a: Pod, b: Pod): number {
+  return beginningMs(a) - beginningMs(b);
+}
+
+function beginningMs({ metadata, status }: Pod): number {
+  const time = metadata.creationTimestamp ?? status?.startTime;
+  return (time === undefined ? undefined : parseTime(time)) ?? Number.MAX_SAFE_INTEGER;
 }

@@ -77,6 +77,19 @@ describe("the network of pods", () => {
     });
   });
 
+  describe("after a restart of the agent", () => {
+    test("a running pod keeps its host port from one that came later and is read earlier", async () => {
+      await world.agent.stop("SIGKILL");
+      const containers = [webServer("a-rival", { ports: [{ containerPort: 80, hostPort }] })];
+      world.write("a-rival.json", podManifest("a-rival", webPod(...containers)));
+      await world.up();
+      const { status } = await waitForEnd(world, "a-rival");
+      expect(status).toMatchObject({ phase: "Failed", reason: "NodePorts" });
+      expect(await fetchText(`http://127.0.0.1:${hostPort}/`)).toBe("third\n");
+      world.remove("a-rival.json");
+    });
+  });
+
   describe("what listens on the node's loopback only", () => {
     let server: Server;
     let port: number;
