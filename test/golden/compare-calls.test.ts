@@ -43,7 +43,7 @@ test("the same life on another machine shows no difference", () => {
     data: "/data/kubelet",
     podLogs: "/data/logs",
     cgroupRoot: "/root",
-    registry: "r",
+    registry: "registry.example",
   };
   const there = only(podCalls(elsewhere(trace), folders));
   expect(there.inOrder.length).toBeGreaterThan(8);

@@ -115,12 +115,13 @@ function withoutDoubleStops(calls: readonly TimedCall[]): readonly TimedCall[] {
   });
 }
 
-/** Without removals and without the stop that comes right before a sandbox's removal. */
+/** Without removals and without the second stop that comes right before a sandbox's removal. */
 function withoutRemovals(calls: readonly TimedCall[]): readonly TimedCall[] {
   return calls.filter((call, index) => {
     if (call.method !== "StopPodSandbox") return !call.method.startsWith("Remove");
-    const next = calls.slice(index + 1).find(({ target }) => target === call.target);
-    return next?.method !== "RemovePodSandbox";
+    const isSame = ({ target }: TimedCall): boolean => target === call.target;
+    const isFirst = !calls.slice(0, index).some(isSame);
+    return isFirst || calls.slice(index + 1).find(isSame)?.method !== "RemovePodSandbox";
   });
 }
 

@@ -4,11 +4,14 @@ import type { Pod } from "../../src/model/pod.ts";
 import { createdPod } from "./api-pods.ts";
 import type { GoldenWorld } from "./golden-world.ts";
 import { recordedRegistry } from "./images.ts";
+import type { TraceFolders } from "./known-names.ts";
+import { podCalls } from "./pod-calls.ts";
 import { meetsCondition } from "./pod-condition.ts";
+import { recordedFolders } from "./recorded-node.ts";
 import type { Json, RecordedPod, Recording } from "./recording.ts";
 import { type ScenarioStep, scenarioSteps } from "./scenario-steps.ts";
 import { waitAdjustmentsMs } from "./scenarios.ts";
-import { observedTrace, type TracedCall } from "./trace.ts";
+import { observedTrace, recordedTrace, type TracedCall } from "./trace.ts";
 
 const POLL_MS = 50;
 const CONDITION_TIMEOUT_MS = 90_000;
@@ -16,6 +19,12 @@ const CONDITION_TIMEOUT_MS = 90_000;
 const BEFORE_STOP_MS = 2_000;
 // Berth restarts a container when its back-off of ten seconds ends; the recorded kubelet looked some seconds later.
 const SETTLE_SECONDS = 7;
+const CATCH_UP_MS = 20_000;
+const START_CALLS: ReadonlySet<string> = new Set([
+  "RunPodSandbox",
+  "CreateContainer",
+  "StartContainer",
+]);
 const COMMAND_TIMEOUT_MS = 10_000;
 
 /** Does on Berth what was done in a recording; resolves, with its calls, when nothing of its pods is left. */
@@ -24,7 +33,10 @@ export async function runScenario(
   recording: Recording,
 ): Promise<readonly TracedCall[]> {
   const scenario = new Scenario(world, recording);
-  for (const step of scenarioSteps(recording.actions)) await scenario.perform(step);
+  for (const { step, atSeconds } of scenarioSteps(recording.actions)) {
+    if (step.kind === "delete") await scenario.catchUp(atSeconds);
+    await scenario.perform(step);
+  }
   await scenario.finish();
   return observedTrace(world.calls);
 }
@@ -37,12 +49,12 @@ export async function runRestart(
 ): Promise<readonly TracedCall[]> {
   const scenario = new Scenario(world, recording);
   const steps = scenarioSteps(recording.actions);
-  for (const step of steps.slice(0, -1)) {
+  for (const { step } of steps.slice(0, -1)) {
     const isLong = step.kind === "wait" && step.seconds > SETTLE_SECONDS;
     await scenario.perform(isLong ? { kind: "wait", seconds: SETTLE_SECONDS } : step);
   }
   const before = world.calls.length;
-  for (const step of steps.slice(-1)) await scenario.perform(step);
+  for (const { step } of steps.slice(-1)) await scenario.perform(step);
   await delay(seconds * 1000);
   const calls = world.calls.slice(before);
   await scenario.removeAll();
@@ -103,10 +115,24 @@ class Scenario {
     }
   }
 
+  /** On a slow machine: waits until Berth has started what the recorded kubelet had started by then. */
+  async catchUp(atSeconds: number): Promise<void> {
+    const early = this.#recording.cri.filter(({ te }) => te <= atSeconds);
+    const wanted = targetsOf(recordedTrace(early.filter(isStart)), recordedFolders);
+    const own = `${this.#namespace}/`;
+    await until("what was started in the recording has started", CATCH_UP_MS, () => {
+      const starts = this.#world.calls.filter(isStart);
+      const started = targetsOf(observedTrace(starts), this.#world.folders);
+      return [...wanted].every((target) => !target.startsWith(own) || started.has(target));
+    }).catch(() => undefined);
+  }
+
   /** Waits until every sandbox of the scenario's pods has been removed. */
   async finish(): Promise<void> {
     await Promise.all(this.#deletions.values());
-    await until(`${this.#namespace} left nothing`, () => this.#world.hasRemoved(this.#namespace));
+    await until(`${this.#namespace} left nothing`, CONDITION_TIMEOUT_MS, () =>
+      this.#world.hasRemoved(this.#namespace),
+    );
   }
 
   async removeAll(): Promise<void> {
@@ -187,7 +213,7 @@ class Scenario {
   }
 
   async #removeWhenEnded(pod: Pod): Promise<void> {
-    await until(`${this.#namespace}/${pod.metadata.name} ended`, async () => {
+    await until(`${this.#namespace}/${pod.metadata.name} ended`, CONDITION_TIMEOUT_MS, async () => {
       const state = await this.#world.workerState(pod);
       return state === "terminated" || state === "finished";
     });
@@ -200,7 +226,7 @@ class Scenario {
       await this.#deletions.get(name);
       if (this.#pods.has(name)) return;
     }
-    await until(`${this.#namespace}/${name} is ${condition}`, () => {
+    await until(`${this.#namespace}/${name} is ${condition}`, CONDITION_TIMEOUT_MS, () => {
       const pod = this.#status(name);
       if (condition === "gone from API") return pod === undefined;
       if (condition.startsWith("v2 ") && pod?.metadata.labels?.["v"] !== "2") return false;
@@ -255,8 +281,25 @@ function secretData(
   );
 }
 
-async function until(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + CONDITION_TIMEOUT_MS;
+function isStart({ method }: { readonly method: string }): boolean {
+  return START_CALLS.has(method);
+}
+
+/** Pod, call and target of every call of a trace. */
+function targetsOf(trace: readonly TracedCall[], folders: TraceFolders): ReadonlySet<string> {
+  return new Set(
+    [...podCalls(trace, folders)].flatMap(([pod, { inOrder }]) =>
+      inOrder.map(({ method, target }) => `${pod} ${method} ${target}`),
+    ),
+  );
+}
+
+async function until(
+  what: string,
+  timeoutMs: number,
+  check: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
   while (!(await check())) {
     if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
     await delay(POLL_MS);

@@ -43,14 +43,20 @@ const PATTERNS: readonly (readonly [
   [/^start kubelet again/, () => ({ kind: "start-agent" })],
 ];
 
+/** A step and the second in which it was done. */
+export interface TimedStep {
+  readonly atSeconds: number;
+  readonly step: ScenarioStep;
+}
+
 /** The steps of a recording; throws on an action that is not known. */
-export function scenarioSteps(actions: readonly RecordedAction[]): readonly ScenarioStep[] {
-  return actions.flatMap(({ action }) => {
+export function scenarioSteps(actions: readonly RecordedAction[]): readonly TimedStep[] {
+  return actions.flatMap(({ t, action }) => {
     for (const [pattern, step] of PATTERNS) {
       const match = pattern.exec(action);
       if (match === null) continue;
       const found = step(match.slice(1));
-      return found === undefined ? [] : [found];
+      return found === undefined ? [] : [{ atSeconds: t, step: found }];
     }
     throw new Error(`unknown action in the recording: ${action}`);
   });
