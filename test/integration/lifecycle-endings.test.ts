@@ -93,7 +93,7 @@ describe("how containers and pods end", () => {
     expect(main).toMatchObject({ reason: "OOMKilled", exitCode: 137 });
   });
 
-  test("a pod is ended at its active deadline, to the second, and says why", async () => {
+  test("a pod is ended at its active deadline, with no other reason to look at it, and says why", async () => {
     const containers = [shell("main", untilTold)];
     const spec = { containers, activeDeadlineSeconds: 4, restartPolicy: "Always" };
     world.write("deadline.json", podManifest("deadline", spec));
@@ -116,7 +116,8 @@ describe("how containers and pods end", () => {
     const finishedAt = stopped.status?.containerStatuses?.[0]?.state?.terminated?.finishedAt ?? "";
     const seconds = (Date.parse(finishedAt) - Date.parse(running.status?.startTime ?? "")) / 1000;
     expect(seconds).toBeGreaterThanOrEqual(4);
-    expect(seconds).toBeLessThanOrEqual(6);
+    // A look at it every minute would come too late.
+    expect(seconds).toBeLessThanOrEqual(10);
     expect(stopped.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
     const { stdout } = await world.berth("describe", "pod", "deadline");
     expect(stdout).toMatch(/Normal\s+DeadlineExceeded/);

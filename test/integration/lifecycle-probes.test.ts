@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Container, ContainerStatus, PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
@@ -168,7 +169,8 @@ describe("probes", () => {
     const events = await eventsOf(pod);
     expect(events.length).toBeLessThan(40_000);
     expect(events).toMatch(/timed out|errored/);
-    await world.berth("get", "pods");
+    const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${world.agent.pid}/status`, "utf8"));
+    expect(Number(peak?.[1])).toBeLessThan(400 * 1024);
     world.remove("endless.json");
   });
 
