@@ -6,7 +6,7 @@ import type { PodSpec } from "../src/model/generated/kubernetes.ts";
 import { wireStructs } from "../src/model/generated/wire-types.ts";
 import { type WireType, wireFields } from "../src/model/manifest/wire-type.ts";
 import type { OpenApi } from "../tools/generate/kubernetes-types.ts";
-import { type FieldProof, supportedFields } from "../tools/generate/pod-field-proofs.ts";
+import { proofsOf, supportedFields } from "../tools/generate/pod-field-proofs.ts";
 import { contradictions, podFields, strayNames } from "../tools/generate/pod-fields.ts";
 import { vectorDomains } from "./vectors/domains.ts";
 import { loadVectorFile } from "./vectors/load-vectors.ts";
@@ -39,12 +39,10 @@ test("the decoder of manifests knows exactly these fields", () => {
 const proofs: readonly (readonly [string, string, string])[] = Object.entries(
   supportedFields,
 ).flatMap(([type, names]) =>
-  Object.entries(names).map(([field, proof]) => [type, field, proofOf(proof)] as const),
+  Object.entries(names).flatMap(([field, proof]) =>
+    proofsOf(proof).map((one) => [type, field, one] as const),
+  ),
 );
-
-function proofOf(proof: FieldProof): string {
-  return typeof proof === "string" ? proof : proof.proof;
-}
 
 const inputs = new Map<string, string>();
 

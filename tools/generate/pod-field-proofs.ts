@@ -1,17 +1,45 @@
 // What proves that a field of the pod spec is honoured: a domain of recorded answers, or a test file.
 
-/** The proof, and what the node must have for the field to work, where not every node has it. */
-export type FieldProof = string | { readonly proof: string; readonly when: string };
+/** Names of domains of vectors, and paths of tests. */
+type Proof = string | readonly string[];
 
+/** The proof, and what the node must have for the field to work, where not every node has it. */
+export type FieldProof = Proof | { readonly proof: Proof; readonly when: string };
+
+const inside = "test/integration/pod-fields.test.ts";
 const debug = "test/integration/lifecycle-debug.test.ts";
 const endings = "test/integration/lifecycle-endings.test.ts";
 const environment = "test/integration/environment.test.ts";
 const volumes = "test/integration/volumes.test.ts";
 const volumeManager = "test/integration/volume-manager.test.ts";
-const hooks = "src/engine/execute/run-hook.test.ts";
+const hooksInside = "test/integration/lifecycle-hooks.test.ts";
+const hooks = ["src/engine/execute/run-hook.test.ts", hooksInside];
 const probes = "src/drivers/linux/probe-runner.test.ts";
 const pullSecrets = "src/engine/pull-credentials.test.ts";
 const runtimeConfig = "test/pod-fields-in-runtime.test.ts";
+const networkNames = "test/integration/network-names.test.ts";
+const dns = ["dns-config", networkNames];
+const names = ["pod-hostname", networkNames];
+const hosts = ["hosts-file", networkNames];
+const namespaces = ["cri-configs", networkNames];
+const ports = ["cri-configs", "test/integration/network-ports.test.ts"];
+const variables = ["env-vars", environment];
+const payload = ["volume-payload", volumes];
+const probeRounds = ["probe-worker", "test/integration/lifecycle-probes.test.ts"];
+const users = ["cri-configs", "test/integration/security-users.test.ts"];
+const profiles = ["cri-configs", "test/integration/security-profiles.test.ts"];
+const node = ["cri-configs", "test/integration/security-node.test.ts"];
+
+/** All that prove a field. */
+export function proofsOf(field: FieldProof): readonly string[] {
+  if (typeof field === "string") return [field];
+  return "proof" in field ? proofsOf(field.proof) : field;
+}
+
+/** What the field needs, where not every node has it. */
+export function whenOf(field: FieldProof): string | undefined {
+  return typeof field === "object" && "when" in field ? field.when : undefined;
+}
 
 /** By type, then by field; every field that can be reached and is not in a list of refused or ignored ones. */
 export const supportedFields: Readonly<Record<string, Readonly<Record<string, FieldProof>>>> = {
@@ -19,24 +47,24 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     activeDeadlineSeconds: endings,
     affinity: "pod-admission",
     containers: "compute-pod-actions",
-    dnsConfig: "dns-config",
-    dnsPolicy: "dns-config",
+    dnsConfig: dns,
+    dnsPolicy: dns,
     enableServiceLinks: "env-vars",
     ephemeralContainers: { proof: debug, when: "only in pods that run: `berth debug` adds them" },
-    hostAliases: "hosts-file",
-    hostIPC: "cri-configs",
-    hostNetwork: "cri-configs",
-    hostPID: "cri-configs",
+    hostAliases: hosts,
+    hostIPC: namespaces,
+    hostNetwork: namespaces,
+    hostPID: namespaces,
     hostUsers: {
       proof: "src/engine/user-namespaces.test.ts",
       when: "false only where the runtime has user namespaces",
     },
-    hostname: "pod-hostname",
-    hostnameOverride: "pod-hostname",
+    hostname: names,
+    hostnameOverride: ["pod-hostname", inside],
     imagePullSecrets: pullSecrets,
     initContainers: "compute-pod-actions",
     nodeName: "pod-admission",
-    nodeSelector: "pod-admission",
+    nodeSelector: ["pod-admission", inside],
     os: "pod-admission",
     overhead: "cri-configs",
     priority: "src/core/admission/preemption.test.ts",
@@ -54,9 +82,9 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
       proof: "volume-payload",
       when: "accounts are objects of a cluster; a manifest may name none",
     },
-    setHostnameAsFQDN: "pod-hostname",
-    shareProcessNamespace: "cri-configs",
-    subdomain: "pod-hostname",
+    setHostnameAsFQDN: names,
+    shareProcessNamespace: namespaces,
+    subdomain: names,
     terminationGracePeriodSeconds: "kill-grace",
     tolerations: "pod-admission",
     volumes,
@@ -74,33 +102,33 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     values: "pod-admission",
   },
   Container: {
-    args: "cri-configs",
+    args: ["cri-configs", inside],
     command: "cri-configs",
-    env: "env-vars",
-    envFrom: "env-vars",
+    env: variables,
+    envFrom: variables,
     image: "cri-configs",
     imagePullPolicy: "sync-pod-cri",
     lifecycle: "cri-configs",
-    livenessProbe: "probe-worker",
+    livenessProbe: probeRounds,
     name: "cri-configs",
-    ports: "cri-configs",
-    readinessProbe: "probe-worker",
+    ports: ports,
+    readinessProbe: probeRounds,
     resizePolicy: {
       proof: "compute-pod-actions-resize",
       when: "a manifest never resizes its pod: a changed one is a new pod",
     },
     resources: "cri-configs",
     restartPolicy: "compute-pod-actions",
-    restartPolicyRules: "compute-pod-actions",
+    restartPolicyRules: ["compute-pod-actions", inside],
     securityContext: "cri-configs",
-    startupProbe: "probe-worker",
+    startupProbe: probeRounds,
     stdin: "cri-configs",
     stdinOnce: "cri-configs",
     terminationMessagePath: endings,
     terminationMessagePolicy: endings,
     tty: "cri-configs",
     volumeMounts: "container-mounts",
-    workingDir: "cri-configs",
+    workingDir: ["cri-configs", inside],
   },
   EphemeralContainer: {
     args: runtimeConfig,
@@ -121,9 +149,9 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     workingDir: runtimeConfig,
   },
   ContainerPort: {
-    containerPort: "cri-configs",
-    hostIP: "cri-configs",
-    hostPort: "cri-configs",
+    containerPort: ports,
+    hostIP: ports,
+    hostPort: ports,
     name: "cri-configs",
     protocol: "cri-configs",
   },
@@ -143,15 +171,15 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     },
     requests: "cri-configs",
   },
-  EnvVar: { name: "env-vars", value: "env-vars", valueFrom: "env-vars" },
+  EnvVar: { name: "env-vars", value: "env-vars", valueFrom: variables },
   EnvVarSource: {
-    configMapKeyRef: "env-vars",
-    fieldRef: "env-vars",
+    configMapKeyRef: variables,
+    fieldRef: variables,
     fileKeyRef: environment,
-    resourceFieldRef: "env-vars",
-    secretKeyRef: "env-vars",
+    resourceFieldRef: variables,
+    secretKeyRef: variables,
   },
-  EnvFromSource: { configMapRef: "env-vars", prefix: "env-vars", secretRef: "env-vars" },
+  EnvFromSource: { configMapRef: variables, prefix: variables, secretRef: variables },
   ConfigMapEnvSource: { name: "env-vars", optional: "env-vars" },
   SecretEnvSource: { name: "env-vars", optional: "env-vars" },
   ConfigMapKeySelector: { key: "env-vars", name: "env-vars", optional: "env-vars" },
@@ -169,8 +197,8 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     resource: "env-vars",
   },
   Lifecycle: {
-    postStart: "src/engine/execute/execute-plan.test.ts",
-    preStop: "cri-configs",
+    postStart: ["src/engine/execute/execute-plan.test.ts", hooksInside],
+    preStop: ["cri-configs", hooksInside],
   },
   LifecycleHandler: { exec: hooks, httpGet: hooks, sleep: hooks },
   ExecAction: { command: "cri-configs" },
@@ -186,20 +214,20 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
   TCPSocketAction: { host: probes, port: probes },
   GRPCAction: { port: probes, service: probes },
   Probe: {
-    exec: "probe-worker",
-    failureThreshold: "probe-worker",
+    exec: probeRounds,
+    failureThreshold: probeRounds,
     grpc: probes,
     httpGet: "http-probe",
-    initialDelaySeconds: "probe-worker",
-    periodSeconds: "probe-worker",
+    initialDelaySeconds: probeRounds,
+    periodSeconds: probeRounds,
     successThreshold: "probe-worker",
     tcpSocket: probes,
     terminationGracePeriodSeconds: "kill-grace",
-    timeoutSeconds: "probe-worker",
+    timeoutSeconds: probeRounds,
   },
-  PodDNSConfig: { nameservers: "dns-config", options: "dns-config", searches: "dns-config" },
+  PodDNSConfig: { nameservers: dns, options: dns, searches: dns },
   PodDNSConfigOption: { name: "dns-config", value: "dns-config" },
-  HostAlias: { hostnames: "hosts-file", ip: "hosts-file" },
+  HostAlias: { hostnames: hosts, ip: hosts },
   LocalObjectReference: { name: pullSecrets },
   PodOS: { name: "pod-admission" },
   PodReadinessGate: { conditionType: "status-conditions" },
@@ -213,61 +241,61 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     appArmorProfile: "src/core/admission/admit-pod.test.ts",
     fsGroup: volumes,
     fsGroupChangePolicy: volumeManager,
-    runAsGroup: "cri-configs",
-    runAsNonRoot: "cri-configs",
-    runAsUser: "cri-configs",
+    runAsGroup: users,
+    runAsNonRoot: users,
+    runAsUser: users,
     seLinuxOptions: runtimeConfig,
-    seccompProfile: "cri-configs",
-    supplementalGroups: "cri-configs",
+    seccompProfile: profiles,
+    supplementalGroups: users,
     supplementalGroupsPolicy: {
       proof: "pod-admission",
       when: "Strict only where the runtime can leave out the image's groups",
     },
-    sysctls: "cri-configs",
+    sysctls: node,
   },
   SecurityContext: {
-    allowPrivilegeEscalation: "cri-configs",
-    appArmorProfile: "cri-configs",
-    capabilities: "cri-configs",
-    privileged: "cri-configs",
-    procMount: "cri-configs",
-    readOnlyRootFilesystem: "cri-configs",
-    runAsGroup: "cri-configs",
-    runAsNonRoot: "cri-configs",
-    runAsUser: "cri-configs",
+    allowPrivilegeEscalation: profiles,
+    appArmorProfile: profiles,
+    capabilities: profiles,
+    privileged: profiles,
+    procMount: profiles,
+    readOnlyRootFilesystem: profiles,
+    runAsGroup: users,
+    runAsNonRoot: users,
+    runAsUser: users,
     seLinuxOptions: "cri-configs",
-    seccompProfile: "cri-configs",
+    seccompProfile: profiles,
   },
-  AppArmorProfile: { localhostProfile: "cri-configs", type: "cri-configs" },
-  Capabilities: { add: "cri-configs", drop: "cri-configs" },
+  AppArmorProfile: { localhostProfile: profiles, type: profiles },
+  Capabilities: { add: profiles, drop: profiles },
   SELinuxOptions: {
     level: "cri-configs",
     role: runtimeConfig,
     type: runtimeConfig,
     user: runtimeConfig,
   },
-  SeccompProfile: { localhostProfile: "cri-configs", type: "cri-configs" },
+  SeccompProfile: { localhostProfile: profiles, type: profiles },
   Sysctl: { name: "cri-configs", value: "cri-configs" },
   VolumeMount: {
     mountPath: "container-mounts",
-    mountPropagation: "container-mounts",
+    mountPropagation: ["container-mounts", inside],
     name: "container-mounts",
     readOnly: "container-mounts",
     recursiveReadOnly: {
-      proof: "container-mounts",
+      proof: ["container-mounts", inside],
       when: "Enabled only where the runtime can do it",
     },
-    subPath: "container-mounts",
-    subPathExpr: "container-mounts",
+    subPath: ["container-mounts", volumes],
+    subPathExpr: ["container-mounts", volumes],
   },
   Volume: {
-    configMap: "volume-payload",
-    downwardAPI: "volume-payload",
+    configMap: payload,
+    downwardAPI: payload,
     emptyDir: volumes,
     hostPath: volumes,
     name: volumes,
     projected: volumes,
-    secret: "volume-payload",
+    secret: payload,
   },
   ConfigMapVolumeSource: {
     defaultMode: "volume-payload",

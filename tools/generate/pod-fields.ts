@@ -2,7 +2,7 @@
 import { ignoredFields } from "../../src/model/fields/ignored-fields.ts";
 import { refusedFields } from "../../src/model/fields/refused-fields.ts";
 import type { OpenApi } from "./kubernetes-types.ts";
-import { type FieldProof, supportedFields } from "./pod-field-proofs.ts";
+import { type FieldProof, proofsOf, supportedFields, whenOf } from "./pod-field-proofs.ts";
 
 type Schema = OpenApi["schemas"][string];
 
@@ -181,8 +181,9 @@ function detail({ support, partOf }: PodField): string {
   if (support === undefined) return "";
   if (partOf !== undefined) return `with \`${partOf}\``;
   if (support.kind !== "supported") return support.reason;
-  const { proof } = support;
-  return typeof proof === "string" ? proofText(proof) : `${proofText(proof.proof)}; ${proof.when}`;
+  const texts = proofsOf(support.proof).map(proofText).join(", ");
+  const when = whenOf(support.proof);
+  return when === undefined ? texts : `${texts}; ${when}`;
 }
 
 function proofText(proof: string): string {
