@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from "vitest";
 import { ContainerState, PodSandboxState } from "../../src/model/generated/cri.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
@@ -27,36 +27,31 @@ describe("crashes while pods start and end", () => {
   const allReady = (): Promise<Pod[]> =>
     Promise.all(names.map((name) => waitForPod(world.client, world.podName(name), isReady)));
 
-  /** Every pod has one sandbox that is ready, and every container of it runs once. */
-  const expectOneOfEach = async (pods: readonly Pod[]): Promise<void> => {
+  const isEnding = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
+
+  /** By pod: its sandboxes that are ready and its containers that run. */
+  const whatRuns = async (pods: readonly Pod[]): Promise<readonly string[][]> => {
     const signal = AbortSignal.timeout(10_000);
     const sandboxes = await world.runtime.listPodSandboxes({}, signal);
-    const state = { state: ContainerState.CONTAINER_RUNNING };
-    const containers = await world.runtime.listContainers({ state }, signal);
-    for (const { metadata } of pods) {
-      const isOf = (labels: Readonly<Record<string, string>> | undefined): boolean =>
-        labels?.["io.kubernetes.pod.uid"] === metadata.uid;
-      const ready = sandboxes.filter(
-        ({ labels, state }) => isOf(labels) && state === PodSandboxState.SANDBOX_READY,
-      );
-      expect(ready).toHaveLength(1);
-      const running = containers.filter(({ labels }) => isOf(labels));
-      expect(running.map((container) => container.metadata?.name).toSorted()).toEqual([
-        "beside",
-        "main",
-        "second",
-      ]);
-    }
-  };
-  const expectNothingLeft = async (uids: readonly string[]): Promise<void> => {
-    await vi.waitFor(
-      async () => {
-        const traces = await Promise.all(uids.map((uid) => world.tracesOf(uid)));
-        expect(traces.flat()).toEqual([]);
-      },
-      { timeout: 30_000, interval: 100 },
+    const containers = await world.runtime.listContainers({}, signal);
+    const running = [
+      ...sandboxes
+        .filter(({ state }) => state === PodSandboxState.SANDBOX_READY)
+        .map(({ labels }) => ({ labels, name: "sandbox" })),
+      ...containers
+        .filter(({ state }) => state === ContainerState.CONTAINER_RUNNING)
+        .map(({ labels, metadata }) => ({ labels, name: metadata?.name ?? "" })),
+    ];
+    return pods.map(({ metadata }) =>
+      running
+        .filter(({ labels }) => labels?.["io.kubernetes.pod.uid"] === metadata.uid)
+        .map(({ name }) => name)
+        .toSorted((a, b) => a.localeCompare(b)),
     );
   };
+  const oneOfEach = names.map(() => ["beside", "main", "sandbox", "second"]);
+  const uidsOf = (pods: readonly Pod[]): readonly string[] =>
+    pods.map(({ metadata }) => metadata.uid);
 
   test("an agent that is killed again and again still starts every pod once", async () => {
     for (const name of names) world.write(`${name}.json`, podManifest(name, spec));
@@ -73,22 +68,16 @@ describe("crashes while pods start and end", () => {
       await world.agent.stop("SIGKILL");
       await world.up();
     }
-    await expectOneOfEach(await allReady());
+    expect(await whatRuns(await allReady())).toEqual(oneOfEach);
   });
 
   test("an agent that is killed while pods end leaves nothing of them either", async () => {
     const pods = await allReady();
     for (const name of names) world.remove(`${name}.json`);
-    for await (const { pod } of world.client.watchPods(
-      undefined,
-      {},
-      AbortSignal.timeout(20_000),
-    )) {
-      if (pod.metadata.deletionTimestamp !== undefined) break;
-    }
+    await waitForPod(world.client, world.podName("one"), isEnding);
     await world.agent.stop("SIGKILL");
     await world.up();
-    await expectNothingLeft(pods.map(({ metadata }) => metadata.uid));
+    expect(await world.tracesLeft(uidsOf(pods))).toEqual([]);
   });
 
   test("a containerd that is killed while pods start and end delays them only", async () => {
@@ -100,14 +89,10 @@ describe("crashes while pods start and end", () => {
     );
     process.kill(world.containerdPid(), "SIGKILL");
     const pods = await allReady();
-    await expectOneOfEach(pods);
+    expect(await whatRuns(pods)).toEqual(oneOfEach);
     for (const name of names) world.remove(`${name}.json`);
-    await waitForPod(
-      world.client,
-      world.podName("one"),
-      ({ metadata }) => metadata.deletionTimestamp !== undefined,
-    );
+    await waitForPod(world.client, world.podName("one"), isEnding);
     process.kill(world.containerdPid(), "SIGKILL");
-    await expectNothingLeft(pods.map(({ metadata }) => metadata.uid));
+    expect(await world.tracesLeft(uidsOf(pods))).toEqual([]);
   });
 });

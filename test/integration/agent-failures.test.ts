@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
 import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
@@ -82,10 +82,7 @@ describe("what is killed with SIGKILL", () => {
     expect({ pid: await pidOf(orphan), containerd: world.containerdPid() }).toEqual(before);
     const now = await ready("orphan");
     expect(now.status).toEqual(orphan.status);
-    await vi.waitFor(async () => expect(await world.tracesOf(leaver.metadata.uid)).toEqual([]), {
-      timeout: 20_000,
-      interval: 50,
-    });
+    expect(await world.tracesLeft([leaver.metadata.uid])).toEqual([]);
   });
 
   test("the agent in the middle of an ending is followed by one that completes it", async () => {
@@ -100,9 +97,6 @@ describe("what is killed with SIGKILL", () => {
     );
     await world.agent.stop("SIGKILL");
     await world.up();
-    await vi.waitFor(async () => expect(await world.tracesOf(pod.metadata.uid)).toEqual([]), {
-      timeout: 20_000,
-      interval: 50,
-    });
+    expect(await world.tracesLeft([pod.metadata.uid])).toEqual([]);
   });
 });

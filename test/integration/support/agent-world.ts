@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { AgentClient } from "../../../src/cli/agent-client.ts";
 import { ensureImages } from "../../../src/drivers/containerd/local-images.ts";
 import { MANAGED_CONTAINERD_DEFAULTS } from "../../../src/drivers/containerd/managed-containerd.ts";
@@ -20,6 +21,8 @@ import { findLeftovers } from "./leftovers.ts";
 
 const nodeName = "node";
 const imagesTimeoutMs = 60_000;
+const removalTimeoutMs = 30_000;
+const pollMs = 100;
 const podUidLabel = "io.kubernetes.pod.uid";
 const containerNameLabel = "io.kubernetes.container.name";
 
@@ -159,6 +162,20 @@ export class AgentWorld {
         .filter((line) => line.includes(podUid))
         .map((line) => `mount ${line}`),
     ];
+  }
+
+  /** What of these pods the machine still has when there should have been time enough to remove it. */
+  async tracesLeft(podUids: readonly string[]): Promise<readonly string[]> {
+    const timeout = AbortSignal.timeout(removalTimeoutMs);
+    for (;;) {
+      // A runtime that does not answer may have something.
+      const traces = await Promise.all(podUids.map((uid) => this.tracesOf(uid))).then(
+        (lists) => lists.flat(),
+        (error: unknown) => [String(error)],
+      );
+      if (traces.length === 0 || timeout.aborted) return traces;
+      await delay(pollMs);
+    }
   }
 
   /** The addresses that are given out in the pods' network. */
