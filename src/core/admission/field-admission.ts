@@ -1,13 +1,9 @@
-import { refusedFields } from "../../model/fields/refused-fields.ts";
-import { usedFields } from "../../model/fields/used-fields.ts";
+import { refusedUses } from "../../model/fields/refused-uses.ts";
 import type { Pod } from "../../model/pod.ts";
 import { type AdmissionResult, admitted, rejected } from "./admission.ts";
 
 /** Whether the node can do all that a pod's fields ask for; every field that it cannot is named. */
 export function admitFields({ spec }: Pod): AdmissionResult {
-  const refusals = usedFields(spec).flatMap(({ name, path }) => {
-    const reason = refusedFields.get(name);
-    return reason === undefined ? [] : [`${path}: ${reason}`];
-  });
+  const refusals = refusedUses(spec).map(({ path, reason }) => `${path}: ${reason}`);
   return refusals.length === 0 ? admitted : rejected("UnsupportedField", refusals.join(". "));
 }

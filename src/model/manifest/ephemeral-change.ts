@@ -4,6 +4,7 @@ import type { EphemeralContainer } from "../generated/kubernetes.ts";
 import type { Pod } from "../pod.ts";
 import { decodeObject } from "./decode-object.ts";
 import { parseJson } from "./json-parser.ts";
+import { unknownFieldProblem } from "./placed-problem.ts";
 
 /** How a request's body changes the list of a pod's ephemeral containers. */
 export type EphemeralChangeKind = "replace" | "merge-by-name";
@@ -20,7 +21,7 @@ export function parseEphemeralChange(
   if (problem !== undefined) return err(problem.message);
   // The order of a list is of no consequence here; any other directive would be.
   const unknown = unknownFields.find(({ name }) => !name.startsWith("$setElementOrder/"));
-  if (unknown !== undefined) return err(`unknown field ${unknown.field}`);
+  if (unknown !== undefined) return err(unknownFieldProblem(unknown).message);
   const { spec } = value as { readonly spec?: Partial<Pod["spec"]> | undefined };
   const given = spec?.ephemeralContainers;
   if (given === undefined && kind === "replace") return err("spec.ephemeralContainers is missing");

@@ -1,4 +1,5 @@
 import { deepEqual } from "../../lib/deep-equal.ts";
+import { refusedUses } from "../fields/refused-uses.ts";
 import type { EphemeralContainer } from "../generated/kubernetes.ts";
 import type { Pod } from "../pod.ts";
 import { type FieldError, forbidden } from "./field-error.ts";
@@ -12,7 +13,7 @@ export function validateEphemeralUpdate(
   containers: readonly EphemeralContainer[],
 ): FieldError[] {
   const spec = { ...pod.spec, ephemeralContainers: containers };
-  return [
+  const errors = [
     ...validatePodSpec(spec, pod.metadata, "spec"),
     ...(pod.spec.ephemeralContainers ?? []).flatMap((before) => {
       const after = containers.find(({ name }) => name === before.name);
@@ -21,4 +22,8 @@ export function validateEphemeralUpdate(
       return deepEqual(before, after) ? [] : [forbidden(field, `${what} changed`)];
     }),
   ];
+  if (errors.length > 0) return errors;
+  return refusedUses(spec)
+    .filter(({ path }) => path.startsWith(field))
+    .map(({ path, reason }) => forbidden(path, reason));
 }
