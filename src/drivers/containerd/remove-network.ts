@@ -7,6 +7,7 @@ import type { ContainerdTools } from "./prepare-machine.ts";
 import { runCommand } from "./run-command.ts";
 
 const INTERFACE_NAME_LENGTH = 15;
+const MAX_TRIES = 10;
 const RESULT_CACHE = "/var/lib/cni/results";
 
 /** Removes the bridge, its ports, the rules and the cached results that CNI plugins made for one network. */
@@ -21,10 +22,7 @@ export async function removeNetwork(
     await runCommand(tools.ip, ["link", "delete", link]).catch(() => undefined);
   }
   await removeNetworkRules(network, tools);
-  const rules = await runCommand(tools.iptables, ["-w", "-t", "nat", "-S"]);
-  for (const command of planRuleRemoval(rules.split("\n"), bridge)) {
-    await runCommand(tools.iptables, ["-w", "-t", "nat", ...command]);
-  }
+  await removeNatRules(bridge, tools);
   const cached = await readdir(RESULT_CACHE).catch(() => []);
   const sandboxes = sandboxesOfNetwork(cached, bridge);
   for (const id of sandboxes) {
@@ -34,6 +32,21 @@ export async function removeNetwork(
   // Every sandbox of the network also has a result of the loopback network.
   const results = cached.filter((name) => sandboxes.some((id) => name.includes(`-${id}-`)));
   for (const name of results) await rm(join(RESULT_CACHE, name), { force: true });
+}
+
+// Pods of other networks come and go meanwhile, and with them the chains that all share: then it is planned anew.
+async function removeNatRules(network: string, tools: ContainerdTools): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const rules = await runCommand(tools.iptables, ["-w", "-t", "nat", "-S"]);
+    try {
+      for (const command of planRuleRemoval(rules.split("\n"), network)) {
+        await runCommand(tools.iptables, ["-w", "-t", "nat", ...command]);
+      }
+      return;
+    } catch (error) {
+      if (tries === MAX_TRIES) throw error;
+    }
+  }
 }
 
 function sandboxesOfNetwork(cached: readonly string[], network: string): readonly string[] {
