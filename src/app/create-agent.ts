@@ -23,6 +23,7 @@ import { logFiles } from "../drivers/linux/log-files.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { openCgroups } from "../drivers/linux/open-cgroups.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
+import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { volumeFiles } from "../drivers/linux/volume-files.ts";
 import { Agent } from "../engine/agent.ts";
@@ -30,12 +31,13 @@ import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
 import type { LogRotationSettings } from "../engine/log-rotator.ts";
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
+import type { Node } from "../model/generated/kubernetes.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { PullProgressReader } from "../ports/pull-progress.ts";
-import { dataLayout } from "./data-layout.ts";
+import { type DataLayout, dataLayout } from "./data-layout.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
 import { describeAdmission, readHostIps, withRuntimeFeatures } from "./node-facts.ts";
@@ -57,6 +59,20 @@ export interface AgentOptions {
   readonly security?: SecuritySettings | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
+  /** Where things lie, unless as `berth up` has it below the data folder. */
+  readonly layout?: Pick<DataLayout, "rootFolder" | "podLogs" | "records"> | undefined;
+  readonly tuning?: AgentTuning | undefined;
+}
+
+/** What a node's configuration changes of an agent's usual settings. */
+export interface AgentTuning {
+  readonly settings: Partial<
+    Pick<AgentSettings, "linkLogs" | "resyncIntervalMs" | "crashLoop" | "deadContainers">
+  >;
+  readonly runtime: Partial<Omit<RuntimeSettings, "swap">>;
+  readonly swapBehavior: RuntimeSettings["swap"]["behavior"];
+  readonly resolverConfigPath: string;
+  readonly adjustNode: (node: Node) => Node;
 }
 
 type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node">> &
@@ -66,12 +82,13 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const { dataDir, nodeName, runtime, log } = options;
   const { readNodeDns = readMachineDns, ...facts } = options.nodeFacts ?? {};
   const { images = defaultImageSetup, security = parseSecurity({}) } = options;
-  const layout = dataLayout(dataDir);
+  const { layout = dataLayout(dataDir), tuning } = options;
   const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
   const cgroupRoot = `${options.cgroupRoot.replace(/\/$/, "")}/kubepods`;
   const cgroups = openCgroups(cgroupRoot);
   const admission = describeAdmission(nodeName, dataDir, security.sysctls);
   const { features } = await runtime.status(false, signal);
+  const node = withRuntimeFeatures(admission.node, features);
   const settings: AgentSettings = {
     version: berthVersion,
     nodeName,
@@ -82,20 +99,23 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     cgroupRoot: parseCgroupPath(cgroupRoot, "cgroupfs"),
     cgroupDriver: "cgroupfs",
     runtimeSettings: {
-      ...runtimeSettings(layout.podLogs, layout.rootFolder, cgroups),
+      ...runtimeSettings(layout.podLogs, layout.rootFolder, cgroups, tuning?.swapBehavior),
       seccompDefault: security.seccompDefault,
+      ...tuning?.runtime,
     },
     clusterDomain: "",
     hostIps: readHostIps(),
     ...admission,
-    node: withRuntimeFeatures(admission.node, features),
+    node: tuning?.adjustNode(node) ?? node,
     linkLogs: false,
     logRotation: options.logRotation ?? defaultLogRotation,
     imagePulls: images.pulls,
     credentialProviders: images.providers,
+    ...tuning?.settings,
     ...facts,
   };
-  warnOfResolverConfig(await readNodeDns(), log);
+  const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
+  warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
   const ports = machinePorts(runtime, cgroups, layout.records, log);
   const { sources } = options;
   const pullProgress = openPullProgress(settings, signal);
@@ -147,8 +167,12 @@ function machinePorts(
 }
 
 // What does not fit is left out of every pod that uses it; better to hear of it once than from each of them.
-function warnOfResolverConfig({ resolverConfig = "", clusterDomain }: NodeDns, log: Log): void {
-  const problem = resolverConfigProblem(resolverConfigPath, resolverConfig, clusterDomain);
+function warnOfResolverConfig(
+  path: string,
+  { resolverConfig = "", clusterDomain }: NodeDns,
+  log: Log,
+): void {
+  const problem = resolverConfigProblem(path, resolverConfig, clusterDomain);
   if (problem !== undefined) log.warn("the node's resolv.conf does not fit pods", { problem });
 }
 
@@ -161,6 +185,7 @@ function runtimeSettings(
   podLogsRoot: string,
   rootFolder: string,
   cgroups: Cgroups,
+  swapBehavior: AgentTuning["swapBehavior"] = "NoSwap",
 ): Omit<RuntimeSettings, "seccompDefault"> {
   return {
     podLogsRoot,
@@ -172,8 +197,8 @@ function runtimeSettings(
     memoryCapacityBytes: totalmem(),
     swap: {
       controllerAvailable: hasSwapController(cgroups.version),
-      behavior: "NoSwap",
-      capacityBytes: 0,
+      behavior: swapBehavior,
+      capacityBytes: swapBehavior === "NoSwap" ? 0 : readSwapBytes(),
     },
     hugePageSizes: readHugePageSizes().map(pageSizeName),
     extraMaskedPaths: listThermalFolders(),

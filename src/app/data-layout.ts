@@ -4,6 +4,9 @@ import { join } from "node:path";
 
 export const defaultDataDir = "/var/lib/berth";
 
+/** What is Berth's own in the root folder of a kubelet, which holds the kubelet's data beside it. */
+export const kubeletFolder = "berth";
+
 export interface DataLayout {
   /** The local API. */
   readonly socket: string;

@@ -18,7 +18,7 @@ import { readMachine } from "../drivers/linux/read-machine.ts";
 import { errorText } from "../lib/error-text.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
-import { dataLayout } from "./data-layout.ts";
+import { dataLayout, kubeletFolder } from "./data-layout.ts";
 import { endPods } from "./end-pods.ts";
 import { type RuntimeRecord, readRuntimeRecord } from "./runtime-record.ts";
 
@@ -30,6 +30,12 @@ const totalMs = 10 * 60_000;
 export async function runDown(dataDir: string, log: Log): Promise<void> {
   if (!readMachine().isRoot) throw new SetupError("removing pods needs root", "run it with sudo");
   if (!existsSync(dataDir)) return;
+  if (existsSync(join(dataDir, kubeletFolder))) {
+    throw new SetupError(
+      `${dataDir} is the root folder of a kubelet, whose data berth down would remove`,
+      "take the static pods away and let the agent end them",
+    );
+  }
   const lock = await takeOver(dataDir, log);
   try {
     const record = await readRuntimeRecord(lock.path);

@@ -10,18 +10,16 @@ import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
-import { systemClock } from "../drivers/linux/system-clock.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { Log } from "../ports/log.ts";
-import { runLocalApi } from "../server/local-api.ts";
-import { createAgent } from "./create-agent.ts";
 import { dataLayout, defaultCgroupRoot } from "./data-layout.ts";
 import { runDown } from "./down.ts";
 import { type ImageOptions, parseImageOptions } from "./image-options.ts";
 import { type LogRotationOptions, parseLogRotation } from "./log-rotation-options.ts";
 import { createSources, type SourceOptions } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
+import { runAgent } from "./run-agent.ts";
 import { writeRuntimeRecord } from "./runtime-record.ts";
 import { parseSecurity, type SecurityOptions } from "./security-options.ts";
 
@@ -103,7 +101,7 @@ async function runLocked(
     }
     const nodeName = options.nodeName ?? defaultNodeName();
     const sources = createSources(options, nodeName, dataLayout(dataDir));
-    const agent = await createAgent(
+    await runAgent(
       {
         dataDir,
         nodeName,
@@ -116,13 +114,10 @@ async function runLocked(
         security,
         log,
       },
+      dataLayout(dataDir).socket,
+      onReady,
       signal,
     );
-    const api = { socketPath: dataLayout(dataDir).socket, clock: systemClock };
-    await Promise.all([
-      agent.run(),
-      runLocalApi(agent.view, api, () => onReady(agent.view), signal),
-    ]);
   } finally {
     runtime.close();
     await managed?.detach();

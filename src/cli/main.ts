@@ -7,6 +7,7 @@ import { describeCommand } from "./commands/describe.ts";
 import { downCommand } from "./commands/down.ts";
 import { execCommand } from "./commands/exec.ts";
 import { getCommand } from "./commands/get.ts";
+import { kubeletCommand } from "./commands/kubelet.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { planCommand } from "./commands/plan.ts";
 import { upCommand } from "./commands/up.ts";
@@ -21,6 +22,7 @@ import type { Terminal } from "./terminal.ts";
 const commands: readonly Command[] = [
   upCommand,
   downCommand,
+  kubeletCommand,
   getCommand,
   describeCommand,
   logsCommand,

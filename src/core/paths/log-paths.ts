@@ -8,7 +8,7 @@ interface PodName {
 }
 
 /** The folder in which cluster log collectors look for container logs. */
-const legacyContainerLogsDirectory = "/var/log/containers";
+export const legacyContainerLogsDirectory = "/var/log/containers";
 
 const legacyLogSuffix = ".log";
 const longestFileName = 255;

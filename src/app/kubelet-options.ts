@@ -1,0 +1,184 @@
+// What a kubelet's configuration means for the agent.
+import { readFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join, resolve } from "node:path";
+import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
+import type { NodeDns } from "../core/network/dns-config.ts";
+import { createFileSource } from "../drivers/manifest/file-source.ts";
+import { createHttpSource } from "../drivers/manifest/http-source.ts";
+import { parseIpAddress } from "../lib/ip-address.ts";
+import { parseNanoseconds } from "../lib/nanoseconds.ts";
+import type { Node } from "../model/generated/kubernetes.ts";
+import { SetupError } from "../model/setup-error.ts";
+import type { PodSource } from "../ports/pod-source.ts";
+import type { AgentOptions, AgentTuning } from "./create-agent.ts";
+import { kubeletFolder } from "./data-layout.ts";
+import { type ImageSetup, parseImageOptions } from "./image-options.ts";
+import type { KubeletSetup } from "./kubelet-setup.ts";
+import { parseLogRotation } from "./log-rotation-options.ts";
+import { defaultNodeName, readHostIps } from "./node-facts.ts";
+import { parseSecurity } from "./security-options.ts";
+
+const defaultRootDir = "/var/lib/kubelet";
+const crashLoopInitialMs = 10_000;
+
+/** The root folder that the flags name. */
+export function kubeletRootDir({ settings }: KubeletSetup): string {
+  return resolve(settings.get("root-dir") ?? defaultRootDir);
+}
+
+/** Everything of the agent but its runtime and its log. Throws a SetupError that names the field or flag. */
+export function kubeletAgentOptions(
+  setup: KubeletSetup,
+  rootDir: string,
+): Omit<AgentOptions, "runtime" | "log"> {
+  const { config, settings } = setup;
+  const nodeName = (settings.get("hostname-override") || defaultNodeName()).trim().toLowerCase();
+  const nodeIps = nodeAddresses(settings.get("node-ip") ?? "");
+  return {
+    dataDir: rootDir,
+    layout: {
+      rootFolder: rootDir,
+      podLogs: config.podLogsDir,
+      records: join(rootDir, kubeletFolder, "records"),
+    },
+    nodeName,
+    cgroupRoot: config.cgroupRoot,
+    runtimeEndpoint: config.containerRuntimeEndpoint,
+    sources: podSources(config, nodeName),
+    logRotation: {
+      ...parseLogRotation({
+        containerLogMaxSize: config.containerLogMaxSize,
+        containerLogMaxFiles: String(config.containerLogMaxFiles),
+      }),
+      intervalMs: milliseconds(config.containerLogMonitorInterval),
+    },
+    images: imageSetup(setup),
+    security: parseSecurity({
+      allowedUnsafeSysctls: (config.allowedUnsafeSysctls ?? []).join(","),
+      seccompDefault: config.seccompDefault || settings.get("seccomp-default") === "true",
+    }),
+    nodeFacts: {
+      clusterDomain: config.clusterDomain,
+      hostIps: nodeIps,
+      readNodeDns: () => readNodeDns(config, nodeIps),
+    },
+    tuning: agentTuning(setup),
+  };
+}
+
+function podSources(config: KubeletConfiguration, nodeName: string): readonly PodSource[] {
+  const { staticPodPath, staticPodURL, staticPodURLHeader = {} } = config;
+  if (staticPodPath === "" && staticPodURL === "") {
+    throw new SetupError(
+      "there is nothing to run: neither staticPodPath nor staticPodURL is set",
+      "set one of them (--pod-manifest-path, --manifest-url)",
+    );
+  }
+  const file = createFileSource({
+    path: resolve(staticPodPath),
+    nodeName,
+    mode: "kubelet",
+    rescanMs: milliseconds(config.fileCheckFrequency),
+  });
+  const url = createHttpSource({
+    url: staticPodURL,
+    headers: staticPodURLHeader,
+    nodeName,
+    mode: "kubelet",
+    frequencyMs: milliseconds(config.httpCheckFrequency),
+  });
+  return [...(staticPodPath === "" ? [] : [file]), ...(staticPodURL === "" ? [] : [url])];
+}
+
+function imageSetup({ config, settings }: KubeletSetup): ImageSetup {
+  const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = config;
+  const setup = parseImageOptions({
+    credentialProviderConfig: settings.get("image-credential-provider-config") || undefined,
+    credentialProviderBinDir: settings.get("image-credential-provider-bin-dir") || undefined,
+  });
+  const maxParallel = serializeImagePulls ? 1 : maxParallelImagePulls;
+  return { ...setup, pulls: { maxParallel, perSecond: registryPullQPS, burst: registryBurst } };
+}
+
+function agentTuning({ config, settings }: KubeletSetup): AgentTuning {
+  const { crashLoopBackOff, memorySwap, singleProcessOOMKill } = config;
+  const longestMs = milliseconds(crashLoopBackOff.maxContainerRestartPeriod ?? "5m0s");
+  const number = (flag: string, usual: number): number => Number(settings.get(flag) ?? usual);
+  return {
+    settings: {
+      linkLogs: true,
+      resyncIntervalMs: milliseconds(config.syncFrequency),
+      crashLoop: { initialMs: Math.min(crashLoopInitialMs, longestMs), maxMs: longestMs },
+      deadContainers: {
+        minAgeMs: milliseconds(settings.get("minimum-container-ttl-duration") ?? "0s"),
+        maxPerContainer: number("maximum-dead-containers-per-container", 1),
+        maxContainers: number("maximum-dead-containers", -1),
+      },
+    },
+    runtime: {
+      cpuCfsQuota: config.cpuCFSQuota,
+      cpuCfsPeriodUs: milliseconds(config.cpuCFSQuotaPeriod) * 1000,
+      ...(singleProcessOOMKill === undefined ? {} : { singleProcessOomKill: singleProcessOOMKill }),
+    },
+    swapBehavior: memorySwap.swapBehavior === "LimitedSwap" ? "LimitedSwap" : "NoSwap",
+    resolverConfigPath: config.resolvConf,
+    adjustNode: (node) => withCapacity(node, config, settings.get("node-labels") ?? ""),
+  };
+}
+
+/** The node as the configuration limits and labels it. */
+function withCapacity(node: Node, config: KubeletConfiguration, labels: string): Node {
+  const { maxPods, podsPerCore } = config;
+  const pods = podsPerCore > 0 ? Math.min(maxPods, podsPerCore * cpus().length) : maxPods;
+  const given = labels.split(",").flatMap((pair) => {
+    const [key = "", ...value] = pair.split("=");
+    return key === "" ? [] : [[key, value.join("=")] as const];
+  });
+  return {
+    ...node,
+    metadata: {
+      ...node.metadata,
+      labels: { ...Object.fromEntries(given), ...node.metadata?.labels },
+    },
+    status: {
+      ...node.status,
+      capacity: { ...node.status?.capacity, pods: String(pods) },
+      allocatable: { ...node.status?.allocatable, pods: String(pods) },
+    },
+  };
+}
+
+/** The addresses of --node-ip; "0.0.0.0" and "::" stand for the machine's own of that family. */
+function nodeAddresses(flag: string): readonly string[] {
+  const own = readHostIps();
+  if (flag === "") return own;
+  const addresses = flag.split(",").map((text) => ({ text, parsed: parseIpAddress(text.trim()) }));
+  const wrong = addresses.find(({ parsed }) => parsed === undefined);
+  if (wrong !== undefined) {
+    throw new SetupError(`--node-ip "${wrong.text}" is no IP address`, "give one such as 10.0.0.5");
+  }
+  return addresses.flatMap(({ parsed }) => {
+    if (parsed === undefined) return [];
+    if (parsed.text !== "0.0.0.0" && parsed.text !== "::") return [parsed.text];
+    return own.filter((address) => parseIpAddress(address)?.family === parsed.family);
+  });
+}
+
+async function readNodeDns(
+  config: KubeletConfiguration,
+  nodeIps: readonly string[],
+): Promise<NodeDns> {
+  const { resolvConf, clusterDomain, clusterDNS = [] } = config;
+  return {
+    clusterDns: clusterDNS.filter((address) => parseIpAddress(address) !== undefined),
+    clusterDomain,
+    nodeIps,
+    resolverConfig: resolvConf === "" ? undefined : await readFile(resolvConf, "utf8"),
+  };
+}
+
+function milliseconds(duration: string): number {
+  const parsed = parseNanoseconds(duration);
+  return parsed.ok ? Number(parsed.value) / 1_000_000 : 0;
+}

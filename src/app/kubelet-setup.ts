@@ -1,0 +1,113 @@
+// What `berth kubelet` is to do, from its flags and files.
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { applyFlags, type KubeletCommandLine } from "../config/flags/command-line.ts";
+import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
+import { type ConfigFile, loadConfig } from "../config/load-config.ts";
+import { mergeDropIns } from "../config/merge-drop-ins.ts";
+import { judgeConfig } from "../config/support/judge-config.ts";
+import { validateConfig } from "../config/validate/validate-config.ts";
+import { openCgroups } from "../drivers/linux/open-cgroups.ts";
+import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
+import { listDuplicateKeys } from "../drivers/manifest/yaml-duplicates.ts";
+import { errorText } from "../lib/error-text.ts";
+import type { Result } from "../lib/result.ts";
+import { SetupError } from "../model/setup-error.ts";
+
+/** A kubelet's configuration that Berth can run with. */
+export interface KubeletSetup {
+  readonly config: KubeletConfiguration;
+  /** The flags that were given, by their names. */
+  readonly settings: ReadonlyMap<string, string>;
+  /** What the user should know: settings without effect, fields that do not exist, files that do not count. */
+  readonly warnings: readonly string[];
+}
+
+const yaml = { parseYaml, listDuplicateKeys };
+
+/** Reads what the flags name; throws a SetupError that names what is wrong, and everything that is refused. */
+export function readKubeletSetup(commandLine: KubeletCommandLine): KubeletSetup {
+  const { config, gates, notes } = readConfig(commandLine);
+  const problems = validateConfig(config, gates, openCgroups("/kubepods").version);
+  if (problems.length > 0) {
+    throw new SetupError(problems.join("; "), "correct the configuration");
+  }
+  const { settings } = commandLine;
+  const { warnings, refusals } = judgeConfig(config, settings);
+  if (refusals.length > 0) {
+    const list = refusals.map((refusal) => `\n  ${refusal}`).join("");
+    throw new SetupError(
+      `Berth does not do yet what the configuration asks for:${list}\n`,
+      "leave that out, or use the kubelet for this node; docs/kubelet.md lists all settings",
+    );
+  }
+  return { config, settings, warnings: [...notes, ...warnings] };
+}
+
+type ReadConfig = Pick<KubeletCommandLine, "config" | "gates"> & {
+  readonly notes: readonly string[];
+};
+
+function readConfig(commandLine: KubeletCommandLine): ReadConfig {
+  const { settings, gates } = commandLine;
+  const file = settings.get("config") ?? "";
+  const folder = settings.get("config-dir") ?? "";
+  if (file === "" && folder === "") return { config: commandLine.config, gates, notes: [] };
+  const notes: string[] = [];
+  let { config } = commandLine;
+  if (file !== "") {
+    const path = resolve(file);
+    const loaded = valueOf(loadConfig({ path, text: readText(path, "--config") }, yaml, gates));
+    config = loaded.config;
+    notes.push(...loaded.strictErrors.map((problem) => `${path}: ${problem}`));
+  }
+  if (folder !== "") {
+    const path = resolve(folder);
+    const merged = valueOf(mergeDropIns(config, { path, files: readFolder(path) }, yaml, gates));
+    config = merged.config;
+    notes.push(
+      ...merged.skipped.map(
+        (name) => `${join(path, name)} is no drop-in: its name does not end with .conf`,
+      ),
+    );
+  }
+  const applied = applyFlags(config, commandLine);
+  if (!applied.ok) throw new SetupError(applied.error, "correct the flags");
+  return { ...applied.value, notes };
+}
+
+function valueOf<T>(result: Result<T, { readonly message: string }>): T {
+  if (result.ok) return result.value;
+  throw new SetupError(result.error.message, "correct the file");
+}
+
+function readText(path: string, flag: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new SetupError(`cannot read ${path} (${errorText(error)})`, `check ${flag}`, {
+      cause: error,
+    });
+  }
+}
+
+function readFolder(folder: string): readonly ConfigFile[] {
+  let entries: ReturnType<typeof listFolder>;
+  try {
+    entries = listFolder(folder);
+  } catch (error) {
+    throw new SetupError(`cannot read ${folder} (${errorText(error)})`, "check --config-dir", {
+      cause: error,
+    });
+  }
+  return entries.map((path) => ({
+    path: relative(folder, path),
+    text: path.endsWith(".conf") ? readText(path, "--config-dir") : "",
+  }));
+}
+
+function listFolder(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name));
+}

@@ -1,0 +1,100 @@
+// `berth kubelet`: the agent in a kubelet's place, on its configuration, root folder and runtime.
+import { writeFileSync } from "node:fs";
+import { access, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
+import { legacyContainerLogsDirectory } from "../core/paths/log-paths.ts";
+import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
+import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
+import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
+import { readMachine } from "../drivers/linux/read-machine.ts";
+import { isSwapOn } from "../drivers/linux/swap.ts";
+import { errorText } from "../lib/error-text.ts";
+import { parseIpAddress } from "../lib/ip-address.ts";
+import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
+import { SetupError } from "../model/setup-error.ts";
+import type { Log } from "../ports/log.ts";
+import { kubeletFolder } from "./data-layout.ts";
+import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
+import type { KubeletSetup } from "./kubelet-setup.ts";
+import { runAgent } from "./run-agent.ts";
+
+const runtimeTimeoutMs = 30_000;
+
+/** Runs the agent until `signal` aborts; the pods go on then. `onReady` is given the root folder, where the API answers. */
+export async function runKubelet(
+  setup: KubeletSetup,
+  log: Log,
+  onReady: (rootDir: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  await requireMachine(setup.config);
+  const lock = await lockDataDir(kubeletRootDir(setup));
+  try {
+    tellWarnings(setup, log);
+    setOomScore(setup.config.oomScoreAdj, log);
+    await mkdir(join(lock.path, kubeletFolder), { recursive: true, mode: 0o700 });
+    await mkdir(legacyContainerLogsDirectory, { recursive: true, mode: 0o755 });
+    await runLocked(setup, lock.path, { log, onReady: () => onReady(lock.path) }, signal);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function runLocked(
+  setup: KubeletSetup,
+  rootDir: string,
+  { log, onReady }: { readonly log: Log; readonly onReady: () => void },
+  signal: AbortSignal,
+): Promise<void> {
+  const options = kubeletAgentOptions(setup, rootDir);
+  const runtime = createCriRuntime(options.runtimeEndpoint);
+  try {
+    await waitForRuntime(runtime, runtimeTimeoutMs, signal);
+    await runAgent({ ...options, runtime, log }, join(rootDir, "berth.sock"), onReady, signal);
+  } finally {
+    runtime.close();
+  }
+}
+
+async function requireMachine(config: KubeletConfiguration): Promise<void> {
+  if (!readMachine().isRoot) {
+    throw new SetupError("the agent needs to be root to run containers", "run it with sudo");
+  }
+  if (config.failSwapOn && isSwapOn()) {
+    throw new SetupError(
+      "this machine swaps, and failSwapOn (--fail-swap-on) forbids that",
+      "turn swap off, or set failSwapOn to false",
+    );
+  }
+  const endpoint = parseRuntimeEndpoint(config.containerRuntimeEndpoint);
+  if (!endpoint.ok) {
+    throw new SetupError(`containerRuntimeEndpoint: ${endpoint.error}`, "correct the endpoint");
+  }
+  if (config.resolvConf === "") return;
+  await access(config.resolvConf).catch((error: unknown) => {
+    throw new SetupError(
+      `resolvConf ${config.resolvConf} cannot be read (${errorText(error)})`,
+      'name a file, or "" for none',
+      { cause: error },
+    );
+  });
+}
+
+function tellWarnings({ config, warnings }: KubeletSetup, log: Log): void {
+  for (const warning of warnings) log.warn("a setting has no effect", { setting: warning });
+  for (const address of config.clusterDNS ?? []) {
+    if (parseIpAddress(address) === undefined) {
+      log.warn("clusterDNS has something that is no IP address", { address });
+    }
+  }
+}
+
+/** Where the kernel does not allow it, the agent runs as it was started. */
+function setOomScore(score: number, log: Log): void {
+  try {
+    writeFileSync("/proc/self/oom_score_adj", `${score}\n`);
+  } catch (error) {
+    log.warn("cannot set oomScoreAdj", { score, error: errorText(error) });
+  }
+}
