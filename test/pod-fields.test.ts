@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { admitFields } from "../src/core/admission/field-admission.ts";
 import { refusedFields } from "../src/model/fields/refused-fields.ts";
@@ -64,6 +64,17 @@ test("the proof of every supported field exists and is about that field", () => 
     return !domains.has(proof) || !inputsOf(proof).includes(`"${field}":`);
   });
   expect(missing).toEqual([]);
+});
+
+test("some code beyond parsing and validation reads every supported field", () => {
+  const code = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((path) => /(?<!\.test)\.ts$/.test(path))
+    .filter((path) => !/generated|^cli\/|^model\/(validate|manifest|fields)\//.test(path))
+    .map((path) => readFileSync(`src/${path}`, "utf8"))
+    .join("\n");
+  const words = new Set(code.match(/\w+/g));
+  const unread = proofs.filter(([, field]) => !words.has(field));
+  expect(unread).toEqual([]);
 });
 
 /** A spec that uses one field, and where in it the field stands. */
