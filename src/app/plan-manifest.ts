@@ -15,6 +15,7 @@ import { parseObjectSet } from "../model/manifest/object-set.ts";
 import { isJsonText } from "../model/manifest/pod-text.ts";
 import type { StaticPodPlace } from "../model/manifest/static-pod.ts";
 import type { Pod } from "../model/pod.ts";
+import { configSourceAnnotation } from "../model/pod-source.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
 import { type FieldChange, fieldChanges } from "./field-changes.ts";
 import { defaultNodeName, describeAdmission } from "./node-facts.ts";
@@ -151,7 +152,10 @@ function planPodDocument(
     existsSync(dataDir) ? dataDir : "/",
     parseSecurity({}).sysctls,
   );
-  const admission = admitPod(pod, [], facts).result;
+  // The mux marks where a pod comes from, which makes it a static one to admission.
+  const annotations = { ...pod.metadata.annotations, [configSourceAnnotation]: "file" };
+  const asTaken = { ...pod, metadata: { ...pod.metadata, annotations } };
+  const admission = admitPod(asTaken, [], facts).result;
   const document: unknown = JSON.parse(nodeText(root));
   return {
     kind: "pod",

@@ -32,13 +32,11 @@ describe("which pods the node takes", () => {
     const first = await started("first", greedy());
     world.write("late.json", podManifest("late", greedy()));
     const { status } = await waitForEnd(world, "late");
-    // Pods of manifests count as critical: room is looked for, but not at the cost of their like.
-    const missing = 2 * Number(mostCpu.slice(0, -1)) - cpus().length * 1000;
-    const problem = `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: ${missing}), ]`;
+    const asked = Number(mostCpu.slice(0, -1));
     expect(status).toMatchObject({
       phase: "Failed",
-      reason: "UnexpectedAdmissionError",
-      message: `Pod was rejected: Unexpected error while attempting to recover from admission failure: ${problem}`,
+      reason: "OutOfcpu",
+      message: `Pod was rejected: Node didn't have enough resource: cpu, requested: ${asked}, used: ${asked}, capacity: ${cpus().length * 1000}`,
     });
     await world.agent.stop("SIGKILL");
     await world.up();

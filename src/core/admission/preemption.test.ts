@@ -62,9 +62,8 @@ test("no pod dies in vain", () => {
   const pods = [pod("q", { cpu: "1" }), pod("other", { cpu: "9" }, { priority: 2_000_000_000 })];
   expect(victims(pods, lacking("cpu", 5000n))).toEqual({
     admit: false,
-    reason: "UnexpectedAdmissionError",
-    message:
-      "Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 4000), ]",
+    reason: "OutOfcpu",
+    message: "Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 0",
   });
   const taint: FitFailure = { kind: "predicate", name: "TaintToleration", description: "tainted" };
   expect(victims(pods, lacking("cpu", 5n), taint)).toMatchObject({ reason: "TaintToleration" });

@@ -64,52 +64,46 @@ export function planPreemption(
       : [],
   );
   const victims = chooseVictims(pod, activePods, requirements);
-  if (victims.ok) return victims;
-  return err(
-    rejected(
-      "UnexpectedAdmissionError",
-      `Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to preempt: ${victims.error}`,
-    ),
-  );
+  // People look for what the node lacks; that nobody could make room for the pod helps them no further.
+  return victims === undefined ? err(fitRejection(first)) : ok(victims);
 }
 
-/** Spares guaranteed pods before burstable ones, and those before best-effort ones. */
+/** Spares guaranteed pods before burstable ones, and those before best-effort ones; undefined when all would not do. */
 function chooseVictims(
   preemptor: Pod,
   activePods: readonly Pod[],
   requirements: readonly Requirement[],
-): Result<readonly Pod[], string> {
+): readonly Pod[] | undefined {
   const candidates = activePods.filter((pod) => isPreemptable(preemptor, pod)).map(candidateOf);
   const ofClass = (qosClass: string) =>
     candidates.filter(({ pod }) => podQosClass(pod) === qosClass);
   const bestEffort = ofClass("BestEffort");
   const burstable = ofClass("Burstable");
-  const unmet = remaining(requirements, candidates);
-  if (unmet.length > 0) return err(noVictims(unmet));
+  if (remaining(requirements, candidates).length > 0) return undefined;
   const guaranteedGo = chooseNearest(
     ofClass("Guaranteed"),
     remaining(requirements, [...bestEffort, ...burstable]),
   );
-  if (!guaranteedGo.ok) return guaranteedGo;
+  if (guaranteedGo === undefined) return undefined;
   const burstableGo = chooseNearest(
     burstable,
-    remaining(requirements, [...bestEffort, ...guaranteedGo.value]),
+    remaining(requirements, [...bestEffort, ...guaranteedGo]),
   );
-  if (!burstableGo.ok) return burstableGo;
+  if (burstableGo === undefined) return undefined;
   const bestEffortGo = chooseNearest(
     bestEffort,
-    remaining(requirements, [...burstableGo.value, ...guaranteedGo.value]),
+    remaining(requirements, [...burstableGo, ...guaranteedGo]),
   );
-  if (!bestEffortGo.ok) return bestEffortGo;
-  const all = [...bestEffortGo.value, ...burstableGo.value, ...guaranteedGo.value];
-  return ok(all.map(({ pod }) => pod));
+  if (bestEffortGo === undefined) return undefined;
+  const all = [...bestEffortGo, ...burstableGo, ...guaranteedGo];
+  return all.map(({ pod }) => pod);
 }
 
 /** Takes again and again the pod that covers most of what is still missing. */
 function chooseNearest(
   candidates: readonly Candidate[],
   requirements: readonly Requirement[],
-): Result<readonly Candidate[], string> {
+): readonly Candidate[] | undefined {
   const left = [...candidates];
   const chosen: Candidate[] = [];
   let missing = requirements;
@@ -117,12 +111,12 @@ function chooseNearest(
     const nearest = nearestIndex(left, missing);
     const candidate = left[nearest];
     const last = left.pop();
-    if (candidate === undefined || last === undefined) return err(noVictims(missing));
+    if (candidate === undefined || last === undefined) return undefined;
     if (candidate !== last) left[nearest] = last;
     chosen.push(candidate);
     missing = remaining(missing, [candidate]);
   }
-  return ok(chosen);
+  return chosen;
 }
 
 function nearestIndex(
@@ -191,9 +185,4 @@ function candidateOf(pod: Pod): Candidate {
     return isZeroQuantity(amount) ? 0n : units(addQuantity(amount, amountOf(overhead, resource)));
   };
   return { pod, requested };
-}
-
-function noVictims(requirements: readonly Requirement[]): string {
-  const list = requirements.map(({ resource, amount }) => `(res: ${resource}, q: ${amount}), `);
-  return `no set of running pods found to reclaim resources: [${list.join("")}]`;
 }
