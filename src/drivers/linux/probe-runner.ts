@@ -1,19 +1,23 @@
+import { availableParallelism } from "node:os";
 import { resolveContainerPort } from "../../model/container-port.ts";
 import { httpGetRequest } from "../../model/http-get-request.ts";
 import { podDisplayName } from "../../model/pod.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { ProbeOutcome, ProbeRequest, ProbeRunner } from "../../ports/probe-runner.ts";
 import { runExecProbe } from "./exec-probe.ts";
+import { inTurns } from "./exec-turns.ts";
 import { runGrpcProbe } from "./grpc-probe.ts";
 import { runHttpProbe } from "./http-probe.ts";
 import { runTcpProbe } from "./tcp-probe.ts";
 
 const userAgent = "kube-probe/1.36";
 const defaultTimeoutSeconds = 1;
+const execsPerCore = 2;
 
 /** Probes from the node itself: over its network, and through the runtime for commands. */
 export function newProbeRunner(execSync: ContainerRuntime["execSync"]): ProbeRunner {
-  return { run: (request, signal) => runProbe(execSync, request, signal) };
+  const inTurn = inTurns(execSync, execsPerCore * availableParallelism());
+  return { run: (request, signal) => runProbe(inTurn, request, signal) };
 }
 
 async function runProbe(
