@@ -12,7 +12,7 @@ import { isCriticalPod } from "../resource/critical.ts";
 import { hasPodLevelResources, podRequests } from "../resource/pod-resources.ts";
 import { podQosClass } from "../resource/qos.ts";
 import { amountOf, resourceList } from "../resource/resource-list.ts";
-import { type AdmissionResult, admitted, rejected } from "./admission.ts";
+import { type AdmissionResult, admitted } from "./admission.ts";
 import { fitRejection, nodeMismatch } from "./node-admission.ts";
 import { type FitFailure, nodeFitFailures } from "./node-fit.ts";
 
