@@ -1,5 +1,5 @@
 // What 200 probes a second cost the agent, and whether one of them fails without a reason:
-// node tools/run.mjs test/bench/probes.ts [--seconds 60] [--pods 10] [--exec 10]
+// node tools/run.mjs test/bench/probes.ts [--seconds 60] [--pods 10] [--exec 100]
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -17,7 +17,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "60" },
     pods: { type: "string", default: "10" },
-    exec: { type: "string", default: "10" },
+    exec: { type: "string", default: "100" },
   },
 });
 const seconds = Number(values.seconds);
