@@ -98,9 +98,11 @@ describe("berth kubelet without a cluster", () => {
       containers: [shell("main", untilTold)],
       nodeSelector: { "example.com/kind": "test" },
     });
+    // A field that does not exist is let pass, as a kubelet does.
+    const misspelled = web.replace('"spec":{', '"spec":{"hostnetwork":true,');
     writeFileSync(
       join(folder, "manifests/web.yaml"),
-      `---\n${web}\n---\n${podManifest("second")}\n`,
+      `---\n${misspelled}\n---\n${podManifest("second")}\n`,
     );
     const pod = await waitForPod(client, podName, isReady);
     expect(pod.spec.nodeName).toBe("node-k");
@@ -116,6 +118,7 @@ describe("berth kubelet without a cluster", () => {
     const links = readdirSync("/var/log/containers").filter((name) => name.startsWith(podName));
     expect(links).toHaveLength(1);
     expect(started.stderr).toContain('unknown field \\"noSuchField\\"');
+    expect(started.stderr).toContain("unknown field spec.hostnetwork: did you mean hostNetwork?");
     expect(started.stderr).toContain("eventBurst");
     expect(started.stderr).toContain("notes.txt");
   });
