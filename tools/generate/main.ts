@@ -11,6 +11,7 @@ import {
   featureGatesModule,
   kubeletFlagsModule,
 } from "./kubelet-lists.ts";
+import { kubeletSettingsPage } from "./kubelet-settings.ts";
 import { kubernetesTypes, type OpenApi } from "./kubernetes-types.ts";
 import { lintConfig } from "./lint-config.ts";
 import { podFieldsPage } from "./pod-fields.ts";
@@ -80,6 +81,7 @@ write(".oxlintrc.json", lintConfig());
 const cri = readJson("cri-v1.json") as CriDefinition;
 const kubernetes = readJson("kubernetes-v1.36.json") as OpenApi;
 write("src/model/generated/kubernetes.ts", kubernetesTypes(kubernetes));
+write("docs/kubelet-settings.md", kubeletSettingsPage());
 write("docs/pod-fields.md", podFieldsPage(kubernetes));
 write(
   "src/model/generated/wire-types.ts",

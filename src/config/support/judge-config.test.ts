@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { parseCommandLine } from "../flags/command-line.ts";
+import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
+import { kubeletFlags } from "../generated/kubelet-flags.ts";
+import { fileDefaultConfig, legacyDefaultConfig } from "../legacy-defaults.ts";
+import { flagSupport } from "./flag-support.ts";
+import { judgeConfig } from "./judge-config.ts";
+
+function judge(change: Partial<KubeletConfiguration>): ReturnType<typeof judgeConfig> {
+  return judgeConfig({ ...fileDefaultConfig(), ...change }, new Map());
+}
+
+test("every flag that sets no field has a treatment of its own, and no other flag has one", () => {
+  const own = kubeletFlags.filter(({ field }) => field === undefined).map(({ name }) => name);
+  expect(Object.keys(flagSupport).toSorted()).toEqual(own.toSorted());
+});
+
+test("nothing is refused by default, and what defaults ask for in vain is named", () => {
+  const { warnings, refusals } = judge({});
+  expect(refusals).toEqual([]);
+  const names = warnings.map((warning) => warning.split(":")[0]);
+  expect(names).toEqual([
+    "evictionHard",
+    "enableServer",
+    "healthzPort",
+    "imageGCHighThresholdPercent",
+  ]);
+  expect(judgeConfig(legacyDefaultConfig(), new Map()).refusals).toEqual([]);
+});
+
+test.each([
+  [{ evictionHard: { "memory.available": "1Gi" } }, "evictionHard"],
+  [{ evictionSoft: { "memory.available": "1Gi" } }, "evictionSoft"],
+  [{ cgroupDriver: "systemd" }, "cgroupDriver"],
+  [{ podPidsLimit: 100 }, "podPidsLimit"],
+  [{ kubeReserved: { cpu: "1" } }, "kubeReserved"],
+  [{ shutdownGracePeriod: "30s" }, "shutdownGracePeriod"],
+  [{ imageServiceEndpoint: "unix:///run/images.sock" }, "imageServiceEndpoint"],
+  [{ enforceNodeAllocatable: ["pods", "kube-reserved"] }, "enforceNodeAllocatable"],
+])("%j is refused by name", (change, name) => {
+  expect(judge(change).refusals.map((refusal) => refusal.split(":")[0])).toEqual([name]);
+});
+
+test.each([
+  [{ evictionHard: {} }],
+  [{ enforceNodeAllocatable: ["none"] }],
+  [{ imageServiceEndpoint: fileDefaultConfig().containerRuntimeEndpoint }],
+  [{ userNamespaces: { idsPerPod: 65536 } }],
+])("%j asks for nothing and is let pass", (change) => {
+  expect(judge(change).refusals).toEqual([]);
+});
+
+test("a certificate authority for clients is refused, open access that nobody serves is not", () => {
+  const { authentication } = fileDefaultConfig();
+  const open = { ...authentication, anonymous: { enabled: true } };
+  expect(judge({ authentication: open }).refusals).toEqual([]);
+  const closed = { ...authentication, x509: { clientCAFile: "/ca.crt" } };
+  expect(judge({ authentication: closed }).refusals).toHaveLength(1);
+});
+
+test("flags are judged by their final values", () => {
+  const parsed = parseCommandLine(["--kubeconfig=/k", "--cert-dir=/c", "--lock-file="]);
+  expect(parsed.ok).toBe(true);
+  if (!parsed.ok) return;
+  const { warnings, refusals } = judgeConfig(parsed.value.config, parsed.value.settings);
+  expect(refusals).toEqual(["--kubeconfig: Berth does not join clusters yet"]);
+  expect(warnings.some((warning) => warning.startsWith("--cert-dir"))).toBe(true);
+});
