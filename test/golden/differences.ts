@@ -32,6 +32,12 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
     because: "It expands a variable of a service; services are objects of an API server.",
   },
   {
+    scenario: "always-exit0",
+    pod: "p",
+    path: "StopContainer <container c 2>",
+    because: "The container has ended by itself; the recorded kubelet had not noticed that yet.",
+  },
+  {
     scenario: "prestop-overrun",
     pod: "p",
     path: "ExecSync <container c 0>: outcome",

@@ -45,7 +45,7 @@ export interface RecordedPod {
   readonly status?: PodStatus;
 }
 
-export type RecordedManifest =
+type RecordedManifest =
   | RecordedPod
   | (ConfigMap & { readonly kind: "ConfigMap" })
   | (Secret & { readonly kind: "Secret" })

@@ -15,7 +15,7 @@ interface ScenarioDifference extends CallDifference {
   readonly pod: string;
 }
 
-export interface ScenarioReport {
+interface ScenarioReport {
   readonly scenario: string;
   readonly comparedCalls: number;
   /** Why the scenario could not be run to its end. */
