@@ -38,6 +38,21 @@ test("a field that this node cannot honour is named with what to do instead", as
   });
 });
 
+test("limits of disk space are told to have no effect, those of memory are not", async () => {
+  const volumes = [
+    { name: "disk", emptyDir: { sizeLimit: "1Mi" } },
+    { name: "memory", emptyDir: { sizeLimit: "1Mi", medium: "Memory" } },
+  ];
+  const resources = { limits: { memory: "1Mi", "ephemeral-storage": "1Mi" } };
+  const containers = [{ name: "main", image: "a:1", resources }];
+  expect(await plan({ volumes, containers })).toMatchObject({
+    ignored: [
+      { field: "spec.volumes[0].emptyDir.sizeLimit" },
+      { field: "spec.containers[0].resources.limits.ephemeral-storage" },
+    ],
+  });
+});
+
 test("a field that is not for nodes is told to have no effect, unless only the default sets it", async () => {
   expect(await plan({})).toMatchObject({ ignored: [] });
   expect(await plan({ schedulerName: "mine", preemptionPolicy: "Never" })).toMatchObject({

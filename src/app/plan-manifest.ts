@@ -7,6 +7,7 @@ import { computeQosClass } from "../core/resource/qos.ts";
 import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";
 import { parseYamlDocuments } from "../drivers/manifest/parse-yaml.ts";
 import { ignoredFields } from "../model/fields/ignored-fields.ts";
+import { unenforcedLimits } from "../model/fields/unenforced-limits.ts";
 import { usedFields } from "../model/fields/used-fields.ts";
 import type { ConfigMap, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
 import { type JsonNode, nodeText } from "../model/manifest/json-node.ts";
@@ -49,7 +50,7 @@ export type DocumentPlan =
       readonly qosClass: string;
       /** What the pod has that its document does not say, or says otherwise. */
       readonly changes: readonly FieldChange[];
-      /** What the document says that has no effect on any node. */
+      /** What the document says that has no effect: on any node, or on this one yet. */
       readonly ignored: readonly IgnoredUse[];
       /** Why this node would not run it even though it is valid. */
       readonly rejection?: { readonly reason: string; readonly message: string } | undefined;
@@ -163,7 +164,10 @@ function planPodDocument(
     pod,
     qosClass: computeQosClass(pod),
     changes: fieldChanges(document, asked),
-    ignored: ignoredUses(document),
+    ignored: [
+      ...ignoredUses(document),
+      ...unenforcedLimits(pod.spec).map(({ path, reason }) => ({ field: path, reason })),
+    ],
     rejection: admission.admit ? undefined : admission,
     steps: rehearsePod(pod),
   };
