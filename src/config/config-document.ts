@@ -11,7 +11,7 @@ export interface YamlReader {
   readonly listDuplicateKeys: (text: string) => readonly DuplicateKey[];
 }
 
-export interface DuplicateKey {
+interface DuplicateKey {
   readonly key: string;
   readonly line: number;
 }

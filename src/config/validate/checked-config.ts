@@ -3,7 +3,7 @@ import type { FeatureGateState } from "../feature-gates.ts";
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
 
 /** What a check looks at: the configuration, and the gates as they are with the configuration's own. */
-export interface CheckedConfig {
+interface CheckedConfig {
   readonly config: KubeletConfiguration;
   readonly gates: FeatureGateState;
   /** The version of the host's cgroups. */
