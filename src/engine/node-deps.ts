@@ -23,7 +23,7 @@ export interface NodeDeps extends ExecutorDeps {
   readonly pullCredentials: (pod: Pod) => PodCredentials;
 }
 
-export interface PodProbes {
+interface PodProbes {
   readonly livenessResults: ProbeResults;
   readonly startupResults: ProbeResults;
   addPod(pod: Pod): void;
@@ -31,7 +31,7 @@ export interface PodProbes {
   removePod(uid: string): void;
 }
 
-export interface PodCgroups {
+interface PodCgroups {
   exists(pod: Pod): boolean;
   /** Creates the pod's cgroup with its limits; rejects, naming the file, when the kernel refuses one. */
   ensure(pod: Pod): Promise<void>;

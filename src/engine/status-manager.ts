@@ -7,19 +7,14 @@ import { isStaticPod } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /** The pods that the node is to run, as the sources last had them. */
-export interface KnownPods {
+interface KnownPods {
   findByUid(uid: string): Pod | undefined;
   /** The API server's picture of a static pod. */
   findMirrorOf(pod: Pod): Pod | undefined;
 }
 
 /** Hears of every new version of a pod's status. `isFinished`: it is the last, nothing of the pod is left. */
-export type StatusListener = (
-  pod: Pod,
-  status: PodStatus,
-  version: number,
-  isFinished: boolean,
-) => void;
+type StatusListener = (pod: Pod, status: PodStatus, version: number, isFinished: boolean) => void;
 
 export interface StatusManagerDependencies {
   readonly clock: Pick<Clock, "nowMs">;

@@ -29,9 +29,16 @@ describe("images of a registry that wants a login", () => {
     world = await AgentWorld.create(81);
     const { config, folder } = prepareProvider();
     await world.up(
-      ...["--image-credential-provider-config", config],
-      ...["--image-credential-provider-bin-dir", folder],
-      ...["--max-parallel-image-pulls", "2", "--registry-qps", "0", "--log-level", "debug"],
+      "--image-credential-provider-config",
+      config,
+      "--image-credential-provider-bin-dir",
+      folder,
+      "--max-parallel-image-pulls",
+      "2",
+      "--registry-qps",
+      "0",
+      "--log-level",
+      "debug",
     );
   });
 
@@ -153,6 +160,7 @@ describe("images of a registry that wants a login", () => {
         'image pull secret "broken": its .dockerconfigjson',
       ),
     );
+    expect(waitingOf(pod)?.reason).toMatch(/ErrImagePull|ImagePullBackOff/);
     await expectNoSecretShown(pod);
     await end("broken.json", pod);
     world.remove("broken-secret.json");

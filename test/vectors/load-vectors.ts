@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
-export interface Vector {
+interface Vector {
   readonly name: string;
   readonly input: unknown;
   readonly expected: unknown;

@@ -2,7 +2,7 @@ import { type Difference, differences } from "./compare.ts";
 import type { VectorFile } from "./load-vectors.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
-export interface VectorFailure {
+interface VectorFailure {
   readonly vector: string;
   readonly differences: readonly Difference[];
 }

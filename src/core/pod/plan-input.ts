@@ -15,7 +15,7 @@ export interface PlanPodInput {
 }
 
 /** The resources that were last applied to the pod; what is missing counts as none. */
-export interface ActuatedResources {
+interface ActuatedResources {
   /** By container name. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   readonly pod?: ResourceRequirements | undefined;
