@@ -22,6 +22,9 @@ export interface PodCalls {
   readonly removals: readonly PodCall[];
 }
 
+/** The commands of preStop hooks, as JSON. */
+export type Hooks = ReadonlySet<string>;
+
 interface TimedCall extends PodCall {
   readonly startSeconds: number;
   readonly endSeconds: number;
@@ -47,6 +50,7 @@ const ROUNDING_SECONDS = 1.5;
 export function podCalls(
   trace: readonly TracedCall[],
   folders: TraceFolders,
+  hooks: Hooks = new Set(),
 ): ReadonlyMap<string, PodCalls> {
   const names = new KnownNames(trace, folders);
   const byPod = new Map<string, TimedCall[]>();
@@ -55,7 +59,7 @@ export function podCalls(
     if (pod === undefined) continue;
     byPod.set(pod, [...(byPod.get(pod) ?? []), timedCall(call, names)]);
   }
-  return new Map([...byPod].map(([pod, calls]) => [pod, arrange(calls)]));
+  return new Map([...byPod].map(([pod, calls]) => [pod, arrange(calls, hooks)]));
 }
 
 function timedCall(call: TracedCall, names: KnownNames): TimedCall {
@@ -95,9 +99,9 @@ function outcome({ method, failure, response }: TracedCall): string {
   return `exit code ${Number(response["exit_code"] ?? 0)}`;
 }
 
-function arrange(calls: readonly TimedCall[]): PodCalls {
+function arrange(calls: readonly TimedCall[], hooks: Hooks): PodCalls {
   const kept = withoutRemovals(withoutDoubleStops(calls));
-  const steady = foldRepeated(withoutLateProbes(countFromFirstStop(kept)));
+  const steady = foldRepeated(withoutLateProbes(countFromFirst(kept, hooks)));
   return {
     inOrder: orderParallel(steady).map(withoutTimes),
     removals: unique(calls.filter(({ method }) => method.startsWith("Remove")).map(withoutTimes)),
@@ -126,19 +130,27 @@ function withoutRemovals(calls: readonly TimedCall[]): readonly TimedCall[] {
 }
 
 /**
- * A container that waits for others to end has what they left of the grace period. How fast they were is not the
- * agent's doing: where its timeout is that rest, it is shown as the whole.
+ * A container that waits for its hook or for others to end has what they left of the grace period. How fast they
+ * were is not the agent's doing: where its timeout is that rest, it is shown as the whole.
  */
-function countFromFirstStop(calls: readonly TimedCall[]): readonly TimedCall[] {
-  let first: TimedCall | undefined;
+function countFromFirst(calls: readonly TimedCall[], hooks: Hooks): readonly TimedCall[] {
+  let startSeconds: number | undefined;
+  let whole: number | undefined;
   return calls.map((call) => {
-    first = call.method === "StopContainer" ? (first ?? call) : undefined;
-    if (first === undefined || !isObject(call.request)) return call;
-    const whole = stopTimeout(first);
-    const passed = call.startSeconds - first.startSeconds;
-    if (Math.abs(stopTimeout(call) + passed - whole) > ROUNDING_SECONDS) return call;
+    const isHook = call.method === "ExecSync" && hooks.has(JSON.stringify(at(call.request, "cmd")));
+    if (call.method !== "StopContainer" && !isHook) {
+      startSeconds = undefined;
+      whole = undefined;
+      return call;
+    }
+    startSeconds ??= call.startSeconds;
+    if (isHook || !isObject(call.request) || call.deadlineSeconds === undefined) return call;
+    const passed = call.startSeconds - startSeconds;
+    const timeout = stopTimeout(call);
+    whole ??= timeout + Math.floor(passed);
+    if (Math.abs(timeout + passed - whole) > ROUNDING_SECONDS) return call;
     const request = { ...call.request, timeout: whole };
-    return { ...call, request, deadlineSeconds: first.deadlineSeconds };
+    return { ...call, request, deadlineSeconds: call.deadlineSeconds + whole - timeout };
   });
 }
 

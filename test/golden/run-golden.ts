@@ -3,7 +3,7 @@ import type { Log } from "../../src/ports/log.ts";
 import { type CallDifference, compareCalls } from "./compare-calls.ts";
 import { type ExplainedDifference, explainedDifferences } from "./differences.ts";
 import { GoldenWorld } from "./golden-world.ts";
-import { type PodCalls, podCalls } from "./pod-calls.ts";
+import { type Hooks, type PodCalls, podCalls } from "./pod-calls.ts";
 import { recordedFolders } from "./recorded-node.ts";
 import { loadRecording, type Recording } from "./recording.ts";
 import { runRestart, runScenario, scenarioNamespace } from "./run-scenario.ts";
@@ -76,7 +76,7 @@ async function runTogether(
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
       const recording = loadRecording(name);
       const report = await attempt(recording, matched, async () =>
-        podCalls(await runScenario(world, recording), world.folders),
+        podCalls(await runScenario(world, recording), world.folders, preStopHooks(recording)),
       );
       reports.set(name, report);
     }
@@ -102,7 +102,7 @@ async function runAlone(
       const recording = loadRecording(name);
       const run = name === restartScenario ? runRestarting : runScenario;
       const report = await attempt(untilCompared(recording), matched, async () =>
-        podCalls(await run(world, recording), world.folders),
+        podCalls(await run(world, recording), world.folders, preStopHooks(recording)),
       );
       reports.push(report);
     }
@@ -146,7 +146,7 @@ function compareScenario(
   matched: Set<ExplainedDifference>,
 ): ScenarioReport {
   const { scenario } = recording;
-  const recorded = podCalls(recordedTrace(recording.cri), recordedFolders);
+  const recorded = podCalls(recordedTrace(recording.cri), recordedFolders, preStopHooks(recording));
   const inScenario = (pod: string): boolean => pod.startsWith(`${scenarioNamespace(recording)}/`);
   const pods = new Set([...recorded.keys(), ...berth.keys()].filter(inScenario));
   const unexplained: ScenarioDifference[] = [];
@@ -169,6 +169,16 @@ function compareScenario(
     }
   }
   return { scenario, comparedCalls, unexplained, explained };
+}
+
+function preStopHooks({ manifests }: Recording): Hooks {
+  const containers = manifests.flatMap((manifest) =>
+    manifest.kind === "Pod"
+      ? [...manifest.spec.containers, ...(manifest.spec.initContainers ?? [])]
+      : [],
+  );
+  const commands = containers.map(({ lifecycle }) => lifecycle?.preStop?.exec?.command);
+  return new Set(commands.map((command) => JSON.stringify(command ?? [])));
 }
 
 function explains(
