@@ -122,8 +122,9 @@ const checkRestartPeriod: Check = ({ config, gates }) => {
     );
   }
   const ns = nanoseconds(period);
+  const seconds = Number(ns / secondNs) + Number(ns % secondNs) / 1e9;
   return when(
     isOutside(Number(ns / 1_000_000n), 1000, 300_000),
-    `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${shortFloat(Number(ns) / 1e9)} seconds) must be set between 1s and 300s`,
+    `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${shortFloat(seconds)} seconds) must be set between 1s and 300s`,
   );
 };
