@@ -14,7 +14,7 @@ test.each([
 
 test.each([
   ['a,"b', 'parse error on line 1, column 5: extraneous or missing " in quoted-field'],
-  ['a"b', 'parse error on line 1, column 2: bare " in non-quoted field'],
+  ['a"b', 'parse error on line 1, column 2: bare " in non-quoted-field'],
   ['"a"b', 'parse error on line 1, column 3: extraneous or missing " in quoted-field'],
   ["\n", "EOF"],
 ])("%j is refused", (text, message) => {

@@ -2,7 +2,7 @@
 import { err, ok, type Result } from "./result.ts";
 
 const encoder = new TextEncoder();
-const bareQuote = 'bare " in non-quoted field';
+const bareQuote = 'bare " in non-quoted-field';
 const lostQuote = 'extraneous or missing " in quoted-field';
 
 /** The fields of the first record of a text. */

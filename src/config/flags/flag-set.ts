@@ -40,8 +40,8 @@ export class FlagSet {
   set(flag: KubeletFlag, text: string): string | undefined {
     const { name } = flag;
     const lost = Object.hasOwn(detachable, flag.type) ? detachable[flag.type] : undefined;
-    if (lost !== undefined && (text === "" || this.#detached.has(name))) {
-      if (text !== "") return lost;
+    if (this.#detached.has(name) && (text !== "" || flag.type === "reserved-memory")) return lost;
+    if (lost !== undefined && text === "") {
       this.#detached.add(name);
       this.#changed.set(name, flag);
       return undefined;

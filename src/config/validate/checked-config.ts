@@ -28,9 +28,9 @@ export function isOutside(value: number, least: number, most: number): boolean {
   return value < least || value > most;
 }
 
-/** As Go prints a float: with an exponent of two digits where it has one. */
+/** As Go prints a float: with an exponent, of two digits at least, from a million on. */
 export function shortFloat(value: number): string {
   const size = Math.abs(value);
-  if (size === 0 || (size >= 1e-4 && size < 1e21)) return String(value);
+  if (size === 0 || (size >= 1e-4 && size < 1e6)) return String(value);
   return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
 }

@@ -24,10 +24,15 @@ const checkTaints: Check = ({ config }) =>
     ...(isTaintFine(taint)
       ? []
       : [
-          `invalid taint: {${taint.key} ${taint.value} ${taint.effect} ${taint.timeAdded ?? "<nil>"}}`,
+          `invalid taint: {${taint.key} ${taint.value} ${taint.effect} ${shownTime(taint.timeAdded)}}`,
         ]),
     ...when(taint.timeAdded !== undefined, "taint.TimeAdded is not nil"),
   ]);
+
+/** A time as Go prints one, of UTC. */
+function shownTime(time: string | undefined): string {
+  return time === undefined ? "<nil>" : `${time.replace("T", " ").replace("Z", "")} +0000 UTC`;
+}
 
 function isTaintFine({ key, value, effect }: Taint): boolean {
   return (
