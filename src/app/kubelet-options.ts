@@ -43,7 +43,7 @@ export function kubeletAgentOptions(
       records: join(rootDir, kubeletFolder, "records"),
     },
     nodeName,
-    cgroupRoot: config.cgroupRoot,
+    cgroupRoot: `/${config.cgroupRoot.replace(/^\/+|\/+$/g, "")}`,
     runtimeEndpoint: config.containerRuntimeEndpoint,
     sources: podSources(config, nodeName),
     logRotation: {

@@ -37,8 +37,8 @@ export function readKubeletSetup(commandLine: KubeletCommandLine): KubeletSetup 
   if (refusals.length > 0) {
     const list = refusals.map((refusal) => `\n  ${refusal}`).join("");
     throw new SetupError(
-      `Berth does not do yet what the configuration asks for:${list}\n`,
-      "leave that out, or use the kubelet for this node; docs/kubelet.md lists all settings",
+      "Berth does not do yet all that the configuration asks for",
+      `leave this out, or use the kubelet for this node (docs/kubelet.md lists all settings):${list}`,
     );
   }
   return { config, settings, warnings: [...notes, ...warnings] };
