@@ -1,8 +1,9 @@
 // `berth down`: stops the pods of a data folder gracefully and removes everything that the agent made.
 import { existsSync } from "node:fs";
-import { readdir, readFile, rmdir } from "node:fs/promises";
+import { readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { containerdPaths } from "../drivers/containerd/containerd-paths.ts";
 import {
   MANAGED_CONTAINERD_DEFAULTS,
   ManagedContainerd,
@@ -20,7 +21,7 @@ import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 import { dataLayout, kubeletFolder } from "./data-layout.ts";
 import { endPods } from "./end-pods.ts";
-import { type RuntimeRecord, readRuntimeRecord } from "./runtime-record.ts";
+import { type RuntimeRecord, readRuntimeRecord, removeRuntimeRecord } from "./runtime-record.ts";
 
 const agentStopMs = 20_000;
 const runtimeTimeoutMs = 30_000;
@@ -39,7 +40,11 @@ export async function runDown(dataDir: string, log: Log): Promise<void> {
   const lock = await takeOver(dataDir, log);
   try {
     const record = await readRuntimeRecord(lock.path);
-    if (record !== undefined) await removePods(lock.path, record, log);
+    if (record === undefined) {
+      log.info("no agent has used this folder, nothing is removed", { dataDir });
+      return;
+    }
+    await removePods(lock.path, record, log);
     await removeFiles(lock.path);
   } finally {
     await lock.release();
@@ -110,13 +115,18 @@ async function endRuntimePods(
   }
 }
 
+/** Removes what is the agent's own. The record of it goes last, so that an interrupted removal can be repeated. */
 async function removeFiles(dataDir: string): Promise<void> {
+  const { socket, rootFolder, podLogs, records, lastGood } = dataLayout(dataDir);
+  const { base } = containerdPaths(dataDir);
+  for (const path of [socket, rootFolder, podLogs, records, lastGood, base]) await removeOwn(path);
+  await removeRuntimeRecord(dataDir);
+}
+
+async function removeOwn(path: string): Promise<void> {
   const signal = AbortSignal.timeout(totalMs);
-  for (const { mountPoint } of await linuxMounts.listBelow(dataDir)) {
+  for (const { mountPoint } of await linuxMounts.listBelow(path)) {
     await linuxMounts.unmount(mountPoint, signal);
   }
-  const kept = new Set(["manifests", "agent.pid"]);
-  for (const name of await readdir(dataDir)) {
-    if (!kept.has(name)) await hostFiles.removeTree(join(dataDir, name));
-  }
+  await hostFiles.removeTree(path);
 }

@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** What `berth down` must know of the agent that used a data folder. */
@@ -22,6 +22,10 @@ export async function readRuntimeRecord(dataDir: string): Promise<RuntimeRecord 
   const { endpoint, network, cgroupRoot } = JSON.parse(text) as Partial<RuntimeRecord>;
   if (endpoint === undefined || cgroupRoot === undefined) return undefined;
   return { endpoint, network, cgroupRoot };
+}
+
+export async function removeRuntimeRecord(dataDir: string): Promise<void> {
+  await rm(recordPath(dataDir), { force: true });
 }
 
 function recordPath(dataDir: string): string {

@@ -1,6 +1,7 @@
 // `berth up`: the agent with a containerd of its own, or on an existing runtime.
 
 import { isAbsolute, relative, resolve } from "node:path";
+import { containerdPaths } from "../drivers/containerd/containerd-paths.ts";
 import { ensureImages, pauseImage } from "../drivers/containerd/local-images.ts";
 import {
   MANAGED_CONTAINERD_DEFAULTS,
@@ -88,10 +89,11 @@ async function runLocked(
     subnet: options.subnet ?? MANAGED_CONTAINERD_DEFAULTS.subnet,
   };
   const isManaged = options.runtimeEndpoint === undefined;
-  const managed = isManaged ? await startContainerd(dataDir, network, log, signal) : undefined;
-  const endpoint = managed?.endpoint ?? options.runtimeEndpoint ?? "";
+  const endpoint = options.runtimeEndpoint ?? `unix://${containerdPaths(dataDir).socket}`;
+  // Before anything is started: `berth down` must know of it whatever happens next.
   const record = { endpoint, network: isManaged ? network : undefined, cgroupRoot };
   await writeRuntimeRecord(dataDir, record);
+  const managed = isManaged ? await startContainerd(dataDir, network, log, signal) : undefined;
   const runtime = createCriRuntime(endpoint);
   try {
     await waitForRuntime(runtime, runtimeTimeoutMs, signal);

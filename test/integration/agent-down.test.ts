@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MANAGED_CONTAINERD_DEFAULTS } from "../../src/drivers/containerd/managed-containerd.ts";
@@ -49,6 +49,14 @@ describe("the end of an agent", () => {
     expect(existsSync(world.dataDir)).toBe(false);
     expect(readdirSync(world.manifests)).toEqual(["a.json", "b.json"]);
     expect((await world.berth("down")).code).toBe(0);
+  });
+
+  test("berth down leaves a folder alone that no agent has used", async () => {
+    mkdirSync(world.dataDir, { recursive: true });
+    const file = join(world.dataDir, "precious");
+    writeFileSync(file, "");
+    expect((await world.berth("down")).code).toBe(0);
+    expect(existsSync(file)).toBe(true);
   });
 
   test("berth down ends an agent that still runs, and removes what it ran", async () => {

@@ -135,5 +135,5 @@ test("a ping of the server is answered, and the end of the connection ends every
   expect((await until(2)).at(-1)).toEqual({ kind: "ping", id: 2 });
   connection.push(null);
   await stream.ended;
-  expect(connection.destroyed).toBe(true);
+  await expect.poll(() => connection.destroyed).toBe(true);
 });
