@@ -20,12 +20,13 @@ export function unseenContainerStatus(
 ): ContainerStatus {
   const waiting = waitingStatus(pod, container, supportsRecursiveReadOnly);
   if (old === undefined) return waiting;
-  const status: ContainerStatus =
-    old.state?.terminated === undefined
-      ? { ...waiting, restartCount: old.restartCount, lastState: old.lastState }
-      : old;
+  const hasEnded = old.state?.terminated !== undefined;
+  const status: ContainerStatus = hasEnded
+    ? old
+    : { ...waiting, restartCount: old.restartCount, lastState: old.lastState };
   if (isRestartingAll && old.state?.waiting === undefined) return removedForRestart(status, old);
-  const isLost = old.state?.running !== undefined && old.lastState?.terminated === undefined;
+  const isLost =
+    !hasEnded && old.state?.running !== undefined && old.lastState?.terminated === undefined;
   return isLost ? lostStatus(pod, status) : status;
 }
 
