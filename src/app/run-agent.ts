@@ -3,16 +3,22 @@ import type { AgentView } from "../ports/agent-view.ts";
 import { runLocalApi } from "../server/local-api.ts";
 import { type AgentOptions, createAgent } from "./create-agent.ts";
 
-/** Runs an agent with its local API until `signal` aborts. `onReady`: the API answers. */
+/** Runs an agent with its local API until `signal` aborts or one of them fails. `onReady`: the API answers. */
 export async function runAgent(
   options: AgentOptions,
   socketPath: string,
   onReady: (view: AgentView) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const agent = await createAgent(options, signal);
-  await Promise.all([
+  // An agent without its API, or an API without its agent, would look alive and not be.
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const agent = await createAgent(options, either);
+  const together = [
     agent.run(),
-    runLocalApi(agent.view, { socketPath, clock: systemClock }, () => onReady(agent.view), signal),
-  ]);
+    runLocalApi(agent.view, { socketPath, clock: systemClock }, () => onReady(agent.view), either),
+  ];
+  for (const task of together) task.catch(() => failed.abort());
+  const outcomes = await Promise.allSettled(together);
+  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
 }

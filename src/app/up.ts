@@ -21,7 +21,7 @@ import { type LogRotationOptions, parseLogRotation } from "./log-rotation-option
 import { createSources, type SourceOptions } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
 import { runAgent } from "./run-agent.ts";
-import { writeRuntimeRecord } from "./runtime-record.ts";
+import { readRuntimeRecord, writeRuntimeRecord } from "./runtime-record.ts";
 import { parseSecurity, type SecurityOptions } from "./security-options.ts";
 
 const runtimeTimeoutMs = 30_000;
@@ -92,6 +92,7 @@ async function runLocked(
   const endpoint = options.runtimeEndpoint ?? `unix://${containerdPaths(dataDir).socket}`;
   // Before anything is started: `berth down` must know of it whatever happens next.
   const record = { endpoint, network: isManaged ? network : undefined, cgroupRoot };
+  await requireSameRuntime(dataDir, isManaged);
   await writeRuntimeRecord(dataDir, record);
   const managed = isManaged ? await startContainerd(dataDir, network, log, signal) : undefined;
   const runtime = createCriRuntime(endpoint);
@@ -124,6 +125,17 @@ async function runLocked(
     runtime.close();
     await managed?.detach();
   }
+}
+
+// Another runtime would not know the pods of the first one, and `berth down` would forget them.
+async function requireSameRuntime(dataDir: string, isManaged: boolean): Promise<void> {
+  const before = await readRuntimeRecord(dataDir);
+  if (before === undefined || (before.network !== undefined) === isManaged) return;
+  const used = isManaged ? `the runtime at ${before.endpoint}` : "a containerd of Berth's own";
+  throw new SetupError(
+    `the data folder ${dataDir} was used with ${used}`,
+    "run `berth down` first, or choose another data folder",
+  );
 }
 
 function startContainerd(

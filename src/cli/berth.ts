@@ -3,6 +3,8 @@ import { setMaxListeners } from "node:events";
 import { runCli } from "./main.ts";
 import { processTerminal } from "./terminal.ts";
 
+const endingMs = 5_000;
+
 // The end of the agent is one signal that every call and timer listens to.
 setMaxListeners(0);
 
@@ -16,3 +18,5 @@ process.stdout.on("error", (error) => {
 });
 
 process.exitCode = await runCli(process.argv.slice(2), processTerminal(), stopping.signal);
+// The command has ended; whatever still hangs must not keep the process.
+setTimeout(() => process.exit(), endingMs).unref();

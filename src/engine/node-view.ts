@@ -1,7 +1,7 @@
 import { containerLogPath, podLogsDirectory } from "../core/paths/log-paths.ts";
 import { formatTime } from "../lib/time.ts";
 import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
-import { findObserved, type ObservedPod } from "../model/observed.ts";
+import { findObserved, type ObservedContainer, type ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import type {
   AgentInfo,
@@ -109,15 +109,18 @@ export class NodeView implements AgentView {
   findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined> {
     const { podLogsRoot, observedPod } = this.#deps;
     const { uid } = pod.metadata;
-    const newest = findObserved(observedPod(uid) ?? noContainers, container);
-    const restartCount = (newest?.restartCount ?? -1) - (previous ? 1 : 0);
-    if (restartCount < 0) return Promise.resolve(undefined);
+    const id = loggedContainerId(this.#withStatus(pod), container, previous);
+    const find = (): ObservedContainer | undefined =>
+      observedPod(uid)?.containers.find((observed) => observed.id === id);
+    const logged =
+      find() ?? (previous ? undefined : findObserved(observedPod(uid) ?? noContainers, container));
+    if (logged === undefined) return Promise.resolve(undefined);
     const folder = podLogsDirectory(podLogsRoot, pod.metadata);
     return Promise.resolve({
-      path: `${folder}/${containerLogPath(container, restartCount)}`,
+      path: `${folder}/${containerLogPath(container, logged.restartCount)}`,
       finished: () => {
-        const now = findObserved(observedPod(uid) ?? noContainers, container);
-        return now === undefined || now.restartCount > restartCount || now.state === "exited";
+        const now = observedPod(uid)?.containers.find((observed) => observed.id === logged.id);
+        return now === undefined || now.state === "exited";
       },
     });
   }
@@ -214,6 +217,22 @@ const noContainers: ObservedPod = {
   sandboxes: [],
   activeContainerIds: [],
 };
+
+/** The run whose log is meant: one that waits to start again has only the last one. */
+function loggedContainerId(
+  { status = {} }: Pod,
+  name: string,
+  previous: boolean,
+): string | undefined {
+  const found = [
+    ...(status.initContainerStatuses ?? []),
+    ...(status.containerStatuses ?? []),
+    ...(status.ephemeralContainerStatuses ?? []),
+  ].find((container) => container.name === name);
+  const last = found?.lastState?.terminated?.containerID;
+  if (previous) return last;
+  return found?.state?.waiting === undefined ? found?.containerID : last;
+}
 
 function awaited(pod: Pod, last: PodExplanation["syncs"][number] | undefined): Awaited[] {
   const waits = (last?.steps ?? [])

@@ -1,5 +1,6 @@
 import type { SourceUpdate } from "../core/source/merge-source.ts";
 import type { PodUpdateType } from "../core/worker/pod-update.ts";
+import { errorText } from "../lib/error-text.ts";
 import { parseTime } from "../lib/time.ts";
 import type { Pod } from "../model/pod.ts";
 import { isMirrorPod } from "../model/pod-source.ts";
@@ -111,7 +112,11 @@ export class SyncLoop {
     if (!this.#housekeepSoon && nowMs - this.#lastHousekeptMs < housekeepingMs) return;
     this.#housekeepSoon = false;
     this.#lastHousekeptMs = nowMs;
-    await this.#deps.housekeep();
+    try {
+      await this.#deps.housekeep();
+    } catch (error) {
+      this.#deps.log.warn("cannot tidy up, trying again", { error: errorText(error) });
+    }
   }
 
   #handle({ op, source, pods }: SourceUpdate): void {

@@ -143,14 +143,24 @@ class FileSource {
 
   #updatedFile(file: ManifestFile, trigger: Trigger): FileState {
     const known = this.#files.get(file.path);
-    if (known?.text === file.text && known.problems.length === 0) return known;
+    const isSettled = known?.problems.length === 0 || this.#options.mode === "up";
+    if (known?.text === file.text && isSettled) return known;
     const parsed = parseFile(file, this.#options.nodeName, this.#options.mode);
     if (parsed.ok) {
-      this.#options.lastGood?.save(file.path, file.text);
-      return { text: file.text, objects: parsed.value, problems: [] };
+      return { text: file.text, objects: parsed.value, problems: this.#keepCopy(file) };
     }
     const objects = this.#keptObjects(file.path, trigger) ?? this.#storedObjects(file.path);
     return { text: file.text, objects, problems: parsed.error };
+  }
+
+  /** A copy that cannot be kept, on a full disk, is told but stops no pod. */
+  #keepCopy({ path, text }: ManifestFile): readonly SourceProblem[] {
+    try {
+      this.#options.lastGood?.save(path, text);
+      return [];
+    } catch (error) {
+      return [{ origin: path, message: `cannot keep a copy of it: ${errorText(error)}` }];
+    }
   }
 
   /** What the file said when it was last good, if that was under an earlier agent. */

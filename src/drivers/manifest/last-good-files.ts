@@ -32,10 +32,18 @@ export class LastGoodFiles {
     }
   }
 
+  #names(): readonly string[] {
+    try {
+      return readdirSync(this.#folder);
+    } catch {
+      return [];
+    }
+  }
+
   /** Forgets the files that are gone. */
   keepOnly(paths: Iterable<string>): void {
     const kept = new Set([...paths].map(copyName));
-    for (const name of readdirSync(this.#folder)) {
+    for (const name of this.#names()) {
       if (!kept.has(name)) rmSync(join(this.#folder, name), { force: true });
     }
   }
