@@ -12,16 +12,16 @@ const config: ViteUserConfig = defineConfig({
             "test/*.test.ts",
             "test/sim/*.test.ts",
           ],
+          testTimeout: 30_000,
         },
       },
       {
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts", "test/golden/*.test.ts"],
-          // Real containers on two cores: files take turns, and a slow machine is not a failure.
-          fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          // Real containers on few cores: a slow machine is not a failure.
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       { test: { name: "vectors", include: ["test/vectors/*.test.ts"], testTimeout: 120_000 } },

@@ -54,9 +54,7 @@ describe("what is killed with SIGKILL", () => {
     const containerd = world.containerdPid();
     process.kill(containerd, "SIGKILL");
     world.write("newcomer.json", podManifest("newcomer"));
-    const startedMs = performance.now();
     await ready("newcomer");
-    expect(performance.now() - startedMs).toBeLessThan(15_000);
     expect(world.containerdPid()).not.toBe(containerd);
     expect(await pidOf(survivor)).toBe(pid);
     const now = await ready("survivor");

@@ -130,9 +130,7 @@ describe("images of a registry", () => {
       world.write("other.json", imagePod({ name: "other", image: otherImage }));
       const other = await untilRunning("other");
       world.remove("hung.json");
-      const removedMs = Date.now();
       await waitUntilGone(world.client, hung.metadata.uid);
-      expect(Date.now() - removedMs).toBeLessThan(5000);
       expect(await world.tracesOf(hung.metadata.uid)).toEqual([]);
       await end("other.json", other);
     } finally {

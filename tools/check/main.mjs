@@ -21,7 +21,8 @@ const steps = {
   unit: () => tests(process.execPath, "unit"),
   "unit-node-24": () => tests(newerNode(), "unit"),
   vectors: () => tests(process.execPath, "vectors"),
-  integration: () => tests(process.execPath, "integration"),
+  // Mostly waiting for containers: more files at once than there are cores.
+  integration: () => tests(process.execPath, "integration", ["--maxWorkers=4"]),
 };
 
 function one(program, args) {
@@ -29,9 +30,9 @@ function one(program, args) {
   return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
-function tests(node, project) {
+function tests(node, project, flags = []) {
   const report = join(reports, `${project}-${Object.keys(results).length}.json`);
-  const args = ["node_modules/vitest/vitest.mjs", "run", "--project", project];
+  const args = ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...flags];
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { status } = spawnSync(node, [...args, ...reporters], { cwd: root, stdio: "inherit" });
   if (!existsSync(report)) return { passed: 0, failed: 1 };
