@@ -26,7 +26,7 @@ test("what is written is read as the same", () => {
   fc.assert(
     fc.property(fc.array(field, { minLength: 2, maxLength: 4 }), (fields) => {
       const text = formatCsvRecord(fields);
-      fc.pre(!/^\n/.test(text));
+      fc.pre(!text.startsWith("\n"));
       expect(parseCsvRecord(text)).toEqual({ ok: true, value: fields });
     }),
   );

@@ -89,7 +89,7 @@ describe("lifecycle hooks", () => {
 
   test("preStop by exec ends before the container is told to, inside the grace period", async () => {
     write("stop", [hooked({ preStop: exec("sleep 2; echo hook $(date +%s) >> /notes/main") })]);
-    const { seconds } = await remove(await ready("stop"), "stop");
+    await remove(await ready("stop"), "stop");
     const [hook, told] = notes("stop").trimEnd().split("\n");
     expect(hook).toMatch(/^hook/);
     expect(told).toMatch(/^told/);
@@ -127,7 +127,7 @@ describe("lifecycle hooks", () => {
 
   test("a preStop that fails is told, and the container is stopped all the same", async () => {
     write("stop-fails", [hooked({ preStop: exec("exit 1") })]);
-    const { seconds, events } = await remove(await ready("stop-fails"), "stop-fails");
+    const { events } = await remove(await ready("stop-fails"), "stop-fails");
     expect(events).toContain("FailedPreStopHook: PreStopHook failed");
     expect(notes("stop-fails")).toContain("told");
   });
