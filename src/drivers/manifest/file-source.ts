@@ -179,7 +179,11 @@ class FileSource {
 
   #folderProblems(content: FolderContent): SourceProblem[] {
     if (content.kind !== "missing") return [];
-    return [{ origin: this.#path, message: "path does not exist, ignoring" }];
+    const message =
+      this.#options.mode === "kubelet"
+        ? "path does not exist, ignoring"
+        : "does not exist: no pods are wanted from it until it is there again";
+    return [{ origin: this.#path, message }];
   }
 
   #snapshot(folderProblems: readonly SourceProblem[]): SourceSnapshot {
