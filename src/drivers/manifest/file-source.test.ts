@@ -150,7 +150,9 @@ test("a link that is turned to another folder is followed at once", async () => 
 test("a folder that does not exist yet means no pods until it does", async () => {
   const log = watch({ path: join(root, "later") });
   const missing = await log.next();
-  expect(missing.problems[0]?.message).toBe("path does not exist, ignoring");
+  expect(missing.problems[0]?.message).toBe(
+    "does not exist: no pods are wanted from it until it is there again",
+  );
   await mkdir(join(root, "later"));
   await writeFile(join(root, "later", "a.yaml"), podText("a"));
   expect(names(await log.nextWhere(({ pods }) => pods.length > 0))).toEqual(["a-n1"]);
