@@ -18,10 +18,18 @@ const config: ViteUserConfig = defineConfig({
       {
         test: {
           name: "integration",
-          include: ["test/integration/**/*.test.ts", "test/golden/*.test.ts"],
+          include: ["test/integration/**/*.test.ts"],
           // Real containers on few cores: a slow machine is not a failure.
           testTimeout: 180_000,
           hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          name: "golden",
+          include: ["test/golden/*.test.ts"],
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
         },
       },
       { test: { name: "vectors", include: ["test/vectors/*.test.ts"], testTimeout: 120_000 } },

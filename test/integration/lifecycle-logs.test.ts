@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
 import { podManifest, shell } from "./support/agent-manifests.ts";
-import { restartsOf, waitForPod } from "./support/agent-watch.ts";
+import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
 /** Ten thousand lines a second for half a minute: each second's lines come in one burst. */
@@ -82,9 +82,14 @@ describe("container logs", () => {
   });
 
   test("shows the run before, the first bytes, and the lines since a time", async () => {
-    const containers = [shell("main", "echo run; sleep 1; echo two; sleep 1; exit 1")];
-    world.write("again.json", podManifest("again", { containers }));
-    await until("again", (pod) => restartsOf(pod) === 1);
+    // Only the first run ends, so that it stays the one before.
+    const script =
+      "[ -e /once/over ] && sleep 3600; touch /once/over; echo run; sleep 1; echo two; exit 1";
+    const volumeMounts = [{ name: "once", mountPath: "/once" }];
+    const volumes = [{ name: "once", emptyDir: {} }];
+    const containers = [shell("main", script, { volumeMounts })];
+    world.write("again.json", podManifest("again", { containers, volumes }));
+    await until("again", (pod) => restartsOf(pod) === 1 && isReady(pod));
     const previous = await world.berth("logs", "again", "--previous", "--timestamps");
     const lines = previous.stdout.trimEnd().split("\n");
     expect(lines.map((line) => line.split(" ")[1])).toEqual(["run", "two"]);

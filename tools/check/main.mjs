@@ -23,6 +23,8 @@ const steps = {
   vectors: () => tests(process.execPath, "vectors"),
   // Mostly waiting for containers: more files at once than there are cores.
   integration: () => tests(process.execPath, "integration", ["--maxWorkers=4"]),
+  // Compares the order of calls in time: nothing else runs beside it.
+  golden: () => tests(process.execPath, "golden"),
 };
 
 function one(program, args) {
