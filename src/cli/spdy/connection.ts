@@ -64,7 +64,10 @@ export class SpdyConnection implements Disposable {
     if (head.length > 0) connection.unshift(head);
     // Bytes that are no SPDY, and a connection that breaks, both end every stream.
     connection.on("error", () => connection.destroy());
-    void this.#read().catch(() => connection.destroy());
+    void this.#read()
+      .catch(() => undefined)
+      // Not every Node gives up the writing half with the reading one.
+      .finally(() => connection.destroy());
   }
 
   /** `receive` gets the stream's data in order; while its promise is pending nothing more is read. */
