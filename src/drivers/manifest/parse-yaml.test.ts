@@ -80,3 +80,8 @@ test("any text is either read or refused, and never throws", () => {
     }),
   );
 });
+
+test("text that is nested without end is refused by that", () => {
+  const parsed = parseYaml("[".repeat(20_000));
+  expect(parsed.ok ? "" : parsed.error.message).toContain("exceeded max depth");
+});

@@ -61,7 +61,8 @@ function convertDocument(
     const message =
       error.code === "DUPLICATE_KEY"
         ? `the key ${keyAtOffset(text, error.pos[0])} is there twice: remove one`
-        : error.message;
+        : // The library's own words for text that is nested without end.
+          error.message.replace("Maximum call stack size exceeded", "exceeded max depth");
     return err({ message: `yaml: line ${at.line}: ${message}`, at });
   }
   const converter = new Converter(text, lines);
