@@ -19,7 +19,8 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          // Real containers on few cores: a slow machine is not a failure.
+          // Real containers on few cores: a slow machine is not a failure. What fails twice is broken.
+          retry: 1,
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },
