@@ -111,9 +111,8 @@ function sandboxContract(world: () => ContractWorld): void {
     const { runtime } = world();
     const config = sandboxConfig(world());
     const id = await runtime.runPodSandbox(config, "", signal());
-    await expect(runtime.runPodSandbox(config, "", signal())).rejects.toMatchObject({
-      name: "RuntimeError",
-    });
+    const again = runtime.runPodSandbox(config, "", signal());
+    await expect(again).rejects.toMatchObject({ name: "RuntimeError" });
     await removeSandbox(world(), id);
   });
 
@@ -217,7 +216,7 @@ function stopContract(world: () => ContractWorld): void {
   test("a program that does not listen is killed after its grace", async () => {
     const { runtime, programs } = world();
     const { containerId, sandboxId } = await startContainer(world(), programs.stubborn);
-    // A program that was only just started may not have shut its ears yet; one beside it takes longer to start.
+    // Whoever was only just started may still listen; a command beside it takes longer to start.
     await runtime.execSync(containerId, programs.print("", "", 0), 10, signal());
     await runtime.stopContainer(containerId, 1, signal());
     const status = await readStatus(world(), containerId);
@@ -393,8 +392,7 @@ async function removeSandbox({ runtime }: ContractWorld, id: string): Promise<vo
 }
 
 async function readStatus({ runtime }: ContractWorld, id: string): Promise<ContainerStatus> {
-  const { status } = await runtime.containerStatus(id, signal());
-  return status ?? {};
+  return (await runtime.containerStatus(id, signal())).status ?? {};
 }
 
 function decode(bytes: Uint8Array | undefined): string {
