@@ -3,13 +3,9 @@ import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AgentInfo } from "../ports/agent-view.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
-import { CrashLoop } from "./crash-loop.ts";
 import { createImageManager } from "./create-image-manager.ts";
 import { createNodeDeps } from "./create-node-deps.ts";
-import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from "./end-pod.ts";
-import { EphemeralContainers } from "./ephemeral-containers.ts";
-import { EventLog } from "./event-log.ts";
-import { FlightRecorder } from "./flight-recorder.ts";
+import { createWorkers } from "./create-workers.ts";
 import { housekeep } from "./housekeeping.ts";
 import type { ImageManager } from "./image-manager.ts";
 import { NodeView } from "./node-view.ts";
@@ -17,23 +13,20 @@ import { Observer } from "./observer.ts";
 import { PodAdmission } from "./pod-admission.ts";
 import { PodCache } from "./pod-cache.ts";
 import { NodePodCgroups } from "./pod-cgroups.ts";
+import { PodMemory } from "./pod-memory.ts";
 import { PodRegistry } from "./pod-registry.ts";
 import { PodRemains } from "./pod-remains.ts";
 import { PodStatuses } from "./pod-statuses.ts";
-import { PodWorkers } from "./pod-workers.ts";
+import type { PodWorkers } from "./pod-workers.ts";
 import { Prober } from "./prober.ts";
 import { readPod } from "./read-pod.ts";
 import { RuntimeHealth } from "./runtime-health.ts";
 import { SourceIntake } from "./source-intake.ts";
-import { StatusCheckpoints } from "./status-checkpoints.ts";
 import { StatusManager } from "./status-manager.ts";
 import { SyncLoop } from "./sync-loop.ts";
-import { syncPod } from "./sync-pod.ts";
 import { VolumeManager } from "./volumes/volume-manager.ts";
 import { WorkQueue } from "./work-queue.ts";
 
-const defaultResyncMs = 60_000;
-const failureBackoffMs = 10_000;
 /** The parts of the agent, each knowing of the others only what it needs. `Agent` runs them. */
 export class AgentParts {
   readonly #ports: AgentPorts;
@@ -45,11 +38,7 @@ export class AgentParts {
 
   readonly #registry = new PodRegistry();
   readonly #queue: WorkQueue;
-  readonly #events: EventLog;
-  readonly #recorder: FlightRecorder;
-  readonly #crashLoop: CrashLoop;
-  readonly checkpoints: StatusCheckpoints;
-  readonly ephemeral: EphemeralContainers;
+  readonly memory: PodMemory;
   readonly intake: SourceIntake;
   readonly health: RuntimeHealth;
   readonly #cache: PodCache;
@@ -69,14 +58,10 @@ export class AgentParts {
     this.#ports = ports;
     this.#settings = settings;
     this.#signal = signal;
-    const { clock, log, files } = ports;
+    const { clock } = ports;
     this.#startedAtMs = clock.nowMs();
     this.#queue = new WorkQueue(clock);
-    this.#events = new EventLog({ clock, host: settings.nodeName, onEvent: () => undefined });
-    this.#recorder = new FlightRecorder(ports.journal);
-    this.#crashLoop = new CrashLoop(clock, this.#events, settings.crashLoop);
-    this.checkpoints = new StatusCheckpoints(files, `${settings.rootFolder}/statuses`, log);
-    this.ephemeral = new EphemeralContainers(files, `${settings.rootFolder}/ephemeral`, log);
+    this.memory = new PodMemory(ports, settings, () => undefined);
     this.intake = this.#createIntake();
     this.health = new RuntimeHealth(ports.runtime, clock);
     this.#cache = new PodCache((uid) => this.observer.requestRead(uid));
@@ -126,7 +111,7 @@ export class AgentParts {
       clock,
       random,
       runner: probeRunner,
-      events: this.#events,
+      events: this.memory.events,
       podStatus: (uid) => this.#statuses.get(uid),
       onProbed: () => undefined,
       onUpdate: (kind, { podUid, containerId, result }) => {
@@ -164,7 +149,9 @@ export class AgentParts {
   }
 
   #noteStatus(pod: Pod, status: PodStatus): void {
-    this.checkpoints.save(pod.metadata.uid, status, () => this.view.noteChange("MODIFIED", pod));
+    this.memory.checkpoints.save(pod.metadata.uid, status, () =>
+      this.view.noteChange("MODIFIED", pod),
+    );
   }
 
   #notePulls(uid: string): void {
@@ -195,7 +182,7 @@ export class AgentParts {
       objects: this.intake.objects,
       tokens: undefined,
       allocatable: () => node.status?.allocatable ?? {},
-      events: this.#events,
+      events: this.memory.events,
       log,
       lifetime: this.#signal,
     });
@@ -223,52 +210,40 @@ export class AgentParts {
   }
 
   #createWorkers(): PodWorkers {
-    const { clock, random, log } = this.#ports;
     const deps = createNodeDeps({
       ports: this.#ports,
       settings: this.#settings,
       lifetime: this.#signal,
       objects: this.intake.objects,
       images: this.images,
-      events: this.#events,
+      events: this.memory.events,
       statuses: this.#statuses,
       prober: this.prober,
-      crashLoop: this.#crashLoop,
+      crashLoop: this.memory.crashLoop,
       cgroups: this.#cgroups,
       volumes: this.#volumes,
-      recorder: this.#recorder,
+      recorder: this.memory.recorder,
       health: this.health,
       requestRead: (uid) => this.observer.requestRead(uid),
       readPod: (uid, signal) => this.#readPod(uid, signal),
     });
-    return new PodWorkers({
-      syncer: {
-        syncPod: (request, signal) => syncPod(deps, request, signal),
-        syncTerminatingPod: (request, signal) => syncTerminatingPod(deps, request, signal),
-        syncTerminatingRuntimePod: (pod, signal) => syncTerminatingRuntimePod(deps, pod, signal),
-        syncTerminatedPod: (request, signal) => syncTerminatedPod(deps, request, signal),
-      },
+    return createWorkers({
+      ports: this.#ports,
+      settings: this.#settings,
+      deps,
       cache: this.#cache,
-      queue: {
-        enqueue: (uid, delayMs) => {
-          const pod = this.#registry.get(uid);
-          const ms = pod === undefined ? delayMs : this.#statuses.lookAgainInMs(pod, delayMs);
-          this.#queue.enqueue(uid, ms);
-          this.loop.wake();
-        },
-      },
-      clock,
-      random,
-      settings: {
-        resyncIntervalMs: this.#settings.resyncIntervalMs ?? defaultResyncMs,
-        backoffMs: failureBackoffMs,
-      },
-      events: this.#events,
-      log,
+      events: this.memory.events,
+      enqueue: (uid, delayMs) => this.#enqueue(uid, delayMs),
       allocatedPod: (pod) => pod,
-      onWorked: () => undefined,
       onFinished: () => this.#afterFinish(),
     });
+  }
+
+  #enqueue(uid: string, delayMs: number): void {
+    const pod = this.#registry.get(uid);
+    const ms = pod === undefined ? delayMs : this.#statuses.lookAgainInMs(pod, delayMs);
+    this.#queue.enqueue(uid, ms);
+    this.loop.wake();
   }
 
   // The name of the finished pod is free: whoever waits for it must hear of that.
@@ -285,10 +260,10 @@ export class AgentParts {
     const { sources, clock, log } = this.#ports;
     return new SourceIntake({
       sources,
-      restore: (pod) => this.ephemeral.restore(this.checkpoints.restore(pod)),
+      restore: (pod) => this.memory.restore(pod),
       clock,
       log,
-      events: this.#events,
+      events: this.memory.events,
       deliver: (update) => this.loop.deliver(update),
       onObjects: () => this.syncAll(),
     });
@@ -320,7 +295,7 @@ export class AgentParts {
       facts: this.#settings,
       clock,
       log,
-      events: this.#events,
+      events: this.memory.events,
       lifetime: this.#signal,
       isHere: (uid) => this.observer.pods.has(uid),
     });
@@ -339,20 +314,19 @@ export class AgentParts {
       isActive: (pod) => this.#admission.isActive(pod) && !this.#admission.waitsForRoom(pod),
     });
     if (!ready) return;
-    this.#crashLoop.prune();
+    this.memory.crashLoop.prune();
     const isLeft = (uid: string): boolean =>
       this.workers.stateOf(uid) !== undefined ||
       this.observer.pods.has(uid) ||
       this.#remains.isRemoving(uid);
     // Also of pods that went while no agent ran: nobody sees those leave.
-    const unknown = this.checkpoints.uids.filter((uid) => this.#registry.get(uid) === undefined);
+    const unknown = this.memory.checkpoints.uids.filter(
+      (uid) => this.#registry.get(uid) === undefined,
+    );
     const gone = [...this.view.forgetGone(isLeft), ...unknown.filter((uid) => !isLeft(uid))];
     for (const uid of new Set(gone)) {
       this.#cache.delete(uid);
-      this.#events.forget(uid);
-      void this.checkpoints.remove(uid);
-      void this.ephemeral.remove(uid);
-      void this.#recorder.forget(uid);
+      this.memory.forget(uid);
     }
   }
 
@@ -362,9 +336,9 @@ export class AgentParts {
       clock: this.#ports.clock,
       registry: this.#registry,
       workers: this.workers,
-      statuses: { get: (uid) => this.checkpoints.written(uid) },
-      recorder: this.#recorder,
-      events: this.#events,
+      statuses: { get: (uid) => this.memory.checkpoints.written(uid) },
+      recorder: this.memory.recorder,
+      events: this.memory.events,
       activePulls: (uid) => this.images.activePulls(uid),
       runtime: this.#ports.runtime,
       observedPod: (uid) => this.observer.pods.get(uid),
@@ -372,7 +346,7 @@ export class AgentParts {
       ignoredFiles: () => this.intake.ignoredFiles,
       podLogsRoot: this.#settings.runtimeSettings.podLogsRoot,
       setEphemeralContainers: async (uid, containers) => {
-        await this.ephemeral.set(uid, containers);
+        await this.memory.ephemeral.set(uid, containers);
         this.intake.restoreAgain();
       },
     });

@@ -34,9 +34,8 @@ export class Agent {
 
   async run(): Promise<void> {
     const signal = this.#signal;
-    const { checkpoints, ephemeral, observer, health, loop, intake, workers, prober } = this.#parts;
-    await checkpoints.load();
-    await ephemeral.load();
+    const { memory, observer, health, loop, intake, workers, prober } = this.#parts;
+    await memory.load();
     try {
       await Promise.all([
         observer.run(() => this.#onListed()),
@@ -50,7 +49,7 @@ export class Agent {
     } finally {
       await workers.stop();
       await prober.stop();
-      await checkpoints.flush();
+      await memory.checkpoints.flush();
       await this.#ports.journal.flush();
     }
   }

@@ -1,0 +1,52 @@
+import type { Pod } from "../model/pod.ts";
+import type { PodEvents } from "../ports/pod-events.ts";
+import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from "./end-pod.ts";
+import type { NodeDeps } from "./node-deps.ts";
+import type { PodCache } from "./pod-cache.ts";
+import { PodWorkers } from "./pod-workers.ts";
+import { syncPod } from "./sync-pod.ts";
+
+const defaultResyncMs = 60_000;
+const failureBackoffMs = 10_000;
+
+export interface WorkerParts {
+  readonly ports: Pick<AgentPorts, "clock" | "random" | "log">;
+  readonly settings: Pick<AgentSettings, "resyncIntervalMs">;
+  /** What the recipes of a pod work with. */
+  readonly deps: NodeDeps;
+  readonly cache: PodCache;
+  readonly events: PodEvents;
+  /** That pod wants a look after so long. */
+  readonly enqueue: (uid: string, delayMs: number) => void;
+  /** The pod with the resources that it was given. */
+  readonly allocatedPod: (pod: Pod) => Pod;
+  readonly onFinished: () => void;
+}
+
+/** The pod workers on the recipes of this node. */
+export function createWorkers(parts: WorkerParts): PodWorkers {
+  const { ports, settings, deps, cache, events, enqueue, allocatedPod, onFinished } = parts;
+  const { clock, random, log } = ports;
+  return new PodWorkers({
+    syncer: {
+      syncPod: (request, signal) => syncPod(deps, request, signal),
+      syncTerminatingPod: (request, signal) => syncTerminatingPod(deps, request, signal),
+      syncTerminatingRuntimePod: (pod, signal) => syncTerminatingRuntimePod(deps, pod, signal),
+      syncTerminatedPod: (request, signal) => syncTerminatedPod(deps, request, signal),
+    },
+    cache,
+    queue: { enqueue },
+    clock,
+    random,
+    settings: {
+      resyncIntervalMs: settings.resyncIntervalMs ?? defaultResyncMs,
+      backoffMs: failureBackoffMs,
+    },
+    events,
+    log,
+    allocatedPod,
+    onWorked: () => undefined,
+    onFinished,
+  });
+}

@@ -1,0 +1,45 @@
+import type { Event } from "../model/generated/kubernetes.ts";
+import type { Pod } from "../model/pod.ts";
+import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { CrashLoop } from "./crash-loop.ts";
+import { EphemeralContainers } from "./ephemeral-containers.ts";
+import { EventLog } from "./event-log.ts";
+import { FlightRecorder } from "./flight-recorder.ts";
+import { StatusCheckpoints } from "./status-checkpoints.ts";
+
+/** What the agent keeps of pods beyond one sync, most of it beyond its own life. */
+export class PodMemory {
+  readonly events: EventLog;
+  readonly recorder: FlightRecorder;
+  readonly crashLoop: CrashLoop;
+  readonly checkpoints: StatusCheckpoints;
+  readonly ephemeral: EphemeralContainers;
+
+  constructor(ports: AgentPorts, settings: AgentSettings, onEvent: (event: Event) => void) {
+    const { clock, log, files } = ports;
+    const { rootFolder } = settings;
+    this.events = new EventLog({ clock, host: settings.nodeName, onEvent });
+    this.recorder = new FlightRecorder(ports.journal);
+    this.crashLoop = new CrashLoop(clock, this.events, settings.crashLoop);
+    this.checkpoints = new StatusCheckpoints(files, `${rootFolder}/statuses`, log);
+    this.ephemeral = new EphemeralContainers(files, `${rootFolder}/ephemeral`, log);
+  }
+
+  async load(): Promise<void> {
+    await this.checkpoints.load();
+    await this.ephemeral.load();
+  }
+
+  /** The pod as a source has it, with what only this node knows of it. */
+  restore(pod: Pod): Pod {
+    return this.ephemeral.restore(this.checkpoints.restore(pod));
+  }
+
+  /** Nothing of the pod is left. */
+  forget(uid: string): void {
+    this.events.forget(uid);
+    void this.checkpoints.remove(uid);
+    void this.ephemeral.remove(uid);
+    void this.recorder.forget(uid);
+  }
+}
