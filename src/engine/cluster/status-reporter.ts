@@ -1,0 +1,190 @@
+import {
+  isDeletable,
+  isMisreported,
+  isUrgentChange,
+  reportedStatus,
+} from "../../core/status/reported-status.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
+import { isApiStatus } from "../../model/api-error.ts";
+import { podPath } from "../../model/api-path.ts";
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import { type Pod, podKey } from "../../model/pod.ts";
+import { isStaticPod } from "../../model/pod-source.ts";
+import type { ApiClient } from "../../ports/api-client.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+
+const sendersAtOnce = 10;
+const firstRetryMs = 500;
+const longestRetryMs = 10_000;
+const mergeKeys = { conditions: "type", podIPs: "ip", hostIPs: "ip" };
+
+export interface StatusReporterDeps {
+  readonly api: ApiClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The API server's picture of a static pod, as last seen. */
+  readonly mirrorOf: (pod: Pod) => Pod | undefined;
+  /** A terminal phase is held back while this is so. */
+  readonly mayHaveRunningContainers: (uid: string) => boolean;
+  readonly lifetime: AbortSignal;
+}
+
+interface WantedStatus {
+  readonly pod: Pod;
+  readonly status: PodStatus;
+  readonly isFinished: boolean;
+}
+
+/**
+ * Tells the API server the status of every pod: the newest only, one request per pod at a time, urgent news
+ * first, again and again until they are delivered. Forgets nothing while the server is away.
+ */
+export class StatusReporter {
+  readonly #deps: StatusReporterDeps;
+  /** What the API server is to know, by the node's UID of the pod. */
+  readonly #wanted = new Map<string, WantedStatus>();
+  /** UIDs that have something to tell; true = urgent. */
+  readonly #pending = new Map<string, boolean>();
+  readonly #sending = new Set<string>();
+  #retryMs = firstRetryMs;
+  #resting: Promise<void> | undefined;
+
+  constructor(deps: StatusReporterDeps) {
+    this.#deps = deps;
+  }
+
+  /** The node has a new status of the pod. */
+  report(pod: Pod, status: PodStatus, isFinished: boolean): void {
+    const { uid } = pod.metadata;
+    const urgent = isFinished || isUrgentChange(this.#wanted.get(uid)?.status, status);
+    this.#wanted.set(uid, { pod, status, isFinished });
+    this.#want(uid, urgent);
+  }
+
+  /** The API server shows the pod, or a static pod's mirror, like this: corrects it where it is wrong. */
+  reconcile(uid: string, apiPod: Pod): void {
+    const wanted = this.#wanted.get(uid);
+    if (wanted === undefined) return;
+    const deletable = isDeletable(apiPod, wanted.isFinished);
+    if (deletable || isMisreported(apiPod, wanted.status)) this.#want(uid, deletable);
+  }
+
+  /** Forgets all pods but these. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    for (const uid of this.#wanted.keys()) {
+      if (uids.has(uid)) continue;
+      this.#wanted.delete(uid);
+      this.#pending.delete(uid);
+    }
+  }
+
+  #want(uid: string, urgent: boolean): void {
+    this.#pending.set(uid, urgent || this.#pending.get(uid) === true);
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (this.#resting === undefined && this.#sending.size < sendersAtOnce) {
+      const uid = this.#next();
+      if (uid === undefined || this.#deps.lifetime.aborted) return;
+      this.#pending.delete(uid);
+      this.#sending.add(uid);
+      void this.#trySend(uid).finally(() => {
+        this.#sending.delete(uid);
+        this.#pump();
+      });
+    }
+  }
+
+  #next(): string | undefined {
+    const free = [...this.#pending].filter(([uid]) => !this.#sending.has(uid));
+    return (free.find(([, urgent]) => urgent) ?? free[0])?.[0];
+  }
+
+  async #trySend(uid: string): Promise<void> {
+    const wanted = this.#wanted.get(uid);
+    if (wanted === undefined) return;
+    try {
+      await this.#send(wanted);
+      this.#retryMs = firstRetryMs;
+    } catch (error) {
+      if (this.#deps.lifetime.aborted) return;
+      this.#deps.log.warn("cannot report a pod's status, trying again", {
+        pod: podKey(wanted.pod),
+        error: errorText(error),
+      });
+      this.#pending.set(uid, this.#pending.get(uid) ?? false);
+      this.#rest();
+    }
+  }
+
+  // Whatever is wrong, it is rarely wrong with one pod alone.
+  #rest(): void {
+    const { clock, lifetime } = this.#deps;
+    this.#resting ??= clock
+      .sleep(this.#retryMs, lifetime)
+      .catch(() => undefined)
+      .then(() => {
+        this.#resting = undefined;
+        this.#pump();
+      });
+    this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+  }
+
+  async #send({ pod, status, isFinished }: WantedStatus): Promise<void> {
+    const { lifetime, clock, mayHaveRunningContainers } = this.#deps;
+    const shown = isStaticPod(pod) ? this.#deps.mirrorOf(pod) : pod;
+    // A static pod without a picture there: it comes with the picture.
+    if (shown === undefined) return;
+    const path = podPath(pod.metadata);
+    const current = await this.#ifThere(
+      this.#deps.api.send<Pod>({ method: "GET", path }, lifetime),
+    );
+    // The name may have gone to another pod meanwhile: this one's status interests nobody any more.
+    if (current === undefined || current.metadata.uid !== shown.metadata.uid) return;
+    const next = reportedStatus({
+      pod,
+      apiStatus: current.status ?? {},
+      status,
+      mayHaveRunningContainers: mayHaveRunningContainers(pod.metadata.uid),
+      nowMs: clock.nowMs(),
+    });
+    const patch = strategicMergePatch({ ...current.status }, { ...next }, mergeKeys);
+    const updated = patch === undefined ? current : await this.#patch(current, patch);
+    if (updated !== undefined && isDeletable(updated, isFinished)) await this.#delete(updated);
+  }
+
+  #patch({ metadata }: Pod, status: object): Promise<Pod | undefined> {
+    const body = { metadata: { uid: metadata.uid }, status };
+    const path = podPath(metadata, "status");
+    return this.#ifThere(
+      this.#deps.api.send<Pod>({ method: "PATCH", path, body }, this.#deps.lifetime),
+    );
+  }
+
+  async #delete({ metadata }: Pod): Promise<void> {
+    const body = {
+      kind: "DeleteOptions",
+      apiVersion: "v1",
+      gracePeriodSeconds: 0,
+      preconditions: { uid: metadata.uid },
+    };
+    const path = podPath(metadata);
+    await this.#ifThere(
+      this.#deps.api.send<Pod>({ method: "DELETE", path, body }, this.#deps.lifetime),
+    );
+    this.#deps.log.debug("the API server forgot a pod", { pod: `${metadata.name}` });
+  }
+
+  async #ifThere(answer: Promise<Pod>): Promise<Pod | undefined> {
+    try {
+      return await answer;
+    } catch (error) {
+      // A conflict is the precondition: another pod has the name now.
+      if (isApiStatus(error, 404) || isApiStatus(error, 409)) return undefined;
+      throw error;
+    }
+  }
+}
