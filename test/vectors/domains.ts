@@ -35,6 +35,7 @@ import { podStatus } from "./domains/pod-status.ts";
 import { podWorkers } from "./domains/pod-workers.ts";
 import { probeWorker } from "./domains/probe-worker.ts";
 import { quantity } from "./domains/quantity.ts";
+import { resizeAllocation } from "./domains/resize-allocation.ts";
 import { staticPodDir } from "./domains/static-pod-dir.ts";
 import { staticPods } from "./domains/static-pods.ts";
 import { statusConditions } from "./domains/status-conditions.ts";
@@ -82,6 +83,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   podWorkers,
   probeWorker,
   quantity,
+  resizeAllocation,
   staticPodDir,
   staticPods,
   statusConditions,
