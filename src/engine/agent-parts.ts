@@ -260,7 +260,7 @@ export class AgentParts {
     const { sources, clock, log } = this.#ports;
     return new SourceIntake({
       sources,
-      restore: (pod) => this.memory.restore(pod),
+      restore: (pod, source) => this.memory.restore(pod, source),
       clock,
       log,
       events: this.memory.events,

@@ -1,5 +1,7 @@
+import { isTerminalPhase } from "../core/status/phase.ts";
 import type { Event } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
+import type { PodSourceName } from "../model/pod-source.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { CrashLoop } from "./crash-loop.ts";
 import { EphemeralContainers } from "./ephemeral-containers.ts";
@@ -31,8 +33,12 @@ export class PodMemory {
   }
 
   /** The pod as a source has it, with what only this node knows of it. */
-  restore(pod: Pod): Pod {
-    return this.ephemeral.restore(this.checkpoints.restore(pod));
+  restore(pod: Pod, source: PodSourceName): Pod {
+    if (source !== "api") return this.ephemeral.restore(this.checkpoints.restore(pod));
+    // The API server remembers its pods, but may not have heard yet that one has ended.
+    const kept = this.checkpoints.restore(pod);
+    const hasEnded = isTerminalPhase(kept.status?.phase) && !isTerminalPhase(pod.status?.phase);
+    return hasEnded ? kept : pod;
   }
 
   /** Nothing of the pod is left. */

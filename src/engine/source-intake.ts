@@ -12,7 +12,7 @@ import { PodConfig } from "./pod-config.ts";
 export interface SourceIntakeDeps {
   readonly sources: readonly PodSource[];
   /** A pod as a source has it, with what only this node knows of it. */
-  readonly restore: (pod: Pod) => Pod;
+  readonly restore: (pod: Pod, source: PodSourceName) => Pod;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: PodEvents;
@@ -88,7 +88,7 @@ export class SourceIntake {
 
   #setPods(source: PodSourceName, { pods }: SourceSnapshot): void {
     const safe = pods.filter(hasSafeUid);
-    this.#config.set({ source, pods: safe.map((pod) => this.#deps.restore(pod)) });
+    this.#config.set({ source, pods: safe.map((pod) => this.#deps.restore(pod, source)) });
   }
 
   #noteProblems(source: PodSourceName, problems: readonly SourceProblem[]): void {

@@ -6,7 +6,6 @@ import {
 } from "../../core/status/reported-status.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
-import { isApiStatus } from "../../model/api-error.ts";
 import { podPath } from "../../model/api-path.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
@@ -14,6 +13,7 @@ import { isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import { deleteAtOnce, unlessStatus } from "./pod-requests.ts";
 
 const sendersAtOnce = 10;
 const firstRetryMs = 500;
@@ -139,9 +139,7 @@ export class StatusReporter {
     // A static pod without a picture there: it comes with the picture.
     if (shown === undefined) return;
     const path = podPath(pod.metadata);
-    const current = await this.#ifThere(
-      this.#deps.api.send<Pod>({ method: "GET", path }, lifetime),
-    );
+    const current = await unlessStatus([404], this.#request("GET", path));
     // The name may have gone to another pod meanwhile: this one's status interests nobody any more.
     if (current === undefined || current.metadata.uid !== shown.metadata.uid) return;
     const next = reportedStatus({
@@ -158,33 +156,16 @@ export class StatusReporter {
 
   #patch({ metadata }: Pod, status: object): Promise<Pod | undefined> {
     const body = { metadata: { uid: metadata.uid }, status };
-    const path = podPath(metadata, "status");
-    return this.#ifThere(
-      this.#deps.api.send<Pod>({ method: "PATCH", path, body }, this.#deps.lifetime),
-    );
+    return unlessStatus([404], this.#request("PATCH", podPath(metadata, "status"), body));
   }
 
   async #delete({ metadata }: Pod): Promise<void> {
-    const body = {
-      kind: "DeleteOptions",
-      apiVersion: "v1",
-      gracePeriodSeconds: 0,
-      preconditions: { uid: metadata.uid },
-    };
-    const path = podPath(metadata);
-    await this.#ifThere(
-      this.#deps.api.send<Pod>({ method: "DELETE", path, body }, this.#deps.lifetime),
-    );
-    this.#deps.log.debug("the API server forgot a pod", { pod: `${metadata.name}` });
+    const body = deleteAtOnce(metadata.uid);
+    // A conflict is the precondition: another pod has the name now.
+    await unlessStatus([404, 409], this.#request("DELETE", podPath(metadata), body));
   }
 
-  async #ifThere(answer: Promise<Pod>): Promise<Pod | undefined> {
-    try {
-      return await answer;
-    } catch (error) {
-      // A conflict is the precondition: another pod has the name now.
-      if (isApiStatus(error, 404) || isApiStatus(error, 409)) return undefined;
-      throw error;
-    }
+  #request(method: "GET" | "PATCH" | "DELETE", path: string, body?: object): Promise<Pod> {
+    return this.#deps.api.send<Pod>({ method, path, body }, this.#deps.lifetime);
   }
 }

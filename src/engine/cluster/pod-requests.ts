@@ -1,0 +1,24 @@
+import { isApiStatus } from "../../model/api-error.ts";
+
+/** The body that makes the API server forget a pod without waiting, if it is the one with that UID. */
+export function deleteAtOnce(uid: string): object {
+  return {
+    kind: "DeleteOptions",
+    apiVersion: "v1",
+    gracePeriodSeconds: 0,
+    preconditions: { uid },
+  };
+}
+
+/** The answer, or undefined when it is an error with one of these statuses. */
+export async function unlessStatus<T>(
+  statuses: readonly number[],
+  answer: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (statuses.some((status) => isApiStatus(error, status))) return undefined;
+    throw error;
+  }
+}
