@@ -15,9 +15,11 @@ import { criContainerStatus } from "./domains/cri-container-status.ts";
 import { criLogs } from "./domains/cri-logs.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
 import { envVars } from "./domains/env-vars.ts";
+import { eventCorrelation } from "./domains/event-correlation.ts";
 import { expansion } from "./domains/expansion.ts";
 import { getPhase } from "./domains/get-phase.ts";
 import { hostsFile } from "./domains/hosts-file.ts";
+import { httpAuthz } from "./domains/http-authz.ts";
 import { httpProbe } from "./domains/http-probe.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
@@ -63,9 +65,11 @@ export const vectorDomains: readonly VectorDomain[] = [
   criLogs,
   dnsConfig,
   envVars,
+  eventCorrelation,
   expansion,
   getPhase,
   hostsFile,
+  httpAuthz,
   httpProbe,
   imageNames,
   imagePull,

@@ -55,7 +55,10 @@ class Collection implements ApiClient {
   }
 
   cut(error?: Error): void {
-    for (const watch of this.open) error === undefined ? watch.end() : watch.fail(error);
+    for (const watch of this.open) {
+      if (error === undefined) watch.end();
+      else watch.fail(error);
+    }
   }
 
   values(): Record<string, string | undefined> {
