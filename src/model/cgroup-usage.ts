@@ -19,6 +19,8 @@ export interface CgroupCpuUsage {
   readonly periods: number;
   readonly throttledPeriods: number;
   readonly throttledNanoSeconds: number;
+  readonly burstPeriods: number;
+  readonly burstNanoSeconds: number;
   /** As the kernel has it: shares of v1, or the shares that a weight of v2 stands for. */
   readonly shares?: number | undefined;
   /** Missing when unlimited. */
@@ -41,7 +43,7 @@ export interface CgroupMemoryUsage {
   readonly majorPageFaults: number;
   readonly swapBytes: number;
   readonly failCount?: number | undefined;
-  readonly oomEvents?: number | undefined;
+  readonly oomKills?: number | undefined;
   /** Missing when unlimited. */
   readonly limitBytes?: number | undefined;
   readonly reservationBytes?: number | undefined;

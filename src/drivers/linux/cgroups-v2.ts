@@ -144,6 +144,7 @@ function sharesToWeight(shares: number): number {
   return shares >= 262_144 ? 10_000 : 1 + Math.trunc(((shares - 2) * 9999) / 262_142);
 }
 
-function weightToShares(weight: number): number {
+/** The shares that a weight stands for. */
+export function weightToShares(weight: number): number {
   return Math.trunc(((weight - 1) * 262_142) / 9999) + 2;
 }

@@ -1,0 +1,71 @@
+import { linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { linuxHostUsage, parseInterfaces } from "./host-usage.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "berth-host-usage-"));
+const usage = linuxHostUsage(() => 1, 0);
+const signal = new AbortController().signal;
+
+beforeAll(() => {
+  mkdirSync(join(folder, "deep", "deeper"), { recursive: true });
+  writeFileSync(join(folder, "deep", "one"), Buffer.alloc(100_000, 1));
+  linkSync(join(folder, "deep", "one"), join(folder, "deep", "deeper", "same"));
+  writeFileSync(join(folder, "two"), "x");
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test("a file with two names is counted once", async () => {
+  const tree = await usage.tree(folder, signal);
+  // Three folders, two files.
+  expect(tree?.inodesUsed).toBe(5);
+  expect(tree?.usedBytes).toBeGreaterThanOrEqual(100_000);
+  expect(tree?.usedBytes).toBeLessThan(200_000);
+});
+
+test("the files of a folder are counted without what lies deeper", async () => {
+  expect((await usage.files(folder))?.inodesUsed).toBe(1);
+  expect(await usage.files(join(folder, "none"))).toBeUndefined();
+});
+
+test("a tree that is not there has no usage, and a walk can be ended", async () => {
+  expect(await usage.tree(join(folder, "none"), signal)).toBeUndefined();
+  await expect(usage.tree(folder, AbortSignal.abort())).rejects.toThrow("aborted");
+});
+
+test("a file system tells what is left", async () => {
+  const fs = await usage.fileSystem(folder);
+  expect(fs?.capacityBytes).toBeGreaterThan(fs?.availableBytes ?? Infinity);
+  expect(await usage.fileSystem(join(folder, "none"))).toBeUndefined();
+});
+
+test("loopback and the ends of pods' interfaces are left out", () => {
+  const text = [
+    "Inter-|   Receive                                                |  Transmit",
+    " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed",
+    "    lo:    1       1    0    0    0     0          0         0     1       1    0    0    0     0       0          0",
+    "  eth0: 1000      10    1    2    0     0          0         0   500       5    3    4    0     0       0          0",
+    "veth12: 1000      10    1    2    0     0          0         0   500       5    3    4    0     0       0          0",
+  ].join("\n");
+  expect(parseInterfaces(text)).toEqual([
+    {
+      name: "eth0",
+      rxBytes: 1000,
+      rxPackets: 10,
+      rxErrors: 1,
+      rxDropped: 2,
+      txBytes: 500,
+      txPackets: 5,
+      txErrors: 3,
+      txDropped: 4,
+    },
+  ]);
+});
+
+test("the process table has a limit and fewer tasks than that", async () => {
+  const { max = 0, running = 0 } = await usage.tasks();
+  expect(running).toBeGreaterThan(0);
+  expect(max).toBeGreaterThan(running);
+});

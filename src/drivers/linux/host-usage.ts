@@ -1,0 +1,149 @@
+import { lstat, readdir, readFile, stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import type {
+  FileSystemUsage,
+  HostUsage,
+  InterfaceUsage,
+  TreeUsage,
+} from "../../ports/host-usage.ts";
+
+/** Bytes of the blocks that stat counts, whatever the file system's own block size. */
+const statBlockBytes = 512;
+const fileSystemDeadlineMs = 2000;
+const ignoredInterfaces = ["lo", "veth", "docker", "nerdctl"];
+
+/** This machine's disks, network and process table. */
+export function linuxHostUsage(nowMs: () => number, bootTimeMs: number): HostUsage {
+  return {
+    bootTimeMs,
+    fileSystem: (path) => readFileSystem(path, nowMs),
+    tree: readTree,
+    files: readFiles,
+    interfaces: readInterfaces,
+    tasks: readTasks,
+  };
+}
+
+async function readFileSystem(
+  path: string,
+  nowMs: () => number,
+): Promise<FileSystemUsage | undefined> {
+  // A network file system whose server is gone never answers.
+  const answer = await Promise.race([
+    Promise.all([statfs(path), stat(path)]).catch(() => undefined),
+    silenceAfter(fileSystemDeadlineMs),
+  ]);
+  if (answer === undefined) return undefined;
+  const [fs, { dev }] = answer;
+  return {
+    timeMs: nowMs(),
+    device: String(dev),
+    availableBytes: fs.bavail * fs.bsize,
+    capacityBytes: fs.blocks * fs.bsize,
+    usedBytes: (fs.blocks - fs.bfree) * fs.bsize,
+    inodes: fs.files,
+    inodesFree: fs.ffree,
+  };
+}
+
+function silenceAfter(ms: number): Promise<undefined> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(undefined), ms).unref();
+  });
+}
+
+async function readTree(path: string, signal: AbortSignal): Promise<TreeUsage | undefined> {
+  const top = await statOrUndefined(path);
+  if (top === undefined) return undefined;
+  const usage = { usedBytes: top.blocks * statBlockBytes, inodesUsed: 1 };
+  if (!top.isDirectory()) return usage;
+  const seen = new Set<number>();
+  // A stack of folders, not recursion: pods decide how deep a volume is.
+  const folders = [path];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    signal.throwIfAborted();
+    for (const name of await namesIn(folder)) {
+      const entry = join(folder, name);
+      const found = await statOrUndefined(entry);
+      if (found === undefined || found.dev !== top.dev) continue;
+      if (!found.isDirectory() && found.nlink > 1) {
+        if (seen.has(found.ino)) continue;
+        seen.add(found.ino);
+      }
+      usage.usedBytes += found.blocks * statBlockBytes;
+      usage.inodesUsed += 1;
+      if (found.isDirectory()) folders.push(entry);
+    }
+  }
+  return usage;
+}
+
+async function readFiles(folder: string): Promise<TreeUsage | undefined> {
+  const names = await readdir(folder).catch(() => undefined);
+  if (names === undefined) return undefined;
+  const usage = { usedBytes: 0, inodesUsed: 0 };
+  for (const name of names) {
+    const found = await statOrUndefined(join(folder, name));
+    if (found === undefined || found.isDirectory()) continue;
+    usage.usedBytes += found.blocks * statBlockBytes;
+    usage.inodesUsed += 1;
+  }
+  return usage;
+}
+
+/** A container deletes while we look. */
+async function statOrUndefined(path: string) {
+  return await lstat(path).catch(() => undefined);
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return await readdir(folder).catch(() => []);
+}
+
+async function readInterfaces(
+  pid: number | undefined,
+): Promise<readonly InterfaceUsage[] | undefined> {
+  const text = await textOf(`/proc/${pid ?? "self"}/net/dev`);
+  return text === undefined ? undefined : parseInterfaces(text);
+}
+
+/** The lines of /proc/net/dev that count something outside the machine. */
+export function parseInterfaces(text: string): readonly InterfaceUsage[] {
+  return text.split("\n").flatMap((line) => {
+    const [name = "", counters] = line.trim().split(/:\s*/, 2);
+    if (counters === undefined || ignoredInterfaces.some((prefix) => name.startsWith(prefix))) {
+      return [];
+    }
+    const values = counters.split(/\s+/).map(Number);
+    const at = (index: number) => values[index] ?? 0;
+    return [
+      {
+        name,
+        rxBytes: at(0),
+        rxPackets: at(1),
+        rxErrors: at(2),
+        rxDropped: at(3),
+        txBytes: at(8),
+        txPackets: at(9),
+        txErrors: at(10),
+        txDropped: at(11),
+      },
+    ];
+  });
+}
+
+async function readTasks(): Promise<{ max?: number; running?: number }> {
+  const limits = await Promise.all(
+    ["pid_max", "threads-max"].map((name) => textOf(`/proc/sys/kernel/${name}`)),
+  );
+  const known = limits.flatMap((text) => (text === undefined ? [] : [Number(text)]));
+  const running = /\d+\/(\d+)/.exec((await textOf("/proc/loadavg")) ?? "")?.[1];
+  return {
+    ...(known.length === 0 ? {} : { max: Math.min(...known) }),
+    ...(running === undefined ? {} : { running: Number(running) }),
+  };
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  return await readFile(path, "utf8").catch(() => undefined);
+}
