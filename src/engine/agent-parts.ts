@@ -1,14 +1,15 @@
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
-import type { AgentInfo } from "../ports/agent-view.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { ClusterParts } from "./cluster/cluster-parts.ts";
 import { createImageManager } from "./create-image-manager.ts";
 import { createNodeDeps } from "./create-node-deps.ts";
+import { createView } from "./create-view.ts";
 import { createWorkers } from "./create-workers.ts";
 import { housekeep } from "./housekeeping.ts";
 import type { ImageManager } from "./image-manager.ts";
-import { NodeView } from "./node-view.ts";
+import type { NodeView } from "./node-view.ts";
 import { Observer } from "./observer.ts";
 import { PodAdmission } from "./pod-admission.ts";
 import { PodCache } from "./pod-cache.ts";
@@ -32,13 +33,14 @@ export class AgentParts {
   readonly #ports: AgentPorts;
   readonly #settings: AgentSettings;
   readonly #signal: AbortSignal;
-  readonly #startedAtMs: number;
   /** All pods of the runtime are known. */
   runtimeListed = false;
 
   readonly #registry = new PodRegistry();
   readonly #queue: WorkQueue;
   readonly memory: PodMemory;
+  /** Undefined = the node belongs to no cluster. */
+  readonly cluster: ClusterParts | undefined;
   readonly intake: SourceIntake;
   readonly health: RuntimeHealth;
   readonly #cache: PodCache;
@@ -58,10 +60,9 @@ export class AgentParts {
     this.#ports = ports;
     this.#settings = settings;
     this.#signal = signal;
-    const { clock } = ports;
-    this.#startedAtMs = clock.nowMs();
-    this.#queue = new WorkQueue(clock);
+    this.#queue = new WorkQueue(ports.clock);
     this.memory = new PodMemory(ports, settings, () => undefined);
+    this.cluster = this.#createCluster();
     this.intake = this.#createIntake();
     this.health = new RuntimeHealth(ports.runtime, clock);
     this.#cache = new PodCache((uid) => this.observer.requestRead(uid));
@@ -75,12 +76,35 @@ export class AgentParts {
     this.workers = this.#createWorkers();
     this.#admission = this.#createAdmission();
     this.loop = this.#createLoop();
-    this.view = this.#createView();
+    this.view = createView({
+      ports,
+      settings,
+      startedAtMs: ports.clock.nowMs(),
+      registry: this.#registry,
+      workers: this.workers,
+      memory: this.memory,
+      images: this.images,
+      observer: this.observer,
+      intake: this.intake,
+    });
   }
 
   /** Every pod wants a look. */
   syncAll(): void {
     for (const { metadata } of this.#registry.list()) this.loop.requestSync(metadata.uid);
+  }
+
+  #createCluster(): ClusterParts | undefined {
+    const { api } = this.#ports;
+    if (api === undefined) return undefined;
+    return new ClusterParts({
+      api,
+      ports: this.#ports,
+      settings: this.#settings,
+      registry: this.#registry,
+      workers: () => this.workers,
+      lifetime: this.#signal,
+    });
   }
 
   #createObserver(): Observer {
@@ -133,7 +157,7 @@ export class AgentParts {
         findByUid: (uid) => this.#registry.get(uid),
         findMirrorOf: (pod) => this.#registry.mirrorOf(pod),
       },
-      onChange: (pod, status) => this.#noteStatus(pod, status),
+      onChange: (pod, status, _version, isFinished) => this.#noteStatus(pod, status, isFinished),
     });
     return new PodStatuses({
       manager,
@@ -148,7 +172,8 @@ export class AgentParts {
     });
   }
 
-  #noteStatus(pod: Pod, status: PodStatus): void {
+  #noteStatus(pod: Pod, status: PodStatus, isFinished: boolean): void {
+    this.cluster?.noteStatus(pod, status, isFinished);
     this.memory.checkpoints.save(pod.metadata.uid, status, () =>
       this.view.noteChange("MODIFIED", pod),
     );
@@ -259,7 +284,7 @@ export class AgentParts {
   #createIntake(): SourceIntake {
     const { sources, clock, log } = this.#ports;
     return new SourceIntake({
-      sources,
+      sources: this.cluster === undefined ? sources : [...sources, this.cluster.source],
       restore: (pod, source) => this.memory.restore(pod, source),
       clock,
       log,
@@ -283,6 +308,7 @@ export class AgentParts {
       whenClean: (uid) => this.#remains.whenRemoved(uid) ?? this.#admission.whenRoom(uid),
       onAdded: (pod) => this.view.noteChange("ADDED", pod),
       onRemoved: (pod) => this.view.noteRemoved(pod),
+      onShown: (pod) => this.cluster?.noteShown(pod),
     });
   }
 
@@ -306,7 +332,12 @@ export class AgentParts {
     await housekeep({
       registry: this.#registry,
       workers: this.workers,
-      statuses: this.#statuses,
+      statuses: {
+        keepOnly: (uids) => {
+          this.#statuses.keepOnly(uids);
+          this.cluster?.keepOnly(uids);
+        },
+      },
       remains: this.#remains,
       probes: this.prober,
       ready: () => ready,
@@ -314,6 +345,7 @@ export class AgentParts {
       isActive: (pod) => this.#admission.isActive(pod) && !this.#admission.waitsForRoom(pod),
     });
     if (!ready) return;
+    this.cluster?.lookAtMirrors();
     this.memory.crashLoop.prune();
     const isLeft = (uid: string): boolean =>
       this.workers.stateOf(uid) !== undefined ||
@@ -328,39 +360,5 @@ export class AgentParts {
       this.#cache.delete(uid);
       this.memory.forget(uid);
     }
-  }
-
-  #createView(): NodeView {
-    return new NodeView({
-      info: () => this.#info(),
-      clock: this.#ports.clock,
-      registry: this.#registry,
-      workers: this.workers,
-      statuses: { get: (uid) => this.memory.checkpoints.written(uid) },
-      recorder: this.memory.recorder,
-      events: this.memory.events,
-      activePulls: (uid) => this.images.activePulls(uid),
-      runtime: this.#ports.runtime,
-      observedPod: (uid) => this.observer.pods.get(uid),
-      problems: () => this.intake.problems,
-      ignoredFiles: () => this.intake.ignoredFiles,
-      podLogsRoot: this.#settings.runtimeSettings.podLogsRoot,
-      setEphemeralContainers: async (uid, containers) => {
-        await this.memory.ephemeral.set(uid, containers);
-        this.intake.restoreAgain();
-      },
-    });
-  }
-
-  #info(): AgentInfo {
-    const { version, nodeName, runtimeName, runtimeVersion, runtimeEndpoint } = this.#settings;
-    return {
-      version,
-      nodeName,
-      runtime: `${runtimeName} ${runtimeVersion}`,
-      runtimeEndpoint,
-      observer: this.observer.mode,
-      startedAtMs: this.#startedAtMs,
-    };
   }
 }

@@ -5,6 +5,7 @@ import type { CredentialProvider } from "../core/image/credential-provider.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import type { CgroupDriver, CgroupName } from "../core/resource/cgroup-name.ts";
 import type { BackoffLimits } from "../core/restart/crash-loop-backoff.ts";
+import type { ApiClient } from "../ports/api-client.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../ports/container-runtime.ts";
@@ -28,6 +29,8 @@ export interface AgentPorts {
   readonly runtime: ContainerRuntime & ImageService;
   readonly runtimeEvents: readonly RuntimeEvents[];
   readonly sources: readonly PodSource[];
+  /** Undefined = the node belongs to no cluster. */
+  readonly api?: ApiClient | undefined;
   readonly clock: Clock;
   /** From 0 (included) to 1 (excluded). */
   readonly random: () => number;

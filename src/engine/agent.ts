@@ -42,6 +42,7 @@ export class Agent {
         health.run(() => this.#parts.syncAll(), signal),
         loop.run(signal),
         intake.run(signal),
+        this.#parts.cluster?.run(signal),
         this.#parts.images.recover(signal),
         this.#runCollector(),
         this.#runLogRotator(),

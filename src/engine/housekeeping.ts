@@ -9,7 +9,7 @@ import type { PodWorkers } from "./pod-workers.ts";
 export interface HousekeepingDeps {
   readonly registry: PodRegistry;
   readonly workers: PodWorkers;
-  readonly statuses: PodStatuses;
+  readonly statuses: Pick<PodStatuses, "keepOnly">;
   readonly remains: PodRemains;
   readonly probes: { cleanup(runningUids: ReadonlySet<string>): void };
   /** Every source was heard, and all pods of the runtime are known. */

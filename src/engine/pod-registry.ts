@@ -1,5 +1,5 @@
 import { type Pod, podFullName } from "../model/pod.ts";
-import { isMirrorPod } from "../model/pod-source.ts";
+import { isMirrorPod, isStaticPod } from "../model/pod-source.ts";
 
 /** The pods that the sources want now. Mirror pods are held apart: they are pictures, not pods. */
 export class PodRegistry {
@@ -22,6 +22,19 @@ export class PodRegistry {
 
   mirrorOf(pod: Pod): Pod | undefined {
     return this.#mirrors.get(podFullName(pod));
+  }
+
+  mirror(fullName: string): Pod | undefined {
+    return this.#mirrors.get(fullName);
+  }
+
+  staticPod(fullName: string): Pod | undefined {
+    return this.list().find((pod) => isStaticPod(pod) && podFullName(pod) === fullName);
+  }
+
+  /** Full names of all that has a mirror pod or should have one. */
+  mirrorableNames(): ReadonlySet<string> {
+    return new Set([...this.#mirrors.keys(), ...this.list().filter(isStaticPod).map(podFullName)]);
   }
 
   list(): readonly Pod[] {

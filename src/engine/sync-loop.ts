@@ -29,6 +29,8 @@ export interface SyncLoopDeps {
   readonly whenClean: (uid: string) => Promise<void> | undefined;
   readonly onAdded: (pod: Pod) => void;
   readonly onRemoved: (pod: Pod) => void;
+  /** A pod or mirror pod is new, other or gone in its source. */
+  readonly onShown: (pod: Pod) => void;
 }
 
 /**
@@ -126,15 +128,19 @@ export class SyncLoop {
   }
 
   #handlePod(op: SourceUpdate["op"], pod: Pod): void {
-    const { registry, workers, admit, onAdded, onRemoved } = this.#deps;
+    const { registry, workers, admit, onAdded, onRemoved, onShown } = this.#deps;
     if (op === "REMOVE") {
       registry.remove(pod);
-      if (isMirrorPod(pod)) return;
+      if (isMirrorPod(pod)) {
+        onShown(pod);
+        return;
+      }
       workers.updatePod({ updateType: "kill", pod });
       onRemoved(pod);
       return;
     }
     registry.set(pod);
+    onShown(pod);
     if (isMirrorPod(pod)) return;
     switch (op) {
       case "ADD":

@@ -134,7 +134,7 @@ export class StatusReporter {
   }
 
   async #send({ pod, status, isFinished }: WantedStatus): Promise<void> {
-    const { lifetime, clock, mayHaveRunningContainers } = this.#deps;
+    const { clock, mayHaveRunningContainers } = this.#deps;
     const shown = isStaticPod(pod) ? this.#deps.mirrorOf(pod) : pod;
     // A static pod without a picture there: it comes with the picture.
     if (shown === undefined) return;

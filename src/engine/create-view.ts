@@ -1,0 +1,53 @@
+import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import type { ImageManager } from "./image-manager.ts";
+import { NodeView } from "./node-view.ts";
+import type { Observer } from "./observer.ts";
+import type { PodMemory } from "./pod-memory.ts";
+import type { PodRegistry } from "./pod-registry.ts";
+import type { PodWorkers } from "./pod-workers.ts";
+import type { SourceIntake } from "./source-intake.ts";
+
+export interface ViewParts {
+  readonly ports: Pick<AgentPorts, "clock" | "runtime">;
+  readonly settings: AgentSettings;
+  readonly startedAtMs: number;
+  readonly registry: PodRegistry;
+  readonly workers: PodWorkers;
+  readonly memory: PodMemory;
+  readonly images: ImageManager;
+  readonly observer: Observer;
+  readonly intake: SourceIntake;
+}
+
+/** The agent as others see it. */
+export function createView(parts: ViewParts): NodeView {
+  const { ports, settings, startedAtMs, registry, workers, memory } = parts;
+  const { images, observer, intake } = parts;
+  const { version, nodeName, runtimeName, runtimeVersion, runtimeEndpoint } = settings;
+  return new NodeView({
+    info: () => ({
+      version,
+      nodeName,
+      runtime: `${runtimeName} ${runtimeVersion}`,
+      runtimeEndpoint,
+      observer: observer.mode,
+      startedAtMs,
+    }),
+    clock: ports.clock,
+    registry,
+    workers,
+    statuses: { get: (uid) => memory.checkpoints.written(uid) },
+    recorder: memory.recorder,
+    events: memory.events,
+    activePulls: (uid) => images.activePulls(uid),
+    runtime: ports.runtime,
+    observedPod: (uid) => observer.pods.get(uid),
+    problems: () => intake.problems,
+    ignoredFiles: () => intake.ignoredFiles,
+    podLogsRoot: settings.runtimeSettings.podLogsRoot,
+    setEphemeralContainers: async (uid, containers) => {
+      await memory.ephemeral.set(uid, containers);
+      intake.restoreAgain();
+    },
+  });
+}
