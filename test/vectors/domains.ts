@@ -16,11 +16,15 @@ import { criLogs } from "./domains/cri-logs.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
 import { envVars } from "./domains/env-vars.ts";
 import { eventCorrelation } from "./domains/event-correlation.ts";
+import { evictionManager } from "./domains/eviction-manager.ts";
+import { evictionRanking } from "./domains/eviction-ranking.ts";
+import { evictionThresholds } from "./domains/eviction-thresholds.ts";
 import { expansion } from "./domains/expansion.ts";
 import { getPhase } from "./domains/get-phase.ts";
 import { hostsFile } from "./domains/hosts-file.ts";
 import { httpAuthz } from "./domains/http-authz.ts";
 import { httpProbe } from "./domains/http-probe.ts";
+import { httpStreamingApi } from "./domains/http-streaming-api.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
 import { killGrace } from "./domains/kill-grace.ts";
@@ -66,11 +70,15 @@ export const vectorDomains: readonly VectorDomain[] = [
   dnsConfig,
   envVars,
   eventCorrelation,
+  evictionManager,
+  evictionRanking,
+  evictionThresholds,
   expansion,
   getPhase,
   hostsFile,
   httpAuthz,
   httpProbe,
+  httpStreamingApi,
   imageNames,
   imagePull,
   killGrace,
