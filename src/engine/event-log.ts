@@ -57,7 +57,7 @@ export class EventLog implements PodEvents {
   }
 
   #newEvent(pod: PodReference, event: PodEvent, now: string): Event {
-    const { name, namespace, uid } = pod.metadata;
+    const { name, namespace, uid, resourceVersion } = pod.metadata;
     this.#sequence += 1;
     const suffix = `${Math.floor(this.#clock.nowMs()).toString(16)}${this.#sequence.toString(16)}`;
     return {
@@ -70,6 +70,7 @@ export class EventLog implements PodEvents {
         name,
         namespace,
         uid,
+        resourceVersion,
         fieldPath: fieldPathOf(event),
       },
       type: event.type,

@@ -11,7 +11,8 @@ export interface PodEvent {
 
 /** What of a pod an event needs; a pod known only to the runtime has no more. */
 export interface PodReference {
-  readonly metadata: Pick<Pod["metadata"], "name" | "namespace" | "uid">;
+  readonly metadata: Pick<Pod["metadata"], "name" | "namespace" | "uid"> &
+    Partial<Pick<Pod["metadata"], "resourceVersion">>;
 }
 
 export interface PodEvents {
