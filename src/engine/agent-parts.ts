@@ -64,7 +64,7 @@ export class AgentParts {
     this.memory = new PodMemory(ports, settings, () => undefined);
     this.cluster = this.#createCluster();
     this.intake = this.#createIntake();
-    this.health = new RuntimeHealth(ports.runtime, clock);
+    this.health = new RuntimeHealth(ports.runtime, ports.clock);
     this.#cache = new PodCache((uid) => this.observer.requestRead(uid));
     this.observer = this.#createObserver();
     this.prober = this.#createProber();

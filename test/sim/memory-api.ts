@@ -175,7 +175,8 @@ export class MemoryApi implements ApiClient {
     if (this.#find(at) !== undefined) {
       throw new ApiError(409, "AlreadyExists", `${at.resource} "${name}" already exists`);
     }
-    return this.#store(at, { ...body, metadata: { ...sent, name, ...namespaceOf(at) } });
+    const metadata = { ...sent, uid: undefined, name, ...namespaceOf(at) };
+    return this.#store(at, { ...body, metadata });
   }
 
   #update(path: ApiPath, body: StoredObject): StoredObject {

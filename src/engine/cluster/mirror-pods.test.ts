@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { MemoryApi } from "../../../test/sim/memory-api.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { Log } from "../../ports/log.ts";
+import { MirrorPods } from "./mirror-pods.ts";
+
+const quiet: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+const path = "/api/v1/namespaces/ns/pods/web-node-a";
+const fullName = "web-node-a_ns";
+const node = { metadata: { name: "node-a", uid: "node-uid" } };
+
+function staticPod(hash: string): Pod {
+  return {
+    metadata: {
+      name: "web-node-a",
+      namespace: "ns",
+      uid: hash,
+      annotations: { "kubernetes.io/config.hash": hash, "kubernetes.io/config.source": "file" },
+    },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  };
+}
+
+function setUp(pod: Pod | undefined) {
+  const clock = new VirtualClock();
+  const api = new MemoryApi(() => clock.nowMs());
+  const state = { pod, isEnding: false };
+  const mirrors = new MirrorPods({
+    api,
+    clock,
+    log: quiet,
+    node: () => node,
+    find: () => ({ ...state, mirror: api.get(path) as unknown as Pod | undefined }),
+    lifetime: new AbortController().signal,
+  });
+  const hash = () =>
+    api.get(path)?.metadata["annotations"] as Readonly<Record<string, string>> | undefined;
+  return { clock, api, mirrors, state, hash: () => hash()?.["kubernetes.io/config.mirror"] };
+}
+
+describe("MirrorPods", () => {
+  it("creates a picture that belongs to the node, once", async () => {
+    const { clock, api, mirrors } = setUp(staticPod("one"));
+    mirrors.look(fullName);
+    mirrors.look(fullName);
+    await clock.advance(0);
+    expect(api.get(path)?.metadata).toMatchObject({
+      annotations: { "kubernetes.io/config.mirror": "one" },
+      ownerReferences: [{ kind: "Node", name: "node-a", uid: "node-uid", controller: true }],
+    });
+    expect(api.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+  });
+
+  it("replaces a picture of another version, and one that is being deleted", async () => {
+    const { clock, api, mirrors, state, hash } = setUp(staticPod("one"));
+    mirrors.look(fullName);
+    await clock.advance(0);
+    state.pod = staticPod("two");
+    mirrors.look(fullName);
+    await clock.advance(0);
+    expect(hash()).toBe("two");
+    const { uid } = api.get(path)?.metadata ?? {};
+    await api.send({ method: "DELETE", path }, new AbortController().signal);
+    mirrors.look(fullName);
+    await clock.advance(0);
+    expect(api.get(path)?.metadata.uid).not.toBe(uid);
+    expect(api.get(path)?.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  it("takes the picture away when the static pod is gone, but not while it still ends", async () => {
+    const { clock, api, mirrors, state } = setUp(staticPod("one"));
+    mirrors.look(fullName);
+    await clock.advance(0);
+    state.pod = undefined;
+    state.isEnding = true;
+    mirrors.look(fullName);
+    await clock.advance(0);
+    expect(api.get(path)).toBeDefined();
+    state.isEnding = false;
+    mirrors.look(fullName);
+    await clock.advance(0);
+    expect(api.get(path)).toBeUndefined();
+  });
+
+  it("goes on when the API server comes back", async () => {
+    const { clock, api, mirrors, hash } = setUp(staticPod("one"));
+    api.goDown();
+    mirrors.look(fullName);
+    await clock.advance(120_000);
+    api.comeBack();
+    await clock.advance(60_000);
+    expect(hash()).toBe("one");
+  });
+});
