@@ -32,6 +32,12 @@ import { kubeletConfig } from "./domains/kubelet-config.ts";
 import { kubeletConfigDropins } from "./domains/kubelet-config-dropins.ts";
 import { kubeletConfigFlags } from "./domains/kubelet-config-flags.ts";
 import { logRotation } from "./domains/log-rotation.ts";
+import { nodeAddressesDomain } from "./domains/node-addresses.ts";
+import { nodeAllocatableDomain } from "./domains/node-allocatable.ts";
+import { nodeCapacityDomain } from "./domains/node-capacity.ts";
+import { nodeConditionsDomain } from "./domains/node-conditions.ts";
+import { nodeImagesDomain } from "./domains/node-images.ts";
+import { nodeRegistrationDomain } from "./domains/node-registration.ts";
 import { paths } from "./domains/paths.ts";
 import { plegEvents } from "./domains/pleg-events.ts";
 import { podAdmission } from "./domains/pod-admission.ts";
@@ -86,6 +92,12 @@ export const vectorDomains: readonly VectorDomain[] = [
   kubeletConfigDropins,
   kubeletConfigFlags,
   logRotation,
+  nodeAddressesDomain,
+  nodeAllocatableDomain,
+  nodeCapacityDomain,
+  nodeConditionsDomain,
+  nodeImagesDomain,
+  nodeRegistrationDomain,
   paths,
   plegEvents,
   podAdmission,
