@@ -5,4 +5,6 @@ export const noMetrics: Metrics = {
   increment: () => undefined,
   set: () => undefined,
   observe: () => undefined,
+  reset: () => undefined,
+  drop: () => undefined,
 };

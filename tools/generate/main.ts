@@ -14,6 +14,7 @@ import {
 import { kubeletSettingsPage } from "./kubelet-settings.ts";
 import { kubernetesTypes, type OpenApi } from "./kubernetes-types.ts";
 import { lintConfig } from "./lint-config.ts";
+import { type MetricEntry, metricsModule } from "./metrics.ts";
 import { podFieldsPage } from "./pod-fields.ts";
 import { type WireTypes, wireTypesModule } from "./wire-types.ts";
 
@@ -98,6 +99,10 @@ write(
 write(
   "src/config/generated/feature-gates.ts",
   featureGatesModule(readJson("feature-gates-v1.36.json") as FeatureGates),
+);
+write(
+  "src/model/generated/metrics.ts",
+  metricsModule(readJson("metrics-v1.36.json") as MetricEntry[]),
 );
 write("src/model/generated/cri.ts", criTypes(cri));
 const protos = {
