@@ -25,6 +25,7 @@ import { hostsFile } from "./domains/hosts-file.ts";
 import { httpAuthz } from "./domains/http-authz.ts";
 import { httpProbe } from "./domains/http-probe.ts";
 import { httpStreamingApi } from "./domains/http-streaming-api.ts";
+import { imageGc } from "./domains/image-gc.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
 import { killGrace } from "./domains/kill-grace.ts";
@@ -85,6 +86,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   httpAuthz,
   httpProbe,
   httpStreamingApi,
+  imageGc,
   imageNames,
   imagePull,
   killGrace,
