@@ -29,6 +29,26 @@ export interface InterfaceUsage {
   readonly txDropped: number;
 }
 
+/** A file system with its own device, and what was read from and written to that since the machine started. */
+export interface DiskUsage {
+  /** Such as /dev/sda1; a file system in memory is named after where it is mounted. */
+  readonly device: string;
+  readonly capacityBytes: number;
+  readonly usedBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+  /** In the order of /proc/diskstats behind the name; zeros for a file system in memory. */
+  readonly counters: readonly number[];
+}
+
+/** What processes hold together. */
+export interface ProcessUsage {
+  readonly descriptors: number;
+  readonly sockets: number;
+  /** The first one's own limit. */
+  readonly maxOpenFiles?: number | undefined;
+}
+
 /** What the machine's disks, network and process table tell beside the cgroups. */
 export interface HostUsage {
   readonly bootTimeMs: number;
@@ -43,5 +63,7 @@ export interface HostUsage {
   files(folder: string): Promise<TreeUsage | undefined>;
   /** Those that a process sees, or the machine's own; without loopback and the machine's ends of pods' interfaces. */
   interfaces(pid: number | undefined): Promise<readonly InterfaceUsage[] | undefined>;
+  disks(): Promise<readonly DiskUsage[]>;
+  processes(pids: readonly number[]): Promise<ProcessUsage>;
   tasks(): Promise<{ readonly max?: number | undefined; readonly running?: number | undefined }>;
 }

@@ -2,6 +2,7 @@ import { linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { diskMounts } from "./disks.ts";
 import { linuxHostUsage, parseInterfaces } from "./host-usage.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "berth-host-usage-"));
@@ -68,4 +69,24 @@ test("the process table has a limit and fewer tasks than that", async () => {
   const { max = 0, running = 0 } = await usage.tasks();
   expect(running).toBeGreaterThan(0);
   expect(max).toBeGreaterThan(running);
+});
+
+test("a disk is found once, and file systems in memory by where they are mounted", () => {
+  const mounts = [
+    "/dev/sda1 / ext4 rw 0 0",
+    "/dev/sda1 /data ext4 rw 0 0",
+    "tmpfs /dev/shm tmpfs rw 0 0",
+    "tmpfs /var/lib/kubelet/pods/1/volumes/x tmpfs rw 0 0",
+    "proc /proc proc rw 0 0",
+  ].join("\n");
+  expect([...diskMounts(mounts)]).toEqual([
+    ["/dev/sda1", "/"],
+    ["/dev/shm", "/dev/shm"],
+  ]);
+});
+
+test("a process holds descriptors, and one that is gone none", async () => {
+  const own = await usage.processes([process.pid, 2 ** 30]);
+  expect(own.descriptors).toBeGreaterThan(2);
+  expect(own.maxOpenFiles).toBeGreaterThan(0);
 });

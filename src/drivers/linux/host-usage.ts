@@ -6,6 +6,8 @@ import type {
   InterfaceUsage,
   TreeUsage,
 } from "../../ports/host-usage.ts";
+import { readDisks } from "./disks.ts";
+import { readProcesses } from "./process-usage.ts";
 
 /** Bytes of the blocks that stat counts, whatever the file system's own block size. */
 const statBlockBytes = 512;
@@ -20,6 +22,8 @@ export function linuxHostUsage(nowMs: () => number, bootTimeMs: number): HostUsa
     tree: readTree,
     files: readFiles,
     interfaces: readInterfaces,
+    disks: () => readDisks(),
+    processes: readProcesses,
     tasks: readTasks,
   };
 }
