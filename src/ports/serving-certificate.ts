@@ -1,12 +1,8 @@
-/** A certificate with its key, each as PEM; the certificate may be followed by its chain. */
-export interface CertificatePair {
-  readonly certPem: string;
-  readonly keyPem: string;
-}
+import type { KeyPair } from "../model/key-pair.ts";
 
 /** What the kubelet's API shows its clients; it may be renewed at any time. */
 export interface ServingCertificate {
-  current(): CertificatePair;
+  current(): KeyPair;
   /** Calls back whenever there is another one, until `signal` aborts. */
-  onChange(listener: (pair: CertificatePair) => void, signal: AbortSignal): void;
+  onChange(listener: (pair: KeyPair) => void, signal: AbortSignal): void;
 }
