@@ -33,8 +33,10 @@ import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Node } from "../model/generated/kubernetes.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
+import type { ApiClient } from "../ports/api-client.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
+import type { Metrics } from "../ports/metrics.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { PullProgressReader } from "../ports/pull-progress.ts";
 import { type DataLayout, dataLayout } from "./data-layout.ts";
@@ -54,6 +56,9 @@ export interface AgentOptions {
   readonly runtimeEndpoint: string;
   readonly sources: readonly PodSource[];
   readonly log: Log;
+  readonly metrics: Metrics;
+  /** Undefined = the node belongs to no cluster. */
+  readonly api?: ApiClient | undefined;
   readonly logRotation?: LogRotationSettings | undefined;
   readonly images?: ImageSetup | undefined;
   readonly security?: SecuritySettings | undefined;
@@ -117,10 +122,18 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
   warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
   const ports = machinePorts(runtime, cgroups, layout.records, log);
-  const { sources } = options;
+  const { sources, api, metrics } = options;
   const pullProgress = openPullProgress(settings, signal);
   return new Agent(
-    { ...ports, readNodeDns, sources, credentialPlugins: images.plugins, pullProgress },
+    {
+      ...ports,
+      api,
+      metrics,
+      readNodeDns,
+      sources,
+      credentialPlugins: images.plugins,
+      pullProgress,
+    },
     settings,
     signal,
   );
@@ -142,7 +155,7 @@ function machinePorts(
   cgroups: Cgroups,
   recordsFolder: string,
   log: Log,
-): Omit<AgentPorts, "sources" | "readNodeDns" | "credentialPlugins" | "pullProgress"> {
+): Omit<AgentPorts, "sources" | "metrics" | "readNodeDns" | "credentialPlugins" | "pullProgress"> {
   return {
     runtime,
     runtimeEvents: [createCriEvents(runtime), createContainerdEvents(runtime)],

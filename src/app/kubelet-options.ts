@@ -31,7 +31,7 @@ export function kubeletRootDir({ settings }: KubeletSetup): string {
 export function kubeletAgentOptions(
   setup: KubeletSetup,
   rootDir: string,
-): Omit<AgentOptions, "runtime" | "log"> {
+): Omit<AgentOptions, "runtime" | "log" | "metrics"> {
   const { config, settings } = setup;
   const nodeName = (settings.get("hostname-override") || defaultNodeName()).trim().toLowerCase();
   const nodeIps = nodeAddresses(settings.get("node-ip") ?? "");

@@ -11,6 +11,8 @@ import { readMachine } from "../drivers/linux/read-machine.ts";
 import { isSwapOn } from "../drivers/linux/swap.ts";
 import { errorText } from "../lib/error-text.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
+import { MetricsRegistry } from "../lib/metrics-registry.ts";
+import { metricDefinitions } from "../model/generated/metrics.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
@@ -18,6 +20,7 @@ import { kubeletFolder } from "./data-layout.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { runAgent } from "./run-agent.ts";
+import { countRuntimeCalls } from "./runtime-metrics.ts";
 
 const runtimeTimeoutMs = 30_000;
 
@@ -48,10 +51,16 @@ async function runLocked(
   signal: AbortSignal,
 ): Promise<void> {
   const options = kubeletAgentOptions(setup, rootDir);
-  const runtime = createCriRuntime(options.runtimeEndpoint);
+  const metrics = new MetricsRegistry(metricDefinitions);
+  const runtime = createCriRuntime(options.runtimeEndpoint, { onCall: countRuntimeCalls(metrics) });
   try {
     await waitForRuntime(runtime, runtimeTimeoutMs, signal);
-    await runAgent({ ...options, runtime, log }, join(rootDir, "berth.sock"), onReady, signal);
+    await runAgent(
+      { ...options, runtime, log, metrics },
+      join(rootDir, "berth.sock"),
+      onReady,
+      signal,
+    );
   } finally {
     runtime.close();
   }

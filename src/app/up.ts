@@ -11,6 +11,8 @@ import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
+import { MetricsRegistry } from "../lib/metrics-registry.ts";
+import { metricDefinitions } from "../model/generated/metrics.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { Log } from "../ports/log.ts";
@@ -21,6 +23,7 @@ import { type LogRotationOptions, parseLogRotation } from "./log-rotation-option
 import { createSources, type SourceOptions } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
 import { runAgent } from "./run-agent.ts";
+import { countRuntimeCalls } from "./runtime-metrics.ts";
 import { readRuntimeRecord, writeRuntimeRecord } from "./runtime-record.ts";
 import { parseSecurity, type SecurityOptions } from "./security-options.ts";
 
@@ -95,7 +98,8 @@ async function runLocked(
   await requireSameRuntime(dataDir, isManaged);
   await writeRuntimeRecord(dataDir, record);
   const managed = isManaged ? await startContainerd(dataDir, network, log, signal) : undefined;
-  const runtime = createCriRuntime(endpoint);
+  const metrics = new MetricsRegistry(metricDefinitions);
+  const runtime = createCriRuntime(endpoint, { onCall: countRuntimeCalls(metrics) });
   try {
     await waitForRuntime(runtime, runtimeTimeoutMs, signal);
     if (managed !== undefined) {
@@ -116,6 +120,7 @@ async function runLocked(
         images,
         security,
         log,
+        metrics,
       },
       dataLayout(dataDir).socket,
       onReady,

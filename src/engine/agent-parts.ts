@@ -1,6 +1,7 @@
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
+import { AgentMetrics } from "./agent-metrics.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { ClusterParts } from "./cluster/cluster-parts.ts";
 import { createImageManager } from "./create-image-manager.ts";
@@ -39,6 +40,7 @@ export class AgentParts {
   readonly #registry = new PodRegistry();
   readonly #queue: WorkQueue;
   readonly memory: PodMemory;
+  readonly #metrics: AgentMetrics;
   /** Undefined = the node belongs to no cluster. */
   readonly cluster: ClusterParts | undefined;
   readonly intake: SourceIntake;
@@ -61,6 +63,7 @@ export class AgentParts {
     this.#settings = settings;
     this.#signal = signal;
     this.#queue = new WorkQueue(ports.clock);
+    this.#metrics = new AgentMetrics(ports.metrics, ports.clock);
     this.memory = new PodMemory(ports, settings, () => undefined);
     this.cluster = this.#createCluster();
     this.intake = this.#createIntake();
@@ -94,6 +97,17 @@ export class AgentParts {
     for (const { metadata } of this.#registry.list()) this.loop.requestSync(metadata.uid);
   }
 
+  /** Counts what there is now, for somebody who asks for metrics. */
+  collectMetrics(): void {
+    this.#metrics.collect({
+      pods: this.#registry.list(),
+      isActive: (pod) => this.#admission.isActive(pod),
+      mirrorCount: this.#registry.mirrorCount,
+      runtimePods: this.observer.pods,
+      workerState: (uid) => this.workers.stateOf(uid),
+    });
+  }
+
   #createCluster(): ClusterParts | undefined {
     const { api } = this.#ports;
     if (api === undefined) return undefined;
@@ -119,6 +133,7 @@ export class AgentParts {
         log,
         onChange: ({ uid }) => this.loop.requestSync(uid),
         onHealth: (problem) => this.health.note(problem),
+        onRelist: (ms, sinceLastMs) => this.#metrics.noteRelist(ms, sinceLastMs),
       },
       this.#signal,
     );
@@ -137,7 +152,7 @@ export class AgentParts {
       runner: probeRunner,
       events: this.memory.events,
       podStatus: (uid) => this.#statuses.get(uid),
-      onProbed: () => undefined,
+      onProbed: (subject, result, ms) => this.#metrics.noteProbe(subject, result, ms),
       onUpdate: (kind, { podUid, containerId, result }) => {
         if (kind === "readiness") {
           this.#statuses.setReady(podUid, containerId, result === "Success");
@@ -173,6 +188,7 @@ export class AgentParts {
   }
 
   #noteStatus(pod: Pod, status: PodStatus, isFinished: boolean): void {
+    this.#metrics.noteStatus(pod, status);
     this.cluster?.noteStatus(pod, status, isFinished);
     this.memory.checkpoints.save(pod.metadata.uid, status, () =>
       this.view.noteChange("MODIFIED", pod),
@@ -260,6 +276,7 @@ export class AgentParts {
       events: this.memory.events,
       enqueue: (uid, delayMs) => this.#enqueue(uid, delayMs),
       allocatedPod: (pod) => pod,
+      onWorked: (operation, ms) => this.#metrics.noteWork(operation, ms),
       onFinished: () => this.#afterFinish(),
     });
   }
@@ -306,7 +323,10 @@ export class AgentParts {
       runtimeProblem: () => this.health.problem,
       housekeep: () => this.#housekeep(),
       whenClean: (uid) => this.#remains.whenRemoved(uid) ?? this.#admission.whenRoom(uid),
-      onAdded: (pod) => this.view.noteChange("ADDED", pod),
+      onAdded: (pod) => {
+        this.#metrics.noteNewPod(pod);
+        this.view.noteChange("ADDED", pod);
+      },
       onRemoved: (pod) => this.view.noteRemoved(pod),
       onShown: (pod) => this.cluster?.noteShown(pod),
     });
@@ -359,6 +379,7 @@ export class AgentParts {
     for (const uid of new Set(gone)) {
       this.#cache.delete(uid);
       this.memory.forget(uid);
+      this.#metrics.forget(uid);
     }
   }
 }

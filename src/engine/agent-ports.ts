@@ -15,6 +15,7 @@ import type { HostFiles } from "../ports/host-files.ts";
 import type { Journal } from "../ports/journal.ts";
 import type { Log } from "../ports/log.ts";
 import type { LogFiles } from "../ports/log-files.ts";
+import type { Metrics } from "../ports/metrics.ts";
 import type { Mounts } from "../ports/mounts.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { ProbeRunner } from "../ports/probe-runner.ts";
@@ -50,6 +51,7 @@ export interface AgentPorts {
   /** Undefined when the runtime does not tell. */
   readonly pullProgress: PullProgressReader | undefined;
   readonly readNodeDns: () => Promise<NodeDns>;
+  readonly metrics: Metrics;
   readonly log: Log;
 }
 

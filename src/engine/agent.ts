@@ -32,6 +32,11 @@ export class Agent {
     return this.#parts.loop.lastTurnMs;
   }
 
+  /** Counts what there is now, for somebody who asks for metrics. */
+  collectMetrics(): void {
+    this.#parts.collectMetrics();
+  }
+
   async run(): Promise<void> {
     const signal = this.#signal;
     const { memory, observer, health, loop, intake, workers, prober } = this.#parts;

@@ -21,12 +21,14 @@ export interface WorkerParts {
   readonly enqueue: (uid: string, delayMs: number) => void;
   /** The pod with the resources that it was given. */
   readonly allocatedPod: (pod: Pod) => Pod;
+  readonly onWorked: (operation: string, durationMs: number) => void;
   readonly onFinished: () => void;
 }
 
 /** The pod workers on the recipes of this node. */
 export function createWorkers(parts: WorkerParts): PodWorkers {
-  const { ports, settings, deps, cache, events, enqueue, allocatedPod, onFinished } = parts;
+  const { ports, settings, deps, cache, events } = parts;
+  const { enqueue, allocatedPod, onWorked, onFinished } = parts;
   const { clock, random, log } = ports;
   return new PodWorkers({
     syncer: {
@@ -46,7 +48,7 @@ export function createWorkers(parts: WorkerParts): PodWorkers {
     events,
     log,
     allocatedPod,
-    onWorked: () => undefined,
+    onWorked,
     onFinished,
   });
 }

@@ -44,6 +44,7 @@ test("a pod that could not be read is tried again until it can, and then told of
       log: silent,
       onChange: ({ uid }) => void changes.push(uid),
       onHealth: noop,
+      onRelist: () => undefined,
     },
     stop.signal,
   );

@@ -33,6 +33,8 @@ export interface ObserverDeps {
   readonly onChange: (observed: ObservedPod) => void;
   /** Told after every listing: the runtime answers, or why it does not. */
   readonly onHealth: (error: string | undefined) => void;
+  /** How long a listing of all took, and how long before it the last one began. */
+  readonly onRelist: (durationMs: number, sinceLastMs: number | undefined) => void;
 }
 
 /** A pod that could not be read when it was last tried. */
@@ -54,6 +56,7 @@ export class Observer {
   readonly #failed = new Map<string, FailedRead>();
   #podOfId: ReadonlyMap<string, string> = new Map();
   #mode: ObserverMode = "polling";
+  #relistedAtMs: number | undefined;
 
   constructor(deps: ObserverDeps, signal: AbortSignal) {
     this.#deps = deps;
@@ -202,7 +205,10 @@ export class Observer {
 
   /** Lists everything and reads what is not as it was; false when the runtime did not answer. */
   async #relist(): Promise<boolean> {
-    const { clock, runtime, onHealth, log } = this.#deps;
+    const { clock, runtime, onHealth, onRelist, log } = this.#deps;
+    const startedAtMs = clock.monotonicMs();
+    const lastMs = this.#relistedAtMs;
+    this.#relistedAtMs = startedAtMs;
     const limit = { ms: listDeadlineMs, what: "listing the runtime's pods" };
     try {
       const listing = await withDeadline(clock, limit, this.#signal, (signal) =>
@@ -216,6 +222,8 @@ export class Observer {
       });
       onHealth(undefined);
       await Promise.all([...gone, ...changed.map(([uid]) => uid)].map((uid) => this.#readNow(uid)));
+      const sinceLastMs = lastMs === undefined ? undefined : startedAtMs - lastMs;
+      onRelist(clock.monotonicMs() - startedAtMs, sinceLastMs);
       return true;
     } catch (error) {
       if (this.#signal.aborted) return false;

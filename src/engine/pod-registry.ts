@@ -24,6 +24,10 @@ export class PodRegistry {
     return this.#mirrors.get(podFullName(pod));
   }
 
+  get mirrorCount(): number {
+    return this.#mirrors.size;
+  }
+
   mirror(fullName: string): Pod | undefined {
     return this.#mirrors.get(fullName);
   }

@@ -11,6 +11,7 @@ import type { Pod } from "../../src/model/pod.ts";
 import type { AgentView } from "../../src/ports/agent-view.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "../integration/support/runtime-world.ts";
+import { noMetrics } from "../kit/no-metrics.ts";
 import { ApiPods } from "./api-pods.ts";
 import { agnhost, recordedImages } from "./images.ts";
 import { textAt } from "./json-path.ts";
@@ -92,6 +93,7 @@ export class GoldenWorld {
         runtimeEndpoint: containerd.endpoint,
         sources: [...sources, this.api],
         log: this.#log,
+        metrics: noMetrics,
         nodeFacts: recordedNode,
       },
       stop.signal,

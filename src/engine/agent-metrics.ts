@@ -1,0 +1,175 @@
+import type { ProbeSubject } from "../core/probe/probe-worker.ts";
+import { parseTime } from "../lib/time.ts";
+import type { PodStatus } from "../model/generated/kubernetes.ts";
+import type { MetricName } from "../model/generated/metrics.ts";
+import type { ObservedPod } from "../model/observed.ts";
+import { type ContainerKind, findContainer, type Pod } from "../model/pod.ts";
+import { configSeenAnnotation, isStaticPod } from "../model/pod-source.ts";
+import type { ProbeKind, ProbeResult } from "../model/probe.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Metrics } from "../ports/metrics.ts";
+import type { StepReport } from "./execute/step-report.ts";
+
+/** What is counted anew whenever somebody asks. */
+export interface AgentState {
+  readonly pods: readonly Pod[];
+  readonly isActive: (pod: Pod) => boolean;
+  readonly mirrorCount: number;
+  readonly runtimePods: ReadonlyMap<string, ObservedPod>;
+  readonly workerState: (uid: string) => string | undefined;
+}
+
+const containerTypes: Readonly<Record<ContainerKind, string>> = {
+  init: "init_container",
+  regular: "container",
+  ephemeral: "ephemeral_container",
+};
+const probeTypes: Readonly<Record<ProbeKind, string>> = {
+  readiness: "Readiness",
+  liveness: "Liveness",
+  startup: "Startup",
+};
+const probeResults: Readonly<Record<ProbeResult, string>> = {
+  Success: "successful",
+  Failure: "failed",
+  UNKNOWN: "unknown",
+};
+
+/** Counts what the agent does, under the kubelet's names. */
+export class AgentMetrics {
+  readonly #metrics: Metrics;
+  readonly #clock: Pick<Clock, "nowMs">;
+  /** Pods that have not run yet, and when this agent first saw them. */
+  readonly #starting = new Map<string, number>();
+
+  constructor(metrics: Metrics, clock: Pick<Clock, "nowMs">) {
+    this.#metrics = metrics;
+    this.#clock = clock;
+  }
+
+  noteNewPod(pod: Pod): void {
+    const seen = parseTime(pod.metadata.annotations?.[configSeenAnnotation] ?? "");
+    if (pod.status?.phase !== undefined && pod.status.phase !== "Pending") return;
+    this.#starting.set(pod.metadata.uid, seen ?? this.#clock.nowMs());
+    this.#metrics.observe("kubelet_containers_per_pod_count", pod.spec.containers.length);
+  }
+
+  noteStatus(pod: Pod, status: PodStatus): void {
+    const { uid, creationTimestamp } = pod.metadata;
+    const seenMs = this.#starting.get(uid);
+    if (seenMs === undefined || status.phase === "Pending") return;
+    this.#starting.delete(uid);
+    if (status.phase !== "Running") return;
+    const nowMs = this.#clock.nowMs();
+    this.#metrics.observe("kubelet_pod_start_duration_seconds", (nowMs - seenMs) / 1000);
+    if (isStaticPod(pod)) return;
+    const createdMs = parseTime(creationTimestamp ?? "") ?? seenMs;
+    this.#metrics.observe("kubelet_pod_start_total_duration_seconds", (nowMs - createdMs) / 1000);
+    this.#metrics.observe("kubelet_pod_start_sli_duration_seconds", (nowMs - createdMs) / 1000);
+  }
+
+  forget(uid: string): void {
+    this.#starting.delete(uid);
+    this.#metrics.drop("prober_probe_total", { pod_uid: uid });
+  }
+
+  noteWork(operation: string, durationMs: number): void {
+    this.#metrics.observe("kubelet_pod_worker_duration_seconds", durationMs / 1000, {
+      operation_type: operation,
+    });
+  }
+
+  noteProbe({ pod, container, kind }: ProbeSubject, result: ProbeResult, durationMs: number): void {
+    const { name, namespace, uid } = pod.metadata;
+    const labels = {
+      probe_type: probeTypes[kind],
+      container: container.name,
+      pod: name,
+      namespace,
+    };
+    this.#metrics.increment("prober_probe_total", {
+      ...labels,
+      pod_uid: uid,
+      result: probeResults[result],
+    });
+    if (result === "Failure") return;
+    this.#metrics.observe("prober_probe_duration_seconds", durationMs / 1000, labels);
+  }
+
+  noteSteps(pod: Pod, reports: readonly StepReport[]): void {
+    for (const { action, target, failure } of reports) {
+      if (action === "CreatePodSandbox") {
+        this.#metrics.increment("kubelet_started_pods_total");
+        if (failure !== undefined) this.#metrics.increment("kubelet_started_pods_errors_total");
+      }
+      // A container that waits its turn was not started at all.
+      if (action !== "StartContainer" || failure?.retryAtMs !== undefined) continue;
+      const kind = findContainer(pod, target)?.kind ?? "regular";
+      const labels = { container_type: containerTypes[kind] };
+      this.#metrics.increment("kubelet_started_containers_total", labels);
+      if (failure === undefined) continue;
+      this.#metrics.increment("kubelet_started_containers_errors_total", {
+        ...labels,
+        code: failure.code,
+      });
+    }
+  }
+
+  noteRejection(reason: string): void {
+    this.#metrics.increment("kubelet_admission_rejections_total", { reason });
+  }
+
+  notePreemption(): void {
+    this.#metrics.increment("kubelet_preemptions", { preemption_signal: "" });
+  }
+
+  /** One look at all pods of the runtime. */
+  noteRelist(durationMs: number, sinceLastMs: number | undefined): void {
+    this.#metrics.observe("kubelet_pleg_relist_duration_seconds", durationMs / 1000);
+    this.#metrics.set("kubelet_pleg_last_seen_seconds", Math.floor(this.#clock.nowMs() / 1000));
+    if (sinceLastMs === undefined) return;
+    this.#metrics.observe("kubelet_pleg_relist_interval_seconds", sinceLastMs / 1000);
+  }
+
+  /** Sets the gauges of what is there now. */
+  collect({ pods, isActive, mirrorCount, runtimePods, workerState }: AgentState): void {
+    for (const [name, list] of [
+      ["kubelet_desired_pods", pods],
+      ["kubelet_active_pods", pods.filter(isActive)],
+    ] as const) {
+      const statics = list.filter(isStaticPod).length;
+      this.#metrics.set(name, list.length - statics, { static: "" });
+      this.#metrics.set(name, statics, { static: "true" });
+    }
+    this.#metrics.set("kubelet_mirror_pods", mirrorCount);
+    this.#countBy("kubelet_working_pods", pods, (pod) => ({
+      lifecycle: lifecycleOf(workerState(pod.metadata.uid)),
+      config: "desired",
+      static: isStaticPod(pod) ? "true" : "",
+    }));
+    const observed = [...runtimePods.values()];
+    this.#countBy(
+      "kubelet_running_containers",
+      observed.flatMap(({ containers }) => containers),
+      ({ state }) => ({ container_state: state }),
+    );
+    const running = observed.filter(({ sandboxes }) => sandboxes[0]?.state === "ready");
+    this.#metrics.set("kubelet_running_pods", running.length);
+    const ephemeral = pods.map(({ spec }) => spec.ephemeralContainers?.length ?? 0);
+    const managed = ephemeral.reduce((sum, count) => sum + count, 0);
+    this.#metrics.set("kubelet_managed_ephemeral_containers", managed);
+  }
+
+  #countBy<T>(
+    name: MetricName,
+    items: readonly T[],
+    labelsOf: (item: T) => Readonly<Record<string, string>>,
+  ): void {
+    this.#metrics.reset(name);
+    for (const item of items) this.#metrics.increment(name, labelsOf(item));
+  }
+}
+
+function lifecycleOf(state: string | undefined): string {
+  return state === "terminating" || state === "terminated" ? state : "sync";
+}
