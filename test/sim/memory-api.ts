@@ -73,8 +73,9 @@ export class MemoryApi implements ApiClient {
       };
       const stop = (): void => watcher.end(signal.reason);
       signal.addEventListener("abort", stop, { once: true });
-      this.#beginWatch(watcher, from);
+      // Before it begins: what it hears of first may be all that its owner wanted.
       this.#watchers.add(watcher);
+      this.#beginWatch(watcher, from);
     });
   }
 

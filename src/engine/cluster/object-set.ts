@@ -73,6 +73,11 @@ function isSame(one: ApiObject, other: ApiObject): boolean {
   );
 }
 
+/** Whether `one` is an earlier state of the object than `other`, as far as that can be told. */
+export function isEarlier(one: ApiObject, other: ApiObject): boolean {
+  return isBefore(one.metadata?.resourceVersion ?? "", other.metadata?.resourceVersion);
+}
+
 function isBefore(version: string, other: string | undefined): boolean {
   return other !== undefined && version !== other && isAtMost(version, other);
 }

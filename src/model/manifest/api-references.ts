@@ -1,6 +1,6 @@
 import { quoteText } from "../../lib/go-text.ts";
 import type { PodSpec, Volume, VolumeProjection } from "../generated/kubernetes.ts";
-import { containersWithPath } from "../validate/containers-with-path.ts";
+import { referencedConfigMaps, referencedSecrets } from "../referenced-objects.ts";
 
 /** Kinds of API objects that lie beside the pods and so may be referred to. */
 export type AllowedReferences = "none" | "configMapsAndSecrets";
@@ -48,8 +48,8 @@ export function refusedReference(
     return reference("serviceaccounts", "spec.serviceAccountName");
   }
   if (allowed === "configMapsAndSecrets") return refusedToken(spec.volumes ?? []);
-  if (refersToSecrets(spec)) return reference("secrets", "spec");
-  if (refersToConfigMaps(spec)) return reference("configmaps", "spec");
+  if (referencedSecrets(spec).size > 0) return reference("secrets", "spec");
+  if (referencedConfigMaps(spec).size > 0) return reference("configmaps", "spec");
   if ((spec.resourceClaims ?? []).length > 0) {
     return reference("resourceclaims", "spec.resourceClaims");
   }
@@ -76,52 +76,6 @@ function refusedToken(volumes: readonly Volume[]): RefusedReference | undefined 
     return reference("serviceaccounts (via projected volumes)", field);
   }
   return undefined;
-}
-
-function refersToSecrets(spec: PodSpec): boolean {
-  return [
-    ...(spec.imagePullSecrets ?? []).map(({ name }) => name),
-    ...containersWithPath(spec, "").flatMap(({ container }) => [
-      ...(container.envFrom ?? []).map(({ secretRef }) => secretRef?.name),
-      ...(container.env ?? []).map(({ valueFrom }) => valueFrom?.secretKeyRef?.name),
-    ]),
-    ...(spec.volumes ?? []).flatMap(secretNames),
-  ].some(isName);
-}
-
-/** The secrets of a volume; of a volume of two types only the first counts, as below. */
-function secretNames(volume: Volume): readonly (string | undefined)[] {
-  const { azureFile, cephfs, cinder, flexVolume, projected, rbd, secret } = volume;
-  const { scaleIO, iscsi, storageos, csi } = volume;
-  if (azureFile !== undefined) return [azureFile.secretName];
-  if (cephfs !== undefined) return [cephfs.secretRef?.name];
-  if (cinder !== undefined) return [cinder.secretRef?.name];
-  if (flexVolume !== undefined) return [flexVolume.secretRef?.name];
-  if (projected !== undefined) return (projected.sources ?? []).map((one) => one.secret?.name);
-  if (rbd !== undefined) return [rbd.secretRef?.name];
-  if (secret !== undefined) return [secret.secretName];
-  if (scaleIO !== undefined) return [scaleIO.secretRef?.name];
-  if (iscsi !== undefined) return [iscsi.secretRef?.name];
-  if (storageos !== undefined) return [storageos.secretRef?.name];
-  return [csi?.nodePublishSecretRef?.name];
-}
-
-function refersToConfigMaps(spec: PodSpec): boolean {
-  return [
-    ...containersWithPath(spec, "").flatMap(({ container }) => [
-      ...(container.envFrom ?? []).map(({ configMapRef }) => configMapRef?.name),
-      ...(container.env ?? []).map(({ valueFrom }) => valueFrom?.configMapKeyRef?.name),
-    ]),
-    ...(spec.volumes ?? []).flatMap(({ projected, configMap }) =>
-      projected === undefined
-        ? [configMap?.name]
-        : (projected.sources ?? []).map((one) => one.configMap?.name),
-    ),
-  ].some(isName);
-}
-
-function isName(name: string | undefined): boolean {
-  return name !== undefined && name !== "";
 }
 
 function refusedVolume(volume: Volume): string | undefined {

@@ -1,0 +1,256 @@
+import { expect, test } from "vitest";
+import { MemoryApi } from "../../../test/sim/memory-api.ts";
+import { testPod } from "../../../test/sim/test-pod.ts";
+import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { ApiError } from "../../model/api-error.ts";
+import type { PodSpec } from "../../model/generated/kubernetes.ts";
+import type { Pod } from "../../model/pod.ts";
+import { ApiObjects, type ApiObjectsDeps } from "./api-objects.ts";
+
+const silent = { debug: noop, info: noop, warn: noop, error: noop };
+
+function noop(): void {
+  return undefined;
+}
+
+function world(strategy: ApiObjectsDeps["strategy"] = "Watch") {
+  const clock = new VirtualClock();
+  const api = new MemoryApi(() => clock.nowMs());
+  const stop = new AbortController();
+  const changed: string[] = [];
+  const objects = new ApiObjects({
+    api,
+    clock,
+    random: () => 0,
+    log: silent,
+    strategy,
+    objectTtlMs: () => undefined,
+    onChange: (uid) => void changed.push(uid),
+    lifetime: stop.signal,
+  });
+  const running = objects.run(stop.signal);
+  const prepare = (pod: Pod): Promise<void> => objects.prepare(pod, stop.signal);
+  const end = async (): Promise<void> => {
+    stop.abort(new Error("the test is over"));
+    await running;
+  };
+  return { clock, api, objects, changed, prepare, end };
+}
+
+const configMapPath = "/api/v1/namespaces/default/configmaps/settings";
+
+function podWith(uid: string, spec: Partial<PodSpec>): Pod {
+  const pod = testPod({ containers: [{ name: "c" }], ...spec });
+  return { ...pod, metadata: { ...pod.metadata, uid } };
+}
+
+function usesSettings(uid: string): Pod {
+  return podWith(uid, { volumes: [{ name: "v", configMap: { name: "settings" } }] });
+}
+
+/** The objects that are watched one by one. */
+function watched(api: MemoryApi): string[] {
+  return api.requests
+    .filter(({ path }) => path.startsWith("/api/v1/namespaces/"))
+    .map(({ query }) => query?.["fieldSelector"] ?? "");
+}
+
+test("only what pods refer to is watched, once for all of them", async () => {
+  const { api, objects, prepare, end } = world();
+  api.put(configMapPath, { data: { key: "1" } });
+  const pod = podWith("uid-1", {
+    containers: [
+      {
+        name: "c",
+        envFrom: [{ configMapRef: { name: "settings" } }],
+        env: [{ name: "A", valueFrom: { secretKeyRef: { name: "login", key: "k" } } }],
+      },
+    ],
+    imagePullSecrets: [{ name: "registry" }],
+    volumes: [
+      { name: "a", secret: { secretName: "cert" } },
+      { name: "b", projected: { sources: [{ configMap: { name: "settings" } }] } },
+    ],
+  });
+  await prepare(pod);
+  await prepare(usesSettings("uid-2"));
+  expect(watched(api).toSorted()).toEqual([
+    "metadata.name=cert",
+    "metadata.name=login",
+    "metadata.name=registry",
+    "metadata.name=settings",
+  ]);
+  expect(objects.configMap("default", "settings")).toMatchObject({
+    ok: true,
+    value: { data: { key: "1" } },
+  });
+  expect(objects.secret("default", "cert")).toEqual({
+    ok: false,
+    error: { code: "not-found", message: 'secret "cert" not found' },
+  });
+  expect(objects.configMap("default", "other")).toEqual({
+    ok: false,
+    error: { code: "failed", message: 'object "default"/"other" not registered' },
+  });
+  await end();
+});
+
+test("an object is watched until the last pod that refers to it is gone", async () => {
+  const { api, objects, prepare, end } = world();
+  api.put(configMapPath, { data: {} });
+  await prepare(usesSettings("uid-1"));
+  await prepare(usesSettings("uid-2"));
+  const collections = 2;
+  expect(api.watchCount).toBe(collections + 1);
+  objects.release("uid-1");
+  await settle();
+  expect(api.watchCount).toBe(collections + 1);
+  objects.release("uid-2");
+  await settle();
+  expect(api.watchCount).toBe(collections);
+  expect(objects.configMap("default", "settings").ok).toBe(false);
+  await end();
+});
+
+test("a pod that refers to something else now no longer holds what it referred to", async () => {
+  const { api, objects, prepare, end } = world();
+  await prepare(usesSettings("uid-1"));
+  await prepare(podWith("uid-1", { imagePullSecrets: [{ name: "registry" }] }));
+  expect(objects.configMap("default", "settings").ok).toBe(false);
+  await settle();
+  expect(watched(api)).toHaveLength(2);
+  expect(api.watchCount).toBe(3);
+  await end();
+});
+
+test("the pods that refer to an object hear of its changes, its coming and its going", async () => {
+  const { api, objects, changed, prepare, end } = world();
+  await prepare(usesSettings("uid-1"));
+  await prepare(usesSettings("uid-2"));
+  expect(changed).toEqual([]);
+  api.put(configMapPath, { data: { key: "1" } });
+  await settle();
+  expect(changed).toEqual(["uid-1", "uid-2"]);
+  api.remove(configMapPath);
+  await settle();
+  expect(changed).toHaveLength(4);
+  expect(objects.configMap("default", "settings")).toMatchObject({ error: { code: "not-found" } });
+  await end();
+});
+
+test("an immutable object is kept without a watch", async () => {
+  const { clock, api, objects, prepare, end } = world();
+  api.put(configMapPath, { data: { key: "1" }, immutable: true });
+  await prepare(usesSettings("uid-1"));
+  await clock.advance(1000);
+  expect(api.watchCount).toBe(2);
+  await prepare(usesSettings("uid-2"));
+  expect(objects.configMap("default", "settings").ok).toBe(true);
+  await end();
+});
+
+test("what the server does not tell in time is missing, and news when it comes", async () => {
+  const { clock, api, objects, changed, prepare, end } = world();
+  api.put(configMapPath, { data: {} });
+  api.goDown();
+  await clock.run(prepare(usesSettings("uid-1")));
+  expect(clock.monotonicMs()).toBeLessThanOrEqual(1000);
+  expect(objects.configMap("default", "settings")).toEqual({
+    ok: false,
+    error: {
+      code: "failed",
+      message: "failed to sync configmap cache: timed out waiting for the condition",
+    },
+  });
+  api.comeBack();
+  await clock.advance(30_000);
+  expect(changed).toEqual(["uid-1"]);
+  expect(objects.configMap("default", "settings").ok).toBe(true);
+  await end();
+});
+
+test("what is known serves while the server is away, and what changed meanwhile is told", async () => {
+  const { clock, api, objects, changed, prepare, end } = world();
+  api.put(configMapPath, { data: { key: "1" } });
+  await prepare(usesSettings("uid-1"));
+  api.goDown();
+  await clock.advance(60_000);
+  await prepare(usesSettings("uid-1"));
+  expect(objects.configMap("default", "settings").ok).toBe(true);
+  api.put(configMapPath, { data: { key: "2" } });
+  api.compact();
+  api.comeBack();
+  await clock.advance(60_000);
+  expect(changed).toEqual(["uid-1"]);
+  expect(objects.configMap("default", "settings")).toMatchObject({ value: { data: { key: "2" } } });
+  await end();
+});
+
+test("Cache reads an object again after a minute, and keeps it when the server cannot be reached", async () => {
+  const { clock, api, objects, prepare, end } = world("Cache");
+  api.put(configMapPath, { data: { key: "1" } });
+  const reads = (): number => api.requests.filter(({ path }) => path === configMapPath).length;
+  await prepare(usesSettings("uid-1"));
+  api.put(configMapPath, { data: { key: "2" } });
+  await clock.advance(59_000);
+  await prepare(usesSettings("uid-1"));
+  expect(reads()).toBe(1);
+  expect(objects.configMap("default", "settings")).toMatchObject({ value: { data: { key: "1" } } });
+  await clock.advance(1000);
+  await prepare(usesSettings("uid-1"));
+  expect(reads()).toBe(2);
+  expect(objects.configMap("default", "settings")).toMatchObject({ value: { data: { key: "2" } } });
+  await clock.advance(60_000);
+  api.goDown();
+  await prepare(usesSettings("uid-1"));
+  expect(objects.configMap("default", "settings").ok).toBe(true);
+  api.comeBack();
+  api.remove(configMapPath);
+  await prepare(usesSettings("uid-1"));
+  expect(objects.configMap("default", "settings")).toMatchObject({ error: { code: "not-found" } });
+  await end();
+});
+
+test("Get reads each time, and says what the server refuses", async () => {
+  const { api, objects, prepare, end } = world("Get");
+  api.put(configMapPath, { data: {} });
+  const allow = api.intercept(({ path }) => {
+    if (path === configMapPath) throw new ApiError(403, "Forbidden", "no relationship found");
+  });
+  await prepare(usesSettings("uid-1"));
+  expect(objects.configMap("default", "settings")).toEqual({
+    ok: false,
+    error: { code: "failed", message: "no relationship found" },
+  });
+  allow();
+  await prepare(usesSettings("uid-1"));
+  await prepare(usesSettings("uid-1"));
+  expect(objects.configMap("default", "settings").ok).toBe(true);
+  expect(api.requests.filter(({ path }) => path === configMapPath)).toHaveLength(3);
+  await end();
+});
+
+test("services and runtime classes are known to pods that start after the cluster told of them", async () => {
+  const { api, objects, prepare, end } = world();
+  api.put("/apis/node.k8s.io/v1/runtimeclasses/gvisor", { handler: "runsc" });
+  api.put("/api/v1/namespaces/default/services/kubernetes", { spec: { clusterIP: "10.96.0.1" } });
+  expect(objects.services).toBeUndefined();
+  await prepare(podWith("uid-1", { runtimeClassName: "gvisor" }));
+  expect(objects.services).toHaveLength(1);
+  expect(objects.runtimeClass("gvisor")).toMatchObject({ value: { handler: "runsc" } });
+  expect(objects.runtimeClass("kata")).toEqual({
+    ok: false,
+    error: { code: "not-found", message: 'runtimeclass.node.k8s.io "kata" not found' },
+  });
+  await end();
+});
+
+test("a static pod does not wait for the cluster", async () => {
+  const { clock, api, prepare, end } = world();
+  api.goDown();
+  const pod = podWith("uid-1", {});
+  const annotations = { "kubernetes.io/config.source": "file" };
+  await prepare({ ...pod, metadata: { ...pod.metadata, annotations } });
+  expect(clock.monotonicMs()).toBe(0);
+  await end();
+});

@@ -1,0 +1,106 @@
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { LookUpFailure } from "../../model/look-up-failure.ts";
+import {
+  collectionPath,
+  type NeededObjects,
+  nameKey,
+  notRegistered,
+  type ObjectKind,
+  type ObjectName,
+} from "./needed-objects.ts";
+import type { ApiObject } from "./object-set.ts";
+import { ObjectUsers } from "./object-users.ts";
+import { Reflector, type ReflectorOptions } from "./reflector.ts";
+import { whenSynced } from "./when-synced.ts";
+
+/** There are many of these watches, and most objects hardly change. */
+const watchMs = 30 * 60_000;
+
+export interface WatchedObjectsDeps
+  extends Pick<ReflectorOptions<unknown>, "api" | "clock" | "random" | "log"> {
+  readonly kind: ObjectKind;
+  /** An object that a pod refers to is another one now, or came late. */
+  readonly onChange: (podUid: string) => void;
+  readonly lifetime: AbortSignal;
+}
+
+interface Watched<T> {
+  readonly reflector: Reflector<T & ApiObject>;
+  readonly stop: AbortController;
+  /** Somebody had to do without it: it is news when it comes. */
+  isMissed: boolean;
+}
+
+/** Watches each object on its own for as long as a pod refers to it. */
+export class WatchedObjects<T extends ApiObject & { readonly immutable?: boolean | undefined }>
+  implements NeededObjects<T>
+{
+  readonly #deps: WatchedObjectsDeps;
+  readonly #users: ObjectUsers<Watched<T>>;
+
+  constructor(deps: WatchedObjectsDeps) {
+    this.#deps = deps;
+    this.#users = new ObjectUsers<Watched<T>>(
+      (object) => this.#start(object),
+      ({ stop }) => stop.abort(new Error("no pod refers to the object any more")),
+    );
+  }
+
+  setNeeded(podUid: string, objects: readonly ObjectName[]): void {
+    this.#users.setNeeded(podUid, objects);
+  }
+
+  async refresh(objects: readonly ObjectName[], signal: AbortSignal): Promise<void> {
+    const items = objects.flatMap((object) => this.#users.get(object) ?? []);
+    await whenSynced(
+      items.map(({ reflector }) => reflector),
+      this.#deps.clock,
+      signal,
+    );
+    for (const item of items) item.isMissed ||= !item.reflector.isSynced;
+  }
+
+  get(object: ObjectName): Result<T, LookUpFailure> {
+    const watched = this.#users.get(object);
+    if (watched === undefined) return err(notRegistered(object));
+    const { kind } = this.#deps;
+    if (!watched.reflector.isSynced) {
+      const message = `failed to sync ${kind.name} cache: timed out waiting for the condition`;
+      return err({ code: "failed", message });
+    }
+    const found = watched.reflector.items.get(nameKey(object));
+    if (found !== undefined) return ok(found);
+    return err({ code: "not-found", message: `${kind.name} "${object.name}" not found` });
+  }
+
+  #start(object: ObjectName): Watched<T> {
+    const { api, clock, random, log, kind, lifetime } = this.#deps;
+    const stop = new AbortController();
+    let isFirst = true;
+    const reflector = new Reflector<T>({
+      api,
+      clock,
+      random,
+      log,
+      path: collectionPath(kind, object.namespace),
+      query: { fieldSelector: `metadata.name=${escapedSelector(object.name)}` },
+      watchMs,
+      onChange: (items) => {
+        // What cannot change any more needs no watch.
+        if (items.get(nameKey(object))?.immutable === true) {
+          stop.abort(new Error("the object is immutable"));
+        }
+        const isNews = !isFirst || watched.isMissed;
+        isFirst = false;
+        if (isNews) for (const uid of this.#users.podsOf(object)) this.#deps.onChange(uid);
+      },
+    });
+    const watched: Watched<T> = { reflector, stop, isMissed: false };
+    void reflector.run(AbortSignal.any([stop.signal, lifetime]));
+    return watched;
+  }
+}
+
+function escapedSelector(value: string): string {
+  return value.replaceAll(/[\\,=]/g, String.raw`\$&`);
+}
