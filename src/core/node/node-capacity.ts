@@ -1,4 +1,5 @@
 import type { NodeStatus, NodeSystemInfo } from "../../model/generated/kubernetes.ts";
+import type { MachineInfo } from "../../model/machine-info.ts";
 import {
   formatQuantity,
   milliQuantity,
@@ -15,22 +16,6 @@ import {
   resourceList,
 } from "../resource/resource-list.ts";
 import type { NodeEvent } from "./node-event.ts";
-
-/** What the machine has, as the node tells of it. */
-export interface MachineInfo {
-  readonly cpuCount: number;
-  readonly memoryBytes: bigint;
-  readonly swapBytes: bigint;
-  readonly hugePages: readonly HugePages[];
-  readonly machineId: string;
-  readonly systemUuid: string;
-  readonly bootId: string;
-}
-
-export interface HugePages {
-  readonly pageSizeKb: number;
-  readonly count: number;
-}
 
 export interface DeviceResources {
   readonly capacity: ResourceList;
