@@ -192,7 +192,11 @@ class HttpApiClient {
     return new Error(`${wire.method} ${origin}${pathname}: ${errorText(error)}`, { cause: error });
   }
 
-  #count(name: string, { method, url }: WireRequest, code: string): void {
+  #count(
+    name: "rest_client_requests_total" | "rest_client_request_retries_total",
+    { method, url }: WireRequest,
+    code: string,
+  ): void {
     const kind = name === "rest_client_requests_total" ? "method" : "verb";
     this.#options.metrics.increment(name, { code, [kind]: method, host: url.host });
   }
