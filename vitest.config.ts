@@ -27,6 +27,15 @@ const config: ViteUserConfig = defineConfig({
       },
       {
         test: {
+          name: "cluster",
+          include: ["test/cluster/*.test.ts"],
+          retry: 1,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+        },
+      },
+      {
+        test: {
           name: "golden",
           include: ["test/golden/*.test.ts"],
           testTimeout: 600_000,

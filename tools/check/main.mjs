@@ -1,7 +1,7 @@
 // `npm test` and `npm run ok`: everything CI does, step by step; ends with the line "N passed, N failed".
 // usage: node tools/check/main.mjs [STEP...] (all steps without arguments)
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -23,6 +23,8 @@ const steps = {
   vectors: () => tests(process.execPath, "vectors"),
   // Mostly waiting for containers: more files at once than there are cores.
   integration: () => tests(process.execPath, "integration", ["--maxWorkers=4"]),
+  // On two cores, more clusters at once only make each other slow.
+  cluster: () => clusterTests(),
   // Compares the order of calls in time: nothing else runs beside it.
   golden: () => tests(process.execPath, "golden"),
 };
@@ -44,6 +46,23 @@ function tests(node, project, flags = []) {
   return { passed: numPassedTests, failed: numPassedTests === 0 ? Math.max(failed, 1) : failed };
 }
 
+/** Tests on a real control plane, which is built first unless it was before. */
+function clusterTests() {
+  const { status } = spawnSync(process.execPath, ["tools/cluster/main.mjs"], {
+    cwd: root,
+    stdio: "inherit",
+  });
+  if (status === 0) return tests(process.execPath, "cluster", ["--maxWorkers=2"]);
+  const noGo = 3;
+  if (status !== noGo) return { passed: 0, failed: 1 };
+  const files = readdirSync(join(root, "test/cluster")).filter((name) => name.endsWith(".test.ts"));
+  leftOut.push(
+    `the tests on a real control plane (${files.map((name) => `test/cluster/${name}`).join(", ")})`,
+    "  There is no Go here to build it with: install Go 1.21 or newer and run node tools/check/main.mjs cluster",
+  );
+  return { passed: 0, failed: process.env.CI === "true" ? 1 : 0 };
+}
+
 /** A newer Node, from the registry that npm uses; kept between runs. */
 function newerNode() {
   const folder = join(homedir(), ".cache", "berth", `node-${nodeVersion}`);
@@ -62,6 +81,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 const results = {};
+const leftOut = [];
 for (const [name, run] of Object.entries(steps)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   console.log(`\n== ${name}`);
@@ -75,6 +95,7 @@ for (const [name, { passed, failed, seconds }] of Object.entries(results)) {
   const text = `${passed} passed${failed === 0 ? "" : `, ${failed} FAILED`}`;
   console.log(`${name.padEnd(14)} ${seconds.toFixed(1).padStart(6)} s  ${text}`);
 }
+if (leftOut.length > 0) console.log(`\nLEFT OUT: ${leftOut.join("\n")}\n`);
 const total = (key) => Object.values(results).reduce((sum, result) => sum + result[key], 0);
 console.log(`${total("passed")} passed, ${total("failed")} failed`);
 process.exitCode = total("failed") === 0 ? 0 : 1;

@@ -21,6 +21,7 @@ const packages = [
   { name: "busybox-static", files: ["/usr/share/doc/busybox-static"] },
   // Its package brings a service on all addresses; the tests start the program themselves.
   { name: "docker-registry", files: programs("docker-registry"), testOnly: true, unwanted: true },
+  { name: "openssl", files: programs("openssl"), testOnly: true },
 ];
 
 function programs(name) {
