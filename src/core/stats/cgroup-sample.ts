@@ -4,6 +4,7 @@ import type {
   CpuStats,
   IoStats,
   MemoryStats,
+  PsiStats,
   SwapStats,
 } from "../../model/stats-summary.ts";
 
@@ -13,6 +14,10 @@ export interface CgroupSample {
   /** Zero until there is an earlier reading. */
   readonly usageNanoCores: number;
 }
+
+const nothing = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+/** Where the kernel tells no pressure readers still expect the fields. */
+const noPressure: PsiStats = { full: nothing, some: nothing };
 
 /** The cores in use between two readings, in billionths. */
 export function nanoCoresBetween(earlier: CgroupUsage | undefined, later: CgroupUsage): number {
@@ -39,9 +44,9 @@ function allStatsOfSample({ usage, usageNanoCores }: CgroupSample) {
     timeMs,
     usageNanoCores,
     usageCoreNanoSeconds: usage.cpu?.usageCoreNanoSeconds ?? 0,
-    psi: usage.cpu?.psi,
+    psi: usage.cpu?.psi ?? noPressure,
   };
-  const io: IoStats = { timeMs, psi: usage.ioPsi };
+  const io: IoStats = { timeMs, psi: usage.ioPsi ?? noPressure };
   if (memory === undefined) {
     return { cpu, io, memory: { timeMs, workingSetBytes: 0 }, swap: undefined };
   }
@@ -53,7 +58,7 @@ function allStatsOfSample({ usage, usageNanoCores }: CgroupSample) {
     rssBytes: memory.rssBytes,
     pageFaults: memory.pageFaults,
     majorPageFaults: memory.majorPageFaults,
-    psi: memory.psi,
+    psi: memory.psi ?? noPressure,
   };
   const swap: SwapStats = {
     timeMs,

@@ -42,9 +42,10 @@ export function readTable(
   return table;
 }
 
-/** A file of pressure; zeros where the kernel tells none, as consumers expect the fields. */
-export function readPressure(folder: string | undefined, file: string): PsiStats {
-  const text = readText(folder, file) ?? "";
+/** A file of pressure. */
+export function readPressure(folder: string | undefined, file: string): PsiStats | undefined {
+  const text = readText(folder, file);
+  if (text === undefined) return undefined;
   const lineOf = (kind: string) => text.split("\n").find((line) => line.startsWith(`${kind} `));
   return { full: psiData(lineOf("full")), some: psiData(lineOf("some")) };
 }
