@@ -63,7 +63,12 @@ export class EventLog implements PodEvents {
     return {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { name: `${name}.${suffix}`, namespace, creationTimestamp: now },
+      metadata: {
+        name: `${name}.${suffix}`,
+        namespace,
+        creationTimestamp: now,
+        annotations: event.annotations,
+      },
       involvedObject: {
         kind: "Pod",
         apiVersion: "v1",

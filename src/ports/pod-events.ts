@@ -6,6 +6,7 @@ export interface PodEvent {
   /** One of upstream's reasons, such as Pulled or BackOff. */
   readonly reason: string;
   readonly message: string;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly container?: { readonly kind: ContainerKind; readonly name: string } | undefined;
 }
 

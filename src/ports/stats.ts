@@ -7,6 +7,8 @@ export interface SummaryOptions {
   readonly cpuAndMemoryOnly?: boolean | undefined;
   /** Reads the node's own usage now, even where the last reading is young. */
   readonly isFresh?: boolean | undefined;
+  /** Reads the pods' usage now too. */
+  readonly arePodsFresh?: boolean | undefined;
 }
 
 /** The node's usage as a whole and by pod. */

@@ -54,6 +54,7 @@ export class EventSender {
       metadata: {
         name: this.#eventName(involvedObject.name ?? ""),
         namespace: metadata.namespace,
+        annotations: metadata.annotations,
       },
       firstTimestamp: lastTimestamp,
       count: 1,
@@ -154,8 +155,9 @@ export class EventSender {
       }
     }
     await this.#whenAllowed(signal);
-    const { name, namespace } = event.metadata;
-    const body = { ...event, apiVersion: "v1", kind: "Event", metadata: { name, namespace } };
+    const { name, namespace, annotations } = event.metadata;
+    const metadata = { name, namespace, annotations };
+    const body = { ...event, apiVersion: "v1", kind: "Event", metadata };
     return await api.send({ method: "POST", path, body }, signal);
   }
 

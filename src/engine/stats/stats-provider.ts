@@ -54,6 +54,7 @@ export interface StatsProviderDeps extends RunningPodsDeps {
 /** What one summary needs to know only once. */
 interface Round {
   readonly withAll: boolean;
+  readonly arePodsFresh: boolean;
   readonly signal: AbortSignal;
   /** The file system of the data folder. */
   readonly nodeFs: FileSystemUsage | undefined;
@@ -72,9 +73,8 @@ export class NodeStatsProvider implements StatsProvider {
   }
 
   async summary(options: SummaryOptions, signal: AbortSignal): Promise<Summary> {
-    const withAll = options.cpuAndMemoryOnly !== true;
     const pods = await listRunningPods(this.#deps, signal);
-    const round = await this.#beginRound(pods, withAll, signal);
+    const round = await this.#beginRound(pods, options, signal);
     const podStats: PodStats[] = [];
     for (const pod of pods) podStats.push(await this.#podStats(pod, round));
     const node = await this.#nodeStats(options.isFresh === true, round);
@@ -95,9 +95,10 @@ export class NodeStatsProvider implements StatsProvider {
 
   async #beginRound(
     pods: readonly RunningPod[],
-    withAll: boolean,
+    options: SummaryOptions,
     signal: AbortSignal,
   ): Promise<Round> {
+    const withAll = options.cpuAndMemoryOnly !== true;
     const { runtime, host, rootFolder } = this.#deps;
     // Only the runtime knows the layers; where every cgroup is known it need not be asked for the rest.
     const hasAllCgroups = pods.every((pod) =>
@@ -106,6 +107,7 @@ export class NodeStatsProvider implements StatsProvider {
     const stats = withAll || !hasAllCgroups ? await runtime.listContainerStats({}, signal) : [];
     return {
       withAll,
+      arePodsFresh: options.arePodsFresh === true,
       signal,
       nodeFs: await host.fileSystem(rootFolder),
       runtimeStats: new Map(stats.map((one) => [one.attributes?.id ?? "", one])),
@@ -157,7 +159,9 @@ export class NodeStatsProvider implements StatsProvider {
     let processes: number | undefined;
     for (const container of pod.containers) {
       const sample =
-        container.cgroup === undefined ? undefined : await samples.read(container.cgroup);
+        container.cgroup === undefined
+          ? undefined
+          : await samples.read(container.cgroup, round.arePodsFresh);
       const used =
         sample === undefined
           ? this.#runtimeUse(container, round)
@@ -173,7 +177,8 @@ export class NodeStatsProvider implements StatsProvider {
         ...(round.withAll ? await this.#containerDisk(pod, container, round) : {}),
       });
     }
-    const sample = pod.cgroup === undefined ? undefined : await samples.read(pod.cgroup);
+    const sample =
+      pod.cgroup === undefined ? undefined : await samples.read(pod.cgroup, round.arePodsFresh);
     const { cpu, memory, io, swap } =
       sample === undefined
         ? { io: undefined, ...sumOfContainers(containers) }
