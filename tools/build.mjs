@@ -1,14 +1,19 @@
-// Bundles the command line into dist/berth.js: one file starts faster and needs less memory.
-import { chmodSync } from "node:fs";
+// Bundles the command line into dist/berth.js: one file starts faster and needs less memory. What is imported only when it
+// is asked for lies in files beside it.
+import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const outfile = join(root, "dist", "berth.js");
-await build({
+const outdir = join(root, "dist");
+const { metafile } = await build({
+  absWorkingDir: root,
   entryPoints: [join(root, "src/cli/berth.ts")],
-  outfile,
+  outdir,
+  splitting: true,
+  chunkNames: "parts/[name]-[hash]",
+  metafile: true,
   bundle: true,
   platform: "node",
   format: "esm",
@@ -24,4 +29,9 @@ await build({
     ].join("\n"),
   },
 });
-chmodSync(outfile, 0o755);
+chmodSync(join(outdir, "berth.js"), 0o755);
+const current = new Set(Object.keys(metafile.outputs).map((path) => join(root, path)));
+for (const name of readdirSync(outdir, { recursive: true })) {
+  const path = join(outdir, String(name));
+  if (statSync(path).isFile() && !current.has(path)) rmSync(path);
+}

@@ -39,6 +39,7 @@ import type { Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { PullProgressReader } from "../ports/pull-progress.ts";
+import type { Tracer } from "../ports/tracer.ts";
 import { type DataLayout, dataLayout } from "./data-layout.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
@@ -57,6 +58,7 @@ export interface AgentOptions {
   readonly sources: readonly PodSource[];
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly tracer?: Tracer | undefined;
   /** Undefined = the node belongs to no cluster. */
   readonly api?: ApiClient | undefined;
   readonly logRotation?: LogRotationSettings | undefined;
@@ -122,13 +124,14 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
   warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
   const ports = machinePorts(runtime, cgroups, layout.records, log);
-  const { sources, api, metrics } = options;
+  const { sources, api, metrics, tracer } = options;
   const pullProgress = openPullProgress(settings, signal);
   return new Agent(
     {
       ...ports,
       api,
       metrics,
+      tracer,
       readNodeDns,
       sources,
       credentialPlugins: images.plugins,

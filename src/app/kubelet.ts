@@ -19,6 +19,7 @@ import type { Log } from "../ports/log.ts";
 import { kubeletFolder } from "./data-layout.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
+import { openTracer } from "./open-tracer.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 
@@ -52,17 +53,25 @@ async function runLocked(
 ): Promise<void> {
   const options = kubeletAgentOptions(setup, rootDir);
   const metrics = new MetricsRegistry(metricDefinitions);
-  const runtime = createCriRuntime(options.runtimeEndpoint, { onCall: countRuntimeCalls(metrics) });
+  const tracer = await openTracer(setup.config, options.nodeName);
+  const count = countRuntimeCalls(metrics);
+  const runtime = createCriRuntime(options.runtimeEndpoint, {
+    onCall: (call) => {
+      count(call);
+      tracer?.onCall(call);
+    },
+  });
   try {
     await waitForRuntime(runtime, runtimeTimeoutMs, signal);
     await runAgent(
-      { ...options, runtime, log, metrics },
+      { ...options, runtime, log, metrics, tracer },
       join(rootDir, "berth.sock"),
       onReady,
       signal,
     );
   } finally {
     runtime.close();
+    await tracer?.close();
   }
 }
 

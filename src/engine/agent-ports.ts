@@ -21,6 +21,7 @@ import type { PodSource } from "../ports/pod-source.ts";
 import type { ProbeRunner } from "../ports/probe-runner.ts";
 import type { PullProgressReader } from "../ports/pull-progress.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
+import type { Tracer } from "../ports/tracer.ts";
 import type { VolumeFiles } from "../ports/volume-files.ts";
 import type { ImagePullLimits } from "./image-puller.ts";
 import type { LogRotationSettings } from "./log-rotator.ts";
@@ -52,6 +53,8 @@ export interface AgentPorts {
   readonly pullProgress: PullProgressReader | undefined;
   readonly readNodeDns: () => Promise<NodeDns>;
   readonly metrics: Metrics;
+  /** Undefined = nobody asked for traces. */
+  readonly tracer?: Tracer | undefined;
   readonly log: Log;
 }
 

@@ -1,5 +1,6 @@
 import type { Pod } from "../model/pod.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
+import type { SpanAttributes } from "../ports/tracer.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from "./end-pod.ts";
 import type { NodeDeps } from "./node-deps.ts";
@@ -11,7 +12,7 @@ const defaultResyncMs = 60_000;
 const failureBackoffMs = 10_000;
 
 export interface WorkerParts {
-  readonly ports: Pick<AgentPorts, "clock" | "random" | "log">;
+  readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "tracer">;
   readonly settings: Pick<AgentSettings, "resyncIntervalMs">;
   /** What the recipes of a pod work with. */
   readonly deps: NodeDeps;
@@ -29,13 +30,18 @@ export interface WorkerParts {
 export function createWorkers(parts: WorkerParts): PodWorkers {
   const { ports, settings, deps, cache, events } = parts;
   const { enqueue, allocatedPod, onWorked, onFinished } = parts;
-  const { clock, random, log } = ports;
+  const { clock, random, log, tracer } = ports;
+  const traced = <T>(name: string, pod: Pod, work: () => Promise<T>): Promise<T> =>
+    tracer === undefined ? work() : tracer.span(name, podAttributes(pod), work);
   return new PodWorkers({
     syncer: {
-      syncPod: (request, signal) => syncPod(deps, request, signal),
-      syncTerminatingPod: (request, signal) => syncTerminatingPod(deps, request, signal),
+      syncPod: (request, signal) =>
+        traced("syncPod", request.pod, () => syncPod(deps, request, signal)),
+      syncTerminatingPod: (request, signal) =>
+        traced("syncTerminatingPod", request.pod, () => syncTerminatingPod(deps, request, signal)),
       syncTerminatingRuntimePod: (pod, signal) => syncTerminatingRuntimePod(deps, pod, signal),
-      syncTerminatedPod: (request, signal) => syncTerminatedPod(deps, request, signal),
+      syncTerminatedPod: (request, signal) =>
+        traced("syncTerminatedPod", request.pod, () => syncTerminatedPod(deps, request, signal)),
     },
     cache,
     queue: { enqueue },
@@ -51,4 +57,9 @@ export function createWorkers(parts: WorkerParts): PodWorkers {
     onWorked,
     onFinished,
   });
+}
+
+function podAttributes({ metadata }: Pod): SpanAttributes {
+  const { uid, name, namespace } = metadata;
+  return { "k8s.pod.uid": uid, "k8s.pod.name": name, "k8s.namespace.name": namespace };
 }

@@ -140,7 +140,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   memoryReservationPolicy: warned("the feature MemoryQoS is not there yet"),
   registerWithTaints: warned(noCluster),
   registerNode: warned(noCluster),
-  tracing: warned("there are no traces yet"),
+  tracing: acted("spans of syncs and of the runtime's calls, sent by OTLP over gRPC"),
   localStorageCapacityIsolation: warned(noEviction),
   containerRuntimeEndpoint: acted("the CRI socket"),
   imageServiceEndpoint: refused("images come from the same socket as containers"),
