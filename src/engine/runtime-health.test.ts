@@ -75,3 +75,19 @@ test("tells when the network has become ready", async () => {
   expect(readyCount()).toBe(1);
   await end();
 });
+
+test("a node hears of the runtime's silence only after a while, and of what it can do", async () => {
+  const { clock, health, answer, end } = setUp();
+  expect(health.report.problems).toEqual([
+    "container runtime status check may not have completed yet",
+  ]);
+  health.note(undefined);
+  await clock.advance(100);
+  expect(health.report).toEqual({ problems: [], handlers: [], features: undefined });
+  answer.error = new Error("connection refused");
+  await clock.advance(29_000);
+  expect(health.report.problems).toEqual([]);
+  await clock.advance(6000);
+  expect(health.report.problems).toEqual(["container runtime is down"]);
+  await end();
+});

@@ -1,28 +1,61 @@
 import { errorText } from "../lib/error-text.ts";
+import type { RuntimeFeatures, RuntimeHandler, StatusResponse } from "../model/generated/cri.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 
 const recheckMs = 1_000;
+const settledRecheckMs = 5_000;
+/** A runtime that has not answered for so long is down; less is a hiccup that a node does not become unready for. */
+const downAfterMs = 30_000;
+
+/** What the runtime tells of itself, as far as its node passes it on. */
+export interface RuntimeReport {
+  /** Why the node is not ready. */
+  readonly problems: readonly string[];
+  readonly handlers: readonly RuntimeHandler[];
+  readonly features: RuntimeFeatures | undefined;
+}
 
 /** Whether the runtime and its network can be worked with; asks again while they cannot. */
 export class RuntimeHealth {
   readonly #runtime: Pick<ContainerRuntime, "status">;
   readonly #clock: Clock;
+  /** Told when `report` says something else than before. */
+  readonly #onReport: () => void;
   #listProblem: string | undefined = "the container runtime has not answered yet";
   #statusProblem: string | undefined;
   #networkProblem: string | undefined;
+  #notReadyProblem: string | undefined;
+  #answeredAtMs: number | undefined;
+  #handlers: readonly RuntimeHandler[] = [];
+  #features: RuntimeFeatures | undefined;
 
-  constructor(runtime: Pick<ContainerRuntime, "status">, clock: Clock) {
+  constructor(
+    runtime: Pick<ContainerRuntime, "status">,
+    clock: Clock,
+    onReport: () => void = () => undefined,
+  ) {
     this.#runtime = runtime;
     this.#clock = clock;
+    this.#onReport = onReport;
   }
 
   get problem(): string | undefined {
-    return this.#listProblem ?? this.#statusProblem;
+    return this.#listProblem ?? this.#statusProblem ?? this.#notReadyProblem;
   }
 
   get networkProblem(): string | undefined {
     return this.#networkProblem;
+  }
+
+  /** What the node tells of the runtime now. */
+  get report(): RuntimeReport {
+    const problems = [this.#silence(), this.#notReadyProblem, this.#networkProblem];
+    return {
+      problems: problems.filter((problem) => problem !== undefined),
+      handlers: this.#handlers,
+      features: this.#features,
+    };
   }
 
   /** Told what a listing of the runtime found. */
@@ -34,24 +67,48 @@ export class RuntimeHealth {
   async run(onReady: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const wasReady = this.#networkProblem === undefined;
+      const before = JSON.stringify(this.report);
       await this.#check(signal);
+      if (JSON.stringify(this.report) !== before) this.#onReport();
       if (!wasReady && this.#networkProblem === undefined) onReady();
       const settled = this.#networkProblem === undefined && this.problem === undefined;
-      await this.#clock.sleep(settled ? 60 * recheckMs : recheckMs, signal).catch(() => undefined);
+      await this.#clock
+        .sleep(settled ? settledRecheckMs : recheckMs, signal)
+        .catch(() => undefined);
     }
   }
 
   async #check(signal: AbortSignal): Promise<void> {
     try {
-      const { status } = await this.#runtime.status(false, signal);
+      const answer = await this.#runtime.status(false, signal);
       this.#statusProblem = undefined;
-      const network = status?.conditions?.find(({ type }) => type === "NetworkReady");
-      this.#networkProblem =
-        network?.status === true
-          ? undefined
-          : `container runtime network not ready: NetworkReady=false reason:${network?.reason ?? ""} message:${network?.message ?? ""}`;
+      this.#answeredAtMs = this.#clock.monotonicMs();
+      this.#handlers = answer.runtimeHandlers ?? [];
+      this.#features = answer.features;
+      this.#notReadyProblem = notReadyProblem(answer);
+      this.#networkProblem = networkProblem(answer);
     } catch (error) {
       if (!signal.aborted) this.#statusProblem = errorText(error);
     }
   }
+
+  #silence(): string | undefined {
+    if (this.#answeredAtMs === undefined) {
+      return "container runtime status check may not have completed yet";
+    }
+    const silentMs = this.#clock.monotonicMs() - this.#answeredAtMs;
+    return silentMs >= downAfterMs ? "container runtime is down" : undefined;
+  }
+}
+
+function notReadyProblem({ status }: StatusResponse): string | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === "RuntimeReady");
+  if (ready === undefined || ready.status === true) return undefined;
+  return `container runtime not ready: RuntimeReady=false reason:${ready.reason ?? ""} message:${ready.message ?? ""}`;
+}
+
+function networkProblem({ status }: StatusResponse): string | undefined {
+  const network = status?.conditions?.find(({ type }) => type === "NetworkReady");
+  if (network?.status === true) return undefined;
+  return `container runtime network not ready: NetworkReady=false reason:${network?.reason ?? ""} message:${network?.message ?? ""}`;
 }
