@@ -45,7 +45,7 @@ export function kubeletAgentOptions(
     nodeName,
     cgroupRoot: `/${config.cgroupRoot.replace(/^\/+|\/+$/g, "")}`,
     runtimeEndpoint: config.containerRuntimeEndpoint,
-    sources: podSources(config, nodeName),
+    sources: podSources(setup, nodeName),
     logRotation: {
       ...parseLogRotation({
         containerLogMaxSize: config.containerLogMaxSize,
@@ -67,12 +67,12 @@ export function kubeletAgentOptions(
   };
 }
 
-function podSources(config: KubeletConfiguration, nodeName: string): readonly PodSource[] {
+function podSources({ config, settings }: KubeletSetup, nodeName: string): readonly PodSource[] {
   const { staticPodPath, staticPodURL, staticPodURLHeader = {} } = config;
-  if (staticPodPath === "" && staticPodURL === "") {
+  if (staticPodPath === "" && staticPodURL === "" && !joinsCluster(settings)) {
     throw new SetupError(
-      "there is nothing to run: neither staticPodPath nor staticPodURL is set",
-      "set one of them (--pod-manifest-path, --manifest-url)",
+      "there is nothing to run: there is no API server, staticPodPath or staticPodURL",
+      "set one of them (--kubeconfig, --pod-manifest-path, --manifest-url)",
     );
   }
   const file = createFileSource({
@@ -89,6 +89,11 @@ function podSources(config: KubeletConfiguration, nodeName: string): readonly Po
     frequencyMs: milliseconds(config.httpCheckFrequency),
   });
   return [...(staticPodPath === "" ? [] : [file]), ...(staticPodURL === "" ? [] : [url])];
+}
+
+/** Without a kubeconfig the node belongs to no cluster, and runs static pods only. */
+export function joinsCluster(settings: KubeletSetup["settings"]): boolean {
+  return ["kubeconfig", "bootstrap-kubeconfig"].some((flag) => (settings.get(flag) ?? "") !== "");
 }
 
 function imageSetup({ config, settings }: KubeletSetup): ImageSetup {
