@@ -35,8 +35,11 @@ import {
 import type { PodVolumeUsage } from "./volume-usage.ts";
 
 export interface StatsProviderDeps extends RunningPodsDeps {
-  readonly runtime: ContainerRuntime & ImageService;
-  readonly cgroups: Cgroups;
+  readonly runtime: Pick<
+    ContainerRuntime & ImageService,
+    "listContainers" | "listPodSandboxes" | "listContainerStats" | "imageFsInfo"
+  >;
+  readonly cgroups: Pick<Cgroups, "listChildren" | "listPids">;
   readonly samples: CgroupSamples;
   readonly host: HostUsage;
   readonly clock: Clock;
@@ -84,10 +87,10 @@ export class NodeStatsProvider implements StatsProvider {
 
   async measuredCgroups(signal: AbortSignal): Promise<readonly MeasuredCgroup[]> {
     const { systemCgroups, classCgroups } = this.#deps;
-    const system = Object.values(systemCgroups).filter((path) => path !== undefined && path !== "");
+    const system = Object.values(systemCgroups).filter((path) => path !== undefined);
     const deps = {
       ...this.#deps,
-      sharedCgroups: [...system, ...classCgroups].filter((path) => path !== undefined),
+      sharedCgroups: [...system, ...classCgroups],
       sandboxPid: (pod: RunningPod) => this.#sandboxPid(pod),
     };
     return await listMeasuredCgroups(deps, await listRunningPods(this.#deps, signal));
@@ -142,7 +145,7 @@ export class NodeStatsProvider implements StatsProvider {
     const { samples, systemCgroups, startedAtMs } = this.#deps;
     const found: ContainerStats[] = [];
     for (const [name, path] of Object.entries(systemCgroups)) {
-      if (path === undefined || path === "") continue;
+      if (path === undefined) continue;
       const sample = await samples.read(path, isFresh && name === systemContainerName.pods);
       if (sample === undefined) continue;
       const startTimeMs =
