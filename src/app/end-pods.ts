@@ -31,8 +31,9 @@ async function endPod(
   signal: AbortSignal,
 ): Promise<void> {
   const clock = systemClock;
+  const runtimeName = "containerd";
   const observed = await readPod(
-    { runtime, files: hostFiles, clock, runtimeName: "containerd" },
+    { runtime, files: hostFiles, clock, runtimeName, givenResources: () => undefined },
     uid,
     signal,
   );

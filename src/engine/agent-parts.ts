@@ -3,9 +3,12 @@ import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import { AgentMetrics } from "./agent-metrics.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { createAllocations } from "./allocation/create-allocations.ts";
+import type { PodAllocations } from "./allocation/pod-allocations.ts";
 import { ClusterParts } from "./cluster/cluster-parts.ts";
 import { createImageManager } from "./create-image-manager.ts";
 import { createNodeDeps } from "./create-node-deps.ts";
+import { createStatuses } from "./create-statuses.ts";
 import { createView } from "./create-view.ts";
 import { createWorkers } from "./create-workers.ts";
 import { housekeep } from "./housekeeping.ts";
@@ -18,13 +21,12 @@ import { NodePodCgroups } from "./pod-cgroups.ts";
 import { PodMemory } from "./pod-memory.ts";
 import { PodRegistry } from "./pod-registry.ts";
 import { PodRemains } from "./pod-remains.ts";
-import { PodStatuses } from "./pod-statuses.ts";
+import type { PodStatuses } from "./pod-statuses.ts";
 import type { PodWorkers } from "./pod-workers.ts";
 import { Prober } from "./prober.ts";
 import { readPod } from "./read-pod.ts";
 import { RuntimeHealth } from "./runtime-health.ts";
 import { SourceIntake } from "./source-intake.ts";
-import { StatusManager } from "./status-manager.ts";
 import { SyncLoop } from "./sync-loop.ts";
 import { VolumeManager } from "./volumes/volume-manager.ts";
 import { WorkQueue } from "./work-queue.ts";
@@ -48,6 +50,7 @@ export class AgentParts {
   readonly #cache: PodCache;
   readonly observer: Observer;
   readonly prober: Prober;
+  readonly allocations: PodAllocations;
   readonly #statuses: PodStatuses;
   readonly images: ImageManager;
   readonly #cgroups: NodePodCgroups;
@@ -64,13 +67,14 @@ export class AgentParts {
     this.#signal = signal;
     this.#queue = new WorkQueue(ports.clock);
     this.#metrics = new AgentMetrics(ports.metrics, ports.clock);
-    this.memory = new PodMemory(ports, settings, () => undefined);
+    this.memory = new PodMemory(ports, settings, (event) => this.cluster?.events.take(event));
     this.cluster = this.#createCluster();
     this.intake = this.#createIntake();
     this.health = new RuntimeHealth(ports.runtime, ports.clock);
     this.#cache = new PodCache((uid) => this.observer.requestRead(uid));
     this.observer = this.#createObserver();
     this.prober = this.#createProber();
+    this.allocations = this.#createAllocations();
     this.#statuses = this.#createStatuses();
     this.images = createImageManager(ports, settings, (uid) => this.#notePulls(uid));
     this.#cgroups = this.#createCgroups();
@@ -117,6 +121,7 @@ export class AgentParts {
       settings: this.#settings,
       registry: this.#registry,
       workers: () => this.workers,
+      requestSync: (uid) => this.loop.requestSync(uid),
       lifetime: this.#signal,
     });
   }
@@ -141,7 +146,10 @@ export class AgentParts {
 
   #readPod(uid: string, signal: AbortSignal): Promise<ObservedPod> {
     const { runtime, files, clock } = this.#ports;
-    return readPod({ runtime, files, clock, runtimeName: this.#settings.runtimeName }, uid, signal);
+    const { runtimeName } = this.#settings;
+    const givenResources = (podUid: string, name: string) =>
+      this.allocations.actuated.get(podUid)?.containers.get(name);
+    return readPod({ runtime, files, clock, runtimeName, givenResources }, uid, signal);
   }
 
   #createProber(): Prober {
@@ -164,26 +172,28 @@ export class AgentParts {
     });
   }
 
-  #createStatuses(): PodStatuses {
-    const { clock, log } = this.#ports;
-    const manager = new StatusManager({
-      clock,
-      pods: {
-        findByUid: (uid) => this.#registry.get(uid),
-        findMirrorOf: (pod) => this.#registry.mirrorOf(pod),
-      },
-      onChange: (pod, status, _version, isFinished) => this.#noteStatus(pod, status, isFinished),
+  #createAllocations(): PodAllocations {
+    return createAllocations({
+      ports: this.#ports,
+      settings: this.#settings,
+      events: this.memory.events,
+      registry: this.#registry,
+      fits: (pod, others) => this.#admission.fits(pod, others),
+      activePods: () => this.#admission.activePods(),
+      sourcesReady: () => this.intake.seenAllSources(this.loop.handledSources),
+      requestSync: (uid) => this.loop.requestSync(uid),
     });
-    return new PodStatuses({
-      manager,
-      clock,
-      log,
-      probes: {
-        view: (uid) => this.prober.view(uid),
-        probeNow: (uid, name) => this.prober.probeNow(uid, name),
-      },
-      hostIps: () => this.#settings.hostIps,
-      primaryIpFamily: 4,
+  }
+
+  #createStatuses(): PodStatuses {
+    return createStatuses({
+      ports: this.#ports,
+      settings: this.#settings,
+      registry: this.#registry,
+      allocations: this.allocations,
+      prober: this.prober,
+      cgroups: () => this.#cgroups,
+      onChange: (pod, status, _version, isFinished) => this.#noteStatus(pod, status, isFinished),
     });
   }
 
@@ -207,7 +217,8 @@ export class AgentParts {
       driver: this.#settings.cgroupDriver,
       root: this.#settings.cgroupRoot,
       cpuQuota: { enforceCpuLimits: cpuCfsQuota, cpuPeriodUs: cpuCfsPeriodUs },
-      activePods: () => this.#registry.list().filter((pod) => this.#admission.isActive(pod)),
+      activePods: () =>
+        this.#admission.activePods().map((pod) => this.allocations.allocatedPod(pod)),
       lifetime: this.#signal,
     });
   }
@@ -220,8 +231,8 @@ export class AgentParts {
       files,
       volumeFiles,
       mounts,
-      objects: this.intake.objects,
-      tokens: undefined,
+      objects: this.cluster?.objects ?? this.intake.objects,
+      tokens: this.cluster?.tokens,
       allocatable: () => node.status?.allocatable ?? {},
       events: this.memory.events,
       log,
@@ -256,8 +267,10 @@ export class AgentParts {
       settings: this.#settings,
       lifetime: this.#signal,
       objects: this.intake.objects,
+      cluster: this.cluster,
       images: this.images,
       events: this.memory.events,
+      allocations: this.allocations,
       statuses: this.#statuses,
       prober: this.prober,
       crashLoop: this.memory.crashLoop,
@@ -275,7 +288,7 @@ export class AgentParts {
       cache: this.#cache,
       events: this.memory.events,
       enqueue: (uid, delayMs) => this.#enqueue(uid, delayMs),
-      allocatedPod: (pod) => pod,
+      allocatedPod: (pod) => this.allocations.allocatedPod(pod),
       onWorked: (operation, ms) => this.#metrics.noteWork(operation, ms),
       onFinished: () => this.#afterFinish(),
     });
@@ -295,6 +308,7 @@ export class AgentParts {
         this.loop.requestSync(metadata.uid);
       }
     }
+    this.allocations.noteEnded();
     this.loop.requestHousekeeping();
   }
 
@@ -323,6 +337,7 @@ export class AgentParts {
       runtimeProblem: () => this.health.problem,
       housekeep: () => this.#housekeep(),
       whenClean: (uid) => this.#remains.whenRemoved(uid) ?? this.#admission.whenRoom(uid),
+      allocations: this.allocations,
       onAdded: (pod) => {
         this.#metrics.noteNewPod(pod);
         this.view.noteChange("ADDED", pod);
@@ -338,7 +353,8 @@ export class AgentParts {
       registry: this.#registry,
       workers: this.workers,
       statuses: this.#statuses,
-      facts: this.#settings,
+      facts: () => ({ ...this.#settings, node: this.cluster?.node ?? this.#settings.node }),
+      allocations: this.allocations,
       clock,
       log,
       events: this.memory.events,
@@ -355,6 +371,7 @@ export class AgentParts {
       statuses: {
         keepOnly: (uids) => {
           this.#statuses.keepOnly(uids);
+          this.allocations.keepOnly(uids);
           this.cluster?.keepOnly(uids);
         },
       },

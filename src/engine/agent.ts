@@ -39,14 +39,16 @@ export class Agent {
 
   async run(): Promise<void> {
     const signal = this.#signal;
-    const { memory, observer, health, loop, intake, workers, prober } = this.#parts;
+    const { memory, allocations, observer, health, loop, intake, workers, prober } = this.#parts;
     await memory.load();
+    await allocations.load();
     try {
       await Promise.all([
         observer.run(() => this.#onListed()),
         health.run(() => this.#parts.syncAll(), signal),
         loop.run(signal),
         intake.run(signal),
+        allocations.run(signal),
         this.#parts.cluster?.run(signal),
         this.#parts.images.recover(signal),
         this.#runCollector(),
@@ -56,6 +58,7 @@ export class Agent {
       await workers.stop();
       await prober.stop();
       await memory.checkpoints.flush();
+      await allocations.flush();
       await this.#ports.journal.flush();
     }
   }

@@ -1,12 +1,14 @@
 import { cniCapabilities } from "../core/network/cni-capabilities.ts";
 import type { ObjectStore, RuntimeClassStore } from "../ports/object-store.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import type { PodAllocations } from "./allocation/pod-allocations.ts";
+import type { ClusterParts } from "./cluster/cluster-parts.ts";
 import type { CrashLoop } from "./crash-loop.ts";
 import { CredentialProviders } from "./credential-providers.ts";
 import type { EventLog } from "./event-log.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
 import type { ImageManager } from "./image-manager.ts";
-import type { NodeDeps } from "./node-deps.ts";
+import type { NodeDeps, PodObjects } from "./node-deps.ts";
 import { NodePodConfigs } from "./node-pod-configs.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
@@ -20,9 +22,12 @@ import type { VolumeManager } from "./volumes/volume-manager.ts";
 export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "readPod"> {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
+  /** Those that lie beside the pods of a node without a cluster. */
   readonly objects: ObjectStore & RuntimeClassStore;
+  readonly cluster: ClusterParts | undefined;
   readonly images: ImageManager;
   readonly events: EventLog;
+  readonly allocations: PodAllocations;
   readonly statuses: PodStatuses;
   readonly prober: Prober;
   readonly crashLoop: CrashLoop;
@@ -31,6 +36,9 @@ export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "
   readonly recorder: FlightRecorder;
   readonly health: RuntimeHealth;
 }
+
+/** Objects that lie beside the pods are there at once. */
+const noObjects: PodObjects = { prepare: () => Promise.resolve(), release: () => undefined };
 
 export function createNodeDeps(parts: NodeParts): NodeDeps {
   const { ports, settings, events, health } = parts;
@@ -50,10 +58,15 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     rootFolder: settings.rootFolder,
     podLogsRoot: settings.runtimeSettings.podLogsRoot,
     linkLogs: settings.linkLogs,
+    metrics: ports.metrics,
+    actuated: parts.allocations.actuated,
+    resizes: parts.allocations.resizes,
+    allocationsKept: () => parts.allocations.kept(),
     statuses: parts.statuses,
     probes: parts.prober,
     cgroups: parts.cgroups,
     volumes: parts.volumes,
+    objects: parts.cluster ?? noObjects,
     recorder: parts.recorder,
     networkProblem: () => health.networkProblem,
     requestRead: parts.requestRead,
@@ -63,22 +76,17 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
 }
 
 function createPullCredentials(parts: NodeParts): PullCredentials {
-  const { ports, settings, objects, events, lifetime } = parts;
+  const { ports, settings, cluster, events, lifetime } = parts;
+  const objects = cluster?.objects ?? parts.objects;
   const { clock, log, credentialPlugins: plugins } = ports;
   const { credentialProviders: providers } = settings;
   const asked = new CredentialProviders({ providers, plugins, clock, log, lifetime });
   return new PullCredentials(objects, events, asked, ports.sha256);
 }
 
-function createPodConfigs({
-  ports,
-  settings,
-  objects,
-  events,
-  cgroups,
-  volumes,
-  lifetime,
-}: NodeParts): NodePodConfigs {
+function createPodConfigs(parts: NodeParts): NodePodConfigs {
+  const { ports, settings, cluster, events, cgroups, volumes, lifetime } = parts;
+  const objects = cluster?.objects ?? parts.objects;
   const { runtime, files, readNodeDns, uniqueName } = ports;
   const { rootFolder, clusterDomain, runtimeSettings, hostIps, node } = settings;
   const readHandlers = async () => (await runtime.status(false, lifetime)).runtimeHandlers ?? [];
@@ -106,7 +114,9 @@ function createPodConfigs({
       readHandlers,
     }),
     envSources: {
-      services: [],
+      get services() {
+        return cluster === undefined ? [] : cluster.objects.services;
+      },
       configMap: (namespace, name) => objects.configMap(namespace, name),
       secret: (namespace, name) => objects.secret(namespace, name),
       hostIps,

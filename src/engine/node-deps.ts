@@ -2,7 +2,9 @@ import type { Result } from "../lib/result.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import type { ProbeResults } from "../model/probe.ts";
+import type { ResizeStatuses } from "./allocation/resize-statuses.ts";
 import type { ExecutorDeps } from "./execute/execute-plan.ts";
+import type { PodCgroupControl } from "./execute/resize-pod.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
 import type { PodCredentials } from "./pull-credentials.ts";
@@ -10,9 +12,13 @@ import type { PodCredentials } from "./pull-credentials.ts";
 /** What the recipes of one pod need beside the executor. */
 export interface NodeDeps extends ExecutorDeps {
   readonly statuses: PodStatuses;
+  readonly resizes: ResizeStatuses;
+  /** Resolves when the resources that were granted so far are on disk. */
+  readonly allocationsKept: () => Promise<void>;
   readonly probes: PodProbes;
   readonly cgroups: PodCgroups;
   readonly volumes: PodVolumes;
+  readonly objects: PodObjects;
   readonly recorder: FlightRecorder;
   /** The agent's data folder, laid out as a kubelet's. */
   readonly rootFolder: string;
@@ -31,11 +37,19 @@ interface PodProbes {
   removePod(uid: string): void;
 }
 
-interface PodCgroups {
+interface PodCgroups extends PodCgroupControl {
   exists(pod: Pod): boolean;
   /** Creates the pod's cgroup with its limits; rejects, naming the file, when the kernel refuses one. */
   ensure(pod: Pod): Promise<void>;
   remove(pod: Pod): Promise<void>;
+}
+
+/** What pods refer to. */
+export interface PodObjects {
+  /** Brings what the pod refers to up to date, as far as that is possible in a short time. */
+  prepare(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** The pod has ended and refers to nothing any more. */
+  release(uid: string): void;
 }
 
 export interface PodVolumes {

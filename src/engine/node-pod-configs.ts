@@ -1,5 +1,10 @@
 import { containerConfig } from "../core/cri/container-config.ts";
 import { imageUser } from "../core/cri/image-user.ts";
+import {
+  containerResources,
+  overheadResources,
+  resizedSandboxResources,
+} from "../core/cri/linux-resources.ts";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../core/cri/sandbox-config.ts";
 import { containerEnv, type EnvSources } from "../core/env/container-env.ts";
@@ -18,8 +23,10 @@ import { bandwidthProblem, networkNeeds, unmetNeed } from "../core/network/netwo
 import { kernelHostname, podHostname } from "../core/network/pod-hostname.ts";
 import { podContainerDirectory, podHostsFile } from "../core/paths/data-paths.ts";
 import { err, ok, type Result } from "../lib/result.ts";
+import type { CgroupResources } from "../model/cgroup.ts";
 import type {
   ContainerConfig,
+  LinuxContainerResources,
   PodSandboxConfig,
   RuntimeHandler,
   UserNamespace,
@@ -121,6 +128,17 @@ export class NodePodConfigs implements PodConfigs {
     if (runtimeClassName === "") return ok("");
     const found = this.#deps.runtimeClass(runtimeClassName);
     return found.ok ? ok(found.value.handler) : err(found.error.message);
+  }
+
+  containerResources(pod: Pod, container: AnyContainer): LinuxContainerResources {
+    return containerResources(pod, container, false, this.#deps.settings);
+  }
+
+  sandboxResources(pod: Pod, cgroup: CgroupResources): ReturnType<PodConfigs["sandboxResources"]> {
+    return {
+      overhead: overheadResources(pod, this.#deps.settings),
+      resources: resizedSandboxResources(pod, cgroup),
+    };
   }
 
   async containerConfig(

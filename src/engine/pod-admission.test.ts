@@ -25,11 +25,12 @@ function decide(pod: Pod, isHere = false): Decided {
       get: (uid) => statuses.get(uid),
       set: ({ metadata }, status) => void statuses.set(metadata.uid, status),
     },
-    facts: {
+    facts: () => ({
       node: { metadata: { name: "n" }, status: { allocatable: { pods: "9" } } },
       sysctls: { names: new Map(), prefixes: new Map() },
       appArmorEnabled: false,
-    },
+    }),
+    allocations: { allocatedPod: (other) => other, grant: quiet },
     clock: new VirtualClock(),
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     events: { record: (_, event) => void events.push(event) },

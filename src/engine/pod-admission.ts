@@ -1,3 +1,4 @@
+import type { AdmissionResult } from "../core/admission/admission.ts";
 import { type AdmissionFacts, admitPod } from "../core/admission/admit-pod.ts";
 import { preemptedStatus, preemption } from "../core/admission/preempted-status.ts";
 import { podQosClass } from "../core/resource/qos.ts";
@@ -8,6 +9,7 @@ import { type Pod, podKey } from "../model/pod.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
+import type { PodAllocations } from "./allocation/pod-allocations.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
 import { killPodAndWait } from "./pod-worker-kill.ts";
@@ -17,7 +19,8 @@ export interface PodAdmissionDeps {
   readonly registry: PodRegistry;
   readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf" | "updatePod">;
   readonly statuses: Pick<PodStatuses, "get" | "set">;
-  readonly facts: AdmissionFacts;
+  readonly facts: () => AdmissionFacts;
+  readonly allocations: Pick<PodAllocations, "allocatedPod" | "grant">;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: PodEvents;
@@ -40,23 +43,40 @@ export class PodAdmission {
 
   /** A pod that is refused has its final status afterwards. */
   admit(pod: Pod): boolean {
-    const { registry, facts, isHere } = this.#deps;
+    const { allocations, isHere } = this.#deps;
     const { uid } = pod.metadata;
-    if (isHere(uid) || isTerminalPhase(pod.status?.phase)) return true;
-    const others = registry
-      .list()
-      .filter(({ metadata }) => metadata.uid !== uid && !this.#victims.has(metadata.uid))
-      .filter((other) => this.isActive(other));
-    const { result, victims } = admitPod(pod, others, facts);
-    if (!result.admit) {
-      this.#refuse(pod, result);
-      return false;
+    if (isTerminalPhase(pod.status?.phase)) return true;
+    if (!isHere(uid)) {
+      const others = this.activePods().filter(({ metadata }) => metadata.uid !== uid);
+      const allocated = others.map((other) => allocations.allocatedPod(other));
+      const result = this.fits(allocations.allocatedPod(pod), allocated);
+      if (!result.admit) {
+        this.#refuse(pod, result);
+        return false;
+      }
     }
+    allocations.grant(pod);
+    return true;
+  }
+
+  /** Whether a pod fits beside others; where it is critical, room is made for it. */
+  fits(pod: Pod, others: readonly Pod[]): AdmissionResult {
+    const { uid } = pod.metadata;
+    const { result, victims } = admitPod(pod, others, this.#deps.facts());
     if (victims.length > 0) {
       const done = this.#makeRoom(pod, victims).finally(() => this.#makingRoom.delete(uid));
       this.#makingRoom.set(uid, done);
     }
-    return true;
+    return result;
+  }
+
+  /** The pods that hold or will hold resources, each with its newest status. */
+  activePods(): readonly Pod[] {
+    const { registry, statuses } = this.#deps;
+    return registry
+      .list()
+      .filter((pod) => !this.#victims.has(pod.metadata.uid) && this.isActive(pod))
+      .map((pod) => ({ ...pod, status: statuses.get(pod.metadata.uid) ?? pod.status }));
   }
 
   /** Resolves when nothing that has to make room for that pod runs any more; undefined when nothing does. */

@@ -1,3 +1,4 @@
+import { cgroupResourcesInForce } from "../core/observe/observed-resources.ts";
 import {
   type CgroupDriver,
   type CgroupName,
@@ -12,6 +13,8 @@ import {
   podCgroupResources,
   qosCgroupResources,
 } from "../core/resource/cgroup-resources.ts";
+import type { CgroupResources } from "../model/cgroup.ts";
+import type { ObservedResources } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 
@@ -43,13 +46,39 @@ export class NodePodCgroups {
     return this.#deps.cgroups.exists(this.path(pod));
   }
 
+  /** What the cgroup of the pod should be set to. */
+  wanted(pod: Pod): CgroupResources {
+    return podCgroupResources(pod, this.#deps.cpuQuota);
+  }
+
+  read(pod: Pod): CgroupResources {
+    return this.#deps.cgroups.read(this.path(pod));
+  }
+
+  /** What the pod has by its cgroup; undefined where that cannot be read. */
+  inForce(pod: Pod): ObservedResources | undefined {
+    try {
+      return cgroupResourcesInForce(this.read(pod));
+    } catch {
+      return undefined;
+    }
+  }
+
+  update(pod: Pod, resources: CgroupResources): void {
+    this.#deps.cgroups.update(this.path(pod), resources);
+  }
+
+  memoryUsageBytes(pod: Pod): bigint {
+    return this.#deps.cgroups.readMemoryUsageBytes(this.path(pod));
+  }
+
   ensure(pod: Pod): Promise<void> {
-    const { cgroups, root, activePods, cpuQuota } = this.#deps;
+    const { cgroups, root, activePods } = this.#deps;
     const { burstable, bestEffort } = qosCgroupResources(activePods());
     cgroups.create(this.#path(root), {});
     cgroups.create(this.#path(qosCgroupName(root, "Burstable")), burstable);
     cgroups.create(this.#path(qosCgroupName(root, "BestEffort")), bestEffort);
-    cgroups.create(this.path(pod), podCgroupResources(pod, cpuQuota));
+    cgroups.create(this.path(pod), this.wanted(pod));
     return Promise.resolve();
   }
 

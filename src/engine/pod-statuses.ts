@@ -3,11 +3,12 @@ import type { IpFamily } from "../core/status/addresses.ts";
 import type { StartFailure } from "../core/status/container-statuses.ts";
 import { computePodStatus } from "../core/status/pod-status.ts";
 import type { ProbeView } from "../core/status/probed-readiness.ts";
-import type { PodStatus } from "../model/generated/kubernetes.ts";
-import type { ObservedPod } from "../model/observed.ts";
+import type { PodCondition, PodStatus } from "../model/generated/kubernetes.ts";
+import type { ObservedPod, ObservedResources } from "../model/observed.ts";
 import { type Pod, podKey } from "../model/pod.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
+import type { ResizeStatuses } from "./allocation/resize-statuses.ts";
 import type { StepReport } from "./execute/step-report.ts";
 import type { StatusManager } from "./status-manager.ts";
 
@@ -21,6 +22,9 @@ export interface PodStatusesDeps {
     /** Readiness of that container is in doubt: probe it now. */
     probeNow(podUid: string, containerName: string): void;
   };
+  readonly resizes: ResizeStatuses;
+  /** What the pod's cgroup is set to, as far as that can be read. */
+  readonly podCgroup: (pod: Pod) => ObservedResources | undefined;
   readonly hostIps: () => readonly string[];
   readonly primaryIpFamily: IpFamily;
 }
@@ -39,7 +43,7 @@ export class PodStatuses {
   }
 
   compute(pod: Pod, observed: ObservedPod, life: { readonly isTerminal: boolean }): PodStatus {
-    const { manager, clock, probes, hostIps, primaryIpFamily } = this.#deps;
+    const { manager, clock, probes, hostIps, primaryIpFamily, podCgroup } = this.#deps;
     const { uid } = pod.metadata;
     const cachedStatus = manager.getPodStatus(uid);
     const deadlineMs = activeDeadlineMs(pod, cachedStatus ?? pod.status ?? {});
@@ -52,13 +56,25 @@ export class PodStatuses {
       startFailures: this.#startFailures.get(uid) ?? new Map<string, StartFailure>(),
       probes: probes.view(uid),
       eviction: isLate ? deadlineExceeded : undefined,
-      resizeConditions: [],
+      resizeConditions: this.#resizeConditions(uid, life.isTerminal),
+      // Only of a pod that runs.
+      podCgroup: pod.status?.phase === "Running" ? podCgroup(pod) : undefined,
       hostIps: hostIps(),
       primaryIpFamily,
       supportsRecursiveReadOnly: false,
     });
     for (const name of probeNow) probes.probeNow(uid, name);
     return status;
+  }
+
+  /** Nothing is resized any more once the pod has ended. */
+  #resizeConditions(uid: string, isTerminal: boolean): readonly PodCondition[] {
+    const { resizes } = this.#deps;
+    if (isTerminal) {
+      resizes.clearInProgress(uid);
+      resizes.clearPending(uid);
+    }
+    return resizes.podConditions(uid);
   }
 
   /** In how long to look at the pod again: after `delayMs`, or when its active deadline ends before. */
@@ -106,6 +122,7 @@ export class PodStatuses {
   /** Forgets all pods but these. */
   keepOnly(uids: ReadonlySet<string>): void {
     this.#deps.manager.removeOrphanedStatuses(uids);
+    this.#deps.resizes.keepOnly(uids);
     for (const uid of this.#startFailures.keys()) {
       if (!uids.has(uid)) this.#startFailures.delete(uid);
     }

@@ -1,5 +1,6 @@
 import { observePod, type ReadContainer } from "../core/observe/observe-pod.ts";
 import type { Container, PodSandboxStatus } from "../model/generated/cri.ts";
+import type { ResourceRequirements } from "../model/generated/kubernetes.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../model/labels.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import { isNotFound } from "../model/runtime-error.ts";
@@ -14,6 +15,8 @@ export interface ReadPodDeps {
   readonly clock: Clock;
   /** As it stands in container ids: "containerd". */
   readonly runtimeName: string;
+  /** The resources that a container was last given. */
+  readonly givenResources: (uid: string, containerName: string) => ResourceRequirements | undefined;
 }
 
 /** Reads everything the runtime has of one pod. What vanishes while it is being read is left out. */
@@ -32,7 +35,7 @@ export async function readPod(
   const labels = { ...containers[0]?.labels, ...sandboxes[0]?.labels };
   const [sandboxStatuses, readContainers] = await Promise.all([
     Promise.all(sandboxes.map(({ id = "" }) => sandboxStatus(runtime, id, signal))),
-    Promise.all(containers.map((container) => readContainer(deps, container, signal))),
+    Promise.all(containers.map((container) => readContainer(deps, uid, container, signal))),
   ]);
   return observePod({
     uid,
@@ -55,6 +58,7 @@ async function sandboxStatus(
 
 async function readContainer(
   deps: ReadPodDeps,
+  uid: string,
   { id = "", podSandboxId = "" }: Container,
   signal: AbortSignal,
 ): Promise<ReadContainer | undefined> {
@@ -62,7 +66,8 @@ async function readContainer(
     const { status } = await deps.runtime.containerStatus(id, signal);
     if (status === undefined) return undefined;
     const terminationMessage = await readTerminationMessage(deps.files, status);
-    return { status, sandboxId: podSandboxId, terminationMessage };
+    const actuated = deps.givenResources(uid, status.metadata?.name ?? "");
+    return { status, sandboxId: podSandboxId, terminationMessage, actuated };
   });
 }
 

@@ -6,6 +6,7 @@ import type { Pod } from "../model/pod.ts";
 import { isMirrorPod } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
+import type { PodAllocations } from "./allocation/pod-allocations.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 import type { PodWorkers } from "./pod-workers.ts";
 import type { WorkQueue } from "./work-queue.ts";
@@ -27,6 +28,10 @@ export interface SyncLoopDeps {
   readonly housekeep: () => Promise<void>;
   /** Resolves when nothing that has to go before that pod may start is left; undefined when there is nothing. */
   readonly whenClean: (uid: string) => Promise<void> | undefined;
+  readonly allocations: Pick<
+    PodAllocations,
+    "noteAdded" | "noteUpdated" | "noteStatus" | "noteRemoved"
+  >;
   readonly onAdded: (pod: Pod) => void;
   readonly onRemoved: (pod: Pod) => void;
   /** A pod or mirror pod is new, other or gone in its source. */
@@ -123,12 +128,16 @@ export class SyncLoop {
 
   #handle({ op, source, pods }: SourceUpdate): void {
     this.#deps.log.debug("pods from a source", { op, source, count: pods.length });
+    const { allocations } = this.#deps;
     for (const pod of pods.toSorted(byBeginning)) this.#handlePod(op, pod);
     this.#handledSources.add(source);
+    const real = pods.filter((pod) => !isMirrorPod(pod));
+    if (op === "ADD") allocations.noteAdded(real);
+    else if (op === "REMOVE") allocations.noteRemoved(real);
   }
 
   #handlePod(op: SourceUpdate["op"], pod: Pod): void {
-    const { registry, workers, admit, onAdded, onRemoved, onShown } = this.#deps;
+    const { registry, workers, allocations, admit, onAdded, onRemoved, onShown } = this.#deps;
     if (op === "REMOVE") {
       registry.remove(pod);
       if (isMirrorPod(pod)) {
@@ -139,6 +148,7 @@ export class SyncLoop {
       onRemoved(pod);
       return;
     }
+    const before = registry.get(pod.metadata.uid);
     registry.set(pod);
     onShown(pod);
     if (isMirrorPod(pod)) return;
@@ -150,9 +160,11 @@ export class SyncLoop {
         return;
       case "UPDATE":
       case "DELETE":
+        allocations.noteUpdated(before, pod);
         this.#dispatch(pod, "update");
         return;
       case "RECONCILE":
+        if (before !== undefined) allocations.noteStatus(before, pod);
         this.#dispatch(pod, "sync");
         return;
     }

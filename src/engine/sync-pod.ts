@@ -7,18 +7,21 @@ import { planPod } from "../core/pod/plan-pod.ts";
 import { deadlineExceeded } from "../core/status/active-deadline.ts";
 import { networkNotReadyMessage } from "../core/worker/requeue.ts";
 import { errorText } from "../lib/error-text.ts";
-import type { PodStatus, ResourceRequirements } from "../model/generated/kubernetes.ts";
+import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../model/observed.ts";
-import { type Pod, podContainers, podKey } from "../model/pod.ts";
+import { type Pod, podKey } from "../model/pod.ts";
 import { executePlan } from "./execute/execute-plan.ts";
 import { killPod } from "./execute/kill-pod.ts";
 import { failuresText, type StepReport } from "./execute/step-report.ts";
 import type { NodeDeps } from "./node-deps.ts";
 import { PodSyncError, type SyncPodRequest } from "./pod-syncer.ts";
 import { describeSeen, recordedStep } from "./sync-record.ts";
+import { noteNewCgroup, noteResizeErrors, noteResizeProgress } from "./sync-resize.ts";
+
+const noResources = { containers: new Map<string, never>() };
 
 /**
- * The node's recipe for one pod that is to run: status, network, cgroup, folders, volumes, probes, then the
+ * The node's recipe for one pod that is to run: status, network, what it refers to, cgroup, folders, volumes, probes, then the
  * plan. What is missing ends the sync with an error that says so; the worker comes back.
  */
 export async function syncPod(
@@ -26,6 +29,7 @@ export async function syncPod(
   { pod, observed }: SyncPodRequest,
   signal: AbortSignal,
 ): Promise<{ readonly terminal: boolean }> {
+  noteResizeProgress(deps, pod, observed);
   const status = deps.statuses.compute(pod, observed, { isTerminal: false });
   deps.statuses.set(pod, status);
   if (status.phase === "Succeeded" || status.phase === "Failed") {
@@ -37,6 +41,7 @@ export async function syncPod(
   const reports: StepReport[] = [];
   let error: unknown;
   try {
+    await deps.allocationsKept();
     await prepare(deps, pod, observed, signal);
     // The status knows the node's own addresses for a pod that shares its network.
     const ips = (status.podIPs ?? []).map(({ ip }) => ip);
@@ -72,6 +77,7 @@ async function prepare(
     warn(deps, pod, "NetworkNotReady", message);
     throw new PodSyncError(message);
   }
+  await deps.objects.prepare(pod, signal);
   await ensureCgroup(deps, pod, observed, signal);
   await makeFolders(deps, pod);
   const mounted = await deps.volumes.mount(pod, signal);
@@ -97,6 +103,7 @@ async function ensureCgroup(
   }
   try {
     await deps.cgroups.ensure(pod);
+    noteNewCgroup(deps, pod);
   } catch (error) {
     const message = `unable to ensure pod container exists: ${errorText(error)}`;
     warn(deps, pod, "FailedCreatePodContainer", message);
@@ -129,6 +136,7 @@ async function runPlan(
   { pod, observed, status }: PlanRequest,
   signal: AbortSignal,
 ): Promise<readonly StepReport[]> {
+  const { uid } = pod.metadata;
   const plan = planPod({
     pod,
     observed,
@@ -137,9 +145,8 @@ async function runPlan(
     restartAllContainers: (status.conditions ?? []).some(
       (condition) => condition.type === "AllContainersRestarting" && condition.status === "True",
     ),
-    actuatedResources: { containers: resourcesByName(pod), pod: pod.spec.resources },
+    actuatedResources: deps.actuated.get(uid) ?? noResources,
   });
-  const { uid } = pod.metadata;
   try {
     const reports = await executePlan(
       deps,
@@ -152,6 +159,7 @@ async function runPlan(
       },
       signal,
     );
+    noteResizeErrors(deps, pod, reports);
     // People should see at once why a container does not start, not with the next sync.
     if (deps.statuses.noteStarts(uid, reports)) {
       deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: false }));
@@ -161,14 +169,6 @@ async function runPlan(
     // Also after an abort: something may have been started.
     if (plan.steps.length > 0) deps.requestRead(uid);
   }
-}
-
-// Resources are applied when a container is created, and a spec that asks for others is another pod (static
-// pods) until resizing in place is there.
-function resourcesByName(pod: Pod): ReadonlyMap<string, ResourceRequirements> {
-  return new Map(
-    podContainers(pod).map(({ container }) => [container.name, container.resources ?? {}]),
-  );
 }
 
 /** One error for all failed steps, with the time at which the first of the backoffs ends. */

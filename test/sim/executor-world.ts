@@ -1,4 +1,5 @@
 import { planPod } from "../../src/core/pod/plan-pod.ts";
+import { ResourceRecords } from "../../src/engine/allocation/resource-records.ts";
 import { CrashLoop } from "../../src/engine/crash-loop.ts";
 import { type ExecutorDeps, executePlan } from "../../src/engine/execute/execute-plan.ts";
 import { killPod } from "../../src/engine/execute/kill-pod.ts";
@@ -12,6 +13,8 @@ import { type Pod, podContainers } from "../../src/model/pod.ts";
 import type { ProbeResults } from "../../src/model/probe.ts";
 import type { Log } from "../../src/ports/log.ts";
 import type { PodEvent } from "../../src/ports/pod-events.ts";
+import { noMetrics } from "../kit/no-metrics.ts";
+import { MemoryCgroups } from "./memory-cgroups.ts";
 import { MemoryFiles } from "./memory-files.ts";
 import { SimPodConfigs, simSettings } from "./sim-pod-configs.ts";
 import { SimRuntime } from "./sim-runtime.ts";
@@ -44,6 +47,8 @@ export class ExecutorWorld {
   readonly runtime: SimRuntime;
   /** Everything that was told of pods, in order. */
   readonly events: PodEvent[] = [];
+  readonly cgroups: MemoryCgroups = new MemoryCgroups();
+  readonly actuated: ResourceRecords;
   readonly deps: ExecutorDeps;
 
   constructor(options: { readonly writesLogs: boolean } = { writesLogs: false }) {
@@ -51,6 +56,7 @@ export class ExecutorWorld {
     const runtime = new SimRuntime({ clock, files: options.writesLogs ? files : undefined });
     const events = { record: (_pod: unknown, event: PodEvent) => void this.events.push(event) };
     this.runtime = runtime;
+    this.actuated = new ResourceRecords({ files, log: silent, path: "/actuated_pods_state" });
     this.deps = {
       runtime,
       clock,
@@ -67,11 +73,17 @@ export class ExecutorWorld {
       podLogsRoot: simSettings.podLogsRoot,
       linkLogs: true,
       lifetime: neverAborted,
+      cgroups: this.cgroups,
+      actuated: this.actuated,
+      metrics: noMetrics,
     };
   }
 
   read(pod: Pod): Promise<ObservedPod> {
-    return readPod({ ...this.deps, runtimeName: "sim" }, pod.metadata.uid, neverAborted);
+    const givenResources = (uid: string, name: string) =>
+      this.actuated.get(uid)?.containers.get(name);
+    const deps = { ...this.deps, runtimeName: "sim", givenResources };
+    return readPod(deps, pod.metadata.uid, neverAborted);
   }
 
   /** One look at the runtime, one plan, carried out. */

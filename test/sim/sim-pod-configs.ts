@@ -1,11 +1,21 @@
 import { containerConfig } from "../../src/core/cri/container-config.ts";
+import {
+  containerResources,
+  overheadResources,
+  resizedSandboxResources,
+} from "../../src/core/cri/linux-resources.ts";
 import type { RuntimeSettings } from "../../src/core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../../src/core/cri/sandbox-config.ts";
 import type { ContainerConfigRequest, PodConfigs } from "../../src/engine/execute/pod-configs.ts";
 import type { StepFailure } from "../../src/engine/execute/step-report.ts";
 import { err, ok, type Result } from "../../src/lib/result.ts";
-import type { ContainerConfig, PodSandboxConfig } from "../../src/model/generated/cri.ts";
-import type { Pod } from "../../src/model/pod.ts";
+import type { CgroupResources } from "../../src/model/cgroup.ts";
+import type {
+  ContainerConfig,
+  LinuxContainerResources,
+  PodSandboxConfig,
+} from "../../src/model/generated/cri.ts";
+import type { AnyContainer, Pod } from "../../src/model/pod.ts";
 
 /** A machine with nothing special about it. */
 export const simSettings: RuntimeSettings = {
@@ -45,5 +55,16 @@ export class SimPodConfigs implements PodConfigs {
 
   runtimeHandler(): Result<string, string> {
     return ok("");
+  }
+
+  containerResources(pod: Pod, container: AnyContainer): LinuxContainerResources {
+    return containerResources(pod, container, false, simSettings);
+  }
+
+  sandboxResources(pod: Pod, cgroup: CgroupResources): ReturnType<PodConfigs["sandboxResources"]> {
+    return {
+      overhead: overheadResources(pod, simSettings),
+      resources: resizedSandboxResources(pod, cgroup),
+    };
   }
 }

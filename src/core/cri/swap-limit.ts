@@ -7,7 +7,7 @@ import { amountOf, resourceList } from "../resource/resource-list.ts";
 import type { RuntimeSettings } from "./runtime-settings.ts";
 
 /** How a container may use swap on this node. */
-function containerSwapBehavior(
+export function containerSwapBehavior(
   pod: Pod,
   container: AnyContainer,
   { swap, cgroupVersion }: Pick<RuntimeSettings, "swap" | "cgroupVersion">,

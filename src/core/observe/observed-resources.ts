@@ -1,3 +1,4 @@
+import type { CgroupResources } from "../../model/cgroup.ts";
 import type { LinuxContainerResources } from "../../model/generated/cri.ts";
 import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
 import type { ObservedResources } from "../../model/observed.ts";
@@ -9,6 +10,8 @@ import {
   wholeQuantity,
 } from "../../model/quantity.ts";
 import { quotaToMilliCpu, sharesToMilliCpu } from "../resource/cpu.ts";
+
+const unreachableBytes = 2n ** 62n;
 
 /** What the runtime applies, completed by what the agent last gave it: a runtime knows no memory request. */
 export function observedResources(
@@ -30,6 +33,17 @@ export function observedResources(
     return resources;
   }
   return { ...resources, memoryRequest };
+}
+
+/** What a pod's cgroup is set to; the kernel shows a memory limit that is not there as one that none reaches. */
+export function cgroupResourcesInForce(cgroup: CgroupResources): ObservedResources | undefined {
+  const { cpuShares = 0, cpuQuotaUs = 0, cpuPeriodUs = 0, memoryBytes = 0n } = cgroup;
+  return reportedResources({
+    cpuShares: BigInt(cpuShares),
+    cpuQuota: BigInt(cpuQuotaUs),
+    cpuPeriod: BigInt(cpuPeriodUs),
+    memoryLimitInBytes: memoryBytes < unreachableBytes ? memoryBytes : 0n,
+  });
 }
 
 /** Undefined where the runtime reports nothing of use. */

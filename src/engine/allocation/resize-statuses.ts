@@ -107,8 +107,10 @@ export class ResizeStatuses {
     }
     const all = [...this.#byUid.values()];
     const { metrics } = this.#deps;
+    metrics.reset("kubelet_pod_pending_resizes");
     for (const reason of pendingReasons) {
       const count = all.filter(({ pending }) => pending?.reason === reason).length;
+      if (count === 0) continue;
       metrics.set("kubelet_pod_pending_resizes", count, { reason: reason.toLowerCase() });
     }
     const inProgress = all.filter((conditions) => conditions.inProgress !== undefined).length;

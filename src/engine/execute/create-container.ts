@@ -1,3 +1,4 @@
+import { effectiveResources } from "../../core/allocation/actuated-resources.ts";
 import { containerLogsDirectory, nextRestartCountByLogs } from "../../core/paths/log-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -52,6 +53,7 @@ export async function createContainer(
       targetContainerId: target.value,
     });
     if (!config.ok) return config;
+    await noteResources(deps, request);
     const created = await create(deps, request, config.value);
     if (created.ok) {
       const logPath = `${request.sandboxConfig.logDirectory ?? ""}/${config.value.logPath ?? ""}`;
@@ -60,6 +62,17 @@ export async function createContainer(
     if (isNameReserved(created.error) && tried + 1 < maxNamesTried) continue;
     return err({ code: "CreateContainerError", message: errorText(created.error) });
   }
+}
+
+// Before it is there: a container without a record would be resized at once, or even restarted for that.
+async function noteResources(
+  { actuated }: StartDeps,
+  { pod, placed }: CreateRequest,
+): Promise<void> {
+  const { container } = placed;
+  const resources = effectiveResources(pod, container);
+  actuated.setContainer(pod.metadata.uid, container.name, resources);
+  await actuated.flush();
 }
 
 async function create(

@@ -286,7 +286,7 @@ test("without links nothing is written where a kubelet's logs are", async () => 
   expect(world.files.links.size).toBe(0);
 });
 
-test("a resize fails loudly and keeps nothing else from happening", async () => {
+test("a resize of a pod without a cgroup fails loudly and keeps nothing else from happening", async () => {
   const world = new ExecutorWorld();
   const pod = testPod({ containers: [{ name: "web" }] });
   const observed = await world.read(pod);
@@ -308,6 +308,6 @@ test("a resize fails loudly and keeps nothing else from happening", async () => 
   const reports = await executePlan(world.deps, request, new AbortController().signal);
   expect(failuresText(reports)).toBe(
     'failed to "ResizePodInPlace" for "web_default(uid-1)" with ResizePodInPlaceError: ' +
-      '"resizing a running pod in place is not supported yet"',
+      '"unable to get pod cgroup memory config for pod \\"web_default(uid-1)\\""',
   );
 });

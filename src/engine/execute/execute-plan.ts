@@ -18,11 +18,12 @@ import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
 import { type KillContainerRequest, killContainer } from "./kill-container.ts";
 import { killPod } from "./kill-pod.ts";
 import { removeContainer } from "./remove-container.ts";
+import { type ResizeDeps, resizePod } from "./resize-pod.ts";
 import { startContainer } from "./start-container.ts";
 import type { StartDeps } from "./start-deps.ts";
 import type { StepFailure, StepOutcome, StepReport } from "./step-report.ts";
 
-export interface ExecutorDeps extends StartDeps {
+export interface ExecutorDeps extends StartDeps, ResizeDeps {
   readonly crashLoop: CrashLoop;
 }
 
@@ -130,14 +131,12 @@ class PlanRun {
         );
         return started || mayGoOnWithout(pod, step);
       }
-      case "resize": {
-        const message = "resizing a running pod in place is not supported yet";
-        const failure = { code: "ResizePodInPlaceError", message };
-        await this.#reported("ResizePodInPlace", podDisplayName(pod), step.because, () => ({
-          failure,
-        }));
+      case "resize":
+        await this.#reported("ResizePodInPlace", podDisplayName(pod), step.because, () =>
+          resizePod(this.#deps, { pod, sandboxId: this.#sandboxId, step }),
+        );
+        // What starts has its resources; what runs keeps those it had until the next try.
         return true;
-      }
     }
   }
 

@@ -1,6 +1,11 @@
 import type { Result } from "../../lib/result.ts";
-import type { ContainerConfig, PodSandboxConfig } from "../../model/generated/cri.ts";
-import type { PlacedContainer, Pod } from "../../model/pod.ts";
+import type { CgroupResources } from "../../model/cgroup.ts";
+import type {
+  ContainerConfig,
+  LinuxContainerResources,
+  PodSandboxConfig,
+} from "../../model/generated/cri.ts";
+import type { AnyContainer, PlacedContainer, Pod } from "../../model/pod.ts";
 import type { StepFailure } from "./step-report.ts";
 
 export interface ContainerConfigRequest {
@@ -22,4 +27,11 @@ export interface PodConfigs {
   ): Promise<Result<ContainerConfig, StepFailure>>;
   /** The runtime handler of the pod's RuntimeClass; "" is the runtime's default. */
   runtimeHandler(pod: Pod): Result<string, string>;
+  /** What a container may use, as its config says it. */
+  containerResources(pod: Pod, container: AnyContainer): LinuxContainerResources;
+  /** What the pod's containers may use together when its cgroup is set to this, and what the sandbox itself uses. */
+  sandboxResources(
+    pod: Pod,
+    cgroup: CgroupResources,
+  ): { readonly overhead: LinuxContainerResources; readonly resources: LinuxContainerResources };
 }

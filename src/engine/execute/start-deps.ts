@@ -3,12 +3,14 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { ImageManager } from "../image-manager.ts";
 import type { KillDeps } from "./kill-container.ts";
 import type { PodConfigs } from "./pod-configs.ts";
+import type { ActuatedRecord } from "./resize-pod.ts";
 
 /** What creating sandboxes and starting containers needs. */
 export interface StartDeps extends KillDeps {
   readonly runtime: ContainerRuntime;
   readonly images: ImageManager;
   readonly configs: PodConfigs;
+  readonly actuated: ActuatedRecord;
   readonly files: HostFiles;
   readonly podLogsRoot: string;
   /** Whether logs are linked into the folder where log collectors of clusters look for them. */

@@ -5,7 +5,7 @@ import { AllocationManager } from "../../../src/engine/allocation/allocation-man
 import { ResizeStatuses } from "../../../src/engine/allocation/resize-statuses.ts";
 import type { Node } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
-import type { Metrics } from "../../../src/ports/metrics.ts";
+import { noMetrics } from "../../kit/no-metrics.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {
@@ -23,8 +23,6 @@ interface Step {
   readonly pod?: string;
   readonly newPod?: Pod;
 }
-
-const noMetrics: Metrics = { increment: () => {}, set: () => {}, observe: () => {} };
 
 export const resizeAllocation: VectorDomain = vectorDomain<Input>("resize-allocation", (input) => {
   const world = new World(input);
@@ -124,9 +122,11 @@ class World {
       {
         containers: Object.fromEntries(allocation?.containers ?? []),
         pod: allocation?.pod,
-        resizeConditions: this.#statuses
-          .podConditions(metadata.uid)
-          .map(({ lastProbeTime: _, lastTransitionTime: __, ...said }) => said),
+        resizeConditions: this.#statuses.podConditions(metadata.uid).map((condition) => ({
+          ...condition,
+          lastProbeTime: undefined,
+          lastTransitionTime: undefined,
+        })),
       },
     ];
   }

@@ -1,0 +1,43 @@
+import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import type { PodAllocations } from "./allocation/pod-allocations.ts";
+import type { NodePodCgroups } from "./pod-cgroups.ts";
+import type { PodRegistry } from "./pod-registry.ts";
+import { PodStatuses } from "./pod-statuses.ts";
+import type { Prober } from "./prober.ts";
+import { StatusManager, type StatusManagerDependencies } from "./status-manager.ts";
+
+export interface StatusParts {
+  readonly ports: AgentPorts;
+  readonly settings: AgentSettings;
+  readonly registry: PodRegistry;
+  readonly allocations: PodAllocations;
+  readonly prober: Prober;
+  readonly cgroups: () => NodePodCgroups;
+  readonly onChange: StatusManagerDependencies["onChange"];
+}
+
+export function createStatuses(parts: StatusParts): PodStatuses {
+  const { ports, settings, registry, allocations, prober, cgroups, onChange } = parts;
+  const { clock, log } = ports;
+  const manager = new StatusManager({
+    clock,
+    pods: {
+      findByUid: (uid) => registry.get(uid),
+      findMirrorOf: (pod) => registry.mirrorOf(pod),
+    },
+    onChange,
+  });
+  return new PodStatuses({
+    manager,
+    clock,
+    log,
+    probes: {
+      view: (uid) => prober.view(uid),
+      probeNow: (uid, name) => prober.probeNow(uid, name),
+    },
+    resizes: allocations.resizes,
+    podCgroup: (pod) => cgroups().inForce(pod),
+    hostIps: () => settings.hostIps,
+    primaryIpFamily: 4,
+  });
+}
