@@ -23,6 +23,7 @@ import type { PullProgressReader } from "../ports/pull-progress.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
 import type { Tracer } from "../ports/tracer.ts";
 import type { VolumeFiles } from "../ports/volume-files.ts";
+import type { ClusterSettings } from "./cluster/cluster-settings.ts";
 import type { ImagePullLimits } from "./image-puller.ts";
 import type { LogRotationSettings } from "./log-rotator.ts";
 
@@ -71,6 +72,7 @@ export interface AgentSettings extends AdmissionFacts {
   readonly cgroupDriver: CgroupDriver;
   readonly runtimeSettings: RuntimeSettings;
   readonly clusterDomain: string;
+  readonly cluster?: ClusterSettings | undefined;
   readonly hostIps: readonly string[];
   readonly imagePulls: ImagePullLimits;
   readonly credentialProviders: readonly CredentialProvider[];

@@ -63,6 +63,7 @@ export async function syncTerminatedPod(
 ): Promise<void> {
   deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: true }));
   await deps.volumes.unmount(pod.metadata.uid, signal);
+  deps.objects.release(pod.metadata.uid);
   await deps.cgroups.remove(pod);
   deps.statuses.terminate(pod);
   deps.recorder.record({

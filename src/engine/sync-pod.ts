@@ -21,7 +21,7 @@ import { noteNewCgroup, noteResizeErrors, noteResizeProgress } from "./sync-resi
 const noResources = { containers: new Map<string, never>() };
 
 /**
- * The node's recipe for one pod that is to run: status, network, what it refers to, cgroup, folders, volumes, probes, then the
+ * The node's recipe for one pod that is to run: status, network, objects, cgroup, folders, volumes, probes, then the
  * plan. What is missing ends the sync with an error that says so; the worker comes back.
  */
 export async function syncPod(

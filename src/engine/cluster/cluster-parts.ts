@@ -6,9 +6,13 @@ import type { PodSource } from "../../ports/pod-source.ts";
 import type { AgentPorts, AgentSettings } from "../agent-ports.ts";
 import type { PodRegistry } from "../pod-registry.ts";
 import type { PodWorkers } from "../pod-workers.ts";
+import { ApiObjects } from "./api-objects.ts";
 import { createApiPodSource } from "./api-pod-source.ts";
+import { defaultClusterSettings } from "./cluster-settings.ts";
+import { EventSender } from "./event-sender.ts";
 import { MirrorPods } from "./mirror-pods.ts";
 import { Reflector } from "./reflector.ts";
+import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
 import { StatusReporter } from "./status-reporter.ts";
 
 export interface ClusterPartsDeps {
@@ -20,6 +24,8 @@ export interface ClusterPartsDeps {
     PodWorkers,
     "couldHaveRunningContainers" | "isPodForMirrorPodTerminatingByFullName"
   >;
+  /** What a pod refers to has changed. */
+  readonly requestSync: (podUid: string) => void;
   readonly lifetime: AbortSignal;
 }
 
@@ -30,6 +36,10 @@ export class ClusterParts {
   readonly #reporter: StatusReporter;
   readonly #mirrors: MirrorPods;
   readonly source: PodSource;
+  /** What pods refer to. */
+  readonly objects: ApiObjects;
+  readonly tokens: ApiServiceAccountTokens;
+  readonly events: EventSender;
 
   constructor(deps: ClusterPartsDeps) {
     this.#deps = deps;
@@ -73,6 +83,9 @@ export class ClusterParts {
       nodeName,
       whenNodeKnown: (signal) => this.#nodes.whenSynced(signal),
     });
+    this.objects = this.#createObjects();
+    this.tokens = new ApiServiceAccountTokens({ api, clock, random, log });
+    this.events = this.#createEvents();
   }
 
   /** This node as the API server has it. */
@@ -81,7 +94,7 @@ export class ClusterParts {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await this.#nodes.run(signal);
+    await Promise.all([this.#nodes.run(signal), this.objects.run(signal), this.events.run(signal)]);
   }
 
   /** The node has a new status of a pod. */
@@ -107,8 +120,56 @@ export class ClusterParts {
     for (const fullName of this.#deps.registry.mirrorableNames()) this.#mirrors.look(fullName);
   }
 
+  /** Brings what a pod refers to up to date, as far as that is possible in a short time. */
+  prepare(pod: Pod, signal: AbortSignal): Promise<void> {
+    return this.objects.prepare(pod, signal);
+  }
+
+  /** The pod has ended and refers to nothing any more. */
+  release(podUid: string): void {
+    this.objects.release(podUid);
+    this.tokens.release(podUid);
+  }
+
   /** Forgets all pods but these. */
   keepOnly(uids: ReadonlySet<string>): void {
     this.#reporter.keepOnly(uids);
   }
+  #createObjects(): ApiObjects {
+    const { api, ports, settings, requestSync, lifetime } = this.#deps;
+    const { clock, random, log } = ports;
+    const { changeDetection } = settings.cluster ?? defaultClusterSettings;
+    return new ApiObjects({
+      api,
+      clock,
+      random,
+      log,
+      strategy: changeDetection,
+      objectTtlMs: () => objectTtlMs(this.node),
+      onChange: requestSync,
+      lifetime,
+    });
+  }
+
+  #createEvents(): EventSender {
+    const { api, ports, settings } = this.#deps;
+    const { clock, random, log, uniqueName } = ports;
+    const { eventsPerSecond, eventBurst } = settings.cluster ?? defaultClusterSettings;
+    return new EventSender({
+      api,
+      clock,
+      random,
+      log,
+      nodeName: settings.nodeName,
+      uniqueName,
+      perSecond: eventsPerSecond,
+      burst: eventBurst,
+    });
+  }
+}
+
+/** How long the cluster wants a node to cache objects: the more nodes, the longer. */
+function objectTtlMs(node: Node | undefined): number | undefined {
+  const text = node?.metadata?.annotations?.["node.alpha.kubernetes.io/ttl"] ?? "";
+  return /^\d+$/.test(text) ? Number(text) * 1000 : undefined;
 }
