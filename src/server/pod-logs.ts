@@ -7,10 +7,10 @@ import type { AgentView, ContainerLog } from "../ports/agent-view.ts";
 import { chooseContainer } from "./choose-container.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpError } from "./http-error.ts";
-import { readLog } from "./log-reader.ts";
 import { findPod } from "./pod-routes.ts";
 import { readCount, readFlag } from "./query.ts";
 import { type Route, route } from "./router.ts";
+import { sendLogLines } from "./send-log.ts";
 
 export function logRoutes(view: AgentView, nowMs: () => number): readonly Route<Exchange>[] {
   return [
@@ -44,21 +44,9 @@ async function sendLog(
     "X-Content-Type-Options": "nosniff",
   });
   response.flushHeaders();
-  const write = async (_: LogStream, bytes: Uint8Array): Promise<void> => {
-    if (response.write(bytes)) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        response.off("drain", done);
-        response.off("close", done);
-        resolve();
-      };
-      response.on("drain", done);
-      response.on("close", done);
-    });
-  };
   try {
     const followUntil = follow ? log.finished : undefined;
-    await readLog(log.path, { ...options, followUntil }, write, signal);
+    await sendLogLines(response, log.path, { ...options, followUntil }, signal);
   } catch (error) {
     // The answer has begun: its text is the only place left to say it.
     response.write(`${error instanceof Error ? error.message : String(error)}\n`);

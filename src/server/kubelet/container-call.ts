@@ -125,7 +125,8 @@ function namesPorts({ headers }: ContainerRequest): boolean {
 
 const tunneling = /^SPDY\/3\.1\+.*\.k8s\.io$/;
 
-function isWebSocket(headers: ContainerRequest["headers"]): boolean {
+/** Whether a request asks for a WebSocket. */
+export function isWebSocket(headers: ContainerRequest["headers"]): boolean {
   return isUpgrade(headers) && joined(headers["upgrade"]).toLowerCase() === "websocket";
 }
 

@@ -90,10 +90,19 @@ export type Lookup =
 type Unmatched = Exclude<MuxMatch, { readonly kind: "found" }>;
 
 export function endpointTable(settings: EndpointSettings): EndpointTable {
-  const places = [
-    ...openPlaces(settings.healthChecks),
+  return tableOf([
+    ...healthPlaces(settings.healthChecks),
+    ...openPlaces,
     ...(settings.debugging ? debuggingPlaces(settings) : disabledPlaces),
-  ];
+  ]);
+}
+
+/** A server that has nothing but /healthz. */
+export function healthTable(healthChecks: readonly string[]): EndpointTable {
+  return tableOf(healthPlaces(healthChecks));
+}
+
+function tableOf(places: readonly Place[]): EndpointTable {
   const byPattern = new Map<string, Place>();
   for (const place of places) {
     byPattern.set(place.pattern, place);
@@ -125,19 +134,22 @@ export function findEndpoint(
   return { kind: "guarded", target, pattern, answer: call };
 }
 
-function openPlaces(healthChecks: readonly string[]): readonly Place[] {
+function healthPlaces(healthChecks: readonly string[]): readonly Place[] {
   return [
     handler("/healthz", "health"),
     ...healthChecks.map((name) => handler(`/healthz/${name}`, "health-check")),
-    handler("/metrics/slis", "sli-metrics"),
-    service("/pods", true, [get("", "pods")]),
-    service("/stats/", true, [both("summary", "stats-summary")]),
-    handler("/metrics", "metrics"),
-    handler("/metrics/cadvisor", "cadvisor-metrics"),
-    handler("/metrics/resource", "resource-metrics"),
-    handler("/metrics/probes", "probe-metrics"),
   ];
 }
+
+const openPlaces: readonly Place[] = [
+  handler("/metrics/slis", "sli-metrics"),
+  service("/pods", true, [get("", "pods")]),
+  service("/stats/", true, [both("summary", "stats-summary")]),
+  handler("/metrics", "metrics"),
+  handler("/metrics/cadvisor", "cadvisor-metrics"),
+  handler("/metrics/resource", "resource-metrics"),
+  handler("/metrics/probes", "probe-metrics"),
+];
 
 function debuggingPlaces(settings: EndpointSettings): readonly Place[] {
   const container = "{podNamespace}/{podID}/{containerName}";

@@ -1,0 +1,88 @@
+// Tokens that a client shows, and who the API server says it is.
+import { createHmac, randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { ExpiringCache } from "../../lib/expiring-cache.ts";
+import type { TokenReview } from "../../model/generated/kubernetes.ts";
+import type { ApiClient } from "../../ports/api-client.ts";
+import type { User } from "./check-access.ts";
+import { isWebSocket } from "./container-call.ts";
+
+const protocolPrefix = "base64url.bearer.authorization.k8s.io.";
+const reviewTimeoutMs = 10_000;
+/** A token that was just made may not be known everywhere yet. */
+const longestRefusalMs = 10_000;
+const maxTokens = 4096;
+
+/** The token of a request; undefined when there is none. Throws when it is told in a way that cannot be. */
+export function readToken({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
+  const [scheme = "", token = ""] = (headers.authorization ?? "").trim().split(" ");
+  if (scheme.toLowerCase() === "bearer" && token !== "") return token;
+  return isWebSocket(headers) ? protocolToken(headers["sec-websocket-protocol"] ?? "") : undefined;
+}
+
+/** A browser cannot set headers: its WebSocket tells the token as a protocol beside the one that it wants. */
+function protocolToken(header: string): string | undefined {
+  const protocols = header.split(",").map((protocol) => protocol.trim());
+  const tokens = protocols.filter((protocol) => protocol.startsWith(protocolPrefix));
+  const [only] = tokens;
+  if (only === undefined) return undefined;
+  if (tokens.length > 1) throw new Error("several tokens among the protocols");
+  const encoded = only.slice(protocolPrefix.length);
+  if (!/^[A-Za-z0-9_-]*$/.test(encoded)) throw new Error("a token among the protocols is no token");
+  if (protocols.length === 1) throw new Error("missing additional subprotocol");
+  const token = Buffer.from(encoded, "base64url").toString("utf8");
+  return token === "" ? undefined : token;
+}
+
+export interface TokenReviewOptions {
+  readonly client: Pick<ApiClient, "send">;
+  readonly cacheMs: number;
+  readonly nowMs: () => number;
+}
+
+/** Asks the API server who shows a token; undefined = nobody. */
+export class TokenReviewer {
+  readonly #options: TokenReviewOptions;
+  readonly #cache: ExpiringCache<User | undefined>;
+  /** Tokens are not kept, only what cannot be turned back into them. */
+  readonly #secret = randomBytes(32);
+
+  constructor(options: TokenReviewOptions) {
+    this.#options = options;
+    this.#cache = new ExpiringCache(options.nowMs, maxTokens);
+  }
+
+  review(token: string): Promise<User | undefined> {
+    const { cacheMs } = this.#options;
+    const key = createHmac("sha256", this.#secret).update(token).digest("base64");
+    return this.#cache.get(key, async () => {
+      const user = await this.#ask(token);
+      const keepMs = user === undefined ? Math.min(cacheMs, longestRefusalMs) : cacheMs;
+      return { value: user, keepMs };
+    });
+  }
+
+  async #ask(token: string): Promise<User | undefined> {
+    const review = await this.#options.client.send<TokenReview>(
+      {
+        method: "POST",
+        path: "/apis/authentication.k8s.io/v1/tokenreviews",
+        body: {
+          kind: "TokenReview",
+          apiVersion: "authentication.k8s.io/v1",
+          metadata: {},
+          spec: { token },
+          status: { user: {} },
+        },
+      },
+      AbortSignal.timeout(reviewTimeoutMs),
+    );
+    const { authenticated = false, user, error = "" } = review.status ?? {};
+    if (authenticated) {
+      const { username = "", uid, groups = [], extra } = user ?? {};
+      return { name: username, uid, groups, extra };
+    }
+    if (error !== "") throw new Error(error);
+    return undefined;
+  }
+}

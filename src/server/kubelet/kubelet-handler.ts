@@ -1,0 +1,103 @@
+// Answers one request to the kubelet's API: finds its endpoint, checks who may ask, and hands it on.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { errorText } from "../../lib/error-text.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import { type KubeletHandler, sendPlain, sendRedirect, sendRefusal } from "./answers.ts";
+import { type AccessRules, checkAccess } from "./check-access.ts";
+import { type Endpoint, type EndpointTable, findEndpoint, type Lookup } from "./endpoints.ts";
+import { RequestMeter } from "./request-meter.ts";
+import { parseQuery, textOfBytes } from "./request-target.ts";
+
+export interface KubeletApi {
+  readonly table: EndpointTable;
+  readonly handlers: Readonly<Record<Endpoint, KubeletHandler>>;
+  /** Undefined = whoever reaches the server may ask: the read-only port and the health port. */
+  readonly access?: AccessRules<IncomingMessage> | undefined;
+  readonly log: Log;
+  readonly metrics?: Metrics | undefined;
+}
+
+interface Connection {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer } | undefined;
+}
+
+type Guarded = Extract<Lookup, { readonly kind: "guarded" }>;
+
+/** Makes the function that answers every request of a server. */
+export function createKubeletHandler(
+  api: KubeletApi,
+  stopping: AbortSignal,
+): (connection: Connection) => Promise<void> {
+  const serverType = api.access === undefined ? "readonly" : "readwrite";
+  const meter =
+    api.metrics === undefined ? undefined : new RequestMeter(api.metrics, api.table, serverType);
+  return async (connection) => {
+    const { request, response } = connection;
+    const { method = "", url = "" } = request;
+    const lookup = findEndpoint(api.table, method, url, request.headers.accept);
+    const gone = new AbortController();
+    response.on("close", () => gone.abort());
+    response.on("error", () => gone.abort());
+    const path = lookup.kind === "unparsable" ? "" : textOfBytes(lookup.target.path);
+    const finish = meter?.begin(method, path);
+    const signal = AbortSignal.any([stopping, gone.signal]);
+    try {
+      if (lookup.kind === "guarded") await answerGuarded(api, lookup, connection, signal);
+      else answerOpen(lookup, connection);
+    } catch (error) {
+      if (!signal.aborted) api.log.warn("cannot answer a request", { path, error });
+      sendPlain(response, 500, errorText(error));
+    } finally {
+      finish?.();
+    }
+  };
+}
+
+/** What has no endpoint needs no permission. */
+function answerOpen(lookup: Exclude<Lookup, Guarded>, { request, response }: Connection): void {
+  const kind = lookup.kind === "unparsable" ? "bad-request" : lookup.match.kind;
+  if (lookup.kind === "open" && lookup.match.kind === "redirect") {
+    sendRedirect(request, response, lookup.match.location, 307);
+  } else if (kind === "not-found") {
+    sendRefusal(response, 404, "404 page not found");
+  } else {
+    sendPlain(response, 400, "400 Bad Request", { Connection: "close" });
+  }
+}
+
+async function answerGuarded(
+  { access, handlers, log }: KubeletApi,
+  { target, answer }: Guarded,
+  connection: Connection,
+  signal: AbortSignal,
+): Promise<void> {
+  const { request, response } = connection;
+  const path = textOfBytes(target.path);
+  if (access !== undefined) {
+    const { method = "" } = request;
+    const verdict = await checkAccess(access, request, { method, path }, signal);
+    if (verdict.kind === "refused") {
+      const { status, body, error } = verdict;
+      if (error !== undefined) log.warn("cannot tell who may ask", { path, status, error });
+      sendPlain(response, status, body);
+      return;
+    }
+  }
+  if (answer.kind === "refuse") {
+    const { status, body, allow } = answer;
+    sendPlain(response, status, body, allow === undefined ? {} : { Allow: allow });
+    return;
+  }
+  const query = parseQuery(target.rawQuery);
+  await handlers[answer.endpoint]({
+    ...connection,
+    parameters: answer.parameters,
+    path,
+    query,
+    signal,
+  });
+}

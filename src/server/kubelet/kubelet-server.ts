@@ -1,0 +1,192 @@
+// The kubelet's servers: HTTPS for those who show who they are, plain HTTP for the read-only and the health port.
+import { constants } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
+import { type AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { SecureContextOptions } from "node:tls";
+import { errorText } from "../../lib/error-text.ts";
+import { SetupError } from "../../model/setup-error.ts";
+import type { Log } from "../../ports/log.ts";
+import type { ServingCertificate } from "../../ports/serving-certificate.ts";
+import { createKubeletHandler, type KubeletApi } from "./kubelet-handler.ts";
+
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 = any that is free. */
+  readonly port: number;
+  /** The setting that a user can change, for refusals. */
+  readonly setting: string;
+}
+
+export interface SecureServerOptions {
+  readonly address: ListenAddress;
+  readonly certificate: ServingCertificate;
+  readonly minVersion: NonNullable<SecureContextOptions["minVersion"]>;
+  readonly ciphers: string;
+  readonly curves: string | undefined;
+  /** The authorities of clients' certificates; undefined = none is asked for. */
+  readonly clientAuthorities: (() => string) | undefined;
+  /** Calls back when there are other authorities, until `signal` aborts. */
+  readonly onAuthoritiesChange: (listener: () => void, signal: AbortSignal) => void;
+}
+
+/** A command of an exec travels in the request line. */
+const maxHeaderBytes = 256 * 1024;
+const maxConnections = 1024;
+const limits = {
+  maxHeaderSize: maxHeaderBytes,
+  keepAliveTimeout: 90_000,
+  headersTimeout: 15_000,
+  requestTimeout: 60_000,
+};
+
+/** Serves until `signal` aborts. `onListening` is given the port. */
+export async function runSecureServer(
+  api: KubeletApi,
+  options: SecureServerOptions,
+  onListening: (port: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const context = (): SecureContextOptions => {
+    const { certPem, keyPem } = options.certificate.current();
+    return {
+      cert: certPem,
+      key: keyPem,
+      minVersion: options.minVersion,
+      ciphers: options.ciphers,
+      // A resumed session would skip the look at a client's certificate.
+      secureOptions: constants.SSL_OP_NO_TICKET,
+      ...(options.curves === undefined ? {} : { ecdhCurve: options.curves }),
+      ...(options.clientAuthorities === undefined ? {} : { ca: options.clientAuthorities() }),
+    };
+  };
+  const server = createSecureServer({
+    ...context(),
+    ...limits,
+    handshakeTimeout: 10_000,
+    requestCert: options.clientAuthorities !== undefined,
+    rejectUnauthorized: false,
+    ALPNProtocols: ["http/1.1"],
+  });
+  const renew = (): void => {
+    try {
+      server.setSecureContext(context());
+    } catch (error) {
+      api.log.error("cannot use the new certificate of the kubelet's API", { error });
+    }
+  };
+  options.certificate.onChange(renew, signal);
+  options.onAuthoritiesChange(renew, signal);
+  await runServer(server, api, { address: options.address, onListening }, signal);
+}
+
+/** The same over plain HTTP. */
+export async function runPlainServer(
+  api: KubeletApi,
+  address: ListenAddress,
+  onListening: (port: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  await runServer(createServer(limits), api, { address, onListening }, signal);
+}
+
+async function runServer(
+  server: Server | SecureServer,
+  api: KubeletApi,
+  place: { readonly address: ListenAddress; readonly onListening: (port: number) => void },
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = createKubeletHandler(api, signal);
+  server.maxConnections = maxConnections;
+  server.on("request", (request, response) => void answer({ request, response }));
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const response = responseOn(socket, request, signal);
+    if (response !== undefined) void answer({ request, response, upgrade: { socket, head } });
+  });
+  server.on("clientError", refuseUnreadable);
+  await listen(server, place.address);
+  logErrors(server, api.log);
+  try {
+    const { port } = server.address() as AddressInfo;
+    place.onListening(port);
+    await ended(signal);
+  } finally {
+    await close(server);
+  }
+}
+
+/** Many requests that ask for another protocol are answered like any other, and then the connection ends. */
+function responseOn(
+  socket: Duplex,
+  request: IncomingMessage,
+  stopping: AbortSignal,
+): ServerResponse | undefined {
+  const closed = new AbortController();
+  socket.on("error", () => socket.destroy());
+  socket.on("close", () => closed.abort());
+  stopping.addEventListener("abort", () => socket.destroy(), { signal: closed.signal });
+  if (!(socket instanceof Socket)) {
+    socket.destroy();
+    return undefined;
+  }
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.on("finish", () => socket.end());
+  return response;
+}
+
+/** What is no request is told so, and nothing else. */
+function refuseUnreadable(error: Error & { readonly code?: string }, socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? "431 Request Header Fields Too Large"
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? "408 Request Timeout"
+        : "400 Bad Request";
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`,
+  );
+}
+
+function listen(server: Server | SecureServer, address: ListenAddress): Promise<void> {
+  const { host, port, setting } = address;
+  return new Promise((resolve, reject) => {
+    const refuse = (error: Error): void =>
+      reject(
+        new SetupError(
+          `cannot listen on ${host} port ${port} (${errorText(error)})`,
+          `choose another one with ${setting}`,
+          { cause: error },
+        ),
+      );
+    server.once("error", refuse);
+    server.listen(port, host, () => {
+      server.off("error", refuse);
+      resolve();
+    });
+  });
+}
+
+function logErrors(server: Server | SecureServer, log: Log): void {
+  server.on("error", (error: Error) => log.error("the kubelet's API failed", { error }));
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function close(server: Server | SecureServer): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,151 @@
+// The endpoints about the node as a whole.
+import { errorText } from "../../lib/error-text.ts";
+import { encodeSummary } from "../../model/encode-summary.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { AgentView } from "../../ports/agent-view.ts";
+import type { KubeletHost, MetricsPage, RunningPod } from "../../ports/kubelet-host.ts";
+import type { StatsProvider } from "../../ports/stats.ts";
+import { type KubeletExchange, sendJsonText, sendPlain, sendRefusal } from "./answers.ts";
+
+const prometheusText = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+const debuggingWarning =
+  "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.";
+
+/** /pods: what is wanted, with its statuses. */
+export function answerPods(view: AgentView, { response }: KubeletExchange): void {
+  sendPodList(response, view.listPods().map(listed));
+}
+
+/** /runningpods/: what the runtime has. */
+export async function answerRunningPods(
+  host: KubeletHost,
+  { response, signal }: KubeletExchange,
+): Promise<void> {
+  sendPodList(response, (await host.listRunningPods(signal)).map(runningItem));
+}
+
+/** An item of a list does not say again what it is. */
+function listed({ apiVersion: _version, kind: _kind, ...pod }: Pod): object {
+  return pod;
+}
+
+function runningItem({ name, namespace, uid, containers }: RunningPod): object {
+  const specs = containers.map((container) => ({ ...container, resources: {} }));
+  return {
+    metadata: { name, namespace, uid },
+    spec: { containers: specs.length === 0 ? null : specs },
+    status: {},
+  };
+}
+
+function sendPodList(response: KubeletExchange["response"], items: readonly object[]): void {
+  const list = { kind: "PodList", apiVersion: "v1", metadata: {} };
+  const text = JSON.stringify({ ...list, items: items.length === 0 ? null : items });
+  sendJsonText(response, `${text}\n`);
+}
+
+/** /stats/summary */
+export async function answerSummary(
+  stats: StatsProvider,
+  { query, response, signal }: KubeletExchange,
+): Promise<void> {
+  const asked = query.get("only_cpu_and_memory") ?? [];
+  const cpuAndMemoryOnly = asked.length === 1 && asked[0] === "true";
+  try {
+    const summary = await stats.summary({ cpuAndMemoryOnly }, signal);
+    sendJsonText(response, JSON.stringify(encodeSummary(summary), undefined, 1));
+  } catch (error) {
+    sendPlain(response, 500, `Internal Error: ${errorText(error)}`);
+  }
+}
+
+/** A page of metrics. */
+export async function answerMetrics(
+  page: MetricsPage,
+  { response, signal }: KubeletExchange,
+): Promise<void> {
+  const text = await page.text(signal);
+  sendPlain(response, 200, text, { "Content-Type": prometheusText });
+}
+
+/** /configz: the configuration that is in effect. */
+export function answerConfiguration(config: object, { response }: KubeletExchange): void {
+  sendJsonText(response, JSON.stringify({ kubeletconfig: config }), {
+    "X-Content-Type-Options": "nosniff",
+  });
+}
+
+/** /flagz: the flags that are in effect. */
+export function answerFlags(
+  flags: ReadonlyMap<string, string>,
+  { response }: KubeletExchange,
+): void {
+  const lines = [...flags].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const text = lines.map(([name, value]) => `${name}:${value}\n`).join("");
+  sendPlain(response, 200, `\nkubelet flagz\n${debuggingWarning}\n${text}`);
+}
+
+export interface StatusFacts {
+  readonly startedAtMs: number;
+  readonly nowMs: number;
+  readonly version: string;
+  readonly paths: readonly string[];
+}
+
+/** /statusz: since when what runs. */
+export function answerStatus(facts: StatusFacts, { response }: KubeletExchange): void {
+  const { startedAtMs, nowMs, version, paths } = facts;
+  const upSeconds = Math.max(0, Math.floor((nowMs - startedAtMs) / 1000));
+  const two = (count: number): string => String(count).padStart(2, "0");
+  const up = `${Math.floor(upSeconds / 3600)} hr ${two(Math.floor(upSeconds / 60) % 60)} min ${two(upSeconds % 60)} sec`;
+  const lines = [
+    "",
+    "kubelet statusz",
+    debuggingWarning,
+    "",
+    `Started= ${unixDate(startedAtMs)}`,
+    `Up= ${up}`,
+    `Node.js version= ${process.version}`,
+    `Binary version= ${version}`,
+    `Paths= ${paths.join(" ")}`,
+  ];
+  sendPlain(response, 200, `${lines.join("\n")}\n`);
+}
+
+/** As in "Sun Nov 15 19:35:02 UTC 2026". */
+function unixDate(ms: number): string {
+  const [weekday = "", day, month, year, time] = new Date(ms).toUTCString().split(" ");
+  return `${weekday.replace(",", "")} ${month} ${day} ${time} UTC ${year}`;
+}
+
+/** /debug/flags/v: how much the log tells. */
+export async function answerVerbosity(
+  setVerbosity: (level: number) => void,
+  { request, response }: KubeletExchange,
+): Promise<void> {
+  const answer = (status: number, text: string): void =>
+    sendRefusal(response, status, text, { "Content-Type": "text/plain" });
+  if (request.method !== "PUT") {
+    answer(406, "unsupported http method");
+    return;
+  }
+  const text = (await readSmallBody(request)) ?? "";
+  if (!/^\d{1,4}$/.test(text)) {
+    answer(400, `failed set klog.logging.verbosity ${text.slice(0, 20)}: not a number`);
+    return;
+  }
+  setVerbosity(Number(text));
+  answer(200, `successfully set klog.logging.verbosity to ${text}`);
+}
+
+async function readSmallBody(request: KubeletExchange["request"]): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    const bytes = Buffer.from(chunk);
+    length += bytes.length;
+    if (length > 1024) return undefined;
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
