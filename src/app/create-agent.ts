@@ -74,7 +74,10 @@ export interface AgentOptions {
 /** What a node's configuration changes of an agent's usual settings. */
 export interface AgentTuning {
   readonly settings: Partial<
-    Pick<AgentSettings, "linkLogs" | "resyncIntervalMs" | "crashLoop" | "deadContainers">
+    Pick<
+      AgentSettings,
+      "linkLogs" | "resyncIntervalMs" | "crashLoop" | "deadContainers" | "cluster"
+    >
   >;
   readonly runtime: Partial<Omit<RuntimeSettings, "swap">>;
   readonly swapBehavior: RuntimeSettings["swap"]["behavior"];

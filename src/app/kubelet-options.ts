@@ -11,6 +11,7 @@ import { parseNanoseconds } from "../lib/nanoseconds.ts";
 import type { Node } from "../model/generated/kubernetes.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { PodSource } from "../ports/pod-source.ts";
+import { clusterSettings } from "./cluster-options.ts";
 import type { AgentOptions, AgentTuning } from "./create-agent.ts";
 import { kubeletFolder } from "./data-layout.ts";
 import { type ImageSetup, parseImageOptions } from "./image-options.ts";
@@ -120,6 +121,7 @@ function agentTuning({ config, settings }: KubeletSetup): AgentTuning {
         maxPerContainer: number("maximum-dead-containers-per-container", 1),
         maxContainers: number("maximum-dead-containers", -1),
       },
+      ...(joinsCluster(settings) ? { cluster: clusterSettings(config) } : {}),
     },
     runtime: {
       cpuCfsQuota: config.cpuCFSQuota,

@@ -13,6 +13,7 @@ import type { PodEvent } from "../../ports/pod-events.ts";
 const longestQueue = 1000;
 const triesPerEvent = 12;
 const retryMs = 10_000;
+const usualBurst = 10;
 
 export interface EventSenderDeps {
   readonly api: ApiClient;
@@ -25,6 +26,7 @@ export interface EventSenderDeps {
   readonly uniqueName: () => string;
   /** How many requests per second; 0 for any number. */
   readonly perSecond: number;
+  /** How many at once beyond that; 0 for the usual number. */
   readonly burst: number;
 }
 
@@ -43,7 +45,8 @@ export class EventSender {
   constructor(deps: EventSenderDeps) {
     this.#deps = deps;
     const { perSecond, burst } = deps;
-    this.#requests = perSecond > 0 ? new TokenBucket(perSecond, burst) : undefined;
+    this.#requests =
+      perSecond > 0 ? new TokenBucket(perSecond, burst > 0 ? burst : usualBurst) : undefined;
   }
 
   /** Takes the latest occurrence of an event as the node's own log has it. */
