@@ -83,6 +83,14 @@ export interface ContainerRuntime {
   attach(request: AttachRequest, signal: AbortSignal): Promise<AttachResponse>;
   portForward(request: PortForwardRequest, signal: AbortSignal): Promise<PortForwardResponse>;
 
+  /** Writes the state of a running container to a file; `timeoutSeconds` only lengthens the usual deadline. */
+  checkpointContainer(
+    containerId: string,
+    location: string,
+    timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<void>;
+
   listContainerStats(
     filter: ContainerStatsFilter,
     signal: AbortSignal,

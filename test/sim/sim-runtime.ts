@@ -311,6 +311,15 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
     return this.#refuse("PortForward", signal);
   }
 
+  checkpointContainer(
+    _containerId: string,
+    _location: string,
+    _timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<never> {
+    return this.#refuse("CheckpointContainer", signal);
+  }
+
   listContainerStats(_filter: object, signal: AbortSignal): Promise<readonly never[]> {
     return this.gate.call("ListContainerStats", signal, () => []);
   }

@@ -27,6 +27,10 @@ interface CriMethods {
   readonly exec: GrpcMethod<cri.ExecRequest, cri.ExecResponse>;
   readonly attach: GrpcMethod<cri.AttachRequest, cri.AttachResponse>;
   readonly portForward: GrpcMethod<cri.PortForwardRequest, cri.PortForwardResponse>;
+  readonly checkpointContainer: GrpcMethod<
+    cri.CheckpointContainerRequest,
+    cri.CheckpointContainerResponse
+  >;
   readonly listContainerStats: GrpcMethod<
     cri.ListContainerStatsRequest,
     cri.ListContainerStatsResponse
@@ -79,6 +83,7 @@ export const CRI_METHODS: CriMethods = {
   exec: method(runtime.exec, wire.ExecRequest),
   attach: method(runtime.attach, wire.AttachRequest),
   portForward: method(runtime.portForward, wire.PortForwardRequest),
+  checkpointContainer: method(runtime.checkpointContainer, wire.CheckpointContainerRequest),
   listContainerStats: method(runtime.listContainerStats, wire.ListContainerStatsRequest),
   listPodSandboxStats: method(runtime.listPodSandboxStats, wire.ListPodSandboxStatsRequest),
   updateRuntimeConfig: method(runtime.updateRuntimeConfig, wire.UpdateRuntimeConfigRequest),

@@ -219,6 +219,17 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     return this.#call(CRI_METHODS.portForward, request, signal);
   }
 
+  async checkpointContainer(
+    containerId: string,
+    location: string,
+    timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const timeoutMs = Math.max(timeoutSeconds * 1000, DEFAULT_TIMEOUT_MS);
+    const request = { containerId, location, timeout: BigInt(Math.round(timeoutMs / 1000)) };
+    await this.#connection.call(CRI_METHODS.checkpointContainer, request, timeoutMs, signal);
+  }
+
   async listContainerStats(
     filter: cri.ContainerStatsFilter,
     signal: AbortSignal,
