@@ -10,6 +10,11 @@ export function formatTimeNano(ms: number): string {
   return new Date(whole).toISOString().replace("Z", `${fraction}Z`);
 }
 
+/** Milliseconds since 1970 as RFC 3339 with six digits of a second, as leases have them. */
+export function formatTimeMicro(ms: number): string {
+  return formatTimeNano(ms).replace(/\d{3}Z$/, "Z");
+}
+
 /** RFC 3339 to milliseconds since 1970; undefined when it is not a time. */
 export function parseTime(text: string): number | undefined {
   const ms = Date.parse(text);

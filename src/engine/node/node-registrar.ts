@@ -1,0 +1,66 @@
+import type { NodeEvent } from "../../core/node/node-event.ts";
+import {
+  initialNode,
+  type NodeRegistrationSettings,
+  reconcileNode,
+} from "../../core/node/node-registration.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { ApiError, isApiStatus } from "../../model/api-error.ts";
+import type { Node } from "../../model/generated/kubernetes.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { NodeApi } from "./node-api.ts";
+import type { NodeStatusSource } from "./node-status-source.ts";
+
+const firstRetryMs = 100;
+const longestRetryMs = 7_000;
+
+export interface NodeRegistrarDeps {
+  readonly nodes: NodeApi;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: NodeRegistrationSettings;
+  readonly source: NodeStatusSource;
+  readonly recordNodeEvent: (event: NodeEvent) => void;
+}
+
+/** Makes the node known to the API server; takes as long as that needs. Answers the node as the server has it. */
+export async function registerNode(deps: NodeRegistrarDeps, signal: AbortSignal): Promise<Node> {
+  const { clock, log, settings, source } = deps;
+  for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
+    await clock.sleep(retryMs, signal);
+    const { node, events, problems } = await source.compute(initialNode(settings), false, signal);
+    for (const problem of problems) log.warn("could not tell all of the node", { problem });
+    try {
+      const registered = await createOrReconcile(deps, node, signal);
+      log.info("registered the node", { node: settings.nodeName });
+      for (const event of events) deps.recordNodeEvent(event);
+      return registered;
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn("could not register the node, will try again", {
+        node: settings.nodeName,
+        error: errorText(error),
+      });
+    }
+  }
+}
+
+async function createOrReconcile(
+  { nodes, log }: NodeRegistrarDeps,
+  node: Node,
+  signal: AbortSignal,
+): Promise<Node> {
+  try {
+    return await nodes.create(node, signal);
+  } catch (error) {
+    const isThere = error instanceof ApiError && error.reason === "AlreadyExists";
+    // Who may not create nodes may still find its own.
+    if (!isThere && !isApiStatus(error, 403)) throw error;
+  }
+  const existing = await nodes.read(signal);
+  log.info("the node was registered before", { node: existing.metadata?.name });
+  const reconciled = reconcileNode(node, existing, false);
+  if (!reconciled.requiresUpdate) return existing;
+  return await nodes.patchStatus(existing, reconciled.node, signal);
+}

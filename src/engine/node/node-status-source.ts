@@ -1,0 +1,159 @@
+import { needsAddressLookup } from "../../core/node/node-addresses.ts";
+import type { StoredImage } from "../../core/node/node-images.ts";
+import { nodeIpProblem } from "../../core/node/node-ip-problem.ts";
+import {
+  type ComputedNode,
+  computeNode,
+  type NodeStatusFacts,
+  type NodeStatusSettings,
+} from "../../core/node/node-status.ts";
+import { parseRuntimeVersion } from "../../core/node/runtime-version.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { parseIpAddress } from "../../lib/ip-address.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { formatTime } from "../../lib/time.ts";
+import type { Image } from "../../model/generated/cri.ts";
+import type { Node, NodeRuntimeHandler } from "../../model/generated/kubernetes.ts";
+import { type Quantity, wholeQuantity } from "../../model/quantity.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
+import type { HostUsage } from "../../ports/host-usage.ts";
+import type { NodeFacts } from "../../ports/node-facts.ts";
+import type { RuntimeReport } from "../runtime-health.ts";
+
+const imageListAgeMs = 30_000;
+
+/** What a node is short of. */
+export interface NodePressures {
+  readonly memory: boolean;
+  readonly disk: boolean;
+  readonly pid: boolean;
+}
+
+export interface NodeStatusSourceDeps {
+  readonly settings: NodeStatusSettings;
+  /** Whose file system holds what pods write. */
+  readonly rootFolder: string;
+  readonly clock: Clock;
+  readonly facts: NodeFacts;
+  readonly usage: Pick<HostUsage, "fileSystem">;
+  readonly runtime: Pick<ContainerRuntime, "version"> & Pick<ImageService, "listImages">;
+  readonly runtimeReport: () => RuntimeReport;
+  readonly pressures: () => NodePressures;
+  /** Other reasons why the node is not ready: of storage, and of a shutdown. */
+  readonly problems: () => readonly string[];
+  /** Undefined while it is not known. */
+  readonly volumesInUse: () => readonly string[] | undefined;
+}
+
+/** Looks at the machine and the runtime, and says what the node's status is. */
+export class NodeStatusSource {
+  readonly #deps: NodeStatusSourceDeps;
+  #images: Result<readonly StoredImage[], string> = ok([]);
+  #imagesAtMs: number | undefined;
+
+  constructor(deps: NodeStatusSourceDeps) {
+    this.#deps = deps;
+  }
+
+  /** The node with its status as of now. */
+  async compute(node: Node, wasUnschedulable: boolean, signal: AbortSignal): Promise<ComputedNode> {
+    const { settings, clock } = this.#deps;
+    const facts = await this.#look(wasUnschedulable, signal);
+    return computeNode(node, settings, facts, formatTime(clock.nowMs()));
+  }
+
+  async #look(wasUnschedulable: boolean, signal: AbortSignal): Promise<NodeStatusFacts> {
+    const { facts, pressures, problems, volumesInUse, runtimeReport } = this.#deps;
+    const { memory, disk, pid } = pressures();
+    const report = runtimeReport();
+    return {
+      machine: await resultOf(facts.readMachine()),
+      system: await resultOf(facts.readSystem()),
+      ephemeralStorage: await this.#readEphemeralStorage(),
+      addresses: await this.#lookUpAddresses(),
+      runtimeVersion: await this.#readRuntimeVersion(signal),
+      images: await this.#listImages(signal),
+      runtimeHandlers: report.handlers
+        .map(
+          ({ name = "", features }): NodeRuntimeHandler => ({
+            name,
+            features: {
+              recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+              userNamespaces: features?.userNamespaces ?? false,
+            },
+          }),
+        )
+        .toSorted((a, b) => ((a.name ?? "") < (b.name ?? "") ? -1 : 1)),
+      runtimeFeatures: report.features && {
+        supplementalGroupsPolicy: report.features.supplementalGroupsPolicy ?? false,
+      },
+      devices: { capacity: new Map(), allocatable: new Map(), removed: [] },
+      health: {
+        memoryPressure: memory,
+        diskPressure: disk,
+        pidPressure: pid,
+        problems: [...report.problems, ...problems()],
+        softProblem: "",
+      },
+      volumesInUse: volumesInUse(),
+      wasUnschedulable,
+    };
+  }
+
+  async #readEphemeralStorage(): Promise<Quantity | undefined> {
+    const usage = await this.#deps.usage.fileSystem(this.#deps.rootFolder);
+    return usage && wholeQuantity(BigInt(usage.capacityBytes), "BinarySI");
+  }
+
+  async #lookUpAddresses(): Promise<NodeStatusFacts["addresses"]> {
+    const { facts, settings } = this.#deps;
+    const hostIps = facts.listIps();
+    const mustLookUp = needsAddressLookup(settings);
+    const [wanted = ""] = settings.nodeIps;
+    const family = parseIpAddress(wanted)?.family ?? 4;
+    return {
+      nodeIpProblem: (ip) => nodeIpProblem(ip, hostIps),
+      namedIps: mustLookUp ? await facts.lookUp(settings.nodeName) : [],
+      defaultIp: mustLookUp ? await facts.readDefaultIp(family) : err("not asked for"),
+    };
+  }
+
+  async #readRuntimeVersion(signal: AbortSignal): Promise<string | undefined> {
+    const answer = await resultOf(this.#deps.runtime.version(signal));
+    return answer.ok ? parseRuntimeVersion(answer.value.runtimeVersion ?? "") : undefined;
+  }
+
+  async #listImages(signal: AbortSignal): Promise<Result<readonly StoredImage[], string>> {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const isFresh = this.#imagesAtMs !== undefined && nowMs - this.#imagesAtMs < imageListAgeMs;
+    if (isFresh) return this.#images;
+    const listed = await resultOf(this.#deps.runtime.listImages(signal));
+    this.#images = listed.ok ? ok(listed.value.toSorted(bySize).map(storedImage)) : listed;
+    this.#imagesAtMs = listed.ok ? nowMs : undefined;
+    return this.#images;
+  }
+}
+
+function storedImage({ repoDigests, repoTags, size }: Image): StoredImage {
+  return {
+    repoDigests: repoDigests ?? [],
+    repoTags: repoTags ?? [],
+    sizeBytes: Number(size ?? 0n),
+  };
+}
+
+/** The largest first; of equal ones that with the greater id. */
+function bySize(a: Image, b: Image): number {
+  const difference = (b.size ?? 0n) - (a.size ?? 0n);
+  if (difference !== 0n) return difference < 0n ? -1 : 1;
+  return (a.id ?? "") > (b.id ?? "") ? -1 : 1;
+}
+
+async function resultOf<T>(answer: Promise<T>): Promise<Result<T, string>> {
+  try {
+    return ok(await answer);
+  } catch (error) {
+    return err(errorText(error));
+  }
+}

@@ -1,0 +1,29 @@
+import type { Clock } from "../../ports/clock.ts";
+
+/** Lets a loop wait for its next turn, or for someone who does not want to. */
+export class WakeUp {
+  readonly #clock: Clock;
+  #isAsked = false;
+  #wake: () => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Ends the wait, or keeps the next one from waiting. */
+  ask(): void {
+    this.#isAsked = true;
+    this.#wake();
+  }
+
+  /** Resolves after `ms`, when asked, or when `signal` aborts. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    if (!this.#isAsked) {
+      await this.#clock.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+    }
+    this.#wake = () => undefined;
+    this.#isAsked = false;
+  }
+}
