@@ -294,6 +294,31 @@ test("a connection over which nothing comes any more is given up", async () => {
   await end();
 });
 
+test("who cannot take a change hears of it instead of the server", async () => {
+  const clock = new VirtualClock();
+  const api = new Collection();
+  const reflector = new Reflector<ConfigMap>({
+    api,
+    clock,
+    random: () => 0,
+    log: silent,
+    path: "/api/v1/configmaps",
+    onChange: (items) => {
+      if (items.size > 0) throw new Error("too many for me");
+    },
+  });
+  const ended = reflector.run(new AbortController().signal).catch((error: unknown) => error);
+  await settle();
+  const [watch] = api.open;
+  // As a driver does that finds its reader unable to go on.
+  try {
+    api.set("a", "1");
+  } catch (error) {
+    watch?.fail(error as Error);
+  }
+  expect(await ended).toEqual(new Error("too many for me"));
+});
+
 test("whatever happens to the connection, the set ends up as the server's", async () => {
   const step = fc.oneof(
     fc.record({

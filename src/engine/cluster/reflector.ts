@@ -45,6 +45,8 @@ export class Reflector<T extends ApiObject> {
   /** Whether the version that the set is at can be watched from. */
   #canResume = false;
   #failure: string | undefined;
+  /** Thrown by who is told of changes. */
+  #broken: { readonly error: unknown } | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -91,7 +93,7 @@ export class Reflector<T extends ApiObject> {
     });
   }
 
-  /** Follows the collection until `signal` aborts. */
+  /** Follows the collection until `signal` aborts; rejects only with what `onChange` throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, path, query } = this.#options;
     while (!signal.aborted) {
@@ -100,6 +102,7 @@ export class Reflector<T extends ApiObject> {
         waitMs = this.#canResume ? await this.#resume(signal) : await this.#start(signal);
       } catch (error) {
         if (signal.aborted) return;
+        if (this.#broken !== undefined) throw this.#broken.error;
         waitMs = this.#delayMs(error);
         // After a refusal nobody knows what was missed.
         if (error instanceof ApiError && error.status !== 429) this.#canResume = false;
@@ -199,7 +202,7 @@ export class Reflector<T extends ApiObject> {
       );
     } catch (error) {
       // A connection that broke after it had worked goes on where it broke.
-      if (error instanceof ApiError || wasShort()) throw error;
+      if (error instanceof ApiError || wasShort() || this.#broken !== undefined) throw error;
       return 0;
     }
     return wasShort() ? this.#backoff.nextMs() : 0;
@@ -207,7 +210,7 @@ export class Reflector<T extends ApiObject> {
 
   #take(event: WatchEvent<T>): void {
     const key = this.#set.apply(event);
-    if (key !== undefined) this.#options.onChange(this.#set.items, new Set([key]));
+    if (key !== undefined) this.#tell(new Set([key]));
   }
 
   #replace(objects: Iterable<T>, resourceVersion: string): void {
@@ -217,8 +220,18 @@ export class Reflector<T extends ApiObject> {
     this.#failure = undefined;
     const isFirst = !this.#isSynced;
     this.#isSynced = true;
-    if (isFirst || changed.size > 0) this.#options.onChange(this.#set.items, changed);
+    if (isFirst || changed.size > 0) this.#tell(changed);
     for (const wake of this.#waiting) wake();
+  }
+
+  #tell(changed: ReadonlySet<string>): void {
+    try {
+      this.#options.onChange(this.#set.items, changed);
+    } catch (error) {
+      // Nothing the server did, and no connection that broke.
+      this.#broken = { error };
+      throw error;
+    }
   }
 
   #delayMs(error: unknown): number {
