@@ -1,9 +1,16 @@
 import {
   type ContainerGcPolicy,
+  type ContainerRemoval,
+  type GcScope,
   planContainerGc,
   planSandboxGc,
 } from "../core/collect/container-gc.ts";
+import type { GcItem } from "../core/collect/gc-plan.ts";
+import type { NodeEvent } from "../core/node/node-event.ts";
 import { errorText } from "../lib/error-text.ts";
+import { joinedErrors } from "../lib/joined-errors.ts";
+import type { Container } from "../model/generated/cri.ts";
+import { podNameLabel, podNamespaceLabel } from "../model/labels.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { HostFiles } from "../ports/host-files.ts";
@@ -21,7 +28,10 @@ export interface ContainerCollectorDeps {
   readonly allSourcesReady: () => boolean;
   readonly isContentRemovable: (uid: string) => boolean;
   readonly isRuntimeRemovable: (uid: string) => boolean;
+  readonly onNodeEvent?: ((event: NodeEvent) => void) | undefined;
 }
+
+type Scope = Pick<GcScope, "evictNonDeletedPods">;
 
 /** Removes dead containers and sandboxes of pods that go on living, once a minute. */
 export async function runContainerCollector(
@@ -32,30 +42,86 @@ export async function runContainerCollector(
     await deps.clock.sleep(collectMs, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      await collectContainers(deps, signal);
+      await collectContainers(deps, { evictNonDeletedPods: false }, signal);
     } catch (error) {
       if (signal.aborted) return;
-      deps.log.warn("cannot collect dead containers", { error: errorText(error) });
+      const message = errorText(error);
+      deps.log.warn("cannot collect dead containers", { error: message });
+      deps.onNodeEvent?.({ type: "Warning", reason: "ContainerGCFailed", message });
     }
   }
 }
 
-async function collectContainers(deps: ContainerCollectorDeps, signal: AbortSignal): Promise<void> {
-  const { runtime, policy, clock } = deps;
-  const scope = { allSourcesReady: deps.allSourcesReady(), evictNonDeletedPods: false };
-  const removals = planContainerGc(await runtime.listContainers({}, signal), deps, {
-    policy,
-    nowMs: clock.nowMs(),
-    ...scope,
-  });
-  for (const { id, stopFirst } of removals) {
-    if (stopFirst) await runtime.stopContainer(id, 2, signal);
-    await removeContainer(deps, id, { keepLogs: false }, signal);
+/** Removes dead containers and sandboxes now. One that cannot be removed holds up no other; the errors come at the end. */
+export async function collectContainers(
+  deps: ContainerCollectorDeps,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<void> {
+  const { runtime } = deps;
+  const errors: string[] = [];
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      errors.push(errorText(error));
+    }
+  };
+  const dead = await runtime.listContainers({}, signal);
+  for (const { id, stopFirst } of planRemovals(deps, dead, scope)) {
+    await attempt(async () => {
+      if (stopFirst) await runtime.stopContainer(id, 2, signal);
+      await removeContainer(deps, id, { keepLogs: false }, signal);
+    });
   }
   const containers = await runtime.listContainers({}, signal);
   const sandboxes = await runtime.listPodSandboxes({}, signal);
-  for (const id of planSandboxGc(sandboxes, containers, deps, scope)) {
-    await runtime.stopPodSandbox(id, signal);
-    await runtime.removePodSandbox(id, signal);
+  for (const { id } of planSandboxGc(sandboxes, containers, deps, scope)) {
+    await attempt(async () => {
+      await runtime.stopPodSandbox(id, signal);
+      await runtime.removePodSandbox(id, signal);
+    });
   }
+  if (errors.length > 0) throw new Error(joinedErrors(errors));
+}
+
+/** What a collection would remove now. */
+export async function planContainerCollection(
+  deps: ContainerCollectorDeps,
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<readonly GcItem[]> {
+  const containers = await deps.runtime.listContainers({}, signal);
+  const sandboxes = await deps.runtime.listPodSandboxes({}, signal);
+  const removals = planRemovals(deps, containers, scope);
+  const removed = new Set(removals.map(({ id }) => id));
+  const rest = containers.filter(({ id = "" }) => !removed.has(id));
+  const podOf = new Map(containers.map(({ id = "", labels = {} }) => [id, podLabel(labels)]));
+  return [
+    ...removals.map(({ id, name, because }): GcItem => {
+      return { kind: "container", id, name: `${podOf.get(id) ?? ""}/${name}`, because };
+    }),
+    ...planSandboxGc(sandboxes, rest, deps, scope).map(
+      (removal): GcItem => ({ kind: "sandbox", ...removal }),
+    ),
+  ];
+}
+
+function planRemovals(
+  deps: ContainerCollectorDeps,
+  containers: readonly Container[],
+  scope: Scope,
+): readonly ContainerRemoval[] {
+  const { policy, clock, allSourcesReady } = deps;
+  return planContainerGc(containers, deps, {
+    policy,
+    nowMs: clock.nowMs(),
+    allSourcesReady: allSourcesReady(),
+    ...scope,
+  });
+}
+
+function podLabel(labels: Readonly<Record<string, string>>): string {
+  return `${labels[podNamespaceLabel] ?? ""}/${labels[podNameLabel] ?? ""}`;
 }

@@ -12,7 +12,10 @@ function sandbox(id: string, uid: string, createdAt: bigint, ready = false): Pod
 
 test("the newest sandbox of a pod that exists stays", () => {
   const sandboxes = [sandbox("old", "u", 1n), sandbox("new", "u", 2n)];
-  expect(planSandboxGc(sandboxes, [], noneGone, { evictNonDeletedPods: false })).toEqual(["old"]);
+  const removals = planSandboxGc(sandboxes, [], noneGone, { evictNonDeletedPods: false });
+  expect(removals).toMatchObject([
+    { id: "old", because: "it is stopped and empty, and its pod has a newer one" },
+  ]);
 });
 
 test("all dead and empty sandboxes of a gone pod go, oldest first", () => {
@@ -25,14 +28,16 @@ test("all dead and empty sandboxes of a gone pod go, oldest first", () => {
   const removed = planSandboxGc(sandboxes, [{ id: "c", podSandboxId: "used" }], gone, {
     evictNonDeletedPods: false,
   });
-  expect(removed).toEqual(["a", "b"]);
+  expect(removed.map(({ id }) => id)).toEqual(["a", "b"]);
 });
 
 test("an ended pod keeps its last sandbox until room is needed", () => {
   const ended: PodRemains = { ...noneGone, isRuntimeRemovable: () => true };
   const sandboxes = [sandbox("a", "u", 1n)];
   expect(planSandboxGc(sandboxes, [], ended, { evictNonDeletedPods: false })).toEqual([]);
-  expect(planSandboxGc(sandboxes, [], ended, { evictNonDeletedPods: true })).toEqual(["a"]);
+  expect(planSandboxGc(sandboxes, [], ended, { evictNonDeletedPods: true })).toMatchObject([
+    { id: "a", because: "its pod has ended" },
+  ]);
 });
 
 test("log folders of gone pods go", () => {

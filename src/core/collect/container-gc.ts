@@ -36,9 +36,17 @@ export interface ContainerRemoval {
   readonly id: string;
   readonly name: string;
   readonly stopFirst: boolean;
+  readonly because: string;
 }
 
-interface DeadContainer extends ContainerRemoval {
+/** A sandbox to stop and remove. */
+export interface SandboxRemoval {
+  readonly id: string;
+  readonly name: string;
+  readonly because: string;
+}
+
+interface DeadContainer extends Omit<ContainerRemoval, "because"> {
   readonly createdAt: bigint;
 }
 
@@ -52,18 +60,24 @@ export function planContainerGc(
     ...scope
   }: GcScope & { readonly policy: ContainerGcPolicy; readonly nowMs: number },
 ): ContainerRemoval[] {
-  const removed: DeadContainer[] = [];
+  const removed: ContainerRemoval[] = [];
+  const remove: Remove = (dead, because) => {
+    for (const { id, name, stopFirst } of dead) removed.push({ id, name, stopFirst, because });
+  };
   const groups = groupByContainer(containers, nowMs - policy.minAgeMs);
   let kept: (readonly DeadContainer[])[] = [];
   for (const { podUid, dead } of groups.values()) {
-    if (scope.allSourcesReady && isGone(podUid, pods, scope)) removed.push(...dead.toReversed());
-    else kept.push(dead);
+    const gone = scope.allSourcesReady ? whyGone(podUid, pods, scope) : undefined;
+    if (gone === undefined) kept.push(dead);
+    else remove(dead.toReversed(), gone);
   }
-  if (policy.maxPerContainer >= 0) {
-    kept = kept.map((dead) => keepNewest(dead, policy.maxPerContainer, removed));
+  const { maxPerContainer, maxContainers } = policy;
+  if (maxPerContainer >= 0) {
+    const because = `of one container ${maxPerContainer} ended runs are kept, and this is an older one`;
+    kept = kept.map((dead) => keepNewest(dead, maxPerContainer, (old) => remove(old, because)));
   }
-  keepOnNode(kept, policy.maxContainers, removed);
-  return removed.map(({ id, name, stopFirst }) => ({ id, name, stopFirst }));
+  keepOnNode(kept, maxContainers, remove);
+  return removed;
 }
 
 /** The sandboxes to stop and remove: not ready, without containers, and not the newest of a pod that exists. */
@@ -72,7 +86,7 @@ export function planSandboxGc(
   containers: readonly Container[],
   pods: PodRemains,
   scope: Pick<GcScope, "evictNonDeletedPods">,
-): string[] {
+): SandboxRemoval[] {
   const used = new Set(containers.map(({ podSandboxId }) => podSandboxId));
   const byPod = new Map<string, PodSandbox[]>();
   for (const sandbox of sandboxes) {
@@ -80,13 +94,17 @@ export function planSandboxGc(
     byPod.set(podUid, [...(byPod.get(podUid) ?? []), sandbox]);
   }
   return [...byPod].flatMap(([podUid, ofPod]) => {
-    const keep = isGone(podUid, pods, scope) ? 0 : 1;
+    const gone = whyGone(podUid, pods, scope);
+    const because = gone ?? "it is stopped and empty, and its pod has a newer one";
     return ofPod
       .toSorted(newestFirst)
-      .slice(keep)
+      .slice(gone === undefined ? 1 : 0)
       .toReversed()
       .filter(({ state, id }) => state === PodSandboxState.SANDBOX_NOTREADY && !used.has(id))
-      .map(({ id = "" }) => id);
+      .map(({ id = "", metadata }) => {
+        const name = `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}`;
+        return { id, name, because };
+      });
   });
 }
 
@@ -94,6 +112,8 @@ export function planSandboxGc(
 export function planLogsGc(directoryNames: readonly string[], pods: PodRemains): string[] {
   return directoryNames.filter((name) => pods.isContentRemovable(podUidOfLogsDirectory(name)));
 }
+
+type Remove = (dead: readonly DeadContainer[], because: string) => void;
 
 interface ContainerGroup {
   readonly podUid: string;
@@ -124,33 +144,36 @@ function groupByContainer(
 function keepOnNode(
   groups: readonly (readonly DeadContainer[])[],
   maxContainers: number,
-  removed: DeadContainer[],
+  remove: Remove,
 ): void {
   const count = groups.reduce((sum, dead) => sum + dead.length, 0);
   if (maxContainers < 0 || count <= maxContainers) return;
+  const because = `${maxContainers} ended containers are kept on the node, and this is an older one`;
+  const removeOld = (old: readonly DeadContainer[]): void => remove(old, because);
   const fairShare = Math.max(Math.floor(maxContainers / groups.length), 1);
-  const rest = groups.flatMap((dead) => keepNewest(dead, fairShare, removed));
-  keepNewest(rest, maxContainers, removed);
+  const rest = groups.flatMap((dead) => keepNewest(dead, fairShare, removeOld));
+  keepNewest(rest, maxContainers, removeOld);
 }
 
 function keepNewest(
   dead: readonly DeadContainer[],
   keep: number,
-  removed: DeadContainer[],
+  removeOld: (old: readonly DeadContainer[]) => void,
 ): readonly DeadContainer[] {
   if (dead.length <= keep) return dead;
   const sorted = dead.toSorted(newestFirst);
-  removed.push(...sorted.slice(keep).toReversed());
+  removeOld(sorted.slice(keep).toReversed());
   return sorted.slice(0, keep);
 }
 
-function isGone(
+function whyGone(
   podUid: string,
   pods: PodRemains,
   { evictNonDeletedPods }: Pick<GcScope, "evictNonDeletedPods">,
-): boolean {
-  if (pods.isContentRemovable(podUid)) return true;
-  return evictNonDeletedPods && pods.isRuntimeRemovable(podUid);
+): string | undefined {
+  if (pods.isContentRemovable(podUid)) return "its pod is gone";
+  if (evictNonDeletedPods && pods.isRuntimeRemovable(podUid)) return "its pod has ended";
+  return undefined;
 }
 
 function newestFirst(

@@ -18,6 +18,8 @@ export interface ImageGcPolicy {
 /** An image as the runtime lists it. */
 export interface PresentImage {
   readonly id: string;
+  /** Its tags; none for an image that is only known by its digest. */
+  readonly names: readonly string[];
   readonly sizeBytes: number;
   readonly isPinned: boolean;
 }
@@ -107,11 +109,12 @@ export function recordImages(
   nowMs: number,
 ): ImageRecords {
   return new Map(
-    images.map(({ id, sizeBytes, isPinned }) => {
+    images.map((image) => {
+      const { id } = image;
       const known = records.get(id);
       const lastUsedMs = inUse.has(id) ? nowMs : known?.lastUsedMs;
       const firstDetectedMs = known?.firstDetectedMs ?? nowMs;
-      return [id, { id, sizeBytes, isPinned, firstDetectedMs, lastUsedMs }];
+      return [id, { ...image, firstDetectedMs, lastUsedMs }];
     }),
   );
 }

@@ -91,7 +91,12 @@ function decodePolicy({ policy }: Input): ImageGcPolicy {
 }
 
 function decodePresent(image: EncodedImage): PresentImage {
-  return { id: image.id, sizeBytes: image.size, isPinned: image.pinned === true };
+  return {
+    id: image.id,
+    names: [],
+    sizeBytes: image.size,
+    isPinned: image.pinned === true,
+  };
 }
 
 function decodeRecords({ images, staleRecord }: Input): ImageRecords {
@@ -106,6 +111,6 @@ function decodeRecords({ images, staleRecord }: Input): ImageRecords {
   const stale =
     staleRecord === undefined
       ? []
-      : [{ id: staleRecord, sizeBytes: 0, isPinned: false, firstDetectedMs: 0, lastUsedMs: 0 }];
+      : [{ ...decodePresent({ id: staleRecord, size: 0 }), firstDetectedMs: 0, lastUsedMs: 0 }];
   return new Map([...known, ...stale].map((record) => [record.id, record]));
 }

@@ -1,0 +1,71 @@
+import { planLogsGc } from "../core/collect/container-gc.ts";
+import type { GcItem } from "../core/collect/gc-plan.ts";
+import { podDirectory, podsDirectory } from "../core/paths/data-paths.ts";
+import type { HostFiles } from "../ports/host-files.ts";
+import {
+  type ContainerCollectorDeps,
+  collectContainers,
+  planContainerCollection,
+} from "./container-collector.ts";
+import type { ImageCollector } from "./image-collector.ts";
+
+export interface GarbageCollectionDeps {
+  readonly containers: ContainerCollectorDeps;
+  readonly images: ImageCollector;
+  readonly files: Pick<HostFiles, "list">;
+  readonly rootFolder: string;
+  readonly podLogsRoot: string;
+  /** Removes what pods left that are gone. */
+  readonly requestHousekeeping: () => void;
+}
+
+export interface GcOptions {
+  /** Everything that nobody uses, as when the disk is full; else only what goes by itself. */
+  readonly all: boolean;
+}
+
+/** What nobody needs any more: says what it is, and removes it on demand. */
+export class GarbageCollection {
+  readonly #deps: GarbageCollectionDeps;
+
+  constructor(deps: GarbageCollectionDeps) {
+    this.#deps = deps;
+  }
+
+  async plan({ all }: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
+    const { containers, images } = this.#deps;
+    return [
+      ...(await planContainerCollection(containers, { evictNonDeletedPods: all }, signal)),
+      ...(await images.plan({ all }, signal)),
+      ...(await this.#planFolders()),
+    ];
+  }
+
+  /** Removes it now, and says what was to go. */
+  async collect(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
+    const { containers, images, requestHousekeeping } = this.#deps;
+    const items = await this.plan(options, signal);
+    await collectContainers(containers, { evictNonDeletedPods: options.all }, signal);
+    if (options.all) await images.deleteUnused(signal);
+    else await images.collectNow(signal);
+    requestHousekeeping();
+    return items;
+  }
+
+  async #planFolders(): Promise<readonly GcItem[]> {
+    const { containers, files, rootFolder, podLogsRoot } = this.#deps;
+    if (!containers.allSourcesReady()) return [];
+    const because = "its pod is gone";
+    const uids = await files.list(podsDirectory(rootFolder));
+    const gone = uids.filter((uid) => containers.isContentRemovable(uid));
+    const logs = planLogsGc(await files.list(podLogsRoot), containers);
+    return [
+      ...gone.map((uid): GcItem => {
+        return { kind: "folder", id: podDirectory(rootFolder, uid), name: uid, because };
+      }),
+      ...logs.map((name): GcItem => {
+        return { kind: "logs", id: `${podLogsRoot}/${name}`, name, because };
+      }),
+    ];
+  }
+}
