@@ -95,7 +95,7 @@ export class Reflector<T extends ApiObject> {
 
   /** Follows the collection until `signal` aborts; rejects only with what `onChange` throws. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, path, query } = this.#options;
+    const { clock } = this.#options;
     while (!signal.aborted) {
       let waitMs = 0;
       try {
@@ -107,13 +107,7 @@ export class Reflector<T extends ApiObject> {
         // After a refusal nobody knows what was missed.
         if (error instanceof ApiError && error.status !== 429) this.#canResume = false;
         const failure = errorText(error);
-        if (failure !== this.#failure) {
-          log.warn("could not follow objects of the api server", {
-            path,
-            ...query,
-            error: failure,
-          });
-        }
+        if (failure !== this.#failure) this.#logFailure(error);
         this.#failure = failure;
       }
       if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined);
@@ -232,6 +226,14 @@ export class Reflector<T extends ApiObject> {
       this.#broken = { error };
       throw error;
     }
+  }
+
+  #logFailure(error: unknown): void {
+    const { log, path, query } = this.#options;
+    const fields = { path, ...query, error: errorText(error) };
+    // A server that is away is away for all that is followed: whoever needs it at once says so.
+    if (error instanceof ApiError) log.warn("the api server does not show objects", fields);
+    else log.debug("the api server cannot be reached for objects", fields);
   }
 
   #delayMs(error: unknown): number {
