@@ -1,0 +1,168 @@
+import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
+import type { NodeEvent } from "../../src/core/node/node-event.ts";
+import { NodeAgent, type NodeSettings } from "../../src/engine/node/node-agent.ts";
+import type { NodePressures } from "../../src/engine/node/node-status-source.ts";
+import type { RuntimeReport } from "../../src/engine/runtime-health.ts";
+import { ok } from "../../src/lib/result.ts";
+import type { Image } from "../../src/model/generated/cri.ts";
+import type { Node } from "../../src/model/generated/kubernetes.ts";
+import type { MachineInfo } from "../../src/model/machine-info.ts";
+import type { Log } from "../../src/ports/log.ts";
+import { MemoryApi } from "./memory-api.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+const kib = 1024;
+const quietLog: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** A machine whose node lives in the API server in memory. What is writable may be changed while it runs. */
+export class NodeWorld {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly api: MemoryApi = new MemoryApi(() => this.clock.nowMs());
+  readonly events: NodeEvent[] = [];
+  readonly podCidrs: string[] = [];
+  machine: MachineInfo = {
+    cpuCount: 2,
+    memoryBytes: 24_684_100n * 1024n,
+    swapBytes: 0n,
+    hugePages: [
+      { pageSizeKb: 2048, count: 0 },
+      { pageSizeKb: 1_048_576, count: 0 },
+    ],
+    machineId: "machine",
+    systemUuid: "uuid",
+    bootId: "boot-1",
+  };
+  images: readonly Image[] = [];
+  report: RuntimeReport = { problems: [], handlers: [], features: undefined };
+  pressures: NodePressures = { memory: false, disk: false, pid: false };
+  volumesInUse: readonly string[] | undefined = [];
+  readonly agent: NodeAgent;
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(settings: Partial<NodeSettings> = {}) {
+    this.agent = this.#createAgent({ ...defaultSettings, ...settings });
+  }
+
+  start(): void {
+    this.#running = this.agent.run(this.#stop.signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  get node(): Node | undefined {
+    return this.api.get("/api/v1/nodes/conf-node");
+  }
+
+  /** The condition's status, and whether it is there at all. */
+  condition(type: string): string | undefined {
+    return this.node?.status?.conditions?.find((condition) => condition.type === type)?.status;
+  }
+
+  /** The requests since the last call, as METHOD path. */
+  takeRequests(): readonly string[] {
+    return this.api.requests.splice(0).map(({ method, path }) => `${method} ${path}`);
+  }
+
+  #createAgent(settings: NodeSettings): NodeAgent {
+    return new NodeAgent({
+      api: this.api,
+      settings,
+      rootFolder: "/var/lib/kubelet",
+      clock: this.clock,
+      random: () => 0.5,
+      log: quietLog,
+      facts: {
+        readMachine: () => Promise.resolve(this.machine),
+        readSystem: () =>
+          Promise.resolve({
+            kernelVersion: "6.18.44-fc-v490",
+            osImage: "Debian GNU/Linux 12 (bookworm)",
+          }),
+        listIps: () => ["127.0.0.1", "10.99.0.1"],
+        lookUp: () => Promise.resolve([]),
+        readDefaultIp: () => Promise.resolve(ok("10.99.0.1")),
+      },
+      usage: {
+        fileSystem: () =>
+          Promise.resolve({
+            timeMs: 0,
+            device: "1",
+            availableBytes: 0,
+            capacityBytes: 264_212_084 * kib,
+            usedBytes: 0,
+            inodes: 0,
+            inodesFree: 0,
+          }),
+      },
+      runtime: {
+        version: () => Promise.resolve({ runtimeVersion: "1.6.20~ds1" }),
+        listImages: () => Promise.resolve(this.images),
+        updateRuntimeConfig: (cidr) => {
+          this.podCidrs.push(cidr);
+          return Promise.resolve();
+        },
+      },
+      runtimeReport: () => this.report,
+      pressures: () => this.pressures,
+      problems: () => [],
+      volumesInUse: () => this.volumesInUse,
+      knownNode: () => this.node,
+      recordNodeEvent: (event) => this.events.push(event),
+    });
+  }
+}
+
+const defaultSettings: NodeSettings = {
+  nodeName: "conf-node",
+  hostname: "conf-node",
+  architecture: "amd64",
+  nodeLabels: {},
+  registerWithTaints: [],
+  providerId: "",
+  externalCloudProvider: false,
+  enableControllerAttachDetach: true,
+  nodeIps: ["10.99.0.1"],
+  maxPods: 130,
+  podsPerCore: 0,
+  maxImages: 50,
+  port: 20_250,
+  kubeletVersion: "v1.36.4",
+  runtimeName: "containerd",
+  localStorageCapacityIsolation: true,
+  reservations: {
+    kubeReserved: new Map(),
+    systemReserved: new Map(),
+    hardThresholds: recordedThresholds(),
+  },
+  declaredFeatures: [
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+  ],
+  registerNode: true,
+  statusUpdateMs: 10_000,
+  statusReportMs: 300_000,
+  leaseDurationSeconds: 40,
+};
+
+function recordedThresholds(): NodeSettings["reservations"]["hardThresholds"] {
+  const parsed = parseThresholds({
+    evictionHard: { "memory.available": "100Mi", "nodefs.available": "1%" },
+    evictionSoft: {},
+    evictionSoftGracePeriod: {},
+    evictionMinimumReclaim: {},
+    enforceNodeAllocatable: [],
+  });
+  if (!parsed.ok) throw new Error(parsed.error);
+  return parsed.value.thresholds;
+}
