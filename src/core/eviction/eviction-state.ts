@@ -1,6 +1,5 @@
 import type { Pod } from "../../model/pod.ts";
 import type { PodStats, Summary } from "../../model/stats-summary.ts";
-import { isCriticalPod } from "../resource/critical.ts";
 import { withContainerFsThresholds } from "./container-fs-thresholds.ts";
 import { type EvictionCause, evictionMessage } from "./eviction-message.ts";
 import { planLocalStorageEvictions } from "./local-storage.ts";
@@ -26,6 +25,8 @@ export interface EvictionPolicy {
   readonly maxPodGraceSeconds: number;
   /** Whether pods are held to their disk limits. */
   readonly localStorageIsolation: boolean;
+  /** Pods that stay, however short the node is. */
+  readonly isSpared: (pod: Pod) => boolean;
 }
 
 /** What is remembered from one look at the node to the next. */
@@ -104,7 +105,11 @@ export function stepEviction(
   const statsOf = statsByUid(look.summary);
   const layout = next.layout ?? look.layout;
   const evictions = policy.localStorageIsolation
-    ? planLocalStorageEvictions(look.activePods, statsOf, layout)
+    ? planLocalStorageEvictions(
+        look.activePods.filter((pod) => !policy.isSpared(pod)),
+        statsOf,
+        layout,
+      )
     : [];
   if (evictions.length > 0)
     return { state: next, decision: { kind: "evict", evictions }, conflict };
@@ -137,7 +142,7 @@ export function planEviction(
   policy: EvictionPolicy,
 ): PodEviction | undefined {
   const ranked = rankPods(activePods, statsOf, threshold.signal, layout);
-  const pod = ranked.find((candidate) => !isCriticalPod(candidate));
+  const pod = ranked.find((candidate) => !policy.isSpared(candidate));
   if (pod === undefined) return undefined;
   const { terminationGracePeriodSeconds = policy.maxPodGraceSeconds } = pod.spec;
   return {

@@ -7,7 +7,6 @@ import {
   quantityValue,
 } from "../../model/quantity.ts";
 import type { PodStats } from "../../model/stats-summary.ts";
-import { isCriticalPod } from "../resource/critical.ts";
 import { podLimits } from "../resource/pod-resources.ts";
 import { immediateGraceSeconds, type PodEviction } from "./pod-eviction.ts";
 import { diskBytes } from "./pod-usage.ts";
@@ -22,7 +21,7 @@ export function planLocalStorageEvictions(
 ): PodEviction[] {
   return pods.flatMap((pod) => {
     const stats = statsOf(pod);
-    if (stats === undefined || isCriticalPod(pod)) return [];
+    if (stats === undefined) return [];
     const excess =
       emptyDirExcess(pod, stats) ?? podExcess(pod, stats) ?? containerExcess(pod, stats, layout);
     if (excess === undefined) return [];

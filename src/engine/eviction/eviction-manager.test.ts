@@ -4,6 +4,7 @@ import { testPod } from "../../../test/sim/test-pod.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { parseThresholds } from "../../core/eviction/parse-thresholds.ts";
 import type { NodeEvent } from "../../core/node/node-event.ts";
+import { isCriticalPod } from "../../core/resource/critical.ts";
 import type { KillPodOptions } from "../../core/worker/pod-update.ts";
 import type { PodSpec, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -71,6 +72,7 @@ class World {
         pressureTransitionMs: transitionMs,
         maxPodGraceSeconds: 0,
         localStorageIsolation: true,
+        isSpared: isCriticalPod,
       },
     );
   }

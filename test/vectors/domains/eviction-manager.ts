@@ -16,6 +16,7 @@ import {
 } from "../../../src/core/eviction/pod-eviction.ts";
 import { admitUnderPressure } from "../../../src/core/eviction/pressure-admission.ts";
 import type { FsLayout } from "../../../src/core/eviction/threshold.ts";
+import { isCriticalPod } from "../../../src/core/resource/critical.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Summary } from "../../../src/model/stats-summary.ts";
 import { withoutNulls } from "../encodings.ts";
@@ -57,6 +58,7 @@ function runStep(input: Input, before: EvictionState, step: Step) {
     pressureTransitionMs: input.pressureTransitionPeriodSeconds * 1000,
     maxPodGraceSeconds: input.maxPodGracePeriodSeconds,
     localStorageIsolation: input.localStorageCapacityIsolation,
+    isSpared: isCriticalPod,
   };
   const summary = optionalSummary(step.summary);
   const { state, decision } = stepEviction(before, policy, {

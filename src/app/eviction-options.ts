@@ -1,0 +1,69 @@
+// What a configuration says of eviction and of images that nobody uses.
+import { fileDefaultConfig } from "../config/legacy-defaults.ts";
+import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
+import type { EvictionPolicy } from "../core/eviction/eviction-state.ts";
+import { parseThresholds, type ThresholdList } from "../core/eviction/parse-thresholds.ts";
+import { type ImageGcPolicy, imageGcPolicyProblem } from "../core/image/image-gc.ts";
+import { hasCriticalPriority, isCriticalPod } from "../core/resource/critical.ts";
+import { parseNanoseconds } from "../lib/nanoseconds.ts";
+import { SetupError } from "../model/setup-error.ts";
+
+export interface EvictionSetup {
+  readonly thresholds: ThresholdList;
+  readonly policy: EvictionPolicy;
+  readonly images: ImageGcPolicy;
+}
+
+/** Eviction as a kubelet's configuration has it. Throws a SetupError that names the field. */
+export function kubeletEviction(
+  config: KubeletConfiguration,
+  { ignoresAllocatable }: { readonly ignoresAllocatable: boolean },
+): EvictionSetup {
+  const parsed = parseThresholds({
+    evictionHard: config.evictionHard ?? {},
+    evictionSoft: config.evictionSoft ?? {},
+    evictionSoftGracePeriod: config.evictionSoftGracePeriod ?? {},
+    evictionMinimumReclaim: config.evictionMinimumReclaim ?? {},
+    enforceNodeAllocatable: ignoresAllocatable ? [] : (config.enforceNodeAllocatable ?? []),
+  });
+  if (!parsed.ok) {
+    throw new SetupError(
+      `the eviction settings do not fit: ${parsed.error}`,
+      "correct evictionHard, evictionSoft, evictionSoftGracePeriod or evictionMinimumReclaim",
+    );
+  }
+  const images: ImageGcPolicy = {
+    highThresholdPercent: config.imageGCHighThresholdPercent,
+    lowThresholdPercent: config.imageGCLowThresholdPercent,
+    minAgeMs: milliseconds(config.imageMinimumGCAge),
+    maxAgeMs: milliseconds(config.imageMaximumGCAge),
+  };
+  const problem = imageGcPolicyProblem(images);
+  if (problem !== undefined) {
+    throw new SetupError(
+      problem,
+      "correct imageGCHighThresholdPercent or imageGCLowThresholdPercent",
+    );
+  }
+  return {
+    thresholds: parsed.value,
+    policy: {
+      pressureTransitionMs: milliseconds(config.evictionPressureTransitionPeriod),
+      maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
+      localStorageIsolation: config.localStorageCapacityIsolation,
+      isSpared: isCriticalPod,
+    },
+    images,
+  };
+}
+
+/** A kubelet's defaults, but that pods from manifests are pods like any other: there are no others here. */
+export function defaultEviction(): EvictionSetup {
+  const setup = kubeletEviction(fileDefaultConfig(), { ignoresAllocatable: false });
+  return { ...setup, policy: { ...setup.policy, isSpared: hasCriticalPriority } };
+}
+
+function milliseconds(duration: string): number {
+  const parsed = parseNanoseconds(duration);
+  return parsed.ok ? Number(parsed.value) / 1_000_000 : 0;
+}
