@@ -32,7 +32,7 @@ export type CorrelatedEvent =
   /** One that was sent before; the patch makes that one the event. */
   | { readonly kind: "patch"; readonly event: Event; readonly patch: EventPatch };
 
-export interface EventPatch {
+interface EventPatch {
   readonly count: number;
   readonly lastTimestamp?: string | undefined;
   readonly message?: string | undefined;

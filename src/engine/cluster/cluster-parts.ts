@@ -135,6 +135,7 @@ export class ClusterParts {
   keepOnly(uids: ReadonlySet<string>): void {
     this.#reporter.keepOnly(uids);
   }
+
   #createObjects(): ApiObjects {
     const { api, ports, settings, requestSync, lifetime } = this.#deps;
     const { clock, random, log } = ports;

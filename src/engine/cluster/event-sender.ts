@@ -1,4 +1,5 @@
 import { type CorrelatedEvent, EventCorrelator } from "../../core/event/event-correlator.ts";
+import type { NodeEvent } from "../../core/node/node-event.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { formatTime } from "../../lib/time.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
@@ -8,7 +9,6 @@ import { dnsSubdomainProblems } from "../../model/name-format.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import type { PodEvent } from "../../ports/pod-events.ts";
 
 const longestQueue = 1000;
 const triesPerEvent = 12;
@@ -65,7 +65,7 @@ export class EventSender {
   }
 
   /** Takes an event about the node itself. */
-  recordNode({ type, reason, message }: Omit<PodEvent, "container">): void {
+  recordNode({ type, reason, message }: NodeEvent): void {
     const { clock, nodeName } = this.#deps;
     const now = formatTime(clock.nowMs());
     this.#enqueue({
