@@ -10,5 +10,5 @@ export interface NodeFacts {
   /** What the name service says of a name; nothing when it does not know it. */
   lookUp(name: string): Promise<readonly string[]>;
   /** The machine's address on a default route, of this family where there is one; or why there is none. */
-  readDefaultIp(family: 4 | 6): Promise<Result<string, string>>;
+  defaultIp(family: 4 | 6): Result<string, string>;
 }

@@ -1,7 +1,7 @@
 import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
+import type { NodePressure } from "../../src/core/eviction/signal.ts";
 import type { NodeEvent } from "../../src/core/node/node-event.ts";
 import { NodeAgent, type NodeSettings } from "../../src/engine/node/node-agent.ts";
-import type { NodePressures } from "../../src/engine/node/node-status-source.ts";
 import type { RuntimeReport } from "../../src/engine/runtime-health.ts";
 import { ok } from "../../src/lib/result.ts";
 import type { Image } from "../../src/model/generated/cri.ts";
@@ -39,7 +39,7 @@ export class NodeWorld {
   };
   images: readonly Image[] = [];
   report: RuntimeReport = { problems: [], handlers: [], features: undefined };
-  pressures: NodePressures = { memory: false, disk: false, pid: false };
+  pressures: readonly NodePressure[] = [];
   volumesInUse: readonly string[] | undefined = [];
   readonly agent: NodeAgent;
   readonly #stop = new AbortController();
@@ -89,7 +89,7 @@ export class NodeWorld {
           }),
         listIps: () => ["127.0.0.1", "10.99.0.1"],
         lookUp: () => Promise.resolve([]),
-        readDefaultIp: () => Promise.resolve(ok("10.99.0.1")),
+        defaultIp: () => ok("10.99.0.1"),
       },
       usage: {
         fileSystem: () =>

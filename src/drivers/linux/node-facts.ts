@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises";
+import { existsSync, readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism, cpus, networkInterfaces, release } from "node:os";
 import { join } from "node:path";
@@ -26,12 +27,9 @@ export const linuxNodeFacts: NodeFacts = {
     const found = await lookup(name, { all: true }).catch(() => []);
     return found.map(({ address }) => address);
   },
-  readDefaultIp: async (family) => {
-    const [ipv4 = "", ipv6 = ""] = await Promise.all([
-      readText("/proc/net/route"),
-      readText("/proc/net/ipv6_route"),
-    ]);
-    return chooseDefaultIp({ ipv4, ipv6 }, networkInterfaces(), family);
+  defaultIp: (family) => {
+    const tables = { ipv4: readTable("/proc/net/route"), ipv6: readTable("/proc/net/ipv6_route") };
+    return chooseDefaultIp(tables, networkInterfaces(), family);
   },
 };
 
@@ -84,6 +82,11 @@ async function firstText(paths: readonly string[]): Promise<string> {
     if (text !== "") return text;
   }
   return "";
+}
+
+/** Empty where the kernel does not know the family. */
+function readTable(path: string): string {
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
 }
 
 async function readText(path: string): Promise<string | undefined> {

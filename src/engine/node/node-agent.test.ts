@@ -107,7 +107,7 @@ describe("a node of a cluster", () => {
     await world.clock.advance(200);
     expect(withoutLease(world.takeRequests())).toEqual([]);
     world.report = { ...world.report, problems: ["container runtime is down"] };
-    world.pressures = { memory: false, disk: true, pid: false };
+    world.pressures = ["DiskPressure"];
     world.events.length = 0;
     world.agent.requestUpdate();
     await world.clock.advance(200);
@@ -146,7 +146,7 @@ describe("a node of a cluster", () => {
     world.start();
     await world.clock.advance(15_000);
     world.api.goDown();
-    world.pressures = { memory: true, disk: false, pid: false };
+    world.pressures = ["MemoryPressure"];
     await world.clock.advance(60_000);
     world.api.comeBack();
     await world.clock.advance(12_000);

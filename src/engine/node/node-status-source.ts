@@ -1,3 +1,4 @@
+import type { NodePressure } from "../../core/eviction/signal.ts";
 import { needsAddressLookup } from "../../core/node/node-addresses.ts";
 import type { StoredImage } from "../../core/node/node-images.ts";
 import { nodeIpProblem } from "../../core/node/node-ip-problem.ts";
@@ -23,13 +24,6 @@ import type { RuntimeReport } from "../runtime-health.ts";
 
 const imageListAgeMs = 30_000;
 
-/** What a node is short of. */
-export interface NodePressures {
-  readonly memory: boolean;
-  readonly disk: boolean;
-  readonly pid: boolean;
-}
-
 export interface NodeStatusSourceDeps {
   readonly settings: NodeStatusSettings;
   /** Whose file system holds what pods write. */
@@ -39,7 +33,7 @@ export interface NodeStatusSourceDeps {
   readonly usage: Pick<HostUsage, "fileSystem">;
   readonly runtime: Pick<ContainerRuntime, "version"> & Pick<ImageService, "listImages">;
   readonly runtimeReport: () => RuntimeReport;
-  readonly pressures: () => NodePressures;
+  readonly pressures: () => readonly NodePressure[];
   /** Other reasons why the node is not ready: of storage, and of a shutdown. */
   readonly problems: () => readonly string[];
   /** Undefined while it is not known. */
@@ -65,7 +59,7 @@ export class NodeStatusSource {
 
   async #look(wasUnschedulable: boolean, signal: AbortSignal): Promise<NodeStatusFacts> {
     const { facts, pressures, problems, volumesInUse, runtimeReport } = this.#deps;
-    const { memory, disk, pid } = pressures();
+    const shortOf = pressures();
     const report = runtimeReport();
     return {
       machine: await resultOf(facts.readMachine()),
@@ -90,9 +84,9 @@ export class NodeStatusSource {
       },
       devices: { capacity: new Map(), allocatable: new Map(), removed: [] },
       health: {
-        memoryPressure: memory,
-        diskPressure: disk,
-        pidPressure: pid,
+        memoryPressure: shortOf.includes("MemoryPressure"),
+        diskPressure: shortOf.includes("DiskPressure"),
+        pidPressure: shortOf.includes("PIDPressure"),
         problems: [...report.problems, ...problems()],
         softProblem: "",
       },
@@ -115,7 +109,7 @@ export class NodeStatusSource {
     return {
       nodeIpProblem: (ip) => nodeIpProblem(ip, hostIps),
       namedIps: mustLookUp ? await facts.lookUp(settings.nodeName) : [],
-      defaultIp: mustLookUp ? await facts.readDefaultIp(family) : err("not asked for"),
+      defaultIp: mustLookUp ? facts.defaultIp(family) : err("not asked for"),
     };
   }
 
