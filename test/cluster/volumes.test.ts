@@ -112,7 +112,8 @@ describe("volumes that follow the API server", () => {
     expect(await inside(`ls ${own}`)).toBe("ca.crt\nnamespace\ntoken\n");
     await world.api.delete(`${podsPath}/reader`);
     await untilNoPods(world.api);
-    expect((await review()).status?.authenticated).not.toBe(true);
+    // The API server remembers for ten seconds whom it has let in.
+    await eventually(review, (later) => later.status?.authenticated !== true);
   });
 
   test("a pod waits for a config map and a secret that are not there yet", async () => {

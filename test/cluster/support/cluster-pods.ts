@@ -64,3 +64,20 @@ export function isReady({ status }: Pod): boolean {
     (condition) => condition.type === "Ready" && condition.status === "True",
   );
 }
+
+/** What a restart of a container changes, by the container's name. */
+export function containersOf({ status }: Pod): Readonly<Record<string, readonly unknown[]>> {
+  const all = [
+    ...(status?.initContainerStatuses ?? []),
+    ...(status?.containerStatuses ?? []),
+    ...(status?.ephemeralContainerStatuses ?? []),
+  ];
+  return Object.fromEntries(
+    all.map(({ name, containerID, restartCount }) => [name, [containerID, restartCount]]),
+  );
+}
+
+/** Restarts of the pod's first container; -1 when it has no status. */
+export function restartsOf({ status }: Pod): number {
+  return status?.containerStatuses?.[0]?.restartCount ?? -1;
+}

@@ -5,12 +5,12 @@ import { type RuntimeWorld, startRuntimeWorld } from "../../integration/support/
 import type { ClusterApi } from "./cluster-api.ts";
 import { ClusterNode, type NodeAgent } from "./cluster-node.ts";
 import { clusterProgram } from "./cluster-programs.ts";
-import { ControlPlane } from "./control-plane.ts";
+import { ControlPlane, type ControlPlaneOptions } from "./control-plane.ts";
 import { Kubectl } from "./kubectl.ts";
 
 const readyTimeoutMs = 60_000;
 
-interface ClusterWorldOptions {
+interface ClusterWorldOptions extends ControlPlaneOptions {
   readonly config?: object;
   readonly flags?: (plane: ControlPlane) => readonly string[];
 }
@@ -28,8 +28,9 @@ export class ClusterWorld {
   }
 
   /** A cluster whose node nobody runs yet. */
-  static async create({ config, flags }: ClusterWorldOptions = {}): Promise<ClusterWorld> {
-    const plane = await ControlPlane.start();
+  static async create(options: ClusterWorldOptions = {}): Promise<ClusterWorld> {
+    const { config, flags } = options;
+    const plane = await ControlPlane.start(options);
     try {
       const runtime = await startRuntimeWorld({ network: plane.network });
       const node = new ClusterNode({
@@ -87,7 +88,7 @@ export class ClusterWorld {
   }
 
   /** What pods have left on the node; waits for the agent to clean up. */
-  async leftovers(timeoutMs = 90_000): Promise<readonly string[]> {
+  async leftovers(timeoutMs = 100_000): Promise<readonly string[]> {
     const timeout = AbortSignal.timeout(timeoutMs);
     for (;;) {
       const left = await this.node.findLeftovers(this.runtime);

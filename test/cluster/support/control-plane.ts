@@ -6,7 +6,7 @@ import { CertificateAuthority, type CertificateFiles, createTokenKeys } from "./
 import { type ClusterAddress, claimClusterAddress } from "./cluster-address.ts";
 import { ClusterApi } from "./cluster-api.ts";
 import { clusterProgram } from "./cluster-programs.ts";
-import { writeKubeconfig } from "./kubeconfig.ts";
+import { type KubeconfigUser, writeKubeconfig } from "./kubeconfig.ts";
 import { Kubectl } from "./kubectl.ts";
 import { ServerProcess } from "./server-process.ts";
 
@@ -22,6 +22,11 @@ interface Keys {
   readonly tokens: { readonly private: string; readonly public: string };
 }
 
+export interface ControlPlaneOptions {
+  /** How long the certificates that nodes ask for are good. */
+  readonly certificateLife?: string;
+}
+
 /**
  * etcd, API server, controllers and scheduler of a cluster of its own, on an address of the loopback interface: Node
  * authorizer, RBAC and NodeRestriction are on. Any number of them can run at once.
@@ -35,10 +40,12 @@ export class ControlPlane {
   readonly api: ClusterApi;
   readonly kubectl: Kubectl;
   readonly #claim: ClusterAddress;
+  readonly #certificateLife: string;
   readonly #keys: Keys;
   readonly #processes = new Map<string, ServerProcess>();
 
-  private constructor(folder: string, claim: ClusterAddress) {
+  private constructor(folder: string, claim: ClusterAddress, options: ControlPlaneOptions) {
+    this.#certificateLife = options.certificateLife ?? "24h";
     this.folder = folder;
     this.#claim = claim;
     this.network = claim.network;
@@ -51,15 +58,13 @@ export class ControlPlane {
     this.kubectl = new Kubectl(clusterProgram("kubectl"), this.kubeconfig);
   }
 
-  static async start(): Promise<ControlPlane> {
+  static async start(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
     const claim = await claimClusterAddress();
     const folder = await mkdtemp("/var/tmp/berth-cluster-");
-    const plane = new ControlPlane(folder, claim);
+    const plane = new ControlPlane(folder, claim, options);
     try {
       plane.#startEtcd();
       await plane.restartApiServer();
-      plane.#startControllers();
-      plane.#startScheduler();
       for (const { path, object } of bootstrapObjects(bootstrapToken)) {
         await plane.api.create(path, object);
       }
@@ -79,15 +84,11 @@ export class ControlPlane {
     return this.#keys.authority.files.certificate;
   }
 
-  /** The kubeconfig of a node, as a finished bootstrap would have left it. */
-  nodeKubeconfig(node: string): string {
-    return this.userKubeconfig(`node-${node}`, `system:node:${node}`, ["system:nodes"]);
-  }
-
-  /** The kubeconfig of any user; `name` is that of its files. */
-  userKubeconfig(name: string, user: string, groups: readonly string[] = []): string {
-    const files = this.issue(name, user, groups);
-    return this.#writeKubeconfig(name, { kind: "certificate", files });
+  /** The kubeconfig of a node, as a finished bootstrap would have left it; `port` if it goes through a proxy. */
+  nodeKubeconfig(node: string, port: number = ports.api): string {
+    const files = this.issue(`node-${node}`, `system:node:${node}`, ["system:nodes"]);
+    const server = `https://${this.address}:${port}`;
+    return this.#writeKubeconfig(`node-${node}`, { kind: "certificate", files }, server);
   }
 
   /** A certificate that the API server and kubelets take as that user's. */
@@ -105,8 +106,29 @@ export class ControlPlane {
     await this.#processes.get("kube-apiserver")?.stop("SIGKILL");
   }
 
-  /** Starts the API server, again with the same data; resolves when it is ready. */
+  /**
+   * Starts the API server, again with the same data; resolves when it is ready. Controllers and scheduler start anew
+   * with it: after an outage they would take up to a minute to look again.
+   */
   async restartApiServer(): Promise<void> {
+    for (const name of ["kube-scheduler", "kube-controller-manager"]) {
+      await this.#processes.get(name)?.stop("SIGKILL");
+    }
+    this.#startApiServer();
+    await this.api.untilHealthy("/readyz", startTimeoutMs);
+    this.#startControllers();
+    this.#startScheduler();
+  }
+
+  /** Ends everything and removes all traces. */
+  async stop(): Promise<void> {
+    this.api.close();
+    for (const process of [...this.#processes.values()].toReversed()) await process.stop("SIGKILL");
+    await this.#claim.release();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #startApiServer(): void {
     const { address, folder } = this;
     const { server, kubeletClient, tokens } = this.#keys;
     this.#start("kube-apiserver", [
@@ -130,15 +152,6 @@ export class ControlPlane {
       "--enable-bootstrap-token-auth=true",
       "--allow-privileged=true",
     ]);
-    await this.api.untilHealthy("/readyz", startTimeoutMs);
-  }
-
-  /** Ends everything and removes all traces. */
-  async stop(): Promise<void> {
-    this.api.close();
-    for (const process of [...this.#processes.values()].toReversed()) await process.stop("SIGKILL");
-    await this.#claim.release();
-    await rm(this.folder, { recursive: true, force: true });
   }
 
   #startEtcd(): void {
@@ -164,6 +177,7 @@ export class ControlPlane {
       `--service-account-private-key-file=${this.#keys.tokens.private}`,
       `--cluster-signing-cert-file=${certificate}`,
       `--cluster-signing-key-file=${key}`,
+      `--cluster-signing-duration=${this.#certificateLife}`,
     ]);
   }
 
@@ -186,9 +200,9 @@ export class ControlPlane {
     this.#processes.set(name, new ServerProcess([clusterProgram(name), ...flags], log));
   }
 
-  #writeKubeconfig(name: string, user: Parameters<typeof writeKubeconfig>[1]["user"]): string {
+  #writeKubeconfig(name: string, user: KubeconfigUser, server: string = this.server): string {
     const file = join(this.folder, `${name}.kubeconfig`);
-    return writeKubeconfig(file, { server: this.server, authority: this.authorityFile, user });
+    return writeKubeconfig(file, { server, authority: this.authorityFile, user });
   }
 }
 
