@@ -1,0 +1,56 @@
+import type { ObservedPod } from "../../model/observed.ts";
+import type { AgentParts } from "../agent-parts.ts";
+import { Observer } from "../observer.ts";
+import { Prober } from "../prober.ts";
+import { readPod } from "../read-pod.ts";
+
+export function composeObserver(parts: AgentParts): Observer {
+  const { runtime, runtimeEvents, clock, log } = parts.ports;
+  return new Observer(
+    {
+      runtime,
+      eventSources: runtimeEvents,
+      readPod: (uid, signal) => readAgentPod(parts, uid, signal),
+      cache: parts.cache,
+      clock,
+      log,
+      onChange: ({ uid }) => parts.loop.requestSync(uid),
+      onHealth: (problem) => parts.health.note(problem),
+      onRelist: (ms, sinceLastMs) => parts.metrics.noteRelist(ms, sinceLastMs),
+    },
+    parts.signal,
+  );
+}
+
+export function composeProber(parts: AgentParts): Prober {
+  const { clock, random, probeRunner } = parts.ports;
+  return new Prober({
+    clock,
+    random,
+    runner: probeRunner,
+    events: parts.memory.events,
+    podStatus: (uid) => parts.statuses.get(uid),
+    onProbed: (subject, result, ms) => parts.metrics.noteProbe(subject, result, ms),
+    onUpdate: (kind, { podUid, containerId, result }) => {
+      if (kind === "readiness") {
+        parts.statuses.setReady(podUid, containerId, result === "Success");
+      } else if (kind === "startup") {
+        parts.statuses.setStarted(podUid, containerId, result === "Success");
+      }
+      parts.loop.requestSync(podUid);
+    },
+  });
+}
+
+/** One pod as the runtime has it now. */
+export function readAgentPod(
+  parts: AgentParts,
+  uid: string,
+  signal: AbortSignal,
+): Promise<ObservedPod> {
+  const { runtime, files, clock } = parts.ports;
+  const { runtimeName } = parts.settings;
+  const givenResources = (podUid: string, name: string) =>
+    parts.allocations.actuated.get(podUid)?.containers.get(name);
+  return readPod({ runtime, files, clock, runtimeName, givenResources }, uid, signal);
+}

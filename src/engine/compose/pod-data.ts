@@ -1,0 +1,55 @@
+import type { AgentParts } from "../agent-parts.ts";
+import { NodePodCgroups } from "../pod-cgroups.ts";
+import { PodRemains } from "../pod-remains.ts";
+import { VolumeManager } from "../volumes/volume-manager.ts";
+
+export function composeCgroups(parts: AgentParts): NodePodCgroups {
+  const { cpuCfsQuota, cpuCfsPeriodUs } = parts.settings.runtimeSettings;
+  return new NodePodCgroups({
+    cgroups: parts.ports.cgroups,
+    driver: parts.settings.cgroupDriver,
+    root: parts.settings.cgroupRoot,
+    cpuQuota: { enforceCpuLimits: cpuCfsQuota, cpuPeriodUs: cpuCfsPeriodUs },
+    activePods: () =>
+      parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
+    lifetime: parts.signal,
+  });
+}
+
+export function composeVolumes(parts: AgentParts): VolumeManager {
+  const { files, volumeFiles, mounts, log } = parts.ports;
+  const { rootFolder, node } = parts.settings;
+  return new VolumeManager({
+    rootFolder,
+    files,
+    volumeFiles,
+    mounts,
+    objects: parts.cluster?.objects ?? parts.intake.objects,
+    tokens: parts.cluster?.tokens,
+    allocatable: () => node.status?.allocatable ?? {},
+    events: parts.memory.events,
+    log,
+    lifetime: parts.signal,
+  });
+}
+
+export function composeRemains(parts: AgentParts): PodRemains {
+  const { runtime, files, log } = parts.ports;
+  const { rootFolder, runtimeSettings } = parts.settings;
+  return new PodRemains({
+    runtime,
+    files,
+    log,
+    lifetime: parts.signal,
+    rootFolder,
+    podLogsRoot: runtimeSettings.podLogsRoot,
+    runtimePods: () => parts.observer.pods,
+    requestRead: (uid) => parts.observer.requestRead(uid),
+    unmountVolumes: (uid, signal) => parts.volumes.unmount(uid, signal),
+    cgroups: {
+      list: () => parts.cgroups.list(),
+      remove: (uid) => parts.cgroups.removeByUid(uid),
+    },
+    onGone: () => parts.loop.requestHousekeeping(),
+  });
+}

@@ -1,0 +1,150 @@
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { AgentParts } from "../agent-parts.ts";
+import { createAllocations } from "../allocation/create-allocations.ts";
+import type { PodAllocations } from "../allocation/pod-allocations.ts";
+import { createNodeDeps } from "../create-node-deps.ts";
+import { createStatuses } from "../create-statuses.ts";
+import { createWorkers } from "../create-workers.ts";
+import { PodAdmission } from "../pod-admission.ts";
+import type { PodStatuses } from "../pod-statuses.ts";
+import type { PodWorkers } from "../pod-workers.ts";
+import { SourceIntake } from "../source-intake.ts";
+import { SyncLoop } from "../sync-loop.ts";
+import { readAgentPod } from "./observation.ts";
+import { tidyUp } from "./tidy-up.ts";
+
+export function composeIntake(parts: AgentParts): SourceIntake {
+  const { sources, clock, log } = parts.ports;
+  return new SourceIntake({
+    sources: parts.cluster === undefined ? sources : [...sources, parts.cluster.source],
+    restore: (pod, source) => parts.memory.restore(pod, source),
+    clock,
+    log,
+    events: parts.memory.events,
+    deliver: (update) => parts.loop.deliver(update),
+    onObjects: () => parts.syncAll(),
+  });
+}
+
+export function composeAllocations(parts: AgentParts): PodAllocations {
+  return createAllocations({
+    ports: parts.ports,
+    settings: parts.settings,
+    events: parts.memory.events,
+    registry: parts.registry,
+    fits: (pod, others) => parts.admission.fits(pod, others),
+    activePods: () => parts.admission.activePods(),
+    sourcesReady: () => parts.intake.seenAllSources(parts.loop.handledSources),
+    requestSync: (uid) => parts.loop.requestSync(uid),
+  });
+}
+
+export function composeStatuses(parts: AgentParts): PodStatuses {
+  return createStatuses({
+    ports: parts.ports,
+    settings: parts.settings,
+    registry: parts.registry,
+    allocations: parts.allocations,
+    prober: parts.prober,
+    cgroups: () => parts.cgroups,
+    onChange: (pod, status, _version, isFinished) => noteStatus(parts, pod, status, isFinished),
+  });
+}
+
+export function composeAdmission(parts: AgentParts): PodAdmission {
+  const { clock, log } = parts.ports;
+  return new PodAdmission({
+    registry: parts.registry,
+    workers: parts.workers,
+    statuses: parts.statuses,
+    facts: () => ({ ...parts.settings, node: parts.cluster?.node ?? parts.settings.node }),
+    allocations: parts.allocations,
+    clock,
+    log,
+    events: parts.memory.events,
+    lifetime: parts.signal,
+    isHere: (uid) => parts.observer.pods.has(uid),
+  });
+}
+
+export function composeWorkers(parts: AgentParts): PodWorkers {
+  const deps = createNodeDeps({
+    ports: parts.ports,
+    settings: parts.settings,
+    lifetime: parts.signal,
+    objects: parts.intake.objects,
+    cluster: parts.cluster,
+    images: parts.images,
+    events: parts.memory.events,
+    allocations: parts.allocations,
+    statuses: parts.statuses,
+    prober: parts.prober,
+    crashLoop: parts.memory.crashLoop,
+    cgroups: parts.cgroups,
+    volumes: parts.volumes,
+    recorder: parts.memory.recorder,
+    health: parts.health,
+    requestRead: (uid) => parts.observer.requestRead(uid),
+    readPod: (uid, signal) => readAgentPod(parts, uid, signal),
+  });
+  return createWorkers({
+    ports: parts.ports,
+    settings: parts.settings,
+    deps,
+    cache: parts.cache,
+    events: parts.memory.events,
+    enqueue: (uid, delayMs) => enqueue(parts, uid, delayMs),
+    allocatedPod: (pod) => parts.allocations.allocatedPod(pod),
+    onWorked: (operation, ms) => parts.metrics.noteWork(operation, ms),
+    onFinished: () => afterFinish(parts),
+  });
+}
+
+export function composeLoop(parts: AgentParts): SyncLoop {
+  const { clock, log } = parts.ports;
+  return new SyncLoop({
+    registry: parts.registry,
+    workers: parts.workers,
+    queue: parts.queue,
+    clock,
+    log,
+    admit: (pod) => parts.admission.admit(pod),
+    runtimeProblem: () => parts.health.problem,
+    housekeep: () => tidyUp(parts),
+    whenClean: (uid) => parts.remains.whenRemoved(uid) ?? parts.admission.whenRoom(uid),
+    allocations: parts.allocations,
+    onAdded: (pod) => {
+      parts.metrics.noteNewPod(pod);
+      parts.view.noteChange("ADDED", pod);
+    },
+    onRemoved: (pod) => parts.view.noteRemoved(pod),
+    onShown: (pod) => parts.cluster?.noteShown(pod),
+  });
+}
+
+function noteStatus(parts: AgentParts, pod: Pod, status: PodStatus, isFinished: boolean): void {
+  parts.metrics.noteStatus(pod, status);
+  parts.cluster?.noteStatus(pod, status, isFinished);
+  parts.memory.checkpoints.save(pod.metadata.uid, status, () =>
+    parts.view.noteChange("MODIFIED", pod),
+  );
+}
+
+function enqueue(parts: AgentParts, uid: string, delayMs: number): void {
+  const pod = parts.registry.get(uid);
+  const ms = pod === undefined ? delayMs : parts.statuses.lookAgainInMs(pod, delayMs);
+  parts.queue.enqueue(uid, ms);
+  parts.loop.wake();
+}
+
+// The name of the finished pod is free: whoever waits for it must hear of that.
+function afterFinish(parts: AgentParts): void {
+  for (const { metadata } of parts.registry.list()) {
+    if (parts.workers.stateOf(metadata.uid) === "wait-to-start") {
+      parts.loop.requestSync(metadata.uid);
+    }
+  }
+  parts.allocations.noteEnded();
+  parts.loop.requestHousekeeping();
+}

@@ -1,0 +1,40 @@
+import type { AgentParts } from "../agent-parts.ts";
+import { housekeep } from "../housekeeping.ts";
+
+/** Brings the agent's memory and the machine in line with what is wanted, and forgets pods of which nothing is left. */
+export async function tidyUp(parts: AgentParts): Promise<void> {
+  const ready = parts.runtimeListed && parts.intake.seenAllSources(parts.loop.handledSources);
+  await housekeep({
+    registry: parts.registry,
+    workers: parts.workers,
+    statuses: {
+      keepOnly: (uids) => {
+        parts.statuses.keepOnly(uids);
+        parts.allocations.keepOnly(uids);
+        parts.cluster?.keepOnly(uids);
+      },
+    },
+    remains: parts.remains,
+    probes: parts.prober,
+    ready: () => ready,
+    runtimePods: () => parts.observer.pods,
+    isActive: (pod) => parts.admission.isActive(pod) && !parts.admission.waitsForRoom(pod),
+  });
+  if (!ready) return;
+  parts.cluster?.lookAtMirrors();
+  parts.memory.crashLoop.prune();
+  const isLeft = (uid: string): boolean =>
+    parts.workers.stateOf(uid) !== undefined ||
+    parts.observer.pods.has(uid) ||
+    parts.remains.isRemoving(uid);
+  // Also of pods that went while no agent ran: nobody sees those leave.
+  const unknown = parts.memory.checkpoints.uids.filter(
+    (uid) => parts.registry.get(uid) === undefined,
+  );
+  const gone = [...parts.view.forgetGone(isLeft), ...unknown.filter((uid) => !isLeft(uid))];
+  for (const uid of new Set(gone)) {
+    parts.cache.delete(uid);
+    parts.memory.forget(uid);
+    parts.metrics.forget(uid);
+  }
+}
