@@ -7,7 +7,11 @@ export interface ApiBackoffLimits {
   readonly resetMs: number;
 }
 
-const defaultLimits: ApiBackoffLimits = { firstMs: 800, longestMs: 30_000, resetMs: 120_000 };
+export const defaultBackoff: ApiBackoffLimits = {
+  firstMs: 800,
+  longestMs: 30_000,
+  resetMs: 120_000,
+};
 
 /** How long to leave an API server alone that did not answer: doubling, and each time up to twice as long by chance. */
 export class ApiBackoff {
@@ -20,7 +24,7 @@ export class ApiBackoff {
   constructor(
     clock: Pick<Clock, "monotonicMs">,
     random: () => number,
-    limits: ApiBackoffLimits = defaultLimits,
+    limits: ApiBackoffLimits = defaultBackoff,
   ) {
     this.#clock = clock;
     this.#random = random;

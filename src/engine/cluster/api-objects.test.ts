@@ -5,6 +5,7 @@ import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { PodSpec } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { ApiClient, WatchEvent } from "../../ports/api-client.ts";
 import { ApiObjects, type ApiObjectsDeps } from "./api-objects.ts";
 
 const silent = { debug: noop, info: noop, warn: noop, error: noop };
@@ -13,9 +14,26 @@ function noop(): void {
   return undefined;
 }
 
+/** Refuses the first watches of config maps. */
+class HesitantApi extends MemoryApi {
+  refusals = 0;
+
+  override watch<T>(
+    request: Parameters<ApiClient["watch"]>[0],
+    onEvent: (event: WatchEvent<T>) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (request.path.endsWith("/configmaps") && this.refusals > 0) {
+      this.refusals -= 1;
+      return Promise.reject(new ApiError(403, "Forbidden", "no relationship found"));
+    }
+    return super.watch<T>(request, onEvent, signal);
+  }
+}
+
 function world(strategy: ApiObjectsDeps["strategy"] = "Watch") {
   const clock = new VirtualClock();
-  const api = new MemoryApi(() => clock.nowMs());
+  const api = new HesitantApi(() => clock.nowMs());
   const stop = new AbortController();
   const changed: string[] = [];
   const objects = new ApiObjects({
@@ -166,6 +184,21 @@ test("what the server does not tell in time is missing, and news when it comes",
   await clock.advance(30_000);
   expect(changed).toEqual(["uid-1"]);
   expect(objects.configMap("default", "settings").ok).toBe(true);
+  await end();
+});
+
+test("a node that may see an object a moment after its pod does not miss it", async () => {
+  const { clock, api, objects, changed, prepare, end } = world();
+  api.put(configMapPath, { data: {} });
+  api.refusals = 2;
+  const forbid = api.intercept(({ path }) => {
+    if (path.endsWith("/configmaps")) throw new ApiError(403, "Forbidden", "no relationship found");
+  });
+  await clock.run(prepare(usesSettings("uid-1")));
+  forbid();
+  expect(clock.monotonicMs()).toBe(300);
+  expect(objects.configMap("default", "settings").ok).toBe(true);
+  expect(changed).toEqual([]);
   await end();
 });
 

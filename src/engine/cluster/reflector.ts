@@ -5,7 +5,7 @@ import type { ApiClient, WatchEvent } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { withDeadline } from "../deadline.ts";
-import { ApiBackoff } from "./api-backoff.ts";
+import { ApiBackoff, type ApiBackoffLimits } from "./api-backoff.ts";
 import { type ApiObject, ObjectSet, objectKey } from "./object-set.ts";
 
 const defaultWatchMs = 5 * 60_000;
@@ -26,6 +26,7 @@ export interface ReflectorOptions<T> {
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** The server is asked to end each watch after this time or up to twice as much. */
   readonly watchMs?: number | undefined;
+  readonly backoff?: ApiBackoffLimits | undefined;
   /**
    * Told of the first complete set, even an empty one, and then of every change: all there is now, and the keys of what
    * is new, other or gone. The map changes later: keep a copy.
@@ -50,7 +51,7 @@ export class Reflector<T extends ApiObject> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
-    this.#backoff = new ApiBackoff(options.clock, options.random);
+    this.#backoff = new ApiBackoff(options.clock, options.random, options.backoff);
   }
 
   /** All objects as last heard of; keyed by namespace/name. */

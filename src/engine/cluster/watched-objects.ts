@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
+import { type ApiBackoffLimits, defaultBackoff } from "./api-backoff.ts";
 import {
   collectionPath,
   type NeededObjects,
@@ -15,6 +16,8 @@ import { whenSynced } from "./when-synced.ts";
 
 /** There are many of these watches, and most objects hardly change. */
 const watchMs = 30 * 60_000;
+/** A server that just bound a pod may not know yet that its node may see the pod's objects, but will in a moment. */
+const backoff: ApiBackoffLimits = { ...defaultBackoff, firstMs: 100 };
 
 export interface WatchedObjectsDeps
   extends Pick<ReflectorOptions<unknown>, "api" | "clock" | "random" | "log"> {
@@ -85,6 +88,7 @@ export class WatchedObjects<T extends ApiObject & { readonly immutable?: boolean
       path: collectionPath(kind, object.namespace),
       query: { fieldSelector: `metadata.name=${escapedSelector(object.name)}` },
       watchMs,
+      backoff,
       onChange: (items) => {
         // What cannot change any more needs no watch.
         if (items.get(nameKey(object))?.immutable === true) {
