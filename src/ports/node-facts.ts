@@ -1,10 +1,10 @@
 import type { Result } from "../lib/result.ts";
 import type { MachineInfo, SystemInfo } from "../model/machine-info.ts";
 
-/** What the machine tells of itself as a node; read anew each time. */
+/** What the machine tells of itself as a node; read anew each time, and throwing where it cannot be. */
 export interface NodeFacts {
-  readMachine(): Promise<MachineInfo>;
-  readSystem(): Promise<SystemInfo>;
+  readMachine(): MachineInfo;
+  readSystem(): SystemInfo;
   /** The addresses of all its interfaces, in canonical form. */
   listIps(): readonly string[];
   /** What the name service says of a name; nothing when it does not know it. */

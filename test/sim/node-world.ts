@@ -81,12 +81,11 @@ export class NodeWorld {
       random: () => 0.5,
       log: quietLog,
       facts: {
-        readMachine: () => Promise.resolve(this.machine),
-        readSystem: () =>
-          Promise.resolve({
-            kernelVersion: "6.18.44-fc-v490",
-            osImage: "Debian GNU/Linux 12 (bookworm)",
-          }),
+        readMachine: () => this.machine,
+        readSystem: () => ({
+          kernelVersion: "6.18.44-fc-v490",
+          osImage: "Debian GNU/Linux 12 (bookworm)",
+        }),
         listIps: () => ["127.0.0.1", "10.99.0.1"],
         lookUp: () => Promise.resolve([]),
         defaultIp: () => ok("10.99.0.1"),

@@ -1,6 +1,5 @@
 import { lookup } from "node:dns/promises";
-import { existsSync, readFileSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism, cpus, networkInterfaces, release } from "node:os";
 import { join } from "node:path";
 import { parseIpAddress } from "../../lib/ip-address.ts";
@@ -28,26 +27,29 @@ export const linuxNodeFacts: NodeFacts = {
     return found.map(({ address }) => address);
   },
   defaultIp: (family) => {
-    const tables = { ipv4: readTable("/proc/net/route"), ipv6: readTable("/proc/net/ipv6_route") };
+    const tables = {
+      ipv4: readText("/proc/net/route") ?? "",
+      ipv6: readText("/proc/net/ipv6_route") ?? "",
+    };
     return chooseDefaultIp(tables, networkInterfaces(), family);
   },
 };
 
-async function readMachine(): Promise<MachineInfo> {
-  const memory = await readFile("/proc/meminfo", "utf8");
+function readMachine(): MachineInfo {
+  const memory = readFileSync("/proc/meminfo", "utf8");
   return {
     cpuCount: cpus().length || availableParallelism(),
     memoryBytes: memoryBytes(memory, "MemTotal"),
     swapBytes: memoryBytes(memory, "SwapTotal"),
-    hugePages: await readHugePages("/sys/kernel/mm/hugepages"),
-    machineId: await firstText(["/etc/machine-id", "/var/lib/dbus/machine-id"]),
-    systemUuid: await firstText(uuidFiles),
-    bootId: await firstText(["/proc/sys/kernel/random/boot_id"]),
+    hugePages: readHugePages("/sys/kernel/mm/hugepages"),
+    machineId: firstText(["/etc/machine-id", "/var/lib/dbus/machine-id"]),
+    systemUuid: firstText(uuidFiles),
+    bootId: firstText(["/proc/sys/kernel/random/boot_id"]),
   };
 }
 
-async function readSystem(): Promise<SystemInfo> {
-  const text = (await readText("/etc/os-release")) ?? (await readText("/usr/lib/os-release")) ?? "";
+function readSystem(): SystemInfo {
+  const text = readText("/etc/os-release") ?? readText("/usr/lib/os-release") ?? "";
   return { kernelVersion: release(), osImage: parseOsImage(text) };
 }
 
@@ -61,34 +63,37 @@ function memoryBytes(text: string, field: string): bigint {
   return BigInt(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(text)?.[1] ?? 0) * 1024n;
 }
 
-async function readHugePages(folder: string): Promise<readonly HugePages[]> {
-  const names = await readdir(folder).catch(() => []);
-  const sizes = names.flatMap((name) => {
+function readHugePages(folder: string): readonly HugePages[] {
+  return listNames(folder).flatMap((name) => {
     const size = /^hugepages-(\d+)kB$/.exec(name)?.[1];
-    return size === undefined ? [] : [{ name, pageSizeKb: Number(size) }];
+    if (size === undefined) return [];
+    const count = Number(readText(join(folder, name, "nr_hugepages")) ?? 0);
+    return [{ pageSizeKb: Number(size), count }];
   });
-  return await Promise.all(
-    sizes.map(async ({ name, pageSizeKb }) => ({
-      pageSizeKb,
-      count: Number((await readText(join(folder, name, "nr_hugepages"))) ?? 0),
-    })),
-  );
 }
 
 /** What the first of the files says that says anything. */
-async function firstText(paths: readonly string[]): Promise<string> {
+function firstText(paths: readonly string[]): string {
   for (const path of paths) {
-    const text = (await readText(path))?.replaceAll("\0", "").trim() ?? "";
+    const text = readText(path)?.replaceAll("\0", "").trim() ?? "";
     if (text !== "") return text;
   }
   return "";
 }
 
-/** Empty where the kernel does not know the family. */
-function readTable(path: string): string {
-  return existsSync(path) ? readFileSync(path, "utf8") : "";
+/** Undefined where there is no such file, or not for us. */
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
 }
 
-async function readText(path: string): Promise<string | undefined> {
-  return await readFile(path, "utf8").catch(() => undefined);
+function listNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }

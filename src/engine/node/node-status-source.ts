@@ -62,8 +62,8 @@ export class NodeStatusSource {
     const shortOf = pressures();
     const report = runtimeReport();
     return {
-      machine: await resultOf(facts.readMachine()),
-      system: await resultOf(facts.readSystem()),
+      machine: await resultOf(() => facts.readMachine()),
+      system: await resultOf(() => facts.readSystem()),
       ephemeralStorage: await this.#readEphemeralStorage(),
       addresses: await this.#lookUpAddresses(),
       runtimeVersion: await this.#readRuntimeVersion(signal),
@@ -114,7 +114,7 @@ export class NodeStatusSource {
   }
 
   async #readRuntimeVersion(signal: AbortSignal): Promise<string | undefined> {
-    const answer = await resultOf(this.#deps.runtime.version(signal));
+    const answer = await resultOf(() => this.#deps.runtime.version(signal));
     return answer.ok ? parseRuntimeVersion(answer.value.runtimeVersion ?? "") : undefined;
   }
 
@@ -122,7 +122,7 @@ export class NodeStatusSource {
     const nowMs = this.#deps.clock.monotonicMs();
     const isFresh = this.#imagesAtMs !== undefined && nowMs - this.#imagesAtMs < imageListAgeMs;
     if (isFresh) return this.#images;
-    const listed = await resultOf(this.#deps.runtime.listImages(signal));
+    const listed = await resultOf(() => this.#deps.runtime.listImages(signal));
     this.#images = listed.ok ? ok(listed.value.toSorted(bySize).map(storedImage)) : listed;
     this.#imagesAtMs = listed.ok ? nowMs : undefined;
     return this.#images;
@@ -144,9 +144,9 @@ function bySize(a: Image, b: Image): number {
   return (a.id ?? "") > (b.id ?? "") ? -1 : 1;
 }
 
-async function resultOf<T>(answer: Promise<T>): Promise<Result<T, string>> {
+async function resultOf<T>(read: () => T | Promise<T>): Promise<Result<T, string>> {
   try {
-    return ok(await answer);
+    return ok(await read());
   } catch (error) {
     return err(errorText(error));
   }
