@@ -1,5 +1,11 @@
 import { formatTime } from "../../src/lib/time.ts";
-import type { ConfigMap, Container, Secret, Volume } from "../../src/model/generated/kubernetes.ts";
+import type {
+  ConfigMap,
+  Container,
+  ResourceRequirements,
+  Secret,
+  Volume,
+} from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { PodSource, SourceSink } from "../../src/ports/pod-source.ts";
 import type { Json, RecordedPod } from "./recording.ts";
@@ -59,8 +65,14 @@ export class ApiPods implements PodSource {
   patch(uid: string, patch: Json): void {
     const pod = this.#pods.get(uid);
     if (pod === undefined) return;
-    this.#pods.set(uid, strategicMerge(pod as unknown as Json, patch) as unknown as Pod);
+    const patched = strategicMerge(pod as unknown as Json, patch) as unknown as Pod;
+    const generation = (pod.metadata.generation ?? 1) + 1;
+    this.#pods.set(uid, { ...patched, metadata: { ...patched.metadata, generation } });
     this.#deliver();
+  }
+
+  find(uid: string): Pod | undefined {
+    return this.#pods.get(uid);
   }
 
   remove(uid: string): void {
@@ -78,7 +90,11 @@ export function createdPod(shown: RecordedPod, sent: RecordedPod): Pod {
   const isToken = (volume: string): boolean => volume.startsWith("kube-api-access-");
   const created = (container: Container): Container => ({
     ...container,
-    image: sentImage(sent, container.name) ?? container.image,
+    image: sentContainer(sent, container.name)?.image ?? container.image,
+    resources: createdResources(
+      container.resources,
+      sentContainer(sent, container.name)?.resources,
+    ),
     volumeMounts: container.volumeMounts?.filter((mount) => !isToken(mount.name)),
   });
   return {
@@ -94,6 +110,7 @@ export function createdPod(shown: RecordedPod, sent: RecordedPod): Pod {
     },
     spec: {
       ...spec,
+      resources: createdResources(spec.resources, sent.spec.resources),
       volumes: spec.volumes?.filter((volume) => !isToken(volume.name)).map(withoutTokens),
       initContainers: spec.initContainers?.map(created),
       containers: spec.containers.map(created),
@@ -112,7 +129,21 @@ function withoutTokens(volume: Volume): Volume {
   return { ...volume, projected: { ...volume.projected, sources } };
 }
 
-function sentImage({ spec }: RecordedPod, container: string): string | undefined {
-  return [...spec.containers, ...(spec.initContainers ?? [])].find(({ name }) => name === container)
-    ?.image;
+function sentContainer({ spec }: RecordedPod, container: string): Container | undefined {
+  return [...spec.containers, ...(spec.initContainers ?? [])].find(
+    ({ name }) => name === container,
+  );
+}
+
+/** A resize changed what was sent; what the API server added stayed. */
+function createdResources(
+  shown: ResourceRequirements | undefined,
+  sent: ResourceRequirements | undefined,
+): ResourceRequirements | undefined {
+  if (shown === undefined || sent === undefined) return shown;
+  return {
+    ...shown,
+    requests: shown.requests && { ...shown.requests, ...sent.requests },
+    limits: shown.limits && { ...shown.limits, ...sent.limits },
+  };
 }

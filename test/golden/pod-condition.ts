@@ -1,4 +1,7 @@
-import type { ContainerStatus, PodStatus } from "../../src/model/generated/kubernetes.ts";
+import { deepEqual } from "../../src/lib/deep-equal.ts";
+import type { ContainerStatus, PodSpec, PodStatus } from "../../src/model/generated/kubernetes.ts";
+
+const resizeConditions = ["PodResizePending", "PodResizeInProgress"];
 
 /** Whether a pod has come to what the recording waited for; undefined when that is not known. */
 export function meetsCondition(status: PodStatus, condition: string): boolean | undefined {
@@ -14,6 +17,8 @@ export function meetsCondition(status: PodStatus, condition: string): boolean | 
       return !isReady(status);
     case "ContainersReady":
       return hasCondition(status, "ContainersReady");
+    case "PodResizePending":
+      return hasCondition(status, "PodResizePending");
     case "dbg running":
       return (status.ephemeralContainerStatuses ?? []).some(
         ({ state }) => state?.running !== undefined,
@@ -41,6 +46,15 @@ export function meetsCondition(status: PodStatus, condition: string): boolean | 
     default:
       return undefined;
   }
+}
+
+/** Whether every container runs with the resources it asks for. */
+export function isResized({ containers }: PodSpec, status: PodStatus): boolean {
+  if (resizeConditions.some((type) => hasCondition(status, type))) return false;
+  return containers.every(({ name, resources }) => {
+    const shown = regular(status).find((container) => container.name === name);
+    return shown?.state?.running !== undefined && deepEqual(shown.resources, resources);
+  });
 }
 
 /** Of containers that have a status at all. */

@@ -6,7 +6,7 @@ import type { GoldenWorld } from "./golden-world.ts";
 import { recordedRegistry } from "./images.ts";
 import type { TraceFolders } from "./known-names.ts";
 import { podCalls } from "./pod-calls.ts";
-import { meetsCondition } from "./pod-condition.ts";
+import { isResized, meetsCondition } from "./pod-condition.ts";
 import { recordedFolders } from "./recorded-node.ts";
 import type { Json, RecordedPod, Recording } from "./recording.ts";
 import { type ScenarioStep, scenarioSteps } from "./scenario-steps.ts";
@@ -229,11 +229,18 @@ class Scenario {
     await until(`${this.#namespace}/${name} is ${condition}`, CONDITION_TIMEOUT_MS, () => {
       const pod = this.#status(name);
       if (condition === "gone from API") return pod === undefined;
+      if (/^resize .*done$/.test(condition)) return this.#isResized(name, pod);
       if (condition.startsWith("v2 ") && pod?.metadata.labels?.["v"] !== "2") return false;
       const met = meetsCondition(pod?.status ?? {}, condition);
       if (met === undefined) throw new Error(`unknown condition in the recording: ${condition}`);
       return met;
     });
+  }
+
+  // The agent may not have heard yet of what is asked for.
+  #isResized(name: string, pod: Pod | undefined): boolean {
+    const wanted = this.#world.api.find(this.#pods.get(name)?.metadata.uid ?? "");
+    return wanted !== undefined && isResized(wanted.spec, pod?.status ?? {});
   }
 
   #status(name: string): Pod | undefined {

@@ -20,7 +20,7 @@ const PATTERNS: readonly (readonly [
 ])[] = [
   [/^create (\w+) (\S+)$/, ([object = "", name = ""]) => ({ kind: "create", object, name })],
   // Refused by the API server: it never was.
-  [/^create \w+ \S+ -> 4\d\d /, () => undefined],
+  [/^(?:create|patch) .* -> 4\d\d /, () => undefined],
   [/^(?:write|edit) static manifest/, () => ({ kind: "write-manifest" })],
   [/^remove static manifest$/, () => ({ kind: "remove-manifest" })],
   [/^observed: (\S+) (.+)$/, ([pod = "", condition = ""]) => ({ kind: "await", pod, condition })],

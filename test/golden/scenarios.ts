@@ -1,9 +1,10 @@
 /** The scenario in which the agent is stopped and started again. */
 export const restartScenario = "kubelet-restart";
 
-/** The scenarios that no other survives beside them: the agent restarts, or one pod fills the node. */
+/** The scenarios that no other survives beside them: the agent restarts, or its pods fill the node. */
 export const scenariosAlone: readonly string[] = [
   restartScenario,
+  "resize-deferred",
   "critical-preemption",
   "critical-preemption-exit137",
 ];
@@ -42,6 +43,8 @@ export const scenariosTogether: readonly string[] = [
   "security-context",
   "volumes",
   "ephemeral-container",
+  "resize-in-place",
+  "resize-pod-level",
   "userns-unsupported",
   "image-change",
   "image-pull-always",
