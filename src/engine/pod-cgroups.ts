@@ -10,9 +10,11 @@ import {
 } from "../core/resource/cgroup-name.ts";
 import {
   type CpuQuotaPolicy,
+  type MemoryReserve,
   podCgroupResources,
   qosCgroupResources,
 } from "../core/resource/cgroup-resources.ts";
+import type { QosClass } from "../core/resource/qos.ts";
 import type { CgroupResources } from "../model/cgroup.ts";
 import type { ObservedResources } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
@@ -27,6 +29,13 @@ export interface PodCgroupsDeps {
   /** The pods that run now: the classes' shares follow from them. */
   readonly activePods: () => readonly Pod[];
   readonly lifetime: AbortSignal;
+  /** What all pods together may take. */
+  readonly rootResources?: (() => CgroupResources) | undefined;
+  /** False leaves pods to the runtime's own cgroups. */
+  readonly perQos?: boolean | undefined;
+  /** How many processes a pod may have; undefined = any number. */
+  readonly podPidsLimit?: number | undefined;
+  readonly memoryReserve?: (() => MemoryReserve | undefined) | undefined;
 }
 
 /** The cgroups of pods below one root: kubepods, its classes burstable and besteffort, and one per pod. */
@@ -37,13 +46,32 @@ export class NodePodCgroups {
     this.#deps = deps;
   }
 
-  /** As the runtime is told. */
+  /** As the runtime is told; empty when it decides itself. */
   path(pod: Pod): string {
-    return this.#path(podCgroupName(this.#deps.root, pod));
+    return this.#perQos ? this.#path(podCgroupName(this.#deps.root, pod)) : "";
   }
 
   exists(pod: Pod): boolean {
-    return this.#deps.cgroups.exists(this.path(pod));
+    return !this.#perQos || this.#deps.cgroups.exists(this.path(pod));
+  }
+
+  /** The cgroup of all pods. */
+  get rootPath(): string {
+    return this.#path(this.#deps.root);
+  }
+
+  /** The cgroups of the classes that have one. */
+  get classPaths(): readonly string[] {
+    if (!this.#perQos) return [];
+    const { root } = this.#deps;
+    return [qosCgroupName(root, "Burstable"), qosCgroupName(root, "BestEffort")].map((name) =>
+      this.#path(name),
+    );
+  }
+
+  /** The cgroups of pods by UID. */
+  podPaths(): ReadonlyMap<string, string> {
+    return new Map(this.#found().map(({ uid, path }) => [uid, path]));
   }
 
   /** What the cgroup of the pod should be set to. */
@@ -72,17 +100,33 @@ export class NodePodCgroups {
     return this.#deps.cgroups.readMemoryUsageBytes(this.path(pod));
   }
 
-  ensure(pod: Pod): Promise<void> {
-    const { cgroups, root, activePods } = this.#deps;
-    const { burstable, bestEffort } = qosCgroupResources(activePods());
-    cgroups.create(this.#path(root), {});
-    cgroups.create(this.#path(qosCgroupName(root, "Burstable")), burstable);
-    cgroups.create(this.#path(qosCgroupName(root, "BestEffort")), bestEffort);
-    cgroups.create(this.path(pod), this.wanted(pod));
-    return Promise.resolve();
+  async ensure(pod: Pod): Promise<void> {
+    if (!this.#perQos) return;
+    const { cgroups, podPidsLimit: pidsLimit } = this.#deps;
+    await this.ensureShared();
+    await cgroups.create(this.path(pod), { ...this.wanted(pod), pidsLimit });
+  }
+
+  /** Makes the cgroups above those of pods, and brings their limits in line with the pods that run. */
+  async ensureShared(): Promise<void> {
+    if (!this.#perQos) return;
+    const { cgroups, root, rootResources } = this.#deps;
+    const rootPath = this.#path(root);
+    // Its limits are enforced when the agent starts: they may have to wait until pods take less.
+    if (!cgroups.exists(rootPath)) await cgroups.create(rootPath, rootResources?.() ?? {});
+    const { burstable, bestEffort } = this.#classResources();
+    await this.#ensureClass("Burstable", burstable);
+    await this.#ensureClass("BestEffort", bestEffort);
+  }
+
+  /** Sets the limits of the cgroup of all pods; throws when the kernel refuses one. */
+  enforceRoot(): void {
+    const { cgroups, rootResources } = this.#deps;
+    if (rootResources !== undefined) cgroups.update(this.rootPath, rootResources());
   }
 
   async remove(pod: Pod): Promise<void> {
+    if (!this.#perQos) return;
     await this.#deps.cgroups.remove(this.path(pod), this.#deps.lifetime);
   }
 
@@ -102,12 +146,34 @@ export class NodePodCgroups {
     await this.#deps.cgroups.remove(this.#path(this.#deps.root), this.#deps.lifetime);
   }
 
+  get #perQos(): boolean {
+    return this.#deps.perQos !== false;
+  }
+
+  #classResources() {
+    const { activePods, memoryReserve } = this.#deps;
+    return qosCgroupResources(activePods(), memoryReserve?.());
+  }
+
+  async #ensureClass(qosClass: QosClass, resources: CgroupResources): Promise<void> {
+    const { cgroups, root } = this.#deps;
+    const path = this.#path(qosCgroupName(root, qosClass));
+    if (!cgroups.exists(path)) return await cgroups.create(path, resources);
+    try {
+      cgroups.update(path, resources);
+    } catch (error) {
+      // The class may take more than it should: then it is kept from taking even more.
+      const { memoryBytes } = resources;
+      const usageBytes = memoryBytes === undefined ? 0n : cgroups.readMemoryUsageBytes(path);
+      if (memoryBytes === undefined || usageBytes <= memoryBytes) throw error;
+      cgroups.update(path, { ...resources, memoryBytes: usageBytes });
+    }
+  }
+
   #found(): { readonly uid: string; readonly path: string }[] {
     const { cgroups, root, driver } = this.#deps;
-    const parents = [root, qosCgroupName(root, "Burstable"), qosCgroupName(root, "BestEffort")].map(
-      (name) => this.#path(name),
-    );
-    return parents.flatMap((parent) =>
+    if (!this.#perQos) return [];
+    return [this.rootPath, ...this.classPaths].flatMap((parent) =>
       cgroups.listChildren(parent).flatMap((child) => {
         const path = `${parent}/${child}`;
         const uid = podUidOfCgroup(root, parseCgroupPath(path, driver));

@@ -9,7 +9,7 @@ export interface Cgroups {
   /** Whether it is there in every hierarchy that counts. */
   exists(path: string): boolean;
   /** Makes it, and those above it, where missing; then as `update`. */
-  create(path: string, resources: CgroupResources): void;
+  create(path: string, resources: CgroupResources): Promise<void>;
   /** Sets all that the kernel accepts, then throws, naming the files, if it refused any. */
   update(path: string, resources: CgroupResources): void;
   /** What the kernel has in force for CPU and memory; a memory limit of -1 is none. */

@@ -15,7 +15,11 @@ export interface SummaryOptions {
 export interface StatsProvider {
   /** Rejects when the node's own usage or the runtime's list of containers cannot be had; the rest is left out where unknown. */
   summary(options: SummaryOptions, signal: AbortSignal): Promise<Summary>;
-  /** The machine's cgroup, and those of all pods down to each container, for the pages of metrics. */
+}
+
+/** The same in more detail, for the pages of metrics. */
+export interface CgroupMeasurements {
+  /** The machine's cgroup, and those of all pods down to each container. */
   measuredCgroups(signal: AbortSignal): Promise<readonly MeasuredCgroup[]>;
 }
 

@@ -39,3 +39,16 @@ test("the burstable class weighs what its pods ask for together", () => {
   expect(both.cpuShares).toBe(2048);
   expect(least.cpuShares).toBe(2);
 });
+
+test("memory that better classes asked for can be kept from the lower ones", () => {
+  const guaranteed = podAsking({
+    requests: { cpu: "1", memory: "100" },
+    limits: { cpu: "1", memory: "100" },
+  });
+  const burstable = podAsking({ requests: { memory: "40" } });
+  const reserve = { percent: 50, allocatableBytes: 1000n };
+  const classes = qosCgroupResources([guaranteed, burstable], reserve);
+  expect(classes.burstable.memoryBytes).toBe(950n);
+  expect(classes.bestEffort.memoryBytes).toBe(930n);
+  expect(qosCgroupResources([guaranteed]).burstable).not.toHaveProperty("memoryBytes");
+});

@@ -8,7 +8,7 @@ import {
 } from "../../model/quantity.ts";
 import { milliCpuToQuota, milliCpuToShares, minShares } from "./cpu.ts";
 import { limitsInForce, podLimits, podRequests } from "./pod-resources.ts";
-import { podQosClass } from "./qos.ts";
+import { podQosClass, type QosClass } from "./qos.ts";
 import { amountOf, hugePagesPrefix, type ResourceList, resourceList } from "./resource-list.ts";
 
 export interface CpuQuotaPolicy {
@@ -52,21 +52,49 @@ export function nodeCgroupResources(
   };
 }
 
-/** What the cgroups of the two lower QoS classes weigh, by the pods that are active. */
-export function qosCgroupResources(pods: readonly Pod[]): {
+/** How much of what better classes ask for the lower ones may not take. */
+export interface MemoryReserve {
+  readonly percent: number;
+  /** Of the node, for all pods; nothing is reserved while it is zero. */
+  readonly allocatableBytes: bigint;
+}
+
+/** What the cgroups of the two lower QoS classes weigh and may take, by the pods that are active. */
+export function qosCgroupResources(
+  pods: readonly Pod[],
+  reserve?: MemoryReserve,
+): {
   readonly burstable: CgroupResources;
   readonly bestEffort: CgroupResources;
 } {
   const burstableMilliCpu = pods
     .filter((pod) => podQosClass(pod) === "Burstable")
     .reduce((sum, pod) => sum + milliCpuOf(podRequests(pod)), 0);
+  const limits = qosMemoryLimits(pods, reserve);
   return {
     burstable: {
       cpuShares: milliCpuToShares(burstableMilliCpu),
       hugePageLimits: "unbounded",
+      ...(limits === undefined ? {} : { memoryBytes: limits.burstableBytes }),
     },
-    bestEffort: { cpuShares: minShares, hugePageLimits: "unbounded" },
+    bestEffort: {
+      cpuShares: minShares,
+      hugePageLimits: "unbounded",
+      ...(limits === undefined ? {} : { memoryBytes: limits.bestEffortBytes }),
+    },
   };
+}
+
+function qosMemoryLimits(pods: readonly Pod[], reserve: MemoryReserve | undefined) {
+  if (reserve === undefined || reserve.allocatableBytes === 0n) return undefined;
+  const reservedFor = (qosClass: QosClass): bigint => {
+    const asked = pods
+      .filter((pod) => podQosClass(pod) === qosClass)
+      .reduce((sum, pod) => sum + quantityValue(amountOf(podRequests(pod), "memory")), 0n);
+    return (asked * BigInt(reserve.percent)) / 100n;
+  };
+  const burstableBytes = reserve.allocatableBytes - reservedFor("Guaranteed");
+  return { burstableBytes, bestEffortBytes: burstableBytes - reservedFor("Burstable") };
 }
 
 /** A class without guarantee is limited only when every container is, or the pod as a whole. */

@@ -44,9 +44,9 @@ describe.runIf(canTest)("on this machine's own hierarchies", () => {
     for (const child of children.splice(0)) child.kill("SIGKILL");
   });
 
-  test("a new cgroup is in every hierarchy with the values it was given", () => {
+  test("a new cgroup is in every hierarchy with the values it was given", async () => {
     expect(cgroups.exists(podPath)).toBe(false);
-    cgroups.create(podPath, {
+    await cgroups.create(podPath, {
       cpuShares: 512,
       cpuQuotaUs: 50_000,
       cpuPeriodUs: 100_000,
@@ -67,29 +67,29 @@ describe.runIf(canTest)("on this machine's own hierarchies", () => {
     expect(cgroups.readMemoryUsageBytes(podPath)).toBe(0n);
   });
 
-  test("an update changes what it names and leaves the rest", () => {
-    cgroups.create(podPath, { cpuShares: 512, memoryBytes: 67_108_864n });
+  test("an update changes what it names and leaves the rest", async () => {
+    await cgroups.create(podPath, { cpuShares: 512, memoryBytes: 67_108_864n });
     cgroups.update(podPath, { cpuShares: 2 });
     expect(cgroups.read(podPath)).toMatchObject({ cpuShares: 2, memoryBytes: 67_108_864n });
   });
 
-  test("a shorter period with a lower quota is taken below a parent's quota", () => {
-    cgroups.create(root, { cpuQuotaUs: 100_000, cpuPeriodUs: 100_000 });
-    cgroups.create(podPath, { cpuQuotaUs: 100_000, cpuPeriodUs: 100_000 });
+  test("a shorter period with a lower quota is taken below a parent's quota", async () => {
+    await cgroups.create(root, { cpuQuotaUs: 100_000, cpuPeriodUs: 100_000 });
+    await cgroups.create(podPath, { cpuQuotaUs: 100_000, cpuPeriodUs: 100_000 });
     cgroups.update(podPath, { cpuQuotaUs: 10_000, cpuPeriodUs: 20_000 });
     expect(cgroups.read(podPath)).toMatchObject({ cpuQuotaUs: 10_000, cpuPeriodUs: 20_000 });
   });
 
-  test("what the kernel refuses is named after the rest was set", () => {
-    cgroups.create(podPath, {});
+  test("what the kernel refuses is named after the rest was set", async () => {
+    await cgroups.create(podPath, {});
     expect(() => cgroups.update(podPath, { cpuQuotaUs: 1, pidsLimit: 7 })).toThrow(
       /cannot write 1 to .*cpu\.cfs_quota_us: EINVAL/,
     );
     expect(readFileSync(fileOf("pids", podPath, "pids.max"), "utf8")).toBe("7\n");
   });
 
-  test("pods found are those of any hierarchy", () => {
-    cgroups.create(podPath, {});
+  test("pods found are those of any hierarchy", async () => {
+    await cgroups.create(podPath, {});
     mkdirSync(join(mounts.v1.get("memory") ?? "", root, "burstable", "podleft"));
     expect(cgroups.listChildren(`${root}/burstable`).toSorted()).toEqual(["pod1234", "podleft"]);
     expect(cgroups.listChildren(`${root}/nothing`)).toEqual([]);
@@ -97,7 +97,7 @@ describe.runIf(canTest)("on this machine's own hierarchies", () => {
 
   test("removal kills what runs below and leaves nothing in any hierarchy", async () => {
     const containerPath = `${podPath}/container`;
-    cgroups.create(containerPath, {});
+    await cgroups.create(containerPath, {});
     const { child, pid } = runInside(containerPath);
     expect(cgroups.listPids(podPath)).toEqual([pid]);
     const exited = once(child, "exit");
@@ -118,7 +118,7 @@ test.each(["/other", `${root}x/pod`, `${root}/../other`, "/", "", `${root}/a//b`
   "a path outside the root is refused: %s",
   async (path) => {
     const cgroups = new CgroupsV1({ root, mounts, hugePageSizes: [] });
-    expect(() => cgroups.create(path, {})).toThrow("not Berth's to change");
+    await expect(cgroups.create(path, {})).rejects.toThrow("not Berth's to change");
     expect(() => cgroups.update(path, {})).toThrow("not Berth's to change");
     await expect(cgroups.remove(path, signal)).rejects.toThrow("not Berth's to change");
   },

@@ -50,7 +50,7 @@ export class CgroupsV1 implements Cgroups {
       .every((mountPoint) => mountPoint === undefined || existsSync(join(mountPoint, path)));
   }
 
-  create(path: string, resources: CgroupResources): void {
+  async create(path: string, resources: CgroupResources): Promise<void> {
     insideRoot(path, this.#root);
     for (const mountPoint of this.#mountPoints) {
       mkdirSync(join(mountPoint, path), { recursive: true, mode: 0o755 });

@@ -31,7 +31,7 @@ afterEach(() => {
   rmSync(mountPoint, { recursive: true });
 });
 
-test("values are written in the unified hierarchy's own terms", () => {
+test("values are written in the unified hierarchy's own terms", async () => {
   makeCgroup(podPath, [
     "cpu.weight",
     "cpu.max",
@@ -41,7 +41,7 @@ test("values are written in the unified hierarchy's own terms", () => {
     "hugetlb.2MB.max",
     "hugetlb.1GB.max",
   ]);
-  open().create(podPath, {
+  await open().create(podPath, {
     cpuShares: 1024,
     cpuQuotaUs: 50_000,
     cpuPeriodUs: 100_000,
@@ -59,11 +59,11 @@ test("values are written in the unified hierarchy's own terms", () => {
   expect(fileText(`${podPath}/hugetlb.2MB.max`)).toBe("0");
 });
 
-test("all above a new cgroup pass every controller on, the cgroup itself does not", () => {
+test("all above a new cgroup pass every controller on, the cgroup itself does not", async () => {
   for (const path of ["/", "/kubepods", "/kubepods/burstable", podPath]) {
     makeCgroup(path, ["cgroup.subtree_control"]);
   }
-  open("cpu memory").create(podPath, {});
+  await open("cpu memory").create(podPath, {});
   for (const path of ["", "/kubepods", "/kubepods/burstable"]) {
     expect(fileText(`${path}/cgroup.subtree_control`)).toBe("+cpu +memory");
   }

@@ -54,7 +54,7 @@ export class CgroupsV2 implements Cgroups {
     }
   }
 
-  create(path: string, resources: CgroupResources): void {
+  async create(path: string, resources: CgroupResources): Promise<void> {
     insideRoot(path, this.#root);
     let folder = this.#mountPoint;
     for (const name of path.split("/").slice(1)) {

@@ -23,7 +23,12 @@ import type { Cgroups } from "../../ports/cgroups.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
 import type { FileSystemUsage, HostUsage } from "../../ports/host-usage.ts";
-import type { MeasuredCgroup, StatsProvider, SummaryOptions } from "../../ports/stats.ts";
+import type {
+  CgroupMeasurements,
+  MeasuredCgroup,
+  StatsProvider,
+  SummaryOptions,
+} from "../../ports/stats.ts";
 import type { CgroupSamples } from "./cgroup-samples.ts";
 import { listMeasuredCgroups } from "./measured-cgroups.ts";
 import {
@@ -66,7 +71,7 @@ interface Round {
 }
 
 /** The node's usage, from cgroups where there are any, and from the runtime where not. */
-export class NodeStatsProvider implements StatsProvider {
+export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
   readonly #deps: StatsProviderDeps;
   /** The process that holds each sandbox's network. */
   readonly #sandboxPids = new Map<string, number>();
