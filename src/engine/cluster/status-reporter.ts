@@ -122,15 +122,15 @@ export class StatusReporter {
 
   // Whatever is wrong, it is rarely wrong with one pod alone.
   #rest(): void {
-    const { clock, lifetime } = this.#deps;
-    this.#resting ??= clock
-      .sleep(this.#retryMs, lifetime)
-      .catch(() => undefined)
-      .then(() => {
-        this.#resting = undefined;
-        this.#pump();
-      });
+    this.#resting ??= this.#sleep(this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    const { clock, lifetime } = this.#deps;
+    await clock.sleep(ms, lifetime).catch(() => undefined);
+    this.#resting = undefined;
+    this.#pump();
   }
 
   async #send({ pod, status, isFinished }: WantedStatus): Promise<void> {
