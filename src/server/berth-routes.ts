@@ -2,6 +2,7 @@
 import type { AgentView } from "../ports/agent-view.ts";
 import { type Exchange, sendJson, sendText } from "./exchange.ts";
 import { notFound } from "./http-error.ts";
+import { readFlag } from "./query.ts";
 import { type Route, route } from "./router.ts";
 
 /** The Kubernetes whose behaviour is followed. */
@@ -23,6 +24,13 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
     route(["GET"], "/berth/v1/problems", (_, { response }: Exchange) =>
       sendJson(response, { problems: view.problems(), ignoredFiles: view.ignoredFiles() }),
     ),
+    route(["GET"], "/berth/v1/gc", async (_, { response, query, signal }: Exchange) => {
+      sendJson(response, { items: await view.planGc({ all: readFlag(query, "all") }, signal) });
+    }),
+    route(["POST"], "/berth/v1/gc", async (_, { response, query, signal }: Exchange) => {
+      const options = { all: readFlag(query, "all") };
+      sendJson(response, { items: await view.collectGarbage(options, signal) });
+    }),
     route(
       ["GET"],
       "/berth/v1/pods/{uid}/explanation",

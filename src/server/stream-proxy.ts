@@ -26,6 +26,8 @@ export class UpgradeRefused extends Error {
 const keptFromRuntime = new Set(["authorization", "origin", "cookie", "host"]);
 const bearerProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./;
 const handshakeTimeoutMs = 30_000;
+/** So long a reader has for the last bytes. */
+const lastBytesMs = 10_000;
 
 /**
  * Resolves once both directions flow; from then on either end closing closes the other, and so does `idleMs` without
@@ -43,8 +45,8 @@ export async function forwardUpgrade(
   const { answer, connection, rest } = await upgradeRuntime(url, upgrade);
   connection.on("error", () => socket.destroy());
   socket.on("error", () => connection.destroy());
-  connection.on("close", () => socket.destroy());
-  socket.on("close", () => connection.destroy());
+  connection.on("close", () => closeWritten(socket));
+  socket.on("close", () => closeWritten(connection));
   if (socket.destroyed) {
     connection.destroy();
     return;
@@ -56,6 +58,18 @@ export async function forwardUpgrade(
   connection.write(head);
   connection.pipe(socket);
   socket.pipe(connection);
+}
+
+/** Closes a connection once it was sent what it is still to get; not every reader goes on reading. */
+function closeWritten(stream: Duplex): void {
+  if (stream.destroyed || stream.writableFinished) {
+    stream.destroy();
+    return;
+  }
+  const patience = setTimeout(() => stream.destroy(), lastBytesMs);
+  stream.on("close", () => clearTimeout(patience));
+  stream.on("finish", () => stream.destroy());
+  stream.end();
 }
 
 interface UpgradedRuntime {

@@ -23,7 +23,7 @@ import { answerSystemLogs } from "./system-logs.ts";
 export interface HandlerDeps {
   readonly view: AgentView;
   readonly host: KubeletHost;
-  readonly stats: StatsProvider;
+  readonly stats: Pick<StatsProvider, "summary">;
   readonly pages: MetricsPages;
   readonly healthChecks: readonly HealthCheck[];
   readonly metrics?: Metrics | undefined;

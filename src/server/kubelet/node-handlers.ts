@@ -46,7 +46,7 @@ function sendPodList(response: KubeletExchange["response"], items: readonly obje
 
 /** /stats/summary */
 export async function answerSummary(
-  stats: StatsProvider,
+  stats: Pick<StatsProvider, "summary">,
   { query, response, signal }: KubeletExchange,
 ): Promise<void> {
   const asked = query.get("only_cpu_and_memory") ?? [];
