@@ -1,0 +1,45 @@
+import type { KeyPair } from "../../model/key-pair.ts";
+import type { Identity, IdentitySource } from "./identity.ts";
+import { withDeadline } from "./with-deadline.ts";
+
+const waitMs = 10_000;
+
+/** A certificate that is renewed while it is used, and that may not be there yet. */
+export interface RenewedPair {
+  current(): KeyPair | undefined;
+  onChange(listener: (pair: KeyPair) => void, signal: AbortSignal): void;
+}
+
+/** Requests show the certificate of the moment. Before there is one they wait a little, or use `before`. */
+export function certificateIdentity(
+  pairs: RenewedPair,
+  before: IdentitySource | undefined,
+): IdentitySource {
+  return {
+    current: async (signal): Promise<Identity> => {
+      const pair = pairs.current();
+      if (pair !== undefined) return { headers: {}, pair };
+      if (before !== undefined) return before.current(signal);
+      return { headers: {}, pair: await nextPair(pairs, signal) };
+    },
+    refresh: async (refused, signal) =>
+      pairs.current() === undefined && before !== undefined
+        ? before.refresh(refused, signal)
+        : false,
+  };
+}
+
+async function nextPair(pairs: RenewedPair, signal: AbortSignal): Promise<KeyPair> {
+  return await withDeadline(waitMs, signal, (bounded) => {
+    const done = new AbortController();
+    return new Promise<KeyPair>((resolve, reject) => {
+      const giveUp = (): void => {
+        reject(
+          signal.aborted ? signal.reason : new Error("there is no valid client certificate yet"),
+        );
+      };
+      bounded.addEventListener("abort", giveUp, { once: true });
+      pairs.onChange(resolve, done.signal);
+    }).finally(() => done.abort());
+  });
+}
