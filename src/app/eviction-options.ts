@@ -1,24 +1,19 @@
 // What a configuration says of eviction and of images that nobody uses.
-import { fileDefaultConfig } from "../config/legacy-defaults.ts";
+
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
-import type { EvictionPolicy } from "../core/eviction/eviction-state.ts";
-import { parseThresholds, type ThresholdList } from "../core/eviction/parse-thresholds.ts";
+import { fileDefaultConfig } from "../config/legacy-defaults.ts";
+import { parseThresholds } from "../core/eviction/parse-thresholds.ts";
 import { type ImageGcPolicy, imageGcPolicyProblem } from "../core/image/image-gc.ts";
 import { hasCriticalPriority, isCriticalPod } from "../core/resource/critical.ts";
+import type { EvictionSettings } from "../engine/eviction/eviction-settings.ts";
 import { parseNanoseconds } from "../lib/nanoseconds.ts";
 import { SetupError } from "../model/setup-error.ts";
-
-export interface EvictionSetup {
-  readonly thresholds: ThresholdList;
-  readonly policy: EvictionPolicy;
-  readonly images: ImageGcPolicy;
-}
 
 /** Eviction as a kubelet's configuration has it. Throws a SetupError that names the field. */
 export function kubeletEviction(
   config: KubeletConfiguration,
   { ignoresAllocatable }: { readonly ignoresAllocatable: boolean },
-): EvictionSetup {
+): EvictionSettings {
   const parsed = parseThresholds({
     evictionHard: config.evictionHard ?? {},
     evictionSoft: config.evictionSoft ?? {},
@@ -58,7 +53,7 @@ export function kubeletEviction(
 }
 
 /** A kubelet's defaults, but that pods from manifests are pods like any other: there are no others here. */
-export function defaultEviction(): EvictionSetup {
+export function defaultEviction(): EvictionSettings {
   const setup = kubeletEviction(fileDefaultConfig(), { ignoresAllocatable: false });
   return { ...setup, policy: { ...setup.policy, isSpared: hasCriticalPriority } };
 }

@@ -1,6 +1,7 @@
 // Talks to the agent over its socket.
 import { type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
+import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event, Status } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AgentInfo, PodChange, PodExplanation } from "../ports/agent-view.ts";
@@ -96,6 +97,16 @@ export class AgentClient {
   async explain(podUid: string, signal: AbortSignal): Promise<PodExplanation> {
     const path = `/berth/v1/pods/${encodeURIComponent(podUid)}/explanation`;
     return (await this.#json(path, {}, signal)) as PodExplanation;
+  }
+
+  /** What nobody needs any more; `remove` also removes it. */
+  async listGarbage(
+    { all, remove }: GcOptions & { readonly remove: boolean },
+    signal: AbortSignal,
+  ): Promise<readonly GcItem[]> {
+    const path = withQuery("/berth/v1/gc", { all: String(all) });
+    const response = await this.#send(path, signal, { method: remove ? "POST" : "GET" });
+    return (JSON.parse(await readText(response)) as { readonly items: readonly GcItem[] }).items;
   }
 
   /** The bytes of a log as they come. */

@@ -28,6 +28,42 @@ function berth(...args: readonly string[]): Promise<number> {
   return runCli(args, terminal, AbortSignal.timeout(10_000));
 }
 
+describe("gc", () => {
+  const container = {
+    kind: "container",
+    id: "c1",
+    name: "default/web/main",
+    because: "its pod is gone",
+  } as const;
+  const image = {
+    kind: "image",
+    id: "sha256:1",
+    name: "example.com/app:1",
+    because: "no container uses it",
+    bytes: 2048,
+  } as const;
+
+  test("--plan shows what would go and why, and removes nothing", async () => {
+    view.garbage = [container, image];
+    expect(await berth("gc", "--plan", "--all")).toBe(0);
+    expect(terminal.stdoutText()).toBe(
+      "KIND        NAME                SIZE      WHY\n" +
+        "container   default/web/main              its pod is gone\n" +
+        "image       example.com/app:1   2.0 KiB   no container uses it\n",
+    );
+    expect(view.garbage).toHaveLength(2);
+  });
+
+  test("removes what goes by policy, and says so", async () => {
+    view.garbage = [container, image];
+    expect(await berth("gc", "-o", "json")).toBe(0);
+    expect(JSON.parse(terminal.stdoutText())).toEqual({ items: [container] });
+    expect(view.garbage).toEqual([image]);
+    expect(await berth("gc")).toBe(0);
+    expect(terminal.stdoutText()).toContain("There was nothing to remove.");
+  });
+});
+
 describe("get", () => {
   test("lists the pods of a namespace, or of all", async () => {
     expect(await berth("get", "pods")).toBe(0);

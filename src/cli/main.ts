@@ -6,6 +6,7 @@ import { debugCommand } from "./commands/debug.ts";
 import { describeCommand } from "./commands/describe.ts";
 import { downCommand } from "./commands/down.ts";
 import { execCommand } from "./commands/exec.ts";
+import { gcCommand } from "./commands/gc.ts";
 import { getCommand } from "./commands/get.ts";
 import { kubeletCommand } from "./commands/kubelet.ts";
 import { logsCommand } from "./commands/logs.ts";
@@ -30,6 +31,7 @@ const commands: readonly Command[] = [
   debugCommand,
   whyCommand,
   planCommand,
+  gcCommand,
   checkCommand,
   versionCommand,
 ];

@@ -12,8 +12,18 @@ import {
   composeStatuses,
   composeWorkers,
 } from "./compose/pod-life.ts";
+import {
+  composeEviction,
+  composeGarbageCollection,
+  composeImageCollector,
+  composeStats,
+  composeVolumeUsage,
+} from "./compose/resources.ts";
 import { createImageManager } from "./create-image-manager.ts";
 import { createView } from "./create-view.ts";
+import type { EvictionManager } from "./eviction/eviction-manager.ts";
+import type { GarbageCollection } from "./garbage-collection.ts";
+import type { ImageCollector } from "./image-collector.ts";
 import type { ImageManager } from "./image-manager.ts";
 import type { NodeView } from "./node-view.ts";
 import type { Observer } from "./observer.ts";
@@ -28,6 +38,8 @@ import type { PodWorkers } from "./pod-workers.ts";
 import type { Prober } from "./prober.ts";
 import { RuntimeHealth } from "./runtime-health.ts";
 import type { SourceIntake } from "./source-intake.ts";
+import type { NodeStatsProvider } from "./stats/stats-provider.ts";
+import type { VolumeUsage } from "./stats/volume-usage.ts";
 import type { SyncLoop } from "./sync-loop.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 import { WorkQueue } from "./work-queue.ts";
@@ -63,6 +75,11 @@ export class AgentParts {
   readonly workers: PodWorkers;
   readonly admission: PodAdmission;
   readonly loop: SyncLoop;
+  readonly volumeUsage: VolumeUsage;
+  readonly stats: NodeStatsProvider;
+  readonly imageCollector: ImageCollector;
+  readonly garbage: GarbageCollection;
+  readonly eviction: EvictionManager;
   readonly view: NodeView;
 
   constructor(ports: AgentPorts, settings: AgentSettings, signal: AbortSignal) {
@@ -87,6 +104,11 @@ export class AgentParts {
     this.workers = composeWorkers(this);
     this.admission = composeAdmission(this);
     this.loop = composeLoop(this);
+    this.volumeUsage = composeVolumeUsage(this);
+    this.stats = composeStats(this);
+    this.imageCollector = composeImageCollector(this);
+    this.garbage = composeGarbageCollection(this);
+    this.eviction = composeEviction(this);
     this.view = createView({
       ports,
       settings,
@@ -97,6 +119,7 @@ export class AgentParts {
       images: this.images,
       observer: this.observer,
       intake: this.intake,
+      garbage: this.garbage,
     });
   }
 

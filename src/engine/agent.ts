@@ -1,10 +1,9 @@
 import type { AgentView } from "../ports/agent-view.ts";
 import { AgentParts } from "./agent-parts.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { containerCollectorDeps } from "./compose/resources.ts";
 import { runContainerCollector } from "./container-collector.ts";
 import { runLogRotator } from "./log-rotator.ts";
-
-const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
 /**
  * The whole agent above its ports: sources and runtime in, pods and their statuses out. One instance runs
@@ -51,7 +50,10 @@ export class Agent {
         allocations.run(signal),
         this.#parts.cluster?.run(signal),
         this.#parts.images.recover(signal),
-        this.#runCollector(),
+        runContainerCollector(containerCollectorDeps(this.#parts), signal),
+        this.#parts.imageCollector.run(signal),
+        this.#parts.volumeUsage.run(signal),
+        this.#parts.eviction.run(signal),
         this.#runLogRotator(),
       ]);
     } finally {
@@ -66,24 +68,6 @@ export class Agent {
   #onListed(): void {
     this.#parts.runtimeListed = true;
     this.#parts.loop.requestHousekeeping();
-  }
-
-  #runCollector(): Promise<void> {
-    const { runtime, files, clock, log } = this.#ports;
-    const { intake, loop, workers } = this.#parts;
-    return runContainerCollector(
-      {
-        runtime,
-        files,
-        clock,
-        log,
-        policy: this.#settings.deadContainers ?? keptDeadContainers,
-        allSourcesReady: () => intake.seenAllSources(loop.handledSources),
-        isContentRemovable: (uid) => workers.shouldPodContentBeRemoved(uid),
-        isRuntimeRemovable: (uid) => workers.shouldPodRuntimeBeRemoved(uid),
-      },
-      this.#signal,
-    );
   }
 
   #runLogRotator(): Promise<void> {

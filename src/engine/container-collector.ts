@@ -5,10 +5,10 @@ import {
   planContainerGc,
   planSandboxGc,
 } from "../core/collect/container-gc.ts";
-import type { GcItem } from "../core/collect/gc-plan.ts";
 import type { NodeEvent } from "../core/node/node-event.ts";
 import { errorText } from "../lib/error-text.ts";
 import { joinedErrors } from "../lib/joined-errors.ts";
+import type { GcItem } from "../model/gc-item.ts";
 import type { Container } from "../model/generated/cri.ts";
 import { podNameLabel, podNamespaceLabel } from "../model/labels.ts";
 import type { Clock } from "../ports/clock.ts";

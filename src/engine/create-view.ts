@@ -1,4 +1,5 @@
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import type { GarbageCollection } from "./garbage-collection.ts";
 import type { ImageManager } from "./image-manager.ts";
 import { NodeView } from "./node-view.ts";
 import type { Observer } from "./observer.ts";
@@ -17,6 +18,7 @@ export interface ViewParts {
   readonly images: ImageManager;
   readonly observer: Observer;
   readonly intake: SourceIntake;
+  readonly garbage: GarbageCollection;
 }
 
 /** The agent as others see it. */
@@ -42,6 +44,7 @@ export function createView(parts: ViewParts): NodeView {
     activePulls: (uid) => images.activePulls(uid),
     runtime: ports.runtime,
     observedPod: (uid) => observer.pods.get(uid),
+    garbage: parts.garbage,
     problems: () => intake.problems,
     ignoredFiles: () => intake.ignoredFiles,
     podLogsRoot: settings.runtimeSettings.podLogsRoot,

@@ -1,6 +1,6 @@
 import { planLogsGc } from "../core/collect/container-gc.ts";
-import type { GcItem } from "../core/collect/gc-plan.ts";
 import { podDirectory, podsDirectory } from "../core/paths/data-paths.ts";
+import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import {
   type ContainerCollectorDeps,
@@ -17,11 +17,6 @@ export interface GarbageCollectionDeps {
   readonly podLogsRoot: string;
   /** Removes what pods left that are gone. */
   readonly requestHousekeeping: () => void;
-}
-
-export interface GcOptions {
-  /** Everything that nobody uses, as when the disk is full; else only what goes by itself. */
-  readonly all: boolean;
 }
 
 /** What nobody needs any more: says what it is, and removes it on demand. */

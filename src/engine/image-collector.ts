@@ -1,4 +1,4 @@
-import { type GcItem, imageRemovalReason, planImageRemovals } from "../core/collect/gc-plan.ts";
+import { imageRemovalReason, planImageRemovals } from "../core/collect/gc-plan.ts";
 import {
   collectAllImages,
   collectImages,
@@ -16,6 +16,7 @@ import {
 } from "../core/image/image-gc.ts";
 import type { NodeEvent } from "../core/node/node-event.ts";
 import { errorText } from "../lib/error-text.ts";
+import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { Image } from "../model/generated/cri.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../ports/container-runtime.ts";
@@ -83,7 +84,7 @@ export class ImageCollector {
   }
 
   /** What would go now: by policy, or all that is unused. */
-  async plan({ all }: { readonly all: boolean }, signal: AbortSignal): Promise<readonly GcItem[]> {
+  async plan({ all }: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
     const { policy, imageFs } = this.#deps;
     const usage = await imageFs(signal);
     return await this.#inTurn(async () => {

@@ -1,5 +1,6 @@
 import { containerLogPath, podLogsDirectory } from "../core/paths/log-paths.ts";
 import { formatTime } from "../lib/time.ts";
+import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
 import { findObserved, type ObservedContainer, type ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
@@ -19,6 +20,7 @@ import type { SourceProblem } from "../ports/pod-source.ts";
 import type { EventLog } from "./event-log.ts";
 import { rawContainerId } from "./execute/container-id.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
+import type { GarbageCollection } from "./garbage-collection.ts";
 import type { ActivePull } from "./image-manager.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
@@ -43,6 +45,7 @@ export interface NodeViewDeps {
     uid: string,
     containers: readonly EphemeralContainer[],
   ) => Promise<void>;
+  readonly garbage: Pick<GarbageCollection, "plan" | "collect">;
 }
 
 /** The agent as others see it. A pod that was removed stays visible until nothing of it is left. */
@@ -57,6 +60,14 @@ export class NodeView implements AgentView {
 
   info(): AgentInfo {
     return this.#deps.info();
+  }
+
+  planGc(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
+    return this.#deps.garbage.plan(options, signal);
+  }
+
+  collectGarbage(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
+    return this.#deps.garbage.collect(options, signal);
   }
 
   listPods(): readonly Pod[] {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../test/sim/test-pod.ts";
 import { VirtualClock } from "../../test/sim/virtual-clock.ts";
+import { admitted } from "../core/admission/admission.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { PodEvent } from "../ports/pod-events.ts";
@@ -25,6 +26,7 @@ function decide(pod: Pod, isHere = false): Decided {
       get: (uid) => statuses.get(uid),
       set: ({ metadata }, status) => void statuses.set(metadata.uid, status),
     },
+    admitUnderPressure: () => admitted,
     facts: () => ({
       node: { metadata: { name: "n" }, status: { allocatable: { pods: "9" } } },
       sysctls: { names: new Map(), prefixes: new Map() },

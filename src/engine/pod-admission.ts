@@ -20,6 +20,8 @@ export interface PodAdmissionDeps {
   readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf" | "updatePod">;
   readonly statuses: Pick<PodStatuses, "get" | "set">;
   readonly facts: () => AdmissionFacts;
+  /** Whether the node, as short of something as it is, takes the pod. */
+  readonly admitUnderPressure: (pod: Pod) => AdmissionResult;
   readonly allocations: Pick<PodAllocations, "allocatedPod" | "grant">;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,13 +45,14 @@ export class PodAdmission {
 
   /** A pod that is refused has its final status afterwards. */
   admit(pod: Pod): boolean {
-    const { allocations, isHere } = this.#deps;
+    const { allocations, isHere, admitUnderPressure } = this.#deps;
     const { uid } = pod.metadata;
     if (isTerminalPhase(pod.status?.phase)) return true;
     if (!isHere(uid)) {
       const others = this.activePods().filter(({ metadata }) => metadata.uid !== uid);
       const allocated = others.map((other) => allocations.allocatedPod(other));
-      const result = this.fits(allocations.allocatedPod(pod), allocated);
+      const pressed = admitUnderPressure(pod);
+      const result = pressed.admit ? this.fits(allocations.allocatedPod(pod), allocated) : pressed;
       if (!result.admit) {
         this.#refuse(pod, result);
         return false;

@@ -1,3 +1,4 @@
+import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { SourceProblem } from "./pod-source.ts";
@@ -21,6 +22,10 @@ export interface AgentView {
   attachUrl(pod: Pod, request: AttachOptions, signal: AbortSignal): Promise<URL>;
   /** Gives a pod another list of ephemeral containers, which was validated; resolves when it is kept for good. */
   setEphemeralContainers(pod: Pod, containers: readonly EphemeralContainer[]): Promise<Pod>;
+  /** What nobody needs any more and would be removed. */
+  planGc(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]>;
+  /** Removes it now; answers what was to go. */
+  collectGarbage(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]>;
 }
 
 export interface AgentInfo {

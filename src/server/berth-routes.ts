@@ -1,20 +1,19 @@
 // What no kubelet answers: Berth's own view of itself, and why it did what it did.
+import { kubernetesVersion } from "../lib/version.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import { type Exchange, sendJson, sendText } from "./exchange.ts";
 import { notFound } from "./http-error.ts";
 import { readFlag } from "./query.ts";
 import { type Route, route } from "./router.ts";
 
-/** The Kubernetes whose behaviour is followed. */
-const kubernetesVersion = { major: "1", minor: "36", gitVersion: "v1.36.4" };
-
 export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
   return [
     route(["GET"], "/healthz", (_, { response }: Exchange) => sendText(response, "ok")),
     route(["GET"], "/version", (_, { response }: Exchange) =>
       sendJson(response, {
-        ...kubernetesVersion,
-        gitVersion: `${kubernetesVersion.gitVersion}+berth-${view.info().version}`,
+        major: "1",
+        minor: kubernetesVersion.split(".")[1],
+        gitVersion: `${kubernetesVersion}+berth-${view.info().version}`,
         platform: "linux",
       }),
     ),

@@ -1,3 +1,4 @@
+import type { GcItem, GcOptions } from "../../src/model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type {
@@ -19,6 +20,8 @@ export class InMemoryAgentView implements AgentView {
   readonly execs: ExecOptions[] = [];
   readonly attaches: AttachOptions[] = [];
   events: readonly Event[] = [];
+  /** Images go only when all is asked for. */
+  garbage: readonly GcItem[] = [];
   sourceProblems: readonly SourceProblem[] = [];
   streamingUrl: URL = new URL("http://127.0.0.1:1/exec/token");
   readonly #watchers = new Set<(change: PodChange) => void>();
@@ -66,6 +69,16 @@ export class InMemoryAgentView implements AgentView {
     return this.events.filter(
       ({ involvedObject }) => podUid === undefined || involvedObject.uid === podUid,
     );
+  }
+
+  planGc({ all }: GcOptions): Promise<readonly GcItem[]> {
+    return Promise.resolve(this.garbage.filter(({ kind }) => all || kind !== "image"));
+  }
+
+  async collectGarbage(options: GcOptions): Promise<readonly GcItem[]> {
+    const items = await this.planGc(options);
+    this.garbage = this.garbage.filter((item) => !items.includes(item));
+    return items;
   }
 
   problems(): readonly SourceProblem[] {

@@ -1,4 +1,5 @@
 import { durationText } from "../../lib/go-text.ts";
+import type { GcItem } from "../../model/gc-item.ts";
 import {
   type ImageCollection,
   type ImageFsUsage,
@@ -6,16 +7,6 @@ import {
   type ImageGcPolicy,
   type ImageRecord,
 } from "../image/image-gc.ts";
-
-/** Something that nobody needs any more, and why. */
-export interface GcItem {
-  readonly kind: "container" | "sandbox" | "image" | "folder" | "logs";
-  /** The runtime's id, or a path. */
-  readonly id: string;
-  readonly name: string;
-  readonly because: string;
-  readonly bytes?: number | undefined;
-}
 
 /** What a collection of images would remove if each removal succeeds. */
 export function planImageRemovals(

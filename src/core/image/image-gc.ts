@@ -3,6 +3,7 @@
 import { durationText } from "../../lib/go-text.ts";
 import { joinedErrors } from "../../lib/joined-errors.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { sizeText } from "../../lib/size-text.ts";
 
 export interface ImageGcPolicy {
   /** From this part of the disk on, images are removed. */
@@ -253,24 +254,4 @@ function insufficientSpaceMessage(
     `Failed to free sufficient space by deleting unused images (freed ${freedBytes} bytes). ` +
     "Investigate disk usage, as it could be used by active images, logs, volumes, or other data."
   );
-}
-
-function sizeText(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const units = ["KiB", "MiB", "GiB", "TiB"];
-  let size = bytes / 1024;
-  let unit = 0;
-  while (size >= 1024 && unit < units.length - 1) {
-    size /= 1024;
-    unit += 1;
-  }
-  return `${oneDecimal(size)} ${units[unit]}`;
-}
-
-/** Rounded to one digit behind the point, a half to the even one. */
-function oneDecimal(value: number): string {
-  const tenths = value * 10;
-  const below = Math.floor(tenths);
-  const isTie = tenths - below === 0.5;
-  return ((isTie && below % 2 === 0 ? below : Math.round(tenths)) / 10).toFixed(1);
 }

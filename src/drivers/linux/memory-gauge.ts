@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { MemoryGauge } from "../../ports/memory-gauge.ts";
 import type { CgroupMounts } from "./cgroup-mounts.ts";
@@ -6,7 +6,7 @@ import type { CgroupMounts } from "./cgroup-mounts.ts";
 const meminfoBytes = 8192;
 
 /** Reads /proc/meminfo for the machine and one counter for a cgroup. */
-export class ProcMemoryGauge implements MemoryGauge, Disposable {
+export class ProcMemoryGauge implements MemoryGauge {
   readonly #meminfo: number;
   readonly #buffer = Buffer.alloc(meminfoBytes);
   readonly #usageFile: (cgroup: string) => string;
@@ -23,10 +23,6 @@ export class ProcMemoryGauge implements MemoryGauge, Disposable {
 
   usedBytes(cgroup: string): number | undefined {
     return cgroup === "/" ? this.#machineBytes() : readCounter(this.#usageFile(cgroup));
-  }
-
-  [Symbol.dispose](): void {
-    closeSync(this.#meminfo);
   }
 
   /** Programs' own pages and cached files, without the part of these that goes first. */

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Cgroups } from "../../ports/cgroups.ts";
+import type { MemoryGauge } from "../../ports/memory-gauge.ts";
 import type { CgroupStats } from "../../ports/stats.ts";
 import { type CgroupMounts, parseCgroupMounts } from "./cgroup-mounts.ts";
 import { CgroupStatsV1 } from "./cgroup-stats-v1.ts";
@@ -7,6 +8,7 @@ import { CgroupStatsV2 } from "./cgroup-stats-v2.ts";
 import { CgroupsV1 } from "./cgroups-v1.ts";
 import { CgroupsV2 } from "./cgroups-v2.ts";
 import { readHugePageSizes } from "./huge-pages.ts";
+import { ProcMemoryGauge } from "./memory-gauge.ts";
 
 /** This machine's cgroups, of whichever version; `root` is the cgroup that holds all pods. */
 export function openCgroups(root: string): Cgroups {
@@ -25,6 +27,11 @@ export function openCgroupStats(): CgroupStats {
   if (mounts.v1.size > 0) return new CgroupStatsV1(mounts);
   if (mounts.v2 !== undefined) return new CgroupStatsV2(mounts.v2);
   throw notMounted();
+}
+
+/** What this machine's memory and its cgroups hold. */
+export function openMemoryGauge(): MemoryGauge {
+  return new ProcMemoryGauge(readMounts());
 }
 
 function readMounts(): CgroupMounts {

@@ -58,6 +58,7 @@ export function composeAdmission(parts: AgentParts): PodAdmission {
     registry: parts.registry,
     workers: parts.workers,
     statuses: parts.statuses,
+    admitUnderPressure: (pod) => parts.eviction.admit(pod),
     facts: () => ({ ...parts.settings, node: parts.cluster?.node ?? parts.settings.node }),
     allocations: parts.allocations,
     clock,

@@ -54,8 +54,6 @@ export interface EvictionManagerDeps {
   readonly memoryWatch: MemoryWatch;
   readonly events: PodEvents;
   readonly onNodeEvent: (event: NodeEvent) => void;
-  /** The node is short of something else than before. */
-  readonly onPressure: () => void;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
@@ -144,7 +142,6 @@ export class EvictionManager {
     const now = state.pressures;
     if (now.length === before.length && now.every((pressure) => before.includes(pressure))) return;
     this.#deps.log.info("what the node is short of has changed", { pressures: now });
-    this.#deps.onPressure();
   }
 
   /** At most one pod goes per look: what it held may be enough. */

@@ -1,0 +1,117 @@
+// What looks after the node's memory and disks.
+import { systemContainerName } from "../../model/stats-summary.ts";
+import type { AgentParts } from "../agent-parts.ts";
+import { type ContainerCollectorDeps, collectContainers } from "../container-collector.ts";
+import { EvictionManager } from "../eviction/eviction-manager.ts";
+import { readFsLayout, readImageFs } from "../eviction/image-fs.ts";
+import { MemoryWatch } from "../eviction/memory-watch.ts";
+import { GarbageCollection } from "../garbage-collection.ts";
+import { ImageCollector } from "../image-collector.ts";
+import { killPodAndWait } from "../pod-worker-kill.ts";
+import { CgroupSamples } from "../stats/cgroup-samples.ts";
+import { NodeStatsProvider } from "../stats/stats-provider.ts";
+import { VolumeUsage } from "../stats/volume-usage.ts";
+
+const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
+
+export function composeVolumeUsage(parts: AgentParts): VolumeUsage {
+  const { clock, log, hostUsage } = parts.ports;
+  return new VolumeUsage({
+    host: hostUsage,
+    clock,
+    log,
+    pods: () => parts.registry.list(),
+    mountedVolumes: (uid) => parts.volumes.mountedVolumes(uid),
+    periodMs: parts.settings.volumeStatsMs,
+  });
+}
+
+export function composeStats(parts: AgentParts): NodeStatsProvider {
+  const { runtime, cgroups, cgroupStats, hostUsage, clock } = parts.ports;
+  const { nodeName, rootFolder, runtimeSettings, systemCgroups } = parts.settings;
+  return new NodeStatsProvider({
+    runtime,
+    cgroups,
+    samples: new CgroupSamples(cgroupStats, clock),
+    host: hostUsage,
+    clock,
+    nodeName,
+    rootFolder,
+    podLogsRoot: runtimeSettings.podLogsRoot,
+    podCgroups: () => parts.cgroups.podPaths(),
+    systemCgroups: { ...systemCgroups, [systemContainerName.pods]: parts.cgroups.rootPath },
+    classCgroups: parts.cgroups.classPaths,
+    volumeUsage: (uid) => parts.volumeUsage.latest(uid),
+    startedAtMs: clock.nowMs(),
+  });
+}
+
+export function composeImageCollector(parts: AgentParts): ImageCollector {
+  const { runtime, hostUsage, metrics, clock, log } = parts.ports;
+  return new ImageCollector({
+    runtime,
+    imageFs: (signal) => readImageFs({ runtime, host: hostUsage }, signal),
+    policy: parts.settings.eviction.images,
+    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+    metrics,
+    clock,
+    log,
+  });
+}
+
+export function containerCollectorDeps(parts: AgentParts): ContainerCollectorDeps {
+  const { runtime, files, clock, log } = parts.ports;
+  return {
+    runtime,
+    files,
+    clock,
+    log,
+    policy: parts.settings.deadContainers ?? keptDeadContainers,
+    allSourcesReady: () => parts.intake.seenAllSources(parts.loop.handledSources),
+    isContentRemovable: (uid) => parts.workers.shouldPodContentBeRemoved(uid),
+    isRuntimeRemovable: (uid) => parts.workers.shouldPodRuntimeBeRemoved(uid),
+    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+  };
+}
+
+export function composeGarbageCollection(parts: AgentParts): GarbageCollection {
+  return new GarbageCollection({
+    containers: containerCollectorDeps(parts),
+    images: parts.imageCollector,
+    files: parts.ports.files,
+    rootFolder: parts.settings.rootFolder,
+    podLogsRoot: parts.settings.runtimeSettings.podLogsRoot,
+    requestHousekeeping: () => parts.loop.requestHousekeeping(),
+  });
+}
+
+export function composeEviction(parts: AgentParts): EvictionManager {
+  const { runtime, hostUsage, memoryGauge, metrics, clock, log } = parts.ports;
+  const { eviction, rootFolder } = parts.settings;
+  const { events } = parts.memory;
+  const podsCgroup = parts.cgroups.rootPath;
+  const killer = { workers: parts.workers, clock, events };
+  return new EvictionManager(
+    {
+      stats: parts.stats,
+      fsLayout: (signal) => readFsLayout({ runtime, host: hostUsage }, rootFolder, signal),
+      // What pods were granted counts, not what they ask for now.
+      activePods: () =>
+        parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
+      isCleanedUp: ({ metadata }) => parts.workers.shouldPodBeFinished(metadata.uid),
+      killPod: (pod, kill, signal) => killPodAndWait(killer, pod, kill, signal),
+      reclaim: (what, signal) =>
+        what === "images"
+          ? parts.imageCollector.deleteUnused(signal)
+          : collectContainers(containerCollectorDeps(parts), { evictNonDeletedPods: true }, signal),
+      memoryWatch: new MemoryWatch({ gauge: memoryGauge, clock, podsCgroup }),
+      events,
+      onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+      metrics,
+      clock,
+      log,
+    },
+    eviction.thresholds,
+    eviction.policy,
+  );
+}
