@@ -36,7 +36,8 @@ export class SystemdUnits {
   async startSlice(name: string, properties: readonly UnitProperty[]): Promise<void> {
     await this.#subscribe();
     try {
-      await this.#runJob("StartTransientUnit", "sa(sv)a(sa(sv))", name, ["replace",
+      await this.#runJob("StartTransientUnit", "sa(sv)a(sa(sv))", name, [
+        "replace",
         properties,
         [],
       ]);
