@@ -1,7 +1,7 @@
 // Puts the engine on this machine's drivers.
 import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { totalmem } from "node:os";
+import { totalmem, uptime } from "node:os";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import { resolverConfigProblem } from "../core/network/resolver-config.ts";
@@ -13,6 +13,7 @@ import type { CriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { JsonJournal } from "../drivers/disk/json-journal.ts";
 import { hookHttp } from "../drivers/linux/hook-http.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
+import { linuxHostUsage } from "../drivers/linux/host-usage.ts";
 import { readHugePageSizes } from "../drivers/linux/huge-pages.ts";
 import {
   hasSwapController,
@@ -21,17 +22,19 @@ import {
 } from "../drivers/linux/kernel-features.ts";
 import { logFiles } from "../drivers/linux/log-files.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
-import { openCgroups } from "../drivers/linux/open-cgroups.ts";
+import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
+import { openCgroupStats, openCgroups, openMemoryGauge } from "../drivers/linux/open-cgroups.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
 import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { volumeFiles } from "../drivers/linux/volume-files.ts";
 import { Agent } from "../engine/agent.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
+import type { EvictionSettings } from "../engine/eviction/eviction-settings.ts";
 import type { LogRotationSettings } from "../engine/log-rotator.ts";
+import type { NodeSettings } from "../engine/node/node-agent.ts";
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
-import type { Node } from "../model/generated/kubernetes.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
@@ -41,12 +44,15 @@ import type { PodSource } from "../ports/pod-source.ts";
 import type { PullProgressReader } from "../ports/pull-progress.ts";
 import type { Tracer } from "../ports/tracer.ts";
 import { type DataLayout, dataLayout } from "./data-layout.ts";
+import { defaultEviction } from "./eviction-options.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
 import { describeAdmission, readHostIps, withRuntimeFeatures } from "./node-facts.ts";
+import { plainNodeSettings, type RuntimeIdentity } from "./node-options.ts";
 import { parseSecurity, type SecuritySettings } from "./security-options.ts";
 
 const resolverConfigPath = "/etc/resolv.conf";
+const defaultVolumeStatsMs = 60_000;
 
 export interface AgentOptions {
   readonly dataDir: string;
@@ -64,6 +70,7 @@ export interface AgentOptions {
   readonly logRotation?: LogRotationSettings | undefined;
   readonly images?: ImageSetup | undefined;
   readonly security?: SecuritySettings | undefined;
+  readonly eviction?: EvictionSettings | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
   /** Where things lie, unless as `berth up` has it below the data folder. */
@@ -76,13 +83,19 @@ export interface AgentTuning {
   readonly settings: Partial<
     Pick<
       AgentSettings,
-      "linkLogs" | "resyncIntervalMs" | "crashLoop" | "deadContainers" | "cluster"
+      | "linkLogs"
+      | "resyncIntervalMs"
+      | "crashLoop"
+      | "deadContainers"
+      | "cluster"
+      | "volumeStatsMs"
+      | "systemCgroups"
     >
   >;
   readonly runtime: Partial<Omit<RuntimeSettings, "swap">>;
   readonly swapBehavior: RuntimeSettings["swap"]["behavior"];
   readonly resolverConfigPath: string;
-  readonly adjustNode: (node: Node) => Node;
+  readonly node: (runtime: RuntimeIdentity) => NodeSettings;
 }
 
 type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node">> &
@@ -96,9 +109,10 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
   const cgroupRoot = `${options.cgroupRoot.replace(/\/$/, "")}/kubepods`;
   const cgroups = openCgroups(cgroupRoot);
-  const admission = describeAdmission(nodeName, dataDir, security.sysctls);
   const { features } = await runtime.status(false, signal);
-  const node = withRuntimeFeatures(admission.node, features);
+  const identity = { name: runtimeName, features };
+  const nodeSettings = tuning?.node(identity) ?? plainNodeSettings(nodeName, identity);
+  const admission = describeAdmission(nodeSettings, dataDir, security.sysctls);
   const settings: AgentSettings = {
     version: berthVersion,
     nodeName,
@@ -116,11 +130,15 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     clusterDomain: "",
     hostIps: readHostIps(),
     ...admission,
-    node: tuning?.adjustNode(node) ?? node,
+    node: withRuntimeFeatures(admission.node, features),
+    nodeSettings,
     linkLogs: false,
     logRotation: options.logRotation ?? defaultLogRotation,
     imagePulls: images.pulls,
     credentialProviders: images.providers,
+    eviction: options.eviction ?? defaultEviction(),
+    volumeStatsMs: defaultVolumeStatsMs,
+    systemCgroups: {},
     ...tuning?.settings,
     ...facts,
   };
@@ -177,6 +195,10 @@ function machinePorts(
     volumeFiles,
     mounts: linuxMounts,
     cgroups,
+    cgroupStats: openCgroupStats(),
+    memoryGauge: openMemoryGauge(),
+    nodeFacts: linuxNodeFacts,
+    hostUsage: linuxHostUsage(Date.now, Date.now() - uptime() * 1000),
     hookHttp,
     probeRunner: newProbeRunner((id, command, timeoutSeconds, signal) =>
       runtime.execSync(id, command, timeoutSeconds, signal),

@@ -1,6 +1,5 @@
 // What a kubelet's configuration means for the agent.
 import { readFile } from "node:fs/promises";
-import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
@@ -8,16 +7,17 @@ import { createFileSource } from "../drivers/manifest/file-source.ts";
 import { createHttpSource } from "../drivers/manifest/http-source.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
 import { parseNanoseconds } from "../lib/nanoseconds.ts";
-import type { Node } from "../model/generated/kubernetes.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import { clusterSettings } from "./cluster-options.ts";
 import type { AgentOptions, AgentTuning } from "./create-agent.ts";
 import { kubeletFolder } from "./data-layout.ts";
+import { kubeletEviction } from "./eviction-options.ts";
 import { type ImageSetup, parseImageOptions } from "./image-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { parseLogRotation } from "./log-rotation-options.ts";
 import { defaultNodeName, readHostIps } from "./node-facts.ts";
+import { kubeletNodeSettings } from "./node-options.ts";
 import { parseSecurity } from "./security-options.ts";
 
 const defaultRootDir = "/var/lib/kubelet";
@@ -55,6 +55,9 @@ export function kubeletAgentOptions(
       intervalMs: milliseconds(config.containerLogMonitorInterval),
     },
     images: imageSetup(setup),
+    eviction: kubeletEviction(config, {
+      ignoresAllocatable: settings.get("experimental-allocatable-ignore-eviction") === "true",
+    }),
     security: parseSecurity({
       allowedUnsafeSysctls: (config.allowedUnsafeSysctls ?? []).join(","),
       seccompDefault: config.seccompDefault || settings.get("seccomp-default") === "true",
@@ -64,7 +67,7 @@ export function kubeletAgentOptions(
       hostIps: nodeIps,
       readNodeDns: () => readNodeDns(config, nodeIps),
     },
-    tuning: agentTuning(setup),
+    tuning: agentTuning(setup, nodeName),
   };
 }
 
@@ -107,7 +110,8 @@ function imageSetup({ config, settings }: KubeletSetup): ImageSetup {
   return { ...setup, pulls: { maxParallel, perSecond: registryPullQPS, burst: registryBurst } };
 }
 
-function agentTuning({ config, settings }: KubeletSetup): AgentTuning {
+function agentTuning(setup: KubeletSetup, nodeName: string): AgentTuning {
+  const { config, settings } = setup;
   const { crashLoopBackOff, memorySwap, singleProcessOOMKill } = config;
   const longestMs = milliseconds(crashLoopBackOff.maxContainerRestartPeriod ?? "5m0s");
   const number = (flag: string, usual: number): number => Number(settings.get(flag) ?? usual);
@@ -121,6 +125,12 @@ function agentTuning({ config, settings }: KubeletSetup): AgentTuning {
         maxPerContainer: number("maximum-dead-containers-per-container", 1),
         maxContainers: number("maximum-dead-containers", -1),
       },
+      volumeStatsMs: milliseconds(config.volumeStatsAggPeriod),
+      systemCgroups: {
+        kubelet: config.kubeletCgroups,
+        runtime: settings.get("runtime-cgroups"),
+        misc: config.systemCgroups,
+      },
       ...(joinsCluster(settings) ? { cluster: clusterSettings(config) } : {}),
     },
     runtime: {
@@ -130,29 +140,7 @@ function agentTuning({ config, settings }: KubeletSetup): AgentTuning {
     },
     swapBehavior: memorySwap.swapBehavior === "LimitedSwap" ? "LimitedSwap" : "NoSwap",
     resolverConfigPath: config.resolvConf,
-    adjustNode: (node) => withCapacity(node, config, settings.get("node-labels") ?? ""),
-  };
-}
-
-/** The node as the configuration limits and labels it. */
-function withCapacity(node: Node, config: KubeletConfiguration, labels: string): Node {
-  const { maxPods, podsPerCore } = config;
-  const pods = podsPerCore > 0 ? Math.min(maxPods, podsPerCore * cpus().length) : maxPods;
-  const given = labels.split(",").flatMap((pair) => {
-    const [key = "", ...value] = pair.split("=");
-    return key === "" ? [] : [[key, value.join("=")] as const];
-  });
-  return {
-    ...node,
-    metadata: {
-      ...node.metadata,
-      labels: { ...Object.fromEntries(given), ...node.metadata?.labels },
-    },
-    status: {
-      ...node.status,
-      capacity: { ...node.status?.capacity, pods: String(pods) },
-      allocatable: { ...node.status?.allocatable, pods: String(pods) },
-    },
+    node: kubeletNodeSettings(setup, nodeName),
   };
 }
 

@@ -1,6 +1,7 @@
 // What `berth kubelet` is to do, from its flags and files.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import type { FeatureGateState } from "../config/feature-gates.ts";
 import { applyFlags, type KubeletCommandLine } from "../config/flags/command-line.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { type ConfigFile, loadConfig } from "../config/load-config.ts";
@@ -17,6 +18,7 @@ import { SetupError } from "../model/setup-error.ts";
 /** A kubelet's configuration that Berth can run with. */
 export interface KubeletSetup {
   readonly config: KubeletConfiguration;
+  readonly gates: FeatureGateState;
   /** The flags that were given, by their names. */
   readonly settings: ReadonlyMap<string, string>;
   /** What the user should know: settings without effect, fields that do not exist, files that do not count. */
@@ -41,7 +43,7 @@ export function readKubeletSetup(commandLine: KubeletCommandLine): KubeletSetup 
       `leave this out, or use the kubelet for this node (docs/kubelet.md lists all settings):${list}`,
     );
   }
-  return { config, settings, warnings: [...notes, ...warnings] };
+  return { config, gates, settings, warnings: [...notes, ...warnings] };
 }
 
 type ReadConfig = Pick<KubeletCommandLine, "config" | "gates"> & {

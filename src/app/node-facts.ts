@@ -1,78 +1,70 @@
 // What this machine tells of itself as a node.
 
 import { statfsSync } from "node:fs";
-import { cpus, hostname, networkInterfaces, totalmem } from "node:os";
+import { hostname } from "node:os";
 import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
 import type { SysctlAllowlist } from "../core/admission/sysctl-admission.ts";
+import { allocatableReservation } from "../core/node/node-allocatable.ts";
+import { nodeCapacity } from "../core/node/node-capacity.ts";
+import { nodeIpProblem } from "../core/node/node-ip-problem.ts";
+import { initialNode } from "../core/node/node-registration.ts";
+import { totalCapacity } from "../core/node/node-status.ts";
 import { isAppArmorEnabled } from "../drivers/linux/kernel-features.ts";
+import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
+import type { NodeSettings } from "../engine/node/node-agent.ts";
 import type { RuntimeFeatures } from "../model/generated/cri.ts";
 import type { Node } from "../model/generated/kubernetes.ts";
-
-const maxPods = 110;
+import { wholeQuantity } from "../model/quantity.ts";
 
 /** The machine's name in the form that node names have. */
 export function defaultNodeName(): string {
   return hostname().trim().toLowerCase();
 }
 
-/** The machine's own addresses, that of the default route's family first; loopback where there is no other. */
+/** The machine's own address: that of its default route, or any; loopback where there is no other. */
 export function readHostIps(): readonly string[] {
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  const outside = all.filter(({ internal, address }) => !internal && !address.startsWith("fe80"));
-  const first = outside.find(({ family }) => family === "IPv4") ?? outside[0];
-  return first === undefined ? ["127.0.0.1"] : [first.address];
-}
-
-/** The node with what its runtime says that it can do. */
-export function withRuntimeFeatures(node: Node, features: RuntimeFeatures | undefined): Node {
-  const { supplementalGroupsPolicy = false, userNamespacesHostNetwork = false } = features ?? {};
-  return {
-    ...node,
-    status: {
-      ...node.status,
-      features: { supplementalGroupsPolicy },
-      declaredFeatures: [
-        ...(node.status?.declaredFeatures ?? []),
-        ...(userNamespacesHostNetwork ? ["UserNamespacesHostNetworkSupport"] : []),
-      ],
-    },
-  };
+  const chosen = linuxNodeFacts.defaultIp(4);
+  if (chosen.ok) return [chosen.value];
+  const others = linuxNodeFacts.listIps().filter((ip) => nodeIpProblem(ip, [ip]) === undefined);
+  return [others.find((ip) => !ip.includes(":")) ?? others[0] ?? "127.0.0.1"];
 }
 
 /** What pods are admitted against on this machine. */
 export function describeAdmission(
-  nodeName: string,
+  settings: NodeSettings,
   dataDir: string,
   sysctls: SysctlAllowlist,
 ): AdmissionFacts {
   return {
-    node: describeNode(nodeName, dataDir),
+    node: describeNode(settings, dataDir),
     sysctls,
     appArmorEnabled: isAppArmorEnabled(),
   };
 }
 
-function describeNode(nodeName: string, dataDir: string): Node {
+function describeNode(settings: NodeSettings, dataDir: string): Node {
   const disk = statfsSync(dataDir);
-  const capacity = {
-    cpu: String(cpus().length),
-    memory: `${Math.floor(totalmem() / 1024)}Ki`,
-    "ephemeral-storage": `${Math.floor((disk.blocks * disk.bsize) / 1024)}Ki`,
-    pods: String(maxPods),
-  };
-  return {
-    metadata: {
-      name: nodeName,
-      labels: {
-        "kubernetes.io/hostname": nodeName,
-        "kubernetes.io/os": "linux",
-        "kubernetes.io/arch": process.arch === "x64" ? "amd64" : process.arch,
-      },
-    },
-    status: {
-      capacity,
-      allocatable: capacity,
-      declaredFeatures: ["RestartAllContainersOnContainerExits"],
-    },
-  };
+  const machine = linuxNodeFacts.readMachine();
+  const ephemeralStorage = wholeQuantity(BigInt(disk.blocks) * BigInt(disk.bsize), "BinarySI");
+  const { capacity, allocatable } = nodeCapacity({
+    nodeName: settings.nodeName,
+    status: {},
+    machine,
+    maxPods: settings.maxPods,
+    podsPerCore: settings.podsPerCore,
+    ephemeralStorage,
+    devices: { capacity: new Map(), allocatable: new Map(), removed: [] },
+    reservation: allocatableReservation(
+      totalCapacity(machine, ephemeralStorage),
+      settings.reservations,
+    ),
+  });
+  const { declaredFeatures } = settings;
+  return { ...initialNode(settings), status: { capacity, allocatable, declaredFeatures } };
+}
+
+/** The node with what its runtime says that it can do. */
+export function withRuntimeFeatures(node: Node, features: RuntimeFeatures | undefined): Node {
+  const { supplementalGroupsPolicy = false } = features ?? {};
+  return { ...node, status: { ...node.status, features: { supplementalGroupsPolicy } } };
 }

@@ -20,6 +20,7 @@ import { configSourceAnnotation } from "../model/pod-source.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
 import { type FieldChange, fieldChanges } from "./field-changes.ts";
 import { defaultNodeName, describeAdmission } from "./node-facts.ts";
+import { plainNodeSettings } from "./node-options.ts";
 import { rehearsePod } from "./rehearse-pod.ts";
 import { parseSecurity } from "./security-options.ts";
 
@@ -149,7 +150,7 @@ function planPodDocument(
 ): DocumentPlan {
   const { status: _, ...asked } = pod;
   const facts = describeAdmission(
-    nodeName,
+    plainNodeSettings(nodeName, { name: "containerd", features: undefined }),
     existsSync(dataDir) ? dataDir : "/",
     parseSecurity({}).sysctls,
   );

@@ -2,6 +2,7 @@ import { AgentMetrics } from "./agent-metrics.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { PodAllocations } from "./allocation/pod-allocations.ts";
 import { ClusterParts } from "./cluster/cluster-parts.ts";
+import { composeNode } from "./compose/node.ts";
 import { composeObserver, composeProber } from "./compose/observation.ts";
 import { composeCgroups, composeRemains, composeVolumes } from "./compose/pod-data.ts";
 import {
@@ -25,6 +26,7 @@ import type { EvictionManager } from "./eviction/eviction-manager.ts";
 import type { GarbageCollection } from "./garbage-collection.ts";
 import type { ImageCollector } from "./image-collector.ts";
 import type { ImageManager } from "./image-manager.ts";
+import type { NodeAgent } from "./node/node-agent.ts";
 import type { NodeView } from "./node-view.ts";
 import type { Observer } from "./observer.ts";
 import type { PodAdmission } from "./pod-admission.ts";
@@ -80,6 +82,8 @@ export class AgentParts {
   readonly imageCollector: ImageCollector;
   readonly garbage: GarbageCollection;
   readonly eviction: EvictionManager;
+  /** Undefined = the node belongs to no cluster. */
+  readonly node: NodeAgent | undefined;
   readonly view: NodeView;
 
   constructor(ports: AgentPorts, settings: AgentSettings, signal: AbortSignal) {
@@ -91,7 +95,7 @@ export class AgentParts {
     this.memory = new PodMemory(ports, settings, (event) => this.cluster?.events.take(event));
     this.cluster = this.#createCluster();
     this.intake = composeIntake(this);
-    this.health = new RuntimeHealth(ports.runtime, ports.clock);
+    this.health = new RuntimeHealth(ports.runtime, ports.clock, () => this.node?.requestUpdate());
     this.cache = new PodCache((uid) => this.observer.requestRead(uid));
     this.observer = composeObserver(this);
     this.prober = composeProber(this);
@@ -109,6 +113,7 @@ export class AgentParts {
     this.imageCollector = composeImageCollector(this);
     this.garbage = composeGarbageCollection(this);
     this.eviction = composeEviction(this);
+    this.node = composeNode(this);
     this.view = createView({
       ports,
       settings,

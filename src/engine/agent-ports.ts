@@ -12,20 +12,26 @@ import type { ContainerRuntime, ImageService } from "../ports/container-runtime.
 import type { CredentialPlugins } from "../ports/credential-plugins.ts";
 import type { HookHttp } from "../ports/hook-http.ts";
 import type { HostFiles } from "../ports/host-files.ts";
+import type { HostUsage } from "../ports/host-usage.ts";
 import type { Journal } from "../ports/journal.ts";
 import type { Log } from "../ports/log.ts";
 import type { LogFiles } from "../ports/log-files.ts";
+import type { MemoryGauge } from "../ports/memory-gauge.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { Mounts } from "../ports/mounts.ts";
+import type { NodeFacts } from "../ports/node-facts.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { ProbeRunner } from "../ports/probe-runner.ts";
 import type { PullProgressReader } from "../ports/pull-progress.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
+import type { CgroupStats } from "../ports/stats.ts";
 import type { Tracer } from "../ports/tracer.ts";
 import type { VolumeFiles } from "../ports/volume-files.ts";
 import type { ClusterSettings } from "./cluster/cluster-settings.ts";
+import type { EvictionSettings } from "./eviction/eviction-settings.ts";
 import type { ImagePullLimits } from "./image-puller.ts";
 import type { LogRotationSettings } from "./log-rotator.ts";
+import type { NodeSettings } from "./node/node-agent.ts";
 
 /** Everything the engine needs of the world. */
 export interface AgentPorts {
@@ -47,12 +53,16 @@ export interface AgentPorts {
   readonly volumeFiles: VolumeFiles;
   readonly mounts: Mounts;
   readonly cgroups: Cgroups;
+  readonly cgroupStats: CgroupStats;
+  readonly memoryGauge: MemoryGauge;
+  readonly hostUsage: HostUsage;
   readonly hookHttp: HookHttp;
   readonly probeRunner: ProbeRunner;
   readonly credentialPlugins: CredentialPlugins;
   /** Undefined when the runtime does not tell. */
   readonly pullProgress: PullProgressReader | undefined;
   readonly readNodeDns: () => Promise<NodeDns>;
+  readonly nodeFacts: NodeFacts;
   readonly metrics: Metrics;
   /** Undefined = nobody asked for traces. */
   readonly tracer?: Tracer | undefined;
@@ -74,6 +84,8 @@ export interface AgentSettings extends AdmissionFacts {
   readonly clusterDomain: string;
   readonly cluster?: ClusterSettings | undefined;
   readonly hostIps: readonly string[];
+  /** How the node tells its cluster of itself. */
+  readonly nodeSettings: NodeSettings;
   readonly imagePulls: ImagePullLimits;
   readonly credentialProviders: readonly CredentialProvider[];
   /** Link container logs where cluster log collectors look for them. */
@@ -83,4 +95,9 @@ export interface AgentSettings extends AdmissionFacts {
   readonly resyncIntervalMs?: number | undefined;
   readonly crashLoop?: BackoffLimits | undefined;
   readonly deadContainers?: ContainerGcPolicy | undefined;
+  readonly eviction: EvictionSettings;
+  /** How old the measured size of a volume may become. */
+  readonly volumeStatsMs: number;
+  /** The cgroups of what runs on the node beside pods, by the names that statistics have for them. */
+  readonly systemCgroups: Readonly<Record<string, string | undefined>>;
 }

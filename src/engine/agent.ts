@@ -49,6 +49,7 @@ export class Agent {
         intake.run(signal),
         allocations.run(signal),
         this.#parts.cluster?.run(signal),
+        this.#parts.node?.run(signal),
         this.#parts.images.recover(signal),
         runContainerCollector(containerCollectorDeps(this.#parts), signal),
         this.#parts.imageCollector.run(signal),

@@ -1,0 +1,28 @@
+// What makes the agent a node of its cluster.
+import type { AgentParts } from "../agent-parts.ts";
+import { NodeAgent } from "../node/node-agent.ts";
+
+/** Undefined where the node belongs to no cluster. */
+export function composeNode(parts: AgentParts): NodeAgent | undefined {
+  const { api, clock, random, log, nodeFacts, hostUsage, runtime } = parts.ports;
+  const { cluster } = parts;
+  if (api === undefined || cluster === undefined) return undefined;
+  return new NodeAgent({
+    api,
+    clock,
+    random,
+    log,
+    settings: parts.settings.nodeSettings,
+    rootFolder: parts.settings.rootFolder,
+    facts: nodeFacts,
+    usage: hostUsage,
+    runtime,
+    runtimeReport: () => parts.health.report,
+    pressures: () => parts.eviction.pressures,
+    problems: () => [],
+    // No volume that needs attaching is supported, so none is in use.
+    volumesInUse: () => [],
+    knownNode: () => cluster.node,
+    recordNodeEvent: (event) => cluster.events.recordNode(event),
+  });
+}
