@@ -3,8 +3,6 @@ import { acted, refused, type Support, warned, warnedByDefault } from "./support
 
 const notServed = "the kubelet's HTTP API is not served yet";
 const noCluster = "only matters with an API server, and Berth does not join clusters yet";
-const noEviction = "pods are not evicted yet when the node runs short";
-const noImageGc = "unused images are not removed yet";
 const noPinning = "CPUs and memory are not assigned to containers exclusively yet";
 const noReservation = "nothing of the node is set aside for others than pods yet";
 const noRules = "Berth writes no packet filter rules for a kubelet";
@@ -54,11 +52,11 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   nodeStatusUpdateFrequency: warned(noCluster),
   nodeStatusReportFrequency: warned(noCluster),
   nodeLeaseDurationSeconds: warned(noCluster),
-  imageMinimumGCAge: warned(noImageGc),
-  imageMaximumGCAge: warned(noImageGc),
-  imageGCHighThresholdPercent: warnedByDefault(noImageGc),
-  imageGCLowThresholdPercent: warned(noImageGc),
-  volumeStatsAggPeriod: warned(notServed),
+  imageMinimumGCAge: acted("how old an image is at least that is removed to make room"),
+  imageMaximumGCAge: acted("how long an image may go unused; 0 for any time"),
+  imageGCHighThresholdPercent: acted("how full the disk is when unused images go"),
+  imageGCLowThresholdPercent: acted("how full the disk may stay then"),
+  volumeStatsAggPeriod: acted("how old the measured size of a volume may become"),
   kubeletCgroups: warned("Berth stays in the cgroup that it is started in"),
   systemCgroups: refused("processes of the system are not moved between cgroups"),
   cgroupRoot: acted("the cgroup that holds kubepods"),
@@ -89,13 +87,15 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   kubeAPIBurst: warned(noCluster),
   serializeImagePulls: acted("whether images are pulled one by one"),
   maxParallelImagePulls: acted("how many images are pulled at once"),
-  evictionHard: refused(`${noEviction}; the kubelet's own default is only warned about`),
-  evictionSoft: refused(noEviction),
-  evictionSoftGracePeriod: refused(noEviction),
-  evictionPressureTransitionPeriod: warned(noEviction),
-  evictionMaxPodGracePeriod: warned(noEviction),
-  evictionMinimumReclaim: refused(noEviction),
-  mergeDefaultEvictionSettings: warned(noEviction),
+  evictionHard: acted("below what the node ends pods at once"),
+  evictionSoft: acted("below what the node ends pods after a while"),
+  evictionSoftGracePeriod: acted("how long that while is, by signal"),
+  evictionPressureTransitionPeriod: acted(
+    "how long the node still counts as short of something that it has again",
+  ),
+  evictionMaxPodGracePeriod: acted("the longest grace period of a pod that goes for evictionSoft"),
+  evictionMinimumReclaim: acted("how far beyond a threshold is cleared, by signal"),
+  mergeDefaultEvictionSettings: acted("whether evictionHard adds to the defaults or replaces them"),
   podsPerCore: acted("a lower bound for maxPods on machines with few CPUs"),
   enableControllerAttachDetach: warned("volumes that need attaching are not supported"),
   protectKernelDefaults: refused("the kernel's settings are not compared"),
@@ -124,7 +124,9 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   allowedUnsafeSysctls: acted("kernel settings that pods may change beside the safe ones"),
   volumePluginDir: warned("there are no volume plugins of that kind"),
   providerID: warned(noCluster),
-  kernelMemcgNotification: warned(noEviction),
+  kernelMemcgNotification: acted(
+    "memory is watched between two looks in any case, on cgroup v2 too",
+  ),
   logging: acted(`${ownLog}: verbosity 4 and more shows its details; the rest is warned about`),
   enableSystemLogHandler: warned(notServed),
   enableSystemLogQuery: warned(notServed),
@@ -143,7 +145,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   registerWithTaints: warned(noCluster),
   registerNode: warned(noCluster),
   tracing: acted("spans of syncs and of the runtime's calls, sent by OTLP over gRPC"),
-  localStorageCapacityIsolation: warned(noEviction),
+  localStorageCapacityIsolation: acted("whether pods are held to their disk limits"),
   containerRuntimeEndpoint: acted("the CRI socket"),
   imageServiceEndpoint: refused("images come from the same socket as containers"),
   failCgroupV1: acted("Berth does not start on a machine with cgroup v1"),

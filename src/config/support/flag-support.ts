@@ -20,7 +20,9 @@ export const flagSupport: Readonly<Record<string, Support>> = {
   "event-storage-age-limit": warned(noAdvisor),
   "event-storage-event-limit": warned(noAdvisor),
   "exit-on-lock-contention": refused(noLock),
-  "experimental-allocatable-ignore-eviction": warned("pods are not evicted yet"),
+  "experimental-allocatable-ignore-eviction": acted(
+    "what pods may have together is not guarded by evictionHard",
+  ),
   "experimental-mounter-path": refused("mounts are made by Berth itself"),
   "global-housekeeping-interval": warned(noAdvisor),
   help: acted("shows the flags"),

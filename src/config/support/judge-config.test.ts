@@ -19,18 +19,11 @@ test("nothing is refused by default, and what defaults ask for in vain is named"
   const { warnings, refusals } = judge({});
   expect(refusals).toEqual([]);
   const names = warnings.map((warning) => warning.split(":")[0]);
-  expect(names).toEqual([
-    "evictionHard",
-    "enableServer",
-    "healthzPort",
-    "imageGCHighThresholdPercent",
-  ]);
+  expect(names).toEqual(["enableServer", "healthzPort"]);
   expect(judgeConfig(legacyDefaultConfig(), new Map()).refusals).toEqual([]);
 });
 
 test.each([
-  [{ evictionHard: { "memory.available": "1Gi" } }, "evictionHard"],
-  [{ evictionSoft: { "memory.available": "1Gi" } }, "evictionSoft"],
   [{ cgroupDriver: "systemd" }, "cgroupDriver"],
   [{ podPidsLimit: 100 }, "podPidsLimit"],
   [{ kubeReserved: { cpu: "1" } }, "kubeReserved"],
@@ -42,7 +35,6 @@ test.each([
 });
 
 test.each([
-  [{ evictionHard: {} }],
   [{ enforceNodeAllocatable: ["none"] }],
   [{ imageServiceEndpoint: fileDefaultConfig().containerRuntimeEndpoint }],
   [{ userNamespaces: { idsPerPod: 65536 } }],

@@ -22,9 +22,6 @@ const harmless: Readonly<Partial<Record<FieldName, Harmless>>> = {
   authentication: ({ authentication }) => authentication.x509.clientCAFile === "",
   imagePullCredentialsVerificationPolicy: (config) =>
     config.imagePullCredentialsVerificationPolicy === "",
-  evictionSoftGracePeriod: ({ evictionSoft }) => isEmpty(evictionSoft),
-  evictionMinimumReclaim: ({ evictionHard, evictionSoft }) =>
-    isEmpty(evictionHard) && isEmpty(evictionSoft),
   enforceNodeAllocatable: ({ enforceNodeAllocatable = [] }) =>
     enforceNodeAllocatable.every((level) => level === "pods" || level === "none"),
   imageServiceEndpoint: ({ imageServiceEndpoint, containerRuntimeEndpoint }) =>
@@ -37,7 +34,7 @@ export function judgeConfig(
   config: KubeletConfiguration,
   settings: ReadonlyMap<string, string>,
 ): Judgement {
-  const warnings = [...defaultEviction(config), ...loggingWarnings(config)];
+  const warnings = [...loggingWarnings(config)];
   const refusals: string[] = [];
   const defaults = [fileDefaultConfig(), legacyDefaultConfig()];
   for (const field of fieldNames()) {
@@ -66,13 +63,6 @@ function fieldNames(): readonly FieldName[] {
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === "") return true;
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
-}
-
-/** Without a file nothing is evicted by default; with one a few things are. */
-function defaultEviction({ evictionHard }: KubeletConfiguration): readonly string[] {
-  if (isEmpty(evictionHard) || !deepEqual(evictionHard, fileDefaultConfig().evictionHard))
-    return [];
-  return ["evictionHard: pods are not evicted yet when the node runs short"];
 }
 
 function loggingWarnings({ logging }: KubeletConfiguration): readonly string[] {
