@@ -2,6 +2,7 @@ import { AgentMetrics } from "./agent-metrics.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { PodAllocations } from "./allocation/pod-allocations.ts";
 import { ClusterParts } from "./cluster/cluster-parts.ts";
+import { composeHost } from "./compose/kubelet-host.ts";
 import { composeNode } from "./compose/node.ts";
 import { composeObserver, composeProber } from "./compose/observation.ts";
 import { composeCgroups, composeRemains, composeVolumes } from "./compose/pod-data.ts";
@@ -27,6 +28,7 @@ import type { GarbageCollection } from "./garbage-collection.ts";
 import type { ImageCollector } from "./image-collector.ts";
 import type { ImageManager } from "./image-manager.ts";
 import type { NodeAgent } from "./node/node-agent.ts";
+import type { NodeHost } from "./node-host.ts";
 import type { NodeView } from "./node-view.ts";
 import type { Observer } from "./observer.ts";
 import type { PodAdmission } from "./pod-admission.ts";
@@ -85,6 +87,7 @@ export class AgentParts {
   /** Undefined = the node belongs to no cluster. */
   readonly node: NodeAgent | undefined;
   readonly view: NodeView;
+  readonly host: NodeHost;
 
   constructor(ports: AgentPorts, settings: AgentSettings, signal: AbortSignal) {
     this.ports = ports;
@@ -126,6 +129,7 @@ export class AgentParts {
       intake: this.intake,
       garbage: this.garbage,
     });
+    this.host = composeHost(this);
   }
 
   /** Every pod wants a look. */

@@ -1,4 +1,6 @@
 import type { AgentView } from "../ports/agent-view.ts";
+import type { KubeletHost } from "../ports/kubelet-host.ts";
+import type { CgroupMeasurements, StatsProvider } from "../ports/stats.ts";
 import { AgentParts } from "./agent-parts.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { containerCollectorDeps } from "./compose/resources.ts";
@@ -24,6 +26,15 @@ export class Agent {
 
   get view(): AgentView {
     return this.#parts.view;
+  }
+
+  /** What the kubelet's API may have done. */
+  get host(): KubeletHost {
+    return this.#parts.host;
+  }
+
+  get stats(): StatsProvider & CgroupMeasurements {
+    return this.#parts.stats;
   }
 
   /** When the sync loop last turned, on the monotonic clock. */
