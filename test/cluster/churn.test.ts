@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PodSandboxState } from "../../src/model/generated/cri.ts";
 import type { PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { shell, untilTold } from "../integration/support/agent-manifests.ts";
@@ -44,7 +45,10 @@ describe("a node with pods that come and go", () => {
   /** The pods whose sandboxes are alive, by UID. */
   async function running(): Promise<readonly string[]> {
     const signal = AbortSignal.timeout(10_000);
-    const sandboxes = await world.runtime.runtime.listPodSandboxes({ state: { state: 0 } }, signal);
+    const sandboxes = await world.runtime.runtime.listPodSandboxes(
+      { state: { state: PodSandboxState.SANDBOX_READY } },
+      signal,
+    );
     return sandboxes.map(({ metadata }) => metadata?.uid ?? "").toSorted();
   }
 

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ContainerState } from "../../src/model/generated/cri.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { podManifest, shell } from "../integration/support/agent-manifests.ts";
 import { testedAgent } from "./support/cluster-node.ts";
@@ -101,7 +102,7 @@ describe("a node whose API server comes and goes", () => {
     writeFileSync(join(world.node.manifests, "fixed.json"), podManifest("fixed"));
     world.node.start(testedAgent);
     const running = async (): Promise<readonly string[]> => {
-      const filter = { labelSelector: { "io.kubernetes.container.name": "main" } };
+      const filter = { state: { state: ContainerState.CONTAINER_RUNNING } };
       const found = await world.runtime.runtime.listContainers(filter, AbortSignal.timeout(10_000));
       return found.map(({ labels }) => labels?.["io.kubernetes.pod.name"] ?? "").toSorted();
     };
