@@ -67,6 +67,8 @@ export interface AgentOptions {
   readonly tracer?: Tracer | undefined;
   /** Undefined = the node belongs to no cluster. */
   readonly api?: ApiClient | undefined;
+  readonly heartbeatApi?: ApiClient | undefined;
+  readonly eventApi?: ApiClient | undefined;
   readonly logRotation?: LogRotationSettings | undefined;
   readonly images?: ImageSetup | undefined;
   readonly security?: SecuritySettings | undefined;
@@ -145,12 +147,14 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
   warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
   const ports = machinePorts(runtime, cgroups, layout.records, log);
-  const { sources, api, metrics, tracer } = options;
+  const { sources, api, heartbeatApi, eventApi, metrics, tracer } = options;
   const pullProgress = openPullProgress(settings, signal);
   return new Agent(
     {
       ...ports,
       api,
+      heartbeatApi,
+      eventApi,
       metrics,
       tracer,
       readNodeDns,

@@ -9,6 +9,7 @@ import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { isSwapOn } from "../drivers/linux/swap.ts";
+import type { Agent } from "../engine/agent.ts";
 import { errorText } from "../lib/error-text.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
@@ -16,7 +17,9 @@ import { metricDefinitions } from "../model/generated/metrics.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
+import { openClusterConnection } from "./cluster-connection.ts";
 import { kubeletFolder } from "./data-layout.ts";
+import { runKubeletApi } from "./kubelet-api.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { openTracer } from "./open-tracer.ts";
@@ -52,8 +55,9 @@ async function runLocked(
   signal: AbortSignal,
 ): Promise<void> {
   const options = kubeletAgentOptions(setup, rootDir);
+  const { nodeName } = options;
   const metrics = new MetricsRegistry(metricDefinitions);
-  const tracer = await openTracer(setup.config, options.nodeName);
+  const tracer = await openTracer(setup.config, nodeName);
   const count = countRuntimeCalls(metrics);
   const runtime = createCriRuntime(options.runtimeEndpoint, {
     onCall: (call) => {
@@ -61,12 +65,23 @@ async function runLocked(
       tracer?.onCall(call);
     },
   });
+  let agent: Agent | undefined;
   try {
+    const addresses = () => agent?.nodeAddresses ?? [];
+    const deps = { nodeName, addresses, log, metrics };
+    const connection = await openClusterConnection(setup, deps, signal);
     await waitForRuntime(runtime, runtimeTimeoutMs, signal);
     await runAgent(
-      { ...options, runtime, log, metrics, tracer },
-      join(rootDir, "berth.sock"),
-      onReady,
+      { ...options, ...connection.clients, runtime, log, metrics, tracer },
+      {
+        socketPath: join(rootDir, "berth.sock"),
+        onReady,
+        beside: async (running, until) => {
+          agent = running;
+          const api = { setup, agent: running, connection, metrics, nodeName, log };
+          await Promise.all([connection.run(until), runKubeletApi(api, until)]);
+        },
+      },
       signal,
     );
   } finally {

@@ -1,13 +1,22 @@
 import { systemClock } from "../drivers/linux/system-clock.ts";
+import type { Agent } from "../engine/agent.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import { runLocalApi } from "../server/local-api.ts";
 import { type AgentOptions, createAgent } from "./create-agent.ts";
 
-/** Runs an agent with its local API until `signal` aborts or one of them fails. `onReady`: the API answers. */
+export interface AgentSurroundings {
+  /** Of the local API. */
+  readonly socketPath: string;
+  /** The local API answers. */
+  readonly onReady: (view: AgentView) => void;
+  /** What runs beside the agent, as long as it does. */
+  readonly beside?: ((agent: Agent, signal: AbortSignal) => Promise<void>) | undefined;
+}
+
+/** Runs an agent with its local API until `signal` aborts or one of them fails. */
 export async function runAgent(
   options: AgentOptions,
-  socketPath: string,
-  onReady: (view: AgentView) => void,
+  { socketPath, onReady, beside }: AgentSurroundings,
   signal: AbortSignal,
 ): Promise<void> {
   // An agent without its API, or an API without its agent, would look alive and not be.
@@ -17,8 +26,9 @@ export async function runAgent(
   const together = [
     agent.run(),
     runLocalApi(agent.view, { socketPath, clock: systemClock }, () => onReady(agent.view), either),
+    beside?.(agent, either),
   ];
-  for (const task of together) task.catch(() => failed.abort());
+  for (const task of together) task?.catch(() => failed.abort());
   const outcomes = await Promise.allSettled(together);
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
 }

@@ -122,8 +122,7 @@ async function runLocked(
         log,
         metrics,
       },
-      dataLayout(dataDir).socket,
-      onReady,
+      { socketPath: dataLayout(dataDir).socket, onReady },
       signal,
     );
   } finally {

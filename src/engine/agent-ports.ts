@@ -40,6 +40,10 @@ export interface AgentPorts {
   readonly sources: readonly PodSource[];
   /** Undefined = the node belongs to no cluster. */
   readonly api?: ApiClient | undefined;
+  /** For the node's status and lease, which nothing may hold back; the same one unless given. */
+  readonly heartbeatApi?: ApiClient | undefined;
+  /** For events, which have a rate of their own; the same one unless given. */
+  readonly eventApi?: ApiClient | undefined;
   readonly clock: Clock;
   /** From 0 (included) to 1 (excluded). */
   readonly random: () => number;

@@ -1,3 +1,4 @@
+import type { NodeAddress } from "../model/generated/kubernetes.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { KubeletHost } from "../ports/kubelet-host.ts";
 import type { CgroupMeasurements, StatsProvider } from "../ports/stats.ts";
@@ -40,6 +41,11 @@ export class Agent {
   /** When the sync loop last turned, on the monotonic clock. */
   get lastTurnMs(): number {
     return this.#parts.loop.lastTurnMs;
+  }
+
+  /** As the API server has them; empty while it does not know the node. */
+  get nodeAddresses(): readonly NodeAddress[] {
+    return this.#parts.cluster?.node?.status?.addresses ?? [];
   }
 
   /** Counts what there is now, for somebody who asks for metrics. */

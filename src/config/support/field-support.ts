@@ -1,8 +1,7 @@
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
-import { acted, refused, type Support, warned, warnedByDefault } from "./support.ts";
+import { acted, refused, type Support, warned } from "./support.ts";
 
 const notServed = "the kubelet's HTTP API is not served yet";
-const noCluster = "only matters with an API server, and Berth does not join clusters yet";
 const noPinning = "CPUs and memory are not assigned to containers exclusively yet";
 const noReservation = "nothing of the node is set aside for others than pods yet";
 const noRules = "Berth writes no packet filter rules for a kubelet";
@@ -11,7 +10,7 @@ const ownLog = "Berth has its own log";
 
 /** What becomes of every field of the configuration. */
 export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>> = {
-  enableServer: warnedByDefault(notServed),
+  enableServer: acted("whether the kubelet's HTTPS API is served; health has a port of its own"),
   staticPodPath: acted("the folder or file of static pods"),
   podLogsDir: acted("the folder of container logs"),
   syncFrequency: acted("how long a pod goes without a sync at most"),
@@ -21,18 +20,20 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   httpCheckFrequency: acted("how often staticPodURL is read"),
   staticPodURL: acted("pods from a URL"),
   staticPodURLHeader: acted("headers for staticPodURL"),
-  address: warned(notServed),
-  port: warned(notServed),
-  readOnlyPort: warned(notServed),
-  tlsCertFile: refused(notServed),
-  tlsPrivateKeyFile: refused(notServed),
-  tlsCipherSuites: warned(notServed),
-  tlsCurvePreferences: warned(notServed),
-  tlsMinVersion: warned(notServed),
-  rotateCertificates: warned(noCluster),
-  serverTLSBootstrap: refused(noCluster),
-  authentication: refused(`${notServed}; without x509.clientCAFile it asks for nothing`),
-  authorization: warned(notServed),
+  address: acted("where the kubelet's API listens"),
+  port: acted("the port of the kubelet's API"),
+  readOnlyPort: acted(
+    "what is harmless over plain HTTP, for this machine only: it listens on loopback",
+  ),
+  tlsCertFile: acted("the certificate of the kubelet's API; read again when it changes"),
+  tlsPrivateKeyFile: acted("the key of the kubelet's API; read again when it changes"),
+  tlsCipherSuites: acted("cipher suites of TLS 1.2"),
+  tlsCurvePreferences: acted("curves of the key exchange; those that OpenSSL lacks are left out"),
+  tlsMinVersion: acted("the least version of TLS"),
+  rotateCertificates: acted("whether the node asks for a new client certificate in time"),
+  serverTLSBootstrap: acted("whether the certificate of the API comes from the cluster"),
+  authentication: acted("who may ask the kubelet's API: by certificate, by token, or anonymously"),
+  authorization: acted("what they may do: everything, or what the API server says"),
   registryPullQPS: acted("image pulls begun per second"),
   registryBurst: acted("image pulls begun at once beyond that"),
   imagePullCredentialsVerificationPolicy: refused(
@@ -41,14 +42,14 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   preloadedImagesVerificationAllowlist: refused("there is no such list yet"),
   eventRecordQPS: acted("events sent per second; 0 for any number"),
   eventBurst: acted("events sent at once beyond that"),
-  enableDebuggingHandlers: warned(notServed),
-  enableContentionProfiling: warned(notServed),
-  healthzPort: warnedByDefault("the health endpoint is not served yet"),
-  healthzBindAddress: warned("the health endpoint is not served yet"),
+  enableDebuggingHandlers: acted("whether logs, exec, attach, port-forward and run are served"),
+  enableContentionProfiling: warned("there are no profiles of a Go program"),
+  healthzPort: acted("the port that says whether the agent is well"),
+  healthzBindAddress: acted("where that port listens"),
   oomScoreAdj: acted("set for Berth's own process where the kernel allows it"),
   clusterDomain: acted("search domain of pods with cluster DNS"),
   clusterDNS: acted("name servers of pods with cluster DNS"),
-  streamingConnectionIdleTimeout: warned(notServed),
+  streamingConnectionIdleTimeout: acted("when a stream without a byte is closed"),
   nodeStatusUpdateFrequency: acted("how often the node's status is looked at"),
   nodeStatusReportFrequency: acted("how often the node's status is told when nothing changed"),
   nodeLeaseDurationSeconds: acted(
@@ -84,9 +85,9 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   cpuCFSQuotaPeriod: acted("the period of CPU limits, with the feature CustomCPUCFSQuotaPeriod"),
   nodeStatusMaxImages: acted("how many images the node tells of; -1 for all"),
   maxOpenFiles: warned("Berth keeps the limit that it is started with"),
-  contentType: warned(noCluster),
-  kubeAPIQPS: warned(noCluster),
-  kubeAPIBurst: warned(noCluster),
+  contentType: warned("Berth speaks JSON with the API server"),
+  kubeAPIQPS: acted("requests to the API server per second"),
+  kubeAPIBurst: acted("requests to the API server at once beyond that"),
   serializeImagePulls: acted("whether images are pulled one by one"),
   maxParallelImagePulls: acted("how many images are pulled at once"),
   evictionHard: acted("below what the node ends pods at once"),
@@ -132,8 +133,8 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
     "memory is watched between two looks in any case, on cgroup v2 too",
   ),
   logging: acted(`${ownLog}: verbosity 4 and more shows its details; the rest is warned about`),
-  enableSystemLogHandler: warned(notServed),
-  enableSystemLogQuery: warned(notServed),
+  enableSystemLogHandler: acted("whether /logs is served; it also needs BERTH_SYSTEM_LOGS=on"),
+  enableSystemLogQuery: warned("/logs serves files, and answers no queries"),
   shutdownGracePeriod: refused(noShutdown),
   shutdownGracePeriodCriticalPods: refused(noShutdown),
   shutdownGracePeriodByPodPriority: refused(noShutdown),
@@ -141,8 +142,10 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
     "the longest delay of a crash loop, with the feature KubeletCrashLoopBackOffMax",
   ),
   reservedMemory: refused(noPinning),
-  enableProfilingHandler: warned(notServed),
-  enableDebugFlagsHandler: warned(notServed),
+  enableProfilingHandler: acted(
+    "whether /debug/pprof says that there are no profiles, or that it is off",
+  ),
+  enableDebugFlagsHandler: acted("whether /debug/flags/v is served"),
   seccompDefault: acted("containers without a seccomp profile get the runtime's"),
   memoryThrottlingFactor: warned("the feature MemoryQoS is not there yet"),
   memoryReservationPolicy: warned("the feature MemoryQoS is not there yet"),

@@ -1,6 +1,5 @@
 import { acted, refused, type Support, warned } from "./support.ts";
 
-const noCluster = "Berth does not join clusters yet";
 const noLock = "the root folder is locked in any case";
 const noAdvisor = "it belongs to cAdvisor, which Berth has no part of";
 
@@ -8,8 +7,8 @@ const noAdvisor = "it belongs to cAdvisor, which Berth has no part of";
 export const flagSupport: Readonly<Record<string, Support>> = {
   "application-metrics-count-limit": warned(noAdvisor),
   "boot-id-file": warned(noAdvisor),
-  "bootstrap-kubeconfig": refused(noCluster),
-  "cert-dir": warned("there are no certificates, since the kubelet's HTTP API is not served yet"),
+  "bootstrap-kubeconfig": acted("credentials to ask for the node's own with"),
+  "cert-dir": acted("the folder of the node's certificates"),
   "cloud-provider": acted(
     '"external" leaves addresses and the first taint to a controller of the cloud',
   ),
@@ -32,7 +31,7 @@ export const flagSupport: Readonly<Record<string, Support>> = {
   "housekeeping-interval": warned(noAdvisor),
   "image-credential-provider-bin-dir": acted("the folder of credential providers"),
   "image-credential-provider-config": acted("the configuration of credential providers"),
-  kubeconfig: refused(noCluster),
+  kubeconfig: acted("the API server and the node's credentials"),
   "lock-file": refused(noLock),
   "log-cadvisor-usage": warned(noAdvisor),
   "machine-id-file": warned(noAdvisor),

@@ -153,8 +153,8 @@ export class ClusterParts {
   }
 
   #createEvents(): EventSender {
-    const { api, ports, settings } = this.#deps;
-    const { clock, random, log, uniqueName } = ports;
+    const { ports, settings } = this.#deps;
+    const { clock, random, log, uniqueName, eventApi: api = this.#deps.api } = ports;
     const { eventsPerSecond, eventBurst } = settings.cluster ?? defaultClusterSettings;
     return new EventSender({
       api,

@@ -8,7 +8,7 @@ export function composeNode(parts: AgentParts): NodeAgent | undefined {
   const { cluster } = parts;
   if (api === undefined || cluster === undefined) return undefined;
   return new NodeAgent({
-    api,
+    api: parts.ports.heartbeatApi ?? api,
     clock,
     random,
     log,

@@ -1,0 +1,52 @@
+// The kubelet's API of an agent that runs in a kubelet's place.
+import { isFeatureEnabled } from "../config/feature-gates.ts";
+import { systemClock } from "../drivers/linux/system-clock.ts";
+import type { Agent } from "../engine/agent.ts";
+import type { MetricsRegistry } from "../lib/metrics-registry.ts";
+import type { Log } from "../ports/log.ts";
+import type { ClusterConnection } from "./cluster-connection.ts";
+import { readApiSwitches, safeApiConfig } from "./kubelet-api-options.ts";
+import type { KubeletSetup } from "./kubelet-setup.ts";
+import { createMetricsPages } from "./metrics-pages.ts";
+import { serveKubeletApi } from "./serve-kubelet-api.ts";
+
+export interface KubeletApiParts {
+  readonly setup: KubeletSetup;
+  readonly agent: Agent;
+  readonly connection: ClusterConnection;
+  readonly metrics: MetricsRegistry;
+  readonly nodeName: string;
+  readonly log: Log;
+}
+
+/** Serves the agent on the kubelet's ports until `signal` aborts. */
+export async function runKubeletApi(
+  { setup, agent, connection, metrics, nodeName, log }: KubeletApiParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, warnings } = safeApiConfig(setup);
+  for (const warning of warnings) log.warn("the kubelet's API is not as asked for", { warning });
+  const { stats } = agent;
+  const collect = (): void => agent.collectMetrics();
+  await serveKubeletApi(
+    {
+      config,
+      switches: readApiSwitches(process.env),
+      nodeName,
+      view: agent.view,
+      host: agent.host,
+      stats,
+      pages: createMetricsPages({ registry: metrics, collect, stats, log }),
+      flags: setup.settings,
+      setVerbosity: () => undefined,
+      splitsLogStreams: isFeatureEnabled(setup.gates, "PodLogsQuerySplitStreams"),
+      certificate: connection.servingCertificate,
+      api: connection.clients?.api,
+      clock: systemClock,
+      log,
+      metrics,
+    },
+    (ports) => log.info("the kubelet's API is served", { ...ports }),
+    signal,
+  );
+}
