@@ -43,15 +43,15 @@ describe("one agent takes a node over from the other", () => {
 
   /** A kubelet takes what started just before it for new, and shows it unready until it is probed. */
   async function untilNoneIsYoung(): Promise<void> {
-    const { items } = await world.api.get<{ readonly items: readonly Pod[] }>(podsPath);
-    await delay(youngestMs(items) + youngMs - Date.now());
+    const pods = await world.api.list<Pod>(podsPath);
+    await delay(youngestMs(pods) + youngMs - Date.now());
   }
 
   /** What must not change, of all pods but the one that restarts by itself. */
   async function snapshot(): Promise<Readonly<Record<string, unknown>>> {
-    const { items } = await world.api.get<{ readonly items: readonly Pod[] }>(podsPath);
+    const pods = await world.api.list<Pod>(podsPath);
     return Object.fromEntries(
-      items
+      pods
         .filter(({ metadata }) => metadata.name !== "crashing")
         .map((pod) => [pod.metadata.name, lastingState(pod)]),
     );

@@ -33,17 +33,17 @@ describe("workloads on a node", () => {
     );
   }
 
-  function podsOf(name: string): Promise<{ readonly items: readonly Pod[] }> {
-    return world.api.get(`${podsPath}?labelSelector=app=${name}`);
+  function podsOf(name: string): Promise<readonly Pod[]> {
+    return world.api.list(`${podsPath}?labelSelector=app=${name}`);
   }
 
   test("a deployment grows from none to twenty and back", async () => {
     await world.kubectl.apply(deployment("crowd", 0, podSpec()));
     await world.kubectl.run("scale", "deployment/crowd", "--replicas=20");
     await untilAvailable("crowd", 20);
-    const { items } = await podsOf("crowd");
-    expect(new Set(items.map(({ status }) => status?.podIP)).size).toBe(20);
-    expect(items.every(isReady)).toBe(true);
+    const pods = await podsOf("crowd");
+    expect(new Set(pods.map(({ status }) => status?.podIP)).size).toBe(20);
+    expect(pods.every(isReady)).toBe(true);
     await world.kubectl.run("scale", "deployment/crowd", "--replicas=0");
     await untilNoPods(world.api, "?labelSelector=app=crowd", 120_000);
     await world.kubectl.run("delete", "deployment", "crowd");
@@ -71,8 +71,8 @@ describe("workloads on a node", () => {
     stop.abort();
     await watching;
     expect(Math.min(...readyCounts)).toBeGreaterThanOrEqual(4);
-    const { items } = await podsOf("rolling");
-    const current = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const pods = await podsOf("rolling");
+    const current = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     expect(current.map(({ spec: { containers } }) => containers[0]?.image)).toEqual(
       Array.from({ length: 4 }, () => "busybox:1.36"),
     );
@@ -111,7 +111,7 @@ describe("workloads on a node", () => {
       jobs.map(({ metadata, status }) => [metadata?.name, status?.failed ?? 0]),
     );
     expect(failed).toEqual({ "new-pods": 1, "same-pod": 0 });
-    const { items: pods } = await podsOf("same-pod");
+    const pods = await podsOf("same-pod");
     expect(pods[0]?.status?.containerStatuses?.[0]?.restartCount).toBe(2);
     await world.kubectl.run("delete", "jobs", "new-pods", "same-pod");
     await untilNoPods(world.api, "?labelSelector=app+in+(new-pods,same-pod)");

@@ -59,6 +59,10 @@ export class ClusterApi {
     return this.#send("GET", path);
   }
 
+  async list<T>(collection: string): Promise<readonly T[]> {
+    return (await this.get<ObjectList<T>>(collection)).items;
+  }
+
   create<T extends object>(collection: string, object: T): Promise<T> {
     return this.#send("POST", collection, object);
   }
