@@ -9,7 +9,7 @@ const treatments: readonly (readonly [Treatment, string, string])[] = [
   [
     "warned",
     "Warned about",
-    "These have no effect yet. The log names each that is not at its default, and those marked \\* in any case.",
+    "These have no effect yet. The log names each that is not at its default.",
   ],
   [
     "refused",
@@ -65,7 +65,6 @@ function flagRows(): readonly Row[] {
 }
 
 function line({ name, flags, support }: Row): string {
-  const mark = support.byDefault === true ? " \\*" : "";
-  const field = name === "" ? "" : `\`${name}\`${mark}`;
+  const field = name === "" ? "" : `\`${name}\``;
   return `| ${field} | ${flags.map((flag) => `\`--${flag}\``).join(" ")} | ${support.note} |`;
 }

@@ -1,7 +1,6 @@
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
 import { acted, refused, type Support, warned } from "./support.ts";
 
-const notServed = "the kubelet's HTTP API is not served yet";
 const noPinning = "CPUs and memory are not assigned to containers exclusively yet";
 const noReservation = "nothing of the node is set aside for others than pods yet";
 const noRules = "Berth writes no packet filter rules for a kubelet";
@@ -122,7 +121,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   systemReserved: refused(noReservation),
   kubeReserved: refused(noReservation),
   reservedSystemCPUs: refused(noPinning),
-  showHiddenMetricsForVersion: warned(notServed),
+  showHiddenMetricsForVersion: warned("no metric is hidden"),
   systemReservedCgroup: refused(noReservation),
   kubeReservedCgroup: refused(noReservation),
   enforceNodeAllocatable: refused(`${noReservation}; "pods" and "none" ask for nothing more`),

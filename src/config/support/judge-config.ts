@@ -19,7 +19,6 @@ type Harmless = (config: KubeletConfiguration) => boolean;
 
 /** Values that ask for nothing though they are no defaults, for fields that are refused otherwise. */
 const harmless: Readonly<Partial<Record<FieldName, Harmless>>> = {
-  authentication: ({ authentication }) => authentication.x509.clientCAFile === "",
   imagePullCredentialsVerificationPolicy: (config) =>
     config.imagePullCredentialsVerificationPolicy === "",
   enforceNodeAllocatable: ({ enforceNodeAllocatable = [] }) =>
@@ -29,7 +28,7 @@ const harmless: Readonly<Partial<Record<FieldName, Harmless>>> = {
   userNamespaces: ({ userNamespaces }) => (userNamespaces?.idsPerPod ?? 65536) === 65536,
 };
 
-/** Finds everything in a configuration and its flags that Berth does not do. Defaults are only told where they matter. */
+/** Finds everything in a configuration and its flags that Berth does not do. Defaults ask for nothing. */
 export function judgeConfig(
   config: KubeletConfiguration,
   settings: ReadonlyMap<string, string>,
@@ -38,10 +37,10 @@ export function judgeConfig(
   const refusals: string[] = [];
   const defaults = [fileDefaultConfig(), legacyDefaultConfig()];
   for (const field of fieldNames()) {
-    const { treatment, note, byDefault = false } = fieldSupport[field];
+    const { treatment, note } = fieldSupport[field];
     const value = config[field];
     const isDefault = isEmpty(value) || defaults.some((base) => deepEqual(base[field], value));
-    if (treatment === "acted" || (isDefault && !byDefault)) continue;
+    if (treatment === "acted" || isDefault) continue;
     const text = `${field}${shownDetail(field, config)}: ${note}`;
     if (treatment === "warned") warnings.push(text);
     else if (harmless[field]?.(config) !== true) refusals.push(text);

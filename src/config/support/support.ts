@@ -6,8 +6,6 @@ export interface Support {
   readonly treatment: Treatment;
   /** What it does, or why it is not done. */
   readonly note: string;
-  /** Warn even when nobody has set it, since its default already asks for something. */
-  readonly byDefault?: boolean;
 }
 
 export function acted(note: string): Support {
@@ -20,8 +18,4 @@ export function warned(note: string): Support {
 
 export function refused(note: string): Support {
   return { treatment: "refused", note };
-}
-
-export function warnedByDefault(note: string): Support {
-  return { treatment: "warned", note, byDefault: true };
 }
