@@ -8,6 +8,7 @@ import type { Image } from "../../src/model/generated/cri.ts";
 import type { Node } from "../../src/model/generated/kubernetes.ts";
 import type { MachineInfo } from "../../src/model/machine-info.ts";
 import type { Log } from "../../src/ports/log.ts";
+import { noMetrics } from "../kit/no-metrics.ts";
 import { MemoryApi } from "./memory-api.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -25,6 +26,7 @@ export class NodeWorld {
   readonly api: MemoryApi = new MemoryApi(() => this.clock.nowMs());
   readonly events: NodeEvent[] = [];
   readonly podCidrs: string[] = [];
+  readonly metrics: Map<string, number> = new Map();
   machine: MachineInfo = {
     cpuCount: 2,
     memoryBytes: 24_684_100n * 1024n,
@@ -90,7 +92,13 @@ export class NodeWorld {
         lookUp: () => Promise.resolve([]),
         defaultIp: () => ok("10.99.0.1"),
       },
+      metrics: {
+        ...noMetrics,
+        set: (name, value) => void this.metrics.set(name, value),
+      },
+      cgroupVersion: 2,
       usage: {
+        bootTimeMs: this.clock.nowMs() - 60_000,
         fileSystem: () =>
           Promise.resolve({
             timeMs: 0,

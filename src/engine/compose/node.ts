@@ -4,7 +4,7 @@ import { NodeAgent } from "../node/node-agent.ts";
 
 /** Undefined where the node belongs to no cluster. */
 export function composeNode(parts: AgentParts): NodeAgent | undefined {
-  const { api, clock, random, log, nodeFacts, hostUsage, runtime } = parts.ports;
+  const { api, clock, random, log, metrics, nodeFacts, hostUsage, runtime } = parts.ports;
   const { cluster } = parts;
   if (api === undefined || cluster === undefined) return undefined;
   return new NodeAgent({
@@ -12,6 +12,8 @@ export function composeNode(parts: AgentParts): NodeAgent | undefined {
     clock,
     random,
     log,
+    metrics,
+    cgroupVersion: parts.ports.cgroups.version,
     settings: parts.settings.nodeSettings,
     rootFolder: parts.settings.rootFolder,
     facts: nodeFacts,

@@ -213,6 +213,21 @@ describe("a node of a cluster", () => {
   });
 });
 
+test("a node that is new to its cluster tells how long its start took", async () => {
+  const world = new NodeWorld();
+  world.start();
+  await world.clock.advance(1000);
+  expect(Object.fromEntries(world.metrics)).toEqual({
+    kubelet_node_name: 1,
+    kubelet_node_startup_pre_kubelet_duration_seconds: 60,
+    kubelet_node_startup_pre_registration_duration_seconds: 0,
+    kubelet_node_startup_registration_duration_seconds: 0.1,
+    kubelet_node_startup_post_registration_duration_seconds: 0,
+    kubelet_node_startup_duration_seconds: 60.1,
+  });
+  await world.stop();
+});
+
 describe("a node's lease", () => {
   test("is made once the node is there, and renewed every quarter of its time", async () => {
     const world = new NodeWorld();

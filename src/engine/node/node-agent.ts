@@ -6,11 +6,14 @@ import { isApiStatus } from "../../model/api-error.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { HostUsage } from "../../ports/host-usage.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import { CsiNode } from "./csi-node.ts";
 import { NodeApi } from "./node-api.ts";
 import { NodeLease } from "./node-lease.ts";
 import { registerNode } from "./node-registrar.ts";
+import { NodeStartup } from "./node-startup.ts";
 import { NodeStatusSource, type NodeStatusSourceDeps } from "./node-status-source.ts";
 import { WakeUp } from "./wake-up.ts";
 
@@ -18,6 +21,13 @@ const updateTries = 5;
 const jitter = 0.04;
 /** What changes together is told together. */
 const settleMs = 100;
+
+const cgroupV1Event: NodeEvent = {
+  type: "Warning",
+  reason: "CgroupV1",
+  message:
+    "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1",
+};
 
 /** What a node is told to be, and how often it tells. */
 export interface NodeSettings extends NodeStatusSettings {
@@ -39,6 +49,9 @@ export interface NodeAgentDeps extends NodeStatusSourceDeps {
   /** The node as the API server was last heard to have it. */
   readonly knownNode: () => Node | undefined;
   readonly recordNodeEvent: (event: NodeEvent) => void;
+  readonly usage: NodeStatusSourceDeps["usage"] & Pick<HostUsage, "bootTimeMs">;
+  readonly metrics: Metrics;
+  readonly cgroupVersion: 1 | 2;
 }
 
 /** The node's life in its cluster: it registers, tells its status, renews its lease, and comes back when it was deleted. */
@@ -49,6 +62,7 @@ export class NodeAgent {
   readonly #lease: NodeLease;
   readonly #csiNode: CsiNode;
   readonly #wakeUp: WakeUp;
+  readonly #startup: NodeStartup;
   #isRegistered = false;
   /** As the API server last answered it. */
   #answered: Node | undefined;
@@ -61,7 +75,7 @@ export class NodeAgent {
 
   constructor(deps: NodeAgentDeps) {
     this.#deps = deps;
-    const { api, clock, random, log, settings } = deps;
+    const { api, clock, random, log, metrics, settings } = deps;
     const { nodeName, leaseDurationSeconds, statusUpdateMs } = settings;
     const timeoutMs = Math.min(statusUpdateMs, leaseDurationSeconds * 1000);
     this.#nodes = new NodeApi(api, clock, nodeName, timeoutMs);
@@ -80,6 +94,7 @@ export class NodeAgent {
       durationSeconds: leaseDurationSeconds,
     });
     this.#wakeUp = new WakeUp(clock);
+    this.#startup = new NodeStartup({ metrics, clock, bootTimeMs: deps.usage.bootTimeMs });
   }
 
   /** Something that the node tells of may have changed. */
@@ -89,8 +104,10 @@ export class NodeAgent {
 
   /** Keeps the node known, ready and alive until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { settings, recordNodeEvent } = this.#deps;
+    const { settings, metrics, cgroupVersion, recordNodeEvent } = this.#deps;
+    metrics.set("kubelet_node_name", 1, { node: settings.nodeName });
     recordNodeEvent({ type: "Normal", reason: "Starting", message: "Starting kubelet." });
+    if (cgroupVersion === 1) recordNodeEvent(cgroupV1Event);
     await Promise.all([this.#lease.run(signal), this.#runStatus(settings, signal)]);
   }
 
@@ -118,8 +135,9 @@ export class NodeAgent {
     const { clock, log, settings, recordNodeEvent } = this.#deps;
     const nodes = this.#nodes;
     const source = this.#source;
+    const startup = this.#startup;
     const node = await registerNode(
-      { nodes, clock, log, settings, source, recordNodeEvent },
+      { nodes, clock, log, settings, source, startup, recordNodeEvent },
       signal,
     );
     this.#isRegistered = true;
@@ -171,6 +189,7 @@ export class NodeAgent {
       node = await this.#nodes.patchStatus(original, computed.node, signal);
       this.#answered = node;
       this.#reportedAtMs = clock.monotonicMs();
+      if (isReady(node)) this.#startup.noteReady();
     }
     this.#noteProblem(computed.problems.join("; "));
     this.#tell(computed.events);
@@ -218,6 +237,12 @@ export class NodeAgent {
     }
     this.#lastProblem = problem;
   }
+}
+
+function isReady({ status }: Node): boolean {
+  return (
+    status?.conditions?.some((each) => each.type === "Ready" && each.status === "True") === true
+  );
 }
 
 function versionOf(node: Node | undefined): bigint {

@@ -10,6 +10,7 @@ import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { NodeApi } from "./node-api.ts";
+import type { NodeStartup } from "./node-startup.ts";
 import type { NodeStatusSource } from "./node-status-source.ts";
 
 const firstRetryMs = 100;
@@ -21,12 +22,14 @@ export interface NodeRegistrarDeps {
   readonly log: Log;
   readonly settings: NodeRegistrationSettings;
   readonly source: NodeStatusSource;
+  readonly startup: NodeStartup;
   readonly recordNodeEvent: (event: NodeEvent) => void;
 }
 
 /** Makes the node known to the API server; takes as long as that needs. Answers the node as the server has it. */
 export async function registerNode(deps: NodeRegistrarDeps, signal: AbortSignal): Promise<Node> {
-  const { clock, log, settings, source } = deps;
+  const { clock, log, settings, source, startup } = deps;
+  startup.noteAttempt();
   for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
     await clock.sleep(retryMs, signal);
     const { node, events, problems } = await source.compute(initialNode(settings), false, signal);
@@ -47,12 +50,14 @@ export async function registerNode(deps: NodeRegistrarDeps, signal: AbortSignal)
 }
 
 async function createOrReconcile(
-  { nodes, log }: NodeRegistrarDeps,
+  { nodes, log, startup }: NodeRegistrarDeps,
   node: Node,
   signal: AbortSignal,
 ): Promise<Node> {
   try {
-    return await nodes.create(node, signal);
+    const created = await nodes.create(node, signal);
+    startup.noteCreated();
+    return created;
   } catch (error) {
     const isThere = error instanceof ApiError && error.reason === "AlreadyExists";
     // Who may not create nodes may still find its own.
