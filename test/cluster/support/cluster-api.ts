@@ -20,7 +20,7 @@ interface WatchChange<T> {
 }
 
 /** What the API server refused. */
-export class ApiRefusal extends Error {
+class ApiRefusal extends Error {
   readonly code: number;
 
   constructor(code: number, message: string) {

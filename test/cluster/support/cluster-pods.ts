@@ -11,7 +11,7 @@ interface PodOptions {
 }
 
 /** A pod's manifest; one container "main" that runs until it is told to end, unless the spec says more. */
-export function podObject(name: string, { spec = {}, labels = {} }: PodOptions = {}): object {
+function podObject(name: string, { spec = {}, labels = {} }: PodOptions = {}): object {
   return {
     apiVersion: "v1",
     kind: "Pod",
