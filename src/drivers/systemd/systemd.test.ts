@@ -214,7 +214,7 @@ class RecordedFiles implements Cgroups {
     return true;
   }
 
-  create(path: string, _: CgroupResources): Promise<void> {
+  create(path: string): Promise<void> {
     this.done.push(`create ${path}`);
     return Promise.resolve();
   }

@@ -1,0 +1,258 @@
+import { type AdmissionResult, admitted } from "../../core/admission/admission.ts";
+import type { NodeEvent } from "../../core/node/node-event.ts";
+import {
+  longestShutdownMs,
+  planShutdown,
+  type ShutdownGroup,
+  type ShutdownPeriod,
+  shutdownGraceSeconds,
+} from "../../core/shutdown/plan-shutdown.ts";
+import {
+  shutdownProblem,
+  shutdownRefusal,
+  shutdownStatus,
+} from "../../core/shutdown/shutdown-status.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { durationText } from "../../lib/go-text.ts";
+import { joinPath } from "../../lib/path.ts";
+import { formatTimeNano, parseTime } from "../../lib/time.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import { type Pod, podKey } from "../../model/pod.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { ShutdownLock, ShutdownService } from "../../ports/shutdown.ts";
+
+export interface ShutdownManagerDeps {
+  readonly service: ShutdownService;
+  readonly periods: readonly ShutdownPeriod[];
+  readonly activePods: () => readonly Pod[];
+  /** Resolves when nothing of the pod runs. */
+  readonly killPod: (
+    pod: Pod,
+    kill: {
+      readonly evict: boolean;
+      readonly graceSeconds: number;
+      readonly statusFunction: (status: PodStatus) => PodStatus;
+    },
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /** Resolves when no volume of these pods is mounted any more. */
+  readonly whenUnmounted: (pods: readonly Pod[], signal: AbortSignal) => Promise<void>;
+  /** Resolves when everybody who is told of statuses knows the last ones. */
+  readonly reportStatuses: (signal: AbortSignal) => Promise<void>;
+  /** The node's own status changed. */
+  readonly onChange: () => void;
+  readonly onNodeEvent: (event: NodeEvent) => void;
+  readonly files: HostFiles;
+  readonly rootFolder: string;
+  readonly metrics: Pick<Metrics, "set">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const reconnectMs = 1000;
+const firstPollMs = 100;
+const maxPolls = 5;
+/** What is left of a group's time, or this, goes to the last statuses. */
+const lastReportMs = 5000;
+const stateFile = "graceful_node_shutdown_state";
+const stateFileMode = 0o644;
+
+/**
+ * Ends pods in order, the least important first, when the machine goes down. It holds a lock that keeps the machine up
+ * until that is done, or until the machine itself has waited long enough.
+ */
+export class ShutdownManager {
+  readonly #deps: ShutdownManagerDeps;
+  #lock: ShutdownLock | undefined;
+  #isShuttingDown = false;
+  #ending: Promise<void> | undefined;
+
+  constructor(deps: ShutdownManagerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Why the node is not ready; undefined while it stays up. */
+  get problem(): string | undefined {
+    return this.#isShuttingDown ? shutdownProblem : undefined;
+  }
+
+  admit(): AdmissionResult {
+    return this.#isShuttingDown ? shutdownRefusal : admitted;
+  }
+
+  /** Watches until `signal` aborts; the lock goes with it. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#deps;
+    await this.#showLastShutdown();
+    let last = "";
+    while (!signal.aborted) {
+      try {
+        await this.#watch(signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        const problem = errorText(error);
+        if (problem !== last) log.error("cannot watch for a shutdown of the machine", { problem });
+        last = problem;
+      }
+      await clock.sleep(reconnectMs, signal).catch(() => undefined);
+    }
+    this.#release();
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { service } = this.#deps;
+    await this.#ensureDelay(signal);
+    await this.#takeLock();
+    await service.watch((isShuttingDown) => {
+      this.#ending = (this.#ending ?? Promise.resolve()).then(() =>
+        this.#note(isShuttingDown, signal),
+      );
+      this.#announce(isShuttingDown);
+    }, signal);
+  }
+
+  /** The machine must wait for as long as the pods may take. */
+  async #ensureDelay(signal: AbortSignal): Promise<void> {
+    const { service, periods, clock } = this.#deps;
+    const neededMs = longestShutdownMs(periods);
+    let delayMs = await service.maxDelayMs();
+    if (delayMs >= neededMs) return;
+    await service.extendMaxDelay(neededMs);
+    for (let poll = 0; poll < maxPolls; poll++) {
+      delayMs = await service.maxDelayMs();
+      if (delayMs >= neededMs) return;
+      await clock.sleep(firstPollMs * 2 ** poll, signal);
+    }
+    throw new Error(
+      `node shutdown manager was timed out after ${maxPolls} attempts waiting for logind InhibitDelayMaxSec to update ` +
+        `to ${durationText(neededMs)} (ShutdownGracePeriod), current value is ${durationText(delayMs)}`,
+    );
+  }
+
+  async #takeLock(): Promise<void> {
+    const lock = await this.#deps.service.lock();
+    this.#release();
+    this.#lock = lock;
+  }
+
+  #release(): void {
+    this.#lock?.release();
+    this.#lock = undefined;
+  }
+
+  #announce(isShuttingDown: boolean): void {
+    const { onNodeEvent, onChange, log } = this.#deps;
+    const what = isShuttingDown ? "event" : "cancellation";
+    log.info("the machine shuts down", { isShuttingDown });
+    onNodeEvent({
+      type: "Normal",
+      reason: "NodeShutdown",
+      message: `Shutdown manager detected shutdown ${what}`,
+    });
+    this.#isShuttingDown = isShuttingDown;
+    onChange();
+  }
+
+  async #note(isShuttingDown: boolean, signal: AbortSignal): Promise<void> {
+    const { log } = this.#deps;
+    try {
+      if (isShuttingDown) await this.#endPods(signal);
+      else await this.#takeLock();
+    } catch (error) {
+      log.error("cannot handle a shutdown of the machine", { problem: errorText(error) });
+    }
+  }
+
+  async #endPods(signal: AbortSignal): Promise<void> {
+    const { periods, activePods, clock, log } = this.#deps;
+    const startedAtMs = clock.nowMs();
+    try {
+      await this.#keepTimes(startedAtMs, undefined);
+      for (const group of planShutdown(periods, activePods())) await this.#endGroup(group, signal);
+      await this.#report(signal);
+    } finally {
+      await this.#keepTimes(startedAtMs, clock.nowMs());
+      this.#release();
+      log.info("pods have ended, the machine may go down");
+    }
+  }
+
+  /** Waits for all of a group, but no longer than it may take. */
+  async #endGroup(group: ShutdownGroup, signal: AbortSignal): Promise<void> {
+    const { whenUnmounted, clock, log } = this.#deps;
+    const { priority, graceSeconds, pods } = group;
+    const over = new AbortController();
+    const limited = AbortSignal.any([signal, over.signal]);
+    const ended = Promise.all(pods.map((pod) => this.#endPod(pod, group, signal)))
+      .then(() => whenUnmounted(pods, limited))
+      .catch((error: unknown) => {
+        if (!limited.aborted) log.warn("volumes stay mounted", { problem: errorText(error) });
+      });
+    const time = clock.sleep(graceSeconds * 1000, limited).then(
+      () => log.warn("pods take too long to end", { priority, graceSeconds }),
+      () => undefined,
+    );
+    await Promise.race([ended, time]);
+    over.abort();
+  }
+
+  async #endPod(pod: Pod, group: ShutdownGroup, signal: AbortSignal): Promise<void> {
+    const { killPod, log } = this.#deps;
+    const graceSeconds = shutdownGraceSeconds(pod, group);
+    const statusFunction = (status: PodStatus) => shutdownStatus(pod, status);
+    try {
+      await killPod(pod, { evict: false, graceSeconds, statusFunction }, signal);
+    } catch (error) {
+      log.warn("cannot end a pod", { pod: podKey(pod), problem: errorText(error) });
+    }
+  }
+
+  async #report(signal: AbortSignal): Promise<void> {
+    const { reportStatuses, clock, log } = this.#deps;
+    const over = new AbortController();
+    const limited = AbortSignal.any([signal, over.signal]);
+    const time = clock.sleep(lastReportMs, limited).then(
+      () => over.abort(),
+      () => undefined,
+    );
+    try {
+      await untilAborted(reportStatuses(limited), limited);
+    } catch (error) {
+      log.warn("the last statuses of pods were not reported", { problem: errorText(error) });
+    } finally {
+      over.abort();
+      await time;
+    }
+  }
+
+  async #keepTimes(startedAtMs: number, endedAtMs: number | undefined): Promise<void> {
+    const { files, rootFolder, metrics, log } = this.#deps;
+    metrics.set("kubelet_graceful_shutdown_start_time_seconds", Math.trunc(startedAtMs / 1000));
+    metrics.set("kubelet_graceful_shutdown_end_time_seconds", Math.trunc((endedAtMs ?? 0) / 1000));
+    const text = JSON.stringify({
+      startTime: formatTimeNano(startedAtMs),
+      endTime: endedAtMs === undefined ? "0001-01-01T00:00:00Z" : formatTimeNano(endedAtMs),
+    });
+    try {
+      await files.writeFile(joinPath(rootFolder, stateFile), text, stateFileMode);
+    } catch (error) {
+      log.warn("cannot keep the times of a shutdown", { problem: errorText(error) });
+    }
+  }
+
+  async #showLastShutdown(): Promise<void> {
+    const { files, rootFolder, metrics } = this.#deps;
+    const text = await files.readText(joinPath(rootFolder, stateFile)).catch(() => undefined);
+    const secondsOf = (name: string): number => {
+      const time = new RegExp(`"${name}":"([^"]+)"`).exec(text ?? "")?.[1] ?? "";
+      return Math.trunc((parseTime(time) ?? 0) / 1000);
+    };
+    const [started, ended] = [secondsOf("startTime"), secondsOf("endTime")];
+    if (started > 0) metrics.set("kubelet_graceful_shutdown_start_time_seconds", started);
+    if (ended > 0) metrics.set("kubelet_graceful_shutdown_end_time_seconds", ended);
+  }
+}
