@@ -30,7 +30,7 @@ export interface ClusterConnectionDeps {
 }
 
 /** Clients of one API server. */
-export interface ClusterClients {
+interface ClusterClients {
   /** No faster than kubeAPIQPS and kubeAPIBurst. */
   readonly api: ApiClient;
   /** For leases and the node's status: never held back, and soon given up. */

@@ -96,7 +96,7 @@ function podSources({ config, settings }: KubeletSetup, nodeName: string): reado
 }
 
 /** Without a kubeconfig the node belongs to no cluster, and runs static pods only. */
-export function joinsCluster(settings: KubeletSetup["settings"]): boolean {
+function joinsCluster(settings: KubeletSetup["settings"]): boolean {
   return ["kubeconfig", "bootstrap-kubeconfig"].some((flag) => (settings.get(flag) ?? "") !== "");
 }
 

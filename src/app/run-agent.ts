@@ -26,9 +26,9 @@ export async function runAgent(
   const together = [
     agent.run(),
     runLocalApi(agent.view, { socketPath, clock: systemClock }, () => onReady(agent.view), either),
-    beside?.(agent, either),
+    beside?.(agent, either) ?? Promise.resolve(),
   ];
-  for (const task of together) task?.catch(() => failed.abort());
+  for (const task of together) task.catch(() => failed.abort());
   const outcomes = await Promise.allSettled(together);
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
 }
