@@ -1,3 +1,4 @@
+import { nodeHostIps } from "../core/node/node-host-ips.ts";
 import { AgentMetrics } from "./agent-metrics.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { PodAllocations } from "./allocation/pod-allocations.ts";
@@ -130,6 +131,12 @@ export class AgentParts {
       garbage: this.garbage,
     });
     this.host = composeHost(this);
+  }
+
+  /** The node's addresses as its cluster shows them; those of the machine until then. */
+  hostIps(): readonly string[] {
+    const shown = nodeHostIps(this.cluster?.node);
+    return shown.length > 0 ? shown : this.settings.hostIps;
   }
 
   /** Every pod wants a look. */

@@ -25,6 +25,7 @@ export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "
   /** Those that lie beside the pods of a node without a cluster. */
   readonly objects: ObjectStore & RuntimeClassStore;
   readonly cluster: ClusterParts | undefined;
+  readonly hostIps: () => readonly string[];
   readonly images: ImageManager;
   readonly events: EventLog;
   readonly allocations: PodAllocations;
@@ -88,7 +89,7 @@ function createPodConfigs(parts: NodeParts): NodePodConfigs {
   const { ports, settings, cluster, events, cgroups, volumes, lifetime } = parts;
   const objects = cluster?.objects ?? parts.objects;
   const { runtime, files, readNodeDns, uniqueName } = ports;
-  const { rootFolder, clusterDomain, runtimeSettings, hostIps, node } = settings;
+  const { rootFolder, clusterDomain, runtimeSettings, node } = settings;
   const readHandlers = async () => (await runtime.status(false, lifetime)).runtimeHandlers ?? [];
   return new NodePodConfigs({
     images: runtime,
@@ -119,8 +120,12 @@ function createPodConfigs(parts: NodeParts): NodePodConfigs {
       },
       configMap: (namespace, name) => objects.configMap(namespace, name),
       secret: (namespace, name) => objects.secret(namespace, name),
-      hostIps,
-      allocatable: node.status?.allocatable,
+      get hostIps() {
+        return parts.hostIps();
+      },
+      get allocatable() {
+        return (cluster?.node ?? node).status?.allocatable;
+      },
     },
     uniqueName,
   });

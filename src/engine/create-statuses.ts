@@ -13,11 +13,12 @@ export interface StatusParts {
   readonly allocations: PodAllocations;
   readonly prober: Prober;
   readonly cgroups: () => NodePodCgroups;
+  readonly hostIps: () => readonly string[];
   readonly onChange: StatusManagerDependencies["onChange"];
 }
 
 export function createStatuses(parts: StatusParts): PodStatuses {
-  const { ports, settings, registry, allocations, prober, cgroups, onChange } = parts;
+  const { ports, settings, registry, allocations, prober, cgroups, hostIps, onChange } = parts;
   const { clock, log } = ports;
   const manager = new StatusManager({
     clock,
@@ -37,7 +38,7 @@ export function createStatuses(parts: StatusParts): PodStatuses {
     },
     resizes: allocations.resizes,
     podCgroup: (pod) => cgroups().inForce(pod),
-    hostIps: () => settings.hostIps,
-    primaryIpFamily: 4,
+    hostIps,
+    primaryIpFamily: settings.hostIps[0]?.includes(":") === true ? 6 : 4,
   });
 }

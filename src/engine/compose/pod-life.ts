@@ -48,6 +48,7 @@ export function composeStatuses(parts: AgentParts): PodStatuses {
     allocations: parts.allocations,
     prober: parts.prober,
     cgroups: () => parts.cgroups,
+    hostIps: () => parts.hostIps(),
     onChange: (pod, status, _version, isFinished) => noteStatus(parts, pod, status, isFinished),
   });
 }
@@ -76,6 +77,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     lifetime: parts.signal,
     objects: parts.intake.objects,
     cluster: parts.cluster,
+    hostIps: () => parts.hostIps(),
     images: parts.images,
     events: parts.memory.events,
     allocations: parts.allocations,

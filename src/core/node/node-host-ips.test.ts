@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { nodeHostIps } from "./node-host-ips.ts";
+
+const node = (...addresses: readonly (readonly [string, string])[]) => ({
+  status: { addresses: addresses.map(([type, address]) => ({ type, address })) },
+});
+
+test("internal addresses come before external ones, and one of each family is told", () => {
+  const addresses = node(
+    ["ExternalIP", "2001:db8::1"],
+    ["Hostname", "a"],
+    ["InternalIP", "10.0.0.5"],
+    ["InternalIP", "10.0.0.6"],
+  );
+  expect(nodeHostIps(addresses)).toEqual(["10.0.0.5", "2001:db8::1"]);
+});
+
+test("a node without addresses has none to tell", () => {
+  expect(nodeHostIps(node(["Hostname", "a"]))).toEqual([]);
+  expect(nodeHostIps(undefined)).toEqual([]);
+});
