@@ -1,0 +1,84 @@
+import type { NodeEvent } from "../core/node/node-event.ts";
+import type { ReservedCgroup } from "../core/resource/node-cgroups.ts";
+import { errorText } from "../lib/error-text.ts";
+import type { Cgroups } from "../ports/cgroups.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { NodePodCgroups } from "./pod-cgroups.ts";
+
+export interface NodeCgroupsDeps {
+  readonly pods: Pick<NodePodCgroups, "ensureShared" | "enforceRoot" | "rootPath">;
+  readonly reserved: readonly ReservedCgroup[];
+  /** Cgroups with another root: one that the node's owner made and named. */
+  readonly cgroupsAt: (path: string) => Pick<Cgroups, "exists" | "update">;
+  readonly onNodeEvent: (event: NodeEvent) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const enforced = "NodeAllocatableEnforced";
+const notEnforced = "FailedNodeAllocatableEnforcement";
+const intervalMs = 60_000;
+
+/** The cgroups above those of pods, and those of the system: what they allow, for as long as the agent runs. */
+export class NodeCgroups {
+  readonly #deps: NodeCgroupsDeps;
+
+  constructor(deps: NodeCgroupsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Holds the system's own cgroups to what is reserved; rejects when one cannot be. */
+  async start(): Promise<void> {
+    const { pods, reserved } = this.#deps;
+    await pods.ensureShared();
+    for (const one of reserved) this.#enforceReserved(one);
+  }
+
+  /** Keeps the classes' shares in line with the pods that run, until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { pods, clock, log } = this.#deps;
+    let isEnforced = false;
+    while (!signal.aborted) {
+      // Pods may take more than they should while the limit is new: then it has to wait for evictions.
+      if (!isEnforced) isEnforced = this.#enforceRoot();
+      try {
+        await pods.ensureShared();
+      } catch (error) {
+        log.warn("cannot set the limits of the classes of pods", { problem: errorText(error) });
+      }
+      await clock.sleep(intervalMs, signal).catch(() => undefined);
+    }
+  }
+
+  #enforceRoot(): boolean {
+    const { pods, onNodeEvent } = this.#deps;
+    try {
+      pods.enforceRoot();
+      const message = "Updated Node Allocatable limit across pods";
+      onNodeEvent({ type: "Normal", reason: enforced, message });
+      return true;
+    } catch (error) {
+      const name = pods.rootPath.split("/").filter((part) => part !== "");
+      const list = `[${name.map((part) => `"${part}"`).join(" ")}]`;
+      const message = `Failed to update Node Allocatable Limits ${list}: ${errorText(error)}`;
+      onNodeEvent({ type: "Warning", reason: notEnforced, message });
+      return false;
+    }
+  }
+
+  #enforceReserved({ title, name, cgroup, resources }: ReservedCgroup): void {
+    const { cgroupsAt, onNodeEvent } = this.#deps;
+    try {
+      const cgroups = cgroupsAt(cgroup);
+      if (!cgroups.exists(cgroup)) throw new Error(`cgroup ${cgroup} does not exist`);
+      cgroups.update(cgroup, resources);
+    } catch (error) {
+      const message = `Failed to enforce ${title} Cgroup Limits on "${cgroup}": ${errorText(error)}`;
+      onNodeEvent({ type: "Warning", reason: notEnforced, message });
+      throw new Error(message, { cause: error });
+    }
+    const message = `Updated limits on ${name} cgroup ${cgroup}`;
+    onNodeEvent({ type: "Normal", reason: enforced, message });
+  }
+}
