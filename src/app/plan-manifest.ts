@@ -101,6 +101,7 @@ function planFile({ path, text }: ManifestFile, nodeName: string, dataDir: strin
     nodeName,
     origin: { kind: "file", path },
     allowedReferences: "configMapsAndSecrets",
+    isResizable: true,
   };
   return {
     path,

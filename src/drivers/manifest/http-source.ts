@@ -2,6 +2,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
 import { type PodText, parsePodListText, parsePodText } from "../../model/manifest/pod-text.ts";
+import type { StaticPodPlace } from "../../model/manifest/static-pod.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSource, SourceProblem, SourceSink } from "../../ports/pod-source.ts";
 import type { ManifestMode } from "./parse-file.ts";
@@ -82,7 +83,7 @@ function parseBody(body: string, { url, nodeName, mode }: HttpSourceOptions): Ou
     const message = `zero-length data received from ${url}`;
     return { pods: [], problems: [{ origin: url, message }] };
   }
-  const parsed = parsePods(body, { url, nodeName });
+  const parsed = parsePods(body, { url, nodeName, isResizable: mode === "up" });
   if (!parsed.ok) return { problems: [parsed.error] };
   const { pods } = parsed.value;
   const unknownFields = parsed.value.unknownFields.map((problem) => problemOf(url, problem));
@@ -92,9 +93,9 @@ function parseBody(body: string, { url, nodeName, mode }: HttpSourceOptions): Ou
 
 function parsePods(
   text: string,
-  { url, nodeName }: { readonly url: string; readonly nodeName: string },
+  { url, ...where }: { readonly url: string } & Pick<StaticPodPlace, "nodeName" | "isResizable">,
 ): Result<PodText, SourceProblem> {
-  const place = { nodeName, origin: { kind: "url", url }, allowedReferences: "none" } as const;
+  const place = { ...where, origin: { kind: "url", url }, allowedReferences: "none" } as const;
   const single = parsePodText(text, place, parseYaml);
   if (single.ok) return single;
   if (single.error.isPod) return err(problemOf(url, single.error));

@@ -67,7 +67,12 @@ function parseObjectFile(
   }
   const { problems, ...objects } = parseObjectSet(
     documents.flatMap((document) => (document.ok ? [document.value] : [])),
-    { nodeName, origin: { kind: "file", path }, allowedReferences: "configMapsAndSecrets" },
+    {
+      nodeName,
+      origin: { kind: "file", path },
+      allowedReferences: "configMapsAndSecrets",
+      isResizable: true,
+    },
   );
   if (problems.length === 0) return ok(objects);
   return err(problems.map((problem) => placedProblem(path, problem)));

@@ -8,6 +8,7 @@ import { validatePod } from "../validate/validate-pod.ts";
 import { type AllowedReferences, refusedReference } from "./api-references.ts";
 import { contentUid } from "./content-uid.ts";
 import { type Decoded, decodeObject, zeroStruct } from "./decode-object.ts";
+import { fixedContent } from "./fixed-content.ts";
 import { type JsonNode, type Position, positionOf } from "./json-node.ts";
 
 /** Where a static pod comes from; its name and UID depend on it. */
@@ -17,6 +18,8 @@ export interface StaticPodPlace {
     | { readonly kind: "file"; readonly path: string }
     | { readonly kind: "url"; readonly url: string };
   readonly allowedReferences: AllowedReferences;
+  /** A pod that asks for more or less CPU or memory than before is still the same pod. */
+  readonly isResizable?: boolean | undefined;
 }
 
 /** Why a manifest is refused. */
@@ -69,10 +72,14 @@ function withSpec({ value }: Decoded): DecodedPod {
   return { ...pod, spec: pod.spec ?? (zeroStruct("PodSpec") as unknown as DecodedPod["spec"]) };
 }
 
-function placePod(pod: DecodedPod, name: string, { nodeName, origin }: StaticPodPlace): Pod {
+function placePod(
+  pod: DecodedPod,
+  name: string,
+  { nodeName, origin, isResizable = false }: StaticPodPlace,
+): Pod {
   const where =
     origin.kind === "file" ? `host:${nodeName}file:${origin.path}` : `url:${origin.url}`;
-  const uid = pod.metadata?.uid ?? contentUid(pod, where);
+  const uid = pod.metadata?.uid ?? contentUid(isResizable ? fixedContent(pod) : pod, where);
   const tolerations = pod.spec.tolerations ?? [];
   return {
     ...pod,
