@@ -3,7 +3,14 @@ import { legacyDefaultConfig } from "../config/legacy-defaults.ts";
 import { deepEqual } from "../lib/deep-equal.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
-import type { KubeletApiSwitches } from "./serve-kubelet-api.ts";
+
+/** What differs from the kubelet on purpose, and can be had as the kubelet does it. */
+export interface KubeletApiSwitches {
+  /** A GET that enters a container asks for `get` on the node, not for `create`. */
+  readonly upstreamExecAuthorization: boolean;
+  /** Serves /logs as enableSystemLogHandler says, not only where it is also asked for here. */
+  readonly systemLogs: boolean;
+}
 
 /** Reads the environment variables by which Berth's API does as the kubelet's; throws a SetupError for other values. */
 export function readApiSwitches(
@@ -50,4 +57,36 @@ export function safeApiConfig({ config, settings }: KubeletSetup): {
   const warning =
     "the kubelet's API is not served: there is no way to tell who asks; set --client-ca-file, --authentication-token-webhook or --anonymous-auth";
   return { config: { ...closed, enableServer: false }, warnings: [warning] };
+}
+
+/** Throws a SetupError when the API could not tell who asks, or what they may. */
+export function requireAccessConfig(config: KubeletConfiguration, hasCluster: boolean): void {
+  const { authentication, authorization, enableServer } = config;
+  if (!enableServer) return;
+  const { anonymous, webhook, x509 } = authentication;
+  if (webhook.enabled && !hasCluster) {
+    throw new SetupError(
+      "no client provided, cannot use webhook authentication: there is no API server to ask",
+      "give a --kubeconfig, or set authentication.webhook.enabled (--authentication-token-webhook) to false, or enableServer (--enable-server)",
+    );
+  }
+  if (x509.clientCAFile === "" && !webhook.enabled && !anonymous.enabled) {
+    throw new SetupError(
+      "no authentication method configured: nobody could use the kubelet's API",
+      "set authentication.x509.clientCAFile (--client-ca-file), or enableServer (--enable-server) to false",
+    );
+  }
+  const { mode } = authorization;
+  if (mode !== "AlwaysAllow" && mode !== "Webhook") {
+    throw new SetupError(
+      `unknown authorization mode ${mode}`,
+      "set authorization.mode (--authorization-mode) to Webhook or AlwaysAllow",
+    );
+  }
+  if (mode === "Webhook" && !hasCluster) {
+    throw new SetupError(
+      "no client provided, cannot use webhook authorization: there is no API server to ask",
+      "give a --kubeconfig, or set authorization.mode (--authorization-mode) to AlwaysAllow, or enableServer (--enable-server) to false",
+    );
+  }
 }

@@ -3,12 +3,15 @@ import { isFeatureEnabled } from "../config/feature-gates.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import type { Agent } from "../engine/agent.ts";
 import type { MetricsRegistry } from "../lib/metrics-registry.ts";
-import type { Log } from "../ports/log.ts";
+import type { AdjustableLog } from "../ports/log.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import { readApiSwitches, safeApiConfig } from "./kubelet-api-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { createMetricsPages } from "./metrics-pages.ts";
 import { serveKubeletApi } from "./serve-kubelet-api.ts";
+
+/** From this --v on a kubelet tells what Berth calls details. */
+const detailsVerbosity = 4;
 
 export interface KubeletApiParts {
   readonly setup: KubeletSetup;
@@ -16,7 +19,7 @@ export interface KubeletApiParts {
   readonly connection: ClusterConnection;
   readonly metrics: MetricsRegistry;
   readonly nodeName: string;
-  readonly log: Log;
+  readonly log: AdjustableLog;
 }
 
 /** Serves the agent on the kubelet's ports until `signal` aborts. */
@@ -38,7 +41,7 @@ export async function runKubeletApi(
       stats,
       pages: createMetricsPages({ registry: metrics, collect, stats, log }),
       flags: setup.settings,
-      setVerbosity: () => undefined,
+      setVerbosity: (level) => log.showDetails(level >= detailsVerbosity),
       splitsLogStreams: isFeatureEnabled(setup.gates, "PodLogsQuerySplitStreams"),
       certificate: connection.servingCertificate,
       api: connection.clients?.api,

@@ -16,10 +16,11 @@ import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import { metricDefinitions } from "../model/generated/metrics.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import { SetupError } from "../model/setup-error.ts";
-import type { Log } from "../ports/log.ts";
+import type { AdjustableLog, Log } from "../ports/log.ts";
 import { openClusterConnection } from "./cluster-connection.ts";
 import { kubeletFolder } from "./data-layout.ts";
 import { runKubeletApi } from "./kubelet-api.ts";
+import { requireAccessConfig, safeApiConfig } from "./kubelet-api-options.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { openTracer } from "./open-tracer.ts";
@@ -31,11 +32,13 @@ const runtimeTimeoutMs = 30_000;
 /** Runs the agent until `signal` aborts; the pods go on then. `onReady` is given the root folder, where the API answers. */
 export async function runKubelet(
   setup: KubeletSetup,
-  log: Log,
+  log: AdjustableLog,
   onReady: (rootDir: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   await requireMachine(setup.config);
+  const hasCluster = (setup.settings.get("kubeconfig") ?? "") !== "";
+  requireAccessConfig(safeApiConfig(setup).config, hasCluster);
   const lock = await lockDataDir(kubeletRootDir(setup));
   try {
     tellWarnings(setup, log);
@@ -51,7 +54,7 @@ export async function runKubelet(
 async function runLocked(
   setup: KubeletSetup,
   rootDir: string,
-  { log, onReady }: { readonly log: Log; readonly onReady: () => void },
+  { log, onReady }: { readonly log: AdjustableLog; readonly onReady: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   const options = kubeletAgentOptions(setup, rootDir);

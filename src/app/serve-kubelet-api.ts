@@ -4,7 +4,6 @@ import { encodeConfig } from "../config/encode-config.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { parseNanoseconds } from "../lib/nanoseconds.ts";
 import { nodeText } from "../model/manifest/json-node.ts";
-import { SetupError } from "../model/setup-error.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -25,16 +24,9 @@ import type { KubeletApi } from "../server/kubelet/kubelet-handler.ts";
 import { runPlainServer, runSecureServer } from "../server/kubelet/kubelet-server.ts";
 import { createSubjectAccessAuthorizer } from "../server/kubelet/subject-access.ts";
 import { cipherList, curveList, minTlsVersion } from "../server/kubelet/tls-settings.ts";
+import { type KubeletApiSwitches, requireAccessConfig } from "./kubelet-api-options.ts";
 
 const systemLogFolder = "/var/log";
-
-/** What differs from the kubelet on purpose, and can be had as the kubelet does it. */
-export interface KubeletApiSwitches {
-  /** A GET that enters a container asks for `get` on the node, not for `create`. */
-  readonly upstreamExecAuthorization: boolean;
-  /** Serves /logs as enableSystemLogHandler says, not only where it is also asked for here. */
-  readonly systemLogs: boolean;
-}
 
 export interface KubeletApiDeps {
   readonly config: KubeletConfiguration;
@@ -204,19 +196,8 @@ function accessRules(
   authorities: ClientCaFile | undefined,
 ): AccessRules<IncomingMessage> {
   const { config, api, clock, nodeName, switches } = deps;
+  requireAccessConfig(config, api !== undefined);
   const { anonymous, webhook } = config.authentication;
-  if (webhook.enabled && api === undefined) {
-    throw new SetupError(
-      "no client provided, cannot use webhook authentication: there is no API server to ask",
-      "give a --kubeconfig, or set authentication.webhook.enabled (--authentication-token-webhook) to false",
-    );
-  }
-  if (authorities === undefined && !webhook.enabled && !anonymous.enabled) {
-    throw new SetupError(
-      "no authentication method configured: nobody could use the kubelet's API",
-      "set authentication.x509.clientCAFile (--client-ca-file), or enableServer (--enable-server) to false",
-    );
-  }
   const nowMs = (): number => clock.nowMs();
   const tokens =
     webhook.enabled && api !== undefined
@@ -234,19 +215,8 @@ function accessRules(
 
 function createAuthorizer({ config, api, clock }: KubeletApiDeps): Authorizer {
   const { mode, webhook } = config.authorization;
-  if (mode === "AlwaysAllow") return () => Promise.resolve(true);
-  if (mode !== "Webhook") {
-    throw new SetupError(
-      `unknown authorization mode ${mode}`,
-      "set authorization.mode (--authorization-mode) to Webhook or AlwaysAllow",
-    );
-  }
-  if (api === undefined) {
-    throw new SetupError(
-      "no client provided, cannot use webhook authorization: there is no API server to ask",
-      "give a --kubeconfig, or set enableServer (--enable-server) to false",
-    );
-  }
+  if (mode === "AlwaysAllow" || api === undefined)
+    return () => Promise.resolve(mode === "AlwaysAllow");
   return createSubjectAccessAuthorizer({
     client: api,
     allowedMs: milliseconds(webhook.cacheAuthorizedTTL),

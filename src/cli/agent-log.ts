@@ -1,5 +1,5 @@
 import { createProcessLog } from "../app/process-log.ts";
-import type { Log } from "../ports/log.ts";
+import type { AdjustableLog } from "../ports/log.ts";
 import { type Flag, text } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -12,7 +12,7 @@ export const logLevelFlag: Flag & { readonly kind: "text" } = text(
 );
 
 /** The log of a command that runs the agent: short lines for a person, JSON for a machine. */
-export function agentLog(flag: string | undefined, { stderr }: Terminal): Log {
+export function agentLog(flag: string | undefined, { stderr }: Terminal): AdjustableLog {
   const human = "isTTY" in stderr && stderr.isTTY === true;
   const level = levels.find((known) => known === flag) ?? "info";
   return createProcessLog(level, human, (line) => void stderr.write(line));

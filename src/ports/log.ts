@@ -7,3 +7,8 @@ export interface Log {
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
 }
+
+/** A log whose details can be asked for while it is written. */
+export interface AdjustableLog extends Log {
+  showDetails(shown: boolean): void;
+}

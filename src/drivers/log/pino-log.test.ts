@@ -33,3 +33,12 @@ test("a line for people is short, and text from outside cannot break out of it",
     'WARN  pull failed image=busybox error="no\\nsuch \\u001b[31mhost"\n',
   );
 });
+
+test("details can be asked for while it runs", () => {
+  const { lines, log } = capture({ level: "info", human: false });
+  log.showDetails(true);
+  log.debug("a detail");
+  log.showDetails(false);
+  log.debug("another");
+  expect(lines).toHaveLength(1);
+});

@@ -1,5 +1,5 @@
 import { type Level, type Logger, pino } from "pino";
-import type { Log, LogFields } from "../../ports/log.ts";
+import type { AdjustableLog, LogFields } from "../../ports/log.ts";
 
 export interface PinoLogOptions {
   readonly level: Level;
@@ -9,7 +9,7 @@ export interface PinoLogOptions {
 }
 
 /** A log of JSON lines, or of lines for people. */
-export function createPinoLog(options: PinoLogOptions): Log {
+export function createPinoLog(options: PinoLogOptions): AdjustableLog {
   const stream = {
     write: options.human ? (line: string) => options.write(humanLine(line)) : options.write,
   };
@@ -28,6 +28,9 @@ export function createPinoLog(options: PinoLogOptions): Log {
     info: (message, fields) => emit(logger, "info", message, fields),
     warn: (message, fields) => emit(logger, "warn", message, fields),
     error: (message, fields) => emit(logger, "error", message, fields),
+    showDetails: (shown) => {
+      logger.level = shown ? "debug" : options.level === "debug" ? "info" : options.level;
+    },
   };
 }
 
