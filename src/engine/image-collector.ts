@@ -58,7 +58,7 @@ export class ImageCollector {
     while (!signal.aborted) {
       try {
         // Even when nothing is ever removed by itself: what is in use now must be known when space is needed.
-        if (isImageGcOff(policy)) await this.#inTurn(() => this.#detect(signal));
+        if (isImageGcOff(policy)) await this.#inTurn(() => this.#detect(clock.nowMs(), signal));
         else await this.#collect(collectImages, signal);
         hasFailed = false;
       } catch (error) {
@@ -105,7 +105,7 @@ export class ImageCollector {
 
   async #begin(collect: Collect, signal: AbortSignal): Promise<ImageCollection<ImageGcOutcome>> {
     const nowMs = this.#deps.clock.nowMs();
-    const inUse = await this.#detect(signal);
+    const inUse = await this.#detect(nowMs, signal);
     const candidates = imagesInEvictionOrder(this.#records, inUse);
     return collect(candidates, this.#deps.policy, { nowMs, startedMs: this.#startedMs });
   }
@@ -136,8 +136,8 @@ export class ImageCollector {
   }
 
   /** The ids of images that containers use, those that have ended too. */
-  async #detect(signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const { runtime, clock } = this.#deps;
+  async #detect(nowMs: number, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const { runtime } = this.#deps;
     const images = await runtime.listImages(signal);
     const containers = await runtime.listContainers({}, signal);
     const inUse = new Set(
@@ -145,7 +145,7 @@ export class ImageCollector {
     );
     const sandboxImage = await this.#sandboxImage(signal);
     const present = images.map((image) => presentImage(image, sandboxImage));
-    this.#records = recordImages(this.#records, present, inUse, clock.nowMs());
+    this.#records = recordImages(this.#records, present, inUse, nowMs);
     return inUse;
   }
 

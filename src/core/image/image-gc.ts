@@ -129,8 +129,16 @@ export function imagesInEvictionOrder(
     .filter(({ id, isPinned }) => !inUse.has(id) && !isPinned)
     .toSorted((a, b) => {
       const byUse = (a.lastUsedMs ?? 0) - (b.lastUsedMs ?? 0);
-      return byUse === 0 ? a.firstDetectedMs - b.firstDetectedMs : byUse;
+      if (byUse !== 0) return byUse;
+      const byDetection = a.firstDetectedMs - b.firstDetectedMs;
+      // So that a plan shows what the collection after it removes.
+      return byDetection === 0 ? compareText(a.id, b.id) : byDetection;
     });
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 /** Removes images that nobody used for too long and, when the disk is too full, others until it is empty enough. */

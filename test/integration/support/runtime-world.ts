@@ -23,6 +23,8 @@ import { findLeftovers, removeCgroups } from "./leftovers.ts";
 /** Each test file has a network of its own, so that files may run at once: 0 to 254. */
 export interface RuntimeWorldOptions {
   readonly network: number;
+  /** The folder that holds the data folder: another disk, say. */
+  readonly folder?: string;
   readonly onCall?: GrpcObserver;
 }
 
@@ -62,7 +64,8 @@ const silent: Log = {
 };
 
 export async function startRuntimeWorld(given: RuntimeWorldOptions): Promise<RuntimeWorld> {
-  const lock = await lockDataDir(await mkdtemp("/var/tmp/berth-test-"));
+  const { folder = "/var/tmp" } = given;
+  const lock = await lockDataDir(await mkdtemp(`${folder}/berth-test-`));
   const options = worldOptions(lock.path, given.network);
   const containerd = await startContainerd(options);
   const runtime = createCriRuntime(containerd.endpoint, { onCall: given.onCall });

@@ -1,0 +1,105 @@
+import { totalmem } from "node:os";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defaultEviction } from "../../src/app/eviction-options.ts";
+import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
+import { openMemoryGauge } from "../../src/drivers/linux/open-cgroups.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import { eventMessages } from "./support/agent-inside.ts";
+import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { isReady, waitForPod } from "./support/agent-watch.ts";
+import { AgentWorld } from "./support/agent-world.ts";
+import { InsideAgent } from "./support/inside-agent.ts";
+import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
+
+const mebibyte = 2 ** 20;
+
+function isEvicted({ status }: Pod): boolean {
+  return status?.phase === "Failed" && status.reason === "Evicted";
+}
+
+describe("disk limits of pods", () => {
+  let world: AgentWorld;
+  beforeAll(async () => {
+    world = await AgentWorld.start(91);
+  });
+  afterAll(() => world.close());
+
+  test("a pod that fills its empty dir past the limit is evicted, and one within its limit stays", async () => {
+    const pod = (name: string, megabytes: number): void => {
+      const script = `head -c ${megabytes}000000 /dev/zero > /scratch/file; ${untilTold}`;
+      const volumeMounts = [{ name: "scratch", mountPath: "/scratch" }];
+      const volumes = [{ name: "scratch", emptyDir: { sizeLimit: "2Mi" } }];
+      const containers = [shell("main", script, { volumeMounts })];
+      world.write(`${name}.json`, podManifest(name, { containers, volumes }));
+    };
+    pod("modest", 1);
+    pod("greedy", 5);
+    const evicted = await waitForPod(world.client, world.podName("greedy"), isEvicted, 100_000);
+    const message = 'Usage of EmptyDir volume "scratch" exceeds the limit "2Mi". ';
+    expect(evicted.status).toMatchObject({ phase: "Failed", reason: "Evicted", message });
+    expect(await eventMessages(world, evicted, "Evicted")).toEqual([message]);
+    await waitForPod(world.client, world.podName("modest"), isReady);
+  });
+});
+
+describe("a node that runs short of memory", () => {
+  let world: RuntimeWorld;
+  let agent: InsideAgent;
+  beforeAll(async () => {
+    world = await startRuntimeWorld({ network: 92 });
+  });
+  afterAll(async () => {
+    await agent?.stop();
+    await world.close();
+  });
+
+  /** A pod that holds so much memory, in files. */
+  const hold = (name: string, mebibytes: number, request?: string): void => {
+    const script = `dd if=/dev/zero of=/memory/file bs=1M count=${mebibytes} 2>/dev/null; touch /tmp/full; ${untilTold}`;
+    const main = shell("main", script, {
+      volumeMounts: [{ name: "memory", mountPath: "/memory" }],
+      readinessProbe: { exec: { command: ["cat", "/tmp/full"] }, periodSeconds: 1 },
+      ...(request === undefined ? {} : { resources: { requests: { memory: request } } }),
+    });
+    const volumes = [{ name: "memory", emptyDir: { medium: "Memory" } }];
+    agent.write(name, podManifest(name, { containers: [main], volumes }));
+  };
+
+  test("ends the pod that holds more than it asked for, not the one that holds most", async () => {
+    // As much below what is free now as no other test takes meanwhile.
+    const spareMebibytes = 2600;
+    const { thresholds, policy, images } = defaultEviction();
+    const used = openMemoryGauge().usedBytes("/") ?? 0;
+    const availableBytes = totalmem() - used;
+    const parsed = parseThresholds({
+      evictionHard: { "memory.available": String(availableBytes - spareMebibytes * mebibyte) },
+      evictionSoft: {},
+      evictionSoftGracePeriod: {},
+      evictionMinimumReclaim: {},
+      enforceNodeAllocatable: [],
+    });
+    if (!parsed.ok) throw new Error(parsed.error);
+    expect(thresholds.thresholds.length).toBeGreaterThan(0);
+    agent = await InsideAgent.start(world, {
+      eviction: { thresholds: parsed.value, policy, images },
+    });
+    hold("guarded", 1500, "2Gi");
+    hold("small", 100);
+    await agent.waitFor("guarded", isReady);
+    await agent.waitFor("small", isReady);
+    expect(agent.agent.view.listPods().filter(isEvicted)).toEqual([]);
+    hold("hog", 1300);
+    const evicted = await agent.waitFor("hog", isEvicted);
+    expect(evicted.status?.message).toMatch(
+      /^The node was low on resource: memory\. Threshold quantity: \d+\w*, available: \d+\w*\. Container main was using \d+\w*, request is 0, has larger consumption of memory\. $/,
+    );
+    expect(evicted.status?.conditions).toContainEqual(
+      expect.objectContaining({ type: "DisruptionTarget", reason: "TerminationByKubelet" }),
+    );
+    const others = agent.agent.view.listPods().filter((pod) => !isEvicted(pod));
+    expect(others.map(({ metadata }) => metadata.name).toSorted()).toEqual([
+      "guarded-node",
+      "small-node",
+    ]);
+  });
+});

@@ -1,0 +1,29 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+
+/** A file system of its own in a file, so small that a test can fill it. */
+export class SmallDisk {
+  readonly folder: string;
+  readonly #parent: string;
+
+  constructor(mebibytes: number) {
+    this.#parent = mkdtempSync("/var/tmp/berth-disk-");
+    const file = join(this.#parent, "disk");
+    this.folder = join(this.#parent, "mounted");
+    execFileSync("truncate", ["-s", `${mebibytes}M`, file]);
+    execFileSync("mkfs.ext4", ["-q", "-m", "0", file]);
+    execFileSync("mkdir", [this.folder]);
+    execFileSync("mount", ["-o", "loop", file, this.folder]);
+  }
+
+  get usedPercent(): number {
+    const { blocks, bavail } = statfsSync(this.folder);
+    return 100 - Math.trunc((bavail * 100) / blocks);
+  }
+
+  close(): void {
+    execFileSync("umount", [this.folder]);
+    rmSync(this.#parent, { recursive: true });
+  }
+}
