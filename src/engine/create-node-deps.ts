@@ -19,7 +19,8 @@ import { UserNamespaces } from "./user-namespaces.ts";
 import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 /** The parts of the agent that the recipes of a pod work with. */
-export interface NodeParts extends Pick<NodeDeps, "lifetime" | "requestRead" | "readPod"> {
+export interface NodeParts
+  extends Pick<NodeDeps, "lifetime" | "requestRead" | "readPod" | "onSteps"> {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
   /** Those that lie beside the pods of a node without a cluster. */
@@ -69,6 +70,7 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     volumes: parts.volumes,
     objects: parts.cluster ?? noObjects,
     recorder: parts.recorder,
+    onSteps: parts.onSteps,
     networkProblem: () => health.networkProblem,
     requestRead: parts.requestRead,
     readPod: parts.readPod,

@@ -60,6 +60,8 @@ export interface ImageManagerSettings {
   readonly pulls: ImagePullLimits;
   /** The pulls under way for a pod are others now. */
   readonly onPulls?: ((podUid: string) => void) | undefined;
+  /** A pull that succeeded, as the puller measured it. */
+  readonly onPulled?: ((sizeBytes: number, durationMs: number) => void) | undefined;
   readonly progress?: PullProgressReader | undefined;
   /** Without them whatever is on the machine is everybody's. */
   readonly records?: PullRecords | undefined;
@@ -78,6 +80,7 @@ export class ImageManager {
   readonly #limits: PullBackoffLimits;
   readonly #puller: ImagePuller;
   readonly #onPulls: (podUid: string) => void;
+  readonly #onPulled: (sizeBytes: number, durationMs: number) => void;
   readonly #progress: PullProgressReader | undefined;
   readonly #records: PullRecords | undefined;
   readonly #backoffs = new Map<string, FailedPull>();
@@ -89,6 +92,7 @@ export class ImageManager {
     this.#limits = settings.backoff;
     this.#puller = new ImagePuller(images, clock, settings.pulls, settings.progress);
     this.#onPulls = settings.onPulls ?? (() => undefined);
+    this.#onPulled = settings.onPulled ?? (() => undefined);
     this.#progress = settings.progress;
     this.#records = settings.records;
   }
@@ -177,6 +181,7 @@ export class ImageManager {
     this.#forgetExpired(nowMs);
     const totalMs = this.#clock.monotonicMs() - startMs;
     request.onEvent(pulledEvent(request.image, { ...pulled.value, totalMs }));
+    this.#onPulled(Number(pulled.value.sizeBytes), pulled.value.pullMs);
     return ok({ imageRef: pulled.value.imageRef, message: "" });
   }
 

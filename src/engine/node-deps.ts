@@ -5,6 +5,7 @@ import type { ProbeResults } from "../model/probe.ts";
 import type { ResizeStatuses } from "./allocation/resize-statuses.ts";
 import type { ExecutorDeps } from "./execute/execute-plan.ts";
 import type { PodCgroupControl } from "./execute/resize-pod.ts";
+import type { StepReport } from "./execute/step-report.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
 import type { PodCredentials } from "./pull-credentials.ts";
@@ -20,6 +21,8 @@ export interface NodeDeps extends ExecutorDeps {
   readonly volumes: PodVolumes;
   readonly objects: PodObjects;
   readonly recorder: FlightRecorder;
+  /** Hears of every plan that was carried out. */
+  readonly onSteps: (pod: Pod, reports: readonly StepReport[]) => void;
   /** The agent's data folder, laid out as a kubelet's. */
   readonly rootFolder: string;
   /** Why the runtime's network is not ready; undefined when it is. */

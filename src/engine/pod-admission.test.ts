@@ -38,6 +38,8 @@ function decide(pod: Pod, isHere = false): Decided {
     events: { record: (_, event) => void events.push(event) },
     isHere: () => isHere,
     lifetime: new AbortController().signal,
+    onRefused: () => undefined,
+    onPreempted: () => undefined,
   };
   return { admitted: new PodAdmission(deps).admit(pod), statuses, events };
 }

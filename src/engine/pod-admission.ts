@@ -28,6 +28,8 @@ export interface PodAdmissionDeps {
   readonly events: PodEvents;
   /** The runtime has something of the pod: it was admitted once and is not asked again. */
   readonly isHere: (uid: string) => boolean;
+  readonly onRefused: (reason: string) => void;
+  readonly onPreempted: () => void;
   readonly lifetime: AbortSignal;
 }
 
@@ -106,6 +108,7 @@ export class PodAdmission {
   ): void {
     const { statuses, clock, log, events } = this.#deps;
     log.warn("refused a pod", { pod: podKey(pod), reason, message });
+    this.#deps.onRefused(reason);
     events.record(pod, { type: "Warning", reason, message });
     statuses.set(pod, {
       phase: "Failed",
@@ -122,6 +125,7 @@ export class PodAdmission {
     for (const victim of victims) {
       log.warn("ending a pod for a critical one", { pod: podKey(victim), for: podKey(pod) });
       events.record(victim, { type: "Warning", ...preemption });
+      this.#deps.onPreempted();
       const statusFunction = preemptedStatus.bind(undefined, victim);
       try {
         await killPodAndWait(this.#deps, victim, { evict: true, statusFunction }, lifetime);

@@ -159,6 +159,7 @@ async function runPlan(
       },
       signal,
     );
+    deps.onSteps(pod, reports);
     noteResizeErrors(deps, pod, reports);
     // People should see at once why a container does not start, not with the next sync.
     if (deps.statuses.noteStarts(uid, reports)) {

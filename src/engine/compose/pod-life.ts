@@ -59,7 +59,10 @@ export function composeAdmission(parts: AgentParts): PodAdmission {
     registry: parts.registry,
     workers: parts.workers,
     statuses: parts.statuses,
-    admitUnderPressure: (pod) => parts.eviction.admit(pod),
+    admitUnderPressure: (pod) => {
+      const goingDown = parts.shutdown?.admit();
+      return goingDown?.admit === false ? goingDown : parts.eviction.admit(pod);
+    },
     facts: () => ({ ...parts.settings, node: parts.cluster?.node ?? parts.settings.node }),
     allocations: parts.allocations,
     clock,
@@ -67,6 +70,8 @@ export function composeAdmission(parts: AgentParts): PodAdmission {
     events: parts.memory.events,
     lifetime: parts.signal,
     isHere: (uid) => parts.observer.pods.has(uid),
+    onRefused: (reason) => parts.metrics.noteRejection(reason),
+    onPreempted: () => parts.metrics.notePreemption(),
   });
 }
 
@@ -88,6 +93,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     volumes: parts.volumes,
     recorder: parts.memory.recorder,
     health: parts.health,
+    onSteps: (pod, reports) => parts.metrics.noteSteps(pod, reports),
     requestRead: (uid) => parts.observer.requestRead(uid),
     readPod: (uid, signal) => readAgentPod(parts, uid, signal),
   });
