@@ -19,6 +19,8 @@ import {
   composeEviction,
   composeGarbageCollection,
   composeImageCollector,
+  composeNodeCgroups,
+  composeShutdown,
   composeStats,
   composeVolumeUsage,
 } from "./compose/resources.ts";
@@ -29,6 +31,7 @@ import type { GarbageCollection } from "./garbage-collection.ts";
 import type { ImageCollector } from "./image-collector.ts";
 import type { ImageManager } from "./image-manager.ts";
 import type { NodeAgent } from "./node/node-agent.ts";
+import type { NodeCgroups } from "./node-cgroups.ts";
 import type { NodeHost } from "./node-host.ts";
 import type { NodeView } from "./node-view.ts";
 import type { Observer } from "./observer.ts";
@@ -42,6 +45,7 @@ import type { PodStatuses } from "./pod-statuses.ts";
 import type { PodWorkers } from "./pod-workers.ts";
 import type { Prober } from "./prober.ts";
 import { RuntimeHealth } from "./runtime-health.ts";
+import type { ShutdownManager } from "./shutdown/shutdown-manager.ts";
 import type { SourceIntake } from "./source-intake.ts";
 import type { NodeStatsProvider } from "./stats/stats-provider.ts";
 import type { VolumeUsage } from "./stats/volume-usage.ts";
@@ -85,6 +89,9 @@ export class AgentParts {
   readonly imageCollector: ImageCollector;
   readonly garbage: GarbageCollection;
   readonly eviction: EvictionManager;
+  readonly nodeCgroups: NodeCgroups;
+  /** Undefined = the machine does not wait for pods when it goes down. */
+  readonly shutdown: ShutdownManager | undefined;
   /** Undefined = the node belongs to no cluster. */
   readonly node: NodeAgent | undefined;
   readonly view: NodeView;
@@ -117,6 +124,8 @@ export class AgentParts {
     this.imageCollector = composeImageCollector(this);
     this.garbage = composeGarbageCollection(this);
     this.eviction = composeEviction(this);
+    this.nodeCgroups = composeNodeCgroups(this);
+    this.shutdown = composeShutdown(this);
     this.node = composeNode(this);
     this.view = createView({
       ports,
@@ -165,6 +174,10 @@ export class AgentParts {
       registry: this.registry,
       workers: () => this.workers,
       requestSync: (uid) => this.loop.requestSync(uid),
+      onNodeChange: () => {
+        // A node that was deleted is missed at once.
+        if (this.cluster?.node === undefined) this.node?.requestUpdate();
+      },
       lifetime: this.signal,
     });
   }

@@ -26,6 +26,8 @@ export interface ClusterPartsDeps {
   >;
   /** What a pod refers to has changed. */
   readonly requestSync: (podUid: string) => void;
+  /** The API server shows this node otherwise than before, or no more. */
+  readonly onNodeChange: () => void;
   readonly lifetime: AbortSignal;
 }
 
@@ -53,7 +55,10 @@ export class ClusterParts {
       log,
       path: "/api/v1/nodes",
       query: { fieldSelector: `metadata.name=${nodeName}` },
-      onChange: () => this.lookAtMirrors(),
+      onChange: () => {
+        deps.onNodeChange();
+        this.lookAtMirrors();
+      },
     });
     this.#reporter = new StatusReporter({
       api,
