@@ -4,6 +4,7 @@ import {
   isUrgentChange,
   reportedStatus,
 } from "../../core/status/reported-status.ts";
+import { wireStatus } from "../../core/status/wire-status.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
 import { podPath } from "../../model/api-path.ts";
@@ -149,7 +150,7 @@ export class StatusReporter {
       mayHaveRunningContainers: mayHaveRunningContainers(pod.metadata.uid),
       nowMs: clock.nowMs(),
     });
-    const patch = strategicMergePatch({ ...current.status }, { ...next }, mergeKeys);
+    const patch = strategicMergePatch({ ...current.status }, { ...wireStatus(next) }, mergeKeys);
     const updated = patch === undefined ? current : await this.#patch(current, patch);
     if (updated !== undefined && isDeletable(updated, isFinished)) await this.#delete(updated);
   }
