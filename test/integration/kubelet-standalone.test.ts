@@ -56,9 +56,11 @@ describe("berth kubelet without a cluster", () => {
       "clusterDomain: cluster.test",
       "clusterDNS: [10.0.0.10]",
       "maxPods: 1",
-      "eventBurst: 7",
+      "maxOpenFiles: 7",
       "noSuchField: 1",
       "evictionHard: {}",
+      "enableServer: false",
+      "healthzPort: 0",
     ].join("\n");
   }
 
@@ -73,6 +75,7 @@ describe("berth kubelet without a cluster", () => {
       `--config=${join(folder, "kubelet.yaml")}`,
       `--config-dir=${join(folder, "drop-ins")}`,
       `--root-dir=${rootDir}`,
+      `--cert-dir=${join(folder, "pki")}`,
       "--hostname-override=Node-K",
       "--cluster_domain=flag.test",
       "--node-labels=example.com/kind=test",
@@ -119,7 +122,7 @@ describe("berth kubelet without a cluster", () => {
     expect(links).toHaveLength(1);
     expect(started.stderr).toContain('unknown field \\"noSuchField\\"');
     expect(started.stderr).toContain("unknown field spec.hostnetwork: did you mean hostNetwork?");
-    expect(started.stderr).toContain("eventBurst");
+    expect(started.stderr).toContain("maxOpenFiles");
     expect(started.stderr).toContain("notes.txt");
   });
 
@@ -155,8 +158,8 @@ describe("berth kubelet without a cluster", () => {
   });
 
   test.each([
-    [["--kubeconfig=/k"], 1, "--kubeconfig: Berth does not join clusters yet"],
-    [["--eviction-hard=memory.available<1Gi"], 1, "evictionHard: pods are not evicted yet"],
+    [["--lock-file=/l"], 1, "--lock-file: the root folder is locked in any case"],
+    [["--enable-server"], 1, "no client provided, cannot use webhook authentication"],
     [["--max-pods=-1"], 1, "maxPods (--max-pods) -1 must not be a negative number"],
     [["--bogus"], 2, "unknown flag: --bogus"],
   ])("does not start with %s", async (more, code, message) => {
