@@ -5,7 +5,7 @@ import { totalmem, uptime } from "node:os";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import { resolverConfigProblem } from "../core/network/resolver-config.ts";
-import { parseCgroupPath } from "../core/resource/cgroup-name.ts";
+import type { CgroupDriver } from "../core/resource/cgroup-name.ts";
 import { createContainerdEvents } from "../drivers/containerd/containerd-events.ts";
 import { ContainerdPullProgress } from "../drivers/containerd/pull-progress.ts";
 import { createCriEvents } from "../drivers/cri/cri-events.ts";
@@ -20,14 +20,16 @@ import {
   isSelinuxEnabled,
   listThermalFolders,
 } from "../drivers/linux/kernel-features.ts";
+import { DeviceKernelLog } from "../drivers/linux/kernel-log.ts";
 import { logFiles } from "../drivers/linux/log-files.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
-import { openCgroupStats, openCgroups, openMemoryGauge } from "../drivers/linux/open-cgroups.ts";
+import { openCgroupStats, openMemoryGauge } from "../drivers/linux/open-cgroups.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
 import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { volumeFiles } from "../drivers/linux/volume-files.ts";
+import { Logind } from "../drivers/systemd/logind.ts";
 import { Agent } from "../engine/agent.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
 import type { EvictionSettings } from "../engine/eviction/eviction-settings.ts";
@@ -47,6 +49,7 @@ import { type DataLayout, dataLayout } from "./data-layout.ts";
 import { defaultEviction } from "./eviction-options.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
+import { defaultNodeCgroups, type OpenedCgroups, openNodeCgroups } from "./node-cgroups.ts";
 import { describeAdmission, readHostIps, withRuntimeFeatures } from "./node-facts.ts";
 import { plainNodeSettings, type RuntimeIdentity } from "./node-options.ts";
 import { parseSecurity, type SecuritySettings } from "./security-options.ts";
@@ -59,6 +62,8 @@ export interface AgentOptions {
   readonly nodeName: string;
   /** The cgroup below which all pods lie in their kubepods. */
   readonly cgroupRoot: string;
+  /** Where the runtime does not tell its own. */
+  readonly cgroupDriver?: CgroupDriver | undefined;
   readonly runtime: CriRuntime;
   readonly runtimeEndpoint: string;
   readonly sources: readonly PodSource[];
@@ -92,6 +97,8 @@ export interface AgentTuning {
       | "cluster"
       | "volumeStatsMs"
       | "systemCgroups"
+      | "nodeCgroups"
+      | "shutdownPeriods"
     >
   >;
   readonly runtime: Partial<Omit<RuntimeSettings, "swap">>;
@@ -109,8 +116,13 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const { images = defaultImageSetup, security = parseSecurity({}) } = options;
   const { layout = dataLayout(dataDir), tuning } = options;
   const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
-  const cgroupRoot = `${options.cgroupRoot.replace(/\/$/, "")}/kubepods`;
-  const cgroups = openCgroups(cgroupRoot);
+  const opened = await openNodeCgroups(
+    runtime,
+    { parent: options.cgroupRoot.replace(/\/$/, ""), driver: options.cgroupDriver ?? "cgroupfs" },
+    log,
+    signal,
+  );
+  const { cgroups } = opened;
   const { features } = await runtime.status(false, signal);
   const identity = { name: runtimeName, features };
   const nodeSettings = tuning?.node(identity) ?? plainNodeSettings(nodeName, identity);
@@ -122,8 +134,10 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     runtimeVersion,
     runtimeEndpoint: options.runtimeEndpoint,
     rootFolder: layout.rootFolder,
-    cgroupRoot: parseCgroupPath(cgroupRoot, "cgroupfs"),
-    cgroupDriver: "cgroupfs",
+    cgroupRoot: opened.root,
+    cgroupDriver: opened.driver,
+    nodeCgroups: defaultNodeCgroups,
+    shutdownPeriods: [],
     runtimeSettings: {
       ...runtimeSettings(layout.podLogs, layout.rootFolder, cgroups, tuning?.swapBehavior),
       seccompDefault: security.seccompDefault,
@@ -146,9 +160,10 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   };
   const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
   warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
-  const ports = machinePorts(runtime, cgroups, layout.records, log);
+  const ports = machinePorts(runtime, opened, layout.records, log);
   const { sources, api, heartbeatApi, eventApi, metrics, tracer } = options;
   const pullProgress = openPullProgress(settings, signal);
+  const { max: maxPids } = await ports.hostUsage.tasks();
   return new Agent(
     {
       ...ports,
@@ -162,7 +177,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
       credentialPlugins: images.plugins,
       pullProgress,
     },
-    settings,
+    { ...settings, nodeCgroups: { ...settings.nodeCgroups, maxPids } },
     signal,
   );
 }
@@ -180,7 +195,7 @@ function openPullProgress(
 
 function machinePorts(
   runtime: CriRuntime,
-  cgroups: Cgroups,
+  { cgroups, cgroupsAt }: OpenedCgroups,
   recordsFolder: string,
   log: Log,
 ): Omit<AgentPorts, "sources" | "metrics" | "readNodeDns" | "credentialPlugins" | "pullProgress"> {
@@ -199,6 +214,9 @@ function machinePorts(
     volumeFiles,
     mounts: linuxMounts,
     cgroups,
+    cgroupsAt,
+    kernelLog: new DeviceKernelLog(),
+    shutdown: new Logind(),
     cgroupStats: openCgroupStats(),
     memoryGauge: openMemoryGauge(),
     nodeFacts: linuxNodeFacts,

@@ -16,6 +16,7 @@ import { kubeletEviction } from "./eviction-options.ts";
 import { type ImageSetup, parseImageOptions } from "./image-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { parseLogRotation } from "./log-rotation-options.ts";
+import { kubeletNodeCgroups, kubeletShutdownPeriods } from "./node-cgroups.ts";
 import { defaultNodeName, readHostIps } from "./node-facts.ts";
 import { kubeletNodeSettings } from "./node-options.ts";
 import { parseSecurity } from "./security-options.ts";
@@ -45,6 +46,7 @@ export function kubeletAgentOptions(
     },
     nodeName,
     cgroupRoot: `/${config.cgroupRoot.replace(/^\/+|\/+$/g, "")}`,
+    cgroupDriver: config.cgroupDriver === "systemd" ? "systemd" : "cgroupfs",
     runtimeEndpoint: config.containerRuntimeEndpoint,
     sources: podSources(setup, nodeName),
     logRotation: {
@@ -131,6 +133,8 @@ function agentTuning(setup: KubeletSetup, nodeName: string): AgentTuning {
         runtime: settings.get("runtime-cgroups"),
         misc: config.systemCgroups,
       },
+      nodeCgroups: kubeletNodeCgroups(config, setup.gates),
+      shutdownPeriods: kubeletShutdownPeriods(config, setup.gates),
       ...(joinsCluster(settings) ? { cluster: clusterSettings(config) } : {}),
     },
     runtime: {

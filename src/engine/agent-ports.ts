@@ -5,6 +5,7 @@ import type { CredentialProvider } from "../core/image/credential-provider.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import type { CgroupDriver, CgroupName } from "../core/resource/cgroup-name.ts";
 import type { BackoffLimits } from "../core/restart/crash-loop-backoff.ts";
+import type { ShutdownPeriod } from "../core/shutdown/plan-shutdown.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -14,6 +15,7 @@ import type { HookHttp } from "../ports/hook-http.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { HostUsage } from "../ports/host-usage.ts";
 import type { Journal } from "../ports/journal.ts";
+import type { KernelLog } from "../ports/kernel-log.ts";
 import type { Log } from "../ports/log.ts";
 import type { LogFiles } from "../ports/log-files.ts";
 import type { MemoryGauge } from "../ports/memory-gauge.ts";
@@ -24,6 +26,7 @@ import type { PodSource } from "../ports/pod-source.ts";
 import type { ProbeRunner } from "../ports/probe-runner.ts";
 import type { PullProgressReader } from "../ports/pull-progress.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
+import type { ShutdownService } from "../ports/shutdown.ts";
 import type { CgroupStats } from "../ports/stats.ts";
 import type { Tracer } from "../ports/tracer.ts";
 import type { VolumeFiles } from "../ports/volume-files.ts";
@@ -32,6 +35,7 @@ import type { EvictionSettings } from "./eviction/eviction-settings.ts";
 import type { ImagePullLimits } from "./image-puller.ts";
 import type { LogRotationSettings } from "./log-rotator.ts";
 import type { NodeSettings } from "./node/node-agent.ts";
+import type { NodeCgroupSettings } from "./node-cgroups.ts";
 
 /** Everything the engine needs of the world. */
 export interface AgentPorts {
@@ -57,6 +61,10 @@ export interface AgentPorts {
   readonly volumeFiles: VolumeFiles;
   readonly mounts: Mounts;
   readonly cgroups: Cgroups;
+  /** Cgroups below another one than that of pods. */
+  readonly cgroupsAt: (path: string) => Cgroups;
+  readonly kernelLog: KernelLog;
+  readonly shutdown: ShutdownService;
   readonly cgroupStats: CgroupStats;
   readonly memoryGauge: MemoryGauge;
   readonly hostUsage: HostUsage;
@@ -84,6 +92,9 @@ export interface AgentSettings extends AdmissionFacts {
   readonly rootFolder: string;
   readonly cgroupRoot: CgroupName;
   readonly cgroupDriver: CgroupDriver;
+  readonly nodeCgroups: NodeCgroupSettings;
+  /** How long pods may take to end when the machine goes down; empty = it does not wait for them. */
+  readonly shutdownPeriods: readonly ShutdownPeriod[];
   readonly runtimeSettings: RuntimeSettings;
   readonly clusterDomain: string;
   readonly cluster?: ClusterSettings | undefined;

@@ -1,3 +1,4 @@
+import type { NodeEvent } from "../core/node/node-event.ts";
 import type { NodeAddress } from "../model/generated/kubernetes.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { KubeletHost } from "../ports/kubelet-host.ts";
@@ -7,6 +8,7 @@ import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { containerCollectorDeps } from "./compose/resources.ts";
 import { runContainerCollector } from "./container-collector.ts";
 import { runLogRotator } from "./log-rotator.ts";
+import { runOomWatcher } from "./oom-watcher.ts";
 
 /**
  * The whole agent above its ports: sources and runtime in, pods and their statuses out. One instance runs
@@ -58,6 +60,7 @@ export class Agent {
     const { memory, allocations, observer, health, loop, intake, workers, prober } = this.#parts;
     await memory.load();
     await allocations.load();
+    await this.#parts.nodeCgroups.start();
     try {
       await Promise.all([
         observer.run(() => this.#onListed()),
@@ -72,6 +75,9 @@ export class Agent {
         this.#parts.imageCollector.run(signal),
         this.#parts.volumeUsage.run(signal),
         this.#parts.eviction.run(signal),
+        this.#parts.nodeCgroups.run(signal),
+        this.#parts.shutdown?.run(signal),
+        this.#runOomWatcher(),
         this.#runLogRotator(),
       ]);
     } finally {
@@ -86,6 +92,12 @@ export class Agent {
   #onListed(): void {
     this.#parts.runtimeListed = true;
     this.#parts.loop.requestHousekeeping();
+  }
+
+  #runOomWatcher(): Promise<void> {
+    const { kernelLog, log } = this.#ports;
+    const onNodeEvent = (event: NodeEvent) => this.#parts.cluster?.events.recordNode(event);
+    return runOomWatcher({ kernelLog, onNodeEvent, log }, this.#signal);
   }
 
   #runLogRotator(): Promise<void> {

@@ -1,10 +1,23 @@
 import type { NodeEvent } from "../core/node/node-event.ts";
-import type { ReservedCgroup } from "../core/resource/node-cgroups.ts";
+import type { NodeReservationSettings, ReservedCgroup } from "../core/resource/node-cgroups.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
+
+/** What the node's cgroups are told to allow. */
+export interface NodeCgroupSettings {
+  /** Whether pods have cgroups by their class, and one each. */
+  readonly perQos: boolean;
+  /** Undefined = a pod may have any number of processes. */
+  readonly podPidsLimit: number | undefined;
+  readonly reservations: NodeReservationSettings;
+  /** How much of the memory that better classes ask for the lower ones may not take. */
+  readonly qosMemoryPercent?: number | undefined;
+  /** How many processes the machine can have. */
+  readonly maxPids?: number | undefined;
+}
 
 export interface NodeCgroupsDeps {
   readonly pods: Pick<NodePodCgroups, "ensureShared" | "enforceRoot" | "rootPath">;

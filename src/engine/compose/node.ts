@@ -21,7 +21,7 @@ export function composeNode(parts: AgentParts): NodeAgent | undefined {
     runtime,
     runtimeReport: () => parts.health.report,
     pressures: () => parts.eviction.pressures,
-    problems: () => [],
+    problems: () => [parts.shutdown?.problem].filter((problem) => problem !== undefined),
     // No volume that needs attaching is supported, so none is in use.
     volumesInUse: () => [],
     knownNode: () => cluster.node,

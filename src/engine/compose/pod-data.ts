@@ -1,10 +1,15 @@
+import type { MemoryReserve } from "../../core/resource/cgroup-resources.ts";
+import { podsRootResources } from "../../core/resource/node-cgroups.ts";
+import { amountOf, resourceList } from "../../core/resource/resource-list.ts";
+import { quantityValue } from "../../model/quantity.ts";
 import type { AgentParts } from "../agent-parts.ts";
 import { NodePodCgroups } from "../pod-cgroups.ts";
 import { PodRemains } from "../pod-remains.ts";
 import { VolumeManager } from "../volumes/volume-manager.ts";
 
 export function composeCgroups(parts: AgentParts): NodePodCgroups {
-  const { cpuCfsQuota, cpuCfsPeriodUs } = parts.settings.runtimeSettings;
+  const { nodeCgroups, runtimeSettings } = parts.settings;
+  const { cpuCfsQuota, cpuCfsPeriodUs } = runtimeSettings;
   return new NodePodCgroups({
     cgroups: parts.ports.cgroups,
     driver: parts.settings.cgroupDriver,
@@ -13,7 +18,23 @@ export function composeCgroups(parts: AgentParts): NodePodCgroups {
     activePods: () =>
       parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
     lifetime: parts.signal,
+    perQos: nodeCgroups.perQos,
+    podPidsLimit: nodeCgroups.podPidsLimit,
+    rootResources: () =>
+      podsRootResources(
+        parts.settings.node.status?.capacity ?? {},
+        nodeCgroups.maxPids,
+        nodeCgroups.reservations,
+      ),
+    memoryReserve: () => memoryReserve(parts),
   });
+}
+
+function memoryReserve({ settings }: AgentParts): MemoryReserve | undefined {
+  const { qosMemoryPercent: percent } = settings.nodeCgroups;
+  if (percent === undefined) return undefined;
+  const memory = amountOf(resourceList(settings.node.status?.allocatable), "memory");
+  return { percent, allocatableBytes: quantityValue(memory) };
 }
 
 export function composeVolumes(parts: AgentParts): VolumeManager {

@@ -1,4 +1,5 @@
 // What looks after the node's memory and disks.
+import { reservedCgroups } from "../../core/resource/node-cgroups.ts";
 import { systemContainerName } from "../../model/stats-summary.ts";
 import type { AgentParts } from "../agent-parts.ts";
 import { type ContainerCollectorDeps, collectContainers } from "../container-collector.ts";
@@ -7,11 +8,14 @@ import { readFsLayout, readImageFs } from "../eviction/image-fs.ts";
 import { MemoryWatch } from "../eviction/memory-watch.ts";
 import { GarbageCollection } from "../garbage-collection.ts";
 import { ImageCollector } from "../image-collector.ts";
+import { NodeCgroups } from "../node-cgroups.ts";
 import { killPodAndWait } from "../pod-worker-kill.ts";
+import { ShutdownManager } from "../shutdown/shutdown-manager.ts";
 import { CgroupSamples } from "../stats/cgroup-samples.ts";
 import { NodeStatsProvider } from "../stats/stats-provider.ts";
 import { VolumeUsage } from "../stats/volume-usage.ts";
 
+const unmountPollMs = 100;
 const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
 export function composeVolumeUsage(parts: AgentParts): VolumeUsage {
@@ -114,4 +118,45 @@ export function composeEviction(parts: AgentParts): EvictionManager {
     eviction.thresholds,
     eviction.policy,
   );
+}
+
+export function composeNodeCgroups(parts: AgentParts): NodeCgroups {
+  const { cgroupsAt, clock, log } = parts.ports;
+  return new NodeCgroups({
+    pods: parts.cgroups,
+    reserved: reservedCgroups(parts.settings.nodeCgroups.reservations),
+    cgroupsAt,
+    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+    clock,
+    log,
+  });
+}
+
+/** Undefined when the machine does not wait for pods. */
+export function composeShutdown(parts: AgentParts): ShutdownManager | undefined {
+  const { shutdown, files, metrics, clock, log } = parts.ports;
+  const { shutdownPeriods, rootFolder } = parts.settings;
+  if (shutdownPeriods.length === 0) return undefined;
+  const killer = { workers: parts.workers, clock, events: parts.memory.events };
+  return new ShutdownManager({
+    service: shutdown,
+    periods: shutdownPeriods,
+    activePods: () => parts.admission.activePods(),
+    killPod: (pod, kill, signal) => killPodAndWait(killer, pod, kill, signal),
+    whenUnmounted: async (pods, signal) => {
+      while (pods.some((pod) => parts.volumes.mountedVolumes(pod.metadata.uid).size > 0)) {
+        await clock.sleep(unmountPollMs, signal);
+      }
+    },
+    reportStatuses: async () => {
+      await parts.memory.checkpoints.flush();
+    },
+    onChange: () => parts.node?.requestUpdate(),
+    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+    files,
+    rootFolder,
+    metrics,
+    clock,
+    log,
+  });
 }

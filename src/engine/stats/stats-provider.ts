@@ -95,7 +95,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     const system = Object.values(systemCgroups).filter((path) => path !== undefined);
     const deps = {
       ...this.#deps,
-      sharedCgroups: [...system, ...classCgroups],
+      sharedCgroups: [...system, ...classCgroups].filter((path) => path !== ""),
       sandboxPid: (pod: RunningPod) => this.#sandboxPid(pod),
     };
     return await listMeasuredCgroups(deps, await listRunningPods(this.#deps, signal));
@@ -150,7 +150,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     const { samples, systemCgroups, startedAtMs } = this.#deps;
     const found: ContainerStats[] = [];
     for (const [name, path] of Object.entries(systemCgroups)) {
-      if (path === undefined) continue;
+      if (path === undefined || path === "") continue;
       const sample = await samples.read(path, isFresh && name === systemContainerName.pods);
       if (sample === undefined) continue;
       const startTimeMs =
