@@ -3,7 +3,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { MemoryGauge } from "../../ports/memory-gauge.ts";
 
 /** How long between two glances, far from a threshold and close to one. */
-const farMs = 250;
+const farMs = 500;
 const nearMs = 100;
 /** Closer than this counts as close. */
 const nearBytes = 512 * 2 ** 20;
