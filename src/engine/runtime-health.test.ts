@@ -19,14 +19,22 @@ function setUp() {
       return Promise.resolve({ status: { conditions: [network] } });
     },
   };
-  const health = new RuntimeHealth(runtime, clock);
+  let reportCount = 0;
+  const health = new RuntimeHealth(runtime, clock, () => void reportCount++);
   let readyCount = 0;
   const running = health.run(() => void readyCount++, stop.signal);
   const end = async (): Promise<void> => {
     stop.abort();
     await running;
   };
-  return { clock, health, answer, readyCount: () => readyCount, end };
+  return {
+    clock,
+    health,
+    answer,
+    readyCount: () => readyCount,
+    reportCount: () => reportCount,
+    end,
+  };
 }
 
 test("the runtime counts as unusable until it was listed", async () => {
@@ -77,17 +85,19 @@ test("tells when the network has become ready", async () => {
 });
 
 test("a node hears of the runtime's silence only after a while, and of what it can do", async () => {
-  const { clock, health, answer, end } = setUp();
+  const { clock, health, answer, reportCount, end } = setUp();
   expect(health.report.problems).toEqual([
     "container runtime status check may not have completed yet",
   ]);
   health.note(undefined);
   await clock.advance(100);
   expect(health.report).toEqual({ problems: [], handlers: [], features: undefined });
+  expect(reportCount()).toBe(1);
   answer.error = new Error("connection refused");
   await clock.advance(29_000);
   expect(health.report.problems).toEqual([]);
   await clock.advance(6000);
   expect(health.report.problems).toEqual(["container runtime is down"]);
+  expect(reportCount()).toBe(2);
   await end();
 });

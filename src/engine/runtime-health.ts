@@ -29,6 +29,7 @@ export class RuntimeHealth {
   #answeredAtMs: number | undefined;
   #handlers: readonly RuntimeHandler[] = [];
   #features: RuntimeFeatures | undefined;
+  #toldReport = "";
 
   constructor(
     runtime: Pick<ContainerRuntime, "status">,
@@ -67,9 +68,8 @@ export class RuntimeHealth {
   async run(onReady: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const wasReady = this.#networkProblem === undefined;
-      const before = JSON.stringify(this.report);
       await this.#check(signal);
-      if (JSON.stringify(this.report) !== before) this.#onReport();
+      this.#tellReport();
       if (!wasReady && this.#networkProblem === undefined) onReady();
       const settled = this.#networkProblem === undefined && this.problem === undefined;
       await this.#clock
@@ -90,6 +90,12 @@ export class RuntimeHealth {
     } catch (error) {
       if (!signal.aborted) this.#statusProblem = errorText(error);
     }
+  }
+
+  #tellReport(): void {
+    const report = JSON.stringify(this.report);
+    if (report !== this.#toldReport) this.#onReport();
+    this.#toldReport = report;
   }
 
   #silence(): string | undefined {

@@ -44,6 +44,16 @@ describe("strategicMergePatch", () => {
     });
   });
 
+  it("leaves equal lists alone, also where elements share a key", () => {
+    const list = {
+      conditions: [
+        { type: "A", status: "1" },
+        { type: "A", status: "2" },
+      ],
+    };
+    expect(strategicMergePatch(list, structuredClone(list), keys)).toBe(undefined);
+  });
+
   it("replaces other lists as a whole", () => {
     expect(strategicMergePatch({ items: [{ a: 1 }] }, { items: [{ a: 2 }] }, keys)).toEqual({
       items: [{ a: 2 }],

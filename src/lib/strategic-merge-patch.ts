@@ -30,11 +30,12 @@ function fieldPatch(
     const patch = strategicMergePatch(before, after, mergeKeys);
     return patch && { [name]: patch };
   }
+  if (sameJson(before, after)) return undefined;
   const key = mergeKeys[name];
   if (key !== undefined && isObjectList(before) && isObjectList(after)) {
     return listPatch(name, key, { before, after, mergeKeys });
   }
-  return sameJson(before, after) ? undefined : { [name]: after };
+  return { [name]: after };
 }
 
 interface Lists {

@@ -12,7 +12,7 @@ export function nodeStatusPatch(before: Node, after: Node): Readonly<Record<stri
   const isReplaced = known.length > 0 && !deepEqual(known, addresses);
   const wanted = isReplaced
     ? { ...after.status, addresses: before.status?.addresses }
-    : { ...after.status };
+    : after.status;
   const patch =
     strategicMergePatch(
       { ...before },
