@@ -4,7 +4,7 @@ import { statfsSync } from "node:fs";
 import { hostname } from "node:os";
 import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
 import type { SysctlAllowlist } from "../core/admission/sysctl-admission.ts";
-import { allocatableReservation } from "../core/node/node-allocatable.ts";
+import { allocatableProblem, allocatableReservation } from "../core/node/node-allocatable.ts";
 import { nodeCapacity } from "../core/node/node-capacity.ts";
 import { nodeIpProblem } from "../core/node/node-ip-problem.ts";
 import { initialNode } from "../core/node/node-registration.ts";
@@ -15,6 +15,7 @@ import type { NodeSettings } from "../engine/node/node-agent.ts";
 import type { RuntimeFeatures } from "../model/generated/cri.ts";
 import type { Node } from "../model/generated/kubernetes.ts";
 import { wholeQuantity } from "../model/quantity.ts";
+import { SetupError } from "../model/setup-error.ts";
 
 /** The machine's name in the form that node names have. */
 export function defaultNodeName(): string {
@@ -46,6 +47,11 @@ function describeNode(settings: NodeSettings, dataDir: string): Node {
   const disk = statfsSync(dataDir);
   const machine = linuxNodeFacts.readMachine();
   const ephemeralStorage = wholeQuantity(BigInt(disk.blocks) * BigInt(disk.bsize), "BinarySI");
+  const total = totalCapacity(machine, ephemeralStorage);
+  const problem = allocatableProblem(total, settings.reservations);
+  if (problem !== undefined) {
+    throw new SetupError(problem, "lower kubeReserved, systemReserved or evictionHard");
+  }
   const { capacity, allocatable } = nodeCapacity({
     nodeName: settings.nodeName,
     status: {},
@@ -54,10 +60,7 @@ function describeNode(settings: NodeSettings, dataDir: string): Node {
     podsPerCore: settings.podsPerCore,
     ephemeralStorage,
     devices: { capacity: new Map(), allocatable: new Map(), removed: [] },
-    reservation: allocatableReservation(
-      totalCapacity(machine, ephemeralStorage),
-      settings.reservations,
-    ),
+    reservation: allocatableReservation(total, settings.reservations),
   });
   const { declaredFeatures } = settings;
   return { ...initialNode(settings), status: { capacity, allocatable, declaredFeatures } };

@@ -46,7 +46,7 @@ export interface NodeCapacityResult {
 }
 
 /** A node's system information before anything is known of it. */
-export const emptyNodeInfo: NodeSystemInfo = {
+const emptyNodeInfo: NodeSystemInfo = {
   machineID: "",
   systemUUID: "",
   bootID: "",
