@@ -2,9 +2,7 @@ import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts
 import { acted, refused, type Support, warned } from "./support.ts";
 
 const noPinning = "CPUs and memory are not assigned to containers exclusively yet";
-const noReservation = "nothing of the node is set aside for others than pods yet";
 const noRules = "Berth writes no packet filter rules for a kubelet";
-const noShutdown = "pods are not ended in order yet when the machine shuts down";
 const ownLog = "Berth has its own log";
 
 /** What becomes of every field of the configuration. */
@@ -59,11 +57,13 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   imageGCHighThresholdPercent: acted("how full the disk is when unused images go"),
   imageGCLowThresholdPercent: acted("how full the disk may stay then"),
   volumeStatsAggPeriod: acted("how old the measured size of a volume may become"),
-  kubeletCgroups: warned("Berth stays in the cgroup that it is started in"),
+  kubeletCgroups: warned(
+    "its use is told in the statistics, but Berth stays in the cgroup that it is started in",
+  ),
   systemCgroups: refused("processes of the system are not moved between cgroups"),
   cgroupRoot: acted("the cgroup that holds kubepods"),
-  cgroupsPerQOS: refused("pods always have cgroups by their QoS class"),
-  cgroupDriver: refused("cgroups are made by cgroupfs only; configure the runtime so, too"),
+  cgroupsPerQOS: acted("whether pods have cgroups by their QoS class, and one each"),
+  cgroupDriver: acted("who makes cgroups, where the runtime does not tell what it uses itself"),
   cpuManagerPolicy: refused(noPinning),
   singleProcessOOMKill: acted("whether running out of memory ends one process or the container"),
   cpuManagerPolicyOptions: refused(noPinning),
@@ -72,12 +72,12 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   topologyManagerPolicy: refused(noPinning),
   topologyManagerScope: warned(noPinning),
   topologyManagerPolicyOptions: refused(noPinning),
-  qosReserved: refused(noReservation),
+  qosReserved: acted("memory kept for better classes, by the feature QOSReserved"),
   runtimeRequestTimeout: warned("calls to the runtime have the kubelet's default timeouts"),
   hairpinMode: warned("the runtime's network plugin decides"),
   maxPods: acted("how many pods the node takes"),
   podCIDR: refused("the runtime's network plugin decides about addresses"),
-  podPidsLimit: refused("the number of processes of a pod is not limited yet"),
+  podPidsLimit: acted("how many processes a pod may have"),
   resolvConf: acted("the resolver configuration that pods start from"),
   runOnce: refused("it was removed from the kubelet, too"),
   cpuCFSQuota: acted("whether CPU limits are enforced"),
@@ -118,13 +118,13 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   configMapAndSecretChangeDetectionStrategy: acted(
     "how changes of config maps and secrets are noticed: Watch, Cache or Get",
   ),
-  systemReserved: refused(noReservation),
-  kubeReserved: refused(noReservation),
+  systemReserved: acted("what is kept for the system"),
+  kubeReserved: acted("what is kept for the node's own services"),
   reservedSystemCPUs: refused(noPinning),
   showHiddenMetricsForVersion: warned("no metric is hidden"),
-  systemReservedCgroup: refused(noReservation),
-  kubeReservedCgroup: refused(noReservation),
-  enforceNodeAllocatable: refused(`${noReservation}; "pods" and "none" ask for nothing more`),
+  systemReservedCgroup: acted("the cgroup that is held to systemReserved; it must exist"),
+  kubeReservedCgroup: acted("the cgroup that is held to kubeReserved; it must exist"),
+  enforceNodeAllocatable: acted("which cgroups are held to what is theirs"),
   allowedUnsafeSysctls: acted("kernel settings that pods may change beside the safe ones"),
   volumePluginDir: warned("there are no volume plugins of that kind"),
   providerID: acted("the node's name in its cloud"),
@@ -134,9 +134,9 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   logging: acted(`${ownLog}: verbosity 4 and more shows its details; the rest is warned about`),
   enableSystemLogHandler: acted("whether /logs is served; it also needs BERTH_SYSTEM_LOGS=on"),
   enableSystemLogQuery: warned("/logs serves files, and answers no queries"),
-  shutdownGracePeriod: refused(noShutdown),
-  shutdownGracePeriodCriticalPods: refused(noShutdown),
-  shutdownGracePeriodByPodPriority: refused(noShutdown),
+  shutdownGracePeriod: acted("how long a shutdown of the machine waits for pods; needs logind"),
+  shutdownGracePeriodCriticalPods: acted("the part of it for critical pods"),
+  shutdownGracePeriodByPodPriority: acted("the same by the priority of pods"),
   crashLoopBackOff: acted(
     "the longest delay of a crash loop, with the feature KubeletCrashLoopBackOffMax",
   ),

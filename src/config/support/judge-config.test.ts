@@ -21,18 +21,16 @@ test("defaults ask for nothing in vain", () => {
 });
 
 test.each([
-  [{ cgroupDriver: "systemd" }, "cgroupDriver"],
-  [{ podPidsLimit: 100 }, "podPidsLimit"],
-  [{ kubeReserved: { cpu: "1" } }, "kubeReserved"],
-  [{ shutdownGracePeriod: "30s" }, "shutdownGracePeriod"],
+  [{ cpuManagerPolicy: "static" }, "cpuManagerPolicy"],
+  [{ memoryManagerPolicy: "Static" }, "memoryManagerPolicy"],
+  [{ topologyManagerPolicy: "restricted" }, "topologyManagerPolicy"],
+  [{ systemCgroups: "/system" }, "systemCgroups"],
   [{ imageServiceEndpoint: "unix:///run/images.sock" }, "imageServiceEndpoint"],
-  [{ enforceNodeAllocatable: ["pods", "kube-reserved"] }, "enforceNodeAllocatable"],
 ])("%j is refused by name", (change, name) => {
   expect(judge(change).refusals.map((refusal) => refusal.split(":")[0])).toEqual([name]);
 });
 
 test.each([
-  [{ enforceNodeAllocatable: ["none"] }],
   [{ imageServiceEndpoint: fileDefaultConfig().containerRuntimeEndpoint }],
   [{ userNamespaces: { idsPerPod: 65536 } }],
 ])("%j asks for nothing and is let pass", (change) => {

@@ -21,8 +21,6 @@ type Harmless = (config: KubeletConfiguration) => boolean;
 const harmless: Readonly<Partial<Record<FieldName, Harmless>>> = {
   imagePullCredentialsVerificationPolicy: (config) =>
     config.imagePullCredentialsVerificationPolicy === "",
-  enforceNodeAllocatable: ({ enforceNodeAllocatable = [] }) =>
-    enforceNodeAllocatable.every((level) => level === "pods" || level === "none"),
   imageServiceEndpoint: ({ imageServiceEndpoint, containerRuntimeEndpoint }) =>
     imageServiceEndpoint === containerRuntimeEndpoint,
   userNamespaces: ({ userNamespaces }) => (userNamespaces?.idsPerPod ?? 65536) === 65536,
