@@ -38,7 +38,9 @@ export class PodCache implements PodCacheReader {
     if (stored !== undefined && stored.readAtMs > readAtMs) return;
     this.#entries.set(
       uid,
-      found instanceof Error ? { error: found, readAtMs } : { observed: found, readAtMs },
+      found instanceof Error
+        ? { error: found, readAtMs }
+        : { observed: withKnownIps(found, stored?.observed), readAtMs },
     );
     this.#notify(uid, readAtMs);
   }
@@ -117,4 +119,11 @@ export class PodCache implements PodCacheReader {
     }
     if (waiters.size === 0) this.#waiters.delete(uid);
   }
+}
+
+// A sandbox that has stopped has no addresses any more; its pod's status keeps those it had.
+function withKnownIps(found: ObservedPod, before: ObservedPod | undefined): ObservedPod {
+  const isReady = found.sandboxes.some(({ state }) => state === "ready");
+  if (before === undefined || found.ips.length > 0 || isReady) return found;
+  return { ...found, ips: before.ips };
 }

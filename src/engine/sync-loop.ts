@@ -1,4 +1,5 @@
 import type { SourceUpdate } from "../core/source/merge-source.ts";
+import { hasOutdatedReadiness } from "../core/status/outdated-readiness.ts";
 import type { PodUpdateType } from "../core/worker/pod-update.ts";
 import { errorText } from "../lib/error-text.ts";
 import { parseTime } from "../lib/time.ts";
@@ -113,7 +114,9 @@ export class SyncLoop {
     this.#due.clear();
     for (const uid of due) {
       const pod = this.#deps.registry.get(uid);
-      if (pod !== undefined) this.#dispatch(pod, "sync");
+      // One that was not admitted has no worker, and is left as it is.
+      const isKnown = this.#deps.workers.stateOf(uid) !== undefined;
+      if (pod !== undefined && isKnown) this.#dispatch(pod, "sync");
     }
     const nowMs = this.#deps.clock.monotonicMs();
     if (!this.#housekeepSoon && nowMs - this.#lastHousekeptMs < housekeepingMs) return;
@@ -165,7 +168,7 @@ export class SyncLoop {
         return;
       case "RECONCILE":
         if (before !== undefined) allocations.noteStatus(before, pod);
-        this.#dispatch(pod, "sync");
+        if (hasOutdatedReadiness(pod)) this.#dispatch(pod, "sync");
         return;
     }
   }

@@ -64,7 +64,7 @@ export class ClusterParts {
       api,
       clock,
       log,
-      mirrorOf: (pod) => registry.mirrorOf(pod),
+      mirrorOf: (pod) => this.#pictureOf(pod),
       mayHaveRunningContainers: (uid) => workers().couldHaveRunningContainers(uid),
       lifetime,
     });
@@ -139,6 +139,13 @@ export class ClusterParts {
   /** Forgets all pods but these. */
   keepOnly(uids: ReadonlySet<string>): void {
     this.#reporter.keepOnly(uids);
+  }
+
+  // The picture of a static pod that has a successor waits for the successor.
+  #pictureOf(pod: Pod): Pod | undefined {
+    const { registry } = this.#deps;
+    const current = registry.staticPod(podFullName(pod)) ?? pod;
+    return current.metadata.uid === pod.metadata.uid ? registry.mirrorOf(pod) : undefined;
   }
 
   #createObjects(): ApiObjects {

@@ -1,0 +1,13 @@
+import type { Pod } from "../../model/pod.ts";
+import { findCondition } from "./condition-list.ts";
+import { readyCondition } from "./conditions.ts";
+
+/** Whether somebody has opened or closed a readiness gate, and the pod's Ready condition does not tell so yet. */
+export function hasOutdatedReadiness(pod: Pod): boolean {
+  if ((pod.spec.readinessGates ?? []).length === 0) return false;
+  const { conditions = [], containerStatuses, phase } = pod.status ?? {};
+  const shown = findCondition(conditions, "Ready");
+  if (shown === undefined) return false;
+  const due = readyCondition(pod, conditions, containerStatuses, phase);
+  return shown.status !== due.status || (shown.message ?? "") !== (due.message ?? "");
+}
