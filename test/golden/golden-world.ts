@@ -7,12 +7,11 @@ import { ensureImages } from "../../src/drivers/containerd/local-images.ts";
 import { type CriRuntime, createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
 import type { GrpcCall } from "../../src/drivers/cri/grpc-connection.ts";
 import type { Agent } from "../../src/engine/agent.ts";
-import type { Pod } from "../../src/model/pod.ts";
 import type { AgentView } from "../../src/ports/agent-view.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "../integration/support/runtime-world.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
-import { ApiPods } from "./api-pods.ts";
+import { GoldenApi } from "./golden-api.ts";
 import { agnhost, recordedImages } from "./images.ts";
 import { textAt } from "./json-path.ts";
 import type { TraceFolders } from "./known-names.ts";
@@ -23,9 +22,9 @@ import { observedTrace } from "./trace.ts";
 const PREPARE_TIMEOUT_MS = 60_000;
 const SANDBOX_CALLS: ReadonlySet<string> = new Set(["RunPodSandbox", "RemovePodSandbox"]);
 
-/** Berth on a containerd of its own, as a node that looks like the recorded one; keeps every CRI call. */
+/** Berth on a containerd of its own, as a node that looks like the recorded one; keeps every call and request. */
 export class GoldenWorld {
-  readonly api: ApiPods = new ApiPods();
+  readonly api: GoldenApi = new GoldenApi();
   /** The same runtime by a connection whose calls are not kept. */
   readonly tools: CriRuntime;
   readonly #world: RuntimeWorld;
@@ -91,7 +90,8 @@ export class GoldenWorld {
         cgroupRoot,
         runtime,
         runtimeEndpoint: containerd.endpoint,
-        sources: [...sources, this.api],
+        sources,
+        api: this.api,
         log: this.#log,
         metrics: noMetrics,
         nodeFacts: recordedNode,
@@ -113,13 +113,6 @@ export class GoldenWorld {
 
   async removeManifest(name: string): Promise<void> {
     await rm(this.#manifestPath(name), { force: true });
-  }
-
-  /** The life of a pod as its worker has it, such as "terminated". */
-  async workerState({ metadata: { uid } }: Pod): Promise<string> {
-    if (this.#running === undefined) return "no agent";
-    if (this.view.listPods().every(({ metadata }) => metadata.uid !== uid)) return "unknown";
-    return (await this.view.explain(uid, AbortSignal.timeout(5_000))).workerState;
   }
 
   /** Whether every sandbox that was made in a namespace has been removed, as far as answers have come. */

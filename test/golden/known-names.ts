@@ -51,6 +51,16 @@ export class KnownNames {
     return this.#owners.get(id)?.pod;
   }
 
+  /** What the id of a container or sandbox stands for; undefined when the trace does not show it. */
+  symbolOf(id: string): string | undefined {
+    return this.#owners.get(id)?.symbol;
+  }
+
+  /** The addresses of pods. */
+  get addresses(): ReadonlySet<string> {
+    return this.#addresses;
+  }
+
   /** A request with symbols for all that differs between two machines or runs. */
   translate(value: Json): Json {
     if (typeof value === "string") return this.#translateText(value);

@@ -1,4 +1,4 @@
-// `npm run golden -- [--scenario NAME]... [--parallel N] [--verbose]`: Berth's CRI calls against a recorded kubelet's.
+// `npm run golden -- [--scenario NAME]... [--parallel N] [--verbose]`: Berth's calls and requests against a recorded kubelet's.
 import { parseArgs } from "node:util";
 import type { Log } from "../../src/ports/log.ts";
 import { type GoldenReport, runGolden } from "./run-golden.ts";
@@ -35,8 +35,8 @@ const isGood = report.scenarios.every(
 if (!isGood || report.stale.length > 0) process.exitCode = 1;
 
 function print({ scenarios, stale }: GoldenReport): void {
-  for (const { scenario, comparedCalls, problem, unexplained, explained } of scenarios) {
-    const counts = `${comparedCalls} calls, ${explained.length} explained differences`;
+  for (const { scenario, calls, requests, problem, unexplained, explained } of scenarios) {
+    const counts = `${calls} calls, ${requests} requests, ${explained.length} explained differences`;
     console.log(`${scenario}: ${counts}, ${unexplained.length} others`);
     if (problem !== undefined) console.log(`  could not be run: ${problem}`);
     for (const { pod, path, recorded, berth } of unexplained) {

@@ -34,24 +34,16 @@ function normaliseList(name: string, list: readonly Json[]): Json | undefined {
   if (name === "envs") return keptOrNone(environment(elements));
   // The kubelet takes both from maps and folders in whatever order these have.
   if (name === "options" || name === "hugepage_limits") return sorted(elements);
-  if (name === "mounts") return keptOrNone(elements.filter((mount) => !isApiAccess(mount)));
   return elements;
 }
 
-// The order is random, and the service of the API server exists only in a cluster.
+// The order is random.
 function environment(variables: readonly Json[]): readonly Json[] {
-  return variables
-    .filter((variable) => !textAt(variable, "key").startsWith("KUBERNETES_"))
-    .toSorted((a, b) => (textAt(a, "key") < textAt(b, "key") ? -1 : 1));
+  return variables.toSorted((a, b) => (textAt(a, "key") < textAt(b, "key") ? -1 : 1));
 }
 
 function sorted(list: readonly Json[]): readonly Json[] {
   return list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
-}
-
-// The API server adds a volume with a token to every pod that it takes.
-function isApiAccess(mount: Json): boolean {
-  return /\/kubernetes\.io~projected\/kube-api-access-\w+$/.test(textAt(mount, "host_path"));
 }
 
 function keptOrNone(list: readonly Json[]): readonly Json[] | undefined {

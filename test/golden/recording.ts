@@ -4,7 +4,9 @@ import type {
   ConfigMap,
   PodSpec,
   PodStatus,
+  RuntimeClass,
   Secret,
+  Service,
 } from "../../src/model/generated/kubernetes.ts";
 
 /** A value as JSON knows it; messages leave out what has proto3's default. */
@@ -28,6 +30,19 @@ export interface RecordedCall {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
+/** One request of the recorded kubelet to its API server. */
+export interface RecordedRequest {
+  readonly t: number;
+  readonly method: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly contentType?: string;
+  /** Protobuf is kept as { _raw_base64 }. */
+  readonly body?: Json;
+  readonly status: number;
+  readonly watch?: boolean;
+}
+
 interface RecordedMetadata {
   readonly name: string;
   readonly namespace?: string;
@@ -45,15 +60,22 @@ export interface RecordedPod {
   readonly status?: PodStatus;
 }
 
-type RecordedManifest =
+export type RecordedManifest =
   | RecordedPod
   | (ConfigMap & { readonly kind: "ConfigMap" })
   | (Secret & { readonly kind: "Secret" })
-  | { readonly kind: "Service" | "RuntimeClass" };
+  | (Service & { readonly kind: "Service" })
+  | (RuntimeClass & { readonly kind: "RuntimeClass" });
 
 export interface RecordedAction {
   readonly t: number;
   readonly action: string;
+}
+
+/** A pod as the recording's driver read it. */
+export interface PodSnapshot {
+  readonly when: string;
+  readonly pod: RecordedPod;
 }
 
 /** What a Go kubelet did in one scenario. */
@@ -63,7 +85,10 @@ export interface Recording {
   readonly manifests: readonly RecordedManifest[];
   readonly actions: readonly RecordedAction[];
   readonly cri: readonly RecordedCall[];
-  readonly podSnapshots: readonly { readonly when: string; readonly pod: RecordedPod }[];
+  readonly api: readonly RecordedRequest[];
+  /** Of all components, as the API server had them in the end. */
+  readonly events: readonly { readonly reason: string; readonly name: string }[];
+  readonly podSnapshots: readonly PodSnapshot[];
 }
 
 /** Reads test/golden/recordings/NAME.json.gz, from the project's folder. */

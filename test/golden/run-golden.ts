@@ -1,23 +1,17 @@
 import { errorText } from "../../src/lib/error-text.ts";
 import type { Log } from "../../src/ports/log.ts";
-import { type CallDifference, compareCalls } from "./compare-calls.ts";
+import { type Comparison, compareScenario, type ScenarioDifference } from "./compare-scenario.ts";
 import { type ExplainedDifference, explainedDifferences } from "./differences.ts";
 import { GoldenWorld } from "./golden-world.ts";
-import { type Hooks, type PodCalls, podCalls } from "./pod-calls.ts";
-import { recordedFolders } from "./recorded-node.ts";
 import { loadRecording, type Recording } from "./recording.ts";
-import { runRestart, runScenario, scenarioNamespace } from "./run-scenario.ts";
-import { restartScenario, scenariosAlone } from "./scenarios.ts";
-import { recordedTrace, type TracedCall } from "./trace.ts";
-
-/** One difference, with the pod it is about. */
-interface ScenarioDifference extends CallDifference {
-  readonly pod: string;
-}
+import { runRestart, runScenario, type ScenarioRun } from "./run-scenario.ts";
+import { isRestart, scenariosAlone } from "./scenarios.ts";
 
 interface ScenarioReport {
   readonly scenario: string;
-  readonly comparedCalls: number;
+  /** How many of the recorded ones were compared. */
+  readonly calls: number;
+  readonly requests: number;
   /** Why the scenario could not be run to its end. */
   readonly problem?: string | undefined;
   readonly unexplained: readonly ScenarioDifference[];
@@ -40,7 +34,6 @@ export interface GoldenOptions {
 const RESTART_SECONDS = 45;
 // Two networks of this process alone, so that another run may be under way.
 const NETWORK = 200 + 2 * (process.pid % 27);
-const NOTHING: PodCalls = { inOrder: [], removals: [] };
 
 /** Runs scenarios and compares Berth's calls with the recorded ones. */
 export async function runGolden(
@@ -76,7 +69,7 @@ async function runTogether(
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
       const recording = loadRecording(name);
       const report = await attempt(recording, matched, async () =>
-        podCalls(await runScenario(world, recording), world.folders, preStopHooks(recording)),
+        compareScenario(recording, await runScenario(world, recording), world.folders),
       );
       reports.set(name, report);
     }
@@ -100,9 +93,9 @@ async function runAlone(
   try {
     for (const name of names) {
       const recording = loadRecording(name);
-      const run = name === restartScenario ? runRestarting : runScenario;
-      const report = await attempt(untilCompared(recording), matched, async () =>
-        podCalls(await run(world, recording), world.folders, preStopHooks(recording)),
+      const run = isRestart(name) ? runRestarting : runScenario;
+      const report = await attempt(recording, matched, async () =>
+        compareScenario(untilCompared(recording), await run(world, recording), world.folders),
       );
       reports.push(report);
     }
@@ -112,27 +105,29 @@ async function runAlone(
   return reports;
 }
 
-function runRestarting(world: GoldenWorld, recording: Recording): Promise<readonly TracedCall[]> {
+function runRestarting(world: GoldenWorld, recording: Recording): Promise<ScenarioRun> {
   return runRestart(world, recording, RESTART_SECONDS);
 }
 
 function untilCompared(recording: Recording): Recording {
-  if (recording.scenario !== restartScenario) return recording;
-  return { ...recording, cri: recording.cri.filter(({ t }) => t < RESTART_SECONDS) };
+  if (!isRestart(recording.scenario)) return recording;
+  const isEarly = ({ t }: { readonly t: number }): boolean => t < RESTART_SECONDS;
+  return { ...recording, cri: recording.cri.filter(isEarly), api: recording.api.filter(isEarly) };
 }
 
 async function attempt(
   recording: Recording,
   matched: Set<ExplainedDifference>,
-  run: () => Promise<ReadonlyMap<string, PodCalls>>,
+  run: () => Promise<Comparison>,
 ): Promise<ScenarioReport> {
+  const { scenario } = recording;
   try {
-    return compareScenario(recording, await run(), matched);
+    return judge(scenario, await run(), matched);
   } catch (error) {
-    const { scenario } = recording;
     return {
       scenario,
-      comparedCalls: 0,
+      calls: 0,
+      requests: 0,
       problem: errorText(error),
       unexplained: [],
       explained: [],
@@ -140,52 +135,26 @@ async function attempt(
   }
 }
 
-function compareScenario(
-  recording: Recording,
-  berth: ReadonlyMap<string, PodCalls>,
+function judge(
+  scenario: string,
+  { calls, requests, differences }: Comparison,
   matched: Set<ExplainedDifference>,
 ): ScenarioReport {
-  const { scenario } = recording;
-  const recorded = podCalls(recordedTrace(recording.cri), recordedFolders, preStopHooks(recording));
-  const inScenario = (pod: string): boolean => pod.startsWith(`${scenarioNamespace(recording)}/`);
-  const pods = new Set([...recorded.keys(), ...berth.keys()].filter(inScenario));
   const unexplained: ScenarioDifference[] = [];
   const explained: ScenarioReport["explained"][number][] = [];
-  let comparedCalls = 0;
-  for (const key of pods) {
-    const pod = key.slice(key.indexOf("/") + 1);
-    const left = recorded.get(key) ?? NOTHING;
-    comparedCalls += left.inOrder.length + left.removals.length;
-    const right = berth.get(key) ?? NOTHING;
-    for (const difference of compareCalls(left, right, {
-      removals: scenario !== restartScenario,
-    })) {
-      const entry = explainedDifferences.find((known) =>
-        explains(known, scenario, pod, difference),
-      );
-      if (entry === undefined) unexplained.push({ ...difference, pod });
-      else explained.push({ ...difference, pod, because: entry.because });
-      if (entry !== undefined) matched.add(entry);
-    }
+  for (const difference of differences) {
+    const entry = explainedDifferences.find((known) => explains(known, scenario, difference));
+    if (entry === undefined) unexplained.push(difference);
+    else explained.push({ ...difference, because: entry.because });
+    if (entry !== undefined) matched.add(entry);
   }
-  return { scenario, comparedCalls, unexplained, explained };
-}
-
-function preStopHooks({ manifests }: Recording): Hooks {
-  const containers = manifests.flatMap((manifest) =>
-    manifest.kind === "Pod"
-      ? [...manifest.spec.containers, ...(manifest.spec.initContainers ?? [])]
-      : [],
-  );
-  const commands = containers.map(({ lifecycle }) => lifecycle?.preStop?.exec?.command);
-  return new Set(commands.map((command) => JSON.stringify(command ?? [])));
+  return { scenario, calls, requests, unexplained, explained };
 }
 
 function explains(
   entry: ExplainedDifference,
   scenario: string,
-  pod: string,
-  { path }: CallDifference,
+  { pod, path }: ScenarioDifference,
 ): boolean {
   if (entry.scenario !== scenario || (entry.pod !== "*" && entry.pod !== pod)) return false;
   const parts = entry.path.split("*").map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"));

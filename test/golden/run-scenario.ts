@@ -1,14 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { createdPod } from "./api-pods.ts";
+import type { ApiTraceRequest } from "./api-trace.ts";
+import { createdPod } from "./created-pod.ts";
 import type { GoldenWorld } from "./golden-world.ts";
 import { recordedRegistry } from "./images.ts";
 import type { TraceFolders } from "./known-names.ts";
 import { podCalls } from "./pod-calls.ts";
 import { isResized, meetsCondition } from "./pod-condition.ts";
-import { recordedFolders } from "./recorded-node.ts";
-import type { Json, RecordedPod, Recording } from "./recording.ts";
+import { recordedFolders, recordedServiceIp } from "./recorded-node.ts";
+import type { Json, RecordedManifest, RecordedPod, Recording } from "./recording.ts";
 import { type ScenarioStep, scenarioSteps } from "./scenario-steps.ts";
 import { waitAdjustmentsMs } from "./scenarios.ts";
 import { observedTrace, recordedTrace, type TracedCall } from "./trace.ts";
@@ -27,38 +29,48 @@ const START_CALLS: ReadonlySet<string> = new Set([
 ]);
 const COMMAND_TIMEOUT_MS = 10_000;
 
-/** Does on Berth what was done in a recording; resolves, with its calls, when nothing of its pods is left. */
-export async function runScenario(
-  world: GoldenWorld,
-  recording: Recording,
-): Promise<readonly TracedCall[]> {
+/** What Berth did in a scenario. */
+export interface ScenarioRun {
+  readonly calls: readonly TracedCall[];
+  readonly requests: readonly ApiTraceRequest[];
+  /** By name: the statuses that pods had when the requests began. */
+  readonly initial: ReadonlyMap<string, PodStatus>;
+  /** By name: pods as they were right before they were deleted. */
+  readonly deleted: ReadonlyMap<string, Pod>;
+}
+
+/** Does on Berth what was done in a recording; resolves when nothing of its pods is left. */
+export async function runScenario(world: GoldenWorld, recording: Recording): Promise<ScenarioRun> {
   const scenario = new Scenario(world, recording);
   for (const { step, atSeconds } of scenarioSteps(recording.actions)) {
     if (step.kind === "delete") await scenario.catchUp(atSeconds);
     await scenario.perform(step);
   }
   await scenario.finish();
-  return observedTrace(world.calls);
+  const { initial, deleted } = scenario;
+  return { calls: observedTrace(world.calls), requests: world.api.requests, initial, deleted };
 }
 
-/** As runScenario for a recording that begins with a restart: the calls from then on, for that many seconds. */
+/** As runScenario for a recording that begins with a restart: from then on, for that many seconds. */
 export async function runRestart(
   world: GoldenWorld,
   recording: Recording,
   seconds: number,
-): Promise<readonly TracedCall[]> {
+): Promise<ScenarioRun> {
   const scenario = new Scenario(world, recording);
   const steps = scenarioSteps(recording.actions);
   for (const { step } of steps.slice(0, -1)) {
     const isLong = step.kind === "wait" && step.seconds > SETTLE_SECONDS;
     await scenario.perform(isLong ? { kind: "wait", seconds: SETTLE_SECONDS } : step);
   }
-  const before = world.calls.length;
+  const initial = scenario.statuses();
+  const before = { calls: world.calls.length, requests: world.api.requests.length };
   for (const { step } of steps.slice(-1)) await scenario.perform(step);
   await delay(seconds * 1000);
-  const calls = world.calls.slice(before);
+  const calls = observedTrace(world.calls.slice(before.calls));
+  const requests = world.api.requests.slice(before.requests);
   await scenario.removeAll();
-  return observedTrace(calls);
+  return { calls, requests, initial, deleted: new Map() };
 }
 
 /** The namespace of a recording's pods. */
@@ -67,11 +79,12 @@ export function scenarioNamespace({ scenario, podSnapshots }: Recording): string
 }
 
 class Scenario {
+  readonly initial = new Map<string, PodStatus>();
+  readonly deleted = new Map<string, Pod>();
   readonly #world: GoldenWorld;
   readonly #recording: Recording;
   readonly #namespace: string;
-  readonly #pods = new Map<string, Pod>();
-  readonly #deletions = new Map<string, Promise<void>>();
+  readonly #pods = new Set<string>();
   readonly #manifests: readonly RecordedPod[];
   #written = 0;
 
@@ -90,7 +103,7 @@ class Scenario {
       case "create":
         return this.#create(step.object, step.name);
       case "delete":
-        return this.#delete(step.pod, step.graceSeconds);
+        return this.#delete(step.pod);
       case "patch":
         return this.#patch(step.pod, step.patch);
       case "write-manifest":
@@ -129,35 +142,51 @@ class Scenario {
 
   /** Waits until every sandbox of the scenario's pods has been removed. */
   async finish(): Promise<void> {
-    await Promise.all(this.#deletions.values());
+    for (const name of this.#pods) {
+      const isGone = (): boolean => this.#status(name) === undefined;
+      await until(`${this.#namespace}/${name} is gone`, CONDITION_TIMEOUT_MS, isGone);
+    }
     await until(`${this.#namespace} left nothing`, CONDITION_TIMEOUT_MS, () =>
       this.#world.hasRemoved(this.#namespace),
     );
   }
 
+  /** The statuses of its pods now. */
+  statuses(): ReadonlyMap<string, PodStatus> {
+    const pods = this.#world.api.list(this.#namespace);
+    return new Map(pods.map(({ metadata, status }) => [metadata.name, status ?? {}]));
+  }
+
   async removeAll(): Promise<void> {
-    for (const { metadata } of this.#pods.values()) this.#world.api.remove(metadata.uid);
+    for (const name of this.#pods) this.#world.api.remove(this.#namespace, name);
     await this.#world.removeManifest(this.#namespace);
     await this.finish();
   }
 
   #create(kind: string, name: string): void {
     const { api } = this.#world;
-    const metadata = { name, namespace: this.#namespace };
+    api.createNamespace(this.#namespace);
     if (kind === "Pod") {
-      const pod = this.#fromLocalRegistry(createdPod(this.#shown(name), this.#sent(name)));
-      this.#pods.set(name, pod);
+      const isScheduled = this.#recording.events.some(
+        (event) => event.reason === "Scheduled" && event.name === name,
+      );
+      const created = createdPod(this.#shown(name), this.#sent(name), isScheduled);
+      const pod = this.#fromLocalRegistry(created);
+      this.#pods.add(name);
+      this.initial.set(name, pod.status ?? {});
       api.create(pod);
       return;
     }
     for (const manifest of this.#recording.manifests) {
-      if (manifest.kind === "ConfigMap" && manifest.metadata?.name === name) {
-        api.addConfigMap({ ...manifest, metadata });
-      }
-      if (manifest.kind === "Secret" && manifest.metadata?.name === name) {
-        api.addSecret({ ...manifest, metadata, data: secretData(manifest.stringData) });
-      }
+      if (manifest.kind !== kind || manifest.metadata?.name !== name) continue;
+      api.put(objectPath(kind, this.#namespace, name), asServed(manifest));
     }
+  }
+
+  #delete(name: string): void {
+    const pod = this.#status(name);
+    if (pod !== undefined) this.deleted.set(name, pod);
+    this.#world.api.delete(this.#namespace, name);
   }
 
   #shown(name: string): RecordedPod {
@@ -177,8 +206,8 @@ class Scenario {
     const { ephemeralContainers } = this.#shown(name).spec;
     // The API server sets defaults in what is added.
     const added = { spec: { ephemeralContainers } } as unknown as Json;
-    const uid = this.#pods.get(name)?.metadata.uid ?? "";
-    this.#world.api.patch(uid, ephemeralContainers === undefined ? patch : added);
+    const change = ephemeralContainers === undefined ? patch : added;
+    this.#world.api.patch(this.#namespace, name, change);
   }
 
   #fromLocalRegistry(pod: Pod): Pod {
@@ -193,43 +222,15 @@ class Scenario {
     return { ...pod, spec: { ...pod.spec, containers } };
   }
 
-  async #delete(name: string, graceSeconds: number | undefined): Promise<void> {
-    const pod = this.#pods.get(name);
-    // The picture of a static pod: there is no API server to hold one.
-    if (pod === undefined) return;
-    const { uid } = pod.metadata;
-    const phase = this.#status(name)?.status?.phase;
-    const grace = graceSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30;
-    if (phase === "Succeeded" || phase === "Failed" || grace === 0) {
-      this.#world.api.remove(uid);
-      this.#deletions.set(name, Promise.resolve());
-      return;
-    }
-    this.#world.api.markDeleted(uid, grace, Date.now());
-    const ended = this.#removeWhenEnded(pod);
-    // Whoever waits for it hears of a failure; nobody may be waiting yet.
-    ended.catch(() => undefined);
-    this.#deletions.set(name, ended);
-  }
-
-  async #removeWhenEnded(pod: Pod): Promise<void> {
-    await until(`${this.#namespace}/${pod.metadata.name} ended`, CONDITION_TIMEOUT_MS, async () => {
-      const state = await this.#world.workerState(pod);
-      return state === "terminated" || state === "finished";
-    });
-    this.#world.api.remove(pod.metadata.uid);
-  }
-
   async #await(name: string, condition: string): Promise<void> {
-    if (condition === "mirror re-created" || condition === "bound") return;
-    if (condition === "gone from API") {
-      await this.#deletions.get(name);
-      if (this.#pods.has(name)) return;
-    }
+    if (condition === "bound") return;
     await until(`${this.#namespace}/${name} is ${condition}`, CONDITION_TIMEOUT_MS, () => {
       const pod = this.#status(name);
       if (condition === "gone from API") return pod === undefined;
-      if (/^resize .*done$/.test(condition)) return this.#isResized(name, pod);
+      if (condition === "mirror re-created") return pod !== undefined;
+      if (/^resize .*done$/.test(condition)) {
+        return pod !== undefined && isResized(pod.spec, pod.status ?? {});
+      }
       if (condition.startsWith("v2 ") && pod?.metadata.labels?.["v"] !== "2") return false;
       const met = meetsCondition(pod?.status ?? {}, condition);
       if (met === undefined) throw new Error(`unknown condition in the recording: ${condition}`);
@@ -237,18 +238,12 @@ class Scenario {
     });
   }
 
-  // The agent may not have heard yet of what is asked for.
-  #isResized(name: string, pod: Pod | undefined): boolean {
-    const wanted = this.#world.api.find(this.#pods.get(name)?.metadata.uid ?? "");
-    return wanted !== undefined && isResized(wanted.spec, pod?.status ?? {});
-  }
-
   #status(name: string): Pod | undefined {
-    return this.#world.view.findPod(this.#namespace, name);
+    return this.#world.api.find(this.#namespace, name);
   }
 
   async #exec(command: readonly string[]): Promise<void> {
-    const [name = ""] = this.#pods.keys();
+    const [name = ""] = this.#pods;
     const id = this.#status(name)?.status?.containerStatuses?.[0]?.containerID ?? "";
     const signal = AbortSignal.timeout(COMMAND_TIMEOUT_MS);
     await this.#world.tools.execSync(id.replace(/^.*:\/\//, ""), command, 0, signal);
@@ -280,12 +275,23 @@ function cgroupsOf(pid: string): string {
   }
 }
 
-function secretData(
-  texts: Readonly<Record<string, string>> | undefined,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(texts ?? {}).map(([key, text]) => [key, Buffer.from(text).toString("base64")]),
-  );
+/** What the API server makes of an object: texts of a secret become data, a service gets an address. */
+function asServed(object: RecordedManifest): object {
+  if (object.kind === "Service") {
+    return { ...object, spec: { ...object.spec, clusterIP: recordedServiceIp } };
+  }
+  if (object.kind !== "Secret") return object;
+  const { stringData = {}, ...rest } = object;
+  const data = Object.entries(stringData).map(([key, text]) => [
+    key,
+    Buffer.from(text).toString("base64"),
+  ]);
+  return { ...rest, data: Object.fromEntries(data) as Readonly<Record<string, string>> };
+}
+
+function objectPath(kind: string, namespace: string, name: string): string {
+  if (kind === "RuntimeClass") return `/apis/node.k8s.io/v1/runtimeclasses/${name}`;
+  return `/api/v1/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
 }
 
 function isStart({ method }: { readonly method: string }): boolean {

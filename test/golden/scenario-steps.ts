@@ -3,8 +3,13 @@ import type { Json, RecordedAction } from "./recording.ts";
 /** What was done in a scenario, or waited for before the next thing was done. */
 export type ScenarioStep =
   | { readonly kind: "create"; readonly object: string; readonly name: string }
-  | { readonly kind: "delete"; readonly pod: string; readonly graceSeconds?: number | undefined }
-  | { readonly kind: "patch"; readonly pod: string; readonly patch: Json }
+  | { readonly kind: "delete"; readonly pod: string }
+  | {
+      readonly kind: "patch";
+      readonly pod: string;
+      readonly patch: Json;
+      readonly isOfStatus: boolean;
+    }
   | { readonly kind: "write-manifest" }
   | { readonly kind: "remove-manifest" }
   | { readonly kind: "await"; readonly pod: string; readonly condition: string }
@@ -26,14 +31,16 @@ const PATTERNS: readonly (readonly [
   [/^observed: (\S+) (.+)$/, ([pod = "", condition = ""]) => ({ kind: "await", pod, condition })],
   [/^wait (\d+)s /, ([seconds]) => ({ kind: "wait", seconds: Number(seconds) })],
   [
-    /^patch Pod ([^\s/]+)(?:\/\w+)? (\{.*\})$/,
-    ([pod = "", patch = "{}"]) => ({ kind: "patch", pod, patch: JSON.parse(patch) as Json }),
+    /^patch Pod ([^\s/]+)(\/\w+)? (\{.*\})$/,
+    ([pod = "", subresource, patch = "{}"]) => ({
+      kind: "patch",
+      pod,
+      patch: JSON.parse(patch) as Json,
+      isOfStatus: subresource === "/status",
+    }),
   ],
-  [/^delete Pod (\S+)$/, ([pod = ""]) => ({ kind: "delete", pod })],
-  [
-    /^delete Pod (\S+) \{"gracePeriodSeconds":(\d+)\}$/,
-    ([pod = "", grace]) => ({ kind: "delete", pod, graceSeconds: Number(grace) }),
-  ],
+  // Where a grace period was asked for, the API server did not take it: the pod had its own.
+  [/^delete Pod (\S+)(?: \{.*\})?$/, ([pod = ""]) => ({ kind: "delete", pod })],
   [/^exec (.+)$/, ([command = ""]) => ({ kind: "exec", command: command.split(" ") })],
   [/^kill the pause process of the sandbox$/, () => ({ kind: "kill-sandbox" })],
   [/^killed \d+$/, () => undefined],

@@ -1,5 +1,9 @@
-/** The scenario in which the agent is stopped and started again. */
-export const restartScenario = "kubelet-restart";
+const restartScenario = "kubelet-restart";
+
+/** Whether the agent is stopped and started again in a scenario: only what follows was recorded. */
+export function isRestart(scenario: string): boolean {
+  return scenario === restartScenario;
+}
 
 /** The scenarios that no other survives beside them: the agent restarts, or its pods fill the node. */
 export const scenariosAlone: readonly string[] = [
