@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { noMetrics } from "../../test/kit/no-metrics.ts";
-import { VirtualClock } from "../../test/sim/virtual-clock.ts";
 import type { ImageGcPolicy } from "../core/image/image-gc.ts";
 import type { NodeEvent } from "../core/node/node-event.ts";
+import { VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import type { Container, Image } from "../model/generated/cri.ts";
 import { ImageCollector } from "./image-collector.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { SimRuntime } from "../../test/sim/sim-runtime.ts";
-import { VirtualClock } from "../../test/sim/virtual-clock.ts";
+import { SimRuntime } from "../drivers/sim/sim-runtime.ts";
+import { VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import { emptyObservedPod } from "../model/observed.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
 import { Observer } from "./observer.ts";

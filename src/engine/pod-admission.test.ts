@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../test/sim/test-pod.ts";
-import { VirtualClock } from "../../test/sim/virtual-clock.ts";
 import { admitted } from "../core/admission/admission.ts";
+import { VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { PodEvent } from "../ports/pod-events.ts";

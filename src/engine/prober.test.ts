@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { settle, VirtualClock } from "../../test/sim/virtual-clock.ts";
+import { settle, VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import { formatTime } from "../lib/time.ts";
 import type { Container, PodStatus } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../test/sim/virtual-clock.ts";
+import { VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import { RuntimeHealth } from "./runtime-health.ts";
 
 /** A runtime whose Status answers as it is told to. */

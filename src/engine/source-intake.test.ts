@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../test/sim/virtual-clock.ts";
 import type { SourceUpdate } from "../core/source/merge-source.ts";
+import { VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../model/pod.ts";
 import type { PodSource, SourceProblem } from "../ports/pod-source.ts";
 import { SourceIntake } from "./source-intake.ts";

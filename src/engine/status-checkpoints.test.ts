@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MemoryFiles } from "../../test/sim/memory-files.ts";
+import { MemoryFiles } from "../drivers/sim/memory-files.ts";
 import type { Log } from "../ports/log.ts";
 import { StatusCheckpoints } from "./status-checkpoints.ts";
 

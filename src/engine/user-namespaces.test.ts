@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MemoryFiles } from "../../test/sim/memory-files.ts";
+import { MemoryFiles } from "../drivers/sim/memory-files.ts";
 import { NamespaceMode, type RuntimeHandler } from "../model/generated/cri.ts";
 import type { Pod } from "../model/pod.ts";
 import { UserNamespaces } from "./user-namespaces.ts";

@@ -1,4 +1,7 @@
 import { planPod } from "../../src/core/pod/plan-pod.ts";
+import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
+import { SimRuntime } from "../../src/drivers/sim/sim-runtime.ts";
+import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
 import { ResourceRecords } from "../../src/engine/allocation/resource-records.ts";
 import { CrashLoop } from "../../src/engine/crash-loop.ts";
 import { type ExecutorDeps, executePlan } from "../../src/engine/execute/execute-plan.ts";
@@ -15,10 +18,7 @@ import type { Log } from "../../src/ports/log.ts";
 import type { PodEvent } from "../../src/ports/pod-events.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
 import { MemoryCgroups } from "./memory-cgroups.ts";
-import { MemoryFiles } from "./memory-files.ts";
 import { SimPodConfigs, simSettings } from "./sim-pod-configs.ts";
-import { SimRuntime } from "./sim-runtime.ts";
-import { VirtualClock } from "./virtual-clock.ts";
 
 export interface SyncOptions {
   readonly restartAllContainers?: boolean;

@@ -1,6 +1,7 @@
 import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
 import type { NodePressure } from "../../src/core/eviction/signal.ts";
 import type { NodeEvent } from "../../src/core/node/node-event.ts";
+import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
 import { NodeAgent, type NodeSettings } from "../../src/engine/node/node-agent.ts";
 import type { RuntimeReport } from "../../src/engine/runtime-health.ts";
 import { ok } from "../../src/lib/result.ts";
@@ -10,7 +11,6 @@ import type { MachineInfo } from "../../src/model/machine-info.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
 import { MemoryApi } from "./memory-api.ts";
-import { VirtualClock } from "./virtual-clock.ts";
 
 const kib = 1024;
 const quietLog: Log = {

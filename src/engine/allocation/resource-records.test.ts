@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MemoryFiles } from "../../../test/sim/memory-files.ts";
+import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { ResourceRecords } from "./resource-records.ts";
 
 const path = "/data/allocated_pods_state";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { StoredObject } from "../../../test/sim/api-watchers.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
-import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { nodeSubject } from "../../core/certificate/rotation.ts";
+import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { CertificateTemplate, StoredCertificate } from "../../model/certificate.ts";
 import type { MetricName } from "../../model/generated/metrics.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { testPod } from "../../../test/sim/test-pod.ts";
-import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { PodSpec } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";

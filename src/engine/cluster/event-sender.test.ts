@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
-import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import { EventLog } from "../event-log.ts";
 import { EventSender } from "./event-sender.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { ConfigMap } from "../../model/generated/kubernetes.ts";
 import type { ApiClient, ApiRequest, WatchEvent } from "../../ports/api-client.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
-import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { formatTime } from "../../lib/time.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { TokenRequest } from "../../model/generated/kubernetes.ts";

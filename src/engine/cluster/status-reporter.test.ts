@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
-import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Log } from "../../ports/log.ts";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { testPod } from "../../../test/sim/test-pod.ts";
-import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { parseThresholds } from "../../core/eviction/parse-thresholds.ts";
 import type { NodeEvent } from "../../core/node/node-event.ts";
 import { isCriticalPod } from "../../core/resource/critical.ts";
 import type { KillPodOptions } from "../../core/worker/pod-update.ts";
+import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodSpec, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { MemoryStats, PodStats, Summary } from "../../model/stats-summary.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { MemoryFiles } from "../../../test/sim/memory-files.ts";
-import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
+import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ShutdownService } from "../../ports/shutdown.ts";

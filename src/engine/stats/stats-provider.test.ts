@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { encodeSummary } from "../../model/encode-summary.ts";
 import { ContainerState, PodSandboxState } from "../../model/generated/cri.ts";
 import type { HostUsage } from "../../ports/host-usage.ts";

@@ -1,7 +1,7 @@
+import type { SimCall } from "../../../src/drivers/sim/sim-runtime.ts";
 import type { StepReport } from "../../../src/engine/execute/step-report.ts";
 import { type Pod, podDisplayName } from "../../../src/model/pod.ts";
 import { ExecutorWorld } from "../../sim/executor-world.ts";
-import type { SimCall } from "../../sim/sim-runtime.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {

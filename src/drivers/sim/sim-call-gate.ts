@@ -1,4 +1,4 @@
-import { RuntimeError } from "../../src/model/runtime-error.ts";
+import { RuntimeError } from "../../model/runtime-error.ts";
 
 /** May delay a call, or fail it by throwing: before its work is done, or after it, when only the answer is lost. */
 export type SimInterceptor = (

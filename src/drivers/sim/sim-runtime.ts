@@ -13,11 +13,11 @@ import {
   type StatusResponse,
   type UpdateContainerResourcesRequest,
   type VersionResponse,
-} from "../../src/model/generated/cri.ts";
-import { RuntimeError } from "../../src/model/runtime-error.ts";
-import type { Clock } from "../../src/ports/clock.ts";
-import type { ContainerRuntime } from "../../src/ports/container-runtime.ts";
-import type { HostFiles } from "../../src/ports/host-files.ts";
+} from "../../model/generated/cri.ts";
+import { RuntimeError } from "../../model/runtime-error.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
 import { cancelled, nameReserved, notFound, type SimInterceptor } from "./sim-call-gate.ts";
 import { nanoseconds, SimContainer } from "./sim-container.ts";
 import { SimImages } from "./sim-images.ts";

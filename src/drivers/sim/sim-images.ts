@@ -5,9 +5,9 @@ import type {
   ImageSpec,
   ImageStatusResponse,
   PodSandboxConfig,
-} from "../../src/model/generated/cri.ts";
-import type { RuntimeError } from "../../src/model/runtime-error.ts";
-import type { ImageService } from "../../src/ports/container-runtime.ts";
+} from "../../model/generated/cri.ts";
+import type { RuntimeError } from "../../model/runtime-error.ts";
+import type { ImageService } from "../../ports/container-runtime.ts";
 import { SimCallGate } from "./sim-call-gate.ts";
 
 /** Images in memory. A registry has every image, unless `refusePull` says why not. */

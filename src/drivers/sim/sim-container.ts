@@ -3,8 +3,8 @@ import {
   ContainerState,
   type ContainerStatus,
   type LinuxContainerResources,
-} from "../../src/model/generated/cri.ts";
-import type { Clock } from "../../src/ports/clock.ts";
+} from "../../model/generated/cri.ts";
+import type { Clock } from "../../ports/clock.ts";
 import { type SimProgram, simProgram } from "./sim-program.ts";
 
 export interface SimContainerPlace {

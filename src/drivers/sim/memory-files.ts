@@ -1,4 +1,4 @@
-import type { HostFiles } from "../../src/ports/host-files.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
 
 /** Files in memory. Folders come and go with what is in them. */
 export class MemoryFiles implements HostFiles {

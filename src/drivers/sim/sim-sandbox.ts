@@ -4,7 +4,7 @@ import {
   type PodSandboxConfig,
   PodSandboxState,
   type PodSandboxStatus,
-} from "../../src/model/generated/cri.ts";
+} from "../../model/generated/cri.ts";
 
 /** A simulated sandbox. */
 export interface SimSandbox {
