@@ -105,6 +105,8 @@ export interface AgentTuning {
   readonly swapBehavior: RuntimeSettings["swap"]["behavior"];
   readonly resolverConfigPath: string;
   readonly node: (runtime: RuntimeIdentity) => NodeSettings;
+  /** The network of the node's pods until its cluster says another; empty = the runtime knows. */
+  readonly podCidr: string;
 }
 
 type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node">> &
@@ -124,6 +126,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   );
   const { cgroups } = opened;
   const { features } = await runtime.status(false, signal);
+  await tellPodCidr(options, signal);
   const identity = { name: runtimeName, features };
   const nodeSettings = tuning?.node(identity) ?? plainNodeSettings(nodeName, identity);
   const admission = describeAdmission(nodeSettings, dataDir, security.sysctls);
@@ -180,6 +183,17 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     { ...settings, nodeCgroups: { ...settings.nodeCgroups, maxPids } },
     signal,
   );
+}
+
+async function tellPodCidr(
+  { runtime, tuning, log }: AgentOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const cidr = tuning?.podCidr ?? "";
+  if (cidr === "") return;
+  await runtime.updateRuntimeConfig(cidr, signal).catch((error: unknown) => {
+    log.warn("could not tell the runtime the pods' network", { cidr, error: errorText(error) });
+  });
 }
 
 function openPullProgress(

@@ -145,6 +145,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string): AgentTuning {
     swapBehavior: memorySwap.swapBehavior === "LimitedSwap" ? "LimitedSwap" : "NoSwap",
     resolverConfigPath: config.resolvConf,
     node: kubeletNodeSettings(setup, nodeName),
+    podCidr: config.podCIDR,
   };
 }
 

@@ -76,7 +76,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   runtimeRequestTimeout: warned("calls to the runtime have the kubelet's default timeouts"),
   hairpinMode: warned("the runtime's network plugin decides"),
   maxPods: acted("how many pods the node takes"),
-  podCIDR: refused("the runtime's network plugin decides about addresses"),
+  podCIDR: acted("told to the runtime, for its network, until the cluster says another"),
   podPidsLimit: acted("how many processes a pod may have"),
   resolvConf: acted("the resolver configuration that pods start from"),
   runOnce: refused("it was removed from the kubelet, too"),
