@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { LogStream } from "../model/log/log-filter.ts";
 import { type LogReadOptions, readLog } from "./log-reader.ts";
+import { untilDrained } from "./until-drained.ts";
 
 /** Sends a log as the rest of an answer, as fast as the client reads it. */
 export async function sendLogLines(
@@ -11,15 +12,7 @@ export async function sendLogLines(
 ): Promise<void> {
   const write = async (_: LogStream, bytes: Uint8Array): Promise<void> => {
     if (response.write(bytes)) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        response.off("drain", done);
-        response.off("close", done);
-        resolve();
-      };
-      response.on("drain", done);
-      response.on("close", done);
-    });
+    await untilDrained(response);
   };
   await readLog(path, options, write, signal);
 }

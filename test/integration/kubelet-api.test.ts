@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AgentClient, type Upgraded } from "../../src/cli/agent-client.ts";
 import { remoteCommandProtocol, runRemoteCommand } from "../../src/cli/exec/remote-command.ts";
-import { SpdyConnection } from "../../src/cli/spdy/connection.ts";
+import { SpdyConnection } from "../../src/server/spdy/connection.ts";
 import { captureTerminal } from "../fakes/captured-terminal.ts";
 import { freePort } from "../fakes/served-kubelet-api.ts";
 import { createTestAuthority, type TestAuthority } from "../kit/test-authority.ts";

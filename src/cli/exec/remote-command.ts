@@ -1,13 +1,16 @@
 // Runs a command in a container over an upgraded connection: protocol v4.channel.k8s.io, one stream per purpose.
 import { once } from "node:events";
 import type { Writable } from "node:stream";
+import { openSpdy } from "../../app/open-spdy.ts";
 import type { Status } from "../../model/generated/kubernetes.ts";
 import type { Upgraded } from "../agent-client.ts";
 import { CliError } from "../exit.ts";
-import { SpdyConnection, type SpdyStream } from "../spdy/connection.ts";
 import type { Screen, Terminal } from "../terminal.ts";
 
 export const remoteCommandProtocol = "v4.channel.k8s.io";
+
+type SpdyClient = ReturnType<typeof openSpdy>;
+type SpdyStream = Awaited<ReturnType<SpdyClient["open"]>>;
 
 export interface RemoteCommandOptions {
   readonly stdin: boolean;
@@ -24,7 +27,7 @@ export async function runRemoteCommand(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
-  using spdy = new SpdyConnection(connection, head);
+  using spdy = openSpdy(connection, head);
   signal.addEventListener("abort", () => spdy[Symbol.dispose](), { once: true });
   const status: Buffer[] = [];
   const error = await open(spdy, "error", (data) => void status.push(data));
@@ -49,7 +52,7 @@ export async function runRemoteCommand(
 }
 
 function open(
-  spdy: SpdyConnection,
+  spdy: SpdyClient,
   streamType: string,
   receive: (data: Buffer) => Promise<void> | void,
 ): Promise<SpdyStream> {

@@ -1,7 +1,7 @@
 // A SPDY/3.1 client over a connection that was upgraded to it. The servers of container runtimes keep no
 // flow-control windows: whoever reads slowly stops reading the connection.
-import { once } from "node:events";
 import type { Duplex } from "node:stream";
+import { untilDrained } from "../until-drained.ts";
 import { encodeFrame, type Frame, FrameReader } from "./frame.ts";
 import { HeaderCompressor, type Headers } from "./header-block.ts";
 
@@ -127,6 +127,6 @@ export class SpdyConnection implements Disposable {
   async #send(frame: Frame): Promise<void> {
     if (this.#connection.destroyed || this.#connection.writableEnded) return;
     if (this.#connection.write(encodeFrame(frame))) return;
-    await Promise.race([once(this.#connection, "drain"), once(this.#connection, "close")]);
+    await untilDrained(this.#connection);
   }
 }
