@@ -2,7 +2,9 @@ import {
   type ContainerGcPolicy,
   type ContainerRemoval,
   type GcScope,
+  goneReason,
   planContainerGc,
+  planLogsGc,
   planSandboxGc,
 } from "../core/collect/container-gc.ts";
 import type { NodeEvent } from "../core/node/node-event.ts";
@@ -25,6 +27,7 @@ export interface ContainerCollectorDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly policy: ContainerGcPolicy;
+  readonly podLogsRoot: string;
   readonly allSourcesReady: () => boolean;
   readonly isContentRemovable: (uid: string) => boolean;
   readonly isRuntimeRemovable: (uid: string) => boolean;
@@ -33,7 +36,7 @@ export interface ContainerCollectorDeps {
 
 type Scope = Pick<GcScope, "evictNonDeletedPods">;
 
-/** Removes dead containers and sandboxes of pods that go on living, once a minute. */
+/** Removes dead containers and sandboxes, and the logs of pods that are gone for good, once a minute. */
 export async function runContainerCollector(
   deps: ContainerCollectorDeps,
   signal: AbortSignal,
@@ -83,7 +86,18 @@ export async function collectContainers(
       await runtime.removePodSandbox(id, signal);
     });
   }
+  for (const folder of await planLogsCollection(deps)) {
+    await attempt(() => deps.files.removeTree(folder));
+  }
   if (errors.length > 0) throw new Error(joinedErrors(errors));
+}
+
+/** The log folders of pods that are gone for good; an evicted pod's are among them. */
+async function planLogsCollection(deps: ContainerCollectorDeps): Promise<readonly string[]> {
+  const { files, podLogsRoot, allSourcesReady } = deps;
+  if (!allSourcesReady()) return [];
+  const names = planLogsGc(await files.list(podLogsRoot), deps);
+  return names.map((name) => `${podLogsRoot}/${name}`);
 }
 
 /** What a collection would remove now. */
@@ -105,6 +119,10 @@ export async function planContainerCollection(
     ...planSandboxGc(sandboxes, rest, deps, scope).map(
       (removal): GcItem => ({ kind: "sandbox", ...removal }),
     ),
+    ...(await planLogsCollection(deps)).map((id): GcItem => {
+      const name = id.slice(deps.podLogsRoot.length + 1);
+      return { kind: "logs", id, name, because: goneReason };
+    }),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { planLogsGc } from "../core/collect/container-gc.ts";
+import { goneReason } from "../core/collect/container-gc.ts";
 import { podDirectory, podsDirectory } from "../core/paths/data-paths.ts";
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { HostFiles } from "../ports/host-files.ts";
@@ -14,7 +14,8 @@ export interface GarbageCollectionDeps {
   readonly images: ImageCollector;
   readonly files: Pick<HostFiles, "list">;
   readonly rootFolder: string;
-  readonly podLogsRoot: string;
+  /** Some source has the pod. */
+  readonly isWanted: (uid: string) => boolean;
   /** Removes what pods left that are gone. */
   readonly requestHousekeeping: () => void;
 }
@@ -48,19 +49,18 @@ export class GarbageCollection {
   }
 
   async #planFolders(): Promise<readonly GcItem[]> {
-    const { containers, files, rootFolder, podLogsRoot } = this.#deps;
+    const { containers, files, rootFolder, isWanted } = this.#deps;
     if (!containers.allSourcesReady()) return [];
-    const because = "its pod is gone";
     const uids = await files.list(podsDirectory(rootFolder));
-    const gone = uids.filter((uid) => containers.isContentRemovable(uid));
-    const logs = planLogsGc(await files.list(podLogsRoot), containers);
-    return [
-      ...gone.map((uid): GcItem => {
-        return { kind: "folder", id: podDirectory(rootFolder, uid), name: uid, because };
-      }),
-      ...logs.map((name): GcItem => {
-        return { kind: "logs", id: `${podLogsRoot}/${name}`, name, because };
-      }),
-    ];
+    return uids
+      .filter((uid) => !isWanted(uid) && containers.isContentRemovable(uid))
+      .map((uid): GcItem => {
+        return {
+          kind: "folder",
+          id: podDirectory(rootFolder, uid),
+          name: uid,
+          because: goneReason,
+        };
+      });
   }
 }

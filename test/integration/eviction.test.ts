@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defaultEviction } from "../../src/app/eviction-options.ts";
 import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
 import { openMemoryGauge } from "../../src/drivers/linux/open-cgroups.ts";
+import type { GcItem } from "../../src/model/gc-item.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { eventMessages } from "./support/agent-inside.ts";
 import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
@@ -39,6 +40,26 @@ describe("disk limits of pods", () => {
     expect(evicted.status).toMatchObject({ phase: "Failed", reason: "Evicted", message });
     expect(await eventMessages(world, evicted, "Evicted")).toEqual([message]);
     await waitForPod(world.client, world.podName("modest"), isReady);
+  });
+
+  test("berth gc shows what an ended pod leaves, and removes it on demand", async () => {
+    const containers = [shell("main", "exit 0")];
+    world.write("job.json", podManifest("job", { restartPolicy: "Never", containers }));
+    const job = await waitForPod(
+      world.client,
+      world.podName("job"),
+      ({ status }) => status?.phase === "Succeeded",
+    );
+    const plan = async (...flags: readonly string[]): Promise<readonly string[]> => {
+      const { stdout } = await world.berth("gc", "-o", "json", ...flags);
+      const { items } = JSON.parse(stdout) as { readonly items: readonly GcItem[] };
+      return items.map(({ kind, name, because }) => `${kind} ${name}: ${because}`);
+    };
+    const container = `container default/${world.podName("job")}/main: its pod has ended`;
+    await expect.poll(() => plan("--plan", "--all")).toContain(container);
+    expect(await plan("--all")).toContain(container);
+    expect(await plan("--plan", "--all")).not.toContain(container);
+    expect(await world.containerIds(job.metadata.uid)).toEqual({});
   });
 });
 

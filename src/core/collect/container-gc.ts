@@ -8,6 +8,9 @@ import {
 import { podUidLabel } from "../../model/labels.ts";
 import { podUidOfLogsDirectory } from "../paths/log-paths.ts";
 
+/** Why something of a pod goes that was deleted or evicted, and has ended. */
+export const goneReason = "its pod is gone for good";
+
 /** A negative number means no bound. */
 export interface ContainerGcPolicy {
   readonly minAgeMs: number;
@@ -171,7 +174,7 @@ function whyGone(
   pods: PodRemains,
   { evictNonDeletedPods }: Pick<GcScope, "evictNonDeletedPods">,
 ): string | undefined {
-  if (pods.isContentRemovable(podUid)) return "its pod is gone";
+  if (pods.isContentRemovable(podUid)) return goneReason;
   if (evictNonDeletedPods && pods.isRuntimeRemovable(podUid)) return "its pod has ended";
   return undefined;
 }

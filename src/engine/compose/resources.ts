@@ -71,6 +71,7 @@ export function containerCollectorDeps(parts: AgentParts): ContainerCollectorDep
     clock,
     log,
     policy: parts.settings.deadContainers ?? keptDeadContainers,
+    podLogsRoot: parts.settings.runtimeSettings.podLogsRoot,
     allSourcesReady: () => parts.intake.seenAllSources(parts.loop.handledSources),
     isContentRemovable: (uid) => parts.workers.shouldPodContentBeRemoved(uid),
     isRuntimeRemovable: (uid) => parts.workers.shouldPodRuntimeBeRemoved(uid),
@@ -84,7 +85,7 @@ export function composeGarbageCollection(parts: AgentParts): GarbageCollection {
     images: parts.imageCollector,
     files: parts.ports.files,
     rootFolder: parts.settings.rootFolder,
-    podLogsRoot: parts.settings.runtimeSettings.podLogsRoot,
+    isWanted: (uid) => parts.registry.get(uid) !== undefined,
     requestHousekeeping: () => parts.loop.requestHousekeeping(),
   });
 }
