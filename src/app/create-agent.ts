@@ -125,10 +125,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     signal,
   );
   const { cgroups } = opened;
-  const { features } = await runtime.status(false, signal);
-  await tellPodCidr(options, signal);
-  const identity = { name: runtimeName, features };
-  const nodeSettings = tuning?.node(identity) ?? plainNodeSettings(nodeName, identity);
+  const { features, nodeSettings } = await prepareNode(options, runtimeName, signal);
   const admission = describeAdmission(nodeSettings, dataDir, security.sysctls);
   const settings: AgentSettings = {
     version: berthVersion,
@@ -183,6 +180,20 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     { ...settings, nodeCgroups: { ...settings.nodeCgroups, maxPids } },
     signal,
   );
+}
+
+/** What the runtime can do, and what that makes of the node. */
+async function prepareNode(
+  options: AgentOptions,
+  runtimeName: string,
+  signal: AbortSignal,
+): Promise<RuntimeIdentity & { readonly nodeSettings: NodeSettings }> {
+  const { runtime, tuning, nodeName } = options;
+  const { features } = await runtime.status(false, signal);
+  await tellPodCidr(options, signal);
+  const identity = { name: runtimeName, features };
+  const nodeSettings = tuning?.node(identity) ?? plainNodeSettings(nodeName, identity);
+  return { ...identity, nodeSettings };
 }
 
 async function tellPodCidr(
