@@ -18,8 +18,10 @@ import { RuntimeError } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
+import type { RuntimeEvent } from "../../ports/runtime-events.ts";
 import { cancelled, nameReserved, notFound, type SimInterceptor } from "./sim-call-gate.ts";
 import { nanoseconds, SimContainer } from "./sim-container.ts";
+import { hasLabels, isWanted } from "./sim-filters.ts";
 import { SimImages } from "./sim-images.ts";
 import { simProgram } from "./sim-program.ts";
 import {
@@ -45,6 +47,8 @@ export interface SimRuntimeOptions {
   readonly clock: Clock;
   /** Where containers write their logs; without it they write none. */
   readonly files?: HostFiles | undefined;
+  /** Hears of everything that happens to containers and sandboxes. */
+  readonly onEvent?: ((event: RuntimeEvent) => void) | undefined;
 }
 
 const killedExitCode = 137;
@@ -55,19 +59,29 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
   readonly calls: SimCall[] = [];
   readonly #clock: Clock;
   readonly #files: HostFiles | undefined;
+  readonly #onEvent: (event: RuntimeEvent) => void;
   readonly #sandboxes = new Map<string, SimSandbox>();
   readonly #containers = new Map<string, SimContainer>();
   #made = 0;
   #lastStamp = 0n;
 
-  constructor({ clock, files }: SimRuntimeOptions) {
+  constructor({ clock, files, onEvent = () => undefined }: SimRuntimeOptions) {
     super();
     this.#clock = clock;
     this.#files = files;
+    this.#onEvent = onEvent;
   }
 
   set intercept(interceptor: SimInterceptor) {
     this.gate.intercept = interceptor;
+  }
+
+  get sandboxes(): readonly SimSandbox[] {
+    return [...this.#sandboxes.values()];
+  }
+
+  get containers(): readonly SimContainer[] {
+    return [...this.#containers.values()];
   }
 
   /** The newest container of that name that is there. */
@@ -119,6 +133,7 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
       const sandbox = { id, config, runtimeHandler, createdAt, ip, isReady: true };
       this.#sandboxes.set(id, sandbox);
       this.#noteSandbox(method, sandbox);
+      this.#onEvent({ containerId: id, kind: "started" });
       return id;
     });
   }
@@ -193,6 +208,9 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
       const container = new SimContainer(place, config);
       this.#containers.set(id, container);
       this.#noteContainer(method, container, { logPath: config.logPath });
+      this.#onEvent({ containerId: id, kind: "created" });
+      const stopped = (): void => this.#onEvent({ containerId: id, kind: "stopped" });
+      container.ended.addEventListener("abort", stopped, { once: true });
       return id;
     });
   }
@@ -206,6 +224,7 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
       }
       this.#noteContainer("StartContainer", container);
       container.start();
+      this.#onEvent({ containerId, kind: "started" });
       await this.#files?.writeFile(container.place.logPath, this.#logOf(container), 0o640);
     });
   }
@@ -232,6 +251,7 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
       this.#noteContainer("RemoveContainer", container);
       container.end(killedExitCode);
       this.#containers.delete(containerId);
+      this.#onEvent({ containerId, kind: "deleted" });
     });
   }
 
@@ -335,6 +355,7 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
   }
 
   #endSandbox(sandbox: SimSandbox): void {
+    if (sandbox.isReady) this.#onEvent({ containerId: sandbox.id, kind: "stopped" });
     sandbox.isReady = false;
     for (const container of this.#containersIn(sandbox.id)) container.end(killedExitCode);
   }
@@ -386,15 +407,4 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
     this.#lastStamp = now > this.#lastStamp ? now : this.#lastStamp + 1000n;
     return this.#lastStamp;
   }
-}
-
-function isWanted(wanted: string | undefined, id: string | undefined): boolean {
-  return wanted === undefined || wanted === "" || wanted === id;
-}
-
-function hasLabels(
-  labels: Readonly<Record<string, string>> = {},
-  selector: Readonly<Record<string, string>> = {},
-): boolean {
-  return Object.entries(selector).every(([name, value]) => labels[name] === value);
 }
