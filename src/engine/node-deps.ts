@@ -28,6 +28,8 @@ export interface NodeDeps extends ExecutorDeps {
   /** Why the runtime's network is not ready; undefined when it is. */
   readonly networkProblem: () => string | undefined;
   readonly requestRead: (uid: string) => void;
+  /** That pod wants another look. */
+  readonly requestSync: (uid: string) => void;
   readonly readPod: (uid: string, signal: AbortSignal) => Promise<ObservedPod>;
   readonly pullCredentials: (pod: Pod) => PodCredentials;
 }

@@ -16,7 +16,7 @@ import { failuresText, type StepReport } from "./execute/step-report.ts";
 import type { NodeDeps } from "./node-deps.ts";
 import { PodSyncError, type SyncPodRequest } from "./pod-syncer.ts";
 import { describeSeen, recordedStep } from "./sync-record.ts";
-import { noteNewCgroup, noteResizeErrors, noteResizeProgress } from "./sync-resize.ts";
+import { noteNewCgroup, noteResizeProgress, noteResizes } from "./sync-resize.ts";
 
 const noResources = { containers: new Map<string, never>() };
 
@@ -160,7 +160,7 @@ async function runPlan(
       signal,
     );
     deps.onSteps(pod, reports);
-    noteResizeErrors(deps, pod, reports);
+    noteResizes(deps, pod, reports);
     // People should see at once why a container does not start, not with the next sync.
     if (deps.statuses.noteStarts(uid, reports)) {
       deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: false }));

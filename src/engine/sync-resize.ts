@@ -11,6 +11,7 @@ export interface SyncResizeDeps {
   readonly actuated: ActuatedRecord;
   readonly resizes: ResizeStatuses;
   readonly events: PodEvents;
+  readonly requestSync: (uid: string) => void;
 }
 
 /** Says whether a resize that was granted is still being carried out, or that it is over. */
@@ -40,14 +41,19 @@ export function noteNewCgroup({ actuated }: SyncResizeDeps, pod: Pod): void {
   }
 }
 
-/** Tells of a resize that failed; the next sync tries again. */
-export function noteResizeErrors(
-  { resizes, events }: SyncResizeDeps,
+/** Tells of a resize that failed, which the next sync tries again; one that was made is looked at once more. */
+export function noteResizes(
+  { resizes, events, requestSync }: SyncResizeDeps,
   pod: Pod,
   reports: readonly StepReport[],
 ): void {
   for (const { action, failure } of reports) {
-    if (action !== "ResizePodInPlace" || failure === undefined) continue;
+    if (action !== "ResizePodInPlace") continue;
+    if (failure === undefined) {
+      // Nothing changed that the runtime would tell of.
+      requestSync(pod.metadata.uid);
+      continue;
+    }
     if (!resizes.setInProgress(pod, failure.message)) continue;
     const generation = resizes.get(pod.metadata.uid).inProgress?.observedGeneration ?? 0;
     const message = resizeMessage("error", pod, generation, failure.message);

@@ -95,6 +95,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     health: parts.health,
     onSteps: (pod, reports) => parts.metrics.noteSteps(pod, reports),
     requestRead: (uid) => parts.observer.requestRead(uid),
+    requestSync: (uid) => parts.loop.requestSync(uid),
     readPod: (uid, signal) => readAgentPod(parts, uid, signal),
   });
   return createWorkers({
