@@ -22,7 +22,7 @@ import type { RuntimeEvent } from "../../ports/runtime-events.ts";
 import { cancelled, nameReserved, notFound, type SimInterceptor } from "./sim-call-gate.ts";
 import { nanoseconds, SimContainer } from "./sim-container.ts";
 import { hasLabels, isWanted } from "./sim-filters.ts";
-import { SimImages } from "./sim-images.ts";
+
 import { simProgram } from "./sim-program.ts";
 import {
   listedSandbox,
@@ -31,6 +31,7 @@ import {
   sandboxStatus,
   usesNodeNetwork,
 } from "./sim-sandbox.ts";
+import { SimStreams } from "./sim-streams.ts";
 
 /** One call that changes something, with what it is about. */
 export interface SimCall {
@@ -54,7 +55,7 @@ export interface SimRuntimeOptions {
 const killedExitCode = 137;
 
 /** A CRI runtime in memory, on whatever clock it is given; commands run as `simProgram` reads them. */
-export class SimRuntime extends SimImages implements ContainerRuntime {
+export class SimRuntime extends SimStreams implements ContainerRuntime {
   /** Every changing call, in the order they took effect. */
   readonly calls: SimCall[] = [];
   readonly #clock: Clock;
@@ -316,41 +317,6 @@ export class SimRuntime extends SimImages implements ContainerRuntime {
       const encoder = new TextEncoder();
       const { exitCode, stdout, stderr } = program;
       return { exitCode, stdout: encoder.encode(stdout), stderr: encoder.encode(stderr) };
-    });
-  }
-
-  exec(_request: object, signal: AbortSignal): Promise<never> {
-    return this.#refuse("Exec", signal);
-  }
-
-  attach(_request: object, signal: AbortSignal): Promise<never> {
-    return this.#refuse("Attach", signal);
-  }
-
-  portForward(_request: object, signal: AbortSignal): Promise<never> {
-    return this.#refuse("PortForward", signal);
-  }
-
-  checkpointContainer(
-    _containerId: string,
-    _location: string,
-    _timeoutSeconds: number,
-    signal: AbortSignal,
-  ): Promise<never> {
-    return this.#refuse("CheckpointContainer", signal);
-  }
-
-  listContainerStats(_filter: object, signal: AbortSignal): Promise<readonly never[]> {
-    return this.gate.call("ListContainerStats", signal, () => []);
-  }
-
-  listPodSandboxStats(_filter: object, signal: AbortSignal): Promise<readonly never[]> {
-    return this.gate.call("ListPodSandboxStats", signal, () => []);
-  }
-
-  #refuse(method: string, signal: AbortSignal): Promise<never> {
-    return this.gate.call(method, signal, () => {
-      throw new RuntimeError(method, "Unimplemented", "simulated containers have no streams");
     });
   }
 
