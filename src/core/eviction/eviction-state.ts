@@ -61,12 +61,12 @@ export interface Shortage {
   readonly statsOf: StatsOfPod;
 }
 
-export type EvictionDecision =
+type EvictionDecision =
   | { readonly kind: "nothing" }
   | { readonly kind: "evict"; readonly evictions: readonly PodEviction[] }
   | { readonly kind: "reclaim"; readonly shortage: Shortage };
 
-export interface EvictionStep {
+interface EvictionStep {
   readonly state: EvictionState;
   readonly decision: EvictionDecision;
   /** A setting that the layout of the filesystems overrides. */

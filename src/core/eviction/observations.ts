@@ -8,7 +8,7 @@ import {
 } from "../../model/stats-summary.ts";
 import type { Signal } from "./signal.ts";
 
-export interface Observation {
+interface Observation {
   readonly available: Quantity;
   readonly capacity: Quantity;
   /** Zero when it is not known. */

@@ -59,7 +59,7 @@ export interface ImageFsUsage {
 /** A collection under way: it asks, and goes on with the answer. */
 export type ImageCollection<T> = Generator<ImageGcRequest, T, ImageGcAnswer>;
 
-export interface ImageGcEvent {
+interface ImageGcEvent {
   readonly reason: "InvalidDiskCapacity" | "FreeDiskSpaceFailed";
   readonly message: string;
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** A file system of its own in a file, so small that a test can fill it. */
@@ -11,9 +11,10 @@ export class SmallDisk {
     this.#parent = mkdtempSync("/var/tmp/berth-disk-");
     const file = join(this.#parent, "disk");
     this.folder = join(this.#parent, "mounted");
-    execFileSync("truncate", ["-s", `${mebibytes}M`, file]);
+    writeFileSync(file, "");
+    truncateSync(file, mebibytes * 2 ** 20);
     execFileSync("mkfs.ext4", ["-q", "-m", "0", file]);
-    execFileSync("mkdir", [this.folder]);
+    mkdirSync(this.folder);
     execFileSync("mount", ["-o", "loop", file, this.folder]);
   }
 
