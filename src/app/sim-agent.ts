@@ -1,0 +1,163 @@
+// The agent on a simulated machine: no root, no containers, any clock.
+import { createHash } from "node:crypto";
+import { MemoryFiles } from "../drivers/sim/memory-files.ts";
+import { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
+import { SimEvents } from "../drivers/sim/sim-events.ts";
+import {
+  simCgroupStats,
+  simHookHttp,
+  simHostUsage,
+  simKernelLog,
+  simLogFiles,
+  simMemoryGauge,
+  simNodeFacts,
+  simShutdown,
+} from "../drivers/sim/sim-host.ts";
+import { SimJournal } from "../drivers/sim/sim-journal.ts";
+import { SimMounts } from "../drivers/sim/sim-mounts.ts";
+import { createSimProbeRunner } from "../drivers/sim/sim-probe-runner.ts";
+import { SimRuntime } from "../drivers/sim/sim-runtime.ts";
+import { SimVolumeFiles } from "../drivers/sim/sim-volume-files.ts";
+import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
+import { berthVersion } from "../lib/version.ts";
+import type { Clock } from "../ports/clock.ts";
+import { defaultEviction } from "./eviction-options.ts";
+import { defaultImageSetup } from "./image-options.ts";
+import { defaultLogRotation } from "./log-rotation-options.ts";
+import { defaultNodeCgroups } from "./node-cgroups.ts";
+import { plainNodeSettings } from "./node-options.ts";
+import { parseSecurity } from "./security-options.ts";
+
+const rootFolder = "/sim";
+const podLogsRoot = "/sim-logs";
+const hostIp = "10.0.0.1";
+
+/** All that outlasts an agent on it: containers, files, mounts, cgroups. */
+export interface SimMachine {
+  readonly clock: Clock;
+  readonly files: MemoryFiles;
+  readonly volumeFiles: SimVolumeFiles;
+  readonly mounts: SimMounts;
+  readonly cgroups: SimCgroups;
+  readonly journal: SimJournal;
+  readonly events: SimEvents;
+  readonly runtime: SimRuntime;
+}
+
+export function createSimMachine(clock: Clock): SimMachine {
+  const files = new MemoryFiles();
+  const events = new SimEvents();
+  const runtime = new SimRuntime({ clock, files, onEvent: (event) => events.tell(event) });
+  return {
+    clock,
+    files,
+    volumeFiles: new SimVolumeFiles(),
+    mounts: new SimMounts(),
+    cgroups: new SimCgroups(),
+    journal: new SimJournal(),
+    events,
+    runtime,
+  };
+}
+
+/** What an agent on that machine sees of the world, but for where its pods come from. */
+export function simPorts(
+  machine: SimMachine,
+  given: Pick<AgentPorts, "sources" | "random" | "log" | "metrics" | "api">,
+): AgentPorts {
+  const { clock, files, volumeFiles, mounts, cgroups, journal, events, runtime } = machine;
+  const nowMs = (): number => clock.nowMs();
+  let names = 0;
+  return {
+    ...given,
+    runtime,
+    runtimeEvents: [events],
+    clock,
+    uniqueName: () => {
+      names += 1;
+      return `${nowMs().toString(16)}${names.toString(16)}`;
+    },
+    sha256: (text) => createHash("sha256").update(text).digest("hex"),
+    files,
+    logFiles: simLogFiles,
+    journal,
+    volumeFiles,
+    mounts,
+    cgroups,
+    cgroupsAt: () => cgroups,
+    kernelLog: simKernelLog,
+    shutdown: simShutdown,
+    cgroupStats: simCgroupStats(nowMs),
+    memoryGauge: simMemoryGauge,
+    hostUsage: simHostUsage(nowMs),
+    hookHttp: simHookHttp,
+    probeRunner: createSimProbeRunner(runtime),
+    credentialPlugins: defaultImageSetup.plugins,
+    pullProgress: undefined,
+    readNodeDns: () =>
+      Promise.resolve({
+        clusterDns: [],
+        clusterDomain: "",
+        nodeIps: [hostIp],
+        resolverConfig: undefined,
+      }),
+    nodeFacts: simNodeFacts,
+  };
+}
+
+/** The settings of an agent on a simulated machine. */
+export function simSettings(nodeName: string): AgentSettings {
+  const nodeSettings = plainNodeSettings(nodeName, { name: "sim", features: undefined });
+  const resources = {
+    cpu: "64",
+    memory: "64Gi",
+    "ephemeral-storage": "1000Gi",
+    pods: String(nodeSettings.maxPods),
+  };
+  const { sysctls } = parseSecurity({});
+  return {
+    version: berthVersion,
+    nodeName,
+    runtimeName: "sim",
+    runtimeVersion: "1.0.0",
+    runtimeEndpoint: "simulated",
+    rootFolder,
+    cgroupRoot: ["kubepods"],
+    cgroupDriver: "cgroupfs",
+    nodeCgroups: defaultNodeCgroups,
+    shutdownPeriods: [],
+    runtimeSettings: simRuntimeSettings,
+    clusterDomain: "",
+    hostIps: [hostIp],
+    nodeSettings,
+    node: {
+      metadata: { name: nodeName, labels: { "kubernetes.io/os": "linux" } },
+      status: { capacity: resources, allocatable: resources },
+    },
+    sysctls,
+    appArmorEnabled: false,
+    imagePulls: defaultImageSetup.pulls,
+    credentialProviders: [],
+    linkLogs: false,
+    logRotation: defaultLogRotation,
+    eviction: defaultEviction(),
+    volumeStatsMs: 60_000,
+    systemCgroups: {},
+  };
+}
+
+const simRuntimeSettings: AgentSettings["runtimeSettings"] = {
+  podLogsRoot,
+  seccompProfileRoot: `${rootFolder}/seccomp`,
+  seccompDefault: false,
+  cgroupVersion: 2,
+  cpuCfsQuota: true,
+  cpuCfsPeriodUs: 100_000,
+  singleProcessOomKill: false,
+  memoryCapacityBytes: 64 * 1024 ** 3,
+  swap: { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 },
+  hugePageSizes: [],
+  extraMaskedPaths: [],
+  selinuxEnabled: false,
+  containerStopSignals: false,
+};
