@@ -42,6 +42,7 @@ export class NodeWorld {
   images: readonly Image[] = [];
   report: RuntimeReport = { problems: [], handlers: [], features: undefined };
   pressures: readonly NodePressure[] = [];
+  formerDevices: readonly string[] = [];
   volumesInUse: readonly string[] | undefined = [];
   readonly agent: NodeAgent;
   readonly #stop = new AbortController();
@@ -121,6 +122,7 @@ export class NodeWorld {
       runtimeReport: () => this.report,
       pressures: () => this.pressures,
       problems: () => [],
+      readFormerDevices: () => Promise.resolve(this.formerDevices),
       volumesInUse: () => this.volumesInUse,
       knownNode: () => this.node,
       recordNodeEvent: (event) => this.events.push(event),

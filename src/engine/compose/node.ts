@@ -1,4 +1,5 @@
 // What makes the agent a node of its cluster.
+import { parseRegisteredDevices } from "../../core/node/device-checkpoint.ts";
 import type { AgentParts } from "../agent-parts.ts";
 import { NodeAgent } from "../node/node-agent.ts";
 
@@ -22,6 +23,10 @@ export function composeNode(parts: AgentParts): NodeAgent | undefined {
     runtimeReport: () => parts.health.report,
     pressures: () => parts.eviction.pressures,
     problems: () => [parts.shutdown?.problem].filter((problem) => problem !== undefined),
+    readFormerDevices: async () => {
+      const record = `${parts.settings.rootFolder}/device-plugins/kubelet_internal_checkpoint`;
+      return parseRegisteredDevices((await parts.ports.files.readText(record)) ?? "");
+    },
     // No volume that needs attaching is supported, so none is in use.
     volumesInUse: () => [],
     knownNode: () => cluster.node,

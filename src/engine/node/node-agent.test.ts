@@ -56,6 +56,20 @@ describe("a node of a cluster", () => {
     await world.stop();
   });
 
+  test("offers no devices whose plugins another agent served", async () => {
+    const world = new NodeWorld();
+    world.formerDevices = ["example.com/gpu"];
+    const resources = { "example.com/gpu": "4", "example.com/dongle": "2" };
+    world.api.put(nodePath, { status: { capacity: resources, allocatable: resources } });
+    world.start();
+    await world.clock.advance(1000);
+    expect(world.node?.status?.allocatable).toMatchObject({
+      "example.com/gpu": "0",
+      "example.com/dongle": "2",
+    });
+    await world.stop();
+  });
+
   test("tries again after 100 ms, then twice as long, up to 7 s, until it is let in", async () => {
     const world = new NodeWorld();
     const atMs: number[] = [];

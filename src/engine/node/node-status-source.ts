@@ -36,6 +36,8 @@ export interface NodeStatusSourceDeps {
   readonly pressures: () => readonly NodePressure[];
   /** Other reasons why the node is not ready: of storage, and of a shutdown. */
   readonly problems: () => readonly string[];
+  /** Resources of device plugins that another agent served on this node; there are none of them now. */
+  readonly readFormerDevices: () => Promise<readonly string[]>;
   /** Undefined while it is not known. */
   readonly volumesInUse: () => readonly string[] | undefined;
 }
@@ -45,6 +47,7 @@ export class NodeStatusSource {
   readonly #deps: NodeStatusSourceDeps;
   #images: Result<readonly StoredImage[], string> = ok([]);
   #imagesAtMs: number | undefined;
+  #formerDevices: readonly string[] | undefined;
 
   constructor(deps: NodeStatusSourceDeps) {
     this.#deps = deps;
@@ -82,7 +85,11 @@ export class NodeStatusSource {
       runtimeFeatures: report.features && {
         supplementalGroupsPolicy: report.features.supplementalGroupsPolicy ?? false,
       },
-      devices: { capacity: new Map(), allocatable: new Map(), removed: [] },
+      devices: {
+        capacity: new Map(),
+        allocatable: new Map(),
+        removed: await this.#readFormerDevices(),
+      },
       health: {
         memoryPressure: shortOf.includes("MemoryPressure"),
         diskPressure: shortOf.includes("DiskPressure"),
@@ -111,6 +118,11 @@ export class NodeStatusSource {
       namedIps: mustLookUp ? await facts.lookUp(settings.nodeName) : [],
       defaultIp: mustLookUp ? facts.defaultIp(family) : err("not asked for"),
     };
+  }
+
+  async #readFormerDevices(): Promise<readonly string[]> {
+    this.#formerDevices ??= await this.#deps.readFormerDevices();
+    return this.#formerDevices;
   }
 
   async #readRuntimeVersion(signal: AbortSignal): Promise<string | undefined> {
