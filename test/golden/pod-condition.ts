@@ -10,6 +10,8 @@ export function meetsCondition(status: PodStatus, condition: string): boolean | 
   const restarts = /^restartCount>=(\d+)$/.exec(condition)?.[1];
   if (restarts !== undefined) return all(status).some(restartedTimes(Number(restarts)));
   switch (condition) {
+    case "terminal phase":
+      return status.phase === "Succeeded" || status.phase === "Failed";
     case "Ready":
     case "v2 Ready":
       return isReady(status);

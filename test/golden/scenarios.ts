@@ -16,6 +16,8 @@ export const scenariosAlone: readonly string[] = [
 /** The scenarios that may share an agent, the longest first. */
 export const scenariosTogether: readonly string[] = [
   "onfailure-crashloop",
+  "eviction-emptydir",
+  "eviction-emptydir-exit137",
   "create-container-error",
   "image-missing",
   "bad-configmap",
