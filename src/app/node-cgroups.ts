@@ -73,19 +73,20 @@ async function readRuntimeConfig(
 /** One connection for all, made again when it was lost. */
 function systemdUnits(): () => Promise<SystemdUnits> {
   let opened: Promise<SystemdUnits> | undefined;
+  const connect = async (): Promise<SystemdUnits> => {
+    const bus = await DbusConnection.open();
+    const forget = async (): Promise<void> => {
+      await bus.closed;
+      opened = undefined;
+    };
+    void forget();
+    return new SystemdUnits(bus);
+  };
   return () => {
-    opened ??= DbusConnection.open().then(
-      (bus) => {
-        void bus.closed.then(() => {
-          opened = undefined;
-        });
-        return new SystemdUnits(bus);
-      },
-      (error: unknown) => {
-        opened = undefined;
-        throw error;
-      },
-    );
+    opened ??= connect().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
     return opened;
   };
 }

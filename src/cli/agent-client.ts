@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event, Status } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
+import type { Summary } from "../model/stats-summary.ts";
 import type { AgentInfo, PodChange, PodExplanation } from "../ports/agent-view.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
 import { CliError, exitCodes } from "./exit.ts";
@@ -107,6 +108,12 @@ export class AgentClient {
     const path = withQuery("/berth/v1/gc", { all: String(all) });
     const response = await this.#send(path, signal, { method: remove ? "POST" : "GET" });
     return (JSON.parse(await readText(response)) as { readonly items: readonly GcItem[] }).items;
+  }
+
+  /** What the node and its pods use. */
+  async readStats(signal: AbortSignal): Promise<Summary> {
+    const response = await this.#send("/berth/v1/stats", signal, { method: "GET" });
+    return JSON.parse(await readText(response)) as Summary;
   }
 
   /** The bytes of a log as they come. */

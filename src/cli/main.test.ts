@@ -28,6 +28,58 @@ function berth(...args: readonly string[]): Promise<number> {
   return runCli(args, terminal, AbortSignal.timeout(10_000));
 }
 
+describe("top", () => {
+  const used = (milliCores: number, mebibytes: number) => ({
+    cpu: { timeMs: 1, usageNanoCores: milliCores * 1_000_000 },
+    memory: { timeMs: 1, workingSetBytes: mebibytes * 2 ** 20, availableBytes: 900 * 2 ** 20 },
+  });
+  const podOf = (name: string, namespace: string, milliCores: number, mebibytes: number) => ({
+    podRef: { name, namespace, uid: name },
+    startTimeMs: 1,
+    containers: [{ name: "main", startTimeMs: 1, ...used(milliCores, mebibytes - 1) }],
+    ...used(milliCores, mebibytes),
+  });
+
+  beforeEach(() => {
+    view.stats = {
+      node: { nodeName: "node-1", startTimeMs: 1, ...used(500, 100) },
+      pods: [
+        podOf("web", "default", 12, 34),
+        podOf("db", "default", 3, 300),
+        podOf("log", "ops", 1, 5),
+      ],
+    };
+  });
+
+  test("shows pods by name, or the greatest first", async () => {
+    expect(await berth("top", "pods")).toBe(0);
+    expect(terminal.stdoutText()).toBe(
+      "NAME   CPU(cores)   MEMORY(bytes)\n" +
+        "db     3m           300Mi\n" +
+        "web    12m          34Mi\n",
+    );
+    expect(await berth("top", "pods", "-A", "--sort-by", "cpu")).toBe(0);
+    expect(terminal.stdoutText()).toContain(
+      "NAMESPACE   NAME   CPU(cores)   MEMORY(bytes)\ndefault     web",
+    );
+  });
+
+  test("shows one pod's containers, and says when it does not run", async () => {
+    expect(await berth("top", "pod", "web", "--containers")).toBe(0);
+    expect(terminal.stdoutText()).toBe(
+      "POD   NAME   CPU(cores)   MEMORY(bytes)\nweb   main   12m          33Mi\n",
+    );
+    expect(await berth("top", "pod", "none")).toBe(1);
+    expect(terminal.stderrText()).toContain("no pod default/none runs here");
+  });
+
+  test("shows the node, as a part of what it has", async () => {
+    expect(await berth("top", "node")).toBe(0);
+    expect(terminal.stdoutText()).toMatch(/^node-1\s+500m\s+\d+%\s+100Mi\s+10%$/m);
+    expect(await berth("top")).toBe(2);
+  });
+});
+
 describe("gc", () => {
   const container = {
     kind: "container",

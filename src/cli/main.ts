@@ -11,6 +11,7 @@ import { getCommand } from "./commands/get.ts";
 import { kubeletCommand } from "./commands/kubelet.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { planCommand } from "./commands/plan.ts";
+import { topCommand } from "./commands/top.ts";
 import { upCommand } from "./commands/up.ts";
 import { versionCommand } from "./commands/version.ts";
 import { whyCommand } from "./commands/why.ts";
@@ -30,6 +31,7 @@ const commands: readonly Command[] = [
   execCommand,
   debugCommand,
   whyCommand,
+  topCommand,
   planCommand,
   gcCommand,
   checkCommand,

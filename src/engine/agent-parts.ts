@@ -138,6 +138,7 @@ export class AgentParts {
       observer: this.observer,
       intake: this.intake,
       garbage: this.garbage,
+      stats: this.stats,
     });
     this.host = composeHost(this);
   }

@@ -1,3 +1,4 @@
+import type { StatsProvider } from "../ports/stats.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { GarbageCollection } from "./garbage-collection.ts";
 import type { ImageManager } from "./image-manager.ts";
@@ -19,6 +20,7 @@ export interface ViewParts {
   readonly observer: Observer;
   readonly intake: SourceIntake;
   readonly garbage: GarbageCollection;
+  readonly stats: StatsProvider;
 }
 
 /** The agent as others see it. */
@@ -45,6 +47,7 @@ export function createView(parts: ViewParts): NodeView {
     runtime: ports.runtime,
     observedPod: (uid) => observer.pods.get(uid),
     garbage: parts.garbage,
+    stats: parts.stats,
     problems: () => intake.problems,
     ignoredFiles: () => intake.ignoredFiles,
     podLogsRoot: settings.runtimeSettings.podLogsRoot,

@@ -4,6 +4,7 @@ import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
 import { findObserved, type ObservedContainer, type ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
+import type { Summary } from "../model/stats-summary.ts";
 import type {
   AgentInfo,
   AgentView,
@@ -17,6 +18,7 @@ import type {
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
+import type { StatsProvider } from "../ports/stats.ts";
 import type { EventLog } from "./event-log.ts";
 import { rawContainerId } from "./execute/container-id.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
@@ -46,6 +48,7 @@ export interface NodeViewDeps {
     containers: readonly EphemeralContainer[],
   ) => Promise<void>;
   readonly garbage: Pick<GarbageCollection, "plan" | "collect">;
+  readonly stats: StatsProvider;
 }
 
 /** The agent as others see it. A pod that was removed stays visible until nothing of it is left. */
@@ -60,6 +63,10 @@ export class NodeView implements AgentView {
 
   info(): AgentInfo {
     return this.#deps.info();
+  }
+
+  readStats(signal: AbortSignal): Promise<Summary> {
+    return this.#deps.stats.summary({}, signal);
   }
 
   planGc(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {

@@ -1,6 +1,7 @@
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
+import type { Summary } from "../model/stats-summary.ts";
 import type { SourceProblem } from "./pod-source.ts";
 
 /** What a server may see of the agent and ask of it. Pods carry their current status. */
@@ -22,6 +23,8 @@ export interface AgentView {
   attachUrl(pod: Pod, request: AttachOptions, signal: AbortSignal): Promise<URL>;
   /** Gives a pod another list of ephemeral containers, which was validated; resolves when it is kept for good. */
   setEphemeralContainers(pod: Pod, containers: readonly EphemeralContainer[]): Promise<Pod>;
+  /** What the node, its pods and their containers use. */
+  readStats(signal: AbortSignal): Promise<Summary>;
   /** What nobody needs any more and would be removed. */
   planGc(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]>;
   /** Removes it now; answers what was to go. */

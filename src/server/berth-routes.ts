@@ -23,6 +23,9 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
     route(["GET"], "/berth/v1/problems", (_, { response }: Exchange) =>
       sendJson(response, { problems: view.problems(), ignoredFiles: view.ignoredFiles() }),
     ),
+    route(["GET"], "/berth/v1/stats", async (_, { response, signal }: Exchange) => {
+      sendJson(response, await view.readStats(signal));
+    }),
     route(["GET"], "/berth/v1/gc", async (_, { response, query, signal }: Exchange) => {
       sendJson(response, { items: await view.planGc({ all: readFlag(query, "all") }, signal) });
     }),

@@ -1,6 +1,7 @@
 import type { GcItem, GcOptions } from "../../src/model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
+import type { Summary } from "../../src/model/stats-summary.ts";
 import type {
   AgentInfo,
   AgentView,
@@ -22,6 +23,7 @@ export class InMemoryAgentView implements AgentView {
   events: readonly Event[] = [];
   /** Images go only when all is asked for. */
   garbage: readonly GcItem[] = [];
+  stats: Summary = { node: { nodeName: "node-1", startTimeMs: 0 }, pods: [] };
   sourceProblems: readonly SourceProblem[] = [];
   streamingUrl: URL = new URL("http://127.0.0.1:1/exec/token");
   readonly #watchers = new Set<(change: PodChange) => void>();
@@ -69,6 +71,10 @@ export class InMemoryAgentView implements AgentView {
     return this.events.filter(
       ({ involvedObject }) => podUid === undefined || involvedObject.uid === podUid,
     );
+  }
+
+  readStats(): Promise<Summary> {
+    return Promise.resolve(this.stats);
   }
 
   planGc({ all }: GcOptions): Promise<readonly GcItem[]> {
