@@ -160,9 +160,9 @@ async function runPlan(
       signal,
     );
     deps.onSteps(pod, reports);
-    noteResizes(deps, pod, reports);
+    const hasResizeFailed = noteResizes(deps, pod, reports);
     // People should see at once why a container does not start, not with the next sync.
-    if (deps.statuses.noteStarts(uid, reports)) {
+    if (deps.statuses.noteStarts(uid, reports) || hasResizeFailed) {
       deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: false }));
     }
     return reports;

@@ -41,12 +41,16 @@ export function noteNewCgroup({ actuated }: SyncResizeDeps, pod: Pod): void {
   }
 }
 
-/** Tells of a resize that failed, which the next sync tries again; one that was made is looked at once more. */
+/**
+ * Tells of a resize that failed, which the next sync tries again; one that was made is looked at once more. True
+ * when the failure is news.
+ */
 export function noteResizes(
   { resizes, events, requestSync }: SyncResizeDeps,
   pod: Pod,
   reports: readonly StepReport[],
-): void {
+): boolean {
+  let isNews = false;
   for (const { action, failure } of reports) {
     if (action !== "ResizePodInPlace") continue;
     if (failure === undefined) {
@@ -58,7 +62,9 @@ export function noteResizes(
     const generation = resizes.get(pod.metadata.uid).inProgress?.observedGeneration ?? 0;
     const message = resizeMessage("error", pod, generation, failure.message);
     events.record(pod, { type: "Warning", reason: "ResizeError", message });
+    isNews = true;
   }
+  return isNews;
 }
 
 function noteAllApplied(actuated: ActuatedRecord, pod: Pod): void {
