@@ -47,14 +47,13 @@ export class PodAdmission {
 
   /** A pod that is refused has its final status afterwards. */
   admit(pod: Pod): boolean {
-    const { allocations, isHere, admitUnderPressure } = this.#deps;
+    const { allocations, isHere } = this.#deps;
     const { uid } = pod.metadata;
     if (isTerminalPhase(pod.status?.phase)) return true;
     if (!isHere(uid)) {
       const others = this.activePods().filter(({ metadata }) => metadata.uid !== uid);
       const allocated = others.map((other) => allocations.allocatedPod(other));
-      const pressed = admitUnderPressure(pod);
-      const result = pressed.admit ? this.fits(allocations.allocatedPod(pod), allocated) : pressed;
+      const result = this.fits(allocations.allocatedPod(pod), allocated);
       if (!result.admit) {
         this.#refuse(pod, result);
         return false;
@@ -67,6 +66,8 @@ export class PodAdmission {
   /** Whether a pod fits beside others; where it is critical, room is made for it. */
   fits(pod: Pod, others: readonly Pod[]): AdmissionResult {
     const { uid } = pod.metadata;
+    const pressed = this.#deps.admitUnderPressure(pod);
+    if (!pressed.admit) return pressed;
     const { result, victims } = admitPod(pod, others, this.#deps.facts());
     if (victims.length > 0) {
       const done = this.#makeRoom(pod, victims).finally(() => this.#makingRoom.delete(uid));

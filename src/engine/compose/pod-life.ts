@@ -1,4 +1,4 @@
-import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { AgentParts } from "../agent-parts.ts";
 import { createAllocations } from "../allocation/create-allocations.ts";
@@ -63,7 +63,7 @@ export function composeAdmission(parts: AgentParts): PodAdmission {
       const goingDown = parts.shutdown?.admit();
       return goingDown?.admit === false ? goingDown : parts.eviction.admit(pod);
     },
-    facts: () => ({ ...parts.settings, node: parts.cluster?.node ?? parts.settings.node }),
+    facts: () => ({ ...parts.settings, node: currentNode(parts) }),
     allocations: parts.allocations,
     clock,
     log,
@@ -73,6 +73,13 @@ export function composeAdmission(parts: AgentParts): PodAdmission {
     onRefused: (reason) => parts.metrics.noteRejection(reason),
     onPreempted: () => parts.metrics.notePreemption(),
   });
+}
+
+/** Labels and taints are the cluster's; what the node has it knows first. */
+function currentNode({ cluster, settings }: AgentParts): Node {
+  const { node } = cluster ?? {};
+  if (node === undefined) return settings.node;
+  return { ...node, status: { ...settings.node.status, ...node.status } };
 }
 
 export function composeWorkers(parts: AgentParts): PodWorkers {
