@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { errorText } from "../../lib/error-text.ts";
 import { ApiError } from "../../model/api-error.ts";
@@ -6,10 +5,11 @@ import type { ApiClient, ApiRequest, WatchEvent } from "../../ports/api-client.t
 import type { Metrics } from "../../ports/metrics.ts";
 import { answerError } from "./api-status.ts";
 import type { ApiEndpoint, ConnectionPool, PoolUse } from "./connection-pool.ts";
-import { openExchange, readBody, StaleConnectionError, type WireRequest } from "./exchange.ts";
 import type { Identity, IdentitySource } from "./identity.ts";
+import { readBody } from "./read-body.ts";
 import { readWatch } from "./read-watch.ts";
 import { RequestGate, type RequestRate } from "./request-rate.ts";
+import { StaleConnectionError, type WireRequest, type WireResponse } from "./wire.ts";
 import { DeadlineError, withDeadline } from "./with-deadline.ts";
 
 const maxTries = 10;
@@ -106,7 +106,7 @@ class HttpApiClient {
     const limitMs = (Number(timeoutSeconds) + watchGraceSeconds) * 1000;
     await withDeadline(limitMs, signal, (bounded) =>
       this.#exchange(wire, identity, bounded, async (response, use) => {
-        const status = response.statusCode ?? 0;
+        const { status } = response;
         if (status === 200)
           return readWatch(response, onEvent, { ended: use.replaced, signal: bounded });
         const body = await readBody(response, bounded);
@@ -146,7 +146,7 @@ class HttpApiClient {
     return withDeadline(this.#options.timeoutMs, signal, async (bounded) => {
       const identity = await this.#options.identity.current(bounded);
       return this.#exchange(wire, identity, bounded, async (response) => ({
-        status: response.statusCode ?? 0,
+        status: response.status,
         body: await readBody(response, bounded),
         retryAfterSeconds: retryAfterSeconds(response),
         identity,
@@ -159,21 +159,22 @@ class HttpApiClient {
     wire: WireRequest,
     identity: Identity,
     signal: AbortSignal,
-    read: (response: IncomingMessage, use: PoolUse) => Promise<T>,
+    read: (response: WireResponse, use: PoolUse) => Promise<T>,
   ): Promise<T> {
     const { pool, timeoutMs } = this.#options;
     const full = { ...wire, headers: { ...wire.headers, ...identity.headers } };
     const use = pool.use(identity.pair);
     try {
       return await withDeadline(timeoutMs, signal, async (bounded, cancelDeadline) => {
-        const response = await openExchange(use, full, bounded);
+        const response = await use.transport.open(full, bounded);
         cancelDeadline();
-        this.#count("rest_client_requests_total", wire, String(response.statusCode ?? 0));
+        this.#count("rest_client_requests_total", wire, String(response.status));
         return await read(response, use);
       });
     } catch (error) {
-      if (error instanceof StaleConnectionError && wire.method !== "POST") {
-        pool.closeIdle();
+      const isStale = error instanceof StaleConnectionError;
+      if (isStale && (wire.method !== "POST" || !error.wasSeen)) {
+        pool.distrust();
         return await this.#exchange(wire, identity, signal, read);
       }
       throw this.#explain(error, wire, signal);
@@ -186,7 +187,7 @@ class HttpApiClient {
   #explain(error: unknown, wire: WireRequest, signal: AbortSignal): unknown {
     const isAbort = signal.aborted && error === signal.reason && !(error instanceof DeadlineError);
     if (error instanceof ApiError || isAbort) return error;
-    this.#options.pool.closeIdle();
+    this.#options.pool.distrust();
     this.#count("rest_client_requests_total", wire, "<error>");
     const { origin, pathname } = wire.url;
     return new Error(`${wire.method} ${origin}${pathname}: ${errorText(error)}`, { cause: error });
@@ -224,8 +225,7 @@ function contentType({ method, patchType }: ApiRequest): string {
   return method === "PATCH" ? patchTypes[patchType ?? "strategic"] : "application/json";
 }
 
-function retryAfterSeconds({ headers }: IncomingMessage): number | undefined {
-  const text = headers["retry-after"];
+function retryAfterSeconds({ retryAfter: text }: WireResponse): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 

@@ -1,8 +1,10 @@
-import { Agent as HttpAgent } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
+import { Agent } from "node:http";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import { errorText } from "../../lib/error-text.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
+import { http1Transport } from "./http1-transport.ts";
+import { NegotiatedTransport } from "./negotiated-transport.ts";
+import type { Transport } from "./wire.ts";
 
 // The kernel asks an idle connection for a sign of life after this time, then once a second, ten times.
 const keepAliveMs = 30_000;
@@ -21,7 +23,7 @@ export interface ApiEndpoint {
 
 /** The use of a connection by one request. */
 export interface PoolUse {
-  readonly agent: HttpAgent;
+  readonly transport: Transport;
   /** Aborts when the certificate that the connection was made with has been replaced. */
   readonly replaced: AbortSignal;
   /** To be called once the request is over. */
@@ -30,7 +32,7 @@ export interface PoolUse {
 
 interface Generation {
   readonly pair: KeyPair | undefined;
-  readonly agent: HttpAgent;
+  readonly transport: Transport;
   readonly replaced: AbortController;
   uses: number;
 }
@@ -53,7 +55,7 @@ export class ConnectionPool {
     generation.uses++;
     let isReleased = false;
     return {
-      agent: generation.agent,
+      transport: generation.transport,
       replaced: generation.replaced.signal,
       release: () => {
         if (isReleased) return;
@@ -64,59 +66,61 @@ export class ConnectionPool {
     };
   }
 
-  /** After a failure no idle connection is trusted any more. */
-  closeIdle(): void {
-    if (this.#current !== undefined) closeFree(this.#current.agent);
+  /** After a failure no connection is trusted any more without a sign of life. */
+  distrust(): void {
+    this.#current?.transport.distrust();
   }
 
   /** Ends everything. */
   close(): void {
     this.#current?.replaced.abort();
-    this.#current?.agent.destroy();
+    this.#current?.transport.close();
     this.#current = undefined;
   }
 
   #generationOf(pair: KeyPair | undefined): Generation {
     const before = this.#current;
     if (before !== undefined && isSamePair(before.pair, pair)) return before;
-    const agent = createAgent(this.#endpoint, pair);
-    const generation = { pair, agent, replaced: new AbortController(), uses: 0 };
+    const transport = createTransport(this.#endpoint, pair);
+    const generation = { pair, transport, replaced: new AbortController(), uses: 0 };
     this.#current = generation;
     if (before !== undefined) {
       before.replaced.abort();
-      closeFree(before.agent);
       closeUnused(before);
     }
     return generation;
   }
 }
 
-function closeUnused({ uses, replaced, agent }: Generation): void {
-  if (uses === 0 && replaced.signal.aborted) agent.destroy();
-}
-
-function closeFree(agent: HttpAgent): void {
-  for (const sockets of Object.values(agent.freeSockets)) {
-    for (const socket of sockets ?? []) socket.destroy();
-  }
+function closeUnused({ uses, replaced, transport }: Generation): void {
+  if (!replaced.signal.aborted) return;
+  if (uses === 0) transport.close();
+  else transport.distrust();
 }
 
 function isSamePair(one: KeyPair | undefined, other: KeyPair | undefined): boolean {
   return one?.certPem === other?.certPem && one?.keyPem === other?.keyPem;
 }
 
-function createAgent(endpoint: ApiEndpoint, pair: KeyPair | undefined): HttpAgent {
-  const options = { keepAlive: true, keepAliveMsecs: keepAliveMs, timeout: idleMs };
-  if (endpoint.url.protocol === "http:") return new HttpAgent(options);
-  const secrets: SecureContextOptions = {
-    ...(endpoint.caPem === undefined ? {} : { ca: endpoint.caPem }),
-    ...(pair === undefined ? {} : { cert: pair.certPem, key: pair.keyPem }),
-  };
-  return new HttpsAgent({
-    ...options,
-    secureContext: secureContext(secrets),
-    rejectUnauthorized: endpoint.skipVerification !== true,
-    ...(endpoint.serverName === undefined ? {} : { servername: endpoint.serverName }),
+function createTransport(
+  { url, caPem, skipVerification, serverName }: ApiEndpoint,
+  pair: KeyPair | undefined,
+): Transport {
+  if (url.protocol === "http:") {
+    return http1Transport(
+      new Agent({ keepAlive: true, keepAliveMsecs: keepAliveMs, timeout: idleMs }),
+    );
+  }
+  return new NegotiatedTransport({
+    url,
+    secureContext: secureContext({
+      ...(caPem === undefined ? {} : { ca: caPem }),
+      ...(pair === undefined ? {} : { cert: pair.certPem, key: pair.keyPem }),
+    }),
+    rejectUnauthorized: skipVerification !== true,
+    ...(serverName === undefined ? {} : { servername: serverName }),
+    keepAliveMs,
+    idleMs,
   });
 }
 

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from "node:http";
 import type { WatchEvent } from "../../ports/api-client.ts";
 import { statusError } from "./api-status.ts";
 import { JsonLines } from "./json-lines.ts";
+import type { WireResponse } from "./wire.ts";
 
 // An object in the API server's store is at most a tenth of that.
 const maxEventBytes = 16 * 1024 * 1024;
@@ -15,7 +15,7 @@ interface WatchEnd {
 
 /** Hands on the events of a watch; resolves when it ends, rejects with an ERROR event's ApiError or when it breaks. */
 export function readWatch<T>(
-  response: IncomingMessage,
+  { body, isWhole }: WireResponse,
   onEvent: (event: WatchEvent<T>) => void,
   { ended, signal }: WatchEnd,
 ): Promise<void> {
@@ -24,28 +24,29 @@ export function readWatch<T>(
     const settle = (finish: () => void): void => {
       ended.removeEventListener("abort", end);
       finish();
-      response.destroy();
+      body.destroy();
     };
     const end = (): void => settle(resolve);
     ended.addEventListener("abort", end, { once: true });
     if (ended.aborted) end();
     // Events are handled as they come, so that the connection's own window holds back a server that is too fast.
-    response.on("data", (chunk: Buffer) => {
-      if (response.destroyed) return;
+    body.on("data", (chunk: Buffer) => {
+      if (body.destroyed) return;
       try {
         lines.push(chunk);
       } catch (error) {
         settle(() => reject(error));
       }
     });
-    response.on("end", () => {
-      if (lines.isMidLine) settle(() => reject(new Error("the watch ended inside an event")));
+    const breakOff = (error: unknown): void =>
+      settle(() => reject(signal.aborted ? signal.reason : error));
+    body.on("end", () => {
+      if (!isWhole()) breakOff(new Error("the connection broke"));
+      else if (lines.isMidLine) breakOff(new Error("the watch ended inside an event"));
       else end();
     });
-    response.on("error", (error) => settle(() => reject(signal.aborted ? signal.reason : error)));
-    response.on("close", () =>
-      settle(() => reject(signal.aborted ? signal.reason : new Error("the connection broke"))),
-    );
+    body.on("error", breakOff);
+    body.on("close", () => breakOff(new Error("the connection broke")));
   });
 }
 

@@ -1,0 +1,158 @@
+import type { OutgoingHttpHeaders } from "node:http";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  constants,
+  sensitiveHeaders,
+} from "node:http2";
+import type { TLSSocket } from "node:tls";
+import { abortError, StaleConnectionError, type WireRequest, type WireResponse } from "./wire.ts";
+
+// A connection that is silent for so long is asked for a sign of life, and given up without one.
+const pingMs = 30_000;
+const pongMs = 15_000;
+const maxIdleBeats = 2;
+const usualStreams = 100;
+const windowBytes = 1024 * 1024;
+const maxMemoryMegabytes = 64;
+
+/** One HTTP/2 connection, which carries many exchanges at once. */
+export class Http2Connection {
+  readonly #session: ClientHttp2Session;
+  readonly #heartbeat: NodeJS.Timeout;
+  #streams = 0;
+  #opened = 0;
+  #isSuspect = false;
+  #idleBeats = 0;
+
+  constructor(socket: TLSSocket, origin: string, onEnd: () => void) {
+    this.#session = connectHttp2(origin, {
+      createConnection: () => socket,
+      settings: { enablePush: false, initialWindowSize: windowBytes },
+      maxSessionMemory: maxMemoryMegabytes,
+    });
+    this.#session.on("connect", () => this.#session.setLocalWindowSize(windowBytes));
+    // Each exchange is told of it by its own stream.
+    this.#session.on("error", () => undefined);
+    this.#session.on("goaway", onEnd);
+    this.#heartbeat = setInterval(() => this.#beat(), pingMs);
+    this.#heartbeat.unref();
+    this.#session.on("close", () => {
+      clearInterval(this.#heartbeat);
+      onEnd();
+    });
+    this.#session.unref();
+  }
+
+  /** Whether it takes another exchange now. */
+  get hasRoom(): boolean {
+    if (this.#session.closed || this.#session.destroyed || this.#isSuspect) return false;
+    return this.#streams < (this.#session.remoteSettings.maxConcurrentStreams ?? usualStreams);
+  }
+
+  get isIdle(): boolean {
+    return this.#streams === 0;
+  }
+
+  /** Asks the server for a sign of life; until it comes, nothing new is begun here. */
+  check(): void {
+    if (this.#session.closed || this.#session.destroyed) return;
+    this.#isSuspect = true;
+    const deadline = setTimeout(() => {
+      this.#session.destroy(new Error("the connection is dead"));
+    }, pongMs);
+    deadline.unref();
+    this.#session.ping(() => {
+      clearTimeout(deadline);
+      this.#isSuspect = false;
+    });
+  }
+
+  /** Ends it with all that it carries. */
+  close(): void {
+    this.#session.destroy();
+  }
+
+  open(wire: WireRequest, signal: AbortSignal): Promise<WireResponse> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const isFirst = this.#opened++ === 0;
+      const stream = this.#session.request(headersOf(wire), {
+        endStream: wire.body === undefined,
+      });
+      this.#hold();
+      const abandon = (): void => {
+        stream.close(constants.NGHTTP2_CANCEL);
+        stream.destroy(abortError(signal));
+      };
+      signal.addEventListener("abort", abandon, { once: true });
+      let hasHead = false;
+      stream.on("response", (headers) => {
+        hasHead = true;
+        resolve(responseOf(stream, headers));
+      });
+      const fail = (error: Error): void => {
+        if (signal.aborted) reject(signal.reason);
+        else if (isFirst) reject(error);
+        else reject(new StaleConnectionError(error.message, !isRefused(stream), { cause: error }));
+      };
+      stream.on("error", (error) => {
+        if (!hasHead) fail(error);
+      });
+      stream.on("close", () => {
+        signal.removeEventListener("abort", abandon);
+        this.#release();
+        if (!hasHead) fail(new Error("the connection broke"));
+      });
+      if (wire.body !== undefined) stream.end(wire.body);
+    });
+  }
+
+  #beat(): void {
+    this.#idleBeats = this.isIdle ? this.#idleBeats + 1 : 0;
+    if (this.#idleBeats > maxIdleBeats) this.#session.close();
+    else this.check();
+  }
+
+  // Only what is under way keeps the process alive.
+  #hold(): void {
+    if (this.#streams++ === 0) this.#session.ref();
+  }
+
+  #release(): void {
+    if (--this.#streams === 0 && !this.#session.destroyed) this.#session.unref();
+  }
+}
+
+/** The server says that it has not looked at it. */
+function isRefused(stream: ClientHttp2Stream): boolean {
+  return stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+}
+
+function headersOf({ method, url, headers, body }: WireRequest): OutgoingHttpHeaders {
+  const copied: OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(headers)) {
+    copied[name.toLowerCase()] = typeof value === "string" ? value : [...value];
+  }
+  return {
+    ...copied,
+    ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),
+    [constants.HTTP2_HEADER_METHOD]: method,
+    [constants.HTTP2_HEADER_PATH]: `${url.pathname}${url.search}`,
+    [sensitiveHeaders]: ["authorization"],
+  };
+}
+
+function responseOf(
+  stream: ClientHttp2Stream,
+  headers: Readonly<Record<string, unknown>>,
+): WireResponse {
+  const retryAfter = headers["retry-after"];
+  return {
+    status: Number(headers[constants.HTTP2_HEADER_STATUS]),
+    retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
+    body: stream,
+    isWhole: () => stream.rstCode === constants.NGHTTP2_NO_ERROR,
+  };
+}
