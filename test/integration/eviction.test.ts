@@ -42,6 +42,22 @@ describe("disk limits of pods", () => {
     await waitForPod(world.client, world.podName("modest"), isReady);
   });
 
+  test("a pod whose container writes more than its limit is evicted, wherever it writes", async () => {
+    const pod = (name: string, script: string): void => {
+      const resources = { limits: { "ephemeral-storage": "2Mi" } };
+      const containers = [shell("main", `${script}; ${untilTold}`, { resources })];
+      world.write(`${name}.json`, podManifest(name, { containers }));
+    };
+    pod("layer", "head -c 5000000 /dev/zero > /tmp/file");
+    pod("talker", "head -c 5000000 /dev/zero | tr '\\0' x | fold -w 1000");
+    for (const name of ["layer", "talker"]) {
+      const evicted = await waitForPod(world.client, world.podName(name), isEvicted, 100_000);
+      expect(evicted.status?.message).toBe(
+        "Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ",
+      );
+    }
+  });
+
   test("berth gc shows what an ended pod leaves, and removes it on demand", async () => {
     const containers = [shell("main", "exit 0")];
     world.write("job.json", podManifest("job", { restartPolicy: "Never", containers }));
