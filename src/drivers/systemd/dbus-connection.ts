@@ -34,8 +34,11 @@ const bus = {
 };
 const callTimeoutMs = 30_000;
 
-/** Where the machine's own services are found. */
-export const systemBusPath = "/run/dbus/system_bus_socket";
+/** Where the machine's own services are found, unless the environment says otherwise. */
+function systemBusPath(): string {
+  const address = process.env["DBUS_SYSTEM_BUS_ADDRESS"] ?? "";
+  return /^unix:path=([^,;]+)/.exec(address)?.[1] ?? "/run/dbus/system_bus_socket";
+}
 
 /** A connection to a message bus, as the user that the agent runs as. */
 export class DbusConnection {
@@ -56,7 +59,7 @@ export class DbusConnection {
     void this.#closed.then((error) => this.#fail(error));
   }
 
-  static async open(path: string = systemBusPath): Promise<DbusConnection> {
+  static async open(path: string = systemBusPath()): Promise<DbusConnection> {
     const socket = createConnection(path);
     await logIn(socket, path);
     const connection = new DbusConnection(socket);

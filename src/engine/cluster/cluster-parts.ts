@@ -24,6 +24,8 @@ export interface ClusterPartsDeps {
     PodWorkers,
     "couldHaveRunningContainers" | "isPodForMirrorPodTerminatingByFullName"
   >;
+  /** Every source of pods has told what it has. */
+  readonly sourcesReady: () => boolean;
   /** What a pod refers to has changed. */
   readonly requestSync: (podUid: string) => void;
   /** The API server shows this node otherwise than before, or no more. */
@@ -77,6 +79,7 @@ export class ClusterParts {
         pod: registry.staticPod(fullName),
         mirror: registry.mirror(fullName),
         isEnding: workers().isPodForMirrorPodTerminatingByFullName(fullName),
+        mayCome: !deps.sourcesReady(),
       }),
       lifetime,
     });
@@ -134,6 +137,11 @@ export class ClusterParts {
   release(podUid: string): void {
     this.objects.release(podUid);
     this.tokens.release(podUid);
+  }
+
+  /** The API server knows every status there is to tell. */
+  get hasReportedAll(): boolean {
+    return this.#reporter.isSettled;
   }
 
   /** Forgets all pods but these. */

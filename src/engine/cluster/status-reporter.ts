@@ -72,6 +72,11 @@ export class StatusReporter {
     if (deletable || isMisreported(apiPod, wanted.status)) this.#want(uid, deletable);
   }
 
+  /** The API server knows all there is to tell. */
+  get isSettled(): boolean {
+    return this.#pending.size === 0 && this.#sending.size === 0;
+  }
+
   /** Forgets all pods but these. */
   keepOnly(uids: ReadonlySet<string>): void {
     for (const uid of this.#wanted.keys()) {

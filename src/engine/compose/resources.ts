@@ -15,7 +15,7 @@ import { CgroupSamples } from "../stats/cgroup-samples.ts";
 import { NodeStatsProvider } from "../stats/stats-provider.ts";
 import { VolumeUsage } from "../stats/volume-usage.ts";
 
-const unmountPollMs = 100;
+const settlePollMs = 100;
 const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
 export function composeVolumeUsage(parts: AgentParts): VolumeUsage {
@@ -146,11 +146,12 @@ export function composeShutdown(parts: AgentParts): ShutdownManager | undefined 
     killPod: (pod, kill, signal) => killPodAndWait(killer, pod, kill, signal),
     whenUnmounted: async (pods, signal) => {
       while (pods.some((pod) => parts.volumes.mountedVolumes(pod.metadata.uid).size > 0)) {
-        await clock.sleep(unmountPollMs, signal);
+        await clock.sleep(settlePollMs, signal);
       }
     },
-    reportStatuses: async () => {
+    reportStatuses: async (signal) => {
       await parts.memory.checkpoints.flush();
+      while (parts.cluster?.hasReportedAll === false) await clock.sleep(settlePollMs, signal);
     },
     onChange: () => parts.node?.requestUpdate(),
     onNodeEvent: (event) => parts.cluster?.events.recordNode(event),

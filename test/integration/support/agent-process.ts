@@ -28,9 +28,11 @@ export class BerthProcess {
   #stderr = "";
   readonly ended: Promise<Ended>;
 
-  constructor(args: readonly string[]) {
+  /** `environment` stands beside the test's own. */
+  constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     this.#child = spawn(process.execPath, [program, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...environment },
     });
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;
