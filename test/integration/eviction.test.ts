@@ -50,7 +50,8 @@ describe("disk limits of pods", () => {
     };
     pod("layer", "head -c 5000000 /dev/zero > /tmp/file");
     pod("talker", "head -c 5000000 /dev/zero | tr '\\0' x | fold -w 1000");
-    for (const name of ["layer", "talker"]) {
+    pod("teller", "head -c 5000000 /dev/zero > /dev/termination-log");
+    for (const name of ["layer", "talker", "teller"]) {
       const evicted = await waitForPod(world.client, world.podName(name), isEvicted, 100_000);
       expect(evicted.status?.message).toBe(
         "Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ",

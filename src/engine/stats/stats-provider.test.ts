@@ -163,8 +163,8 @@ test("the summary tells of node, pod and container", async () => {
       ],
       network: { name: "eth0", rxBytes: 5 },
       volumeStats: [{ name: "scratch" }, { name: "keys" }],
-      // The layer, the container's logs, the volume on disk, the pod's own log files and its hosts file.
-      ephemeralStorage: { usedBytes: 30 + 20 + 100 + 20 + 10 },
+      // The layer, the container's logs, the volume on disk, the pod's own log files, its hosts file and termination messages.
+      ephemeralStorage: { usedBytes: 30 + 20 + 100 + 20 + 10 + 20 },
       processStats: { processCount: 2 },
     },
   ]);

@@ -1,4 +1,4 @@
-import { podHostsFile } from "../../core/paths/data-paths.ts";
+import { podContainerDirectory, podHostsFile } from "../../core/paths/data-paths.ts";
 import { containerLogsDirectory, podLogsDirectory } from "../../core/paths/log-paths.ts";
 import { statsOfSample } from "../../core/stats/cgroup-sample.ts";
 import { type DiskUse, ephemeralStorage, fsStats } from "../../core/stats/disk-stats.ts";
@@ -247,9 +247,14 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     const all = volumes === undefined ? [] : [...volumes.ephemeral, ...volumes.others];
     const volumeStats = all.length === 0 ? undefined : all;
     if (round.nodeFs === undefined) return { volumeStats };
+    // Termination messages are files of the node that containers write to without bounds, as the hosts file is.
+    const messages = pod.containers.map(({ name }) =>
+      host.files(podContainerDirectory(rootFolder, pod.uid, name)),
+    );
     const own = [
       await host.files(podLogsDirectory(podLogsRoot, pod)),
       await host.tree(podHostsFile(rootFolder, pod.uid), round.signal),
+      ...(await Promise.all(messages)),
     ].map((use): DiskUse | undefined => use && { timeMs: clock.nowMs(), ...use });
     const others = [...(volumes?.ephemeral ?? []), ...own];
     return { volumeStats, ephemeralStorage: ephemeralStorage(round.nodeFs, containers, others) };
