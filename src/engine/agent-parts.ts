@@ -174,6 +174,7 @@ export class AgentParts {
       settings: this.settings,
       registry: this.registry,
       workers: () => this.workers,
+      sourcesReady: () => this.intake.seenAllSources(this.loop.handledSources),
       requestSync: (uid) => this.loop.requestSync(uid),
       onNodeChange: () => {
         // A node that was deleted is missed at once.

@@ -81,10 +81,7 @@ async function prepare(
   await ensureCgroup(deps, pod, observed, signal);
   await makeFolders(deps, pod);
   const mounted = await deps.volumes.mount(pod, signal);
-  if (!mounted.ok) {
-    warn(deps, pod, "FailedMount", `Unable to attach or mount volumes: ${mounted.error}`);
-    throw new PodSyncError(`unable to attach or mount volumes: ${mounted.error}`);
-  }
+  if (!mounted.ok) throw new PodSyncError(`unable to attach or mount volumes: ${mounted.error}`);
   deps.probes.addPod(pod);
 }
 

@@ -30,7 +30,7 @@ function staticPod(hash: string): Pod {
 function setUp(pod: Pod | undefined) {
   const clock = new VirtualClock();
   const api = new MemoryApi(() => clock.nowMs());
-  const state = { pod, isEnding: false };
+  const state = { pod, isEnding: false, mayCome: false };
   const mirrors = new MirrorPods({
     api,
     clock,
@@ -45,6 +45,20 @@ function setUp(pod: Pod | undefined) {
 }
 
 describe("MirrorPods", () => {
+  it("keeps a picture until every source has told of its pods", async () => {
+    const { clock, mirrors, state, hash } = setUp(staticPod("one"));
+    mirrors.look(fullName);
+    await clock.advance(0);
+    Object.assign(state, { pod: undefined, mayCome: true });
+    mirrors.look(fullName);
+    await clock.advance(0);
+    expect(hash()).toBe("one");
+    state.mayCome = false;
+    mirrors.look(fullName);
+    await clock.advance(0);
+    expect(hash()).toBeUndefined();
+  });
+
   it("creates a picture that belongs to the node, once", async () => {
     const { clock, api, mirrors } = setUp(staticPod("one"));
     mirrors.look(fullName);

@@ -21,6 +21,8 @@ export interface MirrorPodsDeps {
     readonly pod: Pod | undefined;
     readonly mirror: Pod | undefined;
     readonly isEnding: boolean;
+    /** The pod may be in a source that has not told yet: after a restart the pictures are known first. */
+    readonly mayCome: boolean;
   };
   readonly lifetime: AbortSignal;
 }
@@ -68,8 +70,8 @@ export class MirrorPods {
 
   async #correct(fullName: string): Promise<void> {
     const { api, log, find, node, lifetime } = this.#deps;
-    const { pod, mirror, isEnding } = find(fullName);
-    if (pod === undefined && isEnding) return;
+    const { pod, mirror, isEnding, mayCome } = find(fullName);
+    if (pod === undefined && (isEnding || mayCome)) return;
     const step = planMirror(pod, mirror, node());
     switch (step.kind) {
       case "none":

@@ -136,7 +136,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     const problems = await this.#bringAll(state, wanted, signal);
     // A volume that is set up serves the pod with what it has until its sources are there again.
     const { mounted } = state;
-    for (const [name, problem] of problems) if (mounted.has(name)) this.#report(pod, problem);
+    for (const problem of problems.values()) this.#report(pod, problem);
     return asResult([...problems].flatMap(([name, text]) => (mounted.has(name) ? [] : [text])));
   }
 
@@ -210,7 +210,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
   }
 
   #report(pod: Pod, message: string): void {
-    this.#deps.log.warn("cannot update a volume", { pod: podKey(pod), error: message });
+    this.#deps.log.warn("cannot set up a volume", { pod: podKey(pod), error: message });
     this.#deps.events.record(pod, { type: "Warning", reason: "FailedMount", message });
   }
 
