@@ -13,6 +13,7 @@ import { StaleConnectionError, type WireRequest, type WireResponse } from "./wir
 import { DeadlineError, withDeadline } from "./with-deadline.ts";
 
 const maxTries = 10;
+const maxStaleTries = 3;
 const watchSeconds = 300;
 const watchGraceSeconds = 30;
 
@@ -161,26 +162,34 @@ class HttpApiClient {
     signal: AbortSignal,
     read: (response: WireResponse, use: PoolUse) => Promise<T>,
   ): Promise<T> {
-    const { pool, timeoutMs } = this.#options;
     const full = { ...wire, headers: { ...wire.headers, ...identity.headers } };
-    const use = pool.use(identity.pair);
-    try {
-      return await withDeadline(timeoutMs, signal, async (bounded, cancelDeadline) => {
-        const response = await use.transport.open(full, bounded);
-        cancelDeadline();
-        this.#count("rest_client_requests_total", wire, String(response.status));
-        return await read(response, use);
-      });
-    } catch (error) {
-      const isStale = error instanceof StaleConnectionError;
-      if (isStale && (wire.method !== "POST" || !error.wasSeen)) {
-        pool.distrust();
-        return await this.#exchange(wire, identity, signal, read);
+    for (let tries = 1; ; tries++) {
+      const use = this.#options.pool.use(identity.pair);
+      try {
+        return await this.#exchangeOnce(full, use, signal, read);
+      } catch (error) {
+        if (tries === maxStaleTries || !mayRepeat(error, wire)) {
+          throw this.#explain(error, wire, signal);
+        }
+        this.#options.pool.distrust();
+      } finally {
+        use.release();
       }
-      throw this.#explain(error, wire, signal);
-    } finally {
-      use.release();
     }
+  }
+
+  #exchangeOnce<T>(
+    wire: WireRequest,
+    use: PoolUse,
+    signal: AbortSignal,
+    read: (response: WireResponse, use: PoolUse) => Promise<T>,
+  ): Promise<T> {
+    return withDeadline(this.#options.timeoutMs, signal, async (bounded, cancelDeadline) => {
+      const response = await use.transport.open(wire, bounded);
+      cancelDeadline();
+      this.#count("rest_client_requests_total", wire, String(response.status));
+      return await read(response, use);
+    });
   }
 
   /** What went wrong, named by the request; what the server itself said and an abort stay as they are. */
@@ -227,6 +236,11 @@ function contentType({ method, patchType }: ApiRequest): string {
 
 function retryAfterSeconds({ retryAfter: text }: WireResponse): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Whether the same request may go over another connection: it was not seen, or it does no harm to do it twice. */
+function mayRepeat(error: unknown, { method }: WireRequest): boolean {
+  return error instanceof StaleConnectionError && (method !== "POST" || !error.wasSeen);
 }
 
 function mayAskAgain({ status, retryAfterSeconds: seconds }: Answer): boolean {

@@ -24,6 +24,7 @@ export class Http2Connection {
   #streams = 0;
   #opened = 0;
   #isSuspect = false;
+  #isPinging = false;
   #idleBeats = 0;
 
   constructor(socket: TLSSocket, origin: string, onEnd: () => void) {
@@ -55,18 +56,10 @@ export class Http2Connection {
     return this.#streams === 0;
   }
 
-  /** Asks the server for a sign of life; until it comes, nothing new is begun here. */
-  check(): void {
-    if (this.#session.closed || this.#session.destroyed) return;
+  /** Begins nothing new here until the server gives a sign of life. */
+  distrust(): void {
     this.#isSuspect = true;
-    const deadline = setTimeout(() => {
-      this.#session.destroy(new Error("the connection is dead"));
-    }, pongMs);
-    deadline.unref();
-    this.#session.ping(() => {
-      clearTimeout(deadline);
-      this.#isSuspect = false;
-    });
+    this.#ping();
   }
 
   /** Ends it with all that it carries. */
@@ -78,9 +71,7 @@ export class Http2Connection {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const isFirst = this.#opened++ === 0;
-      const stream = this.#session.request(headersOf(wire), {
-        endStream: wire.body === undefined,
-      });
+      const stream = this.#begin(wire);
       this.#hold();
       const abandon = (): void => {
         stream.close(constants.NGHTTP2_CANCEL);
@@ -109,10 +100,33 @@ export class Http2Connection {
     });
   }
 
+  #begin(wire: WireRequest): ClientHttp2Stream {
+    try {
+      return this.#session.request(headersOf(wire), { endStream: wire.body === undefined });
+    } catch (error) {
+      // The server has said goodbye a moment ago.
+      throw new StaleConnectionError("the connection has ended", false, { cause: error });
+    }
+  }
+
   #beat(): void {
     this.#idleBeats = this.isIdle ? this.#idleBeats + 1 : 0;
     if (this.#idleBeats > maxIdleBeats) this.#session.close();
-    else this.check();
+    else this.#ping();
+  }
+
+  #ping(): void {
+    if (this.#isPinging || this.#session.closed || this.#session.destroyed) return;
+    this.#isPinging = true;
+    const deadline = setTimeout(() => {
+      this.#session.destroy(new Error("the connection is dead"));
+    }, pongMs);
+    deadline.unref();
+    this.#session.ping(() => {
+      clearTimeout(deadline);
+      this.#isPinging = false;
+      this.#isSuspect = false;
+    });
   }
 
   // Only what is under way keeps the process alive.

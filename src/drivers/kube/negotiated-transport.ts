@@ -35,11 +35,9 @@ export class NegotiatedTransport implements Transport {
       if (this.#older !== undefined) return this.#older.open(wire, signal);
       const free = [...this.#connections].find(({ hasRoom }) => hasRoom);
       if (free !== undefined) return free.open(wire, signal);
-      this.#connecting ??= this.#connect().finally(() => {
-        this.#connecting = undefined;
-      });
-      // Whoever waits takes what is there then: the first ones may have filled it.
-      await untilAborted(this.#connecting, signal);
+      // Who waits for another's connection sees then whether there is room.
+      if (this.#connecting !== undefined) await untilAborted(this.#connecting, signal);
+      else return (await untilAborted(this.#connectOnce(), signal)).open(wire, signal);
     }
   }
 
@@ -47,7 +45,7 @@ export class NegotiatedTransport implements Transport {
     this.#older?.distrust();
     for (const connection of this.#connections) {
       if (connection.isIdle) connection.close();
-      else connection.check();
+      else connection.distrust();
     }
   }
 
@@ -55,6 +53,14 @@ export class NegotiatedTransport implements Transport {
     this.#isClosed = true;
     this.#older?.close();
     for (const connection of this.#connections) connection.close();
+  }
+
+  #connectOnce(): Promise<Http2Connection | Transport> {
+    const connecting = this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    this.#connecting = connecting;
+    return connecting;
   }
 
   async #connect(): Promise<Http2Connection | Transport> {
