@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Lease, Node } from "../../src/model/generated/kubernetes.ts";
+import type { Event, Lease, Node } from "../../src/model/generated/kubernetes.ts";
 import { ClusterWorld } from "./support/cluster-world.ts";
 
 const nodePath = "/api/v1/nodes/node-a";
@@ -37,6 +37,13 @@ function comparable({ metadata, spec, status }: Node): unknown {
   };
 }
 
+/** How often an agent said that it starts. */
+function startsOf(events: readonly Event[]): number {
+  return events
+    .filter(({ reason }) => reason === "Starting")
+    .reduce((sum, { count = 1 }) => sum + count, 0);
+}
+
 describe("what a node says of itself", () => {
   let world: ClusterWorld;
 
@@ -56,12 +63,24 @@ describe("what a node says of itself", () => {
     expect(comparable(ours)).toEqual(comparable(theirs));
   });
 
+  /** Resolves when the agent has said that it starts, and has told a status since. */
+  async function replaceAgent(agent: "kubelet" | "berth"): Promise<void> {
+    const events = "/api/v1/namespaces/default/events";
+    const before = startsOf(await world.api.list<Event>(events));
+    await world.node.stop();
+    const left = (await world.api.get<Node>(nodePath)).metadata?.resourceVersion;
+    await world.startNode(agent);
+    await world.api.until<Event>(events, (items) => startsOf(items) > before);
+    await world.api.until<Node>(
+      "/api/v1/nodes",
+      ([node]) => node?.metadata?.resourceVersion !== left,
+    );
+  }
+
   test("is the same for a node that a kubelet has left", async () => {
     const before = await world.api.get<Node>(nodePath);
-    await world.node.stop();
-    await world.startNode("kubelet");
-    await world.node.stop();
-    await world.startNode("berth");
+    await replaceAgent("kubelet");
+    await replaceAgent("berth");
     const after = await world.api.get<Node>(nodePath);
     expect(comparable(after)).toEqual(comparable(before));
     expect(after.metadata?.uid).toBe(before.metadata?.uid);
