@@ -144,6 +144,13 @@ export function compareQuantity(a: Quantity, b: Quantity): -1 | 0 | 1 {
   return left < right ? -1 : 1;
 }
 
+/** In whole thousandths, as lists of resources are held; what is lost rounds away from zero. */
+export function milliRoundedQuantity(quantity: Quantity): Quantity {
+  const { size, unscaled, exponent, format } = quantity;
+  if (size === "small" && exponent >= milli) return quantity;
+  return { size, unscaled: rescaleUp(unscaled, exponent, milli), exponent: milli, format };
+}
+
 export function isZeroQuantity(quantity: Quantity): boolean {
   return quantity.unscaled === 0n;
 }

@@ -15,6 +15,7 @@ import { kubeletSettingsPage } from "./kubelet-settings.ts";
 import { kubernetesTypes, type OpenApi } from "./kubernetes-types.ts";
 import { lintConfig } from "./lint-config.ts";
 import { type MetricEntry, metricsModule } from "./metrics.ts";
+import { type PodDumpTypes, podDumpTypesModule } from "./pod-dump-types.ts";
 import { podFieldsPage } from "./pod-fields.ts";
 import { type WireTypes, wireTypesModule } from "./wire-types.ts";
 
@@ -84,6 +85,10 @@ const kubernetes = readJson("kubernetes-v1.36.json") as OpenApi;
 write("src/model/generated/kubernetes.ts", kubernetesTypes(kubernetes));
 write("docs/kubelet-settings.md", kubeletSettingsPage());
 write("docs/pod-fields.md", podFieldsPage(kubernetes));
+write(
+  "src/model/generated/pod-dump-types.ts",
+  podDumpTypesModule(readJson("pod-dump-types-v1.36.json") as PodDumpTypes),
+);
 write(
   "src/model/generated/wire-types.ts",
   wireTypesModule(readJson("wire-types-v1.36.json") as WireTypes),

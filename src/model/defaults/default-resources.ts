@@ -2,9 +2,8 @@ import type { PodSpec, ResourceRequirements } from "../generated/kubernetes.ts";
 import {
   compareQuantity,
   formatQuantity,
-  milliQuantity,
+  milliRoundedQuantity,
   parseQuantity,
-  quantityMilliValue,
 } from "../quantity.ts";
 import { containerLimits, containerRequests } from "../validate/container-totals.ts";
 import { isHugePages, isPodLevelResource } from "../validate/resource-names.ts";
@@ -41,7 +40,7 @@ export function roundAmounts(amounts: Amounts): Amounts {
 function roundToMilli(text: string): string {
   const parsed = parseQuantity(text);
   if (!parsed.ok || parsed.value.exponent >= -3) return text;
-  const rounded = milliQuantity(quantityMilliValue(parsed.value), parsed.value.format);
+  const rounded = milliRoundedQuantity(parsed.value);
   return compareQuantity(rounded, parsed.value) === 0 ? text : formatQuantity(rounded);
 }
 

@@ -4,8 +4,13 @@ const mask = (1n << 128n) - 1n;
 
 /** 32 hex digits that depend on every part: one content at one place has always the same UID. */
 export function contentUid(content: unknown, place: string): string {
+  return textUid(canonicalJson(content) + place);
+}
+
+/** 32 hex digits of a text, as a kubelet makes them. */
+export function textUid(text: string): string {
   let hash = offset;
-  for (const byte of new TextEncoder().encode(`${canonicalJson(content)}${place}`)) {
+  for (const byte of new TextEncoder().encode(text)) {
     hash = ((hash ^ BigInt(byte)) * prime) & mask;
   }
   return hash.toString(16).padStart(32, "0");

@@ -54,6 +54,11 @@ export function positionOf(root: JsonNode, field: string): Position {
   return at;
 }
 
+/** What an object has under a key, or an array at an index. */
+export function childNode(node: JsonNode | undefined, step: string): JsonNode | undefined {
+  return node && childOf(node, step)?.value;
+}
+
 function childOf(node: JsonNode, step: string): JsonEntry | undefined {
   if (node.kind === "object") return node.entries.findLast(({ key }) => key === step);
   if (node.kind !== "array") return undefined;

@@ -6,10 +6,11 @@ import { configHashAnnotation } from "../pod-source.ts";
 import { type FieldError, formatFieldError } from "../validate/field-error.ts";
 import { validatePod } from "../validate/validate-pod.ts";
 import { type AllowedReferences, refusedReference } from "./api-references.ts";
-import { contentUid } from "./content-uid.ts";
+import { contentUid, textUid } from "./content-uid.ts";
 import { type Decoded, decodeObject, zeroStruct } from "./decode-object.ts";
 import { fixedContent } from "./fixed-content.ts";
 import { type JsonNode, type Position, positionOf } from "./json-node.ts";
+import { dumpPod } from "./pod-dump.ts";
 
 /** Where a static pod comes from; its name and UID depend on it. */
 export interface StaticPodPlace {
@@ -47,7 +48,8 @@ export function parseStaticPod(
     const message = "invalid pod: name is needed for the pod";
     return err({ message, isPod: true, field: "metadata.name", at: positionOf(root, "metadata") });
   }
-  const placed = placePod(pod, pod.metadata.name, place);
+  const uid = pod.metadata.uid ?? generatedUid(pod, root, place);
+  const placed = placePod(pod, { name: pod.metadata.name, uid }, place);
   const validationErrors = validatePod(placed);
   const [first] = validationErrors;
   if (first !== undefined) {
@@ -72,14 +74,22 @@ function withSpec({ value }: Decoded): DecodedPod {
   return { ...pod, spec: pod.spec ?? (zeroStruct("PodSpec") as unknown as DecodedPod["spec"]) };
 }
 
-function placePod(
+/** The UID that a kubelet gives the pod, so that either can take its containers over from the other. */
+function generatedUid(
   pod: DecodedPod,
-  name: string,
+  root: JsonNode,
   { nodeName, origin, isResizable = false }: StaticPodPlace,
-): Pod {
+): string {
   const where =
     origin.kind === "file" ? `host:${nodeName}file:${origin.path}` : `url:${origin.url}`;
-  const uid = pod.metadata?.uid ?? contentUid(isResizable ? fixedContent(pod) : pod, where);
+  return isResizable ? contentUid(fixedContent(pod), where) : textUid(dumpPod(pod, root) + where);
+}
+
+function placePod(
+  pod: DecodedPod,
+  { name, uid }: { readonly name: string; readonly uid: string },
+  { nodeName, origin }: StaticPodPlace,
+): Pod {
   const tolerations = pod.spec.tolerations ?? [];
   return {
     ...pod,

@@ -13,7 +13,6 @@ interface Answer {
   readonly error?: string;
   readonly errorTruncated?: boolean;
   readonly pod?: { readonly metadata: Readonly<Record<string, unknown>> };
-  readonly uidGenerated?: boolean;
 }
 
 export const staticPods: VectorDomain = vectorDomain<Input>("static-pods", run, comparable);
@@ -38,7 +37,7 @@ function run({ manifest, path, nodeName }: Input): unknown {
   };
 }
 
-/** The UID is a hash over a dump that only Go makes; YAML syntax errors and dumps of Go values are worded by Go. */
+/** YAML syntax errors and dumps of Go values are worded by Go; of a time that is set, the UID shows the time zone. */
 function comparable(value: unknown): unknown {
   const { errorTruncated: _, ...answer } = value as Answer;
   if (!answer.accepted) {
@@ -47,13 +46,8 @@ function comparable(value: unknown): unknown {
       .replace(/(invalid pod: &core\.\w+\{\.\.\.\}).*/s, "$1");
     return { ...answer, error };
   }
-  if (answer.uidGenerated !== true) return answer;
-  const { metadata } = answer.pod ?? { metadata: {} };
-  const annotations = metadata["annotations"] as Readonly<Record<string, string>>;
-  const isSame = annotations["kubernetes.io/config.hash"] === metadata["uid"];
-  const hashed = { ...annotations, "kubernetes.io/config.hash": isSame ? "(uid)" : "(other)" };
-  return {
-    ...answer,
-    pod: { ...answer.pod, metadata: { ...metadata, uid: "(uid)", annotations: hashed } },
-  };
+  const metadata = answer.pod?.metadata ?? {};
+  if (metadata["deletionTimestamp"] === undefined) return answer;
+  const { uid: _uid, annotations: _annotations, ...others } = metadata;
+  return { ...answer, pod: { ...answer.pod, metadata: others } };
 }
