@@ -44,7 +44,7 @@ export interface PodStats {
   readonly swap?: SwapStats | undefined;
 }
 
-export interface PodStatsReference {
+interface PodStatsReference {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
@@ -131,7 +131,7 @@ export interface VolumeStats extends FsStats {
   readonly volumeHealthStats?: { readonly abnormal: boolean } | undefined;
 }
 
-export interface RuntimeStats {
+interface RuntimeStats {
   readonly imageFs?: FsStats | undefined;
   readonly containerFs?: FsStats | undefined;
 }
@@ -142,6 +142,6 @@ export interface RlimitStats {
   readonly runningProcesses?: number | undefined;
 }
 
-export interface ProcessStats {
+interface ProcessStats {
   readonly processCount?: number | undefined;
 }

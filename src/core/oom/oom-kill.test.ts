@@ -13,7 +13,7 @@ test("a limit that is reached names its cgroup", () => {
     "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=abc,mems_allowed=0,oom_memcg=/kubepods/burstable/pod1/c1,task_memcg=/kubepods/burstable/pod1/c1,task=tail,pid=4242,uid=0",
     "Memory cgroup out of memory: Killed process 4242 (tail) total-vm:34000kB",
   );
-  expect(kill).toEqual({ cgroup: "/kubepods/burstable/pod1/c1", process: "tail", pid: 4242 });
+  expect(kill).toEqual({ cgroup: "/kubepods/burstable/pod1/c1", processName: "tail", pid: 4242 });
   expect(kill === undefined ? "" : systemOomMessage(kill)).toBeUndefined();
 });
 
@@ -22,7 +22,7 @@ test("a machine that runs out of memory is the node's own event", () => {
     "java invoked oom-killer: gfp_mask=0x0",
     "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/system.slice/x,task=java,pid=77,uid=1000",
   );
-  expect(kill).toEqual({ cgroup: "/", process: "java", pid: 77 });
+  expect(kill).toEqual({ cgroup: "/", processName: "java", pid: 77 });
   expect(kill === undefined ? "" : systemOomMessage(kill)).toBe(
     "System OOM encountered, victim process: java, pid: 77",
   );
@@ -35,7 +35,7 @@ test("older kernels name the limit and the process in lines of their own", () =>
       "Task in /mem2 killed as a result of limit of /mem3",
       "Killed process 1532 (badsysprogram) total-vm:216kB",
     ),
-  ).toEqual([{ cgroup: "/mem3", process: "badsysprogram", pid: 1532 }]);
+  ).toEqual([{ cgroup: "/mem3", processName: "badsysprogram", pid: 1532 }]);
 });
 
 test("lines of other reports are nothing", () => {

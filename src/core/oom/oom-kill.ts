@@ -2,17 +2,17 @@
 export interface OomKill {
   /** The cgroup whose limit was reached; "/" when the whole machine ran out. */
   readonly cgroup: string;
-  readonly process: string;
+  readonly processName: string;
   readonly pid: number;
 }
 
 const firstLine = /invoked oom-killer:/;
 const constraintLine =
-  /oom-kill:constraint=.*,nodemask=.*,cpuset=.*,mems_allowed=.*,oom_memcg=(?<cgroup>.*),task_memcg=.*,task=(?<process>.*),pid=(?<pid>\d+),uid=/;
+  /oom-kill:constraint=.*,nodemask=.*,cpuset=.*,mems_allowed=.*,oom_memcg=(?<cgroup>.*),task_memcg=.*,task=(?<name>.*),pid=(?<pid>\d+),uid=/;
 /** A kill without a limit names no cgroup. */
 const globalLine =
-  /oom-kill:constraint=.*,global_oom,task_memcg=.*,task=(?<process>.*),pid=(?<pid>\d+),uid=/;
-const killedLine = /Killed process (?<pid>\d+) \((?<process>.+?)\)/;
+  /oom-kill:constraint=.*,global_oom,task_memcg=.*,task=(?<name>.*),pid=(?<pid>\d+),uid=/;
+const killedLine = new RegExp("Killed process (?<pid>\\d+) \\((?<name>.+?)\\)");
 const olderLimitLine = /Task in .* killed as a result of limit of (?<cgroup>.*)/;
 
 /** Puts the lines of the kernel's report of one kill together. */
@@ -37,13 +37,14 @@ export class OomReport {
     if (groups === undefined) return undefined;
     const cgroup = groups["cgroup"] ?? this.#cgroup;
     this.#cgroup = undefined;
-    return { cgroup, process: groups["process"] ?? "", pid: Number(groups["pid"]) };
+    return { cgroup, processName: groups["name"] ?? "", pid: Number(groups["pid"]) };
   }
 }
 
 /** The node's event for a kill; undefined when only a limit was reached, which its own container tells. */
-export function systemOomMessage({ cgroup, process, pid }: OomKill): string | undefined {
+export function systemOomMessage({ cgroup, processName, pid }: OomKill): string | undefined {
   if (cgroup !== "/") return undefined;
-  const victim = process === "" || pid === 0 ? "" : `, victim process: ${process}, pid: ${pid}`;
+  const victim =
+    processName === "" || pid === 0 ? "" : `, victim process: ${processName}, pid: ${pid}`;
   return `System OOM encountered${victim}`;
 }

@@ -1,5 +1,5 @@
 /** The length of the first complete type of a signature, such as 5 of "a(sv)u". */
-export function firstTypeLength(signature: string): number {
+function firstTypeLength(signature: string): number {
   const first = signature[0];
   if (first === undefined) throw new Error("a D-Bus signature ends too soon");
   if (first === "a") return 1 + firstTypeLength(signature.slice(1));
