@@ -59,13 +59,15 @@ export class MemoryWatch {
   async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#deps;
     const untilMs = clock.monotonicMs() + ms;
+    // However much memory comes and goes, looks have a distance.
+    let glanceMs = this.#marks.length === 0 ? ms : farMs;
     for (;;) {
       const leftMs = untilMs - clock.monotonicMs();
       if (leftMs <= 0) return false;
+      await clock.sleep(Math.min(glanceMs, leftMs), signal);
       const leftBytes = this.#leftBytes();
       if (leftBytes < 0) return true;
-      const glanceMs = leftBytes < nearBytes ? nearMs : farMs;
-      await clock.sleep(this.#marks.length === 0 ? leftMs : Math.min(glanceMs, leftMs), signal);
+      glanceMs = leftBytes < nearBytes ? nearMs : farMs;
     }
   }
 
