@@ -32,7 +32,7 @@ function comparable({ metadata, spec, status }: Node): unknown {
         reason,
         message,
       })),
-      images: images.map(({ names = [] }) => names.toSorted()).toSorted(),
+      images: images.map(({ names }) => names),
     },
   };
 }
