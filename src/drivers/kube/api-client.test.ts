@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   answer,
@@ -279,6 +280,9 @@ describe.each<Protocol>(["HTTP/1.1", "HTTP/2"])("over TLS and %s", (given) => {
       clientOf(url, { endpoint }).send(getNode, signal);
     await expect(send({ url, caPem: other.caPem })).rejects.toThrow("certificate");
     await expect(send({ url })).rejects.toThrow("certificate");
+    vi.stubEnv("SSL_CERT_FILE", join(authority.folder, "ca.crt"));
+    await send({ url });
+    vi.unstubAllEnvs();
     await send({ url, caPem: authority.caPem, serverName: "localhost" });
     await expect(send({ url, caPem: authority.caPem, serverName: "elsewhere" })).rejects.toThrow(
       "elsewhere",

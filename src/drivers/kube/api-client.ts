@@ -78,6 +78,7 @@ class HttpApiClient {
     for (let tries = 1; ; tries++) {
       await this.#pass(wire, signal);
       const answer = await this.#timed(wire, signal, () => this.#ask(wire, signal));
+      this.#measure(wire, answer);
       if (answer.status >= 200 && answer.status < 300) return answer.body;
       if (answer.status === 401 && !hasRefreshed) {
         hasRefreshed = true;
@@ -141,6 +142,14 @@ class HttpApiClient {
         this.#options.metrics.observe("rest_client_request_duration_seconds", seconds, labels);
       }
     }
+  }
+
+  #measure(wire: WireRequest, { body }: Answer): void {
+    const { metrics } = this.#options;
+    const labels = { verb: wire.method, host: wire.url.host };
+    const sentBytes = Buffer.byteLength(wire.body ?? "");
+    metrics.observe("rest_client_request_size_bytes", sentBytes, labels);
+    metrics.observe("rest_client_response_size_bytes", Buffer.byteLength(body), labels);
   }
 
   #ask(wire: WireRequest, signal: AbortSignal): Promise<Answer> {

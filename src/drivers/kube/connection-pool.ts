@@ -4,6 +4,7 @@ import { errorText } from "../../lib/error-text.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
 import { http1Transport } from "./http1-transport.ts";
 import { NegotiatedTransport } from "./negotiated-transport.ts";
+import { readSystemAuthorities } from "./system-authorities.ts";
 import type { Transport } from "./wire.ts";
 
 // The kernel asks an idle connection for a sign of life after this time, then once a second, ten times.
@@ -111,10 +112,11 @@ function createTransport(
       new Agent({ keepAlive: true, keepAliveMsecs: keepAliveMs, timeout: idleMs }),
     );
   }
+  const authorities = caPem ?? readSystemAuthorities();
   return new NegotiatedTransport({
     url,
     secureContext: secureContext({
-      ...(caPem === undefined ? {} : { ca: caPem }),
+      ...(authorities === undefined ? {} : { ca: authorities }),
       ...(pair === undefined ? {} : { cert: pair.certPem, key: pair.keyPem }),
     }),
     rejectUnauthorized: skipVerification !== true,
