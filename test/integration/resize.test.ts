@@ -144,7 +144,7 @@ describe("resizing pods while they run", () => {
     const events = await world.client.listEvents(resized, AbortSignal.timeout(10_000));
     const reasons = events
       .map(({ reason }) => reason)
-      .filter((reason) => /^Resize/.test(reason ?? ""));
+      .filter((reason) => reason?.startsWith("Resize"));
     expect(reasons).toEqual(expect.arrayContaining(["ResizeDeferred", "ResizeStarted"]));
     world.remove("waits.json");
   });

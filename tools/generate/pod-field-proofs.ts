@@ -28,6 +28,7 @@ const payload = ["volume-payload", volumes];
 const probeRounds = ["probe-worker", "test/integration/lifecycle-probes.test.ts"];
 const users = ["cri-configs", "test/integration/security-users.test.ts"];
 const profiles = ["cri-configs", "test/integration/security-profiles.test.ts"];
+const resizes = ["compute-pod-actions-resize", "test/integration/resize.test.ts"];
 const node = ["cri-configs", "test/integration/security-node.test.ts"];
 
 /** All that prove a field. */
@@ -113,10 +114,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     name: "cri-configs",
     ports: ports,
     readinessProbe: probeRounds,
-    resizePolicy: {
-      proof: "compute-pod-actions-resize",
-      when: "a manifest never resizes its pod: a changed one is a new pod",
-    },
+    resizePolicy: resizes,
     resources: "cri-configs",
     restartPolicy: "compute-pod-actions",
     restartPolicyRules: ["compute-pod-actions", inside],
@@ -156,8 +154,8 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     protocol: "cri-configs",
   },
   ContainerResizePolicy: {
-    resourceName: "compute-pod-actions-resize",
-    restartPolicy: "compute-pod-actions-resize",
+    resourceName: resizes,
+    restartPolicy: resizes,
   },
   ContainerRestartRule: { action: "compute-pod-actions", exitCodes: "compute-pod-actions" },
   ContainerRestartRuleOnExitCodes: {

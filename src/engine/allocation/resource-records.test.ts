@@ -68,12 +68,12 @@ test("a full disk keeps nobody waiting, and what could not be written is written
   const files = new MemoryFiles();
   const errors: string[] = [];
   const records = open(files, errors);
-  const { writeFile } = files;
+  const write = files.writeFile.bind(files);
   files.writeFile = () => Promise.reject(new Error("no space left"));
   records.set("uid-1", { containers: new Map() });
   await records.flush();
   expect(errors).toEqual(["cannot write down the resources that pods have"]);
-  files.writeFile = writeFile.bind(files);
+  files.writeFile = write;
   records.set("uid-2", { containers: new Map() });
   await records.flush();
   const next = open(files);

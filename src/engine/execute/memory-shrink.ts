@@ -35,9 +35,11 @@ export async function memoryShrinkProblem(
     }
     const usages = await containerUsages(deps, request);
     for (const { name, containerId, desired } of shrinking) {
-      const used = usages.get(rawContainerId(containerId));
-      if (used === undefined) problems.push(`missing container "${name}" memory usage`);
-      else if (used >= BigInt(desired.memoryLimit)) {
+      const id = rawContainerId(containerId);
+      const used = usages.get(id);
+      if (used === undefined) {
+        if (usages.has(id)) problems.push(`missing container "${name}" memory usage`);
+      } else if (used >= BigInt(desired.memoryLimit)) {
         problems.push(
           `attempting to set container "${name}" memory limit (${desired.memoryLimit}) below current usage (${used})`,
         );
@@ -52,16 +54,16 @@ export async function memoryShrinkProblem(
   return `cannot decrease memory limits: ${joinedErrors(problems)}`;
 }
 
-/** By the runtime's id. */
+/** By the runtime's id; undefined where the runtime has statistics of a container, but not of its memory. */
 async function containerUsages(
   { runtime, lifetime }: ResizeDeps,
   { sandboxId }: ShrinkRequest,
-): Promise<ReadonlyMap<string, bigint>> {
+): Promise<ReadonlyMap<string, bigint | undefined>> {
   const stats = await runtime.listContainerStats({ podSandboxId: sandboxId }, lifetime);
-  const usages = new Map<string, bigint>();
-  for (const { attributes, memory } of stats) {
-    const bytes = memory?.usageBytes?.value ?? memory?.workingSetBytes?.value;
-    if (attributes?.id !== undefined && bytes !== undefined) usages.set(attributes.id, bytes);
-  }
-  return usages;
+  return new Map(
+    stats.map(({ attributes, memory }) => [
+      attributes?.id ?? "",
+      memory?.usageBytes?.value ?? memory?.workingSetBytes?.value,
+    ]),
+  );
 }

@@ -5,7 +5,7 @@ import { fixedContent } from "./fixed-content.ts";
 
 function uid(resources: ResourceRequirements | undefined, more: Partial<PodSpec> = {}): string {
   const spec = { containers: [{ name: "web", resources }], ...more };
-  return contentUid(fixedContent({ metadata: { name: "web" }, spec }), "here");
+  return contentUid(fixedContent({ spec }), "here");
 }
 
 const burstable = { requests: { cpu: "100m" }, limits: { cpu: "1", memory: "64Mi" } };
@@ -45,6 +45,6 @@ test("resources of the pod as a whole can change too", () => {
 });
 
 test("a pod that asks for nothing keeps the UID it always had", () => {
-  const content = { metadata: { name: "web" }, spec: { containers: [{ name: "web" }] } };
+  const content = { spec: { containers: [{ name: "web" }] } };
   expect(fixedContent(content)).toBe(content);
 });

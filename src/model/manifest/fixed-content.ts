@@ -9,7 +9,7 @@ const resizable = ["cpu", "memory"];
  * A pod without what can change while it runs: how much CPU and memory it asks for. Which of them it asks for
  * stays, and whether it is guaranteed all of it: a pod's class never changes.
  */
-export function fixedContent<P extends { readonly spec: PodSpec }>(pod: P): unknown {
+export function fixedContent(pod: { readonly spec: PodSpec }): unknown {
   const { spec } = pod;
   if (!asksForAny(spec)) return pod;
   return {
