@@ -52,10 +52,42 @@ export function kubeletEviction(
   };
 }
 
-/** A kubelet's defaults, but that pods from manifests are pods like any other: there are no others here. */
-export function defaultEviction(): EvictionSettings {
-  const setup = kubeletEviction(fileDefaultConfig(), { ignoresAllocatable: false });
+export interface EvictionOptions {
+  /** Such as "memory.available<500Mi,nodefs.available<5%"; "none" = never; undefined = the kubelet's defaults. */
+  readonly evictionHard?: string | undefined;
+}
+
+/**
+ * A kubelet's defaults, but that pods from manifests are pods like any other: there are no others here. Throws a
+ * SetupError that names the flag.
+ */
+export function parseEviction({ evictionHard }: EvictionOptions): EvictionSettings {
+  const config = fileDefaultConfig();
+  const setup = kubeletEviction(
+    evictionHard === undefined
+      ? config
+      : { ...config, evictionHard: parseEvictionHard(evictionHard) },
+    { ignoresAllocatable: false },
+  );
   return { ...setup, policy: { ...setup.policy, isSpared: hasCriticalPriority } };
+}
+
+export function defaultEviction(): EvictionSettings {
+  return parseEviction({});
+}
+
+function parseEvictionHard(text: string): Readonly<Record<string, string>> {
+  if (text === "none") return {};
+  return Object.fromEntries(
+    text.split(",").map((pair) => {
+      const [signal = "", value = "", ...rest] = pair.split("<").map((part) => part.trim());
+      if (signal !== "" && value !== "" && rest.length === 0) return [signal, value];
+      throw new SetupError(
+        `--eviction-hard: "${pair}" is no limit`,
+        "write it as signal<value, such as memory.available<500Mi or nodefs.available<5%",
+      );
+    }),
+  );
 }
 
 function milliseconds(duration: string): number {

@@ -18,6 +18,7 @@ import type { AgentView } from "../ports/agent-view.ts";
 import type { Log } from "../ports/log.ts";
 import { dataLayout, defaultCgroupRoot } from "./data-layout.ts";
 import { runDown } from "./down.ts";
+import { type EvictionOptions, parseEviction } from "./eviction-options.ts";
 import { type ImageOptions, parseImageOptions } from "./image-options.ts";
 import { type LogRotationOptions, parseLogRotation } from "./log-rotation-options.ts";
 import { createSources, type SourceOptions } from "./manifest-sources.ts";
@@ -33,7 +34,8 @@ export interface UpOptions
   extends SourceOptions,
     LogRotationOptions,
     ImageOptions,
-    SecurityOptions {
+    SecurityOptions,
+    EvictionOptions {
   readonly dataDir: string;
   readonly nodeName?: string | undefined;
   /** An existing runtime's socket; without one Berth runs its own containerd. */
@@ -86,6 +88,7 @@ async function runLocked(
   const logRotation = parseLogRotation(options);
   const security = parseSecurity(options);
   const images = parseImageOptions(options);
+  const eviction = parseEviction(options);
   const cgroupRoot = options.cgroupRoot ?? defaultCgroupRoot(dataDir);
   const network = {
     bridge: options.bridge ?? MANAGED_CONTAINERD_DEFAULTS.bridge,
@@ -119,6 +122,7 @@ async function runLocked(
         logRotation,
         images,
         security,
+        eviction,
         log,
         metrics,
       },

@@ -46,6 +46,10 @@ export const upCommand: Command = defineCommand({
     "seccomp-default": toggle(
       "Confine containers without a seccomp profile by the runtime's own (RuntimeDefault).",
     ),
+    "eviction-hard": text(
+      "LIMITS",
+      'End pods when less is left: "memory.available<500Mi,nodefs.available<5%", or "none" (default as a kubelet).',
+    ),
     "down-on-exit": toggle("Remove all pods and everything else when the agent ends."),
     "image-credential-provider-config": text(
       "PATH",
@@ -85,6 +89,7 @@ export const upCommand: Command = defineCommand({
       registryBurst: flags["registry-burst"],
       allowedUnsafeSysctls: flags["allowed-unsafe-sysctls"],
       seccompDefault: flags["seccomp-default"],
+      evictionHard: flags["eviction-hard"],
       downOnExit: flags["down-on-exit"],
     };
     const onReady = (): void => log.info("the agent is up", { dataDir: options.dataDir });
