@@ -20,6 +20,7 @@ const reading = [
   "ListPodSandbox",
   "PodSandboxStatus",
   "ListContainers",
+  "ListContainerStats",
   "ContainerStatus",
   "ListImages",
   "ImageStatus",
