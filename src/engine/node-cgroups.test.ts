@@ -54,6 +54,8 @@ class World {
       update: (path, resources) => this.updates.push([path, resources]),
     }),
     onNodeEvent: ({ type, reason, message }) => this.events.push(`${type} ${reason}: ${message}`),
+    version: 1,
+    metrics: { set() {} },
     clock: this.clock,
     log: silent,
   });

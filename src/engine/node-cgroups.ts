@@ -4,6 +4,7 @@ import { errorText } from "../lib/error-text.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
+import type { Metrics } from "../ports/metrics.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
 
 /** What the node's cgroups are told to allow. */
@@ -25,6 +26,8 @@ export interface NodeCgroupsDeps {
   /** Cgroups with another root: one that the node's owner made and named. */
   readonly cgroupsAt: (path: string) => Pick<Cgroups, "exists" | "update">;
   readonly onNodeEvent: (event: NodeEvent) => void;
+  readonly version: 1 | 2;
+  readonly metrics: Pick<Metrics, "set">;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -43,7 +46,8 @@ export class NodeCgroups {
 
   /** Holds the system's own cgroups to what is reserved; rejects when one cannot be. */
   async start(): Promise<void> {
-    const { pods, reserved } = this.#deps;
+    const { pods, reserved, version, metrics } = this.#deps;
+    metrics.set("kubelet_cgroup_version", version);
     await pods.ensureShared();
     for (const one of reserved) this.#enforceReserved(one);
   }

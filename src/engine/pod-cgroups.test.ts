@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CgroupsV2 } from "../drivers/linux/cgroups-v2.ts";
+import { VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import type { CgroupResources } from "../model/cgroup.ts";
 import type { ResourceRequirements } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
@@ -24,6 +25,7 @@ const bestEffort = podOf("e", {});
 
 describe("a tree as a kernel with cgroup v2 has it", () => {
   let folder: string;
+  let observed: string[];
 
   /** A kernel fills a new cgroup with files; a plain folder has to be given them. */
   class KernelTree extends CgroupsV2 {
@@ -55,6 +57,10 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
       cpuQuota: { enforceCpuLimits: true, cpuPeriodUs: 100_000 },
       activePods: () => [guaranteed, burstable, bestEffort],
       lifetime: new AbortController().signal,
+      clock: new VirtualClock(),
+      metrics: {
+        observe: (name, _, labels) => observed.push(`${name} ${labels?.["operation_type"]}`),
+      },
       rootResources: () => ({ cpuShares: 2048, memoryBytes: 1_073_741_824n, pidsLimit: 1000 }),
       podPidsLimit: 50,
       ...more,
@@ -64,6 +70,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "berth-v2-"));
     makeCgroup("/");
+    observed = [];
   });
 
   afterEach(() => rmSync(folder, { recursive: true }));
@@ -79,6 +86,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
     expect(valuesOf("/kubepods/burstable/podb")).toEqual(["4", "", "134217728", "50"]);
     expect(valuesOf("/kubepods/besteffort")).toEqual(["1", "", "", ""]);
     expect(valuesOf("/kubepods/besteffort/pode")).toEqual(["1", "", "", "50"]);
+    expect(observed).toContain("kubelet_cgroup_manager_duration_seconds create");
     expect(cgroups.podPaths()).toEqual(
       new Map([
         ["g", "/kubepods/podg"],

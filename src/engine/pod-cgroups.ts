@@ -19,6 +19,8 @@ import type { CgroupResources } from "../model/cgroup.ts";
 import type { ObservedResources } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Metrics } from "../ports/metrics.ts";
 
 export interface PodCgroupsDeps {
   readonly cgroups: Cgroups;
@@ -36,6 +38,8 @@ export interface PodCgroupsDeps {
   /** How many processes a pod may have; undefined = any number. */
   readonly podPidsLimit?: number | undefined;
   readonly memoryReserve?: (() => MemoryReserve | undefined) | undefined;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, "observe">;
 }
 
 /** The cgroups of pods below one root: kubepods, its classes burstable and besteffort, and one per pod. */
@@ -93,7 +97,9 @@ export class NodePodCgroups {
   }
 
   update(pod: Pod, resources: CgroupResources): void {
+    const startedAtMs = this.#deps.clock.monotonicMs();
     this.#deps.cgroups.update(this.path(pod), resources);
+    this.#observe("update", startedAtMs);
   }
 
   memoryUsageBytes(pod: Pod): bigint {
@@ -102,9 +108,11 @@ export class NodePodCgroups {
 
   async ensure(pod: Pod): Promise<void> {
     if (!this.#perQos) return;
-    const { cgroups, podPidsLimit: pidsLimit } = this.#deps;
+    const { cgroups, clock, podPidsLimit: pidsLimit } = this.#deps;
     await this.ensureShared();
+    const startedAtMs = clock.monotonicMs();
     await cgroups.create(this.path(pod), { ...this.wanted(pod), pidsLimit });
+    this.#observe("create", startedAtMs);
   }
 
   /** Makes the cgroups above those of pods, and brings their limits in line with the pods that run. */
@@ -126,8 +134,7 @@ export class NodePodCgroups {
   }
 
   async remove(pod: Pod): Promise<void> {
-    if (!this.#perQos) return;
-    await this.#deps.cgroups.remove(this.path(pod), this.#deps.lifetime);
+    if (this.#perQos) await this.#remove(this.path(pod));
   }
 
   /** UIDs of pods that have a cgroup. */
@@ -137,13 +144,28 @@ export class NodePodCgroups {
 
   async removeByUid(uid: string): Promise<void> {
     for (const found of this.#found()) {
-      if (found.uid === uid) await this.#deps.cgroups.remove(found.path, this.#deps.lifetime);
+      if (found.uid === uid) await this.#remove(found.path);
     }
   }
 
   /** Removes the root with all that is in it. */
   async removeAll(): Promise<void> {
     await this.#deps.cgroups.remove(this.#path(this.#deps.root), this.#deps.lifetime);
+  }
+
+  async #remove(path: string): Promise<void> {
+    const { cgroups, clock, lifetime } = this.#deps;
+    const startedAtMs = clock.monotonicMs();
+    await cgroups.remove(path, lifetime);
+    this.#observe("destroy", startedAtMs);
+  }
+
+  #observe(operation: "create" | "update" | "destroy", startedAtMs: number): void {
+    const { clock, metrics } = this.#deps;
+    const seconds = (clock.monotonicMs() - startedAtMs) / 1000;
+    metrics.observe("kubelet_cgroup_manager_duration_seconds", seconds, {
+      operation_type: operation,
+    });
   }
 
   get #perQos(): boolean {

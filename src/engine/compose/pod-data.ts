@@ -18,6 +18,8 @@ export function composeCgroups(parts: AgentParts): NodePodCgroups {
     activePods: () =>
       parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
     lifetime: parts.signal,
+    clock: parts.ports.clock,
+    metrics: parts.ports.metrics,
     perQos: nodeCgroups.perQos,
     podPidsLimit: nodeCgroups.podPidsLimit,
     rootResources: () =>

@@ -19,11 +19,12 @@ const settlePollMs = 100;
 const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
 export function composeVolumeUsage(parts: AgentParts): VolumeUsage {
-  const { clock, log, hostUsage } = parts.ports;
+  const { clock, log, metrics, hostUsage } = parts.ports;
   return new VolumeUsage({
     host: hostUsage,
     clock,
     log,
+    metrics,
     pods: () => parts.registry.list(),
     mountedVolumes: (uid) => parts.volumes.mountedVolumes(uid),
     periodMs: parts.settings.volumeStatsMs,
@@ -122,8 +123,10 @@ export function composeEviction(parts: AgentParts): EvictionManager {
 }
 
 export function composeNodeCgroups(parts: AgentParts): NodeCgroups {
-  const { cgroupsAt, clock, log } = parts.ports;
+  const { cgroups, cgroupsAt, metrics, clock, log } = parts.ports;
   return new NodeCgroups({
+    version: cgroups.version,
+    metrics,
     pods: parts.cgroups,
     reserved: reservedCgroups(parts.settings.nodeCgroups.reservations),
     cgroupsAt,

@@ -47,6 +47,7 @@ class World {
       },
       clock: this.clock,
       log: silent,
+      metrics: { observe() {} },
       pods: () => this.pods,
       mountedVolumes: (uid) =>
         new Map(

@@ -11,11 +11,13 @@ import type { VolumeStats } from "../../model/stats-summary.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HostUsage } from "../../ports/host-usage.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 
 export interface VolumeUsageDeps {
   readonly host: Pick<HostUsage, "tree" | "fileSystem">;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "observe">;
   readonly pods: () => readonly Pod[];
   /** Where a pod's volumes are mounted, by name. */
   readonly mountedVolumes: (uid: string) => ReadonlyMap<string, { readonly path: string }>;
@@ -107,17 +109,23 @@ export class VolumeUsage {
     path: string,
     signal: AbortSignal,
   ): Promise<VolumeStats | undefined> {
-    const { host, clock } = this.#deps;
+    const { host, clock, metrics } = this.#deps;
     const measure = volumeMeasure(volume);
     if (measure === undefined) return undefined;
     const timeMs = clock.nowMs();
     const room = await host.fileSystem(path);
     if (room === undefined) return undefined;
+    const startedAtMs = clock.monotonicMs();
     const use =
       measure === "files"
         ? await host.tree(path, signal)
         : { usedBytes: room.usedBytes, inodesUsed: room.inodes - room.inodesFree };
     if (use === undefined) return undefined;
+    if (measure === "files") {
+      const seconds = (clock.monotonicMs() - startedAtMs) / 1000;
+      const labels = { metric_source: "du" };
+      metrics.observe("kubelet_volume_metric_collection_duration_seconds", seconds, labels);
+    }
     const pvcRef = claimOf(volume, pod.metadata);
     return { ...fsStats(room, { timeMs, ...use }), name: volume.name, pvcRef };
   }
