@@ -43,6 +43,7 @@ export async function runKubeletApi(
       flags: setup.settings,
       setVerbosity: (level) => log.showDetails(level >= detailsVerbosity),
       splitsLogStreams: isFeatureEnabled(setup.gates, "PodLogsQuerySplitStreams"),
+      translatesWebSockets: isFeatureEnabled(setup.gates, "ExtendWebSocketsToKubelet"),
       certificate: connection.servingCertificate,
       api: connection.clients?.api,
       clock: systemClock,

@@ -41,6 +41,7 @@ export interface KubeletApiDeps {
   readonly flags: ReadonlyMap<string, string>;
   readonly setVerbosity: (level: number) => void;
   readonly splitsLogStreams: boolean;
+  readonly translatesWebSockets: boolean;
   readonly certificate: ServingCertificate;
   /** Undefined = there is no cluster. */
   readonly api: ApiClient | undefined;

@@ -23,7 +23,14 @@ export class UpgradeRefused extends Error {
 }
 
 /** Credentials are for this server only, and the runtime's own checks see no foreign origin. */
-const keptFromRuntime = new Set(["authorization", "origin", "cookie", "host"]);
+const keptFromRuntime = new Set([
+  "authorization",
+  "origin",
+  "cookie",
+  "host",
+  "content-length",
+  "transfer-encoding",
+]);
 const bearerProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./;
 const handshakeTimeoutMs = 30_000;
 /** So long a reader has for the last bytes. */
@@ -38,11 +45,10 @@ export async function forwardUpgrade(
   upgrade: UpgradeRequest,
   { idleMs, onUpgrade }: { readonly idleMs: number; readonly onUpgrade?: () => void },
 ): Promise<void> {
-  if (url.protocol !== "http:" || !isLoopback(url.hostname)) {
-    throw new UpgradeRefused("the runtime's streaming address is not on this machine");
-  }
-  const { request, socket, head } = upgrade;
-  const { answer, connection, rest } = await upgradeRuntime(url, upgrade);
+  const { request, socket, head, signal } = upgrade;
+  const { method } = request;
+  const asked = { method, headers: forwardedHeaders(request) };
+  const { answer, connection, rest } = await dialRuntime(url, asked, signal);
   connection.on("error", () => socket.destroy());
   socket.on("error", () => connection.destroy());
   connection.on("close", () => closeWritten(socket));
@@ -78,14 +84,29 @@ interface UpgradedRuntime {
   readonly rest: Buffer;
 }
 
-function upgradeRuntime(url: URL, { request, signal }: UpgradeRequest): Promise<UpgradedRuntime> {
+interface UpgradeHeaders {
+  readonly method: string | undefined;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+}
+
+/** Asks the runtime's streaming server for another protocol; rejects with an UpgradeRefused. */
+export function dialRuntime(
+  url: URL,
+  { method, headers }: UpgradeHeaders,
+  signal: AbortSignal,
+): Promise<UpgradedRuntime> {
   return new Promise((resolve, reject) => {
+    if (url.protocol !== "http:" || !isLoopback(url.hostname)) {
+      throw new UpgradeRefused("the runtime's streaming address is not on this machine");
+    }
     const outgoing = sendRequest({
       host: url.hostname.replace(/^\[|\]$/g, ""),
       port: url.port,
-      method: request.method,
+      method,
       path: `${url.pathname}${url.search}`,
-      headers: forwardedHeaders(request, url),
+      // Without a length a POST would be sent with the end of a body, which the other protocol does not expect.
+      headers: ["Host", url.host, "Content-Length", "0", ...headers],
       agent: false,
       signal,
       timeout: handshakeTimeoutMs,
@@ -113,9 +134,8 @@ function upgradeRuntime(url: URL, { request, signal }: UpgradeRequest): Promise<
   });
 }
 
-function forwardedHeaders(request: IncomingMessage, url: URL): string[] {
-  const headers = ["Host", url.host];
-  const { rawHeaders } = request;
+function forwardedHeaders({ rawHeaders }: IncomingMessage): string[] {
+  const headers: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
     const value = rawHeaders[index + 1] ?? "";

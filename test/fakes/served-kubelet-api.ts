@@ -123,6 +123,7 @@ export async function serveKubelet(
         flags: new Map([["v", "2"]]),
         setVerbosity: () => undefined,
         splitsLogStreams: false,
+        translatesWebSockets: true,
         api: reviews,
         clock: systemClock,
         log,

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
+import { Duplex } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AgentClient, type Upgraded } from "../../src/cli/agent-client.ts";
 import { remoteCommandProtocol, runRemoteCommand } from "../../src/cli/exec/remote-command.ts";
@@ -11,6 +12,7 @@ import { SpdyConnection } from "../../src/server/spdy/connection.ts";
 import { captureTerminal } from "../fakes/captured-terminal.ts";
 import { freePort } from "../fakes/served-kubelet-api.ts";
 import { createTestAuthority, type TestAuthority } from "../kit/test-authority.ts";
+import { clientFrame, serverFrames, webSocketHeaders } from "../kit/websocket-client.ts";
 import { podManifest, shell } from "./support/agent-manifests.ts";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
@@ -210,19 +212,34 @@ describe("the kubelet's API", () => {
 
   test("runs a command by WebSocket", async () => {
     const path = `/exec/default/${podName}/main?output=1&command=echo&command=hi`;
-    const { connection, head } = await upgrade(
-      path,
-      {
-        Upgrade: "websocket",
-        "Sec-WebSocket-Version": "13",
-        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
-        "Sec-WebSocket-Protocol": "v4.channel.k8s.io",
-      },
-      "GET",
-    );
+    const headers = webSocketHeaders(remoteCommandProtocol);
+    const { connection, head } = await upgrade(path, headers, "GET");
     const bytes = Buffer.concat([head, ...(await connection.toArray())]);
     expect(bytes.toString("latin1")).toContain("\u0001hi\n");
     expect(bytes.toString("latin1")).toContain('"status":"Success"');
+  });
+
+  test("runs a command by the newest WebSocket protocol, which closes input by itself", async () => {
+    const script = "cat | wc -c; echo err >&2; exit 7";
+    const path = `/exec/default/${podName}/main?input=1&output=1&error=1&command=sh&command=-c&command=${encodeURIComponent(script)}`;
+    const headers = webSocketHeaders("v5.channel.k8s.io");
+    const { connection, head } = await upgrade(path, headers, "GET");
+    const chunk = Buffer.concat([Buffer.from([0]), Buffer.alloc(100_000, "x")]);
+    for (let count = 0; count < 3; count++) connection.write(clientFrame(2, chunk));
+    connection.write(clientFrame(2, Buffer.from([255, 0])));
+    const texts = ["", "", "", ""];
+    for await (const { opcode, data } of serverFrames(connection, head)) {
+      if (opcode === 8) break;
+      const channel = data[0] ?? 0;
+      texts[channel] = `${texts[channel]}${data.subarray(1).toString()}`;
+    }
+    connection.destroy();
+    expect(texts.slice(1, 3)).toEqual(["300000\n", "err\n"]);
+    expect(JSON.parse(texts[3] ?? "")).toMatchObject({
+      status: "Failure",
+      reason: "NonZeroExitCode",
+      details: { causes: [{ reason: "ExitCode", message: "7" }] },
+    });
   });
 
   test("attaches to the container's own process", async () => {
@@ -253,6 +270,33 @@ describe("the kubelet's API", () => {
     });
     await data.write(Buffer.from("GET / HTTP/1.0\r\n\r\n"));
     await expect.poll(() => text, { timeout: 10_000 }).toContain("hello from the pod");
+  });
+
+  test("forwards a port by SPDY within a WebSocket", async () => {
+    const headers = webSocketHeaders("SPDY/3.1+portforward.k8s.io");
+    const { connection, head } = await upgrade(`/portForward/default/${podName}`, headers, "GET");
+    const inside = new Duplex({
+      read: () => undefined,
+      write: (chunk: Buffer, _, done) => {
+        connection.write(clientFrame(2, chunk));
+        done();
+      },
+    });
+    void (async () => {
+      for await (const { opcode, data } of serverFrames(connection, head)) {
+        if (opcode === 2) inside.push(data);
+      }
+    })().catch(() => undefined);
+    using streams = new SpdyConnection(inside, Buffer.alloc(0));
+    const named = { port: "8080", requestID: "0" };
+    let text = "";
+    await streams.open({ ...named, streamType: "error" }, () => undefined);
+    const data = await streams.open({ ...named, streamType: "data" }, (chunk) => {
+      text += chunk.toString();
+    });
+    await data.write(Buffer.from("GET / HTTP/1.0\r\n\r\n"));
+    await expect.poll(() => text, { timeout: 10_000 }).toContain("hello from the pod");
+    connection.destroy();
   });
 
   test("runs a command to its end in one answer", async () => {

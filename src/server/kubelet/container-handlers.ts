@@ -9,15 +9,23 @@ import { RuntimeError } from "../../model/runtime-error.ts";
 import type { AgentView } from "../../ports/agent-view.ts";
 import type { KubeletHost } from "../../ports/kubelet-host.ts";
 import { sendLogLines } from "../send-log.ts";
-import { forwardUpgrade, UpgradeRefused } from "../stream-proxy.ts";
+import { forwardUpgrade, UpgradeRefused, type UpgradeRequest } from "../stream-proxy.ts";
 import { type KubeletExchange, sendJsonText, sendPlain, sendRefusal } from "./answers.ts";
 import {
   type ContainerCall,
   type ContainerEndpoint,
   isUpgrade,
+  isWebSocket,
   readContainerCall,
 } from "./container-call.ts";
 import { explainMissingLog } from "./missing-log.ts";
+import type { StreamOptions } from "./stream-options.ts";
+import {
+  translateStreams,
+  tunnelStreams,
+  wantedTunnel,
+  wantsStreamClose,
+} from "./websocket-streams.ts";
 
 export interface ContainerDeps {
   readonly view: AgentView;
@@ -27,6 +35,8 @@ export interface ContainerDeps {
   readonly idleMs: number;
   /** The PodLogsQuerySplitStreams feature. */
   readonly splitsLogStreams: boolean;
+  /** The ExtendWebSocketsToKubelet feature. */
+  readonly translatesWebSockets: boolean;
   /** How many checkpoints may be written at once. */
   readonly checkpoints: Semaphore;
 }
@@ -55,14 +65,14 @@ export async function answerContainerCall(
     case "exec": {
       const { pod, container, command, options } = call;
       const open = () => view.execUrl(pod, { container, command, ...options }, signal);
-      return stream(deps, open, exchange);
+      return stream(deps, open, exchange, options);
     }
     case "attach": {
       const { pod, container, options } = call;
       // Whether a process has a terminal was decided when it was started.
       const tty = findContainer(pod, container)?.container.tty ?? false;
       const open = () => view.attachUrl(pod, { container, ...options, tty }, signal);
-      return stream(deps, open, exchange);
+      return stream(deps, open, exchange, options);
     }
     case "port-forward":
       return stream(deps, () => host.portForwardUrl(call.pod, call.ports, signal), exchange);
@@ -135,9 +145,10 @@ async function run(
 
 /** Connects the client with the runtime's streaming server. */
 async function stream(
-  { idleMs }: ContainerDeps,
+  deps: ContainerDeps,
   openUrl: () => Promise<URL>,
   { request, response, upgrade, signal }: KubeletExchange,
+  streams?: StreamOptions,
 ): Promise<void> {
   let url: URL;
   try {
@@ -155,11 +166,32 @@ async function stream(
     if (response.socket !== null) response.detachSocket(response.socket);
   };
   try {
-    await forwardUpgrade(url, { request, socket, head, signal }, { idleMs, onUpgrade });
+    await connect(deps, url, { request, socket, head, signal }, { streams, onUpgrade });
   } catch (error) {
     const status = error instanceof UpgradeRefused ? error.status : 500;
     sendRefusal(response, status, errorText(error));
   }
+}
+
+/** By translation where a client wants what only newer runtimes have. `streams` = those of a command. */
+function connect(
+  { idleMs, translatesWebSockets }: ContainerDeps,
+  url: URL,
+  upgrade: UpgradeRequest,
+  { streams, onUpgrade }: { streams: StreamOptions | undefined; onUpgrade: () => void },
+): Promise<void> {
+  const { request } = upgrade;
+  const options = { idleMs, onUpgrade };
+  if (translatesWebSockets && isWebSocket(request.headers)) {
+    const tunnel = wantedTunnel(request);
+    if (streams !== undefined && wantsStreamClose(request)) {
+      return translateStreams(url, upgrade, streams, options);
+    }
+    if (streams === undefined && tunnel !== undefined) {
+      return tunnelStreams(url, upgrade, tunnel, options);
+    }
+  }
+  return forwardUpgrade(url, upgrade, options);
 }
 
 function refuseStream(response: KubeletExchange["response"], error: unknown): void {

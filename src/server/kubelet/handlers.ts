@@ -36,6 +36,7 @@ export interface HandlerDeps {
   readonly systemLogFolder: string;
   readonly streamIdleMs: number;
   readonly splitsLogStreams: boolean;
+  readonly translatesWebSockets: boolean;
 }
 
 export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, KubeletHandler>> {
@@ -46,6 +47,7 @@ export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, Kub
     nowMs: deps.nowMs,
     idleMs: deps.streamIdleMs,
     splitsLogStreams: deps.splitsLogStreams,
+    translatesWebSockets: deps.translatesWebSockets,
     checkpoints: new Semaphore(1),
   };
   return {
