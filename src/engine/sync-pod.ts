@@ -5,6 +5,8 @@ import {
 } from "../core/paths/data-paths.ts";
 import { planPod } from "../core/pod/plan-pod.ts";
 import { deadlineExceeded } from "../core/status/active-deadline.ts";
+import { withCondition } from "../core/status/condition-list.ts";
+import { readyToStartContainersCondition } from "../core/status/conditions.ts";
 import { networkNotReadyMessage } from "../core/worker/requeue.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
@@ -152,7 +154,10 @@ async function runPlan(
         observed,
         plan,
         pullCredentials: deps.pullCredentials(pod),
-        onSandboxReady: () => deps.requestRead(uid),
+        onSandboxReady: () => {
+          deps.requestRead(uid);
+          noteSandbox(deps, pod);
+        },
       },
       signal,
     );
@@ -186,4 +191,11 @@ function isIdle({ action }: StepReport, { sandboxes }: ObservedPod): boolean {
 
 function warn(deps: NodeDeps, pod: Pod, reason: string, message: string): void {
   deps.events.record(pod, { type: "Warning", reason, message });
+}
+
+/** Images and hooks may take their time: that the network is there is told before. */
+function noteSandbox({ statuses }: NodeDeps, pod: Pod): void {
+  const status = statuses.get(pod.metadata.uid) ?? pod.status ?? {};
+  const condition = readyToStartContainersCondition(pod, true);
+  statuses.set(pod, { ...status, conditions: withCondition(status.conditions ?? [], condition) });
 }

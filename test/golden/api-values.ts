@@ -17,17 +17,28 @@ export function normaliseApiValue(value: Json, names: KnownNames): Json {
   );
 }
 
+// Addresses of pods: the recorded network's, and those of tests but for the node's own.
+const POD_IP = /\b10\.(89\.\d+|99\.(?!0\.)\d+)\.\d+\b/g;
+const UID = /\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
+
+/** What depends on the moment in messages, and what stands for it. */
+const MOMENTS: readonly (readonly [RegExp, string])[] = [
+  [/[^\s"/]+(\/[^\s"/@]+)*@sha256:[0-9a-f]{64}/g, "<image id>"],
+  [/\bsha256:[0-9a-f]{64}\b/g, "<image id>"],
+  [/\b[0-9a-f]{32}\b/g, "<uid>"],
+  [/\b\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)/g, "<time>"],
+  [/\bin [\d.]+m?s \([\d.]+m?s including waiting\)\. Image size: \d+ bytes/g, "in <time>"],
+  // What else runs on the node is up to the other scenarios.
+  [/\bused: \d+/g, "used: <amount>"],
+];
+
 function normaliseText(text: string, names: KnownNames): string {
-  let result = text;
-  for (const address of names.addresses) result = result.replaceAll(address, "<pod IP>");
-  const translated = names.translate(
-    result.replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "<uid>"),
+  const known = names.translate(text.replaceAll(UID, "<uid>").replaceAll(POD_IP, "<pod IP>"));
+  const withIds = String(known).replaceAll(
+    /(?<!sha256:)\b[0-9a-f]{64}\b/g,
+    (id) => names.symbolOf(id) ?? "<id>",
   );
-  return String(translated)
-    .replaceAll(/\bsha256:[0-9a-f]{64}\b/g, "<image id>")
-    .replaceAll(/\b[0-9a-f]{64}\b/g, (id) => names.symbolOf(id) ?? "<id>")
-    .replaceAll(/\b[0-9a-f]{32}\b/g, "<uid>")
-    .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)/g, "<time>");
+  return MOMENTS.reduce((result, [pattern, symbol]) => result.replaceAll(pattern, symbol), withIds);
 }
 
 /** A body without what is only written because it is empty: nulls, and the answer's part of a request. */

@@ -4,8 +4,11 @@ import { normaliseApiValue, withoutBlanks } from "./api-values.ts";
 import { type Difference, valueDifferences } from "./difference.ts";
 import { at, isObject, textAt } from "./json-path.ts";
 import type { KnownNames } from "./known-names.ts";
-import type { PodRequests, StatusPatch } from "./pod-requests.ts";
+import type { PartValue, PodRequests, StatusPatch } from "./pod-requests.ts";
 import type { Json } from "./recording.ts";
+
+// An agent that looks once a second does not see what lasts less; starts and stops take their time.
+const FOLDED_SECONDS = 2.5;
 
 /** Every difference between what two nodes said of one pod. */
 export function compareRequests(recorded: PodRequests, berth: PodRequests): readonly Difference[] {
@@ -25,15 +28,21 @@ export function compareRequests(recorded: PodRequests, berth: PodRequests): read
   ];
 }
 
-/** The values that a part of the status had: whether they are the same, in the same order. */
+/**
+ * The values that a part of the status had: whether they are the same, in the same order. One that did not last may
+ * be missing on either side: then two changes went in one request.
+ */
 function partDifferences(
   path: string,
-  recorded: readonly Json[],
-  berth: readonly Json[],
+  recorded: readonly PartValue[],
+  berth: readonly PartValue[],
 ): readonly Difference[] {
-  return align(recorded, berth, summary).flatMap((pair) => {
-    const place = `${path} (${summary(pair.recorded ?? pair.berth ?? null)})`;
-    return valueDifferences(place, pair.recorded, pair.berth);
+  return align(recorded, berth, ({ value }) => summary(value)).flatMap((pair) => {
+    const only = pair.recorded === undefined ? pair.berth : pair.recorded;
+    const isPaired = pair.recorded !== undefined && pair.berth !== undefined;
+    if (only === undefined || (!isPaired && only.seconds < FOLDED_SECONDS)) return [];
+    const place = `${path} (${summary(only.value)})`;
+    return valueDifferences(place, pair.recorded?.value, pair.berth?.value);
   });
 }
 
@@ -43,13 +52,21 @@ function summary(value: Json): string {
   if (isObject(state)) {
     const [kind = ""] = Object.keys(state);
     const restarts = Number(at(value, "restartCount") ?? 0);
-    return [kind, textAt(state, kind, "reason"), `restarts ${restarts}`, readiness(value)]
+    const id = textAt(value, "containerID").replace(/^.*:\/\//, "");
+    return [kind, textAt(state, kind, "reason"), `restarts ${restarts}`, readiness(value), id]
       .filter((word) => word !== "")
       .join(" ");
   }
   if (isObject(value) && "status" in value) {
     const generation = at(value, "observedGeneration");
-    return `${textAt(value, "status")} ${textAt(value, "reason")} generation ${JSON.stringify(generation ?? null)}`;
+    return [
+      textAt(value, "status"),
+      textAt(value, "reason"),
+      textAt(value, "message"),
+      generation === undefined ? "" : `generation ${JSON.stringify(generation)}`,
+    ]
+      .filter((word) => word !== "")
+      .join(" ");
   }
   return JSON.stringify(value);
 }
@@ -96,8 +113,9 @@ export function namespaceRequests(
   const wanted = requests.filter(
     ({ path, method, watch }) => path.startsWith(within) && (watch || method === "POST"),
   );
+  // Of several requests of one kind the first: later ones may go on from what it answered.
   return Object.fromEntries(
-    wanted.flatMap((request): [string, Json][] => {
+    wanted.toReversed().flatMap((request): [string, Json][] => {
       const place = request.path.slice(within.length);
       if (request.watch)
         return [[`watch ${place} ${request.query["fieldSelector"] ?? ""}`, watchQuery(request)]];

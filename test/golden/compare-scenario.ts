@@ -4,9 +4,10 @@ import { normaliseApiValue } from "./api-values.ts";
 import { compareCalls } from "./compare-calls.ts";
 import { compareRequests, namespaceRequests } from "./compare-requests.ts";
 import { type Difference, valueDifferences } from "./difference.ts";
+import { at } from "./json-path.ts";
 import { KnownNames, type TraceFolders } from "./known-names.ts";
 import { type Hooks, type PodCalls, podCalls } from "./pod-calls.ts";
-import { normaliseStatus, type PodRequests, podRequests } from "./pod-requests.ts";
+import { type PodRequests, partsOf, podRequests } from "./pod-requests.ts";
 import { recordedFolders } from "./recorded-node.ts";
 import type { Json, Recording } from "./recording.ts";
 import { type ScenarioRun, scenarioNamespace } from "./run-scenario.ts";
@@ -49,14 +50,15 @@ export function compareScenario(
   folders: TraceFolders,
 ): Comparison {
   const calls = compareAllCalls(recording, run, folders);
+  const isText = recording.api.every(({ body }) => at(body, "_raw_base64") === undefined);
   const recorded: Side = {
     names: new KnownNames(recordedTrace(recording.cri), recordedFolders),
-    requests: allRequests(recording),
+    requests: readable(allRequests(recording), isText),
     initial: initialStatuses(recording, run),
   };
   const berth: Side = {
     names: new KnownNames(run.calls, folders),
-    requests: run.requests,
+    requests: readable(run.requests, isText),
     initial: run.initial,
   };
   return {
@@ -131,16 +133,33 @@ function compareSnapshots(
 ): readonly ScenarioDifference[] {
   if (isRestart(scenario)) return [];
   return podSnapshots
-    .filter(({ when }) => when === "before delete")
-    .flatMap(({ pod: { metadata, status } }) => {
-      const normal = (value: PodStatus | undefined, names: KnownNames): Json =>
-        normaliseStatus(normaliseApiValue((value ?? {}) as unknown as Json, names));
-      return valueDifferences(
-        "before deletion: status",
-        normal(status, recordedNames),
-        normal(deleted.get(metadata.name)?.status, berthNames),
-      ).map((difference) => ({ ...difference, pod: metadata.name }));
-    });
+    .filter(({ when, pod }) => when === "before delete" && deleted.has(pod.metadata.name))
+    .flatMap(({ pod: { metadata, status } }) =>
+      valueDifferences(
+        "before deletion",
+        snapshot(status, recordedNames),
+        snapshot(deleted.get(metadata.name)?.status, berthNames),
+      ).map((difference) => ({ ...difference, pod: metadata.name })),
+    );
+}
+
+function snapshot(status: PodStatus | undefined, names: KnownNames): Json {
+  const parts = partsOf(normaliseApiValue(JSON.parse(JSON.stringify(status ?? {})) as Json, names));
+  // The cgroup of a pod that has ended is being removed, and resources are read from it.
+  if (parts.get("phase") !== "Running") parts.delete("resources");
+  return Object.fromEntries(parts);
+}
+
+/** Patches are always text; other bodies cannot be compared where the recorded ones are protobuf. */
+function readable(
+  requests: readonly ApiTraceRequest[],
+  isText: boolean,
+): readonly ApiTraceRequest[] {
+  return isText
+    ? requests
+    : requests.filter(
+        ({ method, path }) => ["GET", "PATCH"].includes(method) && !path.includes("/events/"),
+      );
 }
 
 /** The kubelet's requests and the driver's own changes of statuses. */
@@ -157,15 +176,32 @@ function allRequests(recording: Recording): readonly ApiTraceRequest[] {
 }
 
 function initialStatuses(
-  { scenario, podSnapshots }: Recording,
+  recording: Recording,
   { initial }: ScenarioRun,
 ): ReadonlyMap<string, PodStatus> {
-  if (!isRestart(scenario)) return initial;
-  return new Map(
-    podSnapshots
-      .filter(({ when }) => when === "before restart")
-      .map(({ pod: { metadata, status } }) => [metadata.name, status ?? {}]),
+  if (!isRestart(recording.scenario)) return initial;
+  const deleted = new Set(
+    scenarioSteps(recording.actions).flatMap(({ step }) =>
+      step.kind === "delete" ? [step.pod] : [],
+    ),
   );
+  return new Map(
+    recording.podSnapshots
+      .filter(({ when }) => when === "before restart")
+      .map(({ pod: { metadata, status = {} } }) => [
+        metadata.name,
+        deleted.has(metadata.name) ? afterDeletion(status) : status,
+      ]),
+  );
+}
+
+/** The status was read before the pod was deleted, and then the node took note of that. */
+function afterDeletion(status: PodStatus): PodStatus {
+  const conditions = status.conditions?.map((condition) => ({
+    ...condition,
+    observedGeneration: 2,
+  }));
+  return { ...status, observedGeneration: 2, conditions };
 }
 
 function preStopHooks({ manifests }: Recording): Hooks {

@@ -1,7 +1,7 @@
 /** A known difference from the recorded kubelet, and why it is right. */
 export interface ExplainedDifference {
   readonly scenario: string;
-  /** The pod's name, or "*" for all. */
+  /** The pod's name, "" for the whole namespace, or "*" for all. */
   readonly pod: string;
   /** The path of the difference; "*" stands for any text. */
   readonly path: string;
@@ -10,33 +10,15 @@ export interface ExplainedDifference {
 
 const CRASH_LOOP =
   "Berth knows a crash loop again after a restart; the kubelet begins with the shortest delay, and comes to this attempt sooner.";
+const BACK_OFF =
+  "Berth says at once that a container waits for its next start; the recorded kubelet says so with its next look at the pod.";
+const IMAGE_NAME =
+  "The image is pulled from a registry of the test, and the hash is that of its name.";
+const ENDING_HOOK =
+  "A pod that ends does not wait for its postStart hook: Berth gives the hook up; the kubelet let the pod run until it was done.";
 
-/** Every difference between Berth's calls and the recordings that is meant to be. */
+/** Every difference between what Berth does and the recordings that is meant to be. */
 export const explainedDifferences: readonly ExplainedDifference[] = [
-  {
-    scenario: "env",
-    pod: "p",
-    path: "CreateContainer c attempt 0: request.config.envs.MY_SVC_*",
-    because: "Services are objects of an API server.",
-  },
-  {
-    scenario: "env",
-    pod: "p",
-    path: "CreateContainer c attempt 0: request.config.envs.SVC",
-    because: "It expands a variable of a service; services are objects of an API server.",
-  },
-  {
-    scenario: "env",
-    pod: "nolinks",
-    path: "CreateContainer c attempt 0: request.config.args[0]",
-    because: "It expands a variable of a service; services are objects of an API server.",
-  },
-  {
-    scenario: "always-exit0",
-    pod: "p",
-    path: "StopContainer <container c 2>",
-    because: "The container has ended by itself; the recorded kubelet had not noticed that yet.",
-  },
   {
     scenario: "prestop-overrun",
     pod: "p",
@@ -48,25 +30,67 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
     scenario: "image-pull-always",
     pod: "p",
     path: "CreateContainer c attempt 0: request.config.annotations.io.kubernetes.container.hash",
-    because: "The image is pulled from a registry of the test, and the hash is that of its name.",
+    because: IMAGE_NAME,
+  },
+  {
+    scenario: "image-pull-secret",
+    pod: "p",
+    path: "CreateContainer c attempt 0: request.config.annotations.io.kubernetes.container.hash",
+    because: IMAGE_NAME,
+  },
+  {
+    scenario: "image-volume",
+    pod: "*",
+    path: "*",
+    because:
+      "Berth refuses the pod and says why: this runtime cannot mount images. The kubelet tried to create the container again and again.",
+  },
+  {
+    scenario: "static-pod",
+    pod: "st-conf-node",
+    path: "deletions[2].preconditions.uid",
+    because: "Berth deletes the mirror pod that it has seen, never another one of that name.",
+  },
+  {
+    scenario: "onfailure-crashloop",
+    pod: "p",
+    path: "*containerStatuses.c*",
+    because: BACK_OFF,
+  },
+  {
+    scenario: "sidecar-restart",
+    pod: "p",
+    path: "*initContainerStatuses.sc*",
+    because: BACK_OFF,
+  },
+  {
+    scenario: "badcommand",
+    pod: "q",
+    path: "*containerStatuses.c*",
+    because: BACK_OFF,
   },
   {
     scenario: "kubelet-restart",
     pod: "crash",
-    path: "CreateContainer c attempt 4",
+    path: "*",
     because: CRASH_LOOP,
   },
   {
     scenario: "kubelet-restart",
-    pod: "crash",
-    path: "StartContainer <container c 4>",
-    because: CRASH_LOOP,
+    pod: "",
+    path: "api.token * for terminating []",
+    because: "A pod that is ending needs no new token.",
   },
   {
     scenario: "deleted-while-starting",
     pod: "inhook",
     path: "ExecSync <container c 0>: outcome",
-    because:
-      "A pod that ends does not wait for its postStart hook: Berth gives the hook up; the kubelet let the pod run until it was done.",
+    because: ENDING_HOOK,
+  },
+  {
+    scenario: "deleted-while-starting",
+    pod: "",
+    path: "api.token * for early []",
+    because: "A pod that is deleted before its volumes are made needs no token.",
   },
 ];

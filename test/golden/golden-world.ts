@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { setMaxListeners } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createAgent } from "../../src/app/create-agent.ts";
 import { dataLayout } from "../../src/app/data-layout.ts";
@@ -136,7 +138,17 @@ export class GoldenWorld {
     await this.stopAgent();
     this.tools.close();
     this.#registry?.close();
+    this.#unmountVolumes();
     await this.#world.close();
+  }
+
+  /** A scenario that failed leaves its pods behind. */
+  #unmountVolumes(): void {
+    const data = dataLayout(this.#world.dataDir).rootFolder;
+    for (const line of readFileSync("/proc/self/mounts", "utf8").split("\n")) {
+      const folder = line.split(" ")[1] ?? "";
+      if (folder.startsWith(`${data}/pods/`)) execFileSync("umount", ["--lazy", folder]);
+    }
   }
 
   #manifestPath(name: string): string {

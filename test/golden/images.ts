@@ -6,10 +6,14 @@ export const recordedRegistry = "registry.k8s.io";
 
 const FOLDER = `${recordedRegistry}/e2e-test-images`;
 
-// Does what the recorded pods ask of the real program: to wait, and to answer on port 8080.
+// Does what the recorded pods ask of the real program: to wait, and to answer on port 8080. It ends as that does.
 const AGNHOST = `#!/bin/sh
-trap 'exit 0' TERM
-if [ "$1" = netexec ]; then httpd -p 8080 -h /www; fi
+if [ "$1" = netexec ]; then
+  trap 'exit 0' TERM
+  httpd -p 8080 -h /www
+else
+  trap 'echo "exiting because of signal \\"terminated\\"" | tee /dev/termination-log; exit 2' TERM
+fi
 while :; do sleep 3600 & wait $!; done
 `;
 

@@ -56,11 +56,6 @@ export class KnownNames {
     return this.#owners.get(id)?.symbol;
   }
 
-  /** The addresses of pods. */
-  get addresses(): ReadonlySet<string> {
-    return this.#addresses;
-  }
-
   /** A request with symbols for all that differs between two machines or runs. */
   translate(value: Json): Json {
     if (typeof value === "string") return this.#translateText(value);
@@ -76,7 +71,7 @@ export class KnownNames {
     if (owner !== undefined) return owner.symbol;
     if (this.#addresses.has(text)) return "<pod IP>";
     let result = text;
-    for (const [folder, symbol] of this.#folders) result = result.replace(folder, symbol);
+    for (const [folder, symbol] of this.#folders) result = result.replaceAll(folder, symbol);
     // UIDs are parts of paths, ids never are.
     for (const [uid, { symbol }] of this.#uids) result = result.replaceAll(uid, symbol);
     return result;

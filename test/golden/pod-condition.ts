@@ -17,6 +17,8 @@ export function meetsCondition(status: PodStatus, condition: string): boolean | 
       return isReady(status);
     case "Ready=False":
       return !isReady(status);
+    case "bound":
+      return status.hostIP !== undefined;
     case "ContainersReady":
       return hasCondition(status, "ContainersReady");
     case "PodResizePending":
@@ -31,6 +33,8 @@ export function meetsCondition(status: PodStatus, condition: string): boolean | 
       );
     case "started=true":
       return allOf(regular(status), ({ started }) => started === true);
+    case "terminal phase":
+      return status.phase === "Succeeded" || status.phase === "Failed";
     case "terminated":
       return allOf(regular(status), ({ state }) => state?.terminated !== undefined);
     case "init running":

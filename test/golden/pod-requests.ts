@@ -16,11 +16,17 @@ export interface StatusPatch {
   readonly after: Json;
 }
 
+/** A value that a part of the status had, and for how long; the last value of all has it for ever. */
+export interface PartValue {
+  readonly value: Json;
+  readonly seconds: number;
+}
+
 /** What the node said to the API server of one pod, in a form that two machines can agree on. */
 export interface PodRequests {
   readonly patches: readonly StatusPatch[];
   /** By part of the status, such as conditions.Ready: its values one after the other. */
-  readonly statusParts: ReadonlyMap<string, readonly Json[]>;
+  readonly statusParts: ReadonlyMap<string, readonly PartValue[]>;
   /** The bodies of deletions and creations. */
   readonly deletions: readonly Json[];
   readonly creations: readonly Json[];
@@ -28,10 +34,15 @@ export interface PodRequests {
   readonly events: { readonly [said: string]: Json };
 }
 
+interface TimedStatus {
+  readonly status: Json;
+  readonly atSeconds: number;
+}
+
 interface Builder {
   status: Json;
   readonly patches: StatusPatch[];
-  readonly statuses: Json[];
+  readonly statuses: TimedStatus[];
   readonly deletions: Json[];
   readonly creations: Json[];
   readonly events: Map<string, Json>;
@@ -44,6 +55,11 @@ const KEYED_LISTS: Readonly<Record<string, string>> = {
   ephemeralContainerStatuses: "name",
 };
 
+// A probe that meets the end of its container fails in one way or another.
+const ENDING_PROBE = /probe errored and resulted in unknown state/;
+// Happen once per container.
+const COUNTED: ReadonlySet<string> = new Set(["Created", "Started", "Killing"]);
+
 /** The requests about the pods of one namespace, by the pod's name. */
 export function podRequests(
   requests: readonly ApiTraceRequest[],
@@ -55,12 +71,13 @@ export function podRequests(
   const builderOf = (pod: string): Builder => {
     const known = builders.get(pod);
     if (known !== undefined) return known;
-    const status = (initial.get(pod) ?? {}) as unknown as Json;
+    const status = JSON.parse(JSON.stringify(initial.get(pod) ?? {})) as Json;
     const made = newBuilder(status);
     builders.set(pod, made);
     return made;
   };
   const eventPods = new Map<string, string>();
+  for (const pod of initial.keys()) builderOf(pod);
   for (const request of requests.filter(({ status }) => status < 300)) {
     const [, kind, name] =
       new RegExp(`^/api/v1/namespaces/${namespace}/(pods|events)(?:/([^/]+))?`).exec(
@@ -76,7 +93,7 @@ function newBuilder(status: Json): Builder {
   return {
     status,
     patches: [],
-    statuses: [status],
+    statuses: [{ status, atSeconds: Number.NEGATIVE_INFINITY }],
     deletions: [],
     creations: [],
     events: new Map(),
@@ -88,12 +105,12 @@ function takePodRequest(
   request: ApiTraceRequest,
   name: string | undefined,
 ): void {
-  const { method, body = null, patchType } = request;
+  const { method, body = null, patchType, atSeconds } = request;
   if (method === "POST") {
     const builder = builderOf(textAt(body, "metadata", "name"));
     builder.creations.push(body);
     builder.status = createdStatus(body as unknown as Pod) as unknown as Json;
-    builder.statuses.push(builder.status);
+    builder.statuses.push({ status: builder.status, atSeconds });
     return;
   }
   if (name === undefined) return;
@@ -103,7 +120,7 @@ function takePodRequest(
   const before = builder.status;
   const after = applyStrategicMerge(before, at(body, "status") ?? {}) as Json;
   builder.status = after;
-  builder.statuses.push(after);
+  builder.statuses.push({ status: after, atSeconds });
   if (request.byUser !== true) builder.patches.push({ patchType, body, before, after });
 }
 
@@ -135,7 +152,9 @@ function finish(builder: Builder, names: KnownNames): PodRequests {
       before: normal(before),
       after: normal(after),
     })),
-    statusParts: statusParts(builder.statuses.map((status) => normaliseStatus(normal(status)))),
+    statusParts: statusParts(
+      builder.statuses.map(({ status, atSeconds }) => ({ status: normal(status), atSeconds })),
+    ),
     deletions: builder.deletions.map(normal),
     creations: builder.creations.map((body) => withoutBlanks(normal(body))),
     events: eventsBySaid([...builder.events.values()].map((body) => withoutBlanks(normal(body)))),
@@ -143,12 +162,12 @@ function finish(builder: Builder, names: KnownNames): PodRequests {
 }
 
 /** A status without what says nothing: what is empty or null. */
-export function normaliseStatus(value: Json): Json {
-  if (isList(value)) return value.map(normaliseStatus);
+function withoutEmpty(value: Json): Json {
+  if (isList(value)) return value.map(withoutEmpty);
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
-      .map(([key, inner]): [string, Json] => [key, normaliseStatus(inner)])
+      .map(([key, inner]): [string, Json] => [key, withoutEmpty(inner)])
       .filter(([key, inner]) => inner !== null && !(key === "resources" && isEmpty(inner))),
   );
 }
@@ -158,24 +177,38 @@ function isEmpty(value: Json): boolean {
 }
 
 /** The values that each part of a status had, one after the other. */
-function statusParts(statuses: readonly Json[]): ReadonlyMap<string, readonly Json[]> {
-  const parts = new Map<string, Json[]>();
-  for (const status of statuses) {
+function statusParts(statuses: readonly TimedStatus[]): ReadonlyMap<string, readonly PartValue[]> {
+  const parts = new Map<string, { readonly value: Json; readonly atSeconds: number }[]>();
+  for (const { status, atSeconds } of statuses) {
     const current = partsOf(status);
+    // What the pod's cgroup is set to, read while it is made or removed, depends on the moment.
+    current.delete("resources");
     for (const name of new Set([...parts.keys(), ...current.keys()])) {
       const values = parts.get(name) ?? [];
       const value = current.get(name) ?? null;
-      if (JSON.stringify(values.at(-1) ?? null) !== JSON.stringify(value)) values.push(value);
+      const isSame = JSON.stringify(values.at(-1)?.value ?? null) === JSON.stringify(value);
+      if (!isSame) values.push({ value, atSeconds });
       parts.set(name, values);
     }
   }
-  return parts;
+  return new Map([...parts].map(([name, values]) => [name, values.map(withDuration)]));
 }
 
-function partsOf(status: Json): ReadonlyMap<string, Json> {
-  if (!isObject(status)) return new Map();
+function withDuration(
+  { value, atSeconds }: { readonly value: Json; readonly atSeconds: number },
+  index: number,
+  all: readonly { readonly atSeconds: number }[],
+): PartValue {
+  const untilSeconds = all[index + 1]?.atSeconds ?? Number.POSITIVE_INFINITY;
+  return { value, seconds: untilSeconds - atSeconds };
+}
+
+/** The parts of a status: each condition, each container, and the other fields. */
+export function partsOf(status: Json): Map<string, Json> {
+  const full = withoutEmpty(status);
+  if (!isObject(full)) return new Map();
   return new Map(
-    Object.entries(status).flatMap(([field, value]): [string, Json][] => {
+    Object.entries(full).flatMap(([field, value]): [string, Json][] => {
       const key = KEYED_LISTS[field];
       if (key === undefined || !isList(value)) return [[field, sorted(value)]];
       return value.map((element) => [`${field}.${textAt(element, key)}`, sorted(element)]);
@@ -195,17 +228,25 @@ function sorted(value: Json): Json {
 }
 
 function eventsBySaid(events: readonly Json[]): { readonly [said: string]: Json } {
+  const kept = events.filter((event) => !ENDING_PROBE.test(textAt(event, "message")));
   return Object.fromEntries(
-    events.map((event) => {
-      const said = `${textAt(event, "reason")} ${textAt(event, "involvedObject", "fieldPath")} ${textAt(event, "message")}`;
-      return [said, withoutName(event)];
+    kept.map((event) => {
+      const words = [
+        textAt(event, "reason"),
+        textAt(event, "involvedObject", "fieldPath"),
+        textAt(event, "message"),
+      ];
+      return [words.filter((word) => word !== "").join(" "), comparableEvent(event)];
     }),
   );
 }
 
-/** Names of events end with the moment. */
-function withoutName(event: Json): Json {
+/** Names of events end with the moment, and how often most things happen depends on it. */
+function comparableEvent(event: Json): Json {
+  if (!isObject(event)) return event;
   const name = textAt(event, "metadata", "name").replace(/\.[0-9a-f]+$/, ".<moment>");
   const namespace = textAt(event, "metadata", "namespace");
-  return isObject(event) ? { ...event, metadata: { name, namespace } } : event;
+  const { count = 0, ...rest } = event;
+  const counted = COUNTED.has(textAt(event, "reason")) ? { count } : {};
+  return { ...rest, ...counted, metadata: { name, namespace } };
 }

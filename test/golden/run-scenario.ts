@@ -43,7 +43,7 @@ export interface ScenarioRun {
 export async function runScenario(world: GoldenWorld, recording: Recording): Promise<ScenarioRun> {
   const scenario = new Scenario(world, recording);
   for (const { step, atSeconds } of scenarioSteps(recording.actions)) {
-    if (step.kind === "delete") await scenario.catchUp(atSeconds);
+    if (step.kind === "delete") await scenario.catchUp(step.pod, atSeconds);
     await scenario.perform(step);
   }
   await scenario.finish();
@@ -128,8 +128,8 @@ class Scenario {
     }
   }
 
-  /** On a slow machine: waits until Berth has started what the recorded kubelet had started by then. */
-  async catchUp(atSeconds: number): Promise<void> {
+  /** On a slow machine: waits until Berth has come as far as the recorded kubelet had before it deleted the pod. */
+  async catchUp(pod: string, atSeconds: number): Promise<void> {
     const early = this.#recording.cri.filter(({ te }) => te <= atSeconds);
     const wanted = targetsOf(recordedTrace(early.filter(isStart)), recordedFolders);
     const own = `${this.#namespace}/`;
@@ -137,6 +137,14 @@ class Scenario {
       const starts = this.#world.calls.filter(isStart);
       const started = targetsOf(observedTrace(starts), this.#world.folders);
       return [...wanted].every((target) => !target.startsWith(own) || started.has(target));
+    }).catch(() => undefined);
+    const shown = this.#recording.podSnapshots.findLast(
+      (snapshot) => snapshot.pod.metadata.name === pod && snapshot.when === "before delete",
+    );
+    if (shown === undefined) return;
+    const goal = outline(shown.pod.status);
+    await until("the pod has come as far as in the recording", CATCH_UP_MS, () => {
+      return outline(this.#status(pod)?.status) === goal;
     }).catch(() => undefined);
   }
 
@@ -179,7 +187,8 @@ class Scenario {
     }
     for (const manifest of this.#recording.manifests) {
       if (manifest.kind !== kind || manifest.metadata?.name !== name) continue;
-      api.put(objectPath(kind, this.#namespace, name), asServed(manifest));
+      const object = asServed(manifest, this.#world.registryHost);
+      api.put(objectPath(kind, this.#namespace, name), object);
     }
   }
 
@@ -223,7 +232,6 @@ class Scenario {
   }
 
   async #await(name: string, condition: string): Promise<void> {
-    if (condition === "bound") return;
     await until(`${this.#namespace}/${name} is ${condition}`, CONDITION_TIMEOUT_MS, () => {
       const pod = this.#status(name);
       if (condition === "gone from API") return pod === undefined;
@@ -276,7 +284,7 @@ function cgroupsOf(pid: string): string {
 }
 
 /** What the API server makes of an object: texts of a secret become data, a service gets an address. */
-function asServed(object: RecordedManifest): object {
+function asServed(object: RecordedManifest, registry: string): object {
   if (object.kind === "Service") {
     return { ...object, spec: { ...object.spec, clusterIP: recordedServiceIp } };
   }
@@ -284,7 +292,8 @@ function asServed(object: RecordedManifest): object {
   const { stringData = {}, ...rest } = object;
   const data = Object.entries(stringData).map(([key, text]) => [
     key,
-    Buffer.from(text).toString("base64"),
+    // Credentials are for the registry that images are pulled from.
+    Buffer.from(text.replaceAll(recordedRegistry, registry)).toString("base64"),
   ]);
   return { ...rest, data: Object.fromEntries(data) as Readonly<Record<string, string>> };
 }
@@ -292,6 +301,12 @@ function asServed(object: RecordedManifest): object {
 function objectPath(kind: string, namespace: string, name: string): string {
   if (kind === "RuntimeClass") return `/apis/node.k8s.io/v1/runtimeclasses/${name}`;
   return `/api/v1/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`;
+}
+
+/** What a status says in short. */
+function outline({ phase, conditions = [], observedGeneration }: PodStatus = {}): string {
+  const told = conditions.map(({ type, status }) => `${type} ${status}`).toSorted();
+  return JSON.stringify([phase, told, observedGeneration]);
 }
 
 function isStart({ method }: { readonly method: string }): boolean {

@@ -44,6 +44,8 @@ const PATTERNS: readonly (readonly [
   [/^exec (.+)$/, ([command = ""]) => ({ kind: "exec", command: command.split(" ") })],
   [/^kill the pause process of the sandbox$/, () => ({ kind: "kill-sandbox" })],
   [/^killed \d+$/, () => undefined],
+  // What is read from a pod changes nothing of it.
+  [/^kubectl /, () => undefined],
   // What the recording's driver waited for in vain.
   [/^TIMEOUT waiting: /, () => ({ kind: "wait", seconds: 60 })],
   [/^stop kubelet/, () => ({ kind: "stop-agent" })],

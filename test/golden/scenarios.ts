@@ -22,6 +22,9 @@ export const scenariosTogether: readonly string[] = [
   "image-missing",
   "bad-configmap",
   "static-pod",
+  "eviction-emptydir",
+  "eviction-emptydir-exit137",
+  "log-rotation",
   "always-exit0",
   "init-fail-always",
   "sigterm-ignored",
@@ -64,14 +67,18 @@ export const scenariosTogether: readonly string[] = [
   "plain",
   "env",
   "pid-namespaces",
+  "plain-protobuf",
   "hostnetwork-hostport",
   "dns-hostname",
+  "readiness-gate",
+  "image-pull-secret",
+  "image-volume",
+  "runtimeclass-overhead",
+  "exec-attach-portforward",
 ];
 
 /** By scenario: how much longer to wait at each of its waits. */
 export const waitAdjustmentsMs: Readonly<Record<string, number>> = {
-  // Deleted in the moment in which its container ends: let it have ended.
-  "always-exit0": 2000,
-  // Deleted while its third container runs, which has about two seconds to live.
-  "startup-probe-kill": 400,
+  // Deleted in the moment in which its container ends: let it run still.
+  "always-exit0": -1000,
 };
