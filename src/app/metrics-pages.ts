@@ -9,6 +9,7 @@ import type { CgroupMeasurements, StatsProvider } from "../ports/stats.ts";
 import { formatCadvisorMetrics, type MachineFacts } from "../server/metrics/cadvisor-metrics.ts";
 import { formatProcessMetrics, formatProcessStart } from "../server/metrics/process-metrics.ts";
 import { formatResourceMetrics } from "../server/metrics/resource-metrics.ts";
+import { formatUsageMetrics } from "../server/metrics/usage-metrics.ts";
 
 export interface MetricsPagesDeps {
   readonly registry: MetricsRegistry;
@@ -27,11 +28,13 @@ export function createMetricsPages(deps: MetricsPagesDeps): MetricsPages {
     });
   return {
     own: {
-      text: () => {
+      text: async (signal) => {
         collect();
         const isElsewhere = (name: string): boolean => isProbe(name) || isHealth(name);
+        const summary = await orNothing("own", stats.summary({}, signal));
+        const usage = summary === undefined ? "" : formatUsageMetrics(summary);
         const text = registry.text((name) => !isElsewhere(name));
-        return Promise.resolve(`${text}${formatProcessMetrics()}`);
+        return `${text}${usage}${formatProcessMetrics()}`;
       },
     },
     probes: { text: () => Promise.resolve(`${registry.text(isProbe)}${formatProcessStart()}`) },
