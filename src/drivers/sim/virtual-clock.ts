@@ -8,20 +8,20 @@ interface Sleeper {
 /** Time that stands still until it is moved on. */
 export class VirtualClock implements Clock {
   readonly #startMs: number;
-  #nowMs: number;
+  /** Since the start: a wall time is too large a number to tell microseconds apart. */
+  #elapsedMs = 0;
   readonly #sleepers = new Set<Sleeper>();
 
   constructor(startMs: number = Date.UTC(2026, 0, 1)) {
     this.#startMs = startMs;
-    this.#nowMs = startMs;
   }
 
   nowMs(): number {
-    return this.#nowMs;
+    return this.#startMs + this.#elapsedMs;
   }
 
   monotonicMs(): number {
-    return this.#nowMs - this.#startMs;
+    return this.#elapsedMs;
   }
 
   sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -31,7 +31,7 @@ export class VirtualClock implements Clock {
         return;
       }
       const sleeper: Sleeper = {
-        dueMs: this.#nowMs + Math.max(0, ms),
+        dueMs: this.#elapsedMs + Math.max(0, ms),
         wake: () => {
           this.#sleepers.delete(sleeper);
           signal.removeEventListener("abort", giveUp);
@@ -49,10 +49,10 @@ export class VirtualClock implements Clock {
 
   /** Moves time on; what becomes due on the way happens at its own time, in order. */
   async advance(ms: number): Promise<void> {
-    const endMs = this.#nowMs + ms;
+    const endMs = this.#elapsedMs + ms;
     await settle();
     while (await this.#wakeNext(endMs));
-    this.#nowMs = endMs;
+    this.#elapsedMs = endMs;
   }
 
   /** Moves time on as far as the work needs it to end. */
@@ -83,7 +83,7 @@ export class VirtualClock implements Clock {
       if (next === undefined || sleeper.dueMs < next.dueMs) next = sleeper;
     }
     if (next === undefined || next.dueMs > endMs) return false;
-    this.#nowMs = Math.max(this.#nowMs, next.dueMs);
+    this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs);
     next.wake();
     await settle();
     return true;
