@@ -25,7 +25,7 @@ import type { Log } from "../../src/ports/log.ts";
 import { InMemoryAgentView } from "./in-memory-agent-view.ts";
 
 /** An API server that only says who somebody is and what they may do. */
-export class ScriptedReviews implements ApiClient {
+class ScriptedReviews implements ApiClient {
   readonly asked: ApiRequest[] = [];
   readonly users: Map<string, UserInfo> = new Map();
   /** "user verb subresource", with * for any verb or subresource. */
@@ -51,7 +51,7 @@ export class ScriptedReviews implements ApiClient {
   }
 }
 
-export interface HttpAnswer {
+interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -79,7 +79,7 @@ type Changes = Partial<Omit<KubeletApiDeps, "config" | "view">> & {
 };
 
 /** A host on which nothing runs. */
-export const idleHost: KubeletHost = {
+const idleHost: KubeletHost = {
   listRunningPods: () => Promise.resolve([]),
   portForwardUrl: () => Promise.reject(new Error("nothing runs")),
   runInContainer: () => Promise.reject(new Error("nothing runs")),

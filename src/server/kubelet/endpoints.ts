@@ -63,7 +63,7 @@ export interface EndpointTable {
 }
 
 /** What answers a request once it is authorized. */
-export type Answer =
+type Answer =
   | {
       readonly kind: "call";
       readonly endpoint: Endpoint;

@@ -39,6 +39,7 @@ const limits = {
   keepAliveTimeout: 90_000,
   headersTimeout: 15_000,
   requestTimeout: 60_000,
+  connectionsCheckingInterval: 5_000,
 };
 
 /** Serves until `signal` aborts. `onListening` is given the port. */
