@@ -15,11 +15,13 @@ import {
   readTable,
   readText,
 } from "./cgroup-stat-files.ts";
+import { DeviceNames } from "./device-names.ts";
 
 /** What cgroups use, with one hierarchy per controller. */
 export class CgroupStatsV1 implements CgroupStats {
   readonly #mounts: ReadonlyMap<string, string>;
   readonly #procFolder: string;
+  readonly #devices = new DeviceNames();
 
   constructor(mounts: CgroupMounts, procFolder = "/proc") {
     this.#mounts = mounts.v1;
@@ -52,7 +54,7 @@ export class CgroupStatsV1 implements CgroupStats {
       io: parseBlkio(
         readText(blkio, "blkio.throttle.io_service_bytes_recursive") ?? "",
         readText(blkio, "blkio.throttle.io_serviced_recursive") ?? "",
-      ),
+      ).map((io) => ({ ...io, device: this.#devices.nameOf(io.device) })),
       ioPsi: readPressure(pressure, "io"),
     };
   }

@@ -15,11 +15,13 @@ import {
   readText,
 } from "./cgroup-stat-files.ts";
 import { weightToShares } from "./cgroups-v2.ts";
+import { DeviceNames } from "./device-names.ts";
 
 /** What cgroups of the unified hierarchy use. */
 export class CgroupStatsV2 implements CgroupStats {
   readonly #mountPoint: string;
   readonly #procFolder: string;
+  readonly #devices = new DeviceNames();
 
   constructor(mountPoint: string, procFolder = "/proc") {
     this.#mountPoint = mountPoint;
@@ -42,7 +44,10 @@ export class CgroupStatsV2 implements CgroupStats {
         psi: readPressure(folder, "memory.pressure"),
       },
       pids: readPids(folder, folder),
-      io: parseIoStat(readText(folder, "io.stat") ?? ""),
+      io: parseIoStat(readText(folder, "io.stat") ?? "").map((io) => ({
+        ...io,
+        device: this.#devices.nameOf(io.device),
+      })),
       ioPsi: readPressure(folder, "io.pressure"),
     };
   }

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseCgroupMounts } from "./cgroup-mounts.ts";
 import { CgroupStatsV1 } from "./cgroup-stats-v1.ts";
 import { CgroupStatsV2 } from "./cgroup-stats-v2.ts";
+import { DeviceNames } from "./device-names.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "berth-cgroup-stats-"));
 const mounts = parseCgroupMounts(readFileSync("/proc/self/mountinfo", "utf8"));
@@ -43,7 +44,7 @@ beforeAll(() => {
   write(`${pod}/pids.current`, "5\n");
   write(`${pod}/pids.max`, "100\n");
   write(`${pod}/cgroup.procs`, "17\n18\n");
-  write(`${pod}/io.stat`, "8:0 rbytes=4096 wbytes=512 rios=2 wios=1 dbytes=0 dios=0\n");
+  write(`${pod}/io.stat`, "999:1 rbytes=4096 wbytes=512 rios=2 wios=1 dbytes=0 dios=0\n");
 });
 
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -74,7 +75,7 @@ test("a cgroup of the unified hierarchy is read from its files", async () => {
       oomKills: 1,
     },
     pids: { processes: 2, threads: 5, maxThreads: 100 },
-    io: [{ device: "8:0", readBytes: 4096, writeBytes: 512, reads: 2, writes: 1 }],
+    io: [{ device: "999:1", readBytes: 4096, writeBytes: 512, reads: 2, writes: 1 }],
   });
   expect(usage?.memory?.limitBytes).toBeUndefined();
 });
@@ -101,4 +102,12 @@ test.runIf(mounts.v1.has("memory"))("this machine's own root tells what it uses"
   expect(usage?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
   expect(usage?.memory?.workingSetBytes).toBeLessThanOrEqual(usage?.memory?.usageBytes ?? 0);
   expect(usage?.memory?.limitBytes).toBeGreaterThan(2 ** 28);
+});
+
+test("a device is called by its name, or by its number where it has none", () => {
+  mkdirSync(join(folder, "block"));
+  symlinkSync("../../devices/virtual/block/vda", join(folder, "block/254:0"));
+  const names = new DeviceNames(join(folder, "block"));
+  expect(names.nameOf("254:0")).toBe("/dev/vda");
+  expect(names.nameOf("8:16")).toBe("8:16");
 });

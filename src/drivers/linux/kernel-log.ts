@@ -1,11 +1,11 @@
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { closeSync, constants, openSync, readSync } from "node:fs";
 import { uptime } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { KernelLog } from "../../ports/kernel-log.ts";
 
 const pollMs = 1000;
 const maxRecordBytes = 8192;
+const recordsAtOnce = 100;
 
 /** The kernel's own log, which gives one record per read. */
 export class DeviceKernelLog implements KernelLog {
@@ -16,35 +16,42 @@ export class DeviceKernelLog implements KernelLog {
   }
 
   async run(onMessage: (message: string) => void, signal: AbortSignal): Promise<void> {
-    // Waiting inside a read would hold one of Node's few threads for good.
-    const file = await open(this.#path, constants.O_RDONLY | constants.O_NONBLOCK);
+    // Nothing to read is an error, not a wait: a wait would hold one of Node's few threads for good.
+    const file = openSync(this.#path, constants.O_RDONLY | constants.O_NONBLOCK);
     const startedAtUs = uptime() * 1_000_000;
     try {
       while (!signal.aborted) {
-        const record = await readRecord(file);
-        const parsed = record === undefined ? undefined : parseRecord(record);
-        if (parsed !== undefined && parsed.atUs >= startedAtUs) onMessage(parsed.message);
-        if (record === undefined) await sleep(pollMs, undefined, { signal }).catch(() => undefined);
+        const records = readRecords(file);
+        for (const record of records) {
+          const parsed = parseRecord(record);
+          if (parsed !== undefined && parsed.atUs >= startedAtUs) onMessage(parsed.message);
+        }
+        if (records.length === recordsAtOnce) await setImmediate();
+        else await sleep(pollMs, undefined, { signal }).catch(() => undefined);
       }
     } finally {
-      await file.close();
+      closeSync(file);
     }
   }
 }
 
-/** Undefined when there is nothing new. */
-async function readRecord(file: FileHandle): Promise<string | undefined> {
+/** What came since the last look, or the first part of it. */
+function readRecords(file: number): readonly string[] {
+  const records: string[] = [];
   const buffer = Buffer.alloc(maxRecordBytes);
-  try {
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
-    return bytesRead === 0 ? undefined : buffer.toString("utf8", 0, bytesRead);
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "EAGAIN") return undefined;
-    // The kernel has overwritten the record that came next: the following read finds the oldest left.
-    if (code === "EPIPE") return "";
-    throw error;
+  while (records.length < recordsAtOnce) {
+    try {
+      const bytes = readSync(file, buffer);
+      if (bytes === 0) break;
+      records.push(buffer.toString("utf8", 0, bytes));
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (code === "EAGAIN") break;
+      // The kernel has overwritten the record that came next: the following read finds the oldest left.
+      if (code !== "EPIPE") throw error;
+    }
   }
+  return records;
 }
 
 /** A record such as "6,339,5140900,-;message" and when it was written, in microseconds since the machine started. */

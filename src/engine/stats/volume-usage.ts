@@ -33,13 +33,15 @@ export interface PodVolumeUsage {
 
 /** A new pod's volumes are measured this soon. */
 const lookIntervalMs = 10_000;
+/** One pod with millions of files does not keep the others waiting. */
+const podsAtOnce = 3;
 
 interface Measured {
   readonly atMs: number;
   readonly usage: PodVolumeUsage;
 }
 
-/** What the volumes of pods take, measured one after the other in the background. */
+/** What the volumes of pods take, measured in the background. */
 export class VolumeUsage {
   readonly #deps: VolumeUsageDeps;
   readonly #measured = new Map<string, Measured>();
@@ -68,12 +70,17 @@ export class VolumeUsage {
     const wanted = pods();
     const uids = new Set(wanted.map(({ metadata }) => metadata.uid));
     for (const uid of this.#measured.keys()) if (!uids.has(uid)) this.#measured.delete(uid);
-    for (const pod of wanted) {
-      const last = this.#measured.get(pod.metadata.uid);
-      if (last !== undefined && clock.monotonicMs() - last.atMs < periodMs) continue;
-      if (signal.aborted) return;
-      await this.#measure(pod, signal);
-    }
+    const due = wanted.filter(({ metadata }) => {
+      const last = this.#measured.get(metadata.uid);
+      return last === undefined || clock.monotonicMs() - last.atMs >= periodMs;
+    });
+    const measureNext = async (): Promise<void> => {
+      for (let pod = due.shift(); pod !== undefined; pod = due.shift()) {
+        if (signal.aborted) return;
+        await this.#measure(pod, signal);
+      }
+    };
+    await Promise.all(Array.from({ length: podsAtOnce }, measureNext));
   }
 
   async #measure(pod: Pod, signal: AbortSignal): Promise<void> {
