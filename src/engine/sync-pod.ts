@@ -18,7 +18,12 @@ import { failuresText, type StepReport } from "./execute/step-report.ts";
 import type { NodeDeps } from "./node-deps.ts";
 import { PodSyncError, type SyncPodRequest } from "./pod-syncer.ts";
 import { describeSeen, recordedStep } from "./sync-record.ts";
-import { noteNewCgroup, noteResizeProgress, noteResizes } from "./sync-resize.ts";
+import {
+  lookAgainIfResized,
+  noteNewCgroup,
+  noteResizeErrors,
+  noteResizeProgress,
+} from "./sync-resize.ts";
 
 const noResources = { containers: new Map<string, never>() };
 
@@ -162,7 +167,8 @@ async function runPlan(
       signal,
     );
     deps.onSteps(pod, reports);
-    const hasResizeFailed = noteResizes(deps, pod, reports);
+    lookAgainIfResized(deps, pod, observed);
+    const hasResizeFailed = noteResizeErrors(deps, pod, reports);
     // People should see at once why a container does not start, not with the next sync.
     if (deps.statuses.noteStarts(uid, reports) || hasResizeFailed) {
       deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: false }));

@@ -41,23 +41,15 @@ export function noteNewCgroup({ actuated }: SyncResizeDeps, pod: Pod): void {
   }
 }
 
-/**
- * Tells of a resize that failed, which the next sync tries again; one that was made is looked at once more. True
- * when the failure is news.
- */
-export function noteResizes(
-  { resizes, events, requestSync }: SyncResizeDeps,
+/** Tells of a resize that failed, which the next sync tries again. True when that is news. */
+export function noteResizeErrors(
+  { resizes, events }: SyncResizeDeps,
   pod: Pod,
   reports: readonly StepReport[],
 ): boolean {
   let isNews = false;
   for (const { action, failure } of reports) {
-    if (action !== "ResizePodInPlace") continue;
-    if (failure === undefined) {
-      // Nothing changed that the runtime would tell of.
-      requestSync(pod.metadata.uid);
-      continue;
-    }
+    if (action !== "ResizePodInPlace" || failure === undefined) continue;
     if (!resizes.setInProgress(pod, failure.message)) continue;
     const generation = resizes.get(pod.metadata.uid).inProgress?.observedGeneration ?? 0;
     const message = resizeMessage("error", pod, generation, failure.message);
@@ -65,6 +57,14 @@ export function noteResizes(
     isNews = true;
   }
   return isNews;
+}
+
+/** Has a resize that is over told at once: nothing changed that the runtime would tell of. */
+export function lookAgainIfResized(deps: SyncResizeDeps, pod: Pod, observed: ObservedPod): void {
+  const { actuated, resizes, requestSync } = deps;
+  const { uid } = pod.metadata;
+  if (resizes.get(uid).inProgress === undefined) return;
+  if (!isResizeInProgress(pod, observed, actuated.get(uid))) requestSync(uid);
 }
 
 function noteAllApplied(actuated: ActuatedRecord, pod: Pod): void {
