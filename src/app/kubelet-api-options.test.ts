@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { defaultFeatureGates } from "../config/feature-gates.ts";
 import { fileDefaultConfig, legacyDefaultConfig } from "../config/legacy-defaults.ts";
-import { readApiSwitches, safeApiConfig } from "./kubelet-api-options.ts";
+import { readApiSwitches, safeApiConfig, shownConfig, shownFlags } from "./kubelet-api-options.ts";
 
 function legacy(flags: Readonly<Record<string, string>>, clientCAFile = "") {
   const config = legacyDefaultConfig();
@@ -45,4 +45,14 @@ test("the environment may ask for upstream's ways, and only for them", () => {
     readApiSwitches({ BERTH_EXEC_AUTHORIZATION: "upstream", BERTH_SYSTEM_LOGS: "on" }),
   ).toEqual({ upstreamExecAuthorization: true, systemLogs: true });
   expect(() => readApiSwitches({ BERTH_SYSTEM_LOGS: "yes" })).toThrow("BERTH_SYSTEM_LOGS=yes");
+});
+
+test("credentials are shown nowhere", () => {
+  const flags = shownFlags(new Map([["manifest-url-header", "Authorization:secret"]]));
+  expect(flags.get("manifest-url-header")).toBe("<masked>");
+  expect(flags.get("v")).toBe("0");
+  const header = { Authorization: ["secret"] };
+  const shown = shownConfig({ ...fileDefaultConfig(), staticPodURLHeader: header });
+  expect(JSON.stringify(shown)).not.toContain("secret");
+  expect(shown).toMatchObject({ staticPodURLHeader: { Authorization: ["<masked>"] } });
 });

@@ -1,6 +1,9 @@
+import { encodeConfig } from "../config/encode-config.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
+import { kubeletFlags } from "../config/generated/kubelet-flags.ts";
 import { legacyDefaultConfig } from "../config/legacy-defaults.ts";
 import { deepEqual } from "../lib/deep-equal.ts";
+import { nodeText } from "../model/manifest/json-node.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 
@@ -89,4 +92,28 @@ export function requireAccessConfig(config: KubeletConfiguration, hasCluster: bo
       "give a --kubeconfig, or set authorization.mode (--authorization-mode) to AlwaysAllow, or enableServer (--enable-server) to false",
     );
   }
+}
+
+/** Headers of the manifest URL may be credentials. */
+const masked = "<masked>";
+const secretFlags = new Set(["manifest-url-header", "storage-driver-password"]);
+
+/** Every flag with the value that was given, or its default; credentials are masked. */
+export function shownFlags(settings: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map(
+    kubeletFlags.map(({ name, default: usual }) => {
+      const isSecret = secretFlags.has(name) && settings.has(name);
+      return [name, isSecret ? masked : (settings.get(name) ?? usual)];
+    }),
+  );
+}
+
+/** The configuration as the API writes it; credentials are masked. */
+export function shownConfig(config: KubeletConfiguration): object {
+  const headers = Object.keys(config.staticPodURLHeader ?? {}).map((name) => [name, [masked]]);
+  const staticPodURLHeader = Object.fromEntries(
+    headers,
+  ) as KubeletConfiguration["staticPodURLHeader"];
+  const shown: object = JSON.parse(nodeText(encodeConfig({ ...config, staticPodURLHeader })));
+  return { kind: "KubeletConfiguration", apiVersion: "kubelet.config.k8s.io/v1beta1", ...shown };
 }

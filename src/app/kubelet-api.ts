@@ -5,7 +5,7 @@ import type { Agent } from "../engine/agent.ts";
 import type { MetricsRegistry } from "../lib/metrics-registry.ts";
 import type { AdjustableLog } from "../ports/log.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
-import { readApiSwitches, safeApiConfig } from "./kubelet-api-options.ts";
+import { readApiSwitches, safeApiConfig, shownFlags } from "./kubelet-api-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { createMetricsPages } from "./metrics-pages.ts";
 import { serveKubeletApi } from "./serve-kubelet-api.ts";
@@ -40,7 +40,7 @@ export async function runKubeletApi(
       host: agent.host,
       stats,
       pages: createMetricsPages({ registry: metrics, collect, stats, log }),
-      flags: setup.settings,
+      flags: shownFlags(setup.settings),
       setVerbosity: (level) => log.showDetails(level >= detailsVerbosity),
       splitsLogStreams: isFeatureEnabled(setup.gates, "PodLogsQuerySplitStreams"),
       translatesWebSockets: isFeatureEnabled(setup.gates, "ExtendWebSocketsToKubelet"),

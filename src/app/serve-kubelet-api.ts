@@ -1,9 +1,7 @@
 // The kubelet's API, as its configuration has it.
 import type { IncomingMessage } from "node:http";
-import { encodeConfig } from "../config/encode-config.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { parseNanoseconds } from "../lib/nanoseconds.ts";
-import { nodeText } from "../model/manifest/json-node.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -24,7 +22,11 @@ import type { KubeletApi } from "../server/kubelet/kubelet-handler.ts";
 import { runPlainServer, runSecureServer } from "../server/kubelet/kubelet-server.ts";
 import { createSubjectAccessAuthorizer } from "../server/kubelet/subject-access.ts";
 import { cipherList, curveList, minTlsVersion } from "../server/kubelet/tls-settings.ts";
-import { type KubeletApiSwitches, requireAccessConfig } from "./kubelet-api-options.ts";
+import {
+  type KubeletApiSwitches,
+  requireAccessConfig,
+  shownConfig,
+} from "./kubelet-api-options.ts";
 
 const systemLogFolder = "/var/log";
 
@@ -174,12 +176,6 @@ function healthServer(deps: KubeletApiDeps, signal: AbortSignal): NamedServer {
   const place = { host, port, setting: "healthzPort (--healthz-port)" };
   const api = { table: healthTable([pingCheck.name]), handlers, log };
   return { name: "health", run: (onListening) => runPlainServer(api, place, onListening, signal) };
-}
-
-/** As the API writes it. */
-function shownConfig(config: KubeletConfiguration): object {
-  const shown: object = JSON.parse(nodeText(encodeConfig(config)));
-  return { kind: "KubeletConfiguration", apiVersion: "kubelet.config.k8s.io/v1beta1", ...shown };
 }
 
 function healthChecks({ host, healthChecks: others = [] }: KubeletApiDeps): readonly HealthCheck[] {
