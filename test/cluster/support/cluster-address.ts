@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 
 const networks = { first: 200, last: 249 };
@@ -18,6 +19,8 @@ export interface ClusterAddress {
  */
 export async function claimClusterAddress(): Promise<ClusterAddress> {
   for (let network = networks.first; network <= networks.last; network += 1) {
+    // Left by a run that was killed: its containers still have the network.
+    if (existsSync(`/sys/class/net/berth-t${network}`)) continue;
     const address = `10.97.${network}.1`;
     ip("replace", address);
     const claim = await listen(address);
