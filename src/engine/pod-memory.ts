@@ -1,3 +1,4 @@
+import { isEndedByShutdown } from "../core/shutdown/shutdown-status.ts";
 import { isTerminalPhase } from "../core/status/phase.ts";
 import type { Event } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
@@ -34,7 +35,10 @@ export class PodMemory {
 
   /** The pod as a source has it, with what only this node knows of it. */
   restore(pod: Pod, source: PodSourceName): Pod {
-    if (source !== "api") return this.ephemeral.restore(this.checkpoints.restore(pod));
+    if (source !== "api") {
+      const known = this.checkpoints.restore(pod);
+      return this.ephemeral.restore(isEndedByShutdown(known.status) ? pod : known);
+    }
     // The API server remembers its pods, but may not have heard yet that one has ended.
     const kept = this.checkpoints.restore(pod);
     const hasEnded = isTerminalPhase(kept.status?.phase) && !isTerminalPhase(pod.status?.phase);

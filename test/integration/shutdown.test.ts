@@ -38,22 +38,8 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
     chmodSync(join(folder, "bin/systemd-inhibit"), 0o755);
     writeFileSync(join(folder, "resolv.conf"), "nameserver 10.1.2.3\n");
     writeFileSync(join(folder, "kubelet.yaml"), configText());
-    const rootDir = join(folder, "root");
-    client = new AgentClient(join(rootDir, "berth.sock"));
-    agent = new BerthProcess(
-      [
-        "kubelet",
-        `--config=${join(folder, "kubelet.yaml")}`,
-        `--root-dir=${rootDir}`,
-        `--cert-dir=${join(folder, "pki")}`,
-        "--hostname-override=node",
-      ],
-      {
-        DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${bus.path}`,
-        PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}`,
-      },
-    );
-    await agent.untilPrinted(({ stderr }) => stderr.includes("the agent is up"));
+    client = new AgentClient(join(folder, "root/berth.sock"));
+    await startAgent();
   });
 
   afterAll(async () => {
@@ -70,6 +56,23 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
   beforeEach(() => {
     onTestFailed(() => console.error(agent.stderr));
   });
+
+  async function startAgent(): Promise<void> {
+    agent = new BerthProcess(
+      [
+        "kubelet",
+        `--config=${join(folder, "kubelet.yaml")}`,
+        `--root-dir=${join(folder, "root")}`,
+        `--cert-dir=${join(folder, "pki")}`,
+        "--hostname-override=node",
+      ],
+      {
+        DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${bus.path}`,
+        PATH: `${join(folder, "bin")}:${process.env["PATH"] ?? ""}`,
+      },
+    );
+    await agent.untilPrinted(({ stderr }) => stderr.includes("the agent is up"));
+  }
 
   function configText(): string {
     return JSON.stringify({
@@ -146,5 +149,13 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
     await expect.poll(() => existsSync(join(folder, "lock")), { timeout: 20_000 }).toBe(true);
     write("later");
     await waitForPod(client, "later-node", isReady);
+  });
+
+  test("what the shutdown ended runs again when the agent is back", async () => {
+    await agent.stop("SIGTERM");
+    await startAgent();
+    for (const name of ["plain", "important", "late"]) {
+      await waitForPod(client, `${name}-node`, isReady);
+    }
   });
 });

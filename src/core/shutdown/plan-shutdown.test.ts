@@ -6,7 +6,7 @@ import {
   shutdownGraceSeconds,
   shutdownPeriods,
 } from "./plan-shutdown.ts";
-import { shutdownStatus } from "./shutdown-status.ts";
+import { isEndedByShutdown, shutdownStatus } from "./shutdown-status.ts";
 
 function podWith(priority: number | undefined, terminationGracePeriodSeconds?: number): Pod {
   return {
@@ -75,4 +75,12 @@ test("the pod fails because of the shutdown, unless it succeeded", () => {
     ],
   });
   expect(shutdownStatus(podWith(0), { phase: "Succeeded" }).phase).toBe("Succeeded");
+});
+
+test("a pod that only the shutdown ended is wanted again afterwards", () => {
+  expect(isEndedByShutdown(shutdownStatus(podWith(0), { phase: "Running" }))).toBe(true);
+  expect(isEndedByShutdown({ phase: "Failed", reason: "NodeShutdown" })).toBe(true);
+  expect(isEndedByShutdown(shutdownStatus(podWith(0), { phase: "Succeeded" }))).toBe(false);
+  expect(isEndedByShutdown({ phase: "Failed", reason: "Terminated", message: "else" })).toBe(false);
+  expect(isEndedByShutdown(undefined)).toBe(false);
 });

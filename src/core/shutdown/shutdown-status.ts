@@ -14,6 +14,13 @@ export const shutdownRefusal: AdmissionResult = rejected(
   "Pod was rejected as the node is shutting down.",
 );
 
+/** Whether the pod ended, or was not taken, only because the machine went down: then it is wanted when that is back. */
+export function isEndedByShutdown(status: PodStatus | undefined): boolean {
+  const { phase, reason } = status ?? {};
+  if (phase !== "Failed") return false;
+  return reason === "NodeShutdown" || (reason === "Terminated" && status?.message === message);
+}
+
 /** The status of a pod that ends because the machine does; success stays success. */
 export function shutdownStatus({ metadata }: Pod, status: PodStatus): PodStatus {
   return {
