@@ -127,7 +127,8 @@ function byName({ items, ...list }: RecordedPods): object {
 }
 
 test("the configuration is shown with the same fields", () => {
-  const { kubeletconfig } = answers["configz"]?.body as { readonly kubeletconfig: object };
+  const recorded = answers["configz"]?.body as Readonly<Record<string, object>> | undefined;
+  const kubeletconfig = recorded?.["kubeletconfig"];
   const file = { path: "/etc/kubelet.yaml", text: JSON.stringify(kubeletconfig) };
   const loaded = loadConfig(file, yamlReader, defaultFeatureGates);
   expect(loaded.ok && shownConfig(loaded.value.config)).toEqual(kubeletconfig);
