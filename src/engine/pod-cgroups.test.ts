@@ -127,6 +127,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
     expect(cgroups.path(guaranteed)).toBe("");
     expect(cgroups.exists(guaranteed)).toBe(true);
     expect(cgroups.list()).toEqual([]);
+    expect(cgroups.inForce(guaranteed)).toBeUndefined();
     expect(() => textOf("/kubepods", "cpu.weight")).toThrow("ENOENT");
   });
 

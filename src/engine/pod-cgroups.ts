@@ -83,7 +83,9 @@ export class NodePodCgroups {
     return podCgroupResources(pod, this.#deps.cpuQuota);
   }
 
+  /** Throws when the pod has no cgroup of its own. */
   read(pod: Pod): CgroupResources {
+    if (!this.#perQos) throw new Error("pods have no cgroups of their own (cgroupsPerQOS)");
     return this.#deps.cgroups.read(this.path(pod));
   }
 

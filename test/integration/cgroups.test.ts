@@ -242,6 +242,64 @@ describe.runIf(existsSync("/sys/fs/cgroup/memory"))("the cgroups of a node", () 
   }
 });
 
+describe("a node without cgroups by class", () => {
+  let world: RuntimeWorld;
+  let folder: string;
+  let agent: BerthProcess;
+
+  beforeAll(async () => {
+    buildProgram();
+    world = await startRuntimeWorld({ network: 101 });
+    folder = await mkdtemp("/var/tmp/berth-cgroups-");
+    mkdirSync(join(folder, "manifests"));
+    writeFileSync(join(folder, "resolv.conf"), "nameserver 10.1.2.3\n");
+    const config = {
+      apiVersion: "kubelet.config.k8s.io/v1beta1",
+      kind: "KubeletConfiguration",
+      staticPodPath: "manifests",
+      podLogsDir: "logs",
+      resolvConf: "resolv.conf",
+      containerRuntimeEndpoint: world.containerd.endpoint,
+      cgroupRoot: world.cgroupRoot,
+      cgroupsPerQOS: false,
+      enforceNodeAllocatable: [],
+      failCgroupV1: false,
+      failSwapOn: false,
+      enableServer: false,
+      healthzPort: 0,
+      evictionHard: {},
+    };
+    writeFileSync(join(folder, "kubelet.yaml"), JSON.stringify(config));
+    agent = new BerthProcess([
+      "kubelet",
+      `--config=${join(folder, "kubelet.yaml")}`,
+      `--root-dir=${join(folder, "root")}`,
+      `--cert-dir=${join(folder, "pki")}`,
+      "--hostname-override=node",
+    ]);
+    await agent.untilPrinted(({ stderr }) => stderr.includes("the agent is up"));
+  });
+
+  afterAll(async () => {
+    await agent.stop("SIGTERM");
+    const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(10_000));
+    for (const { id = "" } of sandboxes) await world.removePod(id);
+    await world.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test("runs pods in the runtime's own cgroups, and tells what they use by the runtime's word", async () => {
+    const client = new AgentClient(join(folder, "root/berth.sock"));
+    writeFileSync(join(folder, "manifests/web.json"), podManifest("web"));
+    const pod = await waitForPod(client, "web-node", isReady);
+    const { pods } = await client.readStats(AbortSignal.timeout(10_000));
+    const stats = pods.find(({ podRef }) => podRef.uid === pod.metadata.uid);
+    expect(stats?.memory?.workingSetBytes).toBeGreaterThan(0);
+    expect(stats?.containers[0]?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
+    expect(existsSync(join(cgroupBase, "cpu", world.cgroupRoot, "kubepods"))).toBe(false);
+  });
+});
+
 const cgroupBase = "/sys/fs/cgroup";
 
 function controllers(): readonly string[] {
