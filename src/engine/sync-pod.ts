@@ -151,6 +151,7 @@ async function runPlan(
     ),
     actuatedResources: deps.actuated.get(uid) ?? noResources,
   });
+  let hasNewSandbox = false;
   try {
     const reports = await executePlan(
       deps,
@@ -161,7 +162,8 @@ async function runPlan(
         pullCredentials: deps.pullCredentials(pod),
         onSandboxReady: () => {
           deps.requestRead(uid);
-          noteSandbox(deps, pod);
+          hasNewSandbox = true;
+          deps.statuses.set(pod, withSandbox(pod, deps.statuses.get(uid) ?? pod.status ?? {}));
         },
       },
       signal,
@@ -171,7 +173,8 @@ async function runPlan(
     const hasResizeFailed = noteResizeErrors(deps, pod, reports);
     // People should see at once why a container does not start, not with the next sync.
     if (deps.statuses.noteStarts(uid, reports) || hasResizeFailed) {
-      deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: false }));
+      const told = deps.statuses.compute(pod, observed, { isTerminal: false });
+      deps.statuses.set(pod, hasNewSandbox ? withSandbox(pod, told) : told);
     }
     return reports;
   } finally {
@@ -199,9 +202,8 @@ function warn(deps: NodeDeps, pod: Pod, reason: string, message: string): void {
   deps.events.record(pod, { type: "Warning", reason, message });
 }
 
-/** Images and hooks may take their time: that the network is there is told before. */
-function noteSandbox({ statuses }: NodeDeps, pod: Pod): void {
-  const status = statuses.get(pod.metadata.uid) ?? pod.status ?? {};
+/** Images and hooks may take their time: that the network is there is told before, and before it is seen. */
+function withSandbox(pod: Pod, status: PodStatus): PodStatus {
   const condition = readyToStartContainersCondition(pod, true);
-  statuses.set(pod, { ...status, conditions: withCondition(status.conditions ?? [], condition) });
+  return { ...status, conditions: withCondition(status.conditions ?? [], condition) };
 }

@@ -66,9 +66,20 @@ describe("StatusReporter", () => {
       path: `${path}/status`,
       body: {
         metadata: { uid: pod.metadata.uid },
-        status: { phase: "Running", podIP: "10.0.0.1", conditions: [] },
+        status: { phase: "Running", podIP: "10.0.0.1" },
       },
     });
+  });
+
+  it("tells an end that was held back when nothing runs any more, without being asked", async () => {
+    const { reporter, pod, clock, phase, setRunning } = setUp();
+    setRunning(true);
+    reporter.report(pod, { phase: "Failed" }, false);
+    await clock.advance(0);
+    expect(phase()).toBe("Pending");
+    setRunning(false);
+    await clock.advance(10_000);
+    expect(phase()).toBe("Failed");
   });
 
   it("writes nothing when the API server knows already", async () => {

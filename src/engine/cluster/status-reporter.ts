@@ -19,6 +19,7 @@ import { deleteAtOnce, unlessStatus } from "./pod-requests.ts";
 const sendersAtOnce = 10;
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
+const heldBackMs = 10_000;
 const mergeKeys = { conditions: "type", podIPs: "ip", hostIPs: "ip" };
 
 export interface StatusReporterDeps {
@@ -158,6 +159,14 @@ export class StatusReporter {
     const patch = strategicMergePatch({ ...current.status }, { ...wireStatus(next) }, mergeKeys);
     const updated = patch === undefined ? current : await this.#patch(current, patch);
     if (updated !== undefined && isDeletable(updated, isFinished)) await this.#delete(updated);
+    else if (next.phase !== status.phase) void this.#wantLater(pod.metadata.uid);
+  }
+
+  /** An end that is held back is told when nothing runs any more, also when nobody says that it is so. */
+  async #wantLater(uid: string): Promise<void> {
+    const { clock, lifetime } = this.#deps;
+    await clock.sleep(heldBackMs, lifetime).catch(() => undefined);
+    if (this.#wanted.has(uid)) this.#want(uid, false);
   }
 
   #patch({ metadata }: Pod, status: object): Promise<Pod | undefined> {
