@@ -33,8 +33,8 @@ const MOMENTS: readonly (readonly [RegExp, string])[] = [
 ];
 
 function normaliseText(text: string, names: KnownNames): string {
-  const known = names.translate(text.replaceAll(UID, "<uid>").replaceAll(POD_IP, "<pod IP>"));
-  const withIds = String(known).replaceAll(
+  const known = names.translateText(text.replaceAll(UID, "<uid>").replaceAll(POD_IP, "<pod IP>"));
+  const withIds = known.replaceAll(
     /(?<!sha256:)\b[0-9a-f]{64}\b/g,
     (id) => names.symbolOf(id) ?? "<id>",
   );

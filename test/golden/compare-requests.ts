@@ -37,12 +37,16 @@ function partDifferences(
   recorded: readonly PartValue[],
   berth: readonly PartValue[],
 ): readonly Difference[] {
+  let before: string | undefined;
   return align(recorded, berth, ({ value }) => summary(value)).flatMap((pair) => {
-    const only = pair.recorded === undefined ? pair.berth : pair.recorded;
+    const only = pair.recorded ?? pair.berth;
+    if (only === undefined) return [];
+    const said = summary(only.value);
     const isPaired = pair.recorded !== undefined && pair.berth !== undefined;
-    if (only === undefined || (!isPaired && only.seconds < FOLDED_SECONDS)) return [];
-    const place = `${path} (${summary(only.value)})`;
-    return valueDifferences(place, pair.recorded?.value, pair.berth?.value);
+    // Without what was between them, two equal values are one.
+    if (!isPaired && (only.seconds < FOLDED_SECONDS || said === before)) return [];
+    if (isPaired) before = said;
+    return valueDifferences(`${path} (${said})`, pair.recorded?.value, pair.berth?.value);
   });
 }
 

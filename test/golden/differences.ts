@@ -6,6 +6,8 @@ export interface ExplainedDifference {
   /** The path of the difference; "*" stands for any text. */
   readonly path: string;
   readonly because: string;
+  /** Whether it is seen depends on the moment. */
+  readonly isRare?: true;
 }
 
 const CRASH_LOOP =
@@ -58,6 +60,19 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
     because: BACK_OFF,
   },
   {
+    scenario: "init-fail-always",
+    pod: "p",
+    path: "*initContainerStatuses.i1*",
+    because: BACK_OFF,
+  },
+  {
+    scenario: "image-missing",
+    pod: "p",
+    path: "before deletion.containerStatuses.c.state.waiting.*",
+    because: "A pull that fails is told as ErrImagePull, and as ImagePullBackOff until the next.",
+    isRare: true,
+  },
+  {
     scenario: "sidecar-restart",
     pod: "p",
     path: "*initContainerStatuses.sc*",
@@ -92,5 +107,6 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
     pod: "",
     path: "api.token * for early []",
     because: "A pod that is deleted before its volumes are made needs no token.",
+    isRare: true,
   },
 ];

@@ -58,7 +58,7 @@ export class KnownNames {
 
   /** A request with symbols for all that differs between two machines or runs. */
   translate(value: Json): Json {
-    if (typeof value === "string") return this.#translateText(value);
+    if (typeof value === "string") return this.translateText(value);
     if (Array.isArray(value)) return value.map((element: Json) => this.translate(element));
     if (!isObject(value)) return value;
     return Object.fromEntries(
@@ -66,7 +66,8 @@ export class KnownNames {
     );
   }
 
-  #translateText(text: string): string {
+  /** A text with symbols for all that differs between two machines or runs. */
+  translateText(text: string): string {
     const owner = this.#owners.get(text);
     if (owner !== undefined) return owner.symbol;
     if (this.#addresses.has(text)) return "<pod IP>";

@@ -33,8 +33,6 @@ export function meetsCondition(status: PodStatus, condition: string): boolean | 
       );
     case "started=true":
       return allOf(regular(status), ({ started }) => started === true);
-    case "terminal phase":
-      return status.phase === "Succeeded" || status.phase === "Failed";
     case "terminated":
       return allOf(regular(status), ({ state }) => state?.terminated !== undefined);
     case "init running":

@@ -304,9 +304,11 @@ function objectPath(kind: string, namespace: string, name: string): string {
 }
 
 /** What a status says in short. */
-function outline({ phase, conditions = [], observedGeneration }: PodStatus = {}): string {
+function outline(status: PodStatus = {}): string {
+  const { phase, conditions = [], containerStatuses = [], observedGeneration } = status;
   const told = conditions.map(({ type, status }) => `${type} ${status}`).toSorted();
-  return JSON.stringify([phase, told, observedGeneration]);
+  const restarts = containerStatuses.map(({ restartCount }) => restartCount);
+  return JSON.stringify([phase, told, restarts, observedGeneration]);
 }
 
 function isStart({ method }: { readonly method: string }): boolean {
