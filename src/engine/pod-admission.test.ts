@@ -32,7 +32,7 @@ function decide(pod: Pod, isHere = false): Decided {
       sysctls: { names: new Map(), prefixes: new Map() },
       appArmorEnabled: false,
     }),
-    allocations: { allocatedPod: (other) => other, grant: quiet },
+    allocations: { admit: (asked) => admission.fits(asked, []), grant: quiet },
     clock: new VirtualClock(),
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     events: { record: (_, event) => void events.push(event) },
@@ -41,7 +41,8 @@ function decide(pod: Pod, isHere = false): Decided {
     onRefused: () => undefined,
     onPreempted: () => undefined,
   };
-  return { admitted: new PodAdmission(deps).admit(pod), statuses, events };
+  const admission = new PodAdmission(deps);
+  return { admitted: admission.admit(pod), statuses, events };
 }
 
 const unhonoured = testPod({

@@ -22,7 +22,7 @@ export interface PodAdmissionDeps {
   readonly facts: () => AdmissionFacts;
   /** Whether the node, as short of something as it is, takes the pod. */
   readonly admitUnderPressure: (pod: Pod) => AdmissionResult;
-  readonly allocations: Pick<PodAllocations, "allocatedPod" | "grant">;
+  readonly allocations: Pick<PodAllocations, "admit" | "grant">;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: PodEvents;
@@ -50,17 +50,13 @@ export class PodAdmission {
     const { allocations, isHere } = this.#deps;
     const { uid } = pod.metadata;
     if (isTerminalPhase(pod.status?.phase)) return true;
-    if (!isHere(uid)) {
-      const others = this.activePods().filter(({ metadata }) => metadata.uid !== uid);
-      const allocated = others.map((other) => allocations.allocatedPod(other));
-      const result = this.fits(allocations.allocatedPod(pod), allocated);
-      if (!result.admit) {
-        this.#refuse(pod, result);
-        return false;
-      }
+    if (isHere(uid)) {
+      allocations.grant(pod);
+      return true;
     }
-    allocations.grant(pod);
-    return true;
+    const result = allocations.admit(pod);
+    if (!result.admit) this.#refuse(pod, result);
+    return result.admit;
   }
 
   /** Whether a pod fits beside others; where it is critical, room is made for it. */

@@ -23,7 +23,7 @@ export type RetryTrigger =
   | "periodic_retry";
 
 /** The resources of pods, kept over restarts of the agent. */
-export interface ResourceRecord {
+interface ResourceRecord {
   get(uid: string): PodResources | undefined;
   set(uid: string, resources: PodResources): void;
   remove(uid: string): void;

@@ -1,3 +1,4 @@
+import type { AdmissionResult } from "../../core/admission/admission.ts";
 import { isResize, isShrunk, resizeOperations } from "../../core/allocation/resize-operations.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -71,7 +72,12 @@ export class PodAllocations {
     return this.#manager.allocatedPod(pod);
   }
 
-  /** The node takes the pod, with what it was granted before or else with what it asks for. */
+  /** Whether the node takes the pod, with what it was granted before or else with what it asks for. */
+  admit(pod: Pod): AdmissionResult {
+    return this.#manager.add(pod);
+  }
+
+  /** The node has the pod, with what it was granted before or else with what it asks for. */
   grant(pod: Pod): void {
     this.#manager.grant(this.allocatedPod(pod));
   }
