@@ -27,6 +27,8 @@ const steps = {
   cluster: () => clusterTests(),
   // Compares the order of calls in time: nothing else runs beside it.
   golden: () => tests(process.execPath, "golden"),
+  // Only that it works: times on a busy machine say nothing.
+  bench: () => benchWorks(),
 };
 
 function one(program, args) {
@@ -61,6 +63,19 @@ function clusterTests() {
     "  There is no Go here to build it with: install Go 1.21 or newer and run node tools/check/main.mjs cluster",
   );
   return { passed: 0, failed: process.env.CI === "true" ? 1 : 0 };
+}
+
+/** The benchmark in its smallest size; without a control plane where none can be built. */
+function benchWorks() {
+  const built = spawnSync(process.execPath, ["tools/cluster/main.mjs"], { cwd: root });
+  const file = join(reports, "bench.json");
+  const mode = built.status === 0 ? [] : ["--standalone"];
+  const { passed } = one(process.execPath, [
+    ...["tools/run.mjs", "test/bench/main.ts", "--smoke", "--json", file],
+    ...mode,
+  ]);
+  const isWhole = passed === 1 && JSON.parse(readFileSync(file, "utf8")).results.length > 0;
+  return isWhole ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
 /** A newer Node, from the registry that npm uses; kept between runs. */

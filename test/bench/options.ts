@@ -1,0 +1,137 @@
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Contender } from "./bench-agent.ts";
+
+export const caseLetters = ["a", "b", "c", "d", "e", "f", "g", "h"] as const;
+export type CaseLetter = (typeof caseLetters)[number];
+
+/** How much is measured. */
+export interface BenchSizes {
+  /** Contenders take turns this many times. */
+  readonly rounds: number;
+  /** Single pods in a turn. */
+  readonly samples: number;
+  readonly bursts: readonly number[];
+  /** How many pods the bare client starts at once, tried one after the other. */
+  readonly floorConcurrency: readonly number[];
+  readonly idlePods: readonly number[];
+  readonly idleSeconds: number;
+  readonly restartPods: number;
+  readonly probedPods: number;
+  readonly probeSeconds: number;
+  readonly commands: number;
+}
+
+export interface BenchOptions {
+  readonly contenders: readonly Contender[];
+  readonly cases: readonly CaseLetter[];
+  readonly sizes: BenchSizes;
+  readonly runtimeEndpoint: string | undefined;
+  readonly dataDir: string | undefined;
+  readonly kubeconfig: string | undefined;
+  readonly standalone: boolean;
+  readonly json: string | undefined;
+  readonly svg: string | undefined;
+}
+
+const full: BenchSizes = {
+  rounds: 3,
+  samples: 5,
+  bursts: [30, 100],
+  floorConcurrency: [2, 4, 8, 30],
+  idlePods: [0, 30, 60, 100],
+  idleSeconds: 60,
+  restartPods: 100,
+  probedPods: 20,
+  probeSeconds: 30,
+  commands: 10,
+};
+const quick: BenchSizes = {
+  rounds: 1,
+  samples: 3,
+  bursts: [30],
+  floorConcurrency: [4, 30],
+  idlePods: [0, 30],
+  idleSeconds: 20,
+  restartPods: 30,
+  probedPods: 10,
+  probeSeconds: 10,
+  commands: 3,
+};
+const smoke: BenchSizes = {
+  rounds: 1,
+  samples: 1,
+  bursts: [3],
+  floorConcurrency: [3],
+  idlePods: [2],
+  idleSeconds: 3,
+  restartPods: 3,
+  probedPods: 2,
+  probeSeconds: 3,
+  commands: 1,
+};
+
+/** The folder of the repository: tools/run.mjs puts it here. */
+declare const BERTH_REPOSITORY: string;
+const berth: Contender = {
+  name: "berth",
+  command: [process.execPath, join(BERTH_REPOSITORY, "dist/berth.js"), "kubelet"],
+};
+
+export const usage = `usage: npm run bench -- [--peer "NAME=COMMAND"]... [--quick | --smoke] [--cases a,b,...]
+  [--json FILE] [--svg FILE] [--rounds N]
+  [--runtime-endpoint unix://SOCKET] [--data-dir FOLDER] [--kubeconfig FILE | --standalone]
+
+  a manifests  b pods of the API  c crashes  d bursts  e idle  f restart of the agent  g probes  h command line
+
+Without --runtime-endpoint a containerd of its own is started, without --kubeconfig a control plane (--standalone: none;
+cases b and f are left out). COMMAND is another kubelet: it gets the same flags and files. --kubeconfig must hold an
+administrator's certificate.`;
+
+/** Throws on a command line that makes no sense. */
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      peer: { type: "string", multiple: true, default: [] },
+      quick: { type: "boolean", default: false },
+      smoke: { type: "boolean", default: false },
+      standalone: { type: "boolean", default: false },
+      cases: { type: "string", default: caseLetters.join(",") },
+      rounds: { type: "string" },
+      json: { type: "string" },
+      svg: { type: "string" },
+      "runtime-endpoint": { type: "string" },
+      "data-dir": { type: "string" },
+      kubeconfig: { type: "string" },
+    },
+  });
+  const sizes = values.smoke ? smoke : values.quick ? quick : full;
+  const rounds = values.rounds === undefined ? sizes.rounds : Number(values.rounds);
+  return {
+    contenders: [berth, ...values.peer.map(parsePeer)],
+    cases: values.cases.split(",").map(parseCase),
+    sizes: { ...sizes, rounds },
+    runtimeEndpoint: values["runtime-endpoint"],
+    dataDir: values["data-dir"],
+    kubeconfig: values.kubeconfig,
+    standalone: values.standalone,
+    json: values.json,
+    svg: values.svg,
+  };
+}
+
+function parsePeer(text: string): Contender {
+  const [, name, command = ""] = /^([\w.-]+)=(.+)$/.exec(text) ?? [];
+  const [program, ...args] = command.split(/\s+/).filter((word) => word !== "");
+  if (name === undefined || program === undefined || name === "floor") {
+    throw new Error(`--peer wants NAME=COMMAND, not ${text}`);
+  }
+  return { name, command: [program, ...args] };
+}
+
+function parseCase(text: string): CaseLetter {
+  const letter = caseLetters.find((known) => known === text.trim());
+  if (letter === undefined) throw new Error(`--cases: there is no case ${text}`);
+  return letter;
+}

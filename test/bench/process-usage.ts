@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** What a process and all its threads have used so far, and hold now. */
+interface ProcessUsage {
+  readonly cpuSeconds: number;
+  readonly wakeUps: number;
+  readonly rssMib: number;
+  readonly pssMib: number;
+  readonly anonymousMib: number;
+}
+
+/** The kernel counts a process's time in hundredths of a second. */
+const ticksPerSecond = 100;
+
+export function readProcessUsage(pid: number): ProcessUsage {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ");
+  const memory = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+  return {
+    cpuSeconds: (Number(fields?.[11]) + Number(fields?.[12])) / ticksPerSecond,
+    wakeUps: readdirSync(`/proc/${pid}/task`).reduce((sum, id) => sum + switches(pid, id), 0),
+    rssMib: mib(memory, "Rss"),
+    pssMib: mib(memory, "Pss"),
+    anonymousMib: mib(memory, "Anonymous"),
+  };
+}
+
+function switches(pid: number, thread: string): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8");
+    return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1] ?? 0);
+  } catch {
+    // The thread has ended.
+    return 0;
+  }
+}
+
+function mib(text: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)?.[1] ?? 0) / 1024;
+}
