@@ -21,6 +21,7 @@ import { SimVolumeFiles } from "../drivers/sim/sim-volume-files.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { RuntimeEvent } from "../ports/runtime-events.ts";
 import { defaultEviction } from "./eviction-options.ts";
 import { defaultImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
@@ -44,10 +45,14 @@ export interface SimMachine {
   readonly runtime: SimRuntime;
 }
 
-export function createSimMachine(clock: Clock): SimMachine {
+/** `hear` is told what happens in the runtime, and tells the subscribers of `events`; they hear all unless given. */
+export function createSimMachine(
+  clock: Clock,
+  hear: (event: RuntimeEvent, events: SimEvents) => void = (event, events) => events.tell(event),
+): SimMachine {
   const files = new MemoryFiles();
   const events = new SimEvents();
-  const runtime = new SimRuntime({ clock, files, onEvent: (event) => events.tell(event) });
+  const runtime = new SimRuntime({ clock, files, onEvent: (event) => hear(event, events) });
   return {
     clock,
     files,

@@ -5,7 +5,7 @@ import type { PodAllocations } from "./allocation/pod-allocations.ts";
 import { ClusterParts } from "./cluster/cluster-parts.ts";
 import { composeHost } from "./compose/kubelet-host.ts";
 import { composeNode } from "./compose/node.ts";
-import { composeObserver, composeProber } from "./compose/observation.ts";
+import { composeNames, composeObserver, composeProber } from "./compose/observation.ts";
 import { composeCgroups, composeRemains, composeVolumes } from "./compose/pod-data.ts";
 import {
   composeAdmission,
@@ -39,6 +39,7 @@ import type { PodAdmission } from "./pod-admission.ts";
 import { PodCache } from "./pod-cache.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
 import { PodMemory } from "./pod-memory.ts";
+import type { PodNames } from "./pod-names.ts";
 import { PodRegistry } from "./pod-registry.ts";
 import type { PodRemains } from "./pod-remains.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
@@ -74,6 +75,7 @@ export class AgentParts {
   readonly health: RuntimeHealth;
   readonly cache: PodCache;
   readonly observer: Observer;
+  readonly names: PodNames;
   readonly prober: Prober;
   readonly allocations: PodAllocations;
   readonly statuses: PodStatuses;
@@ -109,6 +111,7 @@ export class AgentParts {
     this.health = new RuntimeHealth(ports.runtime, ports.clock, () => this.node?.requestUpdate());
     this.cache = new PodCache((uid) => this.observer.requestRead(uid));
     this.observer = composeObserver(this);
+    this.names = composeNames(this);
     this.prober = composeProber(this);
     this.allocations = composeAllocations(this);
     this.statuses = composeStatuses(this);

@@ -91,6 +91,7 @@ export class Agent {
 
   #onListed(): void {
     this.#parts.runtimeListed = true;
+    this.#parts.names.look();
     this.#parts.loop.requestHousekeeping();
   }
 

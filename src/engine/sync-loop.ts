@@ -28,7 +28,7 @@ export interface SyncLoopDeps {
   readonly runtimeProblem: () => string | undefined;
   readonly housekeep: () => Promise<void>;
   /** Resolves when nothing that has to go before that pod may start is left; undefined when there is nothing. */
-  readonly whenClean: (uid: string) => Promise<void> | undefined;
+  readonly whenClean: (pod: Pod) => Promise<void> | undefined;
   readonly allocations: Pick<
     PodAllocations,
     "noteAdded" | "noteUpdated" | "noteStatus" | "noteRemoved"
@@ -178,7 +178,7 @@ export class SyncLoop {
     const requestedAtMs = clock.monotonicMs();
     const send = (): void =>
       workers.updatePod({ updateType, pod, mirrorPod: registry.mirrorOf(pod), requestedAtMs });
-    const cleaning = whenClean(pod.metadata.uid);
+    const cleaning = whenClean(pod);
     if (cleaning === undefined) send();
     else void cleaning.then(() => this.#dispatchIfWanted(pod, updateType));
   }

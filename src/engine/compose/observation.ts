@@ -1,6 +1,7 @@
 import type { ObservedPod } from "../../model/observed.ts";
 import type { AgentParts } from "../agent-parts.ts";
 import { Observer } from "../observer.ts";
+import { PodNames } from "../pod-names.ts";
 import { Prober } from "../prober.ts";
 import { readPod } from "../read-pod.ts";
 
@@ -14,12 +15,23 @@ export function composeObserver(parts: AgentParts): Observer {
       cache: parts.cache,
       clock,
       log,
-      onChange: ({ uid }) => parts.loop.requestSync(uid),
+      onChange: ({ uid }) => {
+        parts.loop.requestSync(uid);
+        parts.names.look();
+      },
       onHealth: (problem) => parts.health.note(problem),
       onRelist: (ms, sinceLastMs) => parts.metrics.noteRelist(ms, sinceLastMs),
     },
     parts.signal,
   );
+}
+
+export function composeNames(parts: AgentParts): PodNames {
+  return new PodNames({
+    isListed: () => parts.runtimeListed,
+    runtimePods: () => parts.observer.pods,
+    onWait: () => parts.loop.requestHousekeeping(),
+  });
 }
 
 export function composeProber(parts: AgentParts): Prober {

@@ -129,7 +129,7 @@ export function composeLoop(parts: AgentParts): SyncLoop {
     admit: (pod) => parts.admission.admit(pod),
     runtimeProblem: () => parts.health.problem,
     housekeep: () => tidyUp(parts),
-    whenClean: (uid) => parts.remains.whenRemoved(uid) ?? parts.admission.whenRoom(uid),
+    whenClean: (pod) => whenClean(parts, pod),
     allocations: parts.allocations,
     onAdded: (pod) => {
       parts.metrics.noteNewPod(pod);
@@ -138,6 +138,16 @@ export function composeLoop(parts: AgentParts): SyncLoop {
     onRemoved: (pod) => parts.view.noteRemoved(pod),
     onShown: (pod) => parts.cluster?.noteShown(pod),
   });
+}
+
+function whenClean(parts: AgentParts, pod: Pod): Promise<void> | undefined {
+  const { uid } = pod.metadata;
+  const isNew = parts.workers.stateOf(uid) === undefined;
+  return (
+    parts.remains.whenRemoved(uid) ??
+    parts.admission.whenRoom(uid) ??
+    (isNew ? parts.names.whenFree(pod) : undefined)
+  );
 }
 
 function noteStatus(parts: AgentParts, pod: Pod, status: PodStatus, isFinished: boolean): void {

@@ -18,7 +18,10 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     probes: parts.prober,
     ready: () => ready,
     runtimePods: () => parts.observer.pods,
-    isActive: (pod) => parts.admission.isActive(pod) && !parts.admission.waitsForRoom(pod),
+    isActive: (pod) =>
+      parts.admission.isActive(pod) &&
+      !parts.admission.waitsForRoom(pod) &&
+      parts.names.isFree(pod),
   });
   if (!ready) return;
   parts.cluster?.lookAtMirrors();

@@ -1,0 +1,123 @@
+import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+
+/**
+ * One life of the agent. When it is over, nothing that was asked of the world is answered any more, and nothing new is
+ * done: as for a process that was killed.
+ */
+export class Life {
+  #isOver = false;
+  readonly #beforeAnswer: () => void;
+
+  /** `beforeAnswer` is called at every answer, which is where a life may end. */
+  constructor(beforeAnswer: () => void) {
+    this.#beforeAnswer = beforeAnswer;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+
+  /** The world as this life sees it. */
+  bind(ports: AgentPorts): AgentPorts {
+    return {
+      ...ports,
+      runtime: this.#bindObject(ports.runtime),
+      runtimeEvents: ports.runtimeEvents.map((events) => this.#bindEvents(events)),
+      sources: ports.sources.map((source) => ({
+        name: source.name,
+        run: (sink, signal) =>
+          this.#answer(
+            source.run(
+              {
+                deliver: (snapshot) => this.#whileAlive(() => sink.deliver(snapshot)),
+                report: (problems) => this.#whileAlive(() => sink.report(problems)),
+              },
+              signal,
+            ),
+          ),
+      })),
+      api: ports.api && this.#bindApi(ports.api),
+      clock: this.#bindClock(ports.clock),
+      files: this.#bindObject(ports.files),
+      volumeFiles: this.#bindObject(ports.volumeFiles),
+      mounts: this.#bindObject(ports.mounts),
+      cgroups: this.#bindObject(ports.cgroups),
+      journal: this.#bindObject(ports.journal),
+      hookHttp: this.#bindObject(ports.hookHttp),
+      probeRunner: this.#bindObject(ports.probeRunner),
+    };
+  }
+
+  #bindClock(clock: AgentPorts["clock"]): AgentPorts["clock"] {
+    return {
+      nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      sleep: (ms, signal) => this.#answer(clock.sleep(ms, signal)),
+    };
+  }
+
+  #bindEvents(events: AgentPorts["runtimeEvents"][number]): AgentPorts["runtimeEvents"][number] {
+    return {
+      name: events.name,
+      subscribe: (onSubscribed, onEvent, signal) =>
+        this.#answer(
+          events.subscribe(
+            () => this.#whileAlive(onSubscribed),
+            (event) => this.#whileAlive(() => onEvent(event)),
+            signal,
+          ),
+        ),
+    };
+  }
+
+  #bindApi(api: NonNullable<AgentPorts["api"]>): NonNullable<AgentPorts["api"]> {
+    return {
+      send: (request, signal) => this.#ask(() => api.send(request, signal)),
+      watch: (request, onEvent, signal) =>
+        this.#ask(() =>
+          api.watch(request, (event) => this.#whileAlive(() => onEvent(event as never)), signal),
+        ),
+    };
+  }
+
+  /** Every method that answers later does so only while this life lasts. */
+  #bindObject<T extends object>(target: T): T {
+    return new Proxy(target, {
+      get: (object, name) => {
+        const value: unknown = Reflect.get(object, name, object);
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]): unknown => {
+          if (this.#isOver) return never();
+          const result: unknown = Reflect.apply(value, object, args);
+          return result instanceof Promise ? this.#answer(result) : result;
+        };
+      },
+    });
+  }
+
+  #ask<T>(work: () => Promise<T>): Promise<T> {
+    return this.#isOver ? never() : this.#answer(work());
+  }
+
+  #answer<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      promise.then(
+        (value) => this.#whileAlive(() => resolve(value)),
+        (error: unknown) => this.#whileAlive(() => reject(error)),
+      );
+    });
+  }
+
+  #whileAlive(work: () => void): void {
+    if (!this.#isOver) this.#beforeAnswer();
+    if (!this.#isOver) work();
+  }
+}
+
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}

@@ -1,0 +1,114 @@
+import type { Container, PodSpec, Probe } from "../../../src/model/generated/kubernetes.ts";
+import type { Dice } from "./dice.ts";
+
+type ManifestContainer = Omit<Container, "resources">;
+
+export interface PodManifest {
+  readonly apiVersion: "v1";
+  readonly kind: "Pod";
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+  readonly spec: Partial<PodSpec> & Pick<PodSpec, "containers">;
+}
+
+const images = ["app:1", "app:2", "tools:1"];
+const longCommands = [["serve"], ["serve", "2"], ["serve", "8"], ["stubborn"], ["run"]];
+const shortCommands = [
+  ["exit", "0"],
+  ["exit", "1"],
+  ["sleep", "3"],
+  ["sleep", "40"],
+];
+
+/** A pod of any kind of containers, with hooks, probes and volumes. */
+export function randomPod(dice: Dice, name: string): PodManifest {
+  const restartPolicy = dice.pick(["Always", "Always", "OnFailure", "Never"]);
+  const volumes = randomVolumes(dice);
+  const container = (
+    each: string,
+    commands: readonly (readonly string[])[],
+  ): ManifestContainer => ({
+    name: each,
+    image: dice.pick(images),
+    imagePullPolicy: dice.pick(["IfNotPresent", "IfNotPresent", "Always"]),
+    command: dice.pick(commands),
+    volumeMounts: volumes
+      .filter(() => dice.chance(0.5))
+      .map((volume) => ({ name: volume.name, mountPath: `/${volume.name}` })),
+  });
+  const inits = Array.from({ length: dice.pick([0, 0, 0, 1, 2]) }, (_, index) => {
+    const isSidecar = dice.chance(0.4);
+    const init = container(`init-${index}`, isSidecar ? longCommands : shortCommands);
+    return isSidecar ? { ...withExtras(dice, init), restartPolicy: "Always" } : init;
+  });
+  const regular = Array.from({ length: dice.pick([1, 1, 2, 3]) }, (_, index) =>
+    withExtras(dice, container(`main-${index}`, dice.chance(0.7) ? longCommands : shortCommands)),
+  );
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default" },
+    spec: {
+      restartPolicy,
+      terminationGracePeriodSeconds: dice.pick([0, 1, 5, 30]),
+      initContainers: inits,
+      containers: regular,
+      volumes,
+    },
+  };
+}
+
+function randomVolumes(dice: Dice): NonNullable<PodSpec["volumes"]> {
+  const kinds = [
+    { emptyDir: {} },
+    { emptyDir: { medium: "Memory" } },
+    { downwardAPI: { items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }] } },
+  ];
+  return kinds
+    .filter(() => dice.chance(0.3))
+    .map((kind, index) => ({ name: `volume-${index}`, ...kind }));
+}
+
+function withExtras(dice: Dice, container: ManifestContainer): ManifestContainer {
+  return {
+    ...container,
+    ...(dice.chance(0.25) ? { lifecycle: randomHooks(dice) } : {}),
+    ...(dice.chance(0.3) ? { readinessProbe: randomProbe(dice) } : {}),
+    ...(dice.chance(0.2) ? { livenessProbe: randomProbe(dice) } : {}),
+    ...(dice.chance(0.15) ? { startupProbe: { ...randomProbe(dice), failureThreshold: 5 } } : {}),
+  };
+}
+
+function randomHooks(dice: Dice): NonNullable<Container["lifecycle"]> {
+  const hook = () => ({
+    exec: {
+      command: dice.pick([
+        ["exit", "0"],
+        ["sleep", "2"],
+        ["exit", "1"],
+      ]),
+    },
+  });
+  return {
+    ...(dice.chance(0.4) ? { postStart: hook() } : {}),
+    ...(dice.chance(0.7) ? { preStop: hook() } : {}),
+  };
+}
+
+function randomProbe(dice: Dice): Probe {
+  return {
+    exec: {
+      command: dice.pick([
+        ["exit", "0"],
+        ["exit", "0"],
+        ["exit", "1"],
+      ]),
+    },
+    periodSeconds: dice.pick([1, 2, 10]),
+    initialDelaySeconds: dice.pick([0, 0, 3]),
+    timeoutSeconds: 1,
+  };
+}
