@@ -139,6 +139,30 @@ describe("one agent takes a node over from the other", () => {
     });
   });
 
+  test.each<{ to: NodeAgent; round: number }>([
+    { to: testedAgent, round: 3 },
+    { to: "kubelet", round: 4 },
+  ])("$to does what was asked for while nobody ran the node", async ({ to, round }) => {
+    const [gone, died, fresh] = ["gone", "died", "fresh"].map((name) => `${name}-${round}`) as [
+      string,
+      string,
+      string,
+    ];
+    for (const name of [gone, died]) await createPod(world.api, name);
+    await untilPod(world.api, gone, isReady);
+    const before = await untilPod(world.api, died, isReady);
+    await world.node.stop();
+    await world.api.delete(`${podsPath}/${gone}`);
+    await createPod(world.api, fresh, { spec: { nodeName: world.node.name } });
+    const id = before.status?.containerStatuses?.[0]?.containerID?.replace("containerd://", "");
+    await world.runtime.runtime.stopContainer(id ?? "", 5, AbortSignal.timeout(20_000));
+    await world.startNode(to);
+    await untilNoPods(world.api, `?fieldSelector=metadata.name=${gone}`);
+    await untilPod(world.api, fresh, isReady);
+    const after = await untilPod(world.api, died, (pod) => restartsOf(pod) > 0 && isReady(pod));
+    expect(restartsOf(after)).toBe(1);
+  });
+
   test("at the end everything can be deleted", async () => {
     rmSync(join(world.node.manifests, "fixed.json"));
     await world.kubectl.run("delete", "pods", "--all", "--wait=false");
