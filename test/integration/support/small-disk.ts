@@ -13,7 +13,7 @@ export class SmallDisk {
     this.folder = join(this.#parent, "mounted");
     writeFileSync(file, "");
     truncateSync(file, mebibytes * 2 ** 20);
-    execFileSync("mkfs.ext4", ["-q", "-m", "0", file]);
+    execFileSync("/sbin/mkfs.ext4", ["-q", "-m", "0", file]);
     mkdirSync(this.folder);
     execFileSync("mount", ["-o", "loop", file, this.folder]);
   }
