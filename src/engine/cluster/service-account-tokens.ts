@@ -49,7 +49,7 @@ export class ApiServiceAccountTokens implements ServiceAccountTokens {
     if (held !== undefined && !this.#isDue(held)) return ok(held.token);
     const { clock, log } = this.#deps;
     try {
-      const fetched = await this.#fetch(request, held !== undefined, signal);
+      const fetched = await this.#ask(request, held !== undefined, signal);
       this.#held.set(key, fetched);
       return ok(fetched.token);
     } catch (error) {
@@ -69,7 +69,7 @@ export class ApiServiceAccountTokens implements ServiceAccountTokens {
     for (const [key, held] of this.#held) if (held.podUid === podUid) this.#held.delete(key);
   }
 
-  async #fetch(
+  async #ask(
     { namespace, name, spec }: ServiceAccountTokenRequest,
     isRenewal: boolean,
     signal: AbortSignal,
