@@ -44,5 +44,5 @@ export interface MeasuredCgroup {
 /** Reads what cgroups use. */
 export interface CgroupStats {
   /** A path below the mounts, "/" for the whole machine; undefined when there is no such cgroup. */
-  read(path: string): Promise<CgroupUsage | undefined>;
+  read(path: string, withDetail: boolean): Promise<CgroupUsage | undefined>;
 }

@@ -8,15 +8,7 @@ import { networkStats } from "./network-stats.ts";
 import { sumOfContainers } from "./sum-containers.ts";
 
 function usageAt(timeMs: number, usageCoreNanoSeconds: number): CgroupUsage {
-  const none = { periods: 0, throttledPeriods: 0, throttledNanoSeconds: 0 };
-  const cpu = {
-    ...none,
-    usageCoreNanoSeconds,
-    userNanoSeconds: 0,
-    systemNanoSeconds: 0,
-    burstPeriods: 0,
-    burstNanoSeconds: 0,
-  };
+  const cpu = { usageCoreNanoSeconds };
   return { timeMs, createdAtMs: 0, cpu };
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { CgroupDeviceIo, CgroupPidsUsage } from "../../model/cgroup-usage.ts";
+import type { CgroupDeviceIo } from "../../model/cgroup-usage.ts";
 import type { PsiData, PsiStats } from "../../model/stats-summary.ts";
 
 /** From here on a limit of the kernel means none: it rounds its greatest number to whole pages. */
@@ -61,14 +61,10 @@ function psiData(line: string | undefined): PsiData {
   };
 }
 
-/** The processes are those of this cgroup alone, the threads also those below. */
-export function readPids(pids: string | undefined, procs: string | undefined): CgroupPidsUsage {
-  const list = readText(procs, "cgroup.procs")?.trim() ?? "";
-  return {
-    processes: list === "" ? 0 : list.split("\n").length,
-    threads: readNumber(pids, "pids.current") ?? 0,
-    maxThreads: readLimit(pids, "pids.max"),
-  };
+/** How many processes are in this cgroup itself. */
+export function countProcesses(folder: string | undefined): number {
+  const list = readText(folder, "cgroup.procs")?.trim() ?? "";
+  return list === "" ? 0 : list.split("\n").length;
 }
 
 /** The bytes and the operations by device: `8:0 Read 4096` of v1. */

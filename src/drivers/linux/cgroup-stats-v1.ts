@@ -1,16 +1,15 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { CgroupCpuUsage, CgroupMemoryUsage, CgroupUsage } from "../../model/cgroup-usage.ts";
+import type { CgroupDetail, CgroupMemoryUsage, CgroupUsage } from "../../model/cgroup-usage.ts";
 import type { CgroupStats } from "../../ports/stats.ts";
 import type { CgroupMounts } from "./cgroup-mounts.ts";
 import {
+  countProcesses,
   createdAtMs,
   parseBlkio,
   readLimit,
   readMemInfo,
   readNumber,
-  readPids,
   readPressure,
   readTable,
   readText,
@@ -28,21 +27,21 @@ export class CgroupStatsV1 implements CgroupStats {
     this.#procFolder = procFolder;
   }
 
-  async read(path: string): Promise<CgroupUsage | undefined> {
+  async read(path: string, withDetail: boolean): Promise<CgroupUsage | undefined> {
     // Hundreds of small reads in a row must not keep the agent from answering.
     await setImmediate();
     const cpu = this.#folder("cpu", path);
     const memory = this.#folder("memory", path);
     const created = createdAtMs(cpu ?? memory ?? "", "cgroup.clone_children");
-    if (created === undefined || !existsSync(cpu ?? memory ?? "")) return undefined;
-    const blkio = this.#folder("blkio", path);
+    if (created === undefined) return undefined;
     const isRoot = path === "/";
     const pressure = isRoot ? join(this.#procFolder, "pressure") : undefined;
+    const accounting = this.#folder("cpuacct", path);
     return {
       timeMs: Date.now(),
       createdAtMs: created,
       cpu: {
-        ...readCpu(cpu, this.#folder("cpuacct", path)),
+        usageCoreNanoSeconds: readNumber(accounting, "cpuacct.usage") ?? 0,
         psi: readPressure(pressure, "cpu"),
       },
       memory: {
@@ -50,12 +49,41 @@ export class CgroupStatsV1 implements CgroupStats {
         ...(isRoot ? this.#machineLimits() : {}),
         psi: readPressure(pressure, "memory"),
       },
-      pids: readPids(this.#folder("pids", path), cpu),
+      processes: countProcesses(cpu),
+      ioPsi: readPressure(pressure, "io"),
+      ...(withDetail ? { detail: this.#detail(path) } : {}),
+    };
+  }
+
+  #detail(path: string): CgroupDetail {
+    const cpu = this.#folder("cpu", path);
+    const accounting = this.#folder("cpuacct", path);
+    const memory = this.#folder("memory", path);
+    const pids = this.#folder("pids", path);
+    const blkio = this.#folder("blkio", path);
+    const stat = readTable(cpu, "cpu.stat");
+    return {
+      userNanoSeconds: readNumber(accounting, "cpuacct.usage_user") ?? 0,
+      systemNanoSeconds: readNumber(accounting, "cpuacct.usage_sys") ?? 0,
+      periods: stat?.get("nr_periods") ?? 0,
+      throttledPeriods: stat?.get("nr_throttled") ?? 0,
+      throttledNanoSeconds: stat?.get("throttled_time") ?? 0,
+      burstPeriods: stat?.get("nr_bursts") ?? 0,
+      burstNanoSeconds: stat?.get("burst_time") ?? 0,
+      shares: readNumber(cpu, "cpu.shares"),
+      quotaUs: readLimit(cpu, "cpu.cfs_quota_us"),
+      periodUs: readNumber(cpu, "cpu.cfs_period_us"),
+      maxUsageBytes: readNumber(memory, "memory.max_usage_in_bytes"),
+      kernelBytes: readNumber(memory, "memory.kmem.usage_in_bytes"),
+      failCount: readNumber(memory, "memory.failcnt"),
+      oomKills: readTable(memory, "memory.oom_control")?.get("oom_kill"),
+      reservationBytes: readLimit(memory, "memory.soft_limit_in_bytes"),
+      threads: readNumber(pids, "pids.current") ?? 0,
+      maxThreads: readLimit(pids, "pids.max"),
       io: parseBlkio(
         readText(blkio, "blkio.throttle.io_service_bytes_recursive") ?? "",
         readText(blkio, "blkio.throttle.io_serviced_recursive") ?? "",
       ).map((io) => ({ ...io, device: this.#devices.nameOf(io.device) })),
-      ioPsi: readPressure(pressure, "io"),
     };
   }
 
@@ -71,23 +99,6 @@ export class CgroupStatsV1 implements CgroupStats {
   }
 }
 
-function readCpu(cpu: string | undefined, accounting: string | undefined): CgroupCpuUsage {
-  const stat = readTable(cpu, "cpu.stat");
-  return {
-    usageCoreNanoSeconds: readNumber(accounting, "cpuacct.usage") ?? 0,
-    userNanoSeconds: readNumber(accounting, "cpuacct.usage_user") ?? 0,
-    systemNanoSeconds: readNumber(accounting, "cpuacct.usage_sys") ?? 0,
-    periods: stat?.get("nr_periods") ?? 0,
-    throttledPeriods: stat?.get("nr_throttled") ?? 0,
-    throttledNanoSeconds: stat?.get("throttled_time") ?? 0,
-    burstPeriods: stat?.get("nr_bursts") ?? 0,
-    burstNanoSeconds: stat?.get("burst_time") ?? 0,
-    shares: readNumber(cpu, "cpu.shares"),
-    quotaUs: readLimit(cpu, "cpu.cfs_quota_us"),
-    periodUs: readNumber(cpu, "cpu.cfs_period_us"),
-  };
-}
-
 function readMemory(memory: string | undefined): CgroupMemoryUsage {
   const stat = readTable(memory, "memory.stat");
   const valueOf = (name: string) => stat?.get(`total_${name}`) ?? stat?.get(name) ?? 0;
@@ -95,21 +106,16 @@ function readMemory(memory: string | undefined): CgroupMemoryUsage {
   const inactiveFileBytes = valueOf("inactive_file");
   return {
     usageBytes,
-    maxUsageBytes: readNumber(memory, "memory.max_usage_in_bytes"),
     workingSetBytes: Math.max(usageBytes - inactiveFileBytes, 0),
     rssBytes: valueOf("rss"),
     cacheBytes: valueOf("cache"),
     mappedFileBytes: valueOf("mapped_file"),
-    kernelBytes: readNumber(memory, "memory.kmem.usage_in_bytes"),
     activeFileBytes: valueOf("active_file"),
     inactiveFileBytes,
     pageFaults: valueOf("pgfault"),
     majorPageFaults: valueOf("pgmajfault"),
     swapBytes: valueOf("swap"),
-    failCount: readNumber(memory, "memory.failcnt"),
-    oomKills: readTable(memory, "memory.oom_control")?.get("oom_kill"),
     limitBytes: readLimit(memory, "memory.limit_in_bytes"),
-    reservationBytes: readLimit(memory, "memory.soft_limit_in_bytes"),
     swapLimitBytes: readLimit(memory, "memory.memsw.limit_in_bytes"),
   };
 }

@@ -51,17 +51,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 test("a cgroup of the unified hierarchy is read from its files", async () => {
   const stats = new CgroupStatsV2(join(folder, "v2"), join(folder, "proc"));
-  const usage = await stats.read("/kubepods.slice/pod");
+  const usage = await stats.read("/kubepods.slice/pod", true);
   expect(usage).toMatchObject({
     cpu: {
       usageCoreNanoSeconds: 500_000,
-      userNanoSeconds: 300_000,
-      periods: 9,
-      throttledPeriods: 2,
-      throttledNanoSeconds: 11_000,
-      shares: 998,
-      quotaUs: 50_000,
-      periodUs: 100_000,
       psi: { some: { avg10: 1.5, avg60: 0.25, total: 1234 }, full: { total: 4 } },
     },
     memory: {
@@ -71,18 +64,29 @@ test("a cgroup of the unified hierarchy is read from its files", async () => {
       pageFaults: 12,
       swapBytes: 96,
       swapLimitBytes: 4096,
+    },
+    processes: 2,
+    detail: {
+      userNanoSeconds: 300_000,
+      periods: 9,
+      throttledPeriods: 2,
+      throttledNanoSeconds: 11_000,
+      shares: 998,
+      quotaUs: 50_000,
+      periodUs: 100_000,
       failCount: 3,
       oomKills: 1,
+      threads: 5,
+      maxThreads: 100,
+      io: [{ device: "999:1", readBytes: 4096, writeBytes: 512, reads: 2, writes: 1 }],
     },
-    pids: { processes: 2, threads: 5, maxThreads: 100 },
-    io: [{ device: "999:1", readBytes: 4096, writeBytes: 512, reads: 2, writes: 1 }],
   });
   expect(usage?.memory?.limitBytes).toBeUndefined();
 });
 
 test("the root of the unified hierarchy has the machine's memory as its limit", async () => {
   const stats = new CgroupStatsV2(join(folder, "v2"), join(folder, "proc"));
-  expect((await stats.read("/"))?.memory).toMatchObject({
+  expect((await stats.read("/", false))?.memory).toMatchObject({
     usageBytes: 6000,
     workingSetBytes: 4000,
     limitBytes: 1_024_000,
@@ -93,12 +97,13 @@ test("the root of the unified hierarchy has the machine's memory as its limit", 
 
 test("a cgroup that is not there has no usage", async () => {
   const stats = new CgroupStatsV2(join(folder, "v2"), join(folder, "proc"));
-  expect(await stats.read("/nothing")).toBeUndefined();
-  expect(await new CgroupStatsV1(mounts).read("/berth-not-there")).toBeUndefined();
+  expect(await stats.read("/nothing", true)).toBeUndefined();
+  expect(await new CgroupStatsV1(mounts).read("/berth-not-there", true)).toBeUndefined();
 });
 
 test.runIf(mounts.v1.has("memory"))("this machine's own root tells what it uses", async () => {
-  const usage = await new CgroupStatsV1(mounts).read("/");
+  const usage = await new CgroupStatsV1(mounts).read("/", true);
+  expect(usage?.detail?.systemNanoSeconds).toBeGreaterThan(0);
   expect(usage?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
   expect(usage?.memory?.workingSetBytes).toBeLessThanOrEqual(usage?.memory?.usageBytes ?? 0);
   expect(usage?.memory?.limitBytes).toBeGreaterThan(2 ** 28);

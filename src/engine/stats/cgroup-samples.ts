@@ -8,6 +8,8 @@ const periodMs = 9_500;
 /** How busy a cgroup is says little over less than this. */
 const shortestRateMs = 5_000;
 const forgetAfterMs = 120_000;
+/** Who shows details asks again soon: so long they are read with the rest, and nothing is read twice. */
+const detailMs = 180_000;
 
 interface Kept {
   readonly sample: CgroupSample;
@@ -22,10 +24,17 @@ export class CgroupSamples {
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Map<string, Promise<CgroupSample | undefined>>();
+  #detailUntilMs = 0;
 
   constructor(stats: CgroupStats, clock: Clock) {
     this.#stats = stats;
     this.#clock = clock;
+  }
+
+  /** The same as `read`, with the details of the cgroup. */
+  readDetail(path: string): Promise<CgroupSample | undefined> {
+    this.#detailUntilMs = this.#clock.monotonicMs() + detailMs;
+    return this.read(path, this.#kept.get(path)?.sample.usage.detail === undefined);
   }
 
   /** A sample of the last period, or a new one; `isFresh` asks for a new one. Undefined when there is no such cgroup. */
@@ -52,7 +61,8 @@ export class CgroupSamples {
   }
 
   async #readNow(path: string): Promise<CgroupSample | undefined> {
-    const usage = await this.#stats.read(path);
+    const withDetail = this.#clock.monotonicMs() < this.#detailUntilMs;
+    const usage = await this.#stats.read(path, withDetail);
     const before = this.#kept.get(path);
     if (usage === undefined) {
       this.#kept.delete(path);

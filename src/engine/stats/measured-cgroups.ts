@@ -30,7 +30,7 @@ export async function listMeasuredCgroups(
   for (const pod of pods) owners.push(...(await podOwners(deps, pod)));
   const measured: MeasuredCgroup[] = [];
   for (const owner of owners) {
-    const sample = await samples.read(owner.id);
+    const sample = await samples.readDetail(owner.id);
     if (sample === undefined) continue;
     const isMachine = owner.id === "/";
     const isProgram = isMachine || owner.name !== "";

@@ -17,28 +17,31 @@ const room = {
   inodesFree: 90,
 };
 
+const detail = {
+  userNanoSeconds: 0,
+  systemNanoSeconds: 0,
+  periods: 0,
+  throttledPeriods: 0,
+  throttledNanoSeconds: 0,
+  burstPeriods: 0,
+  burstNanoSeconds: 0,
+  threads: 3,
+  io: [],
+};
+
 class World {
   readonly clock = new VirtualClock();
   readonly reads: string[] = [];
   readonly calls: string[] = [];
   /** Every cgroup uses half a core. */
   readonly stats: CgroupStats = {
-    read: (path) => {
+    read: (path, withDetail) => {
       this.reads.push(path);
       const elapsedMs = this.clock.monotonicMs();
       return Promise.resolve({
         timeMs: this.clock.nowMs(),
         createdAtMs: 1,
-        cpu: {
-          usageCoreNanoSeconds: 1_000_000_000 + elapsedMs * 500_000,
-          userNanoSeconds: 0,
-          systemNanoSeconds: 0,
-          periods: 0,
-          throttledPeriods: 0,
-          throttledNanoSeconds: 0,
-          burstPeriods: 0,
-          burstNanoSeconds: 0,
-        },
+        cpu: { usageCoreNanoSeconds: 1_000_000_000 + elapsedMs * 500_000 },
         memory: {
           usageBytes: 2000,
           workingSetBytes: 1500,
@@ -52,7 +55,8 @@ class World {
           swapBytes: 0,
           ...(path === "/" ? { limitBytes: 8000 } : {}),
         },
-        pids: { processes: 2, threads: 3 },
+        processes: 2,
+        ...(withDetail ? { detail } : {}),
       });
     },
   };
@@ -173,8 +177,8 @@ test("the summary tells of node, pod and container", async () => {
 
 test("every cgroup is read once in a period, whoever asks, and its rate is known from the second reading", async () => {
   const world = new World();
-  await world.provider.summary({}, signal);
   await world.provider.measuredCgroups(signal);
+  await world.provider.summary({}, signal);
   const first = world.reads.length;
   expect(new Set(world.reads).size).toBe(first);
   await world.provider.summary({}, signal);
@@ -219,4 +223,18 @@ test("the pages of metrics know whose every cgroup is", async () => {
     ["/kubepods/podu1/s1", "web", "", ""],
     ["/kubepods/podu1/c1", "web", "main", "busybox"],
   ]);
+});
+
+test("details are read where somebody shows them, and go on being read with the rest", async () => {
+  const world = new World();
+  await world.provider.summary({}, signal);
+  const [before] = await world.provider.measuredCgroups(signal);
+  expect(before?.usage.detail).toBeDefined();
+  await world.clock.advance(30_000);
+  await world.provider.summary({}, signal);
+  world.reads.length = 0;
+  const [again] = await world.provider.measuredCgroups(signal);
+  expect(again?.usage.detail).toBeDefined();
+  // Those of the summary are there; only what it does not need is read now.
+  expect(world.reads.toSorted()).toEqual(["/kubepods/burstable", "/kubepods/podu1/s1"]);
 });

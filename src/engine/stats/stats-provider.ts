@@ -176,7 +176,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
           : statsOfSample(sample, round.withAll);
       if (used === undefined) continue;
       if (sample !== undefined) {
-        processes = (processes ?? 0) + (sample.usage.pids?.processes ?? 0);
+        processes = (processes ?? 0) + (sample.usage.processes ?? 0);
       }
       containers.push({
         name: container.name,

@@ -84,19 +84,7 @@ const kubeletFamilies = [
 const usage: CgroupUsage = {
   timeMs: 1_700_000_000_500,
   createdAtMs: 1_600_000_000_000,
-  cpu: {
-    usageCoreNanoSeconds: 1_500_000_000,
-    userNanoSeconds: 1_000_000_000,
-    systemNanoSeconds: 500_000_000,
-    periods: 4,
-    throttledPeriods: 1,
-    throttledNanoSeconds: 20_000_000,
-    burstPeriods: 0,
-    burstNanoSeconds: 0,
-    shares: 1024,
-    quotaUs: 50_000,
-    periodUs: 100_000,
-  },
+  cpu: { usageCoreNanoSeconds: 1_500_000_000 },
   memory: {
     usageBytes: 2_097_152,
     workingSetBytes: 1_048_576,
@@ -110,7 +98,21 @@ const usage: CgroupUsage = {
     swapBytes: 0,
     limitBytes: 33_554_432,
   },
-  pids: { processes: 1, threads: 2 },
+  processes: 1,
+  detail: {
+    userNanoSeconds: 1_000_000_000,
+    systemNanoSeconds: 500_000_000,
+    periods: 4,
+    throttledPeriods: 1,
+    throttledNanoSeconds: 20_000_000,
+    burstPeriods: 0,
+    burstNanoSeconds: 0,
+    shares: 1024,
+    quotaUs: 50_000,
+    periodUs: 100_000,
+    threads: 2,
+    io: [{ device: "/dev/sda", readBytes: 4096, writeBytes: 0, reads: 1, writes: 0 }],
+  },
 };
 
 const container: MeasuredCgroup = {

@@ -1,4 +1,4 @@
-import type { CgroupCpuUsage, CgroupMemoryUsage } from "../../model/cgroup-usage.ts";
+import type { CgroupCpuUsage, CgroupDetail, CgroupMemoryUsage } from "../../model/cgroup-usage.ts";
 import type { MeasuredCgroup } from "../../ports/stats.ts";
 
 /** A family with one value per cgroup. */
@@ -19,12 +19,16 @@ export const cgroupFamilies: readonly CgroupFamily[] = [
     Math.trunc(nowMs / 1000),
   ),
   gauge("container_health_state", "The result of the container's health check", () => -1),
-  cpu("container_cpu_user_seconds_total", "Cumulative user cpu time consumed in seconds.", (used) =>
-    seconds(used.userNanoSeconds),
+  detail(
+    "container_cpu_user_seconds_total",
+    "Cumulative user cpu time consumed in seconds.",
+    "counter",
+    (used) => seconds(used.userNanoSeconds),
   ),
-  cpu(
+  detail(
     "container_cpu_system_seconds_total",
     "Cumulative system cpu time consumed in seconds.",
+    "counter",
     (used) => seconds(used.systemNanoSeconds),
   ),
   throttling(
@@ -68,10 +72,11 @@ export const cgroupFamilies: readonly CgroupFamily[] = [
     (used) => used.cacheBytes,
   ),
   memory("container_memory_rss", "Size of RSS in bytes.", (used) => used.rssBytes),
-  memory(
+  detail(
     "container_memory_kernel_usage",
     "Size of kernel memory allocated in bytes.",
-    (used) => used.kernelBytes ?? 0,
+    "gauge",
+    (used) => used.kernelBytes,
   ),
   memory(
     "container_memory_mapped_file",
@@ -79,23 +84,22 @@ export const cgroupFamilies: readonly CgroupFamily[] = [
     (used) => used.mappedFileBytes,
   ),
   memory("container_memory_swap", "Container swap usage in bytes.", (used) => used.swapBytes),
-  {
-    ...memory(
-      "container_memory_failcnt",
-      "Number of memory usage hits limits",
-      (used) => used.failCount ?? 0,
-    ),
-    type: "counter",
-  },
+  detail(
+    "container_memory_failcnt",
+    "Number of memory usage hits limits",
+    "counter",
+    (used) => used.failCount,
+  ),
   memory(
     "container_memory_usage_bytes",
     "Current memory usage in bytes, including all memory regardless of when it was accessed",
     (used) => used.usageBytes,
   ),
-  memory(
+  detail(
     "container_memory_max_usage_bytes",
     "Maximum memory usage recorded in bytes",
-    (used) => used.maxUsageBytes ?? 0,
+    "gauge",
+    (used) => used.maxUsageBytes,
   ),
   memory(
     "container_memory_working_set_bytes",
@@ -115,7 +119,7 @@ export const cgroupFamilies: readonly CgroupFamily[] = [
   gauge(
     "container_processes",
     "Number of processes running inside the container.",
-    ({ usage }) => usage.pids?.processes,
+    ({ usage }) => usage.processes,
   ),
   gauge(
     "container_file_descriptors",
@@ -130,18 +134,18 @@ export const cgroupFamilies: readonly CgroupFamily[] = [
   gauge(
     "container_threads_max",
     "Maximum number of threads allowed inside the container, infinity if value is zero",
-    ({ usage }) => usage.pids?.maxThreads ?? 0,
+    ({ usage }) => usage.detail?.maxThreads ?? 0,
   ),
   gauge(
     "container_threads",
     "Number of threads running inside the container",
-    ({ usage }) => usage.pids?.threads,
+    ({ usage }) => usage.detail?.threads,
   ),
   {
     ...gauge(
       "container_oom_events_total",
       "Count of out of memory events observed for the container",
-      ({ usage }) => usage.memory?.oomKills ?? 0,
+      ({ usage }) => usage.detail?.oomKills ?? 0,
     ),
     type: "counter",
   },
@@ -156,17 +160,17 @@ export const cgroupFamilies: readonly CgroupFamily[] = [
   spec(
     "container_spec_cpu_period",
     "CPU period of the container.",
-    ({ usage }) => usage.cpu?.periodUs ?? 0,
+    ({ usage }) => usage.detail?.periodUs ?? 0,
   ),
   spec(
     "container_spec_cpu_quota",
     "CPU quota of the container.",
-    ({ usage }) => usage.cpu?.quotaUs,
+    ({ usage }) => usage.detail?.quotaUs,
   ),
   spec(
     "container_spec_cpu_shares",
     "CPU share of the container.",
-    ({ usage }) => usage.cpu?.shares ?? 0,
+    ({ usage }) => usage.detail?.shares ?? 0,
   ),
   spec(
     "container_spec_memory_limit_bytes",
@@ -181,7 +185,7 @@ export const cgroupFamilies: readonly CgroupFamily[] = [
   spec(
     "container_spec_memory_reservation_limit_bytes",
     "Memory reservation limit for the container.",
-    ({ usage }) => usage.memory?.reservationBytes ?? 0,
+    ({ usage }) => usage.detail?.reservationBytes ?? 0,
   ),
 ];
 
@@ -194,21 +198,26 @@ function spec(name: string, help: string, read: CgroupFamily["read"]): CgroupFam
   return { name, help, type: "gauge", hasTime: false, read };
 }
 
-function cpu(name: string, help: string, read: (used: CgroupCpuUsage) => number): CgroupFamily {
-  const readCpu = ({ usage }: MeasuredCgroup) =>
-    usage.cpu === undefined ? undefined : read(usage.cpu);
-  return { name, help, type: "counter", hasTime: true, read: readCpu };
+function detail(
+  name: string,
+  help: string,
+  type: CgroupFamily["type"],
+  read: (used: CgroupDetail) => number | undefined,
+): CgroupFamily {
+  const readDetail = ({ usage }: MeasuredCgroup) =>
+    usage.detail === undefined ? undefined : (read(usage.detail) ?? 0);
+  return { name, help, type, hasTime: true, read: readDetail };
 }
 
 /** Only a quota throttles. */
 function throttling(
   name: string,
   help: string,
-  read: (used: CgroupCpuUsage) => number,
+  read: (used: CgroupDetail) => number,
 ): CgroupFamily {
-  const whole = cpu(name, help, read);
+  const whole = detail(name, help, "counter", read);
   const readLimited = (cgroup: MeasuredCgroup, nowMs: number) =>
-    cgroup.usage.cpu?.quotaUs === undefined ? undefined : whole.read(cgroup, nowMs);
+    cgroup.usage.detail?.quotaUs === undefined ? undefined : whole.read(cgroup, nowMs);
   return { ...whole, read: readLimited };
 }
 

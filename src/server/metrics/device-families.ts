@@ -1,3 +1,4 @@
+import type { CgroupDeviceIo } from "../../model/cgroup-usage.ts";
 import type { DiskUsage, InterfaceUsage } from "../../ports/host-usage.ts";
 import type { MeasuredCgroup } from "../../ports/stats.ts";
 
@@ -141,12 +142,13 @@ function diskSeconds(name: string, help: string, column: number): DeviceFamily {
 function ioFamily(
   name: string,
   help: string,
-  read: (device: NonNullable<MeasuredCgroup["usage"]["io"]>[number]) => number,
+  read: (device: CgroupDeviceIo) => number,
 ): DeviceFamily {
   return {
     name: `container_fs_${name}`,
     help,
     type: "counter",
-    read: ({ usage: { io = [] } }) => io.map((device) => [{ device: device.device }, read(device)]),
+    read: ({ usage: { detail } }) =>
+      (detail?.io ?? []).map((device) => [{ device: device.device }, read(device)]),
   };
 }
