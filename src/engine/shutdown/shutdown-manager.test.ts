@@ -102,7 +102,7 @@ test("pods end one group after the other, and the lock goes after the last statu
   world.tell(true);
   await world.clock.advance(60_000);
   expect(world.done).toEqual([
-    "0 NodeShutdown: Shutdown manager detected shutdown event",
+    "0 Shutdown: Shutdown manager detected shutdown event",
     "0 changed",
     "0 end web within 5",
     "0 end slow within 20",
@@ -151,7 +151,7 @@ test("a shutdown that is called off takes the lock again", async () => {
   await world.clock.advance(0);
   expect(world.locks).toBe(1);
   expect(world.manager.problem).toBeUndefined();
-  expect(world.done).toContain("10 NodeShutdown: Shutdown manager detected shutdown cancellation");
+  expect(world.done).toContain("10 Shutdown: Shutdown manager detected shutdown cancellation");
   world.end.abort();
   await world.running;
   expect(world.locks).toBe(0);

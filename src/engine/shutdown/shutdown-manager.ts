@@ -150,7 +150,7 @@ export class ShutdownManager {
     log.info("the machine shuts down", { isShuttingDown });
     onNodeEvent({
       type: "Normal",
-      reason: "NodeShutdown",
+      reason: "Shutdown",
       message: `Shutdown manager detected shutdown ${what}`,
     });
     this.#isShuttingDown = isShuttingDown;
