@@ -4,11 +4,11 @@ import { PodSandboxState } from "../../src/model/generated/cri.ts";
 import type { PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { seededRandom } from "../kit/seeded-random.ts";
 import { testedAgent } from "./support/cluster-node.ts";
 import { createPod, isReady, podsPath, untilNoPods } from "./support/cluster-pods.ts";
 import { ClusterWorld } from "./support/cluster-world.ts";
 import { eventually } from "./support/eventually.ts";
-import { seededRandom } from "./support/random.ts";
 
 /** The long run takes three minutes: BERTH_CHURN_SECONDS=180. */
 const churnMs = Number(process.env["BERTH_CHURN_SECONDS"] ?? 40) * 1_000;
