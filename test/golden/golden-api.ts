@@ -18,6 +18,7 @@ const PATCH_TYPES = {
   merge: "application/merge-patch+json",
   json: "application/json-patch+json",
 };
+const ADMIN = "kubernetes-admin";
 const TOKEN_LIFETIME_MS = 3_607_000;
 
 /** The cluster's API server with the recorded node; keeps every request of Berth. */
@@ -34,6 +35,7 @@ export class GoldenApi implements ApiClient {
       },
     });
     this.#store.intercept(answerToken);
+    this.#store.intercept(answerReview);
     this.#store.intercept((request) => this.#keepNode(request));
     this.#store.intercept((request) => this.#createMirror(request));
   }
@@ -182,4 +184,17 @@ function answerToken({ method, path, body }: ApiRequest): unknown {
   if (method !== "POST" || !path.endsWith("/token")) return undefined;
   const expirationTimestamp = formatTime(Date.now() + TOKEN_LIFETIME_MS);
   return { ...(body as object), status: { token: "token", expirationTimestamp } };
+}
+
+/** Who has a token, and that only an administrator may do anything. */
+function answerReview({ method, path, body }: ApiRequest): unknown {
+  if (method !== "POST" || !path.endsWith("reviews")) return undefined;
+  const { spec } = body as { readonly spec: { readonly token?: string; readonly user?: string } };
+  if (path.endsWith("/subjectaccessreviews")) return { status: { allowed: spec.user === ADMIN } };
+  const users: Readonly<Record<string, object>> = {
+    admin: { username: ADMIN, groups: ["system:masters"] },
+    node: { username: `system:node:${recordedNodeName}`, groups: ["system:nodes"] },
+  };
+  const user = users[spec.token ?? ""];
+  return { status: user === undefined ? {} : { authenticated: true, user } };
 }

@@ -5,14 +5,15 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createAgent } from "../../src/app/create-agent.ts";
 import { dataLayout } from "../../src/app/data-layout.ts";
 import { createSources } from "../../src/app/manifest-sources.ts";
+import { countRuntimeCalls } from "../../src/app/runtime-metrics.ts";
 import { ensureImages } from "../../src/drivers/containerd/local-images.ts";
 import { type CriRuntime, createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
 import type { GrpcCall } from "../../src/drivers/cri/grpc-connection.ts";
 import type { Agent } from "../../src/engine/agent.ts";
-import type { AgentView } from "../../src/ports/agent-view.ts";
+import { MetricsRegistry } from "../../src/lib/metrics-registry.ts";
+import { metricDefinitions } from "../../src/model/generated/metrics.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "../integration/support/runtime-world.ts";
-import { noMetrics } from "../kit/no-metrics.ts";
 import { GoldenApi } from "./golden-api.ts";
 import { agnhost, recordedImages } from "./images.ts";
 import { textAt } from "./json-path.ts";
@@ -27,6 +28,7 @@ const SANDBOX_CALLS: ReadonlySet<string> = new Set(["RunPodSandbox", "RemovePodS
 /** Berth on a containerd of its own, as a node that looks like the recorded one; keeps every call and request. */
 export class GoldenWorld {
   readonly api: GoldenApi = new GoldenApi();
+  readonly metrics: MetricsRegistry;
   /** The same runtime by a connection whose calls are not kept. */
   readonly tools: CriRuntime;
   readonly #world: RuntimeWorld;
@@ -35,8 +37,9 @@ export class GoldenWorld {
   #registry: LocalRegistry | undefined;
   #running: { agent: Agent; stop: AbortController; ended: Promise<void> } | undefined;
 
-  private constructor(world: RuntimeWorld, calls: GrpcCall[], log: Log) {
+  private constructor(world: RuntimeWorld, calls: GrpcCall[], metrics: MetricsRegistry, log: Log) {
     this.#world = world;
+    this.metrics = metrics;
     this.#calls = calls;
     this.#log = log;
     this.tools = createCriRuntime(world.containerd.endpoint);
@@ -45,9 +48,14 @@ export class GoldenWorld {
   /** Each world that runs at the same time has a network number of its own. */
   static async start(network: number, log: Log): Promise<GoldenWorld> {
     const calls: GrpcCall[] = [];
-    const onCall = (call: GrpcCall): void => void calls.push(call);
+    const metrics = new MetricsRegistry(metricDefinitions);
+    const count = countRuntimeCalls(metrics);
+    const onCall = (call: GrpcCall): void => {
+      calls.push(call);
+      count(call);
+    };
     const world = await startRuntimeWorld({ network, onCall });
-    const golden = new GoldenWorld(world, calls, log);
+    const golden = new GoldenWorld(world, calls, metrics, log);
     try {
       await golden.#prepare();
       await golden.startAgent();
@@ -74,9 +82,9 @@ export class GoldenWorld {
     return this.#registry.host;
   }
 
-  get view(): AgentView {
+  get agent(): Agent {
     if (this.#running === undefined) throw new Error("the agent is not running");
-    return this.#running.agent.view;
+    return this.#running.agent;
   }
 
   async startAgent(): Promise<void> {
@@ -95,7 +103,7 @@ export class GoldenWorld {
         sources,
         api: this.api,
         log: this.#log,
-        metrics: noMetrics,
+        metrics: this.metrics,
         nodeFacts: recordedNode,
       },
       stop.signal,

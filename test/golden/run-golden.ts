@@ -1,11 +1,12 @@
 import { errorText } from "../../src/lib/error-text.ts";
 import type { Log } from "../../src/ports/log.ts";
+import { compareHttp } from "./compare-http.ts";
 import { type Comparison, compareScenario, type ScenarioDifference } from "./compare-scenario.ts";
 import { type ExplainedDifference, explainedDifferences } from "./differences.ts";
 import { GoldenWorld } from "./golden-world.ts";
 import { loadRecording, type Recording } from "./recording.ts";
 import { runRestart, runScenario, type ScenarioRun } from "./run-scenario.ts";
-import { isRestart, scenariosAlone } from "./scenarios.ts";
+import { httpScenario, isRestart, scenariosAlone } from "./scenarios.ts";
 
 interface ScenarioReport {
   readonly scenario: string;
@@ -68,7 +69,7 @@ async function runTogether(
   const runNext = async (): Promise<void> => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
       const recording = loadRecording(name);
-      const report = await attempt(recording, matched, async () =>
+      const report = await attempt(name, matched, async () =>
         compareScenario(recording, await runScenario(world, recording), world.folders),
       );
       reports.set(name, report);
@@ -92,10 +93,8 @@ async function runAlone(
   const reports: ScenarioReport[] = [];
   try {
     for (const name of names) {
-      const recording = loadRecording(name);
-      const run = isRestart(name) ? runRestarting : runScenario;
-      const report = await attempt(recording, matched, async () =>
-        compareScenario(untilCompared(recording), await run(world, recording), world.folders),
+      const report = await attempt(name, matched, () =>
+        name === httpScenario ? compareHttp(world, log) : compareAlone(world, name),
       );
       reports.push(report);
     }
@@ -103,6 +102,12 @@ async function runAlone(
     await world.close();
   }
   return reports;
+}
+
+async function compareAlone(world: GoldenWorld, name: string): Promise<Comparison> {
+  const recording = loadRecording(name);
+  const run = isRestart(name) ? runRestarting : runScenario;
+  return compareScenario(untilCompared(recording), await run(world, recording), world.folders);
 }
 
 function runRestarting(world: GoldenWorld, recording: Recording): Promise<ScenarioRun> {
@@ -116,11 +121,10 @@ function untilCompared(recording: Recording): Recording {
 }
 
 async function attempt(
-  recording: Recording,
+  scenario: string,
   matched: Set<ExplainedDifference>,
   run: () => Promise<Comparison>,
 ): Promise<ScenarioReport> {
-  const { scenario } = recording;
   try {
     return judge(scenario, await run(), matched);
   } catch (error) {

@@ -73,6 +73,23 @@ export async function runRestart(
   return { calls, requests, initial, deleted: new Map() };
 }
 
+/** Makes the pods of a recording, waits for what was waited for, and removes them after `use`. */
+export async function withPods<T>(
+  world: GoldenWorld,
+  recording: Recording,
+  use: () => Promise<T>,
+): Promise<T> {
+  const scenario = new Scenario(world, recording);
+  const steps = scenarioSteps(recording.actions).map(({ step }) => step);
+  const settled = steps.findIndex(({ kind }) => kind === "wait");
+  try {
+    for (const step of steps.slice(0, settled)) await scenario.perform(step);
+    return await use();
+  } finally {
+    await scenario.removeAll();
+  }
+}
+
 /** The namespace of a recording's pods. */
 export function scenarioNamespace({ scenario, podSnapshots }: Recording): string {
   return podSnapshots[0]?.pod.metadata.namespace ?? `g-${scenario}`;

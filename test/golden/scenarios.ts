@@ -5,8 +5,12 @@ export function isRestart(scenario: string): boolean {
   return scenario === restartScenario;
 }
 
+/** What the kubelet's own API answers, recorded while the pods of another scenario ran. */
+export const httpScenario = "http";
+
 /** The scenarios that no other survives beside them: the agent restarts, or its pods fill the node. */
 export const scenariosAlone: readonly string[] = [
+  httpScenario,
   restartScenario,
   "resize-deferred",
   "critical-preemption",
