@@ -12,6 +12,7 @@ import { HttpError, toHttpError } from "./http-error.ts";
 import { PodFeed } from "./pod-feed.ts";
 import { logRoutes } from "./pod-logs.ts";
 import { podRoutes } from "./pod-routes.ts";
+import { requestSignal } from "./request-signal.ts";
 import { matchRoute, type Route, type RouteMatch } from "./router.ts";
 import { listenOnSocket } from "./unix-socket.ts";
 
@@ -60,9 +61,7 @@ async function answer(
   { request, response }: Pick<Exchange, "request" | "response">,
   stopping: AbortSignal,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.on("close", () => gone.abort());
-  response.on("error", () => gone.abort());
+  const signal = requestSignal(stopping, [response]);
   try {
     refuseBody(request, response);
     const { method = "", url = "" } = request;
@@ -72,7 +71,6 @@ async function answer(
     }
     if (match.kind === "wrong-method") response.setHeader("Allow", match.allowed.join(", "));
     const { query, handle } = found(match, request);
-    const signal = AbortSignal.any([stopping, gone.signal]);
     await handle({ query, request, response, signal });
   } catch (error) {
     sendError(response, toHttpError(error));
@@ -85,16 +83,15 @@ async function answerUpgrade(
   stopping: AbortSignal,
 ): Promise<void> {
   const { request, socket } = connection;
-  const gone = new AbortController();
+  const signal = requestSignal(stopping, [socket]);
   socket.on("error", () => socket.destroy());
-  socket.on("close", () => gone.abort());
-  stopping.addEventListener("abort", () => socket.destroy(), { signal: gone.signal });
+  signal.addEventListener("abort", () => socket.destroy());
   try {
     const { query, handle } = found(
       matchRoute(upgrades, request.method ?? "", request.url ?? ""),
       request,
     );
-    await handle({ ...connection, query, signal: AbortSignal.any([stopping, gone.signal]) });
+    await handle({ ...connection, query, signal });
   } catch (error) {
     refuseUpgrade(socket, error);
   }

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { errorText } from "../../lib/error-text.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import { requestSignal } from "../request-signal.ts";
 import { type KubeletHandler, sendPlain, sendRedirect, sendRefusal } from "./answers.ts";
 import { type AccessRules, checkAccess } from "./check-access.ts";
 import { type Endpoint, type EndpointTable, findEndpoint, type Lookup } from "./endpoints.ts";
@@ -39,12 +40,9 @@ export function createKubeletHandler(
     const { request, response } = connection;
     const { method = "", url = "" } = request;
     const lookup = findEndpoint(api.table, method, url, request.headers.accept);
-    const gone = new AbortController();
-    response.on("close", () => gone.abort());
-    response.on("error", () => gone.abort());
     const path = lookup.kind === "unparsable" ? "" : textOfBytes(lookup.target.path);
     const finish = meter?.begin(method, path);
-    const signal = AbortSignal.any([stopping, gone.signal]);
+    const signal = requestSignal(stopping, [response, connection.upgrade?.socket]);
     try {
       if (lookup.kind === "guarded") await answerGuarded(api, lookup, connection, signal);
       else answerOpen(lookup, connection);

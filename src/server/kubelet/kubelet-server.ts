@@ -9,6 +9,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { SetupError } from "../../model/setup-error.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ServingCertificate } from "../../ports/serving-certificate.ts";
+import { requestSignal } from "../request-signal.ts";
 import { createKubeletHandler, type KubeletApi } from "./kubelet-handler.ts";
 
 export interface ListenAddress {
@@ -123,10 +124,8 @@ function responseOn(
   request: IncomingMessage,
   stopping: AbortSignal,
 ): ServerResponse | undefined {
-  const closed = new AbortController();
   socket.on("error", () => socket.destroy());
-  socket.on("close", () => closed.abort());
-  stopping.addEventListener("abort", () => socket.destroy(), { signal: closed.signal });
+  requestSignal(stopping, [socket]).addEventListener("abort", () => socket.destroy());
   if (!(socket instanceof Socket)) {
     socket.destroy();
     return undefined;
