@@ -1,4 +1,4 @@
-import type { EventEmitter } from "node:events";
+import { type EventEmitter, setMaxListeners } from "node:events";
 
 /**
  * Aborts when one of the connection's ends closes or fails, or when the server stops. Nothing of it is left at the
@@ -13,6 +13,8 @@ export function requestSignal(
     stopping.removeEventListener("abort", abort);
     gone.abort();
   };
+  // Every open request listens.
+  setMaxListeners(0, stopping);
   stopping.addEventListener("abort", abort);
   if (stopping.aborted) abort();
   for (const end of ends) {
