@@ -35,6 +35,7 @@ async function setUp(started: boolean) {
     told,
     outcome: { result: "success", output: "" } as ProbeOutcome,
     started,
+    ended: undefined as { readonly exitCode: number } | undefined,
   };
   const startedAt = formatTime(clock.nowMs());
   const prober = new Prober({
@@ -60,7 +61,7 @@ async function setUp(started: boolean) {
           restartCount: 0,
           containerID: "r://1",
           started: bench.started,
-          state: { running: { startedAt } },
+          state: bench.ended ? { terminated: bench.ended } : { running: { startedAt } },
         },
       ],
     }),
@@ -167,4 +168,16 @@ test("stopping in the middle of a probe does not wait for the time of the next",
   prober.addPod(podWith({ readinessProbe: probe }));
   await prober.stop();
   expect(probed).toEqual([60]);
+});
+
+test("a container that ended for good is not probed anew with every sync", async () => {
+  const { prober, clock, updates, bench } = await setUp(true);
+  bench.ended = { exitCode: 0 };
+  const pod = podWith({ readinessProbe: probe, startupProbe: probe });
+  const once: Pod = { ...pod, spec: { ...pod.spec, restartPolicy: "Never" } };
+  for (let sync = 0; sync < 3; sync += 1) {
+    prober.addPod(once);
+    await clock.advance(1_000);
+  }
+  expect(updates).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expandProbeCommand } from "../core/probe/probe-command.ts";
-import { restartMarginMs } from "../core/probe/probe-worker.ts";
+import { initialProbeState, planProbe, restartMarginMs } from "../core/probe/probe-worker.ts";
 import type { ProbeView } from "../core/status/probed-readiness.ts";
 import type { Probe } from "../model/generated/kubernetes.ts";
 import { type AnyContainer, isSidecar, type Pod } from "../model/pod.ts";
@@ -120,6 +120,11 @@ export class Prober {
       container,
       agentStartedAtMs: this.#agentStartedAtMs,
     };
+    // A probe that ends at once would tell of its beginning and its end, each time have the pod synced, and so begin
+    // again and again.
+    const { clock, podStatus } = this.#deps;
+    const first = planProbe(subject, initialProbeState, podStatus(uid), clock.nowMs());
+    if (first.next === "stop") return;
     const worker = new ProbeWorker(subject, this.#stores[kind], {
       ...this.#deps,
       agentStartedAtMs: this.#startedAtMs,
