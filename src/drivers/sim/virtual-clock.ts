@@ -1,16 +1,12 @@
 import type { Clock } from "../../ports/clock.ts";
-
-interface Sleeper {
-  readonly dueMs: number;
-  readonly wake: () => void;
-}
+import { type Timer, TimerHeap } from "./timer-heap.ts";
 
 /** Time that stands still until it is moved on. */
 export class VirtualClock implements Clock {
   readonly #startMs: number;
   /** Since the start: a wall time is too large a number to tell microseconds apart. */
   #elapsedMs = 0;
-  readonly #sleepers = new Set<Sleeper>();
+  readonly #timers = new TimerHeap();
 
   constructor(startMs: number = Date.UTC(2026, 0, 1)) {
     this.#startMs = startMs;
@@ -30,19 +26,18 @@ export class VirtualClock implements Clock {
         reject(signal.reason);
         return;
       }
-      const sleeper: Sleeper = {
+      const giveUp = (): void => {
+        timer.wake = undefined;
+        reject(signal.reason);
+      };
+      const timer: Timer = {
         dueMs: this.#elapsedMs + Math.max(0, ms),
         wake: () => {
-          this.#sleepers.delete(sleeper);
           signal.removeEventListener("abort", giveUp);
           resolve();
         },
       };
-      const giveUp = (): void => {
-        this.#sleepers.delete(sleeper);
-        reject(signal.reason);
-      };
-      this.#sleepers.add(sleeper);
+      this.#timers.add(timer);
       signal.addEventListener("abort", giveUp, { once: true });
     });
   }
@@ -78,13 +73,10 @@ export class VirtualClock implements Clock {
   }
 
   async #wakeNext(endMs: number): Promise<boolean> {
-    let next: Sleeper | undefined;
-    for (const sleeper of this.#sleepers) {
-      if (next === undefined || sleeper.dueMs < next.dueMs) next = sleeper;
-    }
-    if (next === undefined || next.dueMs > endMs) return false;
+    const next = this.#timers.takeDue(endMs);
+    if (next === undefined) return false;
     this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs);
-    next.wake();
+    next.wake?.();
     await settle();
     return true;
   }
