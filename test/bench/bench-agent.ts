@@ -82,7 +82,7 @@ export class BenchAgent {
   async startReady(): Promise<void> {
     this.start();
     try {
-      await this.#untilReady();
+      await Promise.race([this.#untilReady(), this.#untilEnded()]);
     } catch (error) {
       const words = this.#process?.lastWords() ?? "";
       throw new Error(`${this.name} is not ready: ${words}`, { cause: error });
@@ -149,6 +149,11 @@ export class BenchAgent {
       ([node]) => node !== undefined && isReadySince(node, this.#startedMs),
       readyTimeoutMs,
     );
+  }
+
+  async #untilEnded(): Promise<never> {
+    await this.#process?.ended;
+    throw new Error("it has ended");
   }
 
   async #untilHealthy(): Promise<void> {

@@ -127,6 +127,17 @@ describe("StatusReporter", () => {
     expect(api.get(path)).toBeUndefined();
   });
 
+  it("asks nothing more about a pod that the API server has forgotten", async () => {
+    const deletionTimestamp = "2026-01-01T00:00:00Z";
+    const { api, reporter, pod, clock } = setUp({ metadata: { deletionTimestamp } });
+    reporter.report(pod, { phase: "Succeeded" }, true);
+    await clock.advance(0);
+    const asked = api.requests.length;
+    reporter.report(pod, { phase: "Succeeded", message: "once more" }, true);
+    await clock.advance(60_000);
+    expect(api.requests).toHaveLength(asked);
+  });
+
   it("forgets a pod that finished before somebody deleted it", async () => {
     const { api, reporter, pod, clock } = setUp();
     reporter.report(pod, { phase: "Succeeded" }, true);

@@ -7,6 +7,7 @@ import {
 import { wireStatus } from "../../core/status/wire-status.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
+import { ApiError } from "../../model/api-error.ts";
 import { podPath } from "../../model/api-path.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
@@ -50,6 +51,8 @@ export class StatusReporter {
   /** UIDs that have something to tell; true = urgent. */
   readonly #pending = new Map<string, boolean>();
   readonly #sending = new Set<string>();
+  /** Pods that this reporter had the API server forget: it refuses every question about them. */
+  readonly #forgotten = new Set<string>();
   #retryMs = firstRetryMs;
   #resting: Promise<void> | undefined;
 
@@ -60,6 +63,7 @@ export class StatusReporter {
   /** The node has a new status of the pod. */
   report(pod: Pod, status: PodStatus, isFinished: boolean): void {
     const { uid } = pod.metadata;
+    if (this.#forgotten.has(uid)) return;
     const urgent = isFinished || isUrgentChange(this.#wanted.get(uid)?.status, status);
     this.#wanted.set(uid, { pod, status, isFinished });
     this.#want(uid, urgent);
@@ -80,11 +84,13 @@ export class StatusReporter {
 
   /** Forgets all pods but these. */
   keepOnly(uids: ReadonlySet<string>): void {
-    for (const uid of this.#wanted.keys()) {
-      if (uids.has(uid)) continue;
-      this.#wanted.delete(uid);
-      this.#pending.delete(uid);
-    }
+    for (const uid of this.#wanted.keys()) if (!uids.has(uid)) this.#forget(uid);
+    for (const uid of this.#forgotten) if (!uids.has(uid)) this.#forgotten.delete(uid);
+  }
+
+  #forget(uid: string): void {
+    this.#wanted.delete(uid);
+    this.#pending.delete(uid);
   }
 
   #want(uid: string, urgent: boolean): void {
@@ -122,12 +128,16 @@ export class StatusReporter {
         pod: podKey(wanted.pod),
         error: errorText(error),
       });
+      if (isAboutOnePod(error)) {
+        void this.#wantLater(uid);
+        return;
+      }
       this.#pending.set(uid, this.#pending.get(uid) ?? false);
       this.#rest();
     }
   }
 
-  // Whatever is wrong, it is rarely wrong with one pod alone.
+  // What is wrong with the server or the way to it is wrong for all pods.
   #rest(): void {
     this.#resting ??= this.#sleep(this.#retryMs);
     this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
@@ -158,11 +168,15 @@ export class StatusReporter {
     });
     const patch = strategicMergePatch({ ...current.status }, { ...wireStatus(next) }, mergeKeys);
     const updated = patch === undefined ? current : await this.#patch(current, patch);
-    if (updated !== undefined && isDeletable(updated, isFinished)) await this.#delete(updated);
-    else if (next.phase !== status.phase) void this.#wantLater(pod.metadata.uid);
+    if (updated !== undefined && isDeletable(updated, isFinished)) {
+      await this.#delete(updated);
+      if (isStaticPod(pod)) return;
+      this.#forgotten.add(pod.metadata.uid);
+      this.#forget(pod.metadata.uid);
+    } else if (next.phase !== status.phase) void this.#wantLater(pod.metadata.uid);
   }
 
-  /** An end that is held back is told when nothing runs any more, also when nobody says that it is so. */
+  /** What cannot be told now is tried again, also when nobody says that it can: an end while something runs, say. */
   async #wantLater(uid: string): Promise<void> {
     const { clock, lifetime } = this.#deps;
     await clock.sleep(heldBackMs, lifetime).catch(() => undefined);
@@ -183,4 +197,10 @@ export class StatusReporter {
   #request(method: "GET" | "PATCH" | "DELETE", path: string, body?: object): Promise<Pod> {
     return this.#deps.api.send<Pod>({ method, path, body }, this.#deps.lifetime);
   }
+}
+
+/** The server answered, and refused this one: others need not wait. */
+function isAboutOnePod(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return error.status >= 400 && error.status < 500 && error.status !== 401 && error.status !== 429;
 }

@@ -35,6 +35,11 @@ export class ServerProcess {
     );
   }
 
+  /** Resolves when the process has ended, however that came about. */
+  get ended(): Promise<void> {
+    return this.#ended;
+  }
+
   /** Sends the signal; resolves when the process has ended. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     this.#child.kill(signal);
