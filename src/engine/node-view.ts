@@ -1,4 +1,5 @@
 import { containerLogPath, podLogsDirectory } from "../core/paths/log-paths.ts";
+import { wireStatus } from "../core/status/wire-status.ts";
 import { formatTime } from "../lib/time.ts";
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
@@ -221,7 +222,10 @@ export class NodeView implements AgentView {
       kind: "Pod",
       ...pod,
       metadata: { ...pod.metadata, creationTimestamp },
-      status: withPulls(status ?? { phase: "Pending" }, this.#deps.activePulls(pod.metadata.uid)),
+      status: withPulls(
+        wireStatus(status ?? { phase: "Pending" }),
+        this.#deps.activePulls(pod.metadata.uid),
+      ),
     };
   }
 }

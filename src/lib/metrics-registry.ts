@@ -3,9 +3,11 @@ export interface MetricDefinition {
   /** How much its name and labels may still change, shown in its help text. */
   readonly stability: string;
   readonly labels: readonly string[];
-  /** Upper bounds, rising. */
+  /** Upper bounds, rising; the usual ones of Prometheus unless told. */
   readonly buckets?: readonly number[] | undefined;
 }
+
+const usualBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -42,7 +44,7 @@ export class MetricsRegistry {
     if (series === undefined) return;
     series.value += value;
     series.count += 1;
-    const { buckets = [] } = this.#definitions[name] ?? {};
+    const { buckets = usualBuckets } = this.#definitions[name] ?? {};
     const index = buckets.findIndex((bound) => value <= bound);
     const bucket = index === -1 ? buckets.length : index;
     series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
@@ -105,7 +107,7 @@ function seriesLines(name: string, definition: MetricDefinition, series: Series)
   ]);
   if (definition.type !== "histogram") return [`${name}${labelText(labels)} ${series.value}`];
   let total = 0;
-  const buckets = (definition.buckets ?? []).map((bound, index) => {
+  const buckets = (definition.buckets ?? usualBuckets).map((bound, index) => {
     total += series.counts[index] ?? 0;
     return `${name}_bucket${labelText([...labels, ["le", String(bound)]])} ${total}`;
   });
