@@ -123,9 +123,8 @@ function familyDifferences(
   return [...new Set([...Object.keys(recorded), ...berth.keys()])].flatMap((name) => {
     const left = recorded[name];
     const right = berth.get(name);
-    if (left === undefined || right === undefined) {
-      return valueDifferences(name, left?.type, right?.type);
-    }
+    if (right === undefined) return valueDifferences(`without ${name}`, left?.type, undefined);
+    if (left === undefined) return valueDifferences(`with ${name}`, undefined, right.type);
     return valueDifferences(name, described(left), described(right));
   });
 }
@@ -141,11 +140,12 @@ function shapes(value: Json): Json {
     if (names.every((name) => name === "")) return value.slice(0, 1).map(shapes);
     return Object.fromEntries(value.map((element, index) => [names[index] ?? "", shapes(element)]));
   }
-  if (!isObject(value)) return value === null ? null : typeof value;
+  if (!isObject(value)) return typeof value;
+  // What is empty may as well be absent.
   return Object.fromEntries(
-    Object.keys(value)
-      .toSorted()
-      .map((key) => [key, shapes(value[key] ?? null)]),
+    Object.entries(value)
+      .filter(([, inner]) => inner !== null && JSON.stringify(inner) !== "{}")
+      .map(([key, inner]) => [key, shapes(inner)]),
   );
 }
 

@@ -1,7 +1,9 @@
+import { httpDifferences } from "./http-differences.ts";
+
 /** A known difference from the recorded kubelet, and why it is right. */
 export interface ExplainedDifference {
   readonly scenario: string;
-  /** The pod's name, "" for the whole namespace, or "*" for all. */
+  /** The pod's name, "" for the whole namespace, or "*" for all; of `http` the recorded answer. */
   readonly pod: string;
   /** The path of the difference; "*" stands for any text. */
   readonly path: string;
@@ -109,4 +111,29 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
     because: "A pod that is deleted before its volumes are made needs no token.",
     isRare: true,
   },
+  {
+    scenario: "node-registration",
+    pod: "",
+    path: "node.GET /api/v1/nodes/conf-node.query.timeout",
+    because: "Berth never waits longer for an answer about its node.",
+  },
+  {
+    scenario: "node-registration",
+    pod: "",
+    path: "node.GET /apis/storage.k8s.io/v1/csinodes/conf-node.query.resourceVersion",
+    because: "Berth asks for what is there now, the kubelet first for what a cache has.",
+  },
+  {
+    scenario: "node-registration",
+    pod: "",
+    path: "node.watch /apis/storage.k8s.io/v1/csidrivers",
+    because: "Berth has no volumes of CSI drivers.",
+  },
+  {
+    scenario: "node-registration",
+    pod: "",
+    path: "node.DELETE /apis/resource.k8s.io/v1/resourceslices",
+    because: "Berth offers no devices, and so has no slices of them to clean up.",
+  },
+  ...httpDifferences,
 ];

@@ -21,13 +21,14 @@ const PATCH_TYPES = {
 const ADMIN = "kubernetes-admin";
 const TOKEN_LIFETIME_MS = 3_607_000;
 
-/** The cluster's API server with the recorded node; keeps every request of Berth. */
+/** The cluster's API server; keeps every request of Berth. */
 export class GoldenApi implements ApiClient {
   readonly #store = new MemoryApi(Date.now);
   readonly #requests: ApiTraceRequest[] = [];
 
+  #hasRecordedNode = false;
+
   constructor() {
-    this.#store.put(NODE, recordedNodeObject);
     this.#store.put("/api/v1/namespaces/default/services/kubernetes", {
       spec: {
         clusterIP: "10.96.0.1",
@@ -38,6 +39,14 @@ export class GoldenApi implements ApiClient {
     this.#store.intercept(answerReview);
     this.#store.intercept((request) => this.#keepNode(request));
     this.#store.intercept((request) => this.#createMirror(request));
+  }
+
+  /** From now on the node is the recorded one, whatever Berth says of it. */
+  useRecordedNode(): void {
+    const { metadata, ...node } = recordedNodeObject;
+    const known = this.#store.get(NODE)?.metadata;
+    this.#store.put(NODE, { ...node, metadata: { ...known, ...metadata } });
+    this.#hasRecordedNode = true;
   }
 
   get requests(): readonly ApiTraceRequest[] {
@@ -127,6 +136,7 @@ export class GoldenApi implements ApiClient {
 
   // The recorded node stays what it is, whatever machine this is.
   #keepNode({ method, path }: ApiRequest): unknown {
+    if (!this.#hasRecordedNode) return undefined;
     const isOfNode = path === NODE || path === `${NODE}/status`;
     return isOfNode && method !== "GET" ? this.#store.get(NODE) : undefined;
   }

@@ -19,7 +19,7 @@ import { agnhost, recordedImages } from "./images.ts";
 import { textAt } from "./json-path.ts";
 import type { TraceFolders } from "./known-names.ts";
 import { LocalRegistry } from "./local-registry.ts";
-import { recordedNode, recordedNodeName } from "./recorded-node.ts";
+import { recordedNode, recordedNodeName, recordedTuning } from "./recorded-node.ts";
 import { observedTrace } from "./trace.ts";
 
 const PREPARE_TIMEOUT_MS = 60_000;
@@ -45,7 +45,7 @@ export class GoldenWorld {
     this.tools = createCriRuntime(world.containerd.endpoint);
   }
 
-  /** Each world that runs at the same time has a network number of its own. */
+  /** Each world that runs at the same time has a network number of its own; its API server knows no node. */
   static async start(network: number, log: Log): Promise<GoldenWorld> {
     const calls: GrpcCall[] = [];
     const metrics = new MetricsRegistry(metricDefinitions);
@@ -105,6 +105,7 @@ export class GoldenWorld {
         log: this.#log,
         metrics: this.metrics,
         nodeFacts: recordedNode,
+        tuning: recordedTuning,
       },
       stop.signal,
     );

@@ -1,4 +1,5 @@
 import type { AgentOptions } from "../../src/app/create-agent.ts";
+import { plainNodeSettings } from "../../src/app/node-options.ts";
 import type { Node } from "../../src/model/generated/kubernetes.ts";
 import { recordedRegistry } from "./images.ts";
 import type { TraceFolders } from "./known-names.ts";
@@ -56,4 +57,20 @@ export const recordedFolders: TraceFolders = {
   podLogs: "/CONF/podlogs",
   cgroupRoot: "/conf",
   registry: recordedRegistry,
+};
+
+/** How the recorded kubelet was configured as a node. */
+export const recordedTuning: NonNullable<AgentOptions["tuning"]> = {
+  settings: {},
+  runtime: {},
+  swapBehavior: "NoSwap",
+  resolverConfigPath: "/etc/resolv.conf",
+  podCidr: "",
+  node: (runtime) => ({
+    ...plainNodeSettings(recordedNodeName, runtime),
+    registerNode: true,
+    enableControllerAttachDetach: true,
+    maxPods: 130,
+    port: 20_250,
+  }),
 };

@@ -1,12 +1,13 @@
 import { errorText } from "../../src/lib/error-text.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { compareHttp } from "./compare-http.ts";
+import { compareRegistration } from "./compare-node.ts";
 import { type Comparison, compareScenario, type ScenarioDifference } from "./compare-scenario.ts";
 import { type ExplainedDifference, explainedDifferences } from "./differences.ts";
 import { GoldenWorld } from "./golden-world.ts";
 import { loadRecording, type Recording } from "./recording.ts";
 import { runRestart, runScenario, type ScenarioRun } from "./run-scenario.ts";
-import { httpScenario, isRestart, scenariosAlone } from "./scenarios.ts";
+import { httpScenario, isRestart, registrationScenario, scenariosAlone } from "./scenarios.ts";
 
 interface ScenarioReport {
   readonly scenario: string;
@@ -43,7 +44,8 @@ export async function runGolden(
 ): Promise<GoldenReport> {
   const matched = new Set<ExplainedDifference>();
   const together = names.filter((name) => !scenariosAlone.includes(name));
-  const alone = names.filter((name) => scenariosAlone.includes(name));
+  // In their order: a node introduces itself first.
+  const alone = scenariosAlone.filter((name) => names.includes(name));
   const runs = [
     ...(together.length === 0 ? [] : [runTogether(together, options, matched)]),
     ...(alone.length === 0 ? [] : [runAlone(alone, options, matched)]),
@@ -66,6 +68,7 @@ async function runTogether(
   const waiting = [...names];
   const reports = new Map<string, ScenarioReport>();
   const world = await GoldenWorld.start(NETWORK, log);
+  world.api.useRecordedNode();
   const runNext = async (): Promise<void> => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
       const recording = loadRecording(name);
@@ -93,10 +96,7 @@ async function runAlone(
   const reports: ScenarioReport[] = [];
   try {
     for (const name of names) {
-      const report = await attempt(name, matched, () =>
-        name === httpScenario ? compareHttp(world, log) : compareAlone(world, name),
-      );
-      reports.push(report);
+      reports.push(await attempt(name, matched, () => compareAlone(world, name, log)));
     }
   } finally {
     await world.close();
@@ -104,7 +104,10 @@ async function runAlone(
   return reports;
 }
 
-async function compareAlone(world: GoldenWorld, name: string): Promise<Comparison> {
+async function compareAlone(world: GoldenWorld, name: string, log: Log): Promise<Comparison> {
+  if (name === registrationScenario) return compareRegistration(world, name);
+  world.api.useRecordedNode();
+  if (name === httpScenario) return compareHttp(world, log);
   const recording = loadRecording(name);
   const run = isRestart(name) ? runRestarting : runScenario;
   return compareScenario(untilCompared(recording), await run(world, recording), world.folders);

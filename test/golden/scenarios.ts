@@ -5,11 +5,15 @@ export function isRestart(scenario: string): boolean {
   return scenario === restartScenario;
 }
 
+/** How a node that its cluster does not know introduces itself: the first thing that an agent does. */
+export const registrationScenario = "node-registration";
+
 /** What the kubelet's own API answers, recorded while the pods of another scenario ran. */
 export const httpScenario = "http";
 
 /** The scenarios that no other survives beside them: the agent restarts, or its pods fill the node. */
 export const scenariosAlone: readonly string[] = [
+  registrationScenario,
   httpScenario,
   restartScenario,
   "resize-deferred",

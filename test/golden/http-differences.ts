@@ -1,0 +1,124 @@
+import type { ExplainedDifference } from "./differences.ts";
+
+const OTHER_PROGRAM = "Counts the inside of Go programs and of libraries that Berth does not use.";
+const NOT_BERTHS = "Counts what Berth does not do.";
+const NOT_YET = "Is shown once there was something to count.";
+const NOT_COUNTED = "Berth does not count this.";
+const PRESSURE =
+  "Berth reads the pressure of every cgroup itself; the recorded runtime did not tell.";
+const UNMEASURED = "The recorded kubelet had just started, and had not measured these yet.";
+const CRASHING = "One of the pods runs only now and then.";
+const NO_LIMIT = "Without a limit nothing is said of what is left; the recorded runtime said 0.";
+
+/** Where Berth's answers differ from the recorded kubelet's on purpose, or because the machine is another. */
+export const httpDifferences: readonly ExplainedDifference[] = [
+  ...explain("configz", "The test listens elsewhere, and knows clients by their tokens.", [
+    "body.kubeletconfig.address",
+    "body.kubeletconfig.*ort",
+    "body.kubeletconfig.authentication.x509.clientCAFile",
+  ]),
+  ...explain("containerLogs", "What a container writes is never to be taken for a page.", [
+    "content-type",
+    "x-content-type-options",
+  ]),
+  ...explain("healthz", "Berth has no device plugins.", ["body"]),
+  ...explain("metrics-slis", "Berth has no device plugins; other pages have its start time.", [
+    "without process_start_time_seconds",
+  ]),
+  ...explain("metrics-probes", "The start time is told as Prometheus clients tell it.", [
+    "process_start_time_seconds.stability",
+  ]),
+  ...explain("metrics-cadvisor", PRESSURE, ["with container_pressure_*"]),
+  ...explain("metrics", OTHER_PROGRAM, [
+    "without go_*",
+    "without aggregator_*",
+    "without apiserver_*",
+    "without cardinality_enforcement_*",
+    "without *ed_metrics_total",
+    "without hidden_metrics_total",
+    "without workqueue_*",
+    "without rest_client_*",
+    "without process_*",
+    "without kubernetes_*",
+  ]),
+  ...explain("metrics", NOT_BERTHS, [
+    "without dra_*",
+    "without kubelet_cpu_manager_*",
+    "without kubelet_memory_manager_*",
+    "without kubelet_topology_manager_*",
+    "without kubelet_evented_pleg_*",
+    "without kubelet_image_volume_*",
+    "without force_cleaned_*",
+    "without reconstruct_volume_*",
+  ]),
+  ...sometimes("metrics", NOT_YET, [
+    "without kubelet_admission_rejections_total",
+    "without kubelet_container_requested_resizes_total",
+    "without kubelet_graceful_shutdown_*",
+    "without kubelet_image_pull_duration_seconds",
+    "without kubelet_node_startup_*",
+    "without kubelet_pleg_relist_interval_seconds",
+    "without kubelet_pod_deferred_accepted_resizes_total",
+    "without kubelet_pod_in_progress_resizes",
+    "without kubelet_pod_resize_duration_milliseconds",
+    "without kubelet_started_*",
+  ]),
+  ...sometimes("metrics", NOT_COUNTED, [
+    "without kubelet_cri_losing_support",
+    "without kubelet_first_network_pod_start_sli_duration_seconds",
+    "without kubelet_image_manager_ensure_image_requests_total",
+    "without kubelet_imagemanager_*",
+    "without kubelet_lifecycle_handler_http_fallbacks_total",
+    "without kubelet_metrics_provider",
+    "without kubelet_orphan*",
+    "without kubelet_pleg_*",
+    "without kubelet_pod_status_sync_duration_seconds",
+    "without kubelet_pod_watch_events_dropped_total",
+    "without kubelet_pod_worker_start_duration_seconds",
+    "without kubelet_restarted_pods_total",
+    "without kubelet_sleep_action_terminated_early_total",
+    "without kubelet_terminated_containers_total",
+    "without kubelet_websocket_streaming_requests_total",
+    "without storage_operation_duration_seconds",
+    "without volume_*",
+  ]),
+  ...["pods", "pods-trailing"].flatMap((answer) => [
+    ...sometimes(answer, "What containers do, and what their cgroups say, depends on the moment.", [
+      "body.items.*.status.resources*",
+      "body.items.crash.status.*",
+    ]),
+    ...explain(answer, "A pod from a file is as old as its life on the node.", [
+      "body.items.st-conf-node.metadata.creationTimestamp",
+    ]),
+  ]),
+  ...["stats-summary", "stats-summary-cpumem"].flatMap((answer) => [
+    ...explain(answer, PRESSURE, ["body.pods.*.psi"]),
+    ...explain(answer, NO_LIMIT, ["body.pods.*vailableBytes"]),
+    ...sometimes(answer, CRASHING, ["body.pods.crash"]),
+  ]),
+  ...sometimes("runningpods", CRASHING, ["body.items.crash.*"]),
+  ...sometimes("stats-summary", UNMEASURED, [
+    "body.pods.*.network",
+    "body.pods.*.process_stats",
+    "body.pods.*.volume",
+  ]),
+  ...explain("stats-summary", "Every machine has its own networks.", [
+    "body.node.network.interfaces.*",
+  ]),
+];
+
+function explain(
+  answer: string,
+  because: string,
+  paths: readonly string[],
+): readonly ExplainedDifference[] {
+  return paths.map((path) => ({ scenario: "http", pod: answer, path, because }));
+}
+
+function sometimes(
+  answer: string,
+  because: string,
+  paths: readonly string[],
+): readonly ExplainedDifference[] {
+  return explain(answer, because, paths).map((entry) => ({ ...entry, isRare: true }));
+}
