@@ -1,3 +1,4 @@
+import { withEither } from "../lib/with-either.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /** Runs `work` with a signal that also aborts after `ms`, with an error that says what took too long. */
@@ -9,7 +10,7 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const done = new AbortController();
   const late = new AbortController();
-  const expired = clock.sleep(limit.ms, AbortSignal.any([signal, done.signal])).then(
+  const expired = withEither([signal, done.signal], (either) => clock.sleep(limit.ms, either)).then(
     () => {
       const error = new Error(`${limit.what} took longer than ${limit.ms / 1000} s`);
       late.abort(error);
@@ -19,7 +20,7 @@ export async function withDeadline<T>(
   );
   try {
     // A call that ignores its signal must not hold up the one who waits for it.
-    return await Promise.race([work(AbortSignal.any([signal, late.signal])), expired]);
+    return await Promise.race([withEither([signal, late.signal], work), expired]);
   } finally {
     done.abort();
   }

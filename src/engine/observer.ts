@@ -1,4 +1,5 @@
 import { errorText } from "../lib/error-text.ts";
+import { withEither } from "../lib/with-either.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import { RuntimeError } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -280,8 +281,9 @@ export class Observer {
   }
 
   async #sleep(ms: number, stop?: AbortSignal): Promise<void> {
-    const signal = stop === undefined ? this.#signal : AbortSignal.any([this.#signal, stop]);
-    await this.#deps.clock.sleep(ms, signal).catch(() => undefined);
+    const signals = stop === undefined ? [this.#signal] : [this.#signal, stop];
+    const sleep = (either: AbortSignal) => this.#deps.clock.sleep(ms, either);
+    await withEither(signals, sleep).catch(() => undefined);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { KillPodOptions } from "../core/worker/pod-update.ts";
+import { withEither } from "../lib/with-either.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
@@ -22,7 +23,9 @@ export async function killPodAndWait(
   const graceSeconds = kill.graceSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
   const waitSeconds = Math.max(graceSeconds + Math.trunc(graceSeconds / 2), shortestWaitSeconds);
   const done = new AbortController();
-  const timer = clock.sleep(waitSeconds * 1000, AbortSignal.any([signal, done.signal]));
+  const timer = withEither([signal, done.signal], (either) =>
+    clock.sleep(waitSeconds * 1000, either),
+  );
   workers.updatePod({
     updateType: "kill",
     pod,

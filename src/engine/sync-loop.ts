@@ -3,6 +3,7 @@ import { hasOutdatedReadiness } from "../core/status/outdated-readiness.ts";
 import type { PodUpdateType } from "../core/worker/pod-update.ts";
 import { errorText } from "../lib/error-text.ts";
 import { parseTime } from "../lib/time.ts";
+import { withEither } from "../lib/with-either.ts";
 import type { Pod } from "../model/pod.ts";
 import { isMirrorPod } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -196,7 +197,8 @@ export class SyncLoop {
     const waitMs = Math.max(0, Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs));
     const woken = new AbortController();
     this.#wake = () => woken.abort();
-    await clock.sleep(waitMs, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+    const sleep = (either: AbortSignal) => clock.sleep(waitMs, either);
+    await withEither([signal, woken.signal], sleep).catch(() => undefined);
     this.#wake = () => undefined;
   }
 }

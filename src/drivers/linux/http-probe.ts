@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { quoteText } from "../../lib/go-text.ts";
+import { withEither } from "../../lib/with-either.ts";
 import type { HttpGetRequest } from "../../model/http-get-request.ts";
 import type { ProbeOutcome } from "../../ports/probe-runner.ts";
 import { networkErrorText } from "./network-error-text.ts";
@@ -26,7 +27,22 @@ export async function runHttpProbe(
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
   const deadline = AbortSignal.timeout(timeoutMs);
-  const either = AbortSignal.any([signal, deadline]);
+  return await withEither([signal, deadline], (either) =>
+    followRedirects(request, { signal, deadline, either }),
+  );
+}
+
+interface ProbeSignals {
+  readonly signal: AbortSignal;
+  readonly deadline: AbortSignal;
+  /** Aborts with either. */
+  readonly either: AbortSignal;
+}
+
+async function followRedirects(
+  request: HttpGetRequest,
+  { signal, deadline, either }: ProbeSignals,
+): Promise<ProbeOutcome> {
   let current = request;
   for (let requests = 1; ; requests++) {
     const failure = (text: string): ProbeOutcome => ({

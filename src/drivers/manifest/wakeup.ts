@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { withEither } from "../../lib/with-either.ts";
 
 export type WakeReason = "notified" | "timeout" | "aborted";
 
@@ -22,7 +23,9 @@ export class Wakeup {
       const woken = new AbortController();
       this.#wake = () => woken.abort();
       try {
-        await delay(timeoutMs, undefined, { signal: AbortSignal.any([signal, woken.signal]) });
+        await withEither([signal, woken.signal], (either) =>
+          delay(timeoutMs, undefined, { signal: either }),
+        );
       } catch {
         // Notified or aborted: told apart below.
       } finally {

@@ -3,6 +3,7 @@ import {
   stopTimeoutSeconds,
   terminationGraceSeconds,
 } from "../../core/termination/grace-period.ts";
+import { withEither } from "../../lib/with-either.ts";
 import {
   type AnyContainer,
   type ContainerKind,
@@ -87,7 +88,9 @@ async function runPreStop(
       reason: "FailedPreStopHook",
       message: "PreStopHook failed",
     });
-  const hook = runHook(deps, request, preStop, AbortSignal.any([signal, cut.signal])).catch(() => {
+  const hook = withEither([signal, cut.signal], (either) =>
+    runHook(deps, request, preStop, either),
+  ).catch(() => {
     if (!cut.signal.aborted && !signal.aborted) failed();
   });
   const ended = await within(deps.clock, hook, graceMs, signal);
@@ -118,7 +121,7 @@ async function within(
   signal: AbortSignal,
 ): Promise<boolean> {
   const done = new AbortController();
-  const late = clock.sleep(ms, AbortSignal.any([signal, done.signal])).then(
+  const late = withEither([signal, done.signal], (either) => clock.sleep(ms, either)).then(
     () => false,
     () => false,
   );

@@ -1,3 +1,4 @@
+import { withEither } from "../../lib/with-either.ts";
 import type { Clock } from "../../ports/clock.ts";
 
 /** Lets a loop wait for its next turn, or for someone who does not want to. */
@@ -21,7 +22,8 @@ export class WakeUp {
     const woken = new AbortController();
     this.#wake = () => woken.abort();
     if (!this.#isAsked) {
-      await this.#clock.sleep(ms, AbortSignal.any([signal, woken.signal])).catch(() => undefined);
+      const sleep = (either: AbortSignal) => this.#clock.sleep(ms, either);
+      await withEither([signal, woken.signal], sleep).catch(() => undefined);
     }
     this.#wake = () => undefined;
     this.#isAsked = false;
