@@ -1,33 +1,118 @@
-// npm run sim -- --seeds 1000 [--from N], or --seed N --trace
+// npm run sim -- --seeds 1000 [--from N] [--workers N], or --seed N [--steps N] [--trace]
+import { setMaxListeners } from "node:events";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { runSeed } from "./simulator/run-seed.ts";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { runSeed, type SeedReport } from "./simulator/run-seed.ts";
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "100" },
-    from: { type: "string", default: "1" },
-    seed: { type: "string" },
-    trace: { type: "boolean", default: false },
-  },
-});
-const first = Number(values.seed ?? values.from);
-const count = values.seed === undefined ? Number(values.seeds) : 1;
-const startedMs = Date.now();
-let simulatedMs = 0;
-let failed = 0;
-for (let seed = first; seed < first + count; seed += 1) {
-  const report = await runSeed(seed);
-  simulatedMs += report.simulatedMs;
-  if (report.violation === undefined && !values.trace) continue;
-  const lines = values.trace ? report.trace : report.trace.slice(-15);
-  console.log(lines.join("\n"));
-  if (report.violation === undefined) continue;
-  failed += 1;
-  console.log(`seed ${seed}: ${report.violation}`);
+interface Share {
+  readonly from: number;
+  readonly count: number;
+  readonly step: number;
 }
-const seconds = (Date.now() - startedMs) / 1000;
-const hoursPerSecond = simulatedMs / 3_600_000 / seconds;
-console.log(
-  `${count} seeds, ${failed} failed, ${seconds.toFixed(1)} s, ${hoursPerSecond.toFixed(2)} simulated hours per second`,
-);
-if (failed > 0) process.exitCode = 1;
+
+type Outcome = Pick<SeedReport, "seed" | "simulatedMs" | "violation">;
+
+const progressMs = 5_000;
+const lastLines = 25;
+
+// A simulated world waits for many things at once, and nobody reads the stacks of its aborts.
+setMaxListeners(0);
+Error.stackTraceLimit = 0;
+if (isMainThread) await main();
+else await runShare(workerData as Share);
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: "string", default: "100" },
+      from: { type: "string", default: "1" },
+      workers: { type: "string", default: String(availableParallelism()) },
+      seed: { type: "string" },
+      steps: { type: "string" },
+      trace: { type: "boolean", default: false },
+    },
+  });
+  if (values.seed !== undefined) {
+    const steps = values.steps === undefined ? undefined : Number(values.steps);
+    const report = await runSeed(Number(values.seed), { steps });
+    console.log((values.trace ? report.trace : shortTrace(report)).join("\n"));
+    console.log(`seed ${report.seed}: ${report.violation ?? "all promises held"}`);
+    process.exitCode = report.violation === undefined ? 0 : 1;
+    return;
+  }
+  const failed = await runAll(Number(values.from), Number(values.seeds), Number(values.workers));
+  for (const seed of failed.slice(0, 3)) await explain(seed);
+  process.exitCode = failed.length > 0 ? 1 : 0;
+}
+
+async function runAll(from: number, seeds: number, workers: number): Promise<readonly number[]> {
+  const startedMs = Date.now();
+  const failed: number[] = [];
+  let simulatedMs = 0;
+  let done = 0;
+  let toldMs = startedMs;
+  const take = ({ seed, simulatedMs: ms, violation }: Outcome): void => {
+    done += 1;
+    simulatedMs += ms;
+    if (violation !== undefined) {
+      failed.push(seed);
+      console.log(`seed ${seed}: ${violation}`);
+    }
+    if (Date.now() - toldMs < progressMs) return;
+    toldMs = Date.now();
+    console.log(`${done} of ${seeds} seeds, ${failed.length} failed`);
+  };
+  const shares = Math.max(1, Math.min(workers, seeds));
+  await Promise.all(
+    Array.from({ length: shares }, (_, index) => {
+      const count = Math.ceil((seeds - index) / shares);
+      return runWorker({ from: from + index, count, step: shares }, take);
+    }),
+  );
+  const seconds = (Date.now() - startedMs) / 1000;
+  const hours = simulatedMs / 3_600_000;
+  console.log(
+    `${seeds} seeds, ${failed.length} failed, ${seconds.toFixed(1)} s, ${hours.toFixed(1)} simulated hours, ` +
+      `${(hours / seconds).toFixed(2)} simulated hours per second`,
+  );
+  return failed;
+}
+
+function runWorker(share: Share, take: (outcome: Outcome) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: share });
+    worker.on("message", take);
+    worker.on("error", reject);
+    worker.on("exit", (code) =>
+      code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`)),
+    );
+  });
+}
+
+async function runShare({ from, count, step }: Share): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const { seed, simulatedMs, violation } = await runSeed(from + index * step);
+    parentPort?.postMessage({ seed, simulatedMs, violation } satisfies Outcome);
+  }
+}
+
+/** The shortest beginning of the same chaos that breaks the promise too. */
+async function explain(seed: number): Promise<void> {
+  let report = await runSeed(seed);
+  for (let steps = 1; steps < report.steps; steps += 1) {
+    const shorter = await runSeed(seed, { steps });
+    if (shorter.violation === undefined) continue;
+    report = shorter;
+    break;
+  }
+  console.log(`\n${shortTrace(report).join("\n")}`);
+  console.log(`seed ${seed}: ${report.violation}`);
+  console.log(`npm run sim -- --seed ${seed} --steps ${report.steps} --trace`);
+}
+
+/** What was done to the node, and what happened last. */
+function shortTrace({ trace, deeds }: SeedReport): readonly string[] {
+  const wanted = new Set(deeds);
+  return trace.filter((_, index) => wanted.has(index) || index >= trace.length - lastLines);
+}

@@ -12,6 +12,12 @@ export type Interceptor = (request: ApiRequest) => unknown;
 
 type Query = Readonly<Record<string, string>>;
 
+export interface MemoryApiOptions {
+  readonly newUid?: (() => string) | undefined;
+  /** Told of every change, before watchers are. */
+  readonly onChange?: ((change: Change) => void) | undefined;
+}
+
 /**
  * An API server in memory: get, list, create, update, patch, delete and watch with resource versions, of any kind.
  * It knows of kinds only that the status of pods and nodes is a subresource, and that pods end gracefully.
@@ -24,13 +30,20 @@ export class MemoryApi implements ApiClient {
   #version = 0;
   #oldestVersion = 0;
   readonly #nowMs: () => number;
+  readonly #newUid: () => string;
+  readonly #onChange: (change: Change) => void;
   readonly #objects = new Map<string, Map<string, StoredObject>>();
   readonly #changes: Change[] = [];
   readonly #watchers = new Set<Watcher>();
   readonly #interceptors: Interceptor[] = [];
 
-  constructor(nowMs: () => number = () => 0) {
+  constructor(
+    nowMs: () => number = () => 0,
+    { newUid = randomUUID, onChange = () => undefined }: MemoryApiOptions = {},
+  ) {
     this.#nowMs = nowMs;
+    this.#newUid = newUid;
+    this.#onChange = onChange;
   }
 
   async send<T>(request: ApiRequest, signal: AbortSignal): Promise<T> {
@@ -171,7 +184,7 @@ export class MemoryApi implements ApiClient {
     const name =
       typeof sent["name"] === "string"
         ? sent["name"]
-        : `${typeof generateName === "string" ? generateName : ""}${randomUUID().slice(0, 5)}`;
+        : `${typeof generateName === "string" ? generateName : ""}${this.#newUid().slice(0, 5)}`;
     const at = { ...path, name };
     if (this.#find(at) !== undefined) {
       throw new ApiError(409, "AlreadyExists", `${at.resource} "${name}" already exists`);
@@ -253,7 +266,7 @@ export class MemoryApi implements ApiClient {
     const sent = metaOf(object);
     const meta = {
       ...sent,
-      uid: before?.metadata.uid ?? sent["uid"] ?? randomUUID(),
+      uid: before?.metadata.uid ?? sent["uid"] ?? this.#newUid(),
       creationTimestamp:
         before?.metadata["creationTimestamp"] ??
         sent["creationTimestamp"] ??
@@ -289,6 +302,7 @@ export class MemoryApi implements ApiClient {
     this.#version++;
     const change = { version: this.#version, type, collection: path.collection, object, before };
     this.#changes.push(change);
+    this.#onChange(change);
     for (const watcher of this.#watchers) tell(watcher, change);
   }
 

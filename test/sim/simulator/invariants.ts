@@ -1,7 +1,6 @@
 import type { SimContainer } from "../../../src/drivers/sim/sim-container.ts";
 import type { SimRuntime } from "../../../src/drivers/sim/sim-runtime.ts";
 import { ContainerState } from "../../../src/model/generated/cri.ts";
-import type { ContainerStatus } from "../../../src/model/generated/kubernetes.ts";
 import {
   containerNameLabel,
   podNameLabel,
@@ -10,62 +9,58 @@ import {
 } from "../../../src/model/labels.ts";
 import { isSidecar, type Pod } from "../../../src/model/pod.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";
+import { StatusHistory } from "./status-history.ts";
+import { Violation } from "./violation.ts";
 
-/** A promise of the agent's design that did not hold. */
-export class Violation extends Error {
-  override readonly name = "Violation";
-}
-
-/** Holds the agent to its promises at every step of a run. */
+/** Holds the agent to its promises at every step of a run: what runs, and in which order. */
 export class Invariants {
   readonly #runtime: SimRuntime;
   /** Every pod that was ever wanted, by UID. */
   readonly #pods = new Map<string, Pod>();
-  readonly #terminal = new Set<string>();
-  readonly #restarts = new Map<string, number>();
-  readonly #generations = new Map<string, number>();
   /** By sandbox: containers that were started there, and those that ended well. */
   readonly #started = new Map<string, Set<string>>();
   readonly #succeeded = new Map<string, Set<string>>();
+  /** What the agent shows of its pods. */
+  readonly shown: StatusHistory;
+  /** Pods that nothing was done to: whatever becomes of others, they run on. */
+  readonly healthy: Set<string> = new Set<string>();
 
   constructor(runtime: SimRuntime) {
     this.#runtime = runtime;
+    this.shown = new StatusHistory("the agent", ({ metadata }) => this.namesOf(metadata.uid));
   }
 
   notePod(pod: Pod): void {
     this.#pods.set(pod.metadata.uid, pod);
   }
 
+  podOf(container: SimContainer): Pod | undefined {
+    return this.#pods.get(label(container, podUidLabel));
+  }
+
+  find(containerId: string): SimContainer | undefined {
+    return this.#runtime.containers.find(({ place }) => place.id === containerId);
+  }
+
   noteEvent({ containerId, kind }: RuntimeEvent): void {
-    const container = this.#runtime.containers.find(({ place }) => place.id === containerId);
+    const container = this.find(containerId);
     if (container === undefined) return;
     if (kind === "started") this.#checkStart(container);
-    if (kind === "stopped" && container.status().exitCode === 0) {
+    if (kind !== "stopped") return;
+    if (this.healthy.has(label(container, podUidLabel))) {
+      throw new Violation("a healthy pod was touched");
+    }
+    if (container.status().exitCode === 0) {
       noteIn(this.#succeeded, container.place.sandboxId, label(container, containerNameLabel));
     }
   }
 
-  /** What the agent shows of a pod. */
-  noteStatus({ metadata, status = {} }: Pod): void {
-    const { uid } = metadata;
-    const { phase, observedGeneration = 0 } = status;
-    if (phase === "Succeeded" || phase === "Failed") {
-      this.#terminal.add(uid);
-      const running = this.runningOf(uid);
-      if (running.length > 0) throw new Violation(`${phase} while ${names(running)} runs: ${uid}`);
-    } else if (this.#terminal.has(uid)) {
-      throw new Violation(`a terminal pod became ${phase}: ${uid}`);
-    }
-    const generation = this.#generations.get(uid) ?? 0;
-    if (observedGeneration < generation) {
-      throw new Violation(`observedGeneration fell from ${generation} to ${observedGeneration}`);
-    }
-    this.#generations.set(uid, observedGeneration);
-    for (const each of containerStatuses(status)) this.#checkRestarts(uid, each);
-  }
-
   runningOf(uid: string): readonly SimContainer[] {
     return this.running.filter((container) => label(container, podUidLabel) === uid);
+  }
+
+  namesOf(uid: string): readonly string[] {
+    return this.runningOf(uid).map((container) => label(container, containerNameLabel));
   }
 
   get running(): readonly SimContainer[] {
@@ -77,7 +72,7 @@ export class Invariants {
   #checkStart(container: SimContainer): void {
     const uid = label(container, podUidLabel);
     const name = label(container, containerNameLabel);
-    if (this.#terminal.has(uid)) throw new Violation(`started ${name} of the terminal pod ${uid}`);
+    if (this.shown.isTerminal(uid)) throw new Violation(`${name} of a terminal pod started`);
     for (const other of this.running) {
       if (other === container) continue;
       const isSamePod = label(other, podUidLabel) === uid;
@@ -102,31 +97,14 @@ export class Invariants {
       throw new Violation(`${name} of ${uid} started before ${init.name} was done`);
     }
   }
-
-  #checkRestarts(uid: string, { name, restartCount }: ContainerStatus): void {
-    const key = `${uid} ${name}`;
-    const before = this.#restarts.get(key) ?? 0;
-    if (restartCount < before) {
-      throw new Violation(`restartCount of ${key} fell from ${before} to ${restartCount}`);
-    }
-    this.#restarts.set(key, restartCount);
-  }
 }
 
 export function label({ config }: SimContainer, name: string): string {
   return config.labels?.[name] ?? "";
 }
 
-export function containerStatuses(status: NonNullable<Pod["status"]>): readonly ContainerStatus[] {
-  return [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
-}
-
 function fullName(container: SimContainer): string {
   return `${label(container, podNamespaceLabel)}/${label(container, podNameLabel)}`;
-}
-
-function names(containers: readonly SimContainer[]): string {
-  return containers.map((container) => label(container, containerNameLabel)).join(", ");
 }
 
 function noteIn(lists: Map<string, Set<string>>, key: string, name: string): void {

@@ -9,7 +9,9 @@ export class ManifestSource implements PodSource {
   readonly name = "file";
   readonly #nodeName: string;
   readonly #pods = new Map<string, Pod>();
+  readonly #manifests = new Map<string, PodManifest>();
   #sink: SourceSink | undefined;
+  #isOut = false;
 
   constructor(nodeName: string) {
     this.#nodeName = nodeName;
@@ -29,18 +31,26 @@ export class ManifestSource implements PodSource {
     return [...this.#pods.keys()];
   }
 
-  write(file: string, manifest: PodManifest): Pod {
-    const node = parseJson(JSON.stringify(manifest));
-    if (!node.ok) throw new Error(`the manifest is no JSON: ${node.error.message}`);
-    const pod = parseStaticPod(node.value, {
-      nodeName: this.#nodeName,
-      origin: { kind: "file", path: `/manifests/${file}` },
-      allowedReferences: "none",
-    });
-    if (!pod.ok) throw new Error(pod.error.message);
-    this.#pods.set(file, pod.value);
+  /** Nothing is heard of it while it is out, not even that. */
+  get isOut(): boolean {
+    return this.#isOut;
+  }
+
+  set isOut(isOut: boolean) {
+    this.#isOut = isOut;
     this.#deliver();
-    return pod.value;
+  }
+
+  find(file: string): PodManifest | undefined {
+    return this.#manifests.get(file);
+  }
+
+  write(file: string, manifest: PodManifest): Pod {
+    const pod = parseManifest(manifest, this.#nodeName, file);
+    this.#pods.set(file, pod);
+    this.#manifests.set(file, manifest);
+    this.#deliver();
+    return pod;
   }
 
   remove(file: string): void {
@@ -49,6 +59,7 @@ export class ManifestSource implements PodSource {
   }
 
   #deliver(): void {
+    if (this.#isOut) return;
     this.#sink?.deliver({
       pods: this.pods,
       configMaps: [],
@@ -57,4 +68,18 @@ export class ManifestSource implements PodSource {
       ignored: [],
     });
   }
+}
+
+/** As the agent reads it from a file. */
+export function parseManifest(manifest: PodManifest, nodeName: string, file: string): Pod {
+  const node = parseJson(JSON.stringify(manifest));
+  if (!node.ok) throw new Error(`the manifest is no JSON: ${node.error.message}`);
+  const pod = parseStaticPod(node.value, {
+    nodeName,
+    origin: { kind: "file", path: `/manifests/${file}` },
+    allowedReferences: "none",
+    isResizable: true,
+  });
+  if (!pod.ok) throw new Error(pod.error.message);
+  return pod.value;
 }

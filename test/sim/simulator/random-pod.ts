@@ -1,7 +1,10 @@
-import type { Container, PodSpec, Probe } from "../../../src/model/generated/kubernetes.ts";
+import type {
+  Container,
+  PodSpec,
+  Probe,
+  ResourceRequirements,
+} from "../../../src/model/generated/kubernetes.ts";
 import type { Dice } from "./dice.ts";
-
-type ManifestContainer = Omit<Container, "resources">;
 
 export interface PodManifest {
   readonly apiVersion: "v1";
@@ -13,6 +16,9 @@ export interface PodManifest {
   };
   readonly spec: Partial<PodSpec> & Pick<PodSpec, "containers">;
 }
+
+/** The last word of every preStop command; programs do not read it. */
+export const preStopMark = "preStop";
 
 const images = ["app:1", "app:2", "tools:1"];
 const longCommands = [["serve"], ["serve", "2"], ["serve", "8"], ["stubborn"], ["run"]];
@@ -27,14 +33,12 @@ const shortCommands = [
 export function randomPod(dice: Dice, name: string): PodManifest {
   const restartPolicy = dice.pick(["Always", "Always", "OnFailure", "Never"]);
   const volumes = randomVolumes(dice);
-  const container = (
-    each: string,
-    commands: readonly (readonly string[])[],
-  ): ManifestContainer => ({
+  const container = (each: string, commands: readonly (readonly string[])[]): Container => ({
     name: each,
     image: dice.pick(images),
     imagePullPolicy: dice.pick(["IfNotPresent", "IfNotPresent", "Always"]),
     command: dice.pick(commands),
+    ...(dice.chance(0.3) ? { resources: randomResources(dice) } : {}),
     volumeMounts: volumes
       .filter(() => dice.chance(0.5))
       .map((volume) => ({ name: volume.name, mountPath: `/${volume.name}` })),
@@ -61,6 +65,22 @@ export function randomPod(dice: Dice, name: string): PodManifest {
   };
 }
 
+/** The same pod with other resources: a running one is resized. */
+export function resizedPod(dice: Dice, manifest: PodManifest): PodManifest {
+  const containers = manifest.spec.containers.map((container) =>
+    container.resources === undefined
+      ? container
+      : { ...container, resources: randomResources(dice) },
+  );
+  return { ...manifest, spec: { ...manifest.spec, containers } };
+}
+
+function randomResources(dice: Dice): ResourceRequirements {
+  const cpu = dice.pick(["100m", "200m", "500m"]);
+  const memory = dice.pick(["64Mi", "128Mi", "256Mi"]);
+  return { requests: { cpu, memory }, limits: { cpu: "1", memory } };
+}
+
 function randomVolumes(dice: Dice): NonNullable<PodSpec["volumes"]> {
   const kinds = [
     { emptyDir: {} },
@@ -72,7 +92,7 @@ function randomVolumes(dice: Dice): NonNullable<PodSpec["volumes"]> {
     .map((kind, index) => ({ name: `volume-${index}`, ...kind }));
 }
 
-function withExtras(dice: Dice, container: ManifestContainer): ManifestContainer {
+function withExtras(dice: Dice, container: Container): Container {
   return {
     ...container,
     ...(dice.chance(0.25) ? { lifecycle: randomHooks(dice) } : {}),
@@ -83,18 +103,21 @@ function withExtras(dice: Dice, container: ManifestContainer): ManifestContainer
 }
 
 function randomHooks(dice: Dice): NonNullable<Container["lifecycle"]> {
-  const hook = () => ({
+  const hook = (name: string) => ({
     exec: {
-      command: dice.pick([
-        ["exit", "0"],
-        ["sleep", "2"],
-        ["exit", "1"],
-      ]),
+      command: [
+        ...dice.pick([
+          ["exit", "0"],
+          ["sleep", "2"],
+          ["exit", "1"],
+        ]),
+        name,
+      ],
     },
   });
   return {
-    ...(dice.chance(0.4) ? { postStart: hook() } : {}),
-    ...(dice.chance(0.7) ? { preStop: hook() } : {}),
+    ...(dice.chance(0.4) ? { postStart: hook("postStart") } : {}),
+    ...(dice.chance(0.7) ? { preStop: hook(preStopMark) } : {}),
   };
 }
 

@@ -12,16 +12,27 @@ export class RuntimeFaults {
   /** How likely any call is to go wrong. */
   rate = 0;
   isDown = false;
+  #release = new AbortController();
+  #lastFaultMs = Number.NEGATIVE_INFINITY;
 
   constructor(dice: Dice, clock: Clock) {
     this.#dice = dice;
     this.#clock = clock;
   }
 
+  /** Nothing has gone wrong since then. */
+  isFaultlessSince(sinceMs: number): boolean {
+    return this.#lastFaultMs < sinceMs && !this.isDown;
+  }
+
   readonly intercept: SimInterceptor = async (method, phase, signal) => {
-    if (this.isDown) throw new RuntimeError(method, "Unavailable", "connection refused");
+    if (this.isDown) {
+      this.#lastFaultMs = this.#clock.monotonicMs();
+      throw new RuntimeError(method, "Unavailable", "connection refused");
+    }
     if (phase === "before") await this.#delay(method, signal);
     if (!this.#dice.chance(this.rate)) return;
+    this.#lastFaultMs = this.#clock.monotonicMs();
     const fault = this.#dice.pick(["fail", "fail", "time-out", "hang"]);
     if (phase === "before" && fault === "fail") {
       throw new RuntimeError(method, "Unknown", "injected failure");
@@ -30,8 +41,25 @@ export class RuntimeFaults {
     if (phase === "after" && fault === "time-out") {
       throw new RuntimeError(method, "DeadlineExceeded", "context deadline exceeded");
     }
-    if (fault === "hang") await this.#clock.sleep(this.#dice.between(5, 150) * 1000, signal);
+    if (fault === "hang") await this.#hang(signal);
   };
+
+  /** Nothing goes wrong any more, and what hangs goes on. */
+  end(): void {
+    this.rate = 0;
+    this.isDown = false;
+    this.#release.abort();
+    this.#release = new AbortController();
+  }
+
+  /** Sometimes longer than any deadline. */
+  async #hang(signal: AbortSignal): Promise<void> {
+    const seconds = this.#dice.pick([5, 20, 60, 150, 400]);
+    const either = AbortSignal.any([signal, this.#release.signal]);
+    await this.#clock.sleep(seconds * 1000, either).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+    });
+  }
 
   async #delay(method: string, signal: AbortSignal): Promise<void> {
     const ms = changing.test(method) ? this.#dice.between(5, 300) : this.#dice.below(8);

@@ -7,18 +7,29 @@ import {
 } from "../../../src/app/sim-agent.ts";
 import { VirtualClock } from "../../../src/drivers/sim/virtual-clock.ts";
 import { Agent } from "../../../src/engine/agent.ts";
+import type { AgentSettings } from "../../../src/engine/agent-ports.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Log } from "../../../src/ports/log.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
+import { ApiWorld } from "./api-world.ts";
 import { Dice } from "./dice.ts";
-import { Invariants, Violation } from "./invariants.ts";
+import { Invariants } from "./invariants.ts";
 import { Life } from "./life.ts";
 import { ManifestSource } from "./manifest-source.ts";
-import { observed } from "./observed-calls.ts";
+import { type ObservedCall, observed } from "./observed-calls.ts";
 import { RuntimeFaults } from "./runtime-faults.ts";
+import { StatusHistory } from "./status-history.ts";
+import { TerminationRules } from "./termination-rules.ts";
+import { Violation } from "./violation.ts";
+
+const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 export const simNodeName = "sim-node";
+
+/** No more calls of the runtime than this within some seconds: an agent that makes more spins. */
+const spinCalls = 3_000;
+const spinWindowMs = 5_000;
 
 /** Short, so that a run need not be long to see its end. */
 const shortCrashLoop = { initialMs: 1000, maxMs: 10_000 };
@@ -33,6 +44,8 @@ export class Simulation {
   readonly faults: RuntimeFaults;
   /** What happened, for people; newest last. */
   readonly trace: string[] = [];
+  /** Where in the trace something was done from outside. */
+  readonly deeds: number[] = [];
   /** How likely an agent is to be killed at any of its answers. */
   crashRate = 0;
   /** How likely an event of the runtime is to be lost, told twice, or told late. */
@@ -41,18 +54,36 @@ export class Simulation {
   #life: { readonly life: Life; readonly agent: Agent; readonly stop: AbortController } | undefined;
   #restartAtMs: number | undefined;
   lives = 0;
+  /** Undefined = the node belongs to no cluster. */
+  readonly cluster: ApiWorld | undefined;
+  /** Calls that change something in the runtime, as agents made them. */
+  readonly changes: string[] = [];
+  readonly #termination: TerminationRules;
+  readonly #apiHistory: StatusHistory;
+  #calls = 0;
+  #callsSinceMs = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, options: { readonly inCluster?: boolean | undefined } = {}) {
     this.dice = new Dice(seed);
     const eventDice = this.dice.split();
     this.machine = createSimMachine(this.clock, (event, events) => {
-      this.#check(() => this.invariants.noteEvent(event));
+      this.#check(() => this.#noteEvent(event));
       this.#passOn(event, eventDice, (each) => events.tell(each));
     });
     for (const image of ["app:1", "tools:1"]) this.machine.runtime.addImage(image);
     this.invariants = new Invariants(this.machine.runtime);
+    this.#termination = new TerminationRules(this.invariants, () => this.clock.monotonicMs());
     this.faults = new RuntimeFaults(this.dice.split(), this.clock);
     this.machine.runtime.intercept = this.faults.intercept;
+    this.#apiHistory = new StatusHistory("the API server", (pod) =>
+      this.invariants.namesOf(pod.metadata.annotations?.[mirrorAnnotation] ?? pod.metadata.uid),
+    );
+    const apiDice = this.dice.split();
+    if (options.inCluster !== true) return;
+    this.cluster = new ApiWorld(
+      { clock: this.clock, dice: apiDice, nodeName: simNodeName },
+      (type, pod, isForced) => this.#check(() => this.#noteApiPod(type, pod, isForced)),
+    );
   }
 
   get violation(): Violation | undefined {
@@ -68,6 +99,12 @@ export class Simulation {
     this.trace.push(`${seconds.padStart(10)} ${text}`);
   }
 
+  /** Something was done to the node or its surroundings. */
+  did(text: string): void {
+    this.deeds.push(this.trace.length);
+    this.note(`* ${text}`);
+  }
+
   fail(message: string): void {
     this.#violation ??= new Violation(message);
   }
@@ -79,10 +116,10 @@ export class Simulation {
     });
     const stop = new AbortController();
     setMaxListeners(0, stop.signal);
-    const runtime = observed(this.machine.runtime, ({ method, args }) => {
-      if (!life.isOver && /^(run|stop|remove|create|start|update|exec)/.test(method)) {
-        this.note(`${method} ${describe(args)}`);
-      }
+    this.lives += 1;
+    const number = this.lives;
+    const runtime = observed(this.machine.runtime, (call) => {
+      if (!life.isOver) this.#check(() => this.#noteCall(call, number));
     });
     const ports = simPorts(
       { ...this.machine, runtime },
@@ -91,20 +128,15 @@ export class Simulation {
         random: dice.next,
         log: this.#log(),
         metrics: noMetrics,
-        api: undefined,
+        api: this.cluster?.client,
       },
     );
-    const agent = new Agent(
-      life.bind(ports),
-      { ...simSettings(simNodeName), crashLoop: shortCrashLoop },
-      stop.signal,
-    );
+    const agent = new Agent(life.bind(ports), this.#settings(), stop.signal);
     agent.view.watchPods(({ type, pod }) => {
       if (life.isOver) return;
       this.note(`${type} ${pod.metadata.name} ${pod.status?.phase}`);
-      if (type !== "DELETED") this.#check(() => this.invariants.noteStatus(pod));
+      if (type !== "DELETED") this.#check(() => this.invariants.shown.note(pod));
     }, stop.signal);
-    this.lives += 1;
     this.note(`agent ${this.lives} starts`);
     this.#life = { life, agent, stop };
     agent.run().catch((error: unknown) => {
@@ -115,7 +147,7 @@ export class Simulation {
   /** As SIGKILL: nothing is cleaned up. It starts again after some seconds, unless told otherwise. */
   killAgent(why: string, restartInMs: number = this.dice.between(0, 20_000)): void {
     if (this.#life === undefined) return;
-    this.note(`agent killed ${why}`);
+    this.did(`agent killed ${why}`);
     this.#life.life.end();
     this.#life = undefined;
     this.#restartAtMs = this.clock.monotonicMs() + restartInMs;
@@ -136,6 +168,52 @@ export class Simulation {
 
   shownPods(): readonly Pod[] {
     return this.#life?.agent.view.listPods() ?? [];
+  }
+
+  #settings(): AgentSettings {
+    const settings = simSettings(simNodeName);
+    const nodeSettings = { ...settings.nodeSettings, registerNode: this.cluster !== undefined };
+    return { ...settings, nodeSettings, crashLoop: shortCrashLoop };
+  }
+
+  #noteCall(call: ObservedCall, life: number): void {
+    this.#countCall();
+    if (!/^(run|stop|remove|create|start|update|exec)/.test(call.method)) return;
+    const text = `${call.method} ${describe(call.args)}`;
+    this.note(text);
+    if (call.method !== "execSync") this.changes.push(text);
+    this.#termination.noteCall(call, life);
+  }
+
+  #countCall(): void {
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs - this.#callsSinceMs > spinWindowMs) {
+      this.#callsSinceMs = nowMs;
+      this.#calls = 0;
+    }
+    this.#calls += 1;
+    if (this.#calls > spinCalls) throw new Violation(`the agent spins: ${this.#calls} calls`);
+  }
+
+  #noteEvent(event: RuntimeEvent): void {
+    this.invariants.noteEvent(event);
+    if (event.kind !== "stopped") return;
+    this.#termination.noteEnd(event.containerId, this.lives, (sinceMs) =>
+      this.faults.isFaultlessSince(sinceMs),
+    );
+  }
+
+  #noteApiPod(type: "ADDED" | "MODIFIED" | "DELETED", pod: Pod, isForced: boolean): void {
+    const { metadata, status } = pod;
+    this.note(`API ${type} ${metadata.name} ${status?.phase}`);
+    if (isForced) return;
+    if (type !== "DELETED") {
+      this.#apiHistory.note(pod);
+      return;
+    }
+    const running = this.invariants.namesOf(metadata.uid);
+    if (running.length === 0) return;
+    throw new Violation(`${metadata.name} left the API server while ${running.join(", ")} runs`);
   }
 
   #check(work: () => void): void {

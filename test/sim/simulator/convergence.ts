@@ -1,0 +1,124 @@
+import { podUidLabel } from "../../../src/model/labels.ts";
+import { type Pod, podFullName } from "../../../src/model/pod.ts";
+import { isMirrorPod, isStaticPod } from "../../../src/model/pod-source.ts";
+import { label } from "./invariants.ts";
+import type { Simulation } from "./simulation.ts";
+import { containerStatuses } from "./status-history.ts";
+
+/** What is not yet as it is wanted; empty once everything is. */
+export function unconverged(sim: Simulation): readonly string[] {
+  const shown = sim.shownPods();
+  const uids = new Set(shown.map(({ metadata }) => metadata.uid));
+  // Of two manifests with one name only one is a pod.
+  const wanted = new Set([...sim.manifests.pods, ...(sim.cluster?.ownPods ?? [])].map(podFullName));
+  const shownNames = new Set(shown.map(podFullName));
+  return [
+    ...[...wanted].filter((name) => !shownNames.has(name)).map((name) => `${name} is not shown`),
+    ...[...shownNames].filter((name) => !wanted.has(name)).map((name) => `${name} is still shown`),
+    ...shown.flatMap((pod) => problemsOf(sim, pod)),
+    ...sim.machine.runtime.sandboxes
+      .filter(({ config }) => !uids.has(config.metadata?.uid ?? ""))
+      .map(({ id }) => `nobody wants the sandbox ${id}`),
+    ...apiProblems(sim, shown),
+  ];
+}
+
+function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
+  const { uid, name } = pod.metadata;
+  const { phase } = pod.status ?? {};
+  const running = new Set(runningIds(sim, uid));
+  if (phase === "Succeeded" || phase === "Failed") {
+    return running.size > 0 ? [`${name} is ${phase} and runs`] : [];
+  }
+  const wrong = containerStatuses(pod)
+    .filter(({ state, containerID = "" }) => {
+      const isRunning = running.has(containerID.replace(/^.*:\/\//, ""));
+      return (state?.running !== undefined) !== isRunning;
+    })
+    .map((status) => `${name}/${status.name} is shown as ${JSON.stringify(status.state)}`);
+  const ready = sim.machine.runtime.sandboxes.filter(
+    ({ config, isReady }) => config.metadata?.uid === uid && isReady,
+  );
+  return ready.length === 1 ? wrong : [...wrong, `${name} has ${ready.length} sandboxes`];
+}
+
+/** What the API server shows must be what the agent shows. */
+function apiProblems({ cluster }: Simulation, shown: readonly Pod[]): readonly string[] {
+  if (cluster === undefined) return [];
+  const inApi = new Map(cluster.pods.map((pod) => [podFullName(pod), pod]));
+  const known = new Set(shown.map(podFullName));
+  const problems = [...inApi.values()]
+    .filter((pod) => isMirrorPod(pod) && !known.has(podFullName(pod)))
+    .map((pod) => `the mirror pod ${pod.metadata.name} is left`);
+  for (const pod of shown) {
+    const { name } = pod.metadata;
+    const told = inApi.get(podFullName(pod));
+    if (told === undefined) problems.push(`${name} is not in the API server`);
+    else if (told.metadata.deletionTimestamp !== undefined) problems.push(`${name} does not end`);
+    else if (isStaticPod(pod) !== isMirrorPod(told)) problems.push(`${name} is another there`);
+    else if (essence(told) !== essence(pod)) {
+      problems.push(`the API server has ${essence(told)} for ${essence(pod)}`);
+    }
+  }
+  return problems;
+}
+
+function essence(pod: Pod): string {
+  const { phase, podIP, conditions = [] } = pod.status ?? {};
+  const containers = containerStatuses(pod).map(({ name, ready, restartCount, state = {} }) => {
+    const states = Object.entries(state).filter(([, each]) => each !== undefined);
+    return `${name} ${ready} ${restartCount} ${states.map(([kind]) => kind).join()}`;
+  });
+  const ready = conditions.find(({ type }) => type === "Ready")?.status;
+  return `${pod.metadata.name}: ${phase} ${podIP} ${ready} [${containers.join("; ")}]`;
+}
+
+/** What is left on the machine, where nothing should be. */
+export async function leftovers(sim: Simulation): Promise<readonly string[]> {
+  const { runtime, cgroups, mounts, files } = sim.machine;
+  return [
+    ...runtime.sandboxes.map(({ id }) => `sandbox ${id}`),
+    ...runtime.containers.map(({ place }) => `container ${place.id}`),
+    ...cgroups.paths.filter((path) => path.includes("pod", "/kubepods".length)),
+    ...mounts.paths,
+    ...(await files.list("/sim/pods")).map((uid) => `folder of ${uid}`),
+    ...(await files.list("/sim/statuses")).map((name) => `status ${name}`),
+    ...(await files.list("/sim-logs")).map((name) => `logs ${name}`),
+    ...sim.shownPods().map(({ metadata }) => `shown ${metadata.name}`),
+    ...(sim.cluster?.pods ?? []).map(({ metadata }) => `in the API server ${metadata.name}`),
+  ];
+}
+
+/** Nothing of it will change by itself. */
+export function isSteady(sim: Simulation, pod: Pod): boolean {
+  const { status = {}, spec } = pod;
+  if (status.phase === "Succeeded" || status.phase === "Failed") return true;
+  const probes = [...spec.containers, ...(spec.initContainers ?? [])].flatMap(
+    ({ livenessProbe, readinessProbe, startupProbe }) =>
+      [livenessProbe, readinessProbe, startupProbe].filter((probe) => probe !== undefined),
+  );
+  const isWell = probes.every(({ exec }) => exec?.command?.[1] === "0");
+  const isReady = status.conditions?.some(
+    (condition) => condition.type === "Ready" && condition.status === "True",
+  );
+  const states = containerStatuses(pod);
+  const isRunning = (status.containerStatuses ?? []).every(
+    ({ state }) => state?.running !== undefined,
+  );
+  const endsSoon = sim.invariants
+    .runningOf(pod.metadata.uid)
+    .some(({ program }) => program.endsAfterMs !== undefined);
+  return (
+    isWell &&
+    isReady === true &&
+    isRunning &&
+    !endsSoon &&
+    states.every(({ state }) => !state?.waiting)
+  );
+}
+
+export function runningIds(sim: Simulation, uid: string): readonly string[] {
+  return sim.invariants.running
+    .filter((container) => label(container, podUidLabel) === uid)
+    .map(({ place }) => place.id);
+}
