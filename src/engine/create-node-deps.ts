@@ -20,7 +20,7 @@ import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 /** The parts of the agent that the recipes of a pod work with. */
 export interface NodeParts
-  extends Pick<NodeDeps, "lifetime" | "requestRead" | "requestSync" | "readPod" | "onSteps"> {
+  extends Pick<NodeDeps, "lifetime" | "requestRead" | "requestSync" | "readNewer" | "onSteps"> {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
   /** Those that lie beside the pods of a node without a cluster. */
@@ -74,7 +74,7 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     networkProblem: () => health.networkProblem,
     requestRead: parts.requestRead,
     requestSync: parts.requestSync,
-    readPod: parts.readPod,
+    readNewer: parts.readNewer,
     pullCredentials: (pod) => credentials.of(pod),
   };
 }

@@ -10,7 +10,7 @@ import { describeSeen, recordedStep } from "./sync-record.ts";
 /** Stops everything of a pod; resolves only when nothing of it runs, and its status says how it ended. */
 export async function syncTerminatingPod(
   deps: NodeDeps,
-  { pod, observed, graceSeconds, statusFunction }: SyncTerminatingPodRequest,
+  { pod, observed, graceSeconds, statusFunction, progress }: SyncTerminatingPodRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const computed = deps.statuses.compute(pod, observed, { isTerminal: false });
@@ -32,10 +32,12 @@ export async function syncTerminatingPod(
     seen: describeSeen(observed),
     steps: reports.map(recordedStep),
   });
+  progress.changed();
+  const stoppedAtMs = deps.clock.monotonicMs();
   deps.requestRead(pod.metadata.uid);
   failUnlessKilled(deps, pod, reports);
   deps.probes.removePod(pod.metadata.uid);
-  const stopped = await readStopped(deps, pod.metadata.uid, signal);
+  const stopped = await readStopped(deps, pod.metadata.uid, stoppedAtMs, signal);
   // A stopped sandbox has no addresses any more, but the pod's status keeps those it had.
   const ended = { ...stopped, ips: observed.ips };
   deps.statuses.set(pod, deps.statuses.compute(pod, ended, { isTerminal: true }));
@@ -77,8 +79,13 @@ export async function syncTerminatedPod(
   });
 }
 
-async function readStopped(deps: NodeDeps, uid: string, signal: AbortSignal): Promise<ObservedPod> {
-  const stopped = await deps.readPod(uid, signal);
+async function readStopped(
+  deps: NodeDeps,
+  uid: string,
+  stoppedAtMs: number,
+  signal: AbortSignal,
+): Promise<ObservedPod> {
+  const stopped = await deps.readNewer(uid, stoppedAtMs, signal);
   const running = stopped.containers.filter(({ state }) => state === "running");
   if (running.length > 0) {
     const ids = running.map(({ id }) => id).join(" ");

@@ -30,7 +30,8 @@ export interface NodeDeps extends ExecutorDeps {
   readonly requestRead: (uid: string) => void;
   /** That pod wants another look. */
   readonly requestSync: (uid: string) => void;
-  readonly readPod: (uid: string, signal: AbortSignal) => Promise<ObservedPod>;
+  /** The pod as the runtime has it after that time of the monotonic clock. */
+  readonly readNewer: (uid: string, minMs: number, signal: AbortSignal) => Promise<ObservedPod>;
   readonly pullCredentials: (pod: Pod) => PodCredentials;
 }
 

@@ -1,6 +1,6 @@
 import { errorText } from "../lib/error-text.ts";
 import { withEither } from "../lib/with-either.ts";
-import type { ObservedPod } from "../model/observed.ts";
+import type { ContainerExit, ObservedPod } from "../model/observed.ts";
 import { RuntimeError } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
@@ -18,7 +18,7 @@ const listDeadlineMs = 30_000;
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
 /** The runtime's status lags behind its exit events: look again until they agree. */
-const lagRetriesMs = [25, 50, 100, 200, 400, 1_000];
+const lagRetriesMs = [10, 15, 25, 50, 100, 200, 400, 1_000];
 
 export type ObserverMode = "cri" | "containerd" | "polling";
 
@@ -55,7 +55,10 @@ export class Observer {
   readonly #pods = new Map<string, ObservedPod>();
   readonly #reads = new Map<string, { again: boolean; done: Promise<void> }>();
   readonly #failed = new Map<string, FailedRead>();
-  #podOfId: ReadonlyMap<string, string> = new Map();
+  /** Containers and sandboxes that have ended, until the runtime shows it. */
+  readonly #settling = new Set<string>();
+  readonly #exits = new Map<string, ContainerExit>();
+  #podOfId = new Map<string, string>();
   #mode: ObserverMode = "polling";
   #relistedAtMs: number | undefined;
 
@@ -72,6 +75,11 @@ export class Observer {
   /** Every pod that the runtime has anything of, as last read. */
   get pods(): ReadonlyMap<string, ObservedPod> {
     return this.#pods;
+  }
+
+  /** How that container ended, as far as the runtime has told. */
+  exitOf(containerId: string): ContainerExit | undefined {
+    return this.#exits.get(containerId);
   }
 
   /** Resolves when the signal of the constructor aborts. `onReady`: all pods of the runtime are known. */
@@ -151,10 +159,8 @@ export class Observer {
     if (fingerprint === "") this.#pods.delete(uid);
     else this.#pods.set(uid, observed);
     if (!isNews && fingerprint === (before === undefined ? "" : fingerprintOf(before))) return;
-    const podOfId = new Map(this.#podOfId);
-    for (const { id } of observed.sandboxes) podOfId.set(id, uid);
-    for (const { id } of observed.containers) podOfId.set(rawContainerId(id), uid);
-    this.#podOfId = podOfId;
+    for (const { id } of observed.sandboxes) this.#podOfId.set(id, uid);
+    for (const { id } of observed.containers) this.#podOfId.set(rawContainerId(id), uid);
     this.#deps.onChange(observed);
   }
 
@@ -215,7 +221,8 @@ export class Observer {
       const listing = await withDeadline(clock, limit, this.#signal, (signal) =>
         listRuntime(runtime, signal),
       );
-      this.#podOfId = listing.podOfId;
+      this.#podOfId = new Map(listing.podOfId);
+      for (const id of this.#exits.keys()) if (!this.#podOfId.has(id)) this.#exits.delete(id);
       const gone = [...this.#pods.keys()].filter((uid) => !listing.fingerprints.has(uid));
       const changed = [...listing.fingerprints].filter(([uid, fingerprint]) => {
         const known = this.#pods.get(uid);
@@ -251,8 +258,8 @@ export class Observer {
       void this.#findPod(event);
       return;
     }
-    this.requestRead(uid);
-    if (event.kind === "stopped") void this.#readUntilStopped(uid, event.containerId);
+    if (event.kind === "stopped") void this.#readUntilStopped(uid, event);
+    else this.requestRead(uid);
   }
 
   /** The end of something that was never read: ask whose it is. */
@@ -263,21 +270,29 @@ export class Observer {
       this.#podOfId = new Map([...this.#podOfId, ...listing.podOfId]);
       const uid = listing.podOfId.get(event.containerId);
       if (uid === undefined) return;
-      this.requestRead(uid);
-      if (event.kind === "stopped") await this.#readUntilStopped(uid, event.containerId);
+      if (event.kind === "stopped") await this.#readUntilStopped(uid, event);
+      else this.requestRead(uid);
     } catch (error) {
       if (this.#signal.aborted) return;
       this.#deps.log.warn("cannot find the pod of an event", { error: errorText(error) });
     }
   }
 
-  async #readUntilStopped(uid: string, containerId: string): Promise<void> {
+  /** One end is told several times, and may be known already. */
+  async #readUntilStopped(uid: string, { containerId, exit }: RuntimeEvent): Promise<void> {
+    if (exit !== undefined) this.#exits.set(containerId, exit);
+    if (this.#settling.has(containerId)) return;
+    this.#settling.add(containerId);
+    let hasRead = false;
     for (const delayMs of lagRetriesMs) {
-      await this.#sleep(delayMs);
       const pod = this.#pods.get(uid);
-      if (this.#signal.aborted || pod === undefined || !isLive(pod, containerId)) return;
+      const isOver = pod === undefined ? hasRead : hasEnded(pod, containerId);
+      if (this.#signal.aborted || isOver) break;
       this.requestRead(uid);
+      hasRead = true;
+      await this.#sleep(delayMs);
     }
+    this.#settling.delete(containerId);
   }
 
   async #sleep(ms: number, stop?: AbortSignal): Promise<void> {
@@ -287,10 +302,11 @@ export class Observer {
   }
 }
 
-function isLive({ containers, sandboxes }: ObservedPod, id: string): boolean {
+/** False for one that was never read: it may have ended right after its start. */
+function hasEnded({ containers, sandboxes }: ObservedPod, id: string): boolean {
   return (
     containers.some(
-      (container) => rawContainerId(container.id) === id && container.state === "running",
-    ) || sandboxes.some((sandbox) => sandbox.id === id && sandbox.state === "ready")
+      (container) => rawContainerId(container.id) === id && container.state === "exited",
+    ) || sandboxes.some((sandbox) => sandbox.id === id && sandbox.state !== "ready")
   );
 }

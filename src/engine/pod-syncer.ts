@@ -2,11 +2,21 @@ import type { PodStatusFunction, PodUpdateType } from "../core/worker/pod-update
 import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 
+/**
+ * How a call tells its worker what it has done to the runtime, once it will do no more: what is read from then on
+ * shows all of it. A call that tells nothing counts as having changed something until it ended.
+ */
+export interface RuntimeProgress {
+  readonly changed: () => void;
+  readonly unchanged: () => void;
+}
+
 export interface SyncPodRequest {
   readonly updateType: PodUpdateType;
   readonly pod: Pod;
   readonly mirrorPod: Pod | undefined;
   readonly observed: ObservedPod;
+  readonly progress: RuntimeProgress;
 }
 
 export interface SyncTerminatingPodRequest {
@@ -15,6 +25,7 @@ export interface SyncTerminatingPodRequest {
   /** Absent = as the pod's spec says. */
   readonly graceSeconds: number | undefined;
   readonly statusFunction: PodStatusFunction | undefined;
+  readonly progress: RuntimeProgress;
 }
 
 export interface SyncTerminatedPodRequest {

@@ -1,7 +1,7 @@
 import type { PodStatusFunction } from "../core/worker/pod-update.ts";
 import type { PodWork } from "../core/worker/worker-state.ts";
 import type { ObservedPod } from "../model/observed.ts";
-import type { PodSyncer } from "./pod-syncer.ts";
+import type { PodSyncer, RuntimeProgress } from "./pod-syncer.ts";
 
 /** What a call may ask of its worker. */
 export interface PodWorkContext {
@@ -10,7 +10,7 @@ export interface PodWorkContext {
   readonly observe: () => Promise<ObservedPod>;
   /** From here on no container is started. Answers what the newest kill wants the status to say. */
   readonly acknowledge: () => PodStatusFunction | undefined;
-  /** The call has ended, well or not. */
+  /** Until now the call may have changed something in the runtime. */
   readonly acted: () => void;
 }
 
@@ -30,18 +30,44 @@ export async function callSyncer(
   switch (work.kind) {
     case "sync": {
       const { updateType, mirrorPod } = work;
-      const request = { updateType, pod, mirrorPod, observed };
-      const { terminal } = await syncer.syncPod(request, signal).finally(acted);
-      return terminal;
+      return withProgress(acted, async (progress) => {
+        const request = { updateType, pod, mirrorPod, observed, progress };
+        return (await syncer.syncPod(request, signal)).terminal;
+      });
     }
     case "terminate": {
       const { graceSeconds } = work;
-      const request = { pod, observed, graceSeconds, statusFunction: acknowledge() };
-      await syncer.syncTerminatingPod(request, signal).finally(acted);
+      const statusFunction = acknowledge();
+      await withProgress(acted, (progress) => {
+        const request = { pod, observed, graceSeconds, statusFunction, progress };
+        return syncer.syncTerminatingPod(request, signal);
+      });
       return false;
     }
     case "clean-up":
       await syncer.syncTerminatedPod({ pod, observed }, signal).finally(acted);
       return false;
+  }
+}
+
+async function withProgress<T>(
+  acted: () => void,
+  call: (progress: RuntimeProgress) => Promise<T>,
+): Promise<T> {
+  let isTold = false;
+  const changed = (): void => {
+    isTold = true;
+    acted();
+  };
+  const unchanged = (): void => {
+    isTold = true;
+  };
+  try {
+    const result = await call({ changed, unchanged });
+    if (!isTold) acted();
+    return result;
+  } catch (error) {
+    acted();
+    throw error;
   }
 }

@@ -1,8 +1,9 @@
+import { withExit } from "../core/observe/exited-status.ts";
 import { observePod, type ReadContainer } from "../core/observe/observe-pod.ts";
 import type { Container, PodSandboxStatus } from "../model/generated/cri.ts";
 import type { ResourceRequirements } from "../model/generated/kubernetes.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../model/labels.ts";
-import type { ObservedPod } from "../model/observed.ts";
+import type { ContainerExit, ObservedPod } from "../model/observed.ts";
 import { isNotFound } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
@@ -17,6 +18,8 @@ export interface ReadPodDeps {
   readonly runtimeName: string;
   /** The resources that a container was last given. */
   readonly givenResources: (uid: string, containerName: string) => ResourceRequirements | undefined;
+  /** How that container ended, where the runtime has told of it. */
+  readonly exitOf?: (containerId: string) => ContainerExit | undefined;
 }
 
 /** Reads everything the runtime has of one pod. What vanishes while it is being read is left out. */
@@ -63,8 +66,9 @@ async function readContainer(
   signal: AbortSignal,
 ): Promise<ReadContainer | undefined> {
   return unlessGone(async () => {
-    const { status } = await deps.runtime.containerStatus(id, signal);
-    if (status === undefined) return undefined;
+    const answer = await deps.runtime.containerStatus(id, signal);
+    if (answer.status === undefined) return undefined;
+    const status = withExit(answer.status, deps.exitOf?.(id));
     const terminationMessage = await readTerminationMessage(deps.files, status);
     const actuated = deps.givenResources(uid, status.metadata?.name ?? "");
     return { status, sandboxId: podSandboxId, terminationMessage, actuated };

@@ -16,7 +16,7 @@ import { executePlan } from "./execute/execute-plan.ts";
 import { killPod } from "./execute/kill-pod.ts";
 import { failuresText, type StepReport } from "./execute/step-report.ts";
 import type { NodeDeps } from "./node-deps.ts";
-import { PodSyncError, type SyncPodRequest } from "./pod-syncer.ts";
+import { PodSyncError, type RuntimeProgress, type SyncPodRequest } from "./pod-syncer.ts";
 import { describeSeen, recordedStep } from "./sync-record.ts";
 import {
   lookAgainIfResized,
@@ -33,7 +33,7 @@ const noResources = { containers: new Map<string, never>() };
  */
 export async function syncPod(
   deps: NodeDeps,
-  { pod, observed }: SyncPodRequest,
+  { pod, observed, progress }: SyncPodRequest,
   signal: AbortSignal,
 ): Promise<{ readonly terminal: boolean }> {
   noteResizeProgress(deps, pod, observed);
@@ -49,10 +49,10 @@ export async function syncPod(
   let error: unknown;
   try {
     await deps.allocationsKept();
-    await prepare(deps, pod, observed, signal);
+    const isUntouched = await prepare(deps, pod, observed, signal);
     // The status knows the node's own addresses for a pod that shares its network.
     const ips = (status.podIPs ?? []).map(({ ip }) => ip);
-    const request = { pod, observed: { ...observed, ips }, status };
+    const request = { pod, observed: { ...observed, ips }, status, progress, isUntouched };
     reports.push(...(await runPlan(deps, request, signal)));
   } catch (thrown) {
     error = thrown;
@@ -72,12 +72,13 @@ export async function syncPod(
   return { terminal: false };
 }
 
+/** Whether the pod is in the runtime as it was before. */
 async function prepare(
   deps: NodeDeps,
   pod: Pod,
   observed: ObservedPod,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const networkProblem = deps.networkProblem();
   if (networkProblem !== undefined && pod.spec.hostNetwork !== true) {
     const message = `${networkNotReadyMessage}: ${networkProblem}`;
@@ -85,11 +86,12 @@ async function prepare(
     throw new PodSyncError(message);
   }
   await deps.objects.prepare(pod, signal);
-  await ensureCgroup(deps, pod, observed, signal);
+  const isUntouched = await ensureCgroup(deps, pod, observed, signal);
   await makeFolders(deps, pod);
   const mounted = await deps.volumes.mount(pod, signal);
   if (!mounted.ok) throw new PodSyncError(`unable to attach or mount volumes: ${mounted.error}`);
   deps.probes.addPod(pod);
+  return isUntouched;
 }
 
 // Containers that run outside their pod's cgroup escape its limits: they are stopped and start again inside.
@@ -98,9 +100,10 @@ async function ensureCgroup(
   pod: Pod,
   observed: ObservedPod,
   signal: AbortSignal,
-): Promise<void> {
-  if (deps.cgroups.exists(pod)) return;
-  if (observed.containers.some(({ state }) => state === "running")) {
+): Promise<boolean> {
+  if (deps.cgroups.exists(pod)) return true;
+  const runsOutside = observed.containers.some(({ state }) => state === "running");
+  if (runsOutside) {
     const because = "its containers run outside the pod's cgroup";
     await killPod(deps, { pod, observed, because }, signal);
     deps.requestRead(pod.metadata.uid);
@@ -108,6 +111,7 @@ async function ensureCgroup(
   try {
     await deps.cgroups.ensure(pod);
     noteNewCgroup(deps, pod);
+    return !runsOutside;
   } catch (error) {
     const message = `unable to ensure pod container exists: ${errorText(error)}`;
     warn(deps, pod, "FailedCreatePodContainer", message);
@@ -133,11 +137,13 @@ interface PlanRequest {
   readonly pod: Pod;
   readonly observed: ObservedPod;
   readonly status: PodStatus;
+  readonly progress: RuntimeProgress;
+  readonly isUntouched: boolean;
 }
 
 async function runPlan(
   deps: NodeDeps,
-  { pod, observed, status }: PlanRequest,
+  { pod, observed, status, progress, isUntouched }: PlanRequest,
   signal: AbortSignal,
 ): Promise<readonly StepReport[]> {
   const { uid } = pod.metadata;
@@ -179,7 +185,12 @@ async function runPlan(
     return reports;
   } finally {
     // Also after an abort: something may have been started.
-    if (plan.steps.length > 0) deps.requestRead(uid);
+    if (plan.steps.length > 0) {
+      progress.changed();
+      deps.requestRead(uid);
+    } else if (isUntouched) {
+      progress.unchanged();
+    }
   }
 }
 

@@ -42,6 +42,13 @@ export interface ObservedContainer {
   readonly sandboxId?: string | undefined;
 }
 
+/** How a container ended, as the runtime told at that moment. */
+export interface ContainerExit {
+  readonly exitCode: number;
+  /** Nanoseconds since 1970. */
+  readonly finishedAt: bigint;
+}
+
 /** Quantities as canonical strings. */
 export interface ObservedResources {
   readonly cpuRequest?: string | undefined;

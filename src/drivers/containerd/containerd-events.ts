@@ -95,9 +95,11 @@ export function decodeEvent(envelope: Envelope): RuntimeEvent | undefined {
 function stopped({
   containerId,
   id,
-}: {
-  readonly containerId: string;
-  readonly id: string;
-}): RuntimeEvent | undefined {
-  return id === "" || id === containerId ? { containerId, kind: "stopped" } : undefined;
+  exitStatus,
+  exitedAt,
+}: TaskExit | TaskDelete): RuntimeEvent | undefined {
+  if (id !== "" && id !== containerId) return undefined;
+  if (exitedAt === undefined) return { containerId, kind: "stopped" };
+  const finishedAt = exitedAt.seconds * 1_000_000_000n + BigInt(exitedAt.nanos);
+  return { containerId, kind: "stopped", exit: { exitCode: exitStatus, finishedAt } };
 }

@@ -55,14 +55,11 @@ export function composeProber(parts: AgentParts): Prober {
 }
 
 /** One pod as the runtime has it now. */
-export function readAgentPod(
-  parts: AgentParts,
-  uid: string,
-  signal: AbortSignal,
-): Promise<ObservedPod> {
+function readAgentPod(parts: AgentParts, uid: string, signal: AbortSignal): Promise<ObservedPod> {
   const { runtime, files, clock } = parts.ports;
   const { runtimeName } = parts.settings;
   const givenResources = (podUid: string, name: string) =>
     parts.allocations.actuated.get(podUid)?.containers.get(name);
-  return readPod({ runtime, files, clock, runtimeName, givenResources }, uid, signal);
+  const exitOf = (id: string) => parts.observer.exitOf(id);
+  return readPod({ runtime, files, clock, runtimeName, givenResources, exitOf }, uid, signal);
 }

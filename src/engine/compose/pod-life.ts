@@ -11,7 +11,6 @@ import type { PodStatuses } from "../pod-statuses.ts";
 import type { PodWorkers } from "../pod-workers.ts";
 import { SourceIntake } from "../source-intake.ts";
 import { SyncLoop } from "../sync-loop.ts";
-import { readAgentPod } from "./observation.ts";
 import { tidyUp } from "./tidy-up.ts";
 
 export function composeIntake(parts: AgentParts): SourceIntake {
@@ -103,7 +102,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     onSteps: (pod, reports) => parts.metrics.noteSteps(pod, reports),
     requestRead: (uid) => parts.observer.requestRead(uid),
     requestSync: (uid) => parts.loop.requestSync(uid),
-    readPod: (uid, signal) => readAgentPod(parts, uid, signal),
+    readNewer: (uid, minMs, signal) => parts.cache.getNewerThan(uid, minMs, signal),
   });
   return createWorkers({
     ports: parts.ports,
