@@ -1,6 +1,7 @@
 import { activeDeadlineMs, deadlineExceeded } from "../core/status/active-deadline.ts";
 import type { IpFamily } from "../core/status/addresses.ts";
 import type { StartFailure } from "../core/status/container-statuses.ts";
+import { isTerminalPhase } from "../core/status/phase.ts";
 import { computePodStatus } from "../core/status/pod-status.ts";
 import type { ProbeView } from "../core/status/probed-readiness.ts";
 import type { PodCondition, PodStatus } from "../model/generated/kubernetes.ts";
@@ -64,7 +65,7 @@ export class PodStatuses {
       supportsRecursiveReadOnly: false,
     });
     for (const name of probeNow) probes.probeNow(uid, name);
-    return status;
+    return withLastFacts(status, cachedStatus ?? pod.status);
   }
 
   /** Nothing is resized any more once the pod has ended. */
@@ -127,4 +128,13 @@ export class PodStatuses {
       if (!uids.has(uid)) this.#startFailures.delete(uid);
     }
   }
+}
+
+/** What an ended pod had is read from the runtime no more: an agent that finds it ended keeps what was told. */
+function withLastFacts(status: PodStatus, before: PodStatus | undefined): PodStatus {
+  if (!isTerminalPhase(status.phase) || !isTerminalPhase(before?.phase)) return status;
+  const { podIP = status.podIP, podIPs = status.podIPs } = before ?? {};
+  const { resources = status.resources, allocatedResources = status.allocatedResources } =
+    before ?? {};
+  return { ...status, podIP, podIPs, resources, allocatedResources };
 }
