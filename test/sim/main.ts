@@ -1,5 +1,4 @@
 // npm run sim -- --seeds 1000 [--from N] [--workers N], or --seed N [--steps N] [--trace]
-import { setMaxListeners } from "node:events";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
@@ -16,8 +15,7 @@ type Outcome = Pick<SeedReport, "seed" | "simulatedMs" | "violation">;
 const progressMs = 5_000;
 const lastLines = 25;
 
-// A simulated world waits for many things at once, and nobody reads the stacks of its aborts.
-setMaxListeners(0);
+// Nobody reads the stacks of the many aborts.
 Error.stackTraceLimit = 0;
 if (isMainThread) await main();
 else await runShare(workerData as Share);

@@ -39,7 +39,10 @@ function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
   const ready = sim.machine.runtime.sandboxes.filter(
     ({ config, isReady }) => config.metadata?.uid === uid && isReady,
   );
-  return ready.length === 1 ? wrong : [...wrong, `${name} has ${ready.length} sandboxes`];
+  // As with a kubelet, a pod that is never restarted gets no second sandbox, however far it had come.
+  const isLost = pod.spec.restartPolicy === "Never" && ready.length === 0;
+  if (ready.length === 1 || isLost) return wrong;
+  return [...wrong, `${name} has ${ready.length} sandboxes`];
 }
 
 /** What the API server shows must be what the agent shows. */

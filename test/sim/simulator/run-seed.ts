@@ -89,7 +89,9 @@ async function converge(
     await sim.advance(lookEveryMs);
     problems = await look();
     goodLooks = problems.length === 0 ? goodLooks + 1 : 0;
-    if (sim.clock.monotonicMs() > endMs) sim.fail(problems.join(", "));
+    if (sim.clock.monotonicMs() <= endMs) continue;
+    for (const pod of sim.shownPods()) sim.note(JSON.stringify(pod));
+    sim.fail(problems.join(", "));
   }
 }
 

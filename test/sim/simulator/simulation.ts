@@ -23,6 +23,9 @@ import { StatusHistory } from "./status-history.ts";
 import { TerminationRules } from "./termination-rules.ts";
 import { Violation } from "./violation.ts";
 
+// A simulated world waits for many things at once.
+setMaxListeners(0);
+
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 export const simNodeName = "sim-node";
@@ -115,7 +118,6 @@ export class Simulation {
       if (dice.chance(this.crashRate)) this.killAgent("at an answer");
     });
     const stop = new AbortController();
-    setMaxListeners(0, stop.signal);
     this.lives += 1;
     const number = this.lives;
     const runtime = observed(this.machine.runtime, (call) => {
