@@ -7,7 +7,12 @@ import { type PodCalls, podCalls } from "./pod-calls.ts";
 import { recordedFolders } from "./recorded-node.ts";
 import { loadRecording } from "./recording.ts";
 import { scenarioSteps } from "./scenario-steps.ts";
-import { scenariosAlone, scenariosTogether } from "./scenarios.ts";
+import {
+  httpScenario,
+  registrationScenario,
+  scenariosAlone,
+  scenariosTogether,
+} from "./scenarios.ts";
 import { observedTrace, recordedTrace, type TracedCall } from "./trace.ts";
 
 const scenarios = [...scenariosTogether, ...scenariosAlone];

@@ -129,8 +129,13 @@ function familyDifferences(
   });
 }
 
-function described({ type, stability = "", labels, buckets }: MetricFamily): Json {
-  return { type, stability, labels, ...(buckets === undefined ? {} : { buckets }) };
+function described({ type, stability, labels, buckets }: MetricFamily): Json {
+  return {
+    type,
+    stability: stability ?? "",
+    labels,
+    ...(buckets === undefined ? {} : { buckets }),
+  };
 }
 
 /** What kinds of values stand where: lists of named things by name, other lists by their first element. */

@@ -7,8 +7,8 @@ import type { KnownNames } from "./known-names.ts";
 import type { PartValue, PodRequests, StatusPatch } from "./pod-requests.ts";
 import type { Json } from "./recording.ts";
 
-// An agent that looks once a second does not see what lasts less; starts and stops take their time.
-const FOLDED_SECONDS = 2.5;
+// An agent that looks once a second does not see what lasts less; on a busy machine starts and stops take their time.
+const FOLDED_SECONDS = 4;
 
 /** Every difference between what two nodes said of one pod. */
 export function compareRequests(recorded: PodRequests, berth: PodRequests): readonly Difference[] {

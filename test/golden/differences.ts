@@ -31,6 +31,13 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
       "The grace period is an absolute deadline: Berth ends the hook then; the kubelet let it run until the container was killed.",
   },
   {
+    scenario: "prestop-overrun",
+    pod: "p",
+    path: "StopContainer <container c 0>: *",
+    because: "On a busy machine the runtime takes seconds to let go of the hook that has overrun.",
+    isRare: true,
+  },
+  {
     scenario: "image-pull-always",
     pod: "p",
     path: "CreateContainer c attempt 0: request.config.annotations.io.kubernetes.container.hash",

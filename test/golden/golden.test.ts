@@ -9,7 +9,7 @@ const PARALLEL = 9;
 const ignore: Log["info"] = () => undefined;
 const silent: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-describe("Berth calls the runtime as the recorded kubelet did", () => {
+describe("Berth calls the runtime, asks the API server and answers as the recorded kubelet did", () => {
   let report: GoldenReport;
 
   beforeAll(async () => {

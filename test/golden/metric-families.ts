@@ -1,7 +1,7 @@
 /** What a page of metrics says of one family, without values. */
 export interface MetricFamily {
   readonly type: string;
-  readonly stability: string;
+  readonly stability?: string | undefined;
   /** The names of the labels that its series have. */
   readonly labels: readonly string[];
   /** The upper bounds of a histogram. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
@@ -79,7 +80,7 @@ export async function withPods<T>(
   recording: Recording,
   use: () => Promise<T>,
 ): Promise<T> {
-  const scenario = new Scenario(world, recording);
+  const scenario = new Scenario(world, withOtherUids(recording));
   const steps = scenarioSteps(recording.actions).map(({ step }) => step);
   const settled = steps.findIndex(({ kind }) => kind === "wait");
   try {
@@ -88,6 +89,15 @@ export async function withPods<T>(
   } finally {
     await scenario.removeAll();
   }
+}
+
+/** No two pods have one UID, also when they are made from one recording. */
+function withOtherUids(recording: Recording): Recording {
+  const podSnapshots = recording.podSnapshots.map((snapshot) => {
+    const metadata = { ...snapshot.pod.metadata, uid: randomUUID() };
+    return { ...snapshot, pod: { ...snapshot.pod, metadata } };
+  });
+  return { ...recording, podSnapshots };
 }
 
 /** The namespace of a recording's pods. */
