@@ -105,8 +105,10 @@ export class Agent {
     const { runtime, logFiles, clock, log } = this.#ports;
     const { logRotation, runtimeSettings } = this.#settings;
     const { podLogsRoot } = runtimeSettings;
+    const runningContainers = () => this.#parts.observer.runningContainers();
+    const settings = logRotation;
     return runLogRotator(
-      { runtime, files: logFiles, clock, log, settings: logRotation, podLogsRoot },
+      { runtime, runningContainers, files: logFiles, clock, log, settings, podLogsRoot },
       this.#signal,
     );
   }

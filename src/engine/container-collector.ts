@@ -31,6 +31,8 @@ export interface ContainerCollectorDeps {
   readonly allSourcesReady: () => boolean;
   readonly isContentRemovable: (uid: string) => boolean;
   readonly isRuntimeRemovable: (uid: string) => boolean;
+  /** Whether the runtime was seen to have anything that does not run. */
+  readonly hasDead: () => boolean;
   readonly onNodeEvent?: ((event: NodeEvent) => void) | undefined;
 }
 
@@ -45,7 +47,11 @@ export async function runContainerCollector(
     await deps.clock.sleep(collectMs, signal).catch(() => undefined);
     if (signal.aborted) return;
     try {
-      await collectContainers(deps, { evictNonDeletedPods: false }, signal);
+      const attempts = new Attempts(signal);
+      const scope = { evictNonDeletedPods: false };
+      if (deps.hasDead()) await collectDead(deps, scope, attempts, signal);
+      await collectLogs(deps, attempts);
+      attempts.throwFailures();
     } catch (error) {
       if (signal.aborted) return;
       const message = errorText(error);
@@ -61,19 +67,22 @@ export async function collectContainers(
   scope: Scope,
   signal: AbortSignal,
 ): Promise<void> {
+  const attempts = new Attempts(signal);
+  await collectDead(deps, scope, attempts, signal);
+  await collectLogs(deps, attempts);
+  attempts.throwFailures();
+}
+
+async function collectDead(
+  deps: ContainerCollectorDeps,
+  scope: Scope,
+  attempts: Attempts,
+  signal: AbortSignal,
+): Promise<void> {
   const { runtime } = deps;
-  const errors: string[] = [];
-  const attempt = async (work: () => Promise<void>): Promise<void> => {
-    try {
-      await work();
-    } catch (error) {
-      signal.throwIfAborted();
-      errors.push(errorText(error));
-    }
-  };
   const dead = await runtime.listContainers({}, signal);
   for (const { id, stopFirst } of planRemovals(deps, dead, scope)) {
-    await attempt(async () => {
+    await attempts.make(async () => {
       if (stopFirst) await runtime.stopContainer(id, 2, signal);
       await removeContainer(deps, id, { keepLogs: false }, signal);
     });
@@ -81,15 +90,40 @@ export async function collectContainers(
   const containers = await runtime.listContainers({}, signal);
   const sandboxes = await runtime.listPodSandboxes({}, signal);
   for (const { id } of planSandboxGc(sandboxes, containers, deps, scope)) {
-    await attempt(async () => {
+    await attempts.make(async () => {
       await runtime.stopPodSandbox(id, signal);
       await runtime.removePodSandbox(id, signal);
     });
   }
+}
+
+async function collectLogs(deps: ContainerCollectorDeps, attempts: Attempts): Promise<void> {
   for (const folder of await planLogsCollection(deps)) {
-    await attempt(() => deps.files.removeTree(folder));
+    await attempts.make(() => deps.files.removeTree(folder));
   }
-  if (errors.length > 0) throw new Error(joinedErrors(errors));
+}
+
+/** Work of which each part is tried, whatever becomes of the others. */
+class Attempts {
+  readonly #signal: AbortSignal;
+  readonly #errors: string[] = [];
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  async make(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      this.#errors.push(errorText(error));
+    }
+  }
+
+  throwFailures(): void {
+    if (this.#errors.length > 0) throw new Error(joinedErrors(this.#errors));
+  }
 }
 
 /** The log folders of pods that are gone for good; an evicted pod's are among them. */

@@ -67,7 +67,6 @@ class LogWorld {
   };
 
   readonly runtime = {
-    listContainers: () => Promise.resolve([{ id: "c" }]),
     containerStatus: () => Promise.resolve({ status: { logPath: "/logs/0.log" } }),
     reopenContainerLog: () =>
       this.#step(() => {
@@ -133,7 +132,9 @@ test("logs of others are left alone, and none is rotated twice in one second", a
     error: () => undefined,
   };
   const { runtime, files } = world;
-  const deps = { runtime, files, clock, log, settings: { ...settings, intervalMs: 400 } };
+  const runningContainers = () => ["c"];
+  const faster = { ...settings, intervalMs: 400 };
+  const deps = { runtime, runningContainers, files, clock, log, settings: faster };
   const elsewhere = runLogRotator({ ...deps, podLogsRoot: "/other" }, stop.signal);
   await clock.advance(2000);
   expect(world.reopens).toBe(0);

@@ -1,7 +1,6 @@
 import { planRotation } from "../core/log/plan-rotation.ts";
 import { errorText } from "../lib/error-text.ts";
 import { formatTime } from "../lib/time.ts";
-import { ContainerState } from "../model/generated/cri.ts";
 import {
   compressedName,
   plainName,
@@ -23,10 +22,9 @@ export interface LogRotationSettings {
 }
 
 export interface LogRotatorDeps {
-  readonly runtime: Pick<
-    ContainerRuntime,
-    "listContainers" | "containerStatus" | "reopenContainerLog"
-  >;
+  readonly runtime: Pick<ContainerRuntime, "containerStatus" | "reopenContainerLog">;
+  /** The runtime's ids of all that runs. */
+  readonly runningContainers: () => Iterable<string>;
   readonly files: LogFiles;
   readonly clock: Clock;
   readonly log: Log;
@@ -63,10 +61,8 @@ async function rotateLogs(
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, log, podLogsRoot } = deps;
-  const state = ContainerState.CONTAINER_RUNNING;
-  const running = await runtime.listContainers({ state: { state } }, signal);
-  const ids = running.map(({ id = "" }) => id);
-  for (const id of paths.keys()) if (!ids.includes(id)) paths.delete(id);
+  const ids = new Set(deps.runningContainers());
+  for (const id of paths.keys()) if (!ids.has(id)) paths.delete(id);
   for (const containerId of ids) {
     try {
       const logPath = paths.get(containerId) ?? (await readLogPath(runtime, containerId, signal));

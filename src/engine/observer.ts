@@ -77,6 +77,22 @@ export class Observer {
     return this.#pods;
   }
 
+  /** The runtime's ids of all that runs, as last read. */
+  *runningContainers(): Iterable<string> {
+    for (const { containers } of this.#pods.values()) {
+      for (const { id, state } of containers) if (state === "running") yield rawContainerId(id);
+    }
+  }
+
+  /** Whether anything was read that does not run: an ended container, or a sandbox without its network. */
+  get hasDead(): boolean {
+    return [...this.#pods.values()].some(
+      ({ containers, sandboxes }) =>
+        containers.some(({ state }) => state !== "running") ||
+        sandboxes.some(({ state }) => state !== "ready"),
+    );
+  }
+
   /** How that container ended, as far as the runtime has told. */
   exitOf(containerId: string): ContainerExit | undefined {
     return this.#exits.get(containerId);

@@ -94,6 +94,7 @@ test("a node hears of the runtime's silence only after a while, and of what it c
   expect(health.report).toEqual({ problems: [], handlers: [], features: undefined });
   expect(reportCount()).toBe(1);
   answer.error = new Error("connection refused");
+  health.note("its events have ended");
   await clock.advance(29_000);
   expect(health.report.problems).toEqual([]);
   await clock.advance(6000);

@@ -1,10 +1,12 @@
 import { errorText } from "../lib/error-text.ts";
+import { withEither } from "../lib/with-either.ts";
 import type { RuntimeFeatures, RuntimeHandler, StatusResponse } from "../model/generated/cri.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 
 const recheckMs = 1_000;
-const settledRecheckMs = 5_000;
+/** A runtime that is lost is noticed by its events and listings; this is for what it only tells when asked. */
+const settledRecheckMs = 30_000;
 /** A runtime that has not answered for so long is down; less is a hiccup that a node does not become unready for. */
 const downAfterMs = 30_000;
 
@@ -26,10 +28,13 @@ export class RuntimeHealth {
   #statusProblem: string | undefined;
   #networkProblem: string | undefined;
   #notReadyProblem: string | undefined;
-  #answeredAtMs: number | undefined;
+  #hasAnswered = false;
+  /** Since when a question about its status is open or went wrong. */
+  #unansweredSinceMs: number | undefined;
   #handlers: readonly RuntimeHandler[] = [];
   #features: RuntimeFeatures | undefined;
   #toldReport = "";
+  #wake: () => void = () => undefined;
 
   constructor(
     runtime: Pick<ContainerRuntime, "status">,
@@ -61,7 +66,9 @@ export class RuntimeHealth {
 
   /** Told what a listing of the runtime found. */
   note(problem: string | undefined): void {
+    const isNews = problem !== undefined && this.#listProblem === undefined;
     this.#listProblem = problem;
+    if (isNews) this.#wake();
   }
 
   /** Follows the runtime's own conditions until they are all met, again after each loss. */
@@ -72,17 +79,25 @@ export class RuntimeHealth {
       this.#tellReport();
       if (!wasReady && this.#networkProblem === undefined) onReady();
       const settled = this.#networkProblem === undefined && this.problem === undefined;
-      await this.#clock
-        .sleep(settled ? settledRecheckMs : recheckMs, signal)
-        .catch(() => undefined);
+      await this.#sleep(settled ? settledRecheckMs : recheckMs, signal);
     }
   }
 
+  /** Shorter when the runtime seems to be lost. */
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    const sleep = (either: AbortSignal) => this.#clock.sleep(ms, either);
+    await withEither([signal, woken.signal], sleep).catch(() => undefined);
+  }
+
   async #check(signal: AbortSignal): Promise<void> {
+    this.#unansweredSinceMs ??= this.#clock.monotonicMs();
     try {
       const answer = await this.#runtime.status(false, signal);
       this.#statusProblem = undefined;
-      this.#answeredAtMs = this.#clock.monotonicMs();
+      this.#hasAnswered = true;
+      this.#unansweredSinceMs = undefined;
       this.#handlers = answer.runtimeHandlers ?? [];
       this.#features = answer.features;
       this.#notReadyProblem = notReadyProblem(answer);
@@ -99,11 +114,13 @@ export class RuntimeHealth {
   }
 
   #silence(): string | undefined {
-    if (this.#answeredAtMs === undefined) {
+    if (!this.#hasAnswered) {
       return "container runtime status check may not have completed yet";
     }
-    const silentMs = this.#clock.monotonicMs() - this.#answeredAtMs;
-    return silentMs >= downAfterMs ? "container runtime is down" : undefined;
+    const nowMs = this.#clock.monotonicMs();
+    return nowMs - (this.#unansweredSinceMs ?? nowMs) >= downAfterMs
+      ? "container runtime is down"
+      : undefined;
   }
 }
 

@@ -76,6 +76,7 @@ export function containerCollectorDeps(parts: AgentParts): ContainerCollectorDep
     allSourcesReady: () => parts.intake.seenAllSources(parts.loop.handledSources),
     isContentRemovable: (uid) => parts.workers.shouldPodContentBeRemoved(uid),
     isRuntimeRemovable: (uid) => parts.workers.shouldPodRuntimeBeRemoved(uid),
+    hasDead: () => parts.observer.hasDead,
     onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
   };
 }

@@ -183,7 +183,7 @@ describe("a node of a cluster", () => {
     });
     world.images = [{ id: "i", repoTags: ["a:1"], size: 5n }];
     world.takeRequests();
-    await world.clock.advance(41_000);
+    await world.clock.advance(131_000);
     expect(withoutLease(world.takeRequests())).toEqual([
       `PATCH ${nodePath}/status`,
       `GET ${nodePath}`,

@@ -22,7 +22,8 @@ import type { HostUsage } from "../../ports/host-usage.ts";
 import type { NodeFacts } from "../../ports/node-facts.ts";
 import type { RuntimeReport } from "../runtime-health.ts";
 
-const imageListAgeMs = 30_000;
+const imageListAgeMs = 120_000;
+const versionAgeMs = 300_000;
 
 export interface NodeStatusSourceDeps {
   readonly settings: NodeStatusSettings;
@@ -47,6 +48,7 @@ export class NodeStatusSource {
   readonly #deps: NodeStatusSourceDeps;
   #images: Result<readonly StoredImage[], string> = ok([]);
   #imagesAtMs: number | undefined;
+  #version: { readonly text: string | undefined; readonly readAtMs: number } | undefined;
   #formerDevices: readonly string[] | undefined;
 
   constructor(deps: NodeStatusSourceDeps) {
@@ -126,8 +128,14 @@ export class NodeStatusSource {
   }
 
   async #readRuntimeVersion(signal: AbortSignal): Promise<string | undefined> {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (this.#version !== undefined && nowMs - this.#version.readAtMs < versionAgeMs) {
+      return this.#version.text;
+    }
     const answer = await resultOf(() => this.#deps.runtime.version(signal));
-    return answer.ok ? parseRuntimeVersion(answer.value.runtimeVersion ?? "") : undefined;
+    const text = answer.ok ? parseRuntimeVersion(answer.value.runtimeVersion ?? "") : undefined;
+    this.#version = answer.ok ? { text, readAtMs: nowMs } : undefined;
+    return text;
   }
 
   async #listImages(signal: AbortSignal): Promise<Result<readonly StoredImage[], string>> {
