@@ -1,4 +1,5 @@
 import { containerLogPath, podLogsDirectory } from "../core/paths/log-paths.ts";
+import { withoutEarlyEnd } from "../core/status/early-end.ts";
 import { wireStatus } from "../core/status/wire-status.ts";
 import { formatTime } from "../lib/time.ts";
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
@@ -223,7 +224,7 @@ export class NodeView implements AgentView {
       ...pod,
       metadata: { ...pod.metadata, creationTimestamp },
       status: withPulls(
-        wireStatus(status ?? { phase: "Pending" }),
+        wireStatus(withoutEarlyEnd(status ?? { phase: "Pending" })),
         this.#deps.activePulls(pod.metadata.uid),
       ),
     };

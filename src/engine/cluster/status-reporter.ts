@@ -7,7 +7,7 @@ import {
 import { wireStatus } from "../../core/status/wire-status.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
-import { ApiError } from "../../model/api-error.ts";
+import { ApiError, isApiStatus } from "../../model/api-error.ts";
 import { podPath } from "../../model/api-path.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
@@ -188,10 +188,15 @@ export class StatusReporter {
     return unlessStatus([404], this.#request("PATCH", podPath(metadata, "status"), body));
   }
 
-  async #delete({ metadata }: Pod): Promise<void> {
-    const body = deleteAtOnce(metadata.uid);
-    // A conflict is the precondition: another pod has the name now.
-    await unlessStatus([404, 409], this.#request("DELETE", podPath(metadata), body));
+  /** False when the server saw a conflict: another pod may have the name now, which the next look tells. */
+  async #delete({ metadata }: Pod): Promise<boolean> {
+    try {
+      await this.#request("DELETE", podPath(metadata), deleteAtOnce(metadata.uid));
+    } catch (error) {
+      if (isApiStatus(error, 409)) return false;
+      if (!isApiStatus(error, 404)) throw error;
+    }
+    return true;
   }
 
   #request(method: "GET" | "PATCH" | "DELETE", path: string, body?: object): Promise<Pod> {
