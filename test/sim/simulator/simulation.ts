@@ -136,8 +136,11 @@ export class Simulation {
     const agent = new Agent(life.bind(ports), this.#settings(), stop.signal);
     agent.view.watchPods(({ type, pod }) => {
       if (life.isOver) return;
-      this.note(`${type} ${pod.metadata.name} ${pod.status?.phase}`);
-      if (type !== "DELETED") this.#check(() => this.invariants.shown.note(pod));
+      this.note(
+        `${type} ${pod.metadata.name} ${pod.metadata.uid.slice(0, 4)} ${pod.status?.phase}`,
+      );
+      if (type === "DELETED") this.invariants.shown.forget(pod.metadata.uid);
+      else this.#check(() => this.invariants.shown.note(pod));
     }, stop.signal);
     this.note(`agent ${this.lives} starts`);
     this.#life = { life, agent, stop };

@@ -23,6 +23,15 @@ export class StatusHistory {
     this.#terminal.delete(uid);
   }
 
+  /** The pod is gone: one that comes as the same has a life of its own. */
+  forget(uid: string): void {
+    this.#terminal.delete(uid);
+    this.#generations.delete(uid);
+    for (const key of this.#restarts.keys()) {
+      if (key.startsWith(`${uid} `)) this.#restarts.delete(key);
+    }
+  }
+
   isTerminal(uid: string): boolean {
     return this.#terminal.has(uid);
   }
