@@ -15,7 +15,9 @@ import {
 } from "./scenarios.ts";
 import { observedTrace, recordedTrace, type TracedCall } from "./trace.ts";
 
-const scenarios = [...scenariosTogether, ...scenariosAlone];
+const scenarios = [...scenariosTogether, ...scenariosAlone].filter(
+  (name) => name !== httpScenario && name !== registrationScenario,
+);
 const none: PodCalls = { inOrder: [], removals: [] };
 
 function recorded(scenario: string): ReadonlyMap<string, PodCalls> {

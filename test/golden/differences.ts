@@ -101,6 +101,14 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
   },
   {
     scenario: "kubelet-restart",
+    pod: "done",
+    path: "status.podIP*",
+    because:
+      "Nothing tells a new agent which address an ended pod had; the API server keeps it until the pod's status is news.",
+    isRare: true,
+  },
+  {
+    scenario: "kubelet-restart",
     pod: "",
     path: "api.token * for terminating []",
     because: "A pod that is ending needs no new token.",

@@ -108,10 +108,14 @@ function arrange(calls: readonly TimedCall[], hooks: Hooks): PodCalls {
   };
 }
 
-/** The collector and the end of a pod may meet at one sandbox. */
+/** The collector and the end of a pod may meet at one sandbox, and the runtime at the end of a container. */
 function withoutDoubleStops(calls: readonly TimedCall[]): readonly TimedCall[] {
+  const isStopOf = (sandbox: string) => (call: TimedCall) =>
+    call.method === "StopPodSandbox" && call.target === sandbox;
   return calls.filter((call, index) => {
     if (call.method !== "StopPodSandbox") return true;
+    const isRepeated = calls.slice(index + 1).some(isStopOf(call.target));
+    if (call.outcome === "Unknown" && isRepeated) return false;
     const overlaps = calls
       .slice(0, index)
       .some(({ target, endSeconds }) => target === call.target && endSeconds > call.startSeconds);

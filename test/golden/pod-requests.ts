@@ -55,8 +55,8 @@ const KEYED_LISTS: Readonly<Record<string, string>> = {
   ephemeralContainerStatuses: "name",
 };
 
-// A probe that meets the end of its container fails in one way or another.
-const ENDING_PROBE = /probe errored and resulted in unknown state/;
+// A probe that meets the end of its container fails in one way or another, and so may the runtime.
+const ENDING = /probe errored and resulted in unknown state|ttrpc: closed/;
 // Happen once per container.
 const COUNTED: ReadonlySet<string> = new Set(["Created", "Started", "Killing"]);
 
@@ -228,7 +228,7 @@ function sorted(value: Json): Json {
 }
 
 function eventsBySaid(events: readonly Json[]): { readonly [said: string]: Json } {
-  const kept = events.filter((event) => !ENDING_PROBE.test(textAt(event, "message")));
+  const kept = events.filter((event) => !ENDING.test(textAt(event, "message")));
   return Object.fromEntries(
     kept.map((event) => {
       const words = [
