@@ -169,7 +169,10 @@ export class StatusReporter {
     const patch = strategicMergePatch({ ...current.status }, { ...wireStatus(next) }, mergeKeys);
     const updated = patch === undefined ? current : await this.#patch(current, patch);
     if (updated !== undefined && isDeletable(updated, isFinished)) {
-      await this.#delete(updated);
+      if (!(await this.#delete(updated))) {
+        void this.#wantLater(pod.metadata.uid);
+        return;
+      }
       if (isStaticPod(pod)) return;
       this.#forgotten.add(pod.metadata.uid);
       this.#forget(pod.metadata.uid);
