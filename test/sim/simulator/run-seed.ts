@@ -90,7 +90,11 @@ async function converge(
     problems = await look();
     goodLooks = problems.length === 0 ? goodLooks + 1 : 0;
     if (sim.clock.monotonicMs() <= endMs) continue;
-    for (const pod of sim.shownPods()) sim.note(JSON.stringify(pod));
+    for (const { metadata, status } of sim.shownPods()) {
+      const explained = await sim.agent?.view.explain(metadata.uid, new AbortController().signal);
+      const last = JSON.stringify(explained?.syncs.at(-1));
+      sim.note(`${metadata.name} (${explained?.workerState}): ${JSON.stringify(status)}, ${last}`);
+    }
     sim.fail(problems.join(", "));
   }
 }
