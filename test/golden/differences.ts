@@ -129,6 +129,13 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
   {
     scenario: "node-registration",
     pod: "",
+    path: "node.POST /api/v1/nodes.body.status.conditions[3].message",
+    because: "What a node still waits for when it registers depends on the moment.",
+    isRare: true,
+  },
+  {
+    scenario: "node-registration",
+    pod: "",
     path: "node.GET /api/v1/nodes/conf-node.query.timeout",
     because: "Berth never waits longer for an answer about its node.",
   },

@@ -55,8 +55,9 @@ const KEYED_LISTS: Readonly<Record<string, string>> = {
   ephemeralContainerStatuses: "name",
 };
 
-// A probe that meets the end of its container fails in one way or another, and so may the runtime.
-const ENDING = /probe errored and resulted in unknown state|ttrpc: closed/;
+// A probe that meets the end of its container, or a busy machine, fails in one way or another; so may the runtime.
+const ENDING =
+  /probe errored and resulted in unknown state|probe failed: .*Client\.Timeout|ttrpc: closed/;
 // Happen once per container.
 const COUNTED: ReadonlySet<string> = new Set(["Created", "Started", "Killing"]);
 

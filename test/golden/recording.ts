@@ -73,7 +73,7 @@ export interface RecordedAction {
 }
 
 /** A pod as the recording's driver read it. */
-export interface PodSnapshot {
+interface PodSnapshot {
   readonly when: string;
   readonly pod: RecordedPod;
 }

@@ -43,13 +43,15 @@ export interface ScenarioRun {
 /** Does on Berth what was done in a recording; resolves when nothing of its pods is left. */
 export async function runScenario(world: GoldenWorld, recording: Recording): Promise<ScenarioRun> {
   const scenario = new Scenario(world, recording);
+  const before = { calls: world.calls.length, requests: world.api.requests.length };
   for (const { step, atSeconds } of scenarioSteps(recording.actions)) {
     if (step.kind === "delete") await scenario.catchUp(step.pod, atSeconds);
     await scenario.perform(step);
   }
   await scenario.finish();
   const { initial, deleted } = scenario;
-  return { calls: observedTrace(world.calls), requests: world.api.requests, initial, deleted };
+  const calls = observedTrace(world.calls.slice(before.calls));
+  return { calls, requests: world.api.requests.slice(before.requests), initial, deleted };
 }
 
 /** As runScenario for a recording that begins with a restart: from then on, for that many seconds. */
@@ -92,7 +94,7 @@ export async function withPods<T>(
 }
 
 /** No two pods have one UID, also when they are made from one recording. */
-function withOtherUids(recording: Recording): Recording {
+export function withOtherUids(recording: Recording): Recording {
   const podSnapshots = recording.podSnapshots.map((snapshot) => {
     const metadata = { ...snapshot.pod.metadata, uid: randomUUID() };
     return { ...snapshot, pod: { ...snapshot.pod, metadata } };
