@@ -68,7 +68,7 @@ export class MetricsRegistry {
 
   /** All that was counted so far under names that pass. */
   text(passes: (name: string) => boolean): string {
-    const names = [...this.#families.keys()].filter(passes).sort();
+    const names = [...this.#families.keys()].filter(passes).toSorted();
     return names.map((name) => this.#familyText(name)).join("");
   }
 

@@ -6,12 +6,7 @@ export class ApiError extends Error {
   /** How long the server wants to be left alone. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(
-    status: number,
-    reason: string,
-    message: string,
-    retryAfterSeconds?: number | undefined,
-  ) {
+  constructor(status: number, reason: string, message: string, retryAfterSeconds?: number) {
     super(message);
     this.name = "ApiError";
     this.status = status;

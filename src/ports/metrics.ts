@@ -1,6 +1,6 @@
 import type { MetricName } from "../model/generated/metrics.ts";
 
-export type MetricLabels = Readonly<Record<string, string>>;
+type MetricLabels = Readonly<Record<string, string>>;
 
 /** Counts and measures under upstream's metric names. Costs next to nothing per call and never throws. */
 export interface Metrics {

@@ -155,7 +155,8 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
     await agent.stop("SIGTERM");
     await startAgent();
     for (const name of ["plain", "important", "late"]) {
-      await waitForPod(client, `${name}-node`, isReady);
+      const { status } = await waitForPod(client, `${name}-node`, isReady);
+      expect(status?.phase).toBe("Running");
     }
   });
 });

@@ -70,10 +70,8 @@ function benchWorks() {
   const built = spawnSync(process.execPath, ["tools/cluster/main.mjs"], { cwd: root });
   const file = join(reports, "bench.json");
   const mode = built.status === 0 ? [] : ["--standalone"];
-  const { passed } = one(process.execPath, [
-    ...["tools/run.mjs", "test/bench/main.ts", "--smoke", "--json", file],
-    ...mode,
-  ]);
+  const command = ["tools/run.mjs", "test/bench/main.ts", "--smoke", "--json", file];
+  const { passed } = one(process.execPath, [...command, ...mode]);
   const isWhole = passed === 1 && JSON.parse(readFileSync(file, "utf8")).results.length > 0;
   return isWhole ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }

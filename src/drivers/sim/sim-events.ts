@@ -24,11 +24,11 @@ export class SimEvents implements RuntimeEvents {
   }
 
   tell(event: RuntimeEvent): void {
-    for (const onEvent of [...this.#subscribers.keys()]) onEvent(event);
+    for (const onEvent of this.#subscribers.keys()) onEvent(event);
   }
 
   /** Every stream ends, as when the runtime goes away. */
   cut(): void {
-    for (const fail of [...this.#subscribers.values()]) fail(new Error("the stream ended"));
+    for (const fail of this.#subscribers.values()) fail(new Error("the stream ended"));
   }
 }

@@ -12,14 +12,33 @@ type Disturbance = (sim: Simulation) => void | Promise<void>;
 
 /** What people and accidents do to a node. */
 const anywhere: readonly Disturbance[] = [
-  ...[writeFile, writeFile, writeFile, removeFile, resizeFile, renameInFile, replaceFile],
-  ...[killContainer, killSandbox, killAgent, toggleRuntime, toggleFiles, refusePulls],
+  writeFile,
+  writeFile,
+  writeFile,
+  removeFile,
+  resizeFile,
+  renameInFile,
+  replaceFile,
+  killContainer,
+  killSandbox,
+  killAgent,
+  toggleRuntime,
+  toggleFiles,
+  refusePulls,
 ];
 
 /** What people and accidents do to its cluster. */
 const inCluster: readonly Disturbance[] = [
-  ...[createPod, createPod, createPod, createPod, deletePod, deletePod, forceDeletePod],
-  ...[replacePod, toggleApi, cutWatches],
+  createPod,
+  createPod,
+  createPod,
+  createPod,
+  deletePod,
+  deletePod,
+  forceDeletePod,
+  replacePod,
+  toggleApi,
+  cutWatches,
 ];
 
 export async function disturb(sim: Simulation): Promise<void> {
