@@ -1,3 +1,4 @@
+import { isTerminalPhase } from "../../core/status/phase.ts";
 import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
@@ -120,7 +121,12 @@ export class ClusterParts {
     const fullName = podFullName(pod);
     this.#mirrors.look(fullName);
     const shown = this.#deps.registry.staticPod(fullName);
-    if (shown !== undefined) this.#reporter.reconcile(shown.metadata.uid, pod);
+    if (shown === undefined) return;
+    const { metadata, status = {} } = shown;
+    // It ended before this agent or its picture began: nobody else tells of it any more.
+    const isOver = isTerminalPhase(status.phase) && !this.#reporter.knows(metadata.uid);
+    if (isOver) this.#reporter.report(shown, status, true);
+    else this.#reporter.reconcile(metadata.uid, pod);
   }
 
   /** Static pods may have come or gone. */

@@ -69,6 +69,11 @@ export class StatusReporter {
     this.#want(uid, urgent);
   }
 
+  /** Whether the node has told of the pod. */
+  knows(uid: string): boolean {
+    return this.#wanted.has(uid);
+  }
+
   /** The API server shows the pod, or a static pod's mirror, like this: corrects it where it is wrong. */
   reconcile(uid: string, apiPod: Pod): void {
     const wanted = this.#wanted.get(uid);
