@@ -139,6 +139,9 @@ export class Simulation {
       this.note(
         `${type} ${pod.metadata.name} ${pod.metadata.uid.slice(0, 4)} ${pod.status?.phase}`,
       );
+      if (pod.metadata.deletionTimestamp !== undefined) {
+        this.#termination.noteDeletion(pod.metadata.uid);
+      }
       if (type === "DELETED") this.invariants.shown.forget(pod.metadata.uid);
       else this.#check(() => this.invariants.shown.note(pod));
     }, stop.signal);

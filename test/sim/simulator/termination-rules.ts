@@ -22,6 +22,7 @@ export class TerminationRules {
   readonly #invariants: Invariants;
   readonly #nowMs: () => number;
   readonly #hooked = new Set<string>();
+  readonly #deleted = new Set<string>();
   readonly #endings = new Map<string, Ending>();
 
   constructor(invariants: Invariants, nowMs: () => number) {
@@ -60,6 +61,13 @@ export class TerminationRules {
     const limitMs = (graceSeconds + shortestGraceSeconds) * 1000 + latencyMs;
     if (tookMs <= limitMs) return;
     throw new Violation(`${pod.metadata.name} took ${tookMs} ms to end, not ${graceSeconds} s`);
+  }
+
+  /** The pod is to end, which starts a grace period of its own. */
+  noteDeletion(uid: string): void {
+    if (this.#deleted.has(uid)) return;
+    this.#deleted.add(uid);
+    for (const { place } of this.#invariants.runningOf(uid)) this.#endings.delete(place.id);
   }
 
   #begin(id: string, life: number): void {
