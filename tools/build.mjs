@@ -19,6 +19,8 @@ const { metafile } = await build({
   format: "esm",
   target: "node20",
   sourcemap: true,
+  minifyWhitespace: true,
+  minifySyntax: true,
   logLevel: "error",
   // Bundled CommonJS packages expect these; the start of the file is also where Node finds its program.
   banner: {

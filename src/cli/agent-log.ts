@@ -1,4 +1,3 @@
-import { createProcessLog } from "../app/process-log.ts";
 import type { AdjustableLog } from "../ports/log.ts";
 import { type Flag, text } from "./flags.ts";
 import type { Terminal } from "./terminal.ts";
@@ -12,7 +11,11 @@ export const logLevelFlag: Flag & { readonly kind: "text" } = text(
 );
 
 /** The log of a command that runs the agent: short lines for a person, JSON for a machine. */
-export function agentLog(flag: string | undefined, { stderr }: Terminal): AdjustableLog {
+export async function agentLog(
+  flag: string | undefined,
+  { stderr }: Terminal,
+): Promise<AdjustableLog> {
+  const { createProcessLog } = await import("../app/process-log.ts");
   const human = "isTTY" in stderr && stderr.isTTY === true;
   const level = levels.find((known) => known === flag) ?? "info";
   return createProcessLog(level, human, (line) => void stderr.write(line));

@@ -1,4 +1,3 @@
-import { checkMachine } from "../../app/check.ts";
 import type { CheckResult } from "../../model/check-result.ts";
 import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
@@ -26,6 +25,7 @@ export const checkCommand: Command = defineCommand({
   run: async ({ flags, terminal, signal }) => {
     const dataDir = chooseDataDir(flags["data-dir"], terminal);
     const runtimeEndpoint = flags["runtime-endpoint"];
+    const { checkMachine } = await import("../../app/check.ts");
     const results = await checkMachine({ dataDir, runtimeEndpoint }, signal);
     terminal.out(
       flags.output === "json"

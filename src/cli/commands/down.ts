@@ -1,4 +1,3 @@
-import { runDown } from "../../app/down.ts";
 import { agentLog, logLevelFlag } from "../agent-log.ts";
 import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
@@ -13,7 +12,8 @@ export const downCommand: Command = defineCommand({
   examples: ["berth down", "berth down --data-dir /srv/berth"],
   flags: { "data-dir": dataDirFlag, "log-level": logLevelFlag },
   run: async ({ flags, terminal }) => {
-    const log = agentLog(flags["log-level"], terminal);
+    const log = await agentLog(flags["log-level"], terminal);
+    const { runDown } = await import("../../app/down.ts");
     await runDown(chooseDataDir(flags["data-dir"], terminal), log);
     return exitCodes.ok;
   },

@@ -1,5 +1,3 @@
-import { runKubelet } from "../../app/kubelet.ts";
-import { readKubeletSetup } from "../../app/kubelet-setup.ts";
 import { parseCommandLine } from "../../config/flags/command-line.ts";
 import { type KubeletFlag, kubeletFlags } from "../../config/generated/kubelet-flags.ts";
 import { berthVersion } from "../../lib/version.ts";
@@ -7,6 +5,7 @@ import { agentLog } from "../agent-log.ts";
 import type { Command } from "../command.ts";
 import { exitCodes, usageError } from "../exit.ts";
 import { commandHelp } from "../help.ts";
+import { useLittleMemory } from "../little-memory.ts";
 
 const detailsVerbosity = 4;
 
@@ -37,9 +36,13 @@ export const kubeletCommand: Command = {
       terminal.out(`Berth ${berthVersion}, in place of a kubelet of Kubernetes v1.36\n`);
       return exitCodes.ok;
     }
+    useLittleMemory();
+    // Loaded only now: most commands need nothing of it.
+    const { readKubeletSetup } = await import("../../app/kubelet-setup.ts");
+    const { runKubelet } = await import("../../app/kubelet.ts");
     const setup = readKubeletSetup(parsed.value);
     const isDetailed = setup.config.logging.verbosity >= detailsVerbosity;
-    const log = agentLog(isDetailed ? "debug" : "info", terminal);
+    const log = await agentLog(isDetailed ? "debug" : "info", terminal);
     await runKubelet(setup, log, (rootDir) => log.info("the agent is up", { rootDir }), signal);
     return exitCodes.ok;
   },

@@ -1,4 +1,3 @@
-import { planManifest } from "../../app/plan-manifest.ts";
 import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
@@ -27,6 +26,7 @@ export const planCommand: Command = defineCommand({
     if (flags.filename === undefined || positionals.length > 0) {
       throw usageError(`say which manifest with -f: berth ${usage}`);
     }
+    const { planManifest } = await import("../../app/plan-manifest.ts");
     const plan = await planManifest({
       path: flags.filename,
       dataDir: chooseDataDir(flags["data-dir"], terminal),

@@ -1,10 +1,10 @@
-import { runUp } from "../../app/up.ts";
 import { agentLog, logLevelFlag } from "../agent-log.ts";
 import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
 import { exitCodes, usageError } from "../exit.ts";
 import { text, toggle } from "../flags.ts";
+import { useLittleMemory } from "../little-memory.ts";
 
 export const upCommand: Command = defineCommand({
   name: "up",
@@ -66,7 +66,7 @@ export const upCommand: Command = defineCommand({
     if (positionals.length > 0) {
       throw usageError(`up takes no argument "${positionals[0]}": give manifests with -f PATH`);
     }
-    const log = agentLog(flags["log-level"], terminal);
+    const log = await agentLog(flags["log-level"], terminal);
     const options = {
       dataDir: chooseDataDir(flags["data-dir"], terminal),
       manifests: flags.filename,
@@ -93,6 +93,8 @@ export const upCommand: Command = defineCommand({
       downOnExit: flags["down-on-exit"],
     };
     const onReady = (): void => log.info("the agent is up", { dataDir: options.dataDir });
+    useLittleMemory();
+    const { runUp } = await import("../../app/up.ts");
     await runUp(options, log, onReady, signal);
     return exitCodes.ok;
   },
