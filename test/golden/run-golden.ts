@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { errorText } from "../../src/lib/error-text.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { compareHttp } from "./compare-http.ts";
@@ -34,8 +35,7 @@ export interface GoldenOptions {
 
 // Until the pod that was being deleted has ended.
 const RESTART_SECONDS = 45;
-// Two networks of this process alone, so that another run may be under way.
-const NETWORK = 200 + 2 * (process.pid % 27);
+const PAIRS = 27;
 
 /** Runs scenarios and compares Berth's calls with the recorded ones. */
 export async function runGolden(
@@ -43,12 +43,13 @@ export async function runGolden(
   options: GoldenOptions,
 ): Promise<GoldenReport> {
   const matched = new Set<ExplainedDifference>();
+  const inNetwork = { ...options, network: freeNetwork() };
   const together = names.filter((name) => !scenariosAlone.includes(name));
   // In their order: a node introduces itself first.
   const alone = scenariosAlone.filter((name) => names.includes(name));
   const runs = [
-    ...(together.length === 0 ? [] : [runTogether(together, options, matched)]),
-    ...(alone.length === 0 ? [] : [runAlone(alone, options, matched)]),
+    ...(together.length === 0 ? [] : [runTogether(together, inNetwork, matched)]),
+    ...(alone.length === 0 ? [] : [runAlone(alone, inNetwork, matched)]),
   ];
   // Each run removes what it made, also when the other has failed.
   await Promise.allSettled(runs);
@@ -59,15 +60,32 @@ export async function runGolden(
   return { scenarios: reports, stale };
 }
 
+interface NetworkOptions extends GoldenOptions {
+  /** Of two that this run has. */
+  readonly network: number;
+}
+
+/** The first of two networks that nobody has, so that another run may be under way. */
+function freeNetwork(): number {
+  for (let tried = 0; tried < PAIRS; tried += 1) {
+    const network = 200 + 2 * ((process.pid + tried) % PAIRS);
+    const isTaken = [network, network + 1].some((each) =>
+      existsSync(`/sys/class/net/berth-t${each}`),
+    );
+    if (!isTaken) return network;
+  }
+  throw new Error("every test network is taken");
+}
+
 /** Several scenarios at a time on one agent, as they were recorded. */
 async function runTogether(
   names: readonly string[],
-  { parallel, log }: GoldenOptions,
+  { parallel, log, network }: NetworkOptions,
   matched: Set<ExplainedDifference>,
 ): Promise<readonly ScenarioReport[]> {
   const waiting = [...names];
   const reports = new Map<string, ScenarioReport>();
-  const world = await GoldenWorld.start(NETWORK, log);
+  const world = await GoldenWorld.start(network, log);
   world.api.useRecordedNode();
   const run = async (recording: Recording): Promise<Comparison> =>
     compareScenario(recording, await runScenario(world, recording), world.folders);
@@ -94,10 +112,10 @@ async function runTogether(
 /** One scenario after the other on one agent. */
 async function runAlone(
   names: readonly string[],
-  { log }: GoldenOptions,
+  { log, network }: NetworkOptions,
   matched: Set<ExplainedDifference>,
 ): Promise<readonly ScenarioReport[]> {
-  const world = await GoldenWorld.start(NETWORK + 1, log);
+  const world = await GoldenWorld.start(network + 1, log);
   const reports: ScenarioReport[] = [];
   try {
     for (const name of names) {
