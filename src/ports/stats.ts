@@ -9,6 +9,8 @@ export interface SummaryOptions {
   readonly isFresh?: boolean | undefined;
   /** Reads the pods' usage now too. */
   readonly arePodsFresh?: boolean | undefined;
+  /** Leaves the pods out, and asks the runtime nothing that it told lately. */
+  readonly nodeOnly?: boolean | undefined;
 }
 
 /** The node's usage as a whole and by pod. */

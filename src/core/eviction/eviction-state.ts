@@ -2,7 +2,7 @@ import type { Pod } from "../../model/pod.ts";
 import type { PodStats, Summary } from "../../model/stats-summary.ts";
 import { withContainerFsThresholds } from "./container-fs-thresholds.ts";
 import { type EvictionCause, evictionMessage } from "./eviction-message.ts";
-import { planLocalStorageEvictions } from "./local-storage.ts";
+import { hasDiskLimits, planLocalStorageEvictions } from "./local-storage.ts";
 import {
   type MetSince,
   mergeThresholds,
@@ -66,7 +66,7 @@ type EvictionDecision =
   | { readonly kind: "evict"; readonly evictions: readonly PodEviction[] }
   | { readonly kind: "reclaim"; readonly shortage: Shortage };
 
-interface EvictionStep {
+export interface EvictionStep {
   readonly state: EvictionState;
   readonly decision: EvictionDecision;
   /** A setting that the layout of the filesystems overrides. */
@@ -89,6 +89,11 @@ export function initialEvictionState(list: ThresholdList): EvictionState {
 /** Whether there is anything to watch. */
 export function isEvictionIdle({ thresholds }: EvictionState, policy: EvictionPolicy): boolean {
   return thresholds.length === 0 && !policy.localStorageIsolation;
+}
+
+/** Whether a look must show what each pod uses, also where the node is short of nothing. */
+export function needsPodStats(policy: EvictionPolicy, pods: readonly Pod[]): boolean {
+  return policy.localStorageIsolation && pods.some(hasDiskLimits);
 }
 
 /** Takes in one look at the node and says what it calls for. */

@@ -1,4 +1,4 @@
-import type { Pod } from "../../model/pod.ts";
+import { type Pod, podContainers } from "../../model/pod.ts";
 import {
   addQuantity,
   compareQuantity,
@@ -12,6 +12,18 @@ import { immediateGraceSeconds, type PodEviction } from "./pod-eviction.ts";
 import { diskBytes } from "./pod-usage.ts";
 import type { StatsOfPod } from "./rank-pods.ts";
 import type { FsLayout } from "./threshold.ts";
+
+/** Whether what the pod has on disk is limited at all. */
+export function hasDiskLimits(pod: Pod): boolean {
+  const { volumes = [] } = pod.spec;
+  return (
+    volumes.some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined) ||
+    podContainers(pod).some(
+      ({ container }) => container.resources?.limits?.["ephemeral-storage"] !== undefined,
+    ) ||
+    podLimits(pod).get("ephemeral-storage") !== undefined
+  );
+}
 
 /** The pods that have to go because they use more disk than they may. */
 export function planLocalStorageEvictions(

@@ -31,7 +31,7 @@ interface Scan {
 
 const defaultRescanMs = 20_000;
 // An editor or a copy changes a file in several steps.
-const settleMs = 50;
+const settleMs = 10;
 // A folder that is replaced is missing for a moment; a folder that is removed stays missing.
 const missingGraceMs = 1000;
 

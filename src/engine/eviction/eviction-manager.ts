@@ -2,9 +2,11 @@ import type { AdmissionResult } from "../../core/admission/admission.ts";
 import {
   type EvictionPolicy,
   type EvictionState,
+  type EvictionStep,
   initialEvictionState,
   isEvictionIdle,
   isRelieved,
+  needsPodStats,
   planEviction,
   type Shortage,
   stepEviction,
@@ -29,7 +31,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
-import type { StatsProvider } from "../../ports/stats.ts";
+import type { StatsProvider, SummaryOptions } from "../../ports/stats.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 
 const lookMs = 10_000;
@@ -114,13 +116,18 @@ export class EvictionManager {
     const layout = this.#state.layout ?? (await fsLayout(signal));
     const reading = memoryWatch.read();
     const pods = activePods();
-    const summary = await this.#summary(isUrgent, signal);
-    const { state, decision, conflict } = stepEviction(this.#state, this.#policy, {
-      nowMs: clock.nowMs(),
-      layout,
-      summary,
-      activePods: pods,
-    });
+    const step = async (options: SummaryOptions): Promise<EvictionStep> =>
+      stepEviction(this.#state, this.#policy, {
+        summary: await this.#summary(options, signal),
+        nowMs: clock.nowMs(),
+        layout,
+        activePods: pods,
+      });
+    // What pods use is worth knowing only where one of them may have to go.
+    const isQuiet = !isUrgent && !needsPodStats(this.#policy, pods);
+    const glance = isQuiet ? await step({ nodeOnly: true }) : undefined;
+    const { state, decision, conflict } =
+      glance?.decision.kind === "nothing" ? glance : await step({ arePodsFresh: isUrgent });
     this.#take(state);
     if (conflict !== undefined)
       log.warn("an eviction threshold is not used", { problem: conflict });
@@ -161,7 +168,7 @@ export class EvictionManager {
       });
     }
     if (shortage.reclaims.length > 0) {
-      if (isRelieved(this.#state, await this.#summary(true, signal))) {
+      if (isRelieved(this.#state, await this.#summary({ arePodsFresh: true }, signal))) {
         log.info("the node has enough again without ending pods", { resource });
         return [];
       }
@@ -202,10 +209,10 @@ export class EvictionManager {
     metrics.increment("kubelet_evictions", { eviction_signal: eviction.signal });
   }
 
-  async #summary(isUrgent: boolean, signal: AbortSignal): Promise<Summary | undefined> {
+  async #summary(options: SummaryOptions, signal: AbortSignal): Promise<Summary | undefined> {
     const { stats, log } = this.#deps;
     try {
-      return await stats.summary({ isFresh: true, arePodsFresh: isUrgent }, signal);
+      return await stats.summary({ ...options, isFresh: true }, signal);
     } catch (error) {
       signal.throwIfAborted();
       log.error("cannot read the node's statistics", { error: errorText(error) });

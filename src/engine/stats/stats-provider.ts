@@ -59,9 +59,13 @@ export interface StatsProviderDeps extends RunningPodsDeps {
   readonly startedAtMs: number;
 }
 
+/** Images rarely move to another disk. */
+const imageFsIdAgeMs = 300_000;
+
 /** What one summary needs to know only once. */
 interface Round {
   readonly withAll: boolean;
+  readonly nodeOnly: boolean;
   readonly arePodsFresh: boolean;
   readonly signal: AbortSignal;
   /** The file system of the data folder. */
@@ -75,12 +79,17 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
   readonly #deps: StatsProviderDeps;
   /** The process that holds each sandbox's network. */
   readonly #sandboxPids = new Map<string, number>();
+  #imageFsId: { readonly fsId: FilesystemUsage["fsId"]; readonly toldAtMs: number } | undefined;
 
   constructor(deps: StatsProviderDeps) {
     this.#deps = deps;
   }
 
   async summary(options: SummaryOptions, signal: AbortSignal): Promise<Summary> {
+    if (options.nodeOnly === true) {
+      const round = await this.#beginRound([], options, signal);
+      return { node: await this.#nodeStats(options.isFresh === true, round), pods: [] };
+    }
     const pods = await listRunningPods(this.#deps, signal);
     const round = await this.#beginRound(pods, options, signal);
     const podStats: PodStats[] = [];
@@ -112,9 +121,11 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     const hasAllCgroups = pods.every((pod) =>
       pod.containers.every((one) => one.cgroup !== undefined),
     );
-    const stats = withAll || !hasAllCgroups ? await runtime.listContainerStats({}, signal) : [];
+    const mustAsk = pods.length > 0 && (withAll || !hasAllCgroups);
+    const stats = mustAsk ? await runtime.listContainerStats({}, signal) : [];
     return {
       withAll,
+      nodeOnly: options.nodeOnly === true,
       arePodsFresh: options.arePodsFresh === true,
       signal,
       nodeFs: await host.fileSystem(rootFolder),
@@ -261,9 +272,15 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
   }
 
   async #imageFs(round: Round): Promise<FsStats> {
+    const nowMs = this.#deps.clock.monotonicMs();
+    const known = this.#imageFsId;
+    if (round.nodeOnly && known !== undefined && nowMs - known.toldAtMs < imageFsIdAgeMs) {
+      return await this.#layerStats({ fsId: known.fsId }, round);
+    }
     const { imageFilesystems } = await this.#deps.runtime.imageFsInfo(round.signal);
     const first = imageFilesystems?.[0];
     if (first === undefined) throw new Error("imageFs information is unavailable");
+    this.#imageFsId = { fsId: first.fsId, toldAtMs: nowMs };
     return await this.#layerStats(first, round);
   }
 
