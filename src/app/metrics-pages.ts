@@ -38,7 +38,7 @@ export function createMetricsPages(deps: MetricsPagesDeps): MetricsPages {
       },
     },
     probes: { text: () => Promise.resolve(`${registry.text(isProbe)}${formatProcessStart()}`) },
-    slis: { text: () => Promise.resolve(registry.text(isHealth)) },
+    slis: { text: () => Promise.resolve(`${registry.text(isHealth)}${formatProcessStart()}`) },
     resource: {
       text: async (signal) => {
         const summary = stats.summary({ cpuAndMemoryOnly: true }, signal);

@@ -119,6 +119,15 @@ export class AgentMetrics {
     this.#metrics.increment("kubelet_admission_rejections_total", { reason });
   }
 
+  noteOrphan(): void {
+    this.#metrics.increment("kubelet_orphaned_runtime_pods_total");
+  }
+
+  /** How long the API server took to hear of a status. */
+  noteStatusSync(durationMs: number): void {
+    this.#metrics.observe("kubelet_pod_status_sync_duration_seconds", durationMs / 1000);
+  }
+
   notePreemption(): void {
     this.#metrics.increment("kubelet_preemptions", { preemption_signal: "" });
   }

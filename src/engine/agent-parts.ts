@@ -183,6 +183,7 @@ export class AgentParts {
         // A node that was deleted is missed at once.
         if (this.cluster?.node === undefined) this.node?.requestUpdate();
       },
+      onStatusSent: (ms) => this.metrics.noteStatusSync(ms),
       lifetime: this.signal,
     });
   }

@@ -15,6 +15,8 @@ export interface HousekeepingDeps {
   /** Every source was heard, and all pods of the runtime are known. */
   readonly ready: () => boolean;
   readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
+  /** A pod that nobody wants was found running. */
+  readonly onOrphan: () => void;
   /** Whether a pod that has no worker should get one: it was not refused and has not ended. */
   readonly isActive: (pod: Pod) => boolean;
 }
@@ -41,6 +43,7 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
     const kill = { graceSeconds: 1 };
     workers.updatePod({ updateType: "kill", runningPod: observed, kill });
     desiredUids.add(uid);
+    deps.onOrphan();
   }
   const kept = new Set([...desiredUids, ...known.keys()]);
   statuses.keepOnly(kept);

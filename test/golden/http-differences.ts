@@ -22,8 +22,8 @@ export const httpDifferences: readonly ExplainedDifference[] = [
     "x-content-type-options",
   ]),
   ...explain("healthz", "Berth has no device plugins.", ["body"]),
-  ...explain("metrics-slis", "Berth has no device plugins; other pages have its start time.", [
-    "without process_start_time_seconds",
+  ...explain("metrics-slis", "The start time is told as Prometheus clients tell it.", [
+    "process_start_time_seconds.stability",
   ]),
   ...explain("metrics-probes", "The start time is told as Prometheus clients tell it.", [
     "process_start_time_seconds.stability",

@@ -31,6 +31,8 @@ export interface ClusterPartsDeps {
   readonly requestSync: (podUid: string) => void;
   /** The API server shows this node otherwise than before, or no more. */
   readonly onNodeChange: () => void;
+  /** How long the API server took to hear of a status. */
+  readonly onStatusSent: (durationMs: number) => void;
   readonly lifetime: AbortSignal;
 }
 
@@ -69,6 +71,7 @@ export class ClusterParts {
       log,
       mirrorOf: (pod) => this.#pictureOf(pod),
       mayHaveRunningContainers: (uid) => workers().couldHaveRunningContainers(uid),
+      onSent: deps.onStatusSent,
       lifetime,
     });
     this.#mirrors = new MirrorPods({

@@ -32,6 +32,7 @@ function setUp(pod: object = {}) {
     log: quiet,
     mirrorOf: () => mirror,
     mayHaveRunningContainers: () => running,
+    onSent: () => undefined,
     lifetime: ending.signal,
   });
   return {

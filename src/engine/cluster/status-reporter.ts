@@ -31,6 +31,8 @@ export interface StatusReporterDeps {
   readonly mirrorOf: (pod: Pod) => Pod | undefined;
   /** A terminal phase is held back while this is so. */
   readonly mayHaveRunningContainers: (uid: string) => boolean;
+  /** How long it took until a status was told. */
+  readonly onSent: (durationMs: number) => void;
   readonly lifetime: AbortSignal;
 }
 
@@ -38,6 +40,8 @@ interface WantedStatus {
   readonly pod: Pod;
   readonly status: PodStatus;
   readonly isFinished: boolean;
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
 }
 
 /**
@@ -65,7 +69,8 @@ export class StatusReporter {
     const { uid } = pod.metadata;
     if (this.#forgotten.has(uid)) return;
     const urgent = isFinished || isUrgentChange(this.#wanted.get(uid)?.status, status);
-    this.#wanted.set(uid, { pod, status, isFinished });
+    const sinceMs = this.#deps.clock.monotonicMs();
+    this.#wanted.set(uid, { pod, status, isFinished, sinceMs });
     this.#want(uid, urgent);
   }
 
@@ -125,7 +130,9 @@ export class StatusReporter {
     const wanted = this.#wanted.get(uid);
     if (wanted === undefined) return;
     try {
+      const { clock, onSent } = this.#deps;
       await this.#send(wanted);
+      onSent(clock.monotonicMs() - wanted.sinceMs);
       this.#retryMs = firstRetryMs;
     } catch (error) {
       if (this.#deps.lifetime.aborted) return;

@@ -17,6 +17,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     remains: parts.remains,
     probes: parts.prober,
     ready: () => ready,
+    onOrphan: () => parts.metrics.noteOrphan(),
     runtimePods: () => parts.observer.pods,
     isActive: (pod) =>
       parts.admission.isActive(pod) &&
