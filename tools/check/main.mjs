@@ -21,6 +21,8 @@ const steps = {
   unit: () => tests(process.execPath, "unit"),
   "unit-node-24": () => tests(newerNode(), "unit"),
   vectors: () => tests(process.execPath, "vectors"),
+  // Whole lives of the agent by seed, and that they notice what is broken on purpose.
+  sim: () => simulated(),
   // Mostly waiting for containers: more files at once than there are cores.
   integration: () => tests(process.execPath, "integration", ["--maxWorkers=4"]),
   // On two cores, more clusters at once only make each other slow.
@@ -46,6 +48,12 @@ function tests(node, project, flags = []) {
   // A file that cannot even be loaded fails without a failed test.
   const failed = status === 0 ? numFailedTests : Math.max(numFailedTests, 1);
   return { passed: numPassedTests, failed: numPassedTests === 0 ? Math.max(failed, 1) : failed };
+}
+
+function simulated() {
+  const seeds = one(process.execPath, ["tools/run.mjs", "test/sim/main.ts", "--seeds", "250"]);
+  const mutants = one(process.execPath, ["tools/run.mjs", "test/sim/mutants/main.ts"]);
+  return { passed: seeds.passed + mutants.passed, failed: seeds.failed + mutants.failed };
 }
 
 /** Tests on a real control plane, which is built first unless it was before. */

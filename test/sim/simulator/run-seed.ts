@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSteady, leftovers, runningIds, unconverged } from "./convergence.ts";
 import { addControlPod, disturb } from "./disturbances.ts";
-import { Simulation } from "./simulation.ts";
+import { Simulation, type SimulationOptions } from "./simulation.ts";
 
 export interface SeedReport {
   readonly seed: number;
@@ -18,6 +18,7 @@ export interface SeedReport {
 export interface SeedOptions {
   /** Ends the chaos after so many steps; all of them unless given. */
   readonly steps?: number | undefined;
+  readonly sabotage?: SimulationOptions["sabotage"];
 }
 
 /** A promise: once nothing goes wrong any more, everything is as it is wanted after at most this time. */
@@ -28,9 +29,9 @@ const restMs = 12_000;
 /** One random life of a node: chaos, calm, a restart with nothing to do, and the end of all pods. */
 export async function runSeed(
   seed: number,
-  { steps: mostSteps = Number.POSITIVE_INFINITY }: SeedOptions = {},
+  { steps: mostSteps = Number.POSITIVE_INFINITY, sabotage }: SeedOptions = {},
 ): Promise<SeedReport> {
-  const sim = new Simulation(seed, { inCluster: seed % 2 === 0 });
+  const sim = new Simulation(seed, { inCluster: seed % 2 === 0, sabotage });
   addControlPod(sim);
   sim.startAgent();
   const steps = await chaos(sim, mostSteps);

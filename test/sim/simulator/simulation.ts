@@ -7,7 +7,7 @@ import {
 } from "../../../src/app/sim-agent.ts";
 import { VirtualClock } from "../../../src/drivers/sim/virtual-clock.ts";
 import { Agent } from "../../../src/engine/agent.ts";
-import type { AgentSettings } from "../../../src/engine/agent-ports.ts";
+import type { AgentPorts, AgentSettings } from "../../../src/engine/agent-ports.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Log } from "../../../src/ports/log.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";
@@ -37,6 +37,12 @@ const spinWindowMs = 5_000;
 /** Short, so that a run need not be long to see its end. */
 const shortCrashLoop = { initialMs: 1000, maxMs: 10_000 };
 
+export interface SimulationOptions {
+  readonly inCluster?: boolean | undefined;
+  /** Breaks the agent on purpose. */
+  readonly sabotage?: ((ports: AgentPorts) => AgentPorts) | undefined;
+}
+
 /** The whole agent on a simulated machine, with one seed that decides all that happens. */
 export class Simulation {
   readonly clock: VirtualClock = new VirtualClock();
@@ -63,10 +69,12 @@ export class Simulation {
   readonly changes: string[] = [];
   readonly #termination: TerminationRules;
   readonly #apiHistory: StatusHistory;
+  readonly #sabotage: (ports: AgentPorts) => AgentPorts;
   #calls = 0;
   #callsSinceMs = 0;
 
-  constructor(seed: number, options: { readonly inCluster?: boolean | undefined } = {}) {
+  constructor(seed: number, options: SimulationOptions = {}) {
+    this.#sabotage = options.sabotage ?? ((ports) => ports);
     this.dice = new Dice(seed);
     const eventDice = this.dice.split();
     this.machine = createSimMachine(this.clock, (event, events) => {
@@ -133,7 +141,7 @@ export class Simulation {
         api: this.cluster?.client,
       },
     );
-    const agent = new Agent(life.bind(ports), this.#settings(), stop.signal);
+    const agent = new Agent(life.bind(this.#sabotage(ports)), this.#settings(), stop.signal);
     agent.view.watchPods(({ type, pod }) => {
       if (life.isOver) return;
       this.note(

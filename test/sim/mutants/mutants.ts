@@ -1,0 +1,104 @@
+import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import { ContainerState } from "../../../src/model/generated/cri.ts";
+import type { ContainerRuntime, ImageService } from "../../../src/ports/container-runtime.ts";
+import { preStopMark } from "../simulator/random-pod.ts";
+
+/** An agent that is broken on purpose: what it sees or does is not what it should be. */
+export interface Mutant {
+  readonly name: string;
+  /** The promise that it breaks. */
+  readonly promise: string;
+  readonly sabotage: (ports: AgentPorts) => AgentPorts;
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: "overlooks what runs",
+    promise: "at most one instance of a container runs",
+    sabotage: (ports) => ({
+      ...ports,
+      runtime: altered(ports.runtime, {
+        listContainers: async (filter, signal) => {
+          const all = await ports.runtime.listContainers(filter, signal);
+          return all.filter(({ state }) => state !== ContainerState.CONTAINER_RUNNING);
+        },
+      }),
+    }),
+  },
+  {
+    name: "takes every end for a good one",
+    promise: "init containers have succeeded before others start",
+    sabotage: (ports) => ({
+      ...ports,
+      runtime: altered(ports.runtime, {
+        containerStatus: async (id, signal) => {
+          const answer = await ports.runtime.containerStatus(id, signal);
+          return { ...answer, status: { ...answer.status, exitCode: 0 } };
+        },
+      }),
+    }),
+  },
+  {
+    name: "skips hooks",
+    promise: "a container's preStop hook runs before it is told to end",
+    sabotage: (ports) => ({
+      ...ports,
+      runtime: altered(ports.runtime, {
+        execSync: (id, command, timeoutSeconds, signal) =>
+          command.at(-1) === preStopMark
+            ? Promise.resolve({ exitCode: 0 })
+            : ports.runtime.execSync(id, command, timeoutSeconds, signal),
+      }),
+    }),
+  },
+  {
+    name: "is too patient",
+    promise: "the grace period is a deadline",
+    sabotage: (ports) => ({
+      ...ports,
+      runtime: altered(ports.runtime, {
+        stopContainer: (id, timeoutSeconds, signal) =>
+          ports.runtime.stopContainer(id, timeoutSeconds + 30, signal),
+      }),
+    }),
+  },
+  {
+    name: "forgets",
+    promise: "a restart with nothing changed changes nothing",
+    sabotage: (ports) => ({
+      ...ports,
+      files: altered(ports.files, {
+        list: (path) => (path.endsWith("/statuses") ? Promise.resolve([]) : ports.files.list(path)),
+      }),
+    }),
+  },
+  {
+    name: "leaves mounts behind",
+    promise: "a pod that is gone leaves nothing",
+    sabotage: (ports) => ({
+      ...ports,
+      mounts: altered(ports.mounts, { unmount: () => Promise.resolve() }),
+    }),
+  },
+  {
+    name: "misses cgroups",
+    promise: "a healthy pod is never touched",
+    sabotage: (ports) => ({ ...ports, cgroups: altered(ports.cgroups, { exists: () => false }) }),
+  },
+];
+
+type Runtime = ContainerRuntime & ImageService;
+
+/** The same object with other methods. */
+function altered<T extends Runtime | AgentPorts["files" | "mounts" | "cgroups"]>(
+  target: T,
+  methods: Partial<T>,
+): T {
+  return new Proxy(target, {
+    get: (object, name) => {
+      const source = Object.hasOwn(methods, name) ? methods : object;
+      const value: unknown = Reflect.get(source, name, source);
+      return typeof value === "function" ? value.bind(source) : value;
+    },
+  });
+}
