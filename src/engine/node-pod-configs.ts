@@ -241,7 +241,14 @@ export class NodePodConfigs implements PodConfigs {
         ? hostNetworkHostsFile((await files.readText(nodeHostsFile)) ?? "", aliases)
         : managedHostsFile({ podIps, ...names.value }, aliases);
     const path = podHostsFile(rootFolder, pod.metadata.uid);
-    if ((await files.readText(path)) !== content) await files.writeFile(path, content, 0o644);
+    if (!(await this.#hasContent(path, content))) await files.writeFile(path, content, 0o644);
+  }
+
+  // Containers may have made the file as large as they like: no more of it is read than it takes to tell.
+  async #hasContent(path: string, content: string): Promise<boolean> {
+    const wanted = new TextEncoder().encode(content);
+    const found = await this.#deps.files.readTail(path, wanted.length + 1);
+    return found !== undefined && new TextDecoder().decode(found) === content;
   }
 
   async #terminationLog({ pod, placed }: ContainerConfigRequest): Promise<string | undefined> {

@@ -22,7 +22,7 @@ import {
 } from "../core/worker/worker-queries.ts";
 import type { PodWork, PodWorkOutcome, WorkerState } from "../core/worker/worker-state.ts";
 import type { ObservedPod } from "../model/observed.ts";
-import type { Pod } from "../model/pod.ts";
+import { type Pod, podKey } from "../model/pod.ts";
 import { isStaticPod } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -265,7 +265,8 @@ export class PodWorkers {
       const retryAtMs = error instanceof PodSyncError ? error.retryAtMs : undefined;
       // A back-off that runs its course is no news.
       const level = retryAtMs === undefined ? "warn" : "debug";
-      this.#deps.log[level]("pod not in sync, trying again", { podUid: worker.uid, message });
+      const pod = podOf(work);
+      this.#deps.log[level]("pod not in sync, trying again", { pod, podUid: worker.uid, message });
       return { kind: "failed", message, retryAtMs };
     } finally {
       worker.abort = undefined;
@@ -291,6 +292,12 @@ export class PodWorkers {
     const { state } = worker;
     return state?.state === "terminating" ? state.statusFunction : undefined;
   }
+}
+
+/** As people name the pod. */
+function podOf(work: PodWork): string {
+  if (work.kind !== "terminate-runtime") return podKey(work.pod);
+  return `${work.runningPod.namespace}/${work.runningPod.name}`;
 }
 
 function newWorker(uid: string): Worker {

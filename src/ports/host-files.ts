@@ -5,6 +5,7 @@ export interface HostFiles {
   writeFile(path: string, data: Uint8Array | string, mode: number): Promise<void>;
   /** At most the last `maxBytes` of a regular file; undefined when it does not exist. */
   readTail(path: string, maxBytes: number): Promise<Uint8Array | undefined>;
+  /** A whole regular file; undefined when it does not exist. Rejects when it is larger than any file of the agent's. */
   readText(path: string): Promise<string | undefined>;
   /** The path with every link followed; undefined when nothing is there. */
   realPath(path: string): Promise<string | undefined>;

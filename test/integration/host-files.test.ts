@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { expect, test } from "vitest";
 import { hostFiles } from "../../src/drivers/linux/host-files.ts";
 
@@ -21,5 +29,19 @@ test("a tree with a mount point in it is left alone, also when it is named throu
     expect(existsSync(`${folder}/tree`)).toBe(false);
     rmSync(folder, { recursive: true });
     rmSync(`${folder}-link`);
+  }
+});
+
+test("a file that somebody has made huge is refused, and only as much of it is read as is asked for", async () => {
+  const folder = mkdtempSync("/var/tmp/berth-huge-");
+  const path = `${folder}/hosts`;
+  try {
+    writeFileSync(path, "127.0.0.1 localhost");
+    // Without taking any room on the disk.
+    truncateSync(path, 4 * 1024 ** 3);
+    await expect(hostFiles.readText(path)).rejects.toThrow(`${path} is larger than`);
+    expect(await hostFiles.readTail(path, 20)).toHaveLength(20);
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });

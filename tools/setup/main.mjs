@@ -1,5 +1,5 @@
 // Makes a Debian machine ready for the demo or the tests: installs what is missing, skips what is there.
-// usage: node tools/setup/main.mjs [demo|test]
+// usage: node tools/setup/main.mjs [build|demo|test]
 // Plain JavaScript, as it runs before any npm package is installed.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, statSync, symlinkSync } from "node:fs";
@@ -125,13 +125,14 @@ function isExecutable(file) {
 }
 
 const [mode = "demo", ...rest] = process.argv.slice(2);
-if (!["demo", "test"].includes(mode) || rest.length > 0) {
-  console.error("usage: node tools/setup/main.mjs [demo|test]");
+if (!["build", "demo", "test"].includes(mode) || rest.length > 0) {
+  console.error("usage: node tools/setup/main.mjs [build|demo|test]");
   process.exit(2);
 }
 if (process.platform !== "linux")
   fail(`containers need Linux, not ${process.platform}`, "use a Linux machine");
 checkNode();
-installPackages(mode);
+// To build it takes no containers.
+if (mode !== "build") installPackages(mode);
 installModules();
 say("ready");

@@ -19,14 +19,21 @@ import { removeTree as removeOpenTree } from "./volume-removal.ts";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
+/** More than any file of the agent's own; what others put there must not fill its memory. */
+const maxTextBytes = 32 * 1024 * 1024;
+
 /** The files of this machine. */
 export const hostFiles: HostFiles = {
   ensureFolder,
   writeFile: replaceFile,
   readTail,
   readText: async (path) => {
-    const data = await readTail(path, Number.MAX_SAFE_INTEGER);
-    return data === undefined ? undefined : new TextDecoder().decode(data);
+    const data = await readTail(path, maxTextBytes + 1);
+    if (data === undefined) return undefined;
+    if (data.length > maxTextBytes) {
+      throw new Error(`${path} is larger than ${maxTextBytes} bytes`);
+    }
+    return new TextDecoder().decode(data);
   },
   realPath: (path) => absentAs(realpath(path), undefined),
   list: async (path) => absentAs(readdir(path), []),
