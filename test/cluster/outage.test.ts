@@ -135,7 +135,8 @@ describe("a node whose API server comes and goes", () => {
     );
     cutting.abort();
     await cuts;
-    expect(proxy.cuts).toBeGreaterThan(5);
+    // One connection carries everything: a cut counts only while there is one.
+    expect(proxy.cuts).toBeGreaterThan(1);
     const pods = await world.api.until<Pod>(
       `${podsPath}?labelSelector=app=burst`,
       (items) => items.length === 10 && items.every(isReady),
