@@ -79,7 +79,7 @@ const berth: Contender = {
 };
 
 export const usage = `usage: npm run bench -- [--peer "NAME=COMMAND"]... [--quick | --smoke] [--cases a,b,...]
-  [--json FILE] [--svg FILE] [--rounds N]
+  [--json FILE] [--svg FILE] [--rounds N] [--samples N] [--bursts N,...] [--idle PODS,...]
   [--runtime-endpoint unix://SOCKET] [--data-dir FOLDER] [--kubeconfig FILE | --standalone]
 
   a manifests  b pods of the API  c crashes  d bursts  e idle  f restart of the agent  g probes  h command line
@@ -99,6 +99,9 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       standalone: { type: "boolean", default: false },
       cases: { type: "string", default: caseLetters.join(",") },
       rounds: { type: "string" },
+      samples: { type: "string" },
+      bursts: { type: "string" },
+      idle: { type: "string" },
       json: { type: "string" },
       svg: { type: "string" },
       "runtime-endpoint": { type: "string" },
@@ -107,11 +110,16 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     },
   });
   const sizes = values.smoke ? smoke : values.quick ? quick : full;
-  const rounds = values.rounds === undefined ? sizes.rounds : Number(values.rounds);
   return {
     contenders: [berth, ...values.peer.map(parsePeer)],
     cases: values.cases.split(",").map(parseCase),
-    sizes: { ...sizes, rounds },
+    sizes: {
+      ...sizes,
+      rounds: parseCounts("rounds", values.rounds)?.[0] ?? sizes.rounds,
+      samples: parseCounts("samples", values.samples)?.[0] ?? sizes.samples,
+      bursts: parseCounts("bursts", values.bursts) ?? sizes.bursts,
+      idlePods: parseCounts("idle", values.idle) ?? sizes.idlePods,
+    },
     runtimeEndpoint: values["runtime-endpoint"],
     dataDir: values["data-dir"],
     kubeconfig: values.kubeconfig,
@@ -119,6 +127,12 @@ export function parseOptions(args: readonly string[]): BenchOptions {
     json: values.json,
     svg: values.svg,
   };
+}
+
+function parseCounts(flag: string, text: string | undefined): readonly number[] | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d+(,\d+)*$/.test(text)) throw new Error(`--${flag} wants numbers, not ${text}`);
+  return text.split(",").map(Number);
 }
 
 function parsePeer(text: string): Contender {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { BenchAgent } from "../bench-agent.ts";
 import type { BenchWorld } from "../bench-world.ts";
 import { type BenchCase, recordAgent, recordFloor } from "../case-context.ts";
@@ -17,6 +18,8 @@ const running: Metric = {
   title: "container's exit → next one running",
   unit: "ms",
 };
+/** So long a container lives before it ends: before, its shell may not listen to signals yet. */
+const lifeMs = 500;
 const callTimeoutMs = 30_000;
 const nameLabel = "io.kubernetes.pod.name";
 
@@ -28,6 +31,7 @@ export const crashCase: BenchCase = {
     const { world, sizes } = context;
     for (let index = 0; index < sizes.samples; index += 1) {
       const pod = await startBarePod(world, `bare-${index}`);
+      await delay(lifeMs);
       const since = world.watch.mark();
       const crashing = crash(world, pod.containerId);
       const exitMs = await world.watch.until("stopped", 1, since);
@@ -46,6 +50,7 @@ export const crashCase: BenchCase = {
     for (let index = 0; index < sizes.samples; index += 1) {
       const name = `crash-${index}`;
       await startPods(world, agent, [name]);
+      await delay(lifeMs);
       const since = world.watch.mark();
       const crashing = crash(world, await containerOf(world, name));
       const exitMs = await world.watch.until("stopped", 1, since);

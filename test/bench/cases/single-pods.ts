@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { createPods, deletePods } from "../api-pods.ts";
 import { BenchAgent } from "../bench-agent.ts";
 import { type BenchCase, type CaseContext, recordAgent, recordFloor } from "../case-context.ts";
@@ -41,6 +42,9 @@ const apiGone: Metric = {
   unit: "ms",
 };
 
+/** So long a pod lives at least: before, its shell may not listen to signals yet, and its end would take the grace period. */
+const lifeMs = 500;
+
 /** (a) One pod at a time from a manifest. */
 export const manifestCase: BenchCase = {
   needsCluster: false,
@@ -55,6 +59,7 @@ export const manifestCase: BenchCase = {
       const up = { since: world.watch.mark(), sentMs: performance.now() };
       agent.putManifest(name);
       const upMs = await world.watch.until("started", 2, up.since);
+      await delay(lifeMs);
       const down = { since: world.watch.mark(), sentMs: performance.now() };
       agent.removeManifest(name);
       const downMs = await world.watch.until("stopped", 2, down.since);
@@ -81,6 +86,7 @@ export const apiCase: BenchCase = {
       const upSince = world.watch.mark();
       const up = await createPods(world, names);
       const upMs = await world.watch.until("started", 2, upSince);
+      await delay(lifeMs);
       const downSince = world.watch.mark();
       const down = await deletePods(world, names);
       const downMs = await world.watch.until("stopped", 2, downSince);
@@ -105,6 +111,7 @@ async function measureBarePods(
     const upSentMs = performance.now();
     const pod = await startBarePod(world, `bare-${index}`);
     const upMs = (await world.watch.until("started", 2, upSince)) - upSentMs;
+    await delay(lifeMs);
     const downSince = world.watch.mark();
     const downSentMs = performance.now();
     await stopBarePod(world, pod);
