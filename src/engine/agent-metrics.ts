@@ -1,4 +1,5 @@
 import type { ProbeSubject } from "../core/probe/probe-worker.ts";
+import type { Termination } from "../core/status/terminations.ts";
 import { parseTime } from "../lib/time.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { MetricName } from "../model/generated/metrics.ts";
@@ -66,6 +67,14 @@ export class AgentMetrics {
     const createdMs = parseTime(creationTimestamp ?? "") ?? seenMs;
     this.#metrics.observe("kubelet_pod_start_total_duration_seconds", (nowMs - createdMs) / 1000);
     this.#metrics.observe("kubelet_pod_start_sli_duration_seconds", (nowMs - createdMs) / 1000);
+  }
+
+  noteTermination({ kind, exitCode, reason }: Termination): void {
+    this.#metrics.increment("kubelet_terminated_containers_total", {
+      container_type: containerTypes[kind],
+      exit_code: String(exitCode),
+      reason,
+    });
   }
 
   forget(uid: string): void {

@@ -15,10 +15,11 @@ export interface StatusParts {
   readonly cgroups: () => NodePodCgroups;
   readonly hostIps: () => readonly string[];
   readonly onChange: StatusManagerDependencies["onChange"];
+  readonly onTermination: NonNullable<StatusManagerDependencies["onTermination"]>;
 }
 
 export function createStatuses(parts: StatusParts): PodStatuses {
-  const { ports, settings, registry, allocations, prober, cgroups, hostIps, onChange } = parts;
+  const { ports, settings, registry, allocations, prober, cgroups, hostIps } = parts;
   const { clock, log } = ports;
   const manager = new StatusManager({
     clock,
@@ -26,7 +27,8 @@ export function createStatuses(parts: StatusParts): PodStatuses {
       findByUid: (uid) => registry.get(uid),
       findMirrorOf: (pod) => registry.mirrorOf(pod),
     },
-    onChange,
+    onChange: parts.onChange,
+    onTermination: parts.onTermination,
   });
   return new PodStatuses({
     manager,

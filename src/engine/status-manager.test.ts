@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anyPod } from "../../test/kit/any-plan-input.ts";
 import { isTerminalPhase } from "../core/status/phase.ts";
 import { computePodStatus } from "../core/status/pod-status.ts";
+import type { Termination } from "../core/status/terminations.ts";
 import type { ContainerStatus, PodStatus } from "../model/generated/kubernetes.ts";
 import { emptyObservedPod, type ObservedContainer, type ObservedPod } from "../model/observed.ts";
 import { type Pod, podContainers } from "../model/pod.ts";
@@ -31,12 +32,14 @@ const exited: ContainerStatus = { ...running, state: { terminated: { exitCode: 1
 
 function start({ known = pod, mirror }: { known?: Pod; mirror?: Pod } = {}) {
   const heard: { status: PodStatus; version: number; isFinished: boolean }[] = [];
+  const terminations: Termination[] = [];
   const manager = new StatusManager({
     clock: { nowMs: () => Date.parse(noon) },
     pods: { findByUid: () => known, findMirrorOf: () => mirror },
     onChange: (_pod, status, version, isFinished) => heard.push({ status, version, isFinished }),
+    onTermination: (termination) => terminations.push(termination),
   });
-  return { manager, heard };
+  return { manager, heard, terminations };
 }
 
 describe("versions", () => {
@@ -74,6 +77,17 @@ describe("versions", () => {
     manager.setPodStatus(pod, { phase: "Running" });
     manager.removeOrphanedStatuses(new Set());
     expect(manager.getPodStatus("uid-1")).toBeUndefined();
+  });
+});
+
+describe("containers that end", () => {
+  test("are heard of once, by the status that shows it first", () => {
+    const { manager, terminations } = start();
+    manager.setPodStatus(pod, { phase: "Running", containerStatuses: [running] });
+    manager.setPodStatus(pod, { phase: "Running", containerStatuses: [exited] });
+    manager.setPodStatus(pod, { phase: "Failed", containerStatuses: [exited] });
+    manager.terminatePod(pod);
+    expect(terminations).toEqual([{ kind: "regular", exitCode: 1, reason: "" }]);
   });
 });
 

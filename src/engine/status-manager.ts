@@ -1,6 +1,7 @@
 import { withContainerReady, withContainerStarted } from "../core/status/container-change.ts";
 import { type NextStatus, nextStatus } from "../core/status/next-status.ts";
 import { terminatedStatus } from "../core/status/terminated-status.ts";
+import { findTerminations, type Termination } from "../core/status/terminations.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import { isStaticPod } from "../model/pod-source.ts";
@@ -20,6 +21,8 @@ export interface StatusManagerDependencies {
   readonly clock: Pick<Clock, "nowMs">;
   readonly pods: KnownPods;
   readonly onChange: StatusListener;
+  /** Hears of every container that a status is the first to show as ended. */
+  readonly onTermination?: (termination: Termination) => void;
 }
 
 interface CachedStatus {
@@ -82,13 +85,14 @@ export class StatusManager {
     status: PodStatus,
     { force, isFinished }: { readonly force: boolean; readonly isFinished: boolean },
   ): NextStatus {
-    const { clock, pods, onChange } = this.#deps;
+    const { clock, pods, onChange, onTermination } = this.#deps;
     const cached = this.#cache.get(pod.metadata.uid);
+    const reportedStatus = (pods.findMirrorOf(pod) ?? pod).status ?? {};
     const next = nextStatus({
       pod,
       status,
       cachedStatus: cached?.status,
-      reportedStatus: (pods.findMirrorOf(pod) ?? pod).status ?? {},
+      reportedStatus,
       force,
       nowMs: clock.nowMs(),
     });
@@ -99,6 +103,9 @@ export class StatusManager {
       isFinished: isFinished || (cached?.isFinished === true && !isStaticPod(pod)),
     };
     this.#cache.set(pod.metadata.uid, entry);
+    for (const each of findTerminations(cached?.status ?? reportedStatus, entry.status)) {
+      onTermination?.(each);
+    }
     onChange(pod, entry.status, entry.version, entry.isFinished);
     return next;
   }

@@ -49,6 +49,7 @@ export function composeStatuses(parts: AgentParts): PodStatuses {
     cgroups: () => parts.cgroups,
     hostIps: () => parts.hostIps(),
     onChange: (pod, status, _version, isFinished) => noteStatus(parts, pod, status, isFinished),
+    onTermination: (termination) => parts.metrics.noteTermination(termination),
   });
 }
 

@@ -86,6 +86,7 @@ export type MetricName =
   | "kubelet_started_pods_total"
   | "kubelet_started_user_namespaced_pods_errors_total"
   | "kubelet_started_user_namespaced_pods_total"
+  | "kubelet_terminated_containers_total"
   | "kubelet_volume_metric_collection_duration_seconds"
   | "kubelet_working_pods"
   | "kubernetes_build_info"
@@ -198,6 +199,7 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   kubelet_started_pods_total: { type: "counter", stability: "ALPHA", labels: [] },
   kubelet_started_user_namespaced_pods_errors_total: { type: "counter", stability: "ALPHA", labels: [] },
   kubelet_started_user_namespaced_pods_total: { type: "counter", stability: "ALPHA", labels: [] },
+  kubelet_terminated_containers_total: { type: "counter", stability: "ALPHA", labels: ["container_type","exit_code","reason"] },
   kubelet_volume_metric_collection_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["metric_source"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
   kubelet_working_pods: { type: "gauge", stability: "ALPHA", labels: ["config","lifecycle","static"] },
   kubernetes_build_info: { type: "gauge", stability: "BETA", labels: ["build_date","compiler","git_commit","git_tree_state","git_version","go_version","major","minor","platform"] },
