@@ -60,6 +60,7 @@ export const crashCase: BenchCase = {
       recordAgent(context, running, agent, runningMs - exitMs);
       await crashing;
       await endPods(world, agent, [name]);
+      await delay(lifeMs);
     }
     await agent.stop();
   },
