@@ -10,7 +10,7 @@ const config: ViteUserConfig = defineConfig({
             "src/**/*.test.ts",
             "tools/**/*.test.ts",
             "test/*.test.ts",
-            "test/sim/*.test.ts",
+            "test/sim/**/*.test.ts",
           ],
           testTimeout: 30_000,
         },

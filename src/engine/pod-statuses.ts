@@ -55,7 +55,7 @@ export class PodStatuses {
       cachedStatus,
       isTerminal: life.isTerminal,
       startFailures: this.#startFailures.get(uid) ?? new Map<string, StartFailure>(),
-      probes: probes.view(uid),
+      probes: withStartupProbes(pod, probes.view(uid)),
       eviction: isLate ? deadlineExceeded : undefined,
       resizeConditions: this.#resizeConditions(uid, life.isTerminal),
       // Only of a pod that runs.
@@ -137,4 +137,12 @@ function withLastFacts(status: PodStatus, before: PodStatus | undefined): PodSta
   const { resources = status.resources, allocatedResources = status.allocatedResources } =
     before ?? {};
   return { ...status, podIP, podIPs, resources, allocatedResources };
+}
+
+/** The first status of an agent's life is made before its probes begin: what has one to pass has not passed it yet. */
+function withStartupProbes(pod: Pod, view: ProbeView): ProbeView {
+  const names = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]
+    .filter(({ startupProbe }) => startupProbe !== undefined)
+    .map(({ name }) => name);
+  return { ...view, startupProbed: new Set([...view.startupProbed, ...names]) };
 }
