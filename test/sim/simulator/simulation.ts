@@ -28,7 +28,7 @@ setMaxListeners(0);
 
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 
-export const simNodeName = "sim-node";
+const simNodeName = "sim-node";
 
 /** No more calls of the runtime than this within some seconds: an agent that makes more spins. */
 const spinCalls = 3_000;
