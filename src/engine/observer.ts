@@ -55,6 +55,7 @@ export class Observer {
   readonly #pods = new Map<string, ObservedPod>();
   readonly #reads = new Map<string, { again: boolean; done: Promise<void> }>();
   readonly #failed = new Map<string, FailedRead>();
+  #keys: ReadonlyMap<string, string> = new Map();
   /** Containers and sandboxes that have ended, until the runtime shows it. */
   readonly #settling = new Set<string>();
   readonly #exits = new Map<string, ContainerExit>();
@@ -75,6 +76,13 @@ export class Observer {
   /** Every pod that the runtime has anything of, as last read. */
   get pods(): ReadonlyMap<string, ObservedPod> {
     return this.#pods;
+  }
+
+  /** Pods that the runtime listed but could not tell of yet, by UID: namespace/name. */
+  *unreadPods(): Iterable<readonly [uid: string, key: string]> {
+    for (const entry of this.#keys) {
+      if (this.#failed.has(entry[0]) && !this.#pods.has(entry[0])) yield entry;
+    }
   }
 
   /** The runtime's ids of all that runs, as last read. */
@@ -238,6 +246,7 @@ export class Observer {
         listRuntime(runtime, signal),
       );
       this.#podOfId = new Map(listing.podOfId);
+      this.#keys = listing.keys;
       for (const id of this.#exits.keys()) if (!this.#podOfId.has(id)) this.#exits.delete(id);
       const gone = [...this.#pods.keys()].filter((uid) => !listing.fingerprints.has(uid));
       const changed = [...listing.fingerprints].filter(([uid, fingerprint]) => {

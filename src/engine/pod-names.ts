@@ -5,6 +5,8 @@ export interface PodNamesDeps {
   /** All pods of the runtime are known. */
   readonly isListed: () => boolean;
   readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
+  /** Pods of which only UID and namespace/name are known: they may run. */
+  readonly unreadPods: () => Iterable<readonly [uid: string, key: string]>;
   /** Somebody waits for another pod to end: nobody may have asked it to yet. */
   readonly onWait: () => void;
 }
@@ -30,6 +32,9 @@ export class PodNames {
   isFree({ metadata }: Pod): boolean {
     const { uid, name, namespace } = metadata;
     if (!this.#deps.isListed()) return false;
+    for (const [otherUid, key] of this.#deps.unreadPods()) {
+      if (otherUid !== uid && key === `${namespace}/${name}`) return false;
+    }
     return [...this.#deps.runtimePods().values()].every(
       (other) =>
         other.uid === uid ||

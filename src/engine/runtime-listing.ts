@@ -1,5 +1,5 @@
 import { ContainerState, PodSandboxState } from "../model/generated/cri.ts";
-import { podUidLabel } from "../model/labels.ts";
+import { podNameLabel, podNamespaceLabel, podUidLabel } from "../model/labels.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import { rawContainerId } from "./execute/container-id.ts";
@@ -10,6 +10,8 @@ export interface RuntimeListing {
   readonly fingerprints: ReadonlyMap<string, string>;
   /** The pod of each sandbox and container id. */
   readonly podOfId: ReadonlyMap<string, string>;
+  /** By pod UID: namespace/name. */
+  readonly keys: ReadonlyMap<string, string>;
 }
 
 export async function listRuntime(
@@ -22,11 +24,13 @@ export async function listRuntime(
   ]);
   const parts = new Map<string, string[]>();
   const podOfId = new Map<string, string>();
+  const keys = new Map<string, string>();
   const add = (labels: Readonly<Record<string, string>>, id: string, part: string): void => {
     const uid = labels[podUidLabel];
     // What carries no pod UID was made by somebody else and is none of the agent's business.
     if (uid === undefined) return;
     podOfId.set(id, uid);
+    keys.set(uid, `${labels[podNamespaceLabel]}/${labels[podNameLabel]}`);
     parts.set(uid, [...(parts.get(uid) ?? []), part]);
   };
   for (const { id = "", labels = {}, state } of sandboxes) {
@@ -36,7 +40,7 @@ export async function listRuntime(
     add(labels, id, containerPart(id, stateNames[state ?? ContainerState.CONTAINER_CREATED]));
   }
   const fingerprints = new Map([...parts].map(([uid, list]) => [uid, joined(list)]));
-  return { fingerprints, podOfId };
+  return { fingerprints, podOfId, keys };
 }
 
 /** The same fingerprint of a pod that was read; "" for one the runtime has nothing of. */

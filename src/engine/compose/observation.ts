@@ -30,6 +30,7 @@ export function composeNames(parts: AgentParts): PodNames {
   return new PodNames({
     isListed: () => parts.runtimeListed,
     runtimePods: () => parts.observer.pods,
+    unreadPods: () => parts.observer.unreadPods(),
     onWait: () => parts.loop.requestHousekeeping(),
   });
 }
