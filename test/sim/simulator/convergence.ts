@@ -26,6 +26,7 @@ export function unconverged(sim: Simulation): readonly string[] {
 function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
   const { uid, name } = pod.metadata;
   const { phase } = pod.status ?? {};
+  if (pod.metadata.deletionTimestamp !== undefined) return [`${name} still ends`];
   const running = new Set(runningIds(sim, uid));
   if (phase === "Succeeded" || phase === "Failed") {
     return running.size > 0 ? [`${name} is ${phase} and runs`] : [];
@@ -40,7 +41,8 @@ function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
     ({ config, isReady }) => config.metadata?.uid === uid && isReady,
   );
   // As with a kubelet, a pod that is never restarted gets no second sandbox, however far it had come.
-  const isLost = pod.spec.restartPolicy === "Never" && ready.length === 0;
+  const hasRun = containerStatuses(pod).some(({ containerID }) => containerID !== undefined);
+  const isLost = pod.spec.restartPolicy === "Never" && ready.length === 0 && hasRun;
   if (ready.length === 1 || isLost) return wrong;
   return [...wrong, `${name} has ${ready.length} sandboxes`];
 }
