@@ -58,50 +58,62 @@ export async function killContainer(
     request.graceOverrideSeconds ?? terminationGraceSeconds(pod, container, request.reason);
   const startedMs = clock.monotonicMs();
   const leftMs = (): number => startedMs + graceSeconds * 1000 - clock.monotonicMs();
-  if (container.lifecycle?.preStop !== undefined && leftMs() > 0) {
-    await runPreStop(deps, request, leftMs(), signal);
-  }
-  if (turn !== undefined && leftMs() > 0) await within(clock, turn, leftMs(), signal);
-  signal.throwIfAborted();
+  // A late hook goes on while its container does, through the last seconds that the runtime grants.
+  const over = new AbortController();
   try {
+    if (container.lifecycle?.preStop !== undefined && leftMs() > 0) {
+      const hook = runPreStop(deps, request, over.signal);
+      if (!(await within(clock, hook.ended, leftMs(), signal))) {
+        hook.giveUp();
+        if (!signal.aborted) noteLateHook(deps, request, graceSeconds);
+      }
+    }
+    if (turn !== undefined && leftMs() > 0) await within(clock, turn, leftMs(), signal);
+    signal.throwIfAborted();
     // Runtimes count whole seconds; a broken one is the container's.
     const timeoutSeconds = stopTimeoutSeconds(Math.ceil(leftMs() / 1000));
     await runtime.stopContainer(request.containerId, timeoutSeconds, signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
+  } finally {
+    over.abort();
   }
 }
 
-// The hook's output may hold secrets: neither the event nor the log repeats it.
-async function runPreStop(
+/** Starts the hook; once given up, how it ends is nobody's news. */
+function runPreStop(
   deps: KillDeps,
   request: KillContainerRequest,
-  graceMs: number,
   signal: AbortSignal,
-): Promise<void> {
-  const preStop = request.container.lifecycle?.preStop;
-  if (preStop === undefined) return;
-  const cut = new AbortController();
-  const failed = (): void =>
-    record(deps, request, {
-      type: "Warning",
-      reason: "FailedPreStopHook",
-      message: "PreStopHook failed",
-    });
-  const hook = withEither([signal, cut.signal], (either) =>
-    runHook(deps, request, preStop, either),
-  ).catch(() => {
-    if (!cut.signal.aborted && !signal.aborted) failed();
+): { readonly ended: Promise<void>; readonly giveUp: () => void } {
+  let isGivenUp = false;
+  const { preStop = {} } = request.container.lifecycle ?? {};
+  const ended = runHook(deps, request, preStop, signal).catch(() => {
+    if (!isGivenUp) recordFailedHook(deps, request);
   });
-  const ended = await within(deps.clock, hook, graceMs, signal);
-  signal.throwIfAborted();
-  if (ended) return;
-  cut.abort(new Error("the grace period is over"));
-  failed();
-  deps.log.warn("cut a preStop hook off at the end of the grace period", {
+  return {
+    ended,
+    giveUp: () => {
+      isGivenUp = true;
+    },
+  };
+}
+
+function noteLateHook(deps: KillDeps, request: KillContainerRequest, graceSeconds: number): void {
+  recordFailedHook(deps, request);
+  deps.log.warn("a preStop hook does not end within the grace period", {
     pod: podDisplayName(request.pod),
     container: request.container.name,
-    graceSeconds: graceMs / 1000,
+    graceSeconds,
+  });
+}
+
+// The hook's output may hold secrets: neither the event nor the log repeats it.
+function recordFailedHook(deps: KillDeps, request: KillContainerRequest): void {
+  record(deps, request, {
+    type: "Warning",
+    reason: "FailedPreStopHook",
+    message: "PreStopHook failed",
   });
 }
 

@@ -83,7 +83,7 @@ test("a preStop hook counts against the grace period", async () => {
   expect(stops).toEqual([[4, "web", 26]]);
 });
 
-test("a preStop hook that never ends is cut at the end of the grace period", async () => {
+test("a preStop hook that never ends holds its container up for the grace period only", async () => {
   const { world, pod, stops } = await runningPod({
     containers: [
       {
