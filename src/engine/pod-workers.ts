@@ -158,6 +158,11 @@ export class PodWorkers {
     return uid !== undefined && this.#state(uid)?.state === "terminating";
   }
 
+  /** The static pod that holds the full name: it has begun and not ended. */
+  startedStaticPod(fullName: string): string | undefined {
+    return this.#staticOrder.startedByFullName.get(fullName);
+  }
+
   #state(uid: string): WorkerState | undefined {
     return this.#workers.get(uid)?.state;
   }

@@ -23,7 +23,7 @@ export interface ClusterPartsDeps {
   readonly registry: PodRegistry;
   readonly workers: () => Pick<
     PodWorkers,
-    "couldHaveRunningContainers" | "isPodForMirrorPodTerminatingByFullName"
+    "couldHaveRunningContainers" | "isPodForMirrorPodTerminatingByFullName" | "startedStaticPod"
   >;
   /** Every source of pods has told what it has. */
   readonly sourcesReady: () => boolean;
@@ -83,6 +83,7 @@ export class ClusterParts {
         pod: registry.staticPod(fullName),
         mirror: registry.mirror(fullName),
         isEnding: workers().isPodForMirrorPodTerminatingByFullName(fullName),
+        startedUid: workers().startedStaticPod(fullName),
         mayCome: !deps.sourcesReady(),
       }),
       lifetime,

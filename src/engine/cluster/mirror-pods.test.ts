@@ -30,7 +30,12 @@ function staticPod(hash: string): Pod {
 function setUp(pod: Pod | undefined) {
   const clock = new VirtualClock();
   const api = new MemoryApi(() => clock.nowMs());
-  const state = { pod, isEnding: false, mayCome: false };
+  const state = {
+    pod,
+    isEnding: false,
+    mayCome: false,
+    startedUid: undefined as string | undefined,
+  };
   const mirrors = new MirrorPods({
     api,
     clock,
@@ -100,6 +105,20 @@ describe("MirrorPods", () => {
     mirrors.look(fullName);
     await clock.advance(0);
     expect(api.get(path)).toBeUndefined();
+  });
+
+  it("shows a new version only when the one before it has ended", async () => {
+    const { clock, mirrors, state, hash } = setUp(staticPod("one"));
+    mirrors.look(fullName);
+    await clock.advance(0);
+    Object.assign(state, { pod: staticPod("two"), startedUid: "one", isEnding: true });
+    mirrors.look(fullName);
+    await clock.advance(0);
+    expect(hash()).toBe("one");
+    Object.assign(state, { startedUid: "two", isEnding: false });
+    mirrors.look(fullName);
+    await clock.advance(0);
+    expect(hash()).toBe("two");
   });
 
   it("goes on when the API server comes back", async () => {

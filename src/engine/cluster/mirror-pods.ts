@@ -21,6 +21,8 @@ export interface MirrorPodsDeps {
     readonly pod: Pod | undefined;
     readonly mirror: Pod | undefined;
     readonly isEnding: boolean;
+    /** The pod that runs or ends under this name now: perhaps an earlier version of the pod. */
+    readonly startedUid: string | undefined;
     /** The pod may be in a source that has not told yet: after a restart the pictures are known first. */
     readonly mayCome: boolean;
   };
@@ -70,8 +72,10 @@ export class MirrorPods {
 
   async #correct(fullName: string): Promise<void> {
     const { api, log, find, node, lifetime } = this.#deps;
-    const { pod, mirror, isEnding, mayCome } = find(fullName);
+    const { pod, mirror, isEnding, startedUid, mayCome } = find(fullName);
     if (pod === undefined && (isEnding || mayCome)) return;
+    // An earlier version keeps its picture to its end; the new one's first status makes somebody look again.
+    if (pod !== undefined && (startedUid ?? pod.metadata.uid) !== pod.metadata.uid) return;
     const step = planMirror(pod, mirror, node());
     switch (step.kind) {
       case "none":
