@@ -13,6 +13,7 @@ export class RuntimeFaults {
   rate = 0;
   isDown = false;
   #release = new AbortController();
+  #dropped = new AbortController();
   #lastFaultMs = Number.NEGATIVE_INFINITY;
 
   constructor(dice: Dice, clock: Clock) {
@@ -41,7 +42,7 @@ export class RuntimeFaults {
     if (phase === "after" && fault === "time-out") {
       throw new RuntimeError(method, "DeadlineExceeded", "context deadline exceeded");
     }
-    if (fault === "hang") await this.#hang(signal);
+    if (fault === "hang") await this.#hang(method, signal);
   };
 
   /** Nothing goes wrong any more, and what hangs goes on. */
@@ -52,11 +53,19 @@ export class RuntimeFaults {
     this.#release = new AbortController();
   }
 
+  /** Who made the calls that hang is dead: the runtime gives them up, as for any connection that is lost. */
+  dropCalls(): void {
+    this.#dropped.abort();
+    this.#dropped = new AbortController();
+  }
+
   /** Sometimes longer than any deadline. */
-  async #hang(signal: AbortSignal): Promise<void> {
+  async #hang(method: string, signal: AbortSignal): Promise<void> {
     const seconds = this.#dice.pick([5, 20, 60, 150, 400]);
-    const either = AbortSignal.any([signal, this.#release.signal]);
-    await this.#clock.sleep(seconds * 1000, either).catch((error: unknown) => {
+    const dropped = this.#dropped.signal;
+    const any = AbortSignal.any([signal, this.#release.signal, dropped]);
+    await this.#clock.sleep(seconds * 1000, any).catch((error: unknown) => {
+      if (dropped.aborted) throw new RuntimeError(method, "Cancelled", "context canceled");
       if (signal.aborted) throw error;
     });
   }

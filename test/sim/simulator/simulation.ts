@@ -166,6 +166,7 @@ export class Simulation {
     this.did(`agent killed ${why}`);
     this.#life.life.end();
     this.#life = undefined;
+    this.faults.dropCalls();
     this.#restartAtMs = this.clock.monotonicMs() + restartInMs;
   }
 
