@@ -8,6 +8,7 @@ import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
+import { shareFolder } from "../drivers/linux/shared-folder.ts";
 import { isSwapOn } from "../drivers/linux/swap.ts";
 import type { Agent } from "../engine/agent.ts";
 import { errorText } from "../lib/error-text.ts";
@@ -44,6 +45,7 @@ export async function runKubelet(
     tellWarnings(setup, log);
     setOomScore(setup.config.oomScoreAdj, log);
     await mkdir(join(lock.path, kubeletFolder), { recursive: true, mode: 0o700 });
+    await shareFolder(lock.path, signal);
     await mkdir(legacyContainerLogsDirectory, { recursive: true, mode: 0o755 });
     await runLocked(setup, lock.path, { log, onReady: () => onReady(lock.path) }, signal);
   } finally {

@@ -7,12 +7,12 @@ const TEXT = `25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 42 25 0:37 / /database rw - tmpfs tmpfs rw
 `;
 
-test("a mount's point and file system are read whatever optional fields there are", () => {
+test("a mount's point, file system and sharing are read whatever optional fields there are", () => {
   expect(parseMountInfo(TEXT)).toEqual([
-    { mountPoint: "/", fileSystem: "ext4" },
-    { mountPoint: "/data/a", fileSystem: "tmpfs" },
-    { mountPoint: "/data/a/with space", fileSystem: "overlay" },
-    { mountPoint: "/database", fileSystem: "tmpfs" },
+    { mountPoint: "/", fileSystem: "ext4", isShared: true },
+    { mountPoint: "/data/a", fileSystem: "tmpfs", isShared: false },
+    { mountPoint: "/data/a/with space", fileSystem: "overlay", isShared: true },
+    { mountPoint: "/database", fileSystem: "tmpfs", isShared: false },
   ]);
 });
 

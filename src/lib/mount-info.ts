@@ -2,6 +2,8 @@
 export interface MountEntry {
   readonly mountPoint: string;
   readonly fileSystem: string;
+  /** Mounts below it appear in the mount namespaces that were made from this one, and the other way round. */
+  readonly isShared: boolean;
 }
 
 /** Reads mountinfo: in the order of mounting. */
@@ -15,6 +17,7 @@ export function parseMountInfo(text: string): readonly MountEntry[] {
       return {
         mountPoint: unescapeOctal(fields[4] ?? ""),
         fileSystem: fields[separator + 1] ?? "",
+        isShared: fields.slice(6, separator).some((field) => field.startsWith("shared:")),
       };
     });
 }

@@ -13,7 +13,7 @@ export class SimMounts implements Mounts {
   listBelow(folder: string): Promise<readonly MountEntry[]> {
     const below = [...this.#mounts]
       .filter(([path]) => path === folder || path.startsWith(`${folder}/`))
-      .map(([mountPoint, fileSystem]) => ({ mountPoint, fileSystem }));
+      .map(([mountPoint, fileSystem]) => ({ mountPoint, fileSystem, isShared: false }));
     return Promise.resolve(below.toReversed());
   }
 
