@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -175,6 +176,17 @@ test("the kubelet reads every file that is not hidden, and only its first docume
   const snapshot = await watch({ mode: "kubelet" }).next();
   expect(names(snapshot)).toEqual(["a-n1"]);
   expect(snapshot.ignored).toEqual([]);
+});
+
+test("a manifest that is removed and written anew takes the kubelet's pod away and brings it again", async () => {
+  const file = join(folder, "a.yaml");
+  await writeFile(file, podText("web"));
+  const log = watch({ mode: "kubelet" });
+  expect(names(await log.next())).toEqual(["web-n1"]);
+  rmSync(file);
+  writeFileSync(file, podText("web"));
+  expect(names(await log.next())).toEqual([]);
+  expect(names(await log.next())).toEqual(["web-n1"]);
 });
 
 test("the kubelet refuses references to the API and gives a bad file up at its next full list", async () => {

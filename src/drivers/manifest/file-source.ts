@@ -75,6 +75,7 @@ class FileSource {
     try {
       while (!signal.aborted) {
         this.#wakeup.clear();
+        this.#forgetRecreated(this.#watcher.takeRecreated(), sink);
         const { snapshot, problems, isUncertain } = await this.#scan(trigger);
         if (signal.aborted) return;
         if (snapshot !== undefined) this.#deliverChanged(snapshot, sink);
@@ -87,6 +88,14 @@ class FileSource {
     } finally {
       this.#watcher.close();
     }
+  }
+
+  /** Whoever removes a manifest and writes it anew wants the kubelet to start its pods anew, even if they are the same. */
+  #forgetRecreated(paths: ReadonlySet<string>, sink: SourceSink): void {
+    const known = [...this.#files].filter(([path]) => paths.has(path));
+    if (known.length === 0 || this.#options.mode !== "kubelet") return;
+    this.#files = new Map([...this.#files].filter(([path]) => !paths.has(path)));
+    this.#deliverChanged(this.#snapshot([]), sink);
   }
 
   #deliverChanged(snapshot: SourceSnapshot, { deliver }: SourceSink): void {

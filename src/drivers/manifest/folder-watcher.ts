@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { WatchedFolder } from "./manifest-folder.ts";
 
 interface OpenWatcher {
@@ -13,6 +14,8 @@ interface OpenWatcher {
 export class FolderWatcher {
   readonly #onChange: () => void;
   readonly #open = new Map<string, OpenWatcher>();
+  /** How often a file came or went. */
+  readonly #moves = new Map<string, number>();
 
   constructor(onChange: () => void) {
     this.#onChange = onChange;
@@ -31,6 +34,13 @@ export class FolderWatcher {
     return isOpened;
   }
 
+  /** The files that went and came again since this was last asked: a file that is replaced only comes. */
+  takeRecreated(): ReadonlySet<string> {
+    const recreated = [...this.#moves].filter(([, count]) => count > 1).map(([path]) => path);
+    this.#moves.clear();
+    return new Set(recreated);
+  }
+
   close(): void {
     for (const folder of this.#open.keys()) this.#close(folder);
   }
@@ -47,7 +57,8 @@ export class FolderWatcher {
     try {
       const watcher = watch(folder, { persistent: false });
       const opened: OpenWatcher = { watcher, identity, names };
-      watcher.on("change", (_, name) => {
+      watcher.on("change", (event, name) => {
+        if (event === "rename" && name !== null) this.#countMove(join(folder, String(name)));
         const isWanted =
           opened.names === undefined || name === null || opened.names.has(String(name));
         if (isWanted) this.#onChange();
@@ -62,6 +73,10 @@ export class FolderWatcher {
       // Without a watcher, for want of kernel resources, the periodic scan still sees every change.
       return false;
     }
+  }
+
+  #countMove(path: string): void {
+    this.#moves.set(path, (this.#moves.get(path) ?? 0) + 1);
   }
 
   #close(folder: string): void {
