@@ -6,14 +6,12 @@ export function deepEqual(a: unknown, b: unknown): boolean {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
     return a.every((item, index) => deepEqual(item, b[index]));
   }
-  const fieldsOfA = definedFields(a);
-  const fieldsOfB = new Map(definedFields(b));
-  return (
-    fieldsOfA.length === fieldsOfB.size &&
-    fieldsOfA.every(([key, value]) => fieldsOfB.has(key) && deepEqual(value, fieldsOfB.get(key)))
-  );
-}
-
-function definedFields(value: object): [string, unknown][] {
-  return Object.entries(value).filter(([, field]) => field !== undefined);
+  let extraFields = 0;
+  for (const [key, value] of Object.entries(a)) {
+    if (value === undefined) continue;
+    extraFields += 1;
+    if (!deepEqual(value, Reflect.get(b, key))) return false;
+  }
+  for (const value of Object.values(b)) if (value !== undefined) extraFields -= 1;
+  return extraFields === 0;
 }

@@ -20,9 +20,9 @@ export function comparePods(existing: Pod, delivered: Pod): PodComparison {
   if (isSameWish(existing, delivered)) {
     // Only the agent may change the status: a different one must be put right at the source.
     if (deepEqual(existing.status ?? {}, delivered.status ?? {})) {
-      return { change: "none", pod: existing };
+      return { change: "none", pod: withDelivered(existing, delivered) };
     }
-    return { change: "reconcile", pod: { ...existing, status: delivered.status } };
+    return { change: "reconcile", pod: withDelivered(existing, delivered) };
   }
   const { labels, deletionTimestamp, deletionGracePeriodSeconds, generation } = delivered.metadata;
   const annotations = {
@@ -41,6 +41,12 @@ export function comparePods(existing: Pod, delivered: Pod): PodComparison {
     change: deletionTimestamp === undefined ? "update" : "delete",
     pod: { ...existing, metadata, spec: delivered.spec, status: delivered.status },
   };
+}
+
+/** The next comparison with the same delivered pod then sees that it is the same without looking inside. */
+function withDelivered(existing: Pod, { spec, status }: Pod): Pod {
+  if (existing.spec === spec && existing.status === status) return existing;
+  return { ...existing, spec, status };
 }
 
 function isSameWish(existing: Pod, delivered: Pod): boolean {

@@ -30,8 +30,10 @@ interface Scan {
 }
 
 const defaultRescanMs = 20_000;
-// An editor or a copy changes a file in several steps.
+// An editor or a copy changes a file in several steps; where many files change, each reading is of all of them.
 const settleMs = 10;
+const busySettleMs = 50;
+const busyMs = 500;
 // A folder that is replaced is missing for a moment; a folder that is removed stays missing.
 const missingGraceMs = 1000;
 
@@ -77,12 +79,14 @@ class FileSource {
         this.#wakeup.clear();
         this.#forgetRecreated(this.#watcher.takeRecreated(), sink);
         const { snapshot, problems, isUncertain } = await this.#scan(trigger);
+        const scannedMs = performance.now();
         if (signal.aborted) return;
         if (snapshot !== undefined) this.#deliverChanged(snapshot, sink);
         else if (problems !== undefined) sink.report(problems);
         waitMs = isUncertain ? missingGraceMs : rescanMs;
         const reason = await this.#wakeup.wait(waitMs, signal);
-        if (reason === "notified") await pause(settleMs, signal);
+        const isBusy = performance.now() - scannedMs < busyMs;
+        if (reason === "notified") await pause(isBusy ? busySettleMs : settleMs, signal);
         trigger = reason === "notified" ? "event" : "list";
       }
     } finally {

@@ -24,6 +24,8 @@ import type { RuntimeReport } from "../runtime-health.ts";
 
 const imageListAgeMs = 120_000;
 const versionAgeMs = 300_000;
+/** With many pods the machine has many interfaces, and asking for them takes long. */
+const hostIpsAgeMs = 60_000;
 
 export interface NodeStatusSourceDeps {
   readonly settings: NodeStatusSettings;
@@ -48,6 +50,7 @@ export class NodeStatusSource {
   readonly #deps: NodeStatusSourceDeps;
   #images: Result<readonly StoredImage[], string> = ok([]);
   #imagesAtMs: number | undefined;
+  #hostIps: { readonly list: readonly string[]; readonly readAtMs: number } | undefined;
   #version: { readonly text: string | undefined; readonly readAtMs: number } | undefined;
   #formerDevices: readonly string[] | undefined;
 
@@ -109,9 +112,17 @@ export class NodeStatusSource {
     return usage && wholeQuantity(BigInt(usage.capacityBytes), "BinarySI");
   }
 
+  #listHostIps(): readonly string[] {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (this.#hostIps === undefined || nowMs - this.#hostIps.readAtMs >= hostIpsAgeMs) {
+      this.#hostIps = { list: this.#deps.facts.listIps(), readAtMs: nowMs };
+    }
+    return this.#hostIps.list;
+  }
+
   async #lookUpAddresses(): Promise<NodeStatusFacts["addresses"]> {
     const { facts, settings } = this.#deps;
-    const hostIps = facts.listIps();
+    const hostIps = this.#listHostIps();
     const mustLookUp = needsAddressLookup(settings);
     const [wanted = ""] = settings.nodeIps;
     const family = parseIpAddress(wanted)?.family ?? 4;
