@@ -1,5 +1,5 @@
 import type { ObservedPod } from "../model/observed.ts";
-import type { Pod } from "../model/pod.ts";
+import { type Pod, podFullName } from "../model/pod.ts";
 
 export interface PodNamesDeps {
   /** All pods of the runtime are known. */
@@ -7,6 +7,8 @@ export interface PodNamesDeps {
   readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
   /** Pods of which only UID and namespace/name are known: they may run. */
   readonly unreadPods: () => Iterable<readonly [uid: string, key: string]>;
+  /** Whether another pod of that full name has begun and not yet stopped: what it starts may not be seen yet. */
+  readonly hasBegunOther: (fullName: string, uid: string) => boolean;
   /** Somebody waits for another pod to end: nobody may have asked it to yet. */
   readonly onWait: () => void;
 }
@@ -29,9 +31,9 @@ export class PodNames {
     this.#deps = deps;
   }
 
-  isFree({ metadata }: Pod): boolean {
-    const { uid, name, namespace } = metadata;
-    if (!this.#deps.isListed()) return false;
+  isFree(pod: Pod): boolean {
+    const { uid, name, namespace } = pod.metadata;
+    if (!this.#deps.isListed() || this.#deps.hasBegunOther(podFullName(pod), uid)) return false;
     for (const [otherUid, key] of this.#deps.unreadPods()) {
       if (otherUid !== uid && key === `${namespace}/${name}`) return false;
     }
@@ -59,7 +61,7 @@ export class PodNames {
     return freed;
   }
 
-  /** What the runtime has may have changed. */
+  /** What the runtime has, or what is being done to it, may have changed. */
   look(): void {
     for (const [uid, { pod, tell }] of this.#waiting) {
       if (!this.isFree(pod)) continue;

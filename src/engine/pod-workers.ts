@@ -124,6 +124,16 @@ export class PodWorkers {
     return this.#state(uid)?.state;
   }
 
+  /** Whether another pod of that full name has begun and not yet stopped, whatever can be seen of it. */
+  hasBegunOther(fullName: string, uid: string): boolean {
+    for (const worker of this.#workers.values()) {
+      const { state } = worker;
+      if (worker.uid === uid || state?.fullName !== fullName) continue;
+      if (state.state === "syncing" || state.state === "terminating") return true;
+    }
+    return false;
+  }
+
   isPodKnownTerminated(uid: string): boolean {
     return isPodKnownTerminated(this.#state(uid));
   }

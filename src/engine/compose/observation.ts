@@ -31,6 +31,7 @@ export function composeNames(parts: AgentParts): PodNames {
     isListed: () => parts.runtimeListed,
     runtimePods: () => parts.observer.pods,
     unreadPods: () => parts.observer.unreadPods(),
+    hasBegunOther: (fullName, uid) => parts.workers.hasBegunOther(fullName, uid),
     onWait: () => parts.loop.requestHousekeeping(),
   });
 }

@@ -167,6 +167,7 @@ function enqueue(parts: AgentParts, uid: string, delayMs: number): void {
 
 // The name of the finished pod is free: whoever waits for it must hear of that.
 function afterFinish(parts: AgentParts): void {
+  parts.names.look();
   for (const { metadata } of parts.registry.list()) {
     if (parts.workers.stateOf(metadata.uid) === "wait-to-start") {
       parts.loop.requestSync(metadata.uid);
