@@ -223,7 +223,9 @@ export class Simulation {
   #noteApiPod(type: "ADDED" | "MODIFIED" | "DELETED", pod: Pod, isForced: boolean): void {
     const { metadata, status } = pod;
     this.note(`API ${type} ${metadata.name} ${status?.phase}`);
-    if (isForced) return;
+    const staticUid = metadata.annotations?.[mirrorAnnotation];
+    const isReborn = staticUid !== undefined && this.invariants.shown.isReborn(staticUid);
+    if (isForced || isReborn) return;
     if (type !== "DELETED") {
       this.#apiHistory.note(pod);
       return;

@@ -23,6 +23,10 @@ export class StatusHistory {
     this.#terminal.delete(uid);
   }
 
+  isReborn(uid: string): boolean {
+    return this.#reborn.has(uid);
+  }
+
   /** The pod is gone: one that comes as the same has a life of its own. */
   forget(uid: string): void {
     this.#terminal.delete(uid);
