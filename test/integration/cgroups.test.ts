@@ -17,6 +17,7 @@ import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
+import { removeFolder } from "./support/remove-folder.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
 
 const network = 97;
@@ -59,7 +60,7 @@ describe.runIf(existsSync("/sys/fs/cgroup/memory"))("the cgroups of a node", () 
     removeCgroups(world.cgroupRoot);
     for (const controller of controllers()) rmdirSync(join(cgroupBase, controller, systemCgroup));
     await world.close();
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   });
 
   beforeEach(() => {
@@ -285,7 +286,7 @@ describe("a node without cgroups by class", () => {
     const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(10_000));
     for (const { id = "" } of sandboxes) await world.removePod(id);
     await world.close();
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   });
 
   test("runs pods in the runtime's own cgroups, and tells what they use by the runtime's word", async () => {

@@ -1,6 +1,6 @@
 // The kubelet's API of `berth kubelet`, on a real containerd with real containers.
 import { mkdirSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
@@ -17,6 +17,7 @@ import { podManifest, shell } from "./support/agent-manifests.ts";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
+import { removeFolder } from "./support/remove-folder.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
 
 const network = 94;
@@ -72,7 +73,7 @@ describe("the kubelet's API", () => {
     removeCgroups(world.cgroupRoot);
     await world.close();
     authority.remove();
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   });
 
   function configText(): string {

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AgentClient } from "../../src/cli/agent-client.ts";
@@ -7,6 +7,7 @@ import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { isReady, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
+import { removeFolder } from "./support/remove-folder.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
 
 const network = 95;
@@ -38,7 +39,7 @@ describe("berth kubelet without a cluster", () => {
     for (const { id = "" } of sandboxes) await world.removePod(id);
     removeCgroups(world.cgroupRoot);
     await world.close();
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   });
 
   /** Paths are relative to the file; the machine of the tests may have any version of cgroups. */

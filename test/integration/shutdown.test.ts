@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from "vitest";
 import { AgentClient } from "../../src/cli/agent-client.ts";
@@ -9,6 +9,7 @@ import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
+import { removeFolder } from "./support/remove-folder.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
 
 const network = 100;
@@ -50,7 +51,7 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
     await world.close();
     logind.close();
     await bus.stop();
-    await rm(folder, { recursive: true, force: true });
+    await removeFolder(folder);
   });
 
   beforeEach(() => {
