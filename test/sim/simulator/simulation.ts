@@ -224,8 +224,12 @@ export class Simulation {
     const { metadata, status } = pod;
     this.note(`API ${type} ${metadata.name} ${status?.phase}`);
     const staticUid = metadata.annotations?.[mirrorAnnotation];
-    const isReborn = staticUid !== undefined && this.invariants.shown.isReborn(staticUid);
-    if (isForced || isReborn) return;
+    // As with a kubelet, the picture of a static pod may show its successor for a moment before it is replaced.
+    const isOldPicture =
+      staticUid !== undefined &&
+      (this.invariants.shown.isReborn(staticUid) ||
+        this.manifests.pods.every((wanted) => wanted.metadata.uid !== staticUid));
+    if (isForced || isOldPicture) return;
     if (type !== "DELETED") {
       this.#apiHistory.note(pod);
       return;
