@@ -4,7 +4,7 @@ import { type GoldenReport, runGolden } from "./run-golden.ts";
 import { scenariosAlone, scenariosTogether } from "./scenarios.ts";
 
 const scenarios = [...scenariosTogether, ...scenariosAlone];
-const RUN_TIMEOUT_MS = 360_000;
+const RUN_TIMEOUT_MS = 900_000;
 const PARALLEL = 9;
 const ignore: Log["info"] = () => undefined;
 const silent: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
