@@ -26,13 +26,6 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
   {
     scenario: "prestop-overrun",
     pod: "p",
-    path: "ExecSync <container c 0>: outcome",
-    because:
-      "The grace period is an absolute deadline: Berth ends the hook then; the kubelet let it run until the container was killed.",
-  },
-  {
-    scenario: "prestop-overrun",
-    pod: "p",
     path: "StopContainer <container c 0>: *",
     because: "On a busy machine the runtime takes seconds to let go of the hook that has overrun.",
     isRare: true,
