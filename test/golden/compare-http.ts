@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import type { Log } from "../../src/ports/log.ts";
 import type { Comparison, ScenarioDifference } from "./compare-scenario.ts";
 import { type Difference, valueDifferences } from "./difference.ts";
 import type { GoldenWorld } from "./golden-world.ts";
-import { isList, isObject, textAt } from "./json-path.ts";
+import { at, isList, isObject, listAt, textAt } from "./json-path.ts";
 import { type HttpAnswer, type KubeletApi, serveGoldenApi } from "./kubelet-api.ts";
 import { type MetricFamily, parseMetricFamilies } from "./metric-families.ts";
 import { type Json, loadRecording } from "./recording.ts";
@@ -22,8 +23,8 @@ interface RecordedAnswer {
 }
 
 const RECORDED_WITH = "kubelet-restart";
-// The machine is asked for its numbers every ten seconds.
-const MEASURED_MS = 12_000;
+const POLL_MS = 250;
+const MEASURED_TIMEOUT_MS = 60_000;
 // Who asks, by the recording's case; everything else was asked by an administrator.
 const TOKENS: Readonly<Record<string, string | undefined>> = {
   "bad-token": "invalid",
@@ -39,15 +40,31 @@ export async function compareHttp(world: GoldenWorld, log: Log): Promise<Compari
   const config = answers["configz"]?.body;
   if (!isObject(config)) throw new Error("the recordings have no /configz");
   const differences = await withPods(world, loadRecording(RECORDED_WITH), async () => {
-    await new Promise((resolve) => setTimeout(resolve, MEASURED_MS));
     const api = await serveGoldenApi(world, config["kubeletconfig"] ?? {}, log);
     try {
+      await untilMeasured(api);
       return await compareAll(answers, api);
     } finally {
       await api.stop();
     }
   });
   return { calls: 0, requests: Object.keys(answers).length, differences };
+}
+
+/** Rates are known from the second reading on, volumes once measured: waits until all of it is there. */
+async function untilMeasured(api: KubeletApi): Promise<void> {
+  const deadlineMs = Date.now() + MEASURED_TIMEOUT_MS;
+  for (;;) {
+    const { body } = await api.ask("/stats/summary", "admin");
+    const summary = JSON.parse(body) as Json;
+    const containers = listAt(summary, "pods").flatMap((pod) => listAt(pod, "containers"));
+    const isRated = (container: Json) => at(container, "cpu", "usageNanoCores") !== undefined;
+    const metrics = await api.ask("/metrics", "admin");
+    const hasVolumes = metrics.body.includes("kubelet_volume_metric_collection_duration_seconds");
+    if (containers.length > 0 && containers.every(isRated) && hasVolumes) return;
+    if (Date.now() > deadlineMs) throw new Error("the pods' statistics have no rates in time");
+    await delay(POLL_MS);
+  }
 }
 
 async function compareAll(
