@@ -30,8 +30,10 @@ interface Scan {
 }
 
 const defaultRescanMs = 20_000;
-// An editor or a copy changes a file in several steps; where many files change, each reading is of all of them.
-const settleMs = 10;
+// A file that is moved into place is whole at once. An editor or a copy changes a file in several steps; where many files
+// change, each reading is of all of them.
+const movedSettleMs = 2;
+const writtenSettleMs = 10;
 const busySettleMs = 50;
 const busyMs = 500;
 // A folder that is replaced is missing for a moment; a folder that is removed stays missing.
@@ -59,7 +61,11 @@ class FileSource {
   readonly #path: string;
   readonly #options: FileSourceOptions;
   readonly #wakeup = new Wakeup();
-  readonly #watcher = new FolderWatcher(() => this.#wakeup.notify());
+  readonly #watcher = new FolderWatcher((change) => {
+    if (change === "written") this.#isBeingWritten = true;
+    this.#wakeup.notify();
+  });
+  #isBeingWritten = false;
   #files: ReadonlyMap<string, FileState> = new Map();
   #kind: FolderContent["kind"] | undefined;
   #ignored: readonly string[] = [];
@@ -85,13 +91,20 @@ class FileSource {
         else if (problems !== undefined) sink.report(problems);
         waitMs = isUncertain ? missingGraceMs : rescanMs;
         const reason = await this.#wakeup.wait(waitMs, signal);
-        const isBusy = performance.now() - scannedMs < busyMs;
-        if (reason === "notified") await pause(isBusy ? busySettleMs : settleMs, signal);
+        if (reason === "notified") await this.#settle(scannedMs, signal);
         trigger = reason === "notified" ? "event" : "list";
       }
     } finally {
       this.#watcher.close();
     }
+  }
+
+  async #settle(scannedMs: number, signal: AbortSignal): Promise<void> {
+    const isBusy = performance.now() - scannedMs < busyMs;
+    await pause(isBusy ? busySettleMs : movedSettleMs, signal);
+    // A new file is announced before its first byte is written.
+    if (this.#isBeingWritten && !isBusy) await pause(writtenSettleMs - movedSettleMs, signal);
+    this.#isBeingWritten = false;
   }
 
   /** Whoever removes a manifest and writes it anew wants the kubelet to start its pods anew, even if they are the same. */

@@ -10,14 +10,17 @@ interface OpenWatcher {
   names: ReadonlySet<string> | undefined;
 }
 
+/** A file came or went, or its content is being written. */
+export type FolderChange = "moved" | "written";
+
 /** Owns the file system watchers of one source. */
 export class FolderWatcher {
-  readonly #onChange: () => void;
+  readonly #onChange: (change: FolderChange) => void;
   readonly #open = new Map<string, OpenWatcher>();
   /** How often a file came or went. */
   readonly #moves = new Map<string, number>();
 
-  constructor(onChange: () => void) {
+  constructor(onChange: (change: FolderChange) => void) {
     this.#onChange = onChange;
   }
 
@@ -61,11 +64,11 @@ export class FolderWatcher {
         if (event === "rename" && name !== null) this.#countMove(join(folder, String(name)));
         const isWanted =
           opened.names === undefined || name === null || opened.names.has(String(name));
-        if (isWanted) this.#onChange();
+        if (isWanted) this.#onChange(event === "rename" ? "moved" : "written");
       });
       watcher.on("error", () => {
         this.#close(folder);
-        this.#onChange();
+        this.#onChange("moved");
       });
       this.#open.set(folder, opened);
       return true;
