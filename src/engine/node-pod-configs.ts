@@ -163,11 +163,13 @@ export class NodePodConfigs implements PodConfigs {
       podIps,
     });
     if (!environment.ok) return environment;
-    const mounts = await this.#mounts(request, environment.value);
+    const [mounts, userNamespace, user] = await Promise.all([
+      this.#mounts(request, environment.value),
+      this.#userNamespace(pod),
+      this.#imageUser(imageRef, signal),
+    ]);
     if (!mounts.ok) return mounts;
-    const userNamespace = await this.#userNamespace(pod);
     if (!userNamespace.ok) return userNamespace;
-    const user = await this.#imageUser(imageRef, signal);
     if (!user.ok) return user;
     const config = containerConfig(
       {
@@ -241,7 +243,7 @@ export class NodePodConfigs implements PodConfigs {
         ? hostNetworkHostsFile((await files.readText(nodeHostsFile)) ?? "", aliases)
         : managedHostsFile({ podIps, ...names.value }, aliases);
     const path = podHostsFile(rootFolder, pod.metadata.uid);
-    if (!(await this.#hasContent(path, content))) await files.writeFile(path, content, 0o644);
+    if (!(await this.#hasContent(path, content))) await files.writeBriefly(path, content, 0o644);
   }
 
   // Containers may have made the file as large as they like: no more of it is read than it takes to tell.
@@ -258,7 +260,7 @@ export class NodePodConfigs implements PodConfigs {
     await files.ensureFolder(folder, 0o750);
     const path = `${folder}/${uniqueName()}`;
     // Any user that the container may run as writes its last words here.
-    await files.writeFile(path, "", 0o666);
+    await files.writeBriefly(path, "", 0o666);
     return path;
   }
 

@@ -1,3 +1,4 @@
+import { isTerminalPhase } from "../core/status/phase.ts";
 import { deepEqual } from "../lib/deep-equal.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
@@ -102,8 +103,11 @@ export class StatusCheckpoints {
   }
 
   async #write(uid: string, { status, onWritten }: PendingStatus): Promise<void> {
+    const text = JSON.stringify(status);
     try {
-      await this.#files.writeFile(this.#path(uid), JSON.stringify(status), 0o600);
+      // What still runs starts anew with the machine; an end is for good.
+      if (isTerminalPhase(status.phase)) await this.#files.writeFile(this.#path(uid), text, 0o600);
+      else await this.#files.writeBriefly(this.#path(uid), text, 0o600);
     } catch (error) {
       // A full disk must not hide what happens.
       this.#log.warn("cannot write a status checkpoint", { error: errorText(error) });

@@ -3,6 +3,8 @@ export interface HostFiles {
   ensureFolder(path: string, mode: number): Promise<void>;
   /** Written beside and renamed into place; the folder must exist. */
   writeFile(path: string, data: Uint8Array | string, mode: number): Promise<void>;
+  /** As `writeFile`, for what need not outlast a crash of the machine: spares the disk a flush. */
+  writeBriefly(path: string, data: Uint8Array | string, mode: number): Promise<void>;
   /** At most the last `maxBytes` of a regular file; undefined when it does not exist. */
   readTail(path: string, maxBytes: number): Promise<Uint8Array | undefined>;
   /** A whole regular file; undefined when it does not exist. Rejects when it is larger than any file of the agent's. */

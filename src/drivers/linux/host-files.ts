@@ -25,7 +25,12 @@ const maxTextBytes = 32 * 1024 * 1024;
 /** The files of this machine. */
 export const hostFiles: HostFiles = {
   ensureFolder,
-  writeFile: replaceFile,
+  writeFile: (path, data, mode) =>
+    replaceFile(path, mode, async (file) => {
+      await file.writeFile(data);
+      await file.datasync();
+    }),
+  writeBriefly: (path, data, mode) => replaceFile(path, mode, (file) => file.writeFile(data)),
   readTail,
   readText: async (path) => {
     const data = await readTail(path, maxTextBytes + 1);
@@ -69,13 +74,16 @@ async function ensureFolder(path: string, mode: number): Promise<void> {
   }
 }
 
-async function replaceFile(path: string, data: Uint8Array | string, mode: number): Promise<void> {
+async function replaceFile(
+  path: string,
+  mode: number,
+  write: (file: FileHandle) => Promise<void>,
+): Promise<void> {
   const beside = temporaryName(path);
   const file = await open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
-    await file.writeFile(data);
     await file.chmod(mode);
-    await file.datasync();
+    await write(file);
   } catch (error) {
     await rm(beside, { force: true });
     throw error;

@@ -42,7 +42,12 @@ export class PodAllocations {
       log,
       path: `${rootFolder}/allocated_pods_state`,
     });
-    this.actuated = new ResourceRecords({ files, log, path: `${rootFolder}/actuated_pods_state` });
+    this.actuated = new ResourceRecords({
+      files,
+      log,
+      path: `${rootFolder}/actuated_pods_state`,
+      isBrief: true,
+    });
     this.resizes = new ResizeStatuses({ clock, metrics });
     this.#manager = new AllocationManager({
       ...deps,

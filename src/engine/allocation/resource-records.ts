@@ -9,7 +9,9 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 
 export interface ResourceRecordsDeps {
-  readonly files: Pick<HostFiles, "readText" | "writeFile">;
+  readonly files: Pick<HostFiles, "readText" | "writeFile" | "writeBriefly">;
+  /** Whether the record means nothing after a restart of the machine. */
+  readonly isBrief?: boolean;
   /** The file that holds the record; its folder exists. */
   readonly path: string;
   readonly log: Log;
@@ -87,12 +89,13 @@ export class ResourceRecords {
   }
 
   async #write(): Promise<void> {
-    const { files, path, log } = this.#deps;
+    const { files, path, isBrief, log } = this.#deps;
     this.#isChanged = false;
     const text = encodeResourceCheckpoint(this.#byUid);
     if (text === this.#lastText) return;
     try {
-      await files.writeFile(path, text, 0o600);
+      if (isBrief === true) await files.writeBriefly(path, text, 0o600);
+      else await files.writeFile(path, text, 0o600);
       this.#lastText = text;
     } catch (error) {
       // A full disk must not keep pods from running.

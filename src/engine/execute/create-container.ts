@@ -47,13 +47,12 @@ export async function createContainer(
   const firstCount = await nextRestartCount(deps, request);
   for (let tried = 0; ; tried++) {
     const restartCount = firstCount + tried;
-    const config = await makeConfig(deps, request, {
-      restartCount,
-      imageRef,
-      targetContainerId: target.value,
-    });
+    const choices = { restartCount, imageRef, targetContainerId: target.value };
+    const [config] = await Promise.all([
+      makeConfig(deps, request, choices),
+      noteResources(deps, request),
+    ]);
     if (!config.ok) return config;
-    await noteResources(deps, request);
     const created = await create(deps, request, config.value);
     if (created.ok) {
       const logPath = `${request.sandboxConfig.logDirectory ?? ""}/${config.value.logPath ?? ""}`;
@@ -104,10 +103,12 @@ async function makeConfig(
 ): Promise<Result<ContainerConfig, StepFailure>> {
   const { name } = placed.container;
   const request = { pod, placed, podIps, ...choices };
-  const config = await configs.containerConfig(request, lifetime);
-  if (!config.ok) return config;
+  const folder = containerLogsDirectory(podLogsRoot, pod.metadata, name);
   try {
-    await files.ensureFolder(containerLogsDirectory(podLogsRoot, pod.metadata, name), 0o755);
+    const [config] = await Promise.all([
+      configs.containerConfig(request, lifetime),
+      files.ensureFolder(folder, 0o755),
+    ]);
     return config;
   } catch (error) {
     return configFailure(
