@@ -10,6 +10,7 @@ import type { ProbeKind, ProbeResult } from "../model/probe.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { StepReport } from "./execute/step-report.ts";
+import type { VolumeCounts } from "./volumes/volume-metrics.ts";
 
 /** What is counted anew whenever somebody asks. */
 export interface AgentState {
@@ -17,6 +18,7 @@ export interface AgentState {
   readonly isActive: (pod: Pod) => boolean;
   readonly mirrorCount: number;
   readonly runtimePods: ReadonlyMap<string, ObservedPod>;
+  readonly volumes: VolumeCounts;
   readonly workerState: (uid: string) => string | undefined;
 }
 
@@ -46,6 +48,9 @@ export class AgentMetrics {
   constructor(metrics: Metrics, clock: Pick<Clock, "nowMs">) {
     this.#metrics = metrics;
     this.#clock = clock;
+    for (const label of ["", "true"]) {
+      metrics.increment("kubelet_restarted_pods_total", { static: label }, 0);
+    }
   }
 
   noteNewPod(pod: Pod): void {
@@ -82,6 +87,25 @@ export class AgentMetrics {
     this.#metrics.drop("prober_probe_total", { pod_uid: uid });
   }
 
+  /** How long a new pod waited for its worker. */
+  noteWorkerStart({ metadata }: Pod): void {
+    const seenMs = parseTime(metadata.annotations?.[configSeenAnnotation] ?? "");
+    if (seenMs === undefined) return;
+    const seconds = (this.#clock.nowMs() - seenMs) / 1000;
+    this.#metrics.observe("kubelet_pod_worker_start_duration_seconds", seconds);
+  }
+
+  noteRestart(pod: Pod): void {
+    const labels = { static: isStaticPod(pod) ? "true" : "" };
+    this.#metrics.increment("kubelet_restarted_pods_total", labels);
+  }
+
+  /** One round of removing what pods left. */
+  noteSweep(folders: number, failures: number): void {
+    this.#metrics.set("kubelet_orphan_pod_cleaned_volumes", folders);
+    this.#metrics.set("kubelet_orphan_pod_cleaned_volumes_errors", failures);
+  }
+
   noteWork(operation: string, durationMs: number): void {
     this.#metrics.observe("kubelet_pod_worker_duration_seconds", durationMs / 1000, {
       operation_type: operation,
@@ -110,6 +134,10 @@ export class AgentMetrics {
       if (action === "CreatePodSandbox") {
         this.#metrics.increment("kubelet_started_pods_total");
         if (failure !== undefined) this.#metrics.increment("kubelet_started_pods_errors_total");
+        if (pod.spec.hostUsers !== false) continue;
+        this.#metrics.increment("kubelet_started_user_namespaced_pods_total");
+        if (failure === undefined) continue;
+        this.#metrics.increment("kubelet_started_user_namespaced_pods_errors_total");
       }
       // A container that waits its turn was not started at all.
       if (action !== "StartContainer" || failure?.retryAtMs !== undefined) continue;
@@ -141,6 +169,11 @@ export class AgentMetrics {
     this.#metrics.increment("kubelet_preemptions", { preemption_signal: "" });
   }
 
+  /** One look at a single pod of the runtime. */
+  notePodRead(durationMs: number): void {
+    this.#metrics.observe("kubelet_pleg_pod_relist_duration_seconds", durationMs / 1000);
+  }
+
   /** One look at all pods of the runtime. */
   noteRelist(durationMs: number, sinceLastMs: number | undefined): void {
     this.#metrics.observe("kubelet_pleg_relist_duration_seconds", durationMs / 1000);
@@ -150,7 +183,7 @@ export class AgentMetrics {
   }
 
   /** Sets the gauges of what is there now. */
-  collect({ pods, isActive, mirrorCount, runtimePods, workerState }: AgentState): void {
+  collect({ pods, isActive, mirrorCount, runtimePods, volumes, workerState }: AgentState): void {
     for (const [name, list] of [
       ["kubelet_desired_pods", pods],
       ["kubelet_active_pods", pods.filter(isActive)],
@@ -173,6 +206,13 @@ export class AgentMetrics {
     );
     const running = observed.filter(({ sandboxes }) => sandboxes[0]?.state === "ready");
     this.#metrics.set("kubelet_running_pods", running.length);
+    this.#metrics.reset("volume_manager_total_volumes");
+    for (const [state, byPlugin] of Object.entries(volumes)) {
+      for (const [plugin, count] of byPlugin) {
+        const labels = { plugin_name: plugin, state };
+        this.#metrics.set("volume_manager_total_volumes", count, labels);
+      }
+    }
     const ephemeral = pods.map(({ spec }) => spec.ephemeralContainers?.length ?? 0);
     const managed = ephemeral.reduce((sum, count) => sum + count, 0);
     this.#metrics.set("kubelet_managed_ephemeral_containers", managed);

@@ -164,6 +164,7 @@ export class AgentParts {
       isActive: (pod) => this.admission.isActive(pod),
       mirrorCount: this.registry.mirrorCount,
       runtimePods: this.observer.pods,
+      volumes: this.volumes.countByPlugin(),
       workerState: (uid) => this.workers.stateOf(uid),
     });
   }

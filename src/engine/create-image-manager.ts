@@ -21,8 +21,14 @@ export function createImageManager(
       metrics.observe("kubelet_image_pull_duration_seconds", durationMs / 1000, {
         image_size_in_bytes: sizeClass(sizeBytes),
       }),
+    onRequest: (policy, presentLocally, pullRequired) =>
+      metrics.increment("kubelet_image_manager_ensure_image_requests_total", {
+        pull_policy: policy.toLowerCase(),
+        present_locally: String(presentLocally ?? "unknown"),
+        pull_required: String(pullRequired ?? "unknown"),
+      }),
     progress: pullProgress,
-    records: new PullRecords({ files, folder, sha256, clock, log }),
+    records: new PullRecords({ files, folder, sha256, clock, log, metrics }),
   });
 }
 

@@ -22,6 +22,8 @@ export interface WorkerParts {
   readonly enqueue: (uid: string, delayMs: number) => void;
   /** The pod with the resources that it was given. */
   readonly allocatedPod: (pod: Pod) => Pod;
+  /** A pod's worker turns to it for the first time. */
+  readonly onFirstSync: (pod: Pod) => void;
   readonly onWorked: (operation: string, durationMs: number) => void;
   readonly onFinished: () => void;
 }
@@ -29,14 +31,16 @@ export interface WorkerParts {
 /** The pod workers on the recipes of this node. */
 export function createWorkers(parts: WorkerParts): PodWorkers {
   const { ports, settings, deps, cache, events } = parts;
-  const { enqueue, allocatedPod, onWorked, onFinished } = parts;
+  const { enqueue, allocatedPod, onFirstSync, onWorked, onFinished } = parts;
   const { clock, random, log, tracer } = ports;
   const traced = <T>(name: string, pod: Pod, work: () => Promise<T>): Promise<T> =>
     tracer === undefined ? work() : tracer.span(name, podAttributes(pod), work);
   return new PodWorkers({
     syncer: {
-      syncPod: (request, signal) =>
-        traced("syncPod", request.pod, () => syncPod(deps, request, signal)),
+      syncPod: (request, signal) => {
+        if (request.updateType === "create") onFirstSync(request.pod);
+        return traced("syncPod", request.pod, () => syncPod(deps, request, signal));
+      },
       syncTerminatingPod: (request, signal) =>
         traced("syncTerminatingPod", request.pod, () => syncTerminatingPod(deps, request, signal)),
       syncTerminatingRuntimePod: (pod, signal) => syncTerminatingRuntimePod(deps, pod, signal),

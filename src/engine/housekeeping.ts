@@ -15,6 +15,8 @@ export interface HousekeepingDeps {
   /** Every source was heard, and all pods of the runtime are known. */
   readonly ready: () => boolean;
   readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
+  /** A pod came back under its old UID, and begins anew. */
+  readonly onRestarted: (pod: Pod) => void;
   /** A pod that nobody wants was found running. */
   readonly onOrphan: () => void;
   /** Whether a pod that has no worker should get one: it was not refused and has not ended. */
@@ -37,6 +39,7 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
     if (known.has(uid) || remains.isRemoving(uid) || !deps.isActive(pod)) continue;
     workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
     desiredUids.add(uid);
+    deps.onRestarted(pod);
   }
   for (const [uid, observed] of deps.runtimePods()) {
     if (known.has(uid) || desiredUids.has(uid) || !isRunning(observed)) continue;

@@ -1,3 +1,4 @@
+import { type ImageUser, imageUser } from "../core/cri/image-user.ts";
 import {
   decideImage,
   failedPull,
@@ -43,6 +44,8 @@ export interface ImageRequest {
 export interface ReadyImage {
   readonly imageRef: string;
   readonly message: string;
+  /** Whom it runs as; undefined when it was pulled and not looked at. */
+  readonly user?: ImageUser | undefined;
 }
 
 /** An image on its way to a container. */
@@ -62,10 +65,18 @@ export interface ImageManagerSettings {
   readonly onPulls?: ((podUid: string) => void) | undefined;
   /** A pull that succeeded, as the puller measured it. */
   readonly onPulled?: ((sizeBytes: number, durationMs: number) => void) | undefined;
+  /** Somebody wanted an image: whether it was here, and whether it had to be pulled, as far as that was found out. */
+  readonly onRequest?: ImageRequestObserver | undefined;
   readonly progress?: PullProgressReader | undefined;
   /** Without them whatever is on the machine is everybody's. */
   readonly records?: PullRecords | undefined;
 }
+
+type ImageRequestObserver = (
+  policy: string,
+  presentLocally: boolean | undefined,
+  pullRequired: boolean | undefined,
+) => void;
 
 const progressIntervalMs = 1000;
 
@@ -81,6 +92,7 @@ export class ImageManager {
   readonly #puller: ImagePuller;
   readonly #onPulls: (podUid: string) => void;
   readonly #onPulled: (sizeBytes: number, durationMs: number) => void;
+  readonly #onRequest: ImageRequestObserver;
   readonly #progress: PullProgressReader | undefined;
   readonly #records: PullRecords | undefined;
   readonly #backoffs = new Map<string, FailedPull>();
@@ -93,6 +105,7 @@ export class ImageManager {
     this.#puller = new ImagePuller(images, clock, settings.pulls, settings.progress);
     this.#onPulls = settings.onPulls ?? (() => undefined);
     this.#onPulled = settings.onPulled ?? (() => undefined);
+    this.#onRequest = settings.onRequest ?? (() => undefined);
     this.#progress = settings.progress;
     this.#records = settings.records;
   }
@@ -112,23 +125,34 @@ export class ImageManager {
     request: ImageRequest,
     signal: AbortSignal,
   ): Promise<Result<ReadyImage, ImageFailure>> {
+    const { policy } = request;
     const name = withDefaultTag(request.image);
-    if (!name.ok) return refused(request, refuseName(request.image, name.error));
+    if (!name.ok) {
+      this.#onRequest(policy, undefined, undefined);
+      return refused(request, refuseName(request.image, name.error));
+    }
     const spec: ImageSpec = {
       image: name.value,
       annotations: request.annotations,
       runtimeHandler: request.runtimeHandler,
     };
-    const found = await this.#findImage(spec, request.policy, signal);
-    if (!found.ok) return refused(request, refuseUninspected(found.error));
-    const imageRef = (await this.#mayUse(request, found.value)) ? found.value : undefined;
+    const found = await this.#findImage(spec, policy, signal);
+    if (!found.ok) {
+      this.#onRequest(policy, undefined, undefined);
+      return refused(request, refuseUninspected(found.error));
+    }
+    const { id, user } = found.value ?? {};
+    const isHere = mustLookForImage(policy) ? id !== undefined : undefined;
+    const imageRef = (await this.#mayUse(request, id)) ? id : undefined;
+    const isMissed = isHere === false && policy === "Never";
+    this.#onRequest(policy, isHere, isMissed ? undefined : imageRef === undefined);
     const nowMs = this.#clock.nowMs();
     const backoff = this.#backoffOf(request);
     const decision = decideImage({ ...request, imageRef, backoff, nowMs }, this.#limits);
     if (decision.kind === "refuse") return refused(request, decision);
     request.onEvent(decision.event);
     if (decision.kind === "pull") return await this.#pull(request, spec, signal);
-    return ok({ imageRef: decision.imageRef, message: decision.message });
+    return ok({ imageRef: decision.imageRef, message: decision.message, user });
   }
 
   /** Whether the pod may have an image that is on the machine; if not, it is as if it were not there. */
@@ -149,13 +173,14 @@ export class ImageManager {
     spec: ImageSpec,
     policy: string,
     signal: AbortSignal,
-  ): Promise<Result<string | undefined, string>> {
+  ): Promise<Result<{ readonly id: string; readonly user: ImageUser } | undefined, string>> {
     if (!mustLookForImage(policy)) return ok(undefined);
     try {
       const { image } = await this.#images.imageStatus(spec, false, signal);
       if (image === undefined) return ok(undefined);
       const id = image.id ?? "";
-      return id === "" ? err(`Id or size of image "${spec.image}" is not set`) : ok(id);
+      if (id === "") return err(`Id or size of image "${spec.image}" is not set`);
+      return ok({ id, user: imageUser(image) });
     } catch (error) {
       signal.throwIfAborted();
       return err(runtimeErrorText(error));

@@ -24,6 +24,8 @@ export interface PodRemainsDeps {
     list(): readonly string[];
     remove(uid: string): Promise<void>;
   };
+  /** How many folders of pods a round began to remove, and how many could not be since the round before. */
+  readonly onSwept: (folders: number, failures: number) => void;
   /** Last of all, and only when nothing is left. */
   readonly onGone: (uid: string) => void;
 }
@@ -32,6 +34,7 @@ export interface PodRemainsDeps {
 export class PodRemains {
   readonly #deps: PodRemainsDeps;
   readonly #removing = new Map<string, Promise<void>>();
+  #failures = 0;
 
   constructor(deps: PodRemainsDeps) {
     this.#deps = deps;
@@ -48,17 +51,21 @@ export class PodRemains {
 
   /** Starts the removal of everything of other pods; one pod that cannot be removed holds up no other. */
   async removeAllBut(kept: ReadonlySet<string>): Promise<void> {
+    const folders = new Set(await this.#deps.files.list(podsDirectory(this.#deps.rootFolder)));
     const found = new Set([
       ...this.#deps.runtimePods().keys(),
       ...this.#deps.cgroups.list(),
-      ...(await this.#deps.files.list(podsDirectory(this.#deps.rootFolder))),
+      ...folders,
       ...(await this.#logFolders()).keys(),
     ]);
+    let swept = 0;
     for (const uid of found) {
       if (kept.has(uid) || this.#removing.has(uid)) continue;
+      if (folders.has(uid)) swept++;
       const removal = this.#remove(uid)
         .catch((error: unknown) => {
           if (this.#deps.lifetime.aborted) return;
+          if (folders.has(uid)) this.#failures++;
           this.#deps.log.warn("cannot remove what a pod left, trying again", {
             podUid: uid,
             error: errorText(error),
@@ -67,6 +74,8 @@ export class PodRemains {
         .finally(() => this.#removing.delete(uid));
       this.#removing.set(uid, removal);
     }
+    this.#deps.onSwept(swept, this.#failures);
+    this.#failures = 0;
   }
 
   async #remove(uid: string): Promise<void> {

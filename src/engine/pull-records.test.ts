@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { MemoryFiles } from "../drivers/sim/memory-files.ts";
+import { MetricsRegistry } from "../lib/metrics-registry.ts";
+import { metricDefinitions } from "../model/generated/metrics.ts";
 import { PullRecords } from "./pull-records.ts";
 
 const image = "a.io/b:1";
@@ -7,14 +9,23 @@ const secret = { uid: "", namespace: "ns", name: "one", credentialHash: "h" };
 
 function world(files = new MemoryFiles()) {
   const log = (): void => undefined;
+  const metrics = new MetricsRegistry(metricDefinitions);
   const records = new PullRecords({
     files,
     folder: "/root/image_manager",
     sha256: (text) => Buffer.from(text).toString("hex"),
     clock: { nowMs: () => 0 },
     log: { debug: log, info: log, warn: log, error: log },
+    metrics,
   });
-  return { files, records };
+  const count = (name: string): string | undefined =>
+    metrics
+      .text((each) => each === `kubelet_imagemanager_${name}`)
+      .split("\n")
+      .findLast((line) => line !== "")
+      ?.split(" ")
+      .at(-1);
+  return { files, records, count };
 }
 
 test("an image that came here otherwise is everybody's", async () => {
@@ -69,4 +80,20 @@ test("a damaged record proves nothing", async () => {
   const name = Buffer.from("ref").toString("hex");
   await files.writeFile(`/root/image_manager/pulled/sha256-${name}`, "{");
   expect(await records.mustProve(image, "ref", [])).toBe(true);
+});
+
+test("what is kept on disk is counted, after a restart as well", async () => {
+  const { files, records, count } = world();
+  await records.begin(image);
+  expect(count("ondisk_pullintents")).toBe("1");
+  await records.end(image, { imageRef: "ref", secret });
+  expect(count("ondisk_pullintents")).toBe("0");
+  expect(count("ondisk_pulledrecords")).toBe("1");
+  await records.begin("a.io/c:1");
+  const restarted = world(files);
+  await restarted.records.recover(async () => []);
+  expect(restarted.count("ondisk_pullintents")).toBe("1");
+  expect(restarted.count("ondisk_pulledrecords")).toBe("1");
+  await restarted.records.mustProve(image, "ref", []);
+  expect(restarted.count("image_mustpull_checks_total")).toBe("1");
 });

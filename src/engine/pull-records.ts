@@ -14,6 +14,7 @@ import type { Image } from "../model/generated/cri.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { Log } from "../ports/log.ts";
+import type { Metrics } from "../ports/metrics.ts";
 
 export interface PullRecordsDeps {
   readonly files: HostFiles;
@@ -23,7 +24,15 @@ export interface PullRecordsDeps {
   readonly sha256: (text: string) => string;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Log;
+  readonly metrics: Metrics;
 }
+
+/** What came of the question whether a pod may use an image, as the metric names it. */
+type CheckResult =
+  | "credentialPolicyAllowed"
+  | "credentialRecordFound"
+  | "mustAuthenticate"
+  | "error";
 
 const folderMode = 0o700;
 const fileMode = 0o600;
@@ -37,6 +46,8 @@ export class PullRecords {
   readonly #deps: PullRecordsDeps;
   /** How many pulls of an image are under way. */
   readonly #intents = new Map<string, number>();
+  /** The files that are there, for the metrics: listing them for every pull would take its time. */
+  readonly #files = { pulling: new Set<string>(), pulled: new Set<string>() };
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(deps: PullRecordsDeps) {
@@ -47,6 +58,10 @@ export class PullRecords {
   recover(listImages: () => Promise<readonly Image[]>): Promise<void> {
     return this.#inTurn(async () => {
       try {
+        const { files, folder } = this.#deps;
+        for (const kind of ["pulling", "pulled"] as const) {
+          for (const name of await files.list(`${folder}/${kind}`)) this.#noteFile(kind, name);
+        }
         const intents = await this.#readIntents();
         const images = intents.length === 0 ? [] : await listImages();
         for (const image of intents) {
@@ -69,6 +84,7 @@ export class PullRecords {
       this.#intents.set(image, (this.#intents.get(image) ?? 0) + 1);
       await this.#deps.files.ensureFolder(`${this.#deps.folder}/pulling`, folderMode);
       await this.#deps.files.writeFile(this.#pulling(image), pullIntentText(image), fileMode);
+      this.#noteFile("pulling", this.#nameOf(image));
     });
   }
 
@@ -100,23 +116,33 @@ export class PullRecords {
   /** Whether an image that is there must be pulled again by this pod, to prove that it may have it. */
   mustProve(image: string, imageRef: string, shown: readonly SecretLogin[]): Promise<boolean> {
     return this.#inTurn(async () => {
-      try {
-        const record = await this.#read(imageRef);
-        if (record === undefined) return await this.#isBeingPulled(image);
-        const proof = proveAccess(record, image, shown);
-        if (proof.kind === "must-pull") return true;
-        if ("learnt" in proof) await this.#record(image, imageRef, accessBy(proof.learnt));
-        return false;
-      } catch (error) {
+      const result = await this.#check(image, imageRef, shown).catch((error: unknown) => {
         this.#warn(image, error);
-        return true;
-      }
+        return "error" as const;
+      });
+      this.#deps.metrics.increment("kubelet_imagemanager_image_mustpull_checks_total", { result });
+      return result === "mustAuthenticate" || result === "error";
     });
+  }
+
+  async #check(
+    image: string,
+    imageRef: string,
+    shown: readonly SecretLogin[],
+  ): Promise<CheckResult> {
+    const record = await this.#read(imageRef);
+    if (record === undefined) {
+      return (await this.#isBeingPulled(image)) ? "mustAuthenticate" : "credentialPolicyAllowed";
+    }
+    const proof = proveAccess(record, image, shown);
+    if (proof.kind === "must-pull") return "mustAuthenticate";
+    if ("learnt" in proof) await this.#record(image, imageRef, accessBy(proof.learnt));
+    return "credentialRecordFound";
   }
 
   async #readIntents(): Promise<readonly string[]> {
     const { files, folder } = this.#deps;
-    const names = (await files.list(`${folder}/pulling`)).filter((name) => isRecord.test(name));
+    const names = [...this.#files.pulling];
     const texts = await Promise.all(
       names.map((name) => files.readText(`${folder}/pulling/${name}`)),
     );
@@ -144,18 +170,37 @@ export class PullRecords {
     if (record === undefined) return;
     await files.ensureFolder(`${folder}/pulled`, folderMode);
     await files.writeFile(this.#pulled(imageRef), pulledRecordText(record), fileMode);
+    this.#noteFile("pulled", this.#nameOf(imageRef));
   }
 
-  #removeIntent(image: string): Promise<void> {
-    return this.#deps.files.removeFile(this.#pulling(image));
+  async #removeIntent(image: string): Promise<void> {
+    await this.#deps.files.removeFile(this.#pulling(image));
+    this.#files.pulling.delete(this.#nameOf(image));
+    this.#tellCounts();
+  }
+
+  #noteFile(kind: "pulling" | "pulled", name: string): void {
+    if (!isRecord.test(name)) return;
+    this.#files[kind].add(name);
+    this.#tellCounts();
+  }
+
+  #tellCounts(): void {
+    const { pulling, pulled } = this.#files;
+    this.#deps.metrics.set("kubelet_imagemanager_ondisk_pullintents", pulling.size);
+    this.#deps.metrics.set("kubelet_imagemanager_ondisk_pulledrecords", pulled.size);
+  }
+
+  #nameOf(subject: string): string {
+    return `sha256-${this.#deps.sha256(subject)}`;
   }
 
   #pulling(image: string): string {
-    return `${this.#deps.folder}/pulling/sha256-${this.#deps.sha256(image)}`;
+    return `${this.#deps.folder}/pulling/${this.#nameOf(image)}`;
   }
 
   #pulled(imageRef: string): string {
-    return `${this.#deps.folder}/pulled/sha256-${this.#deps.sha256(imageRef)}`;
+    return `${this.#deps.folder}/pulled/${this.#nameOf(imageRef)}`;
   }
 
   #warn(image: string, error: unknown): void {

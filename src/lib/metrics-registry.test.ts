@@ -2,9 +2,16 @@ import { describe, expect, it } from "vitest";
 import { MetricsRegistry } from "./metrics-registry.ts";
 
 const definitions = {
-  pulls_total: { type: "counter", stability: "ALPHA", labels: ["result"] },
-  pods: { type: "gauge", stability: "BETA", labels: [] },
-  start_seconds: { type: "histogram", stability: "ALPHA", labels: ["kind"], buckets: [0.5, 1] },
+  pulls_total: { type: "counter", help: "Pulls.", stability: "ALPHA", labels: ["result"] },
+  pods: { type: "gauge", help: "Pods.", stability: "BETA", labels: [] },
+  start_seconds: {
+    type: "histogram",
+    help: "Starts.",
+    stability: "ALPHA",
+    labels: ["kind"],
+    buckets: [0.5, 2_592_000],
+  },
+  renewals: { type: "counter", help: "Renewals.", stability: "ALPHA", labels: [], onDemand: true },
 } as const;
 
 describe("MetricsRegistry", () => {
@@ -13,21 +20,22 @@ describe("MetricsRegistry", () => {
     metrics.increment("pulls_total", { result: "ok" });
     metrics.increment("pulls_total", { result: "ok" }, 2);
     metrics.set("pods", 3);
-    for (const seconds of [0.25, 0.75, 2]) metrics.observe("start_seconds", seconds, { kind: "a" });
+    for (const seconds of [0.25, 0.75, 3_000_000])
+      metrics.observe("start_seconds", seconds, { kind: "a" });
     expect(metrics.text(() => true)).toBe(
       [
-        "# HELP pods [BETA] pods",
+        "# HELP pods [BETA] Pods.",
         "# TYPE pods gauge",
         "pods 3",
-        "# HELP pulls_total [ALPHA] pulls total",
+        "# HELP pulls_total [ALPHA] Pulls.",
         "# TYPE pulls_total counter",
         'pulls_total{result="ok"} 3',
-        "# HELP start_seconds [ALPHA] start seconds",
+        "# HELP start_seconds [ALPHA] Starts.",
         "# TYPE start_seconds histogram",
         'start_seconds_bucket{kind="a",le="0.5"} 1',
-        'start_seconds_bucket{kind="a",le="1"} 2',
+        'start_seconds_bucket{kind="a",le="2.592e+06"} 2',
         'start_seconds_bucket{kind="a",le="+Inf"} 3',
-        'start_seconds_sum{kind="a"} 3',
+        'start_seconds_sum{kind="a"} 3000001',
         'start_seconds_count{kind="a"} 3',
         "",
       ].join("\n"),
@@ -42,8 +50,9 @@ describe("MetricsRegistry", () => {
 
   it("ignores what it does not know", () => {
     const metrics = new MetricsRegistry(definitions);
+    const before = metrics.text(() => true);
     metrics.increment("other");
-    expect(metrics.text(() => true)).toBe("");
+    expect(metrics.text(() => true)).toBe(before);
   });
 
   it("drops the series of something that is gone", () => {
@@ -52,5 +61,14 @@ describe("MetricsRegistry", () => {
     metrics.increment("pulls_total", { result: "b" });
     metrics.drop("pulls_total", { result: "a" });
     expect(metrics.text(() => true)).not.toContain('result="a"');
+    metrics.drop("pulls_total", { result: "b" });
+    expect(metrics.text(() => true)).not.toContain("pulls_total");
+  });
+
+  it("shows what has no labels from the start, unless it is there on demand", () => {
+    const metrics = new MetricsRegistry(definitions);
+    expect(metrics.text(() => true)).toBe("# HELP pods [BETA] Pods.\n# TYPE pods gauge\npods 0\n");
+    metrics.increment("renewals");
+    expect(metrics.text(() => true)).toContain("renewals 1");
   });
 });

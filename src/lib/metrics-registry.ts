@@ -1,10 +1,13 @@
 export interface MetricDefinition {
   readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
   /** How much its name and labels may still change, shown in its help text. */
   readonly stability: string;
   readonly labels: readonly string[];
   /** Upper bounds, rising; the usual ones of Prometheus unless told. */
   readonly buckets?: readonly number[] | undefined;
+  /** Without labels a metric is shown from the start, at zero; this one only once something was counted. */
+  readonly onDemand?: boolean | undefined;
 }
 
 const usualBuckets: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -27,6 +30,9 @@ export class MetricsRegistry {
 
   constructor(definitions: Readonly<Record<string, MetricDefinition>>) {
     this.#definitions = definitions;
+    for (const [name, { labels, onDemand }] of Object.entries(definitions)) {
+      if (labels.length === 0 && onDemand !== true) this.#series(name, {});
+    }
   }
 
   increment(name: string, labels: Labels = {}, by = 1): void {
@@ -64,6 +70,7 @@ export class MetricsRegistry {
       );
       if (matches) family?.delete(key);
     }
+    if (family?.size === 0) this.#families.delete(name);
   }
 
   /** All that was counted so far under names that pass. */
@@ -88,11 +95,8 @@ export class MetricsRegistry {
   #familyText(name: string): string {
     const definition = this.#definitions[name];
     if (definition === undefined) return "";
-    const { type, stability } = definition;
-    const lines = [
-      `# HELP ${name} [${stability}] ${name.replaceAll("_", " ")}`,
-      `# TYPE ${name} ${type}`,
-    ];
+    const { type, help, stability } = definition;
+    const lines = [`# HELP ${name} [${stability}] ${help}`, `# TYPE ${name} ${type}`];
     for (const series of this.#families.get(name)?.values() ?? []) {
       lines.push(...seriesLines(name, definition, series));
     }
@@ -109,7 +113,7 @@ function seriesLines(name: string, definition: MetricDefinition, series: Series)
   let total = 0;
   const buckets = (definition.buckets ?? usualBuckets).map((bound, index) => {
     total += series.counts[index] ?? 0;
-    return `${name}_bucket${labelText([...labels, ["le", String(bound)]])} ${total}`;
+    return `${name}_bucket${labelText([...labels, ["le", boundText(bound)]])} ${total}`;
   });
   return [
     ...buckets,
@@ -117,6 +121,14 @@ function seriesLines(name: string, definition: MetricDefinition, series: Series)
     `${name}_sum${labelText(labels)} ${series.value}`,
     `${name}_count${labelText(labels)} ${series.count}`,
   ];
+}
+
+/** As programs in Go write it, since queries name buckets by their text: 2.592e+06. */
+function boundText(bound: number): string {
+  const [digits = "", exponent = ""] = bound.toExponential().split("e");
+  const power = Number(exponent);
+  if (power >= -4 && power < 6) return String(bound);
+  return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
 function labelText(labels: readonly (readonly [string, string])[]): string {

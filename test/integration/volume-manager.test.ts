@@ -303,3 +303,29 @@ test("what this node cannot do is refused by its field", async () => {
   });
   expect(await readdir(world.folder)).toEqual([]);
 });
+
+test("volumes and what is done to them are counted by plugin", async () => {
+  const pod = podWith([
+    { name: "disk", emptyDir: {} },
+    { name: "config", configMap: { name: "absent" } },
+  ]);
+  const manager = world.manager();
+  const counts = () =>
+    Object.values(manager.countByPlugin()).map((byPlugin) => Object.fromEntries(byPlugin));
+  await manager.mount(pod, never);
+  await manager.mount(pod, never);
+  expect(counts()).toEqual([
+    { "kubernetes.io/empty-dir": 1, "kubernetes.io/configmap": 1 },
+    { "kubernetes.io/empty-dir": 1 },
+  ]);
+  await manager.unmount("uid-1", never);
+  expect(counts()).toEqual([{}, {}]);
+  const lines = world.metrics.text(() => true).split("\n");
+  expect(
+    lines.filter((line) => line.startsWith("storage_operation_duration_seconds_count")),
+  ).toEqual([
+    'storage_operation_duration_seconds_count{migrated="false",operation_name="volume_mount",status="fail-unknown",volume_plugin="kubernetes.io/configmap"} 2',
+    'storage_operation_duration_seconds_count{migrated="false",operation_name="volume_mount",status="success",volume_plugin="kubernetes.io/empty-dir"} 1',
+    'storage_operation_duration_seconds_count{migrated="false",operation_name="volume_unmount",status="success",volume_plugin="kubernetes.io/empty-dir"} 1',
+  ]);
+});

@@ -3,18 +3,23 @@
 export interface MetricEntry {
   readonly name: string;
   readonly type: "Counter" | "Gauge" | "Histogram";
+  readonly help: string;
   readonly labels: readonly string[];
   readonly stability: string;
   readonly buckets?: readonly number[];
+  readonly onDemand?: boolean;
 }
 
 export function metricsModule(entries: readonly MetricEntry[]): string {
-  const rows = entries.map(({ name, type, labels, stability, buckets }) => {
+  const rows = entries.map(({ name, type, help, labels, stability, ...rest }) => {
+    const { buckets, onDemand } = rest;
     const fields = [
       `type: ${JSON.stringify(type.toLowerCase())}`,
+      `help: ${JSON.stringify(help)}`,
       `stability: ${JSON.stringify(stability)}`,
       `labels: ${JSON.stringify(labels)}`,
       ...(buckets === undefined ? [] : [`buckets: ${JSON.stringify(buckets)}`]),
+      ...(onDemand === true ? ["onDemand: true"] : []),
     ];
     return `  ${name}: { ${fields.join(", ")} },`;
   });

@@ -11,7 +11,14 @@ export function composeObserver(parts: AgentParts): Observer {
     {
       runtime,
       eventSources: runtimeEvents,
-      readPod: (uid, signal) => readAgentPod(parts, uid, signal),
+      readPod: async (uid, signal) => {
+        const startedMs = clock.monotonicMs();
+        try {
+          return await readAgentPod(parts, uid, signal);
+        } finally {
+          parts.metrics.notePodRead(clock.monotonicMs() - startedMs);
+        }
+      },
       cache: parts.cache,
       clock,
       log,

@@ -51,6 +51,8 @@ export function composeVolumes(parts: AgentParts): VolumeManager {
     tokens: parts.cluster?.tokens,
     allocatable: () => node.status?.allocatable ?? {},
     events: parts.memory.events,
+    metrics: parts.ports.metrics,
+    clock: parts.ports.clock,
     log,
     lifetime: parts.signal,
   });
@@ -73,6 +75,7 @@ export function composeRemains(parts: AgentParts): PodRemains {
       list: () => parts.cgroups.list(),
       remove: (uid) => parts.cgroups.removeByUid(uid),
     },
+    onSwept: (folders, failures) => parts.metrics.noteSweep(folders, failures),
     onGone: () => parts.loop.requestHousekeeping(),
   });
 }

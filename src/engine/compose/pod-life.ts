@@ -113,6 +113,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     events: parts.memory.events,
     enqueue: (uid, delayMs) => enqueue(parts, uid, delayMs),
     allocatedPod: (pod) => parts.allocations.allocatedPod(pod),
+    onFirstSync: (pod) => parts.metrics.noteWorkerStart(pod),
     onWorked: (operation, ms) => parts.metrics.noteWork(operation, ms),
     onFinished: () => afterFinish(parts),
   });

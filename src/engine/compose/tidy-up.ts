@@ -17,6 +17,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     remains: parts.remains,
     probes: parts.prober,
     ready: () => ready,
+    onRestarted: (pod) => parts.metrics.noteRestart(pod),
     onOrphan: () => parts.metrics.noteOrphan(),
     runtimePods: () => parts.observer.pods,
     isActive: (pod) =>

@@ -17,10 +17,17 @@ import type { PodVolumes } from "../node-deps.ts";
 import type { ContainerVolumes } from "../node-pod-configs.ts";
 import { publishPayload } from "./payload-volume.ts";
 import { isFoundVolume, listVolumes, tearDownPod, tearDownVolume } from "./tear-down.ts";
+import {
+  countPlugins,
+  measureMount,
+  measureUnmount,
+  type VolumeCounts,
+  type VolumeMetricsDeps,
+} from "./volume-metrics.ts";
 import type { PodVolume, VolumePlugin, VolumePluginDeps } from "./volume-plugin.ts";
 import { pluginOf, volumeRefusals } from "./volume-plugins.ts";
 
-export interface VolumeManagerDeps extends VolumePluginDeps {
+export interface VolumeManagerDeps extends VolumePluginDeps, VolumeMetricsDeps {
   readonly events: PodEvents;
   readonly log: Log;
   /** Ends with the agent. */
@@ -31,6 +38,8 @@ const maxEnvFileBytes = 1024 * 1024;
 
 /** What is set up for one pod; what should be is its spec. */
 interface PodState {
+  /** The plugins of the volumes that were wanted last, by volume name. */
+  plugins: ReadonlyMap<string, string>;
   readonly mounted: Map<string, MountedVolume>;
   /** What the volumes show, by volume name. */
   readonly payloads: Map<string, Payload>;
@@ -63,9 +72,18 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
 
   async unmount(uid: string, signal: AbortSignal): Promise<void> {
     await this.#inTurn(uid, async () => {
+      const plugins = mountedPlugins(this.#pods.get(uid));
       this.#pods.delete(uid);
-      await tearDownPod(this.#deps, uid, signal);
+      await measureUnmount(this.#deps, plugins, () => tearDownPod(this.#deps, uid, signal));
     });
+  }
+
+  countByPlugin(): VolumeCounts {
+    const pods = [...this.#pods.values()];
+    return {
+      desired_state_of_world: countPlugins(pods.flatMap(({ plugins }) => [...plugins.values()])),
+      actual_state_of_world: countPlugins(pods.flatMap(mountedPlugins)),
+    };
   }
 
   /** What is set up for a pod, by volume name. */
@@ -130,9 +148,10 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     let state = this.#pods.get(uid);
     if (state === undefined) {
       await this.#removeUnwanted(uid, wanted, signal);
-      state = { mounted: new Map(), payloads: new Map() };
+      state = { plugins: new Map(), mounted: new Map(), payloads: new Map() };
       this.#pods.set(uid, state);
     }
+    state.plugins = new Map(wanted.map(({ plugin, volume }) => [volume.name, plugin.name]));
     const problems = await this.#bringAll(state, wanted, signal);
     // A volume that is set up serves the pod with what it has until its sources are there again.
     const { mounted } = state;
@@ -175,8 +194,12 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     wanted: WantedVolume,
     signal: AbortSignal,
   ): Promise<Result<void, string>> {
+    const { plugin, volume } = wanted;
+    // What is set up and has no content to follow is left alone: nothing is done to it.
+    const isIdle = state.mounted.has(volume.name) && plugin.payload === undefined;
+    if (isIdle) return ok(undefined);
     try {
-      return await this.#bring(state, wanted, signal);
+      return await measureMount(this.#deps, plugin.name, () => this.#bring(state, wanted, signal));
     } catch (error) {
       signal.throwIfAborted();
       return err(errorText(error));
@@ -223,6 +246,11 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
       if (this.#last.get(uid) === turn) this.#last.delete(uid);
     }
   }
+}
+
+function mountedPlugins(state: PodState | undefined): readonly string[] {
+  if (state === undefined) return [];
+  return [...state.plugins].flatMap(([name, plugin]) => (state.mounted.has(name) ? [plugin] : []));
 }
 
 function wantedVolumes(pod: Pod): readonly WantedVolume[] {

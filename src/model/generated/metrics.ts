@@ -2,8 +2,8 @@
 import type { MetricDefinition } from "../../lib/metrics-registry.ts";
 
 export type MetricName =
-  | "force_cleaned_failed_volume_operation_errors_total"
-  | "force_cleaned_failed_volume_operations_total"
+  | "apiserver_delegated_authz_request_duration_seconds"
+  | "apiserver_delegated_authz_request_total"
   | "kubelet_active_pods"
   | "kubelet_admission_rejections_total"
   | "kubelet_certificate_manager_client_expiration_renew_errors"
@@ -18,11 +18,9 @@ export type MetricName =
   | "kubelet_credential_provider_plugin_errors_total"
   | "kubelet_cri_losing_support"
   | "kubelet_desired_pods"
-  | "kubelet_evented_pleg_connection_error_count"
-  | "kubelet_evented_pleg_connection_latency_seconds"
-  | "kubelet_evented_pleg_connection_success_count"
   | "kubelet_eviction_stats_age_seconds"
   | "kubelet_evictions"
+  | "kubelet_first_network_pod_start_sli_duration_seconds"
   | "kubelet_graceful_shutdown_end_time_seconds"
   | "kubelet_graceful_shutdown_start_time_seconds"
   | "kubelet_http_inflight_requests"
@@ -35,8 +33,6 @@ export type MetricName =
   | "kubelet_image_volume_mounted_succeed_total"
   | "kubelet_image_volume_requested_total"
   | "kubelet_imagemanager_image_mustpull_checks_total"
-  | "kubelet_imagemanager_inmemory_pulledrecords_usage_percent"
-  | "kubelet_imagemanager_inmemory_pullintents_usage_percent"
   | "kubelet_imagemanager_ondisk_pulledrecords"
   | "kubelet_imagemanager_ondisk_pullintents"
   | "kubelet_lifecycle_handler_http_fallbacks_total"
@@ -54,6 +50,7 @@ export type MetricName =
   | "kubelet_orphaned_runtime_pods_total"
   | "kubelet_pleg_discard_events"
   | "kubelet_pleg_last_seen_seconds"
+  | "kubelet_pleg_pod_relist_duration_seconds"
   | "kubelet_pleg_relist_duration_seconds"
   | "kubelet_pleg_relist_interval_seconds"
   | "kubelet_pod_deferred_accepted_resizes_total"
@@ -80,14 +77,13 @@ export type MetricName =
   | "kubelet_sleep_action_terminated_early_total"
   | "kubelet_started_containers_errors_total"
   | "kubelet_started_containers_total"
-  | "kubelet_started_host_process_containers_errors_total"
-  | "kubelet_started_host_process_containers_total"
   | "kubelet_started_pods_errors_total"
   | "kubelet_started_pods_total"
   | "kubelet_started_user_namespaced_pods_errors_total"
   | "kubelet_started_user_namespaced_pods_total"
   | "kubelet_terminated_containers_total"
   | "kubelet_volume_metric_collection_duration_seconds"
+  | "kubelet_websocket_streaming_requests_total"
   | "kubelet_working_pods"
   | "kubernetes_build_info"
   | "kubernetes_feature_enabled"
@@ -95,135 +91,115 @@ export type MetricName =
   | "kubernetes_healthchecks_total"
   | "prober_probe_duration_seconds"
   | "prober_probe_total"
-  | "reconstruct_volume_operations_errors_total"
-  | "reconstruct_volume_operations_total"
-  | "rest_client_dns_resolution_duration_seconds"
   | "rest_client_exec_plugin_call_total"
-  | "rest_client_exec_plugin_certificate_rotation_age"
-  | "rest_client_exec_plugin_policy_call_total"
-  | "rest_client_exec_plugin_ttl_seconds"
   | "rest_client_rate_limiter_duration_seconds"
   | "rest_client_request_duration_seconds"
   | "rest_client_request_retries_total"
   | "rest_client_request_size_bytes"
   | "rest_client_requests_total"
   | "rest_client_response_size_bytes"
-  | "rest_client_transport_cache_entries"
-  | "rest_client_transport_create_calls_total"
   | "storage_operation_duration_seconds"
-  | "version_info"
+  | "volume_manager_total_volumes"
   | "volume_operation_total_seconds";
 
 export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> = {
-  force_cleaned_failed_volume_operation_errors_total: { type: "counter", stability: "ALPHA", labels: [] },
-  force_cleaned_failed_volume_operations_total: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_active_pods: { type: "gauge", stability: "ALPHA", labels: ["static"] },
-  kubelet_admission_rejections_total: { type: "counter", stability: "ALPHA", labels: ["reason"] },
-  kubelet_certificate_manager_client_expiration_renew_errors: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_certificate_manager_client_ttl_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_certificate_manager_server_rotation_seconds: { type: "histogram", stability: "ALPHA", labels: [], buckets: [60,3600,14400,86400,604800,2592000,7776000,15552000,31104000,124416000] },
-  kubelet_certificate_manager_server_ttl_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_cgroup_manager_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["operation_type"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_cgroup_version: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_container_requested_resizes_total: { type: "counter", stability: "ALPHA", labels: ["operation","requirement","resource"] },
-  kubelet_containers_per_pod_count: { type: "histogram", stability: "ALPHA", labels: [], buckets: [1,2,4,8,16] },
-  kubelet_credential_provider_plugin_duration: { type: "histogram", stability: "ALPHA", labels: ["plugin_name"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_credential_provider_plugin_errors_total: { type: "counter", stability: "ALPHA", labels: ["plugin_name"] },
-  kubelet_cri_losing_support: { type: "gauge", stability: "ALPHA", labels: ["version"] },
-  kubelet_desired_pods: { type: "gauge", stability: "ALPHA", labels: ["static"] },
-  kubelet_evented_pleg_connection_error_count: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_evented_pleg_connection_latency_seconds: { type: "histogram", stability: "ALPHA", labels: [], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_evented_pleg_connection_success_count: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_eviction_stats_age_seconds: { type: "histogram", stability: "ALPHA", labels: ["eviction_signal"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_evictions: { type: "counter", stability: "ALPHA", labels: ["eviction_signal"] },
-  kubelet_graceful_shutdown_end_time_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_graceful_shutdown_start_time_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_http_inflight_requests: { type: "gauge", stability: "ALPHA", labels: ["long_running","method","path","server_type"] },
-  kubelet_http_requests_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["long_running","method","path","server_type"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_http_requests_total: { type: "counter", stability: "ALPHA", labels: ["long_running","method","path","server_type"] },
-  kubelet_image_garbage_collected_total: { type: "counter", stability: "ALPHA", labels: ["reason"] },
-  kubelet_image_manager_ensure_image_requests_total: { type: "counter", stability: "ALPHA", labels: ["present_locally","pull_policy","pull_required"] },
-  kubelet_image_pull_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["image_size_in_bytes"], buckets: [1,5,10,20,30,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
-  kubelet_image_volume_mounted_errors_total: { type: "counter", stability: "BETA", labels: [] },
-  kubelet_image_volume_mounted_succeed_total: { type: "counter", stability: "BETA", labels: [] },
-  kubelet_image_volume_requested_total: { type: "counter", stability: "BETA", labels: [] },
-  kubelet_imagemanager_image_mustpull_checks_total: { type: "counter", stability: "ALPHA", labels: ["result"] },
-  kubelet_imagemanager_inmemory_pulledrecords_usage_percent: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_imagemanager_inmemory_pullintents_usage_percent: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_imagemanager_ondisk_pulledrecords: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_imagemanager_ondisk_pullintents: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_lifecycle_handler_http_fallbacks_total: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_managed_ephemeral_containers: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_metrics_provider: { type: "gauge", stability: "ALPHA", labels: ["provider"] },
-  kubelet_mirror_pods: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_node_name: { type: "gauge", stability: "ALPHA", labels: ["node"] },
-  kubelet_node_startup_duration_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_node_startup_post_registration_duration_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_node_startup_pre_kubelet_duration_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_node_startup_pre_registration_duration_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_node_startup_registration_duration_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_orphan_pod_cleaned_volumes: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_orphan_pod_cleaned_volumes_errors: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_orphaned_runtime_pods_total: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_pleg_discard_events: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_pleg_last_seen_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_pleg_relist_duration_seconds: { type: "histogram", stability: "ALPHA", labels: [], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_pleg_relist_interval_seconds: { type: "histogram", stability: "ALPHA", labels: [], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_pod_deferred_accepted_resizes_total: { type: "counter", stability: "ALPHA", labels: ["retry_trigger"] },
-  kubelet_pod_in_progress_resizes: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_pod_infeasible_resizes_total: { type: "counter", stability: "ALPHA", labels: ["reason_detail"] },
-  kubelet_pod_pending_resizes: { type: "gauge", stability: "ALPHA", labels: ["reason"] },
-  kubelet_pod_resize_duration_milliseconds: { type: "histogram", stability: "ALPHA", labels: ["success"], buckets: [10,50,100,500,1000,2000,5000,10000,20000,30000,60000,120000,300000,600000] },
-  kubelet_pod_start_duration_seconds: { type: "histogram", stability: "ALPHA", labels: [], buckets: [0.5,1,2,3,4,5,6,8,10,20,30,45,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
-  kubelet_pod_start_sli_duration_seconds: { type: "histogram", stability: "ALPHA", labels: [], buckets: [0.5,1,2,3,4,5,6,8,10,20,30,45,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
-  kubelet_pod_start_total_duration_seconds: { type: "histogram", stability: "ALPHA", labels: [], buckets: [0.5,1,2,3,4,5,6,8,10,20,30,45,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
-  kubelet_pod_status_sync_duration_seconds: { type: "histogram", stability: "ALPHA", labels: [], buckets: [0.01,0.05,0.1,0.5,1,5,10,20,30,45,60] },
-  kubelet_pod_worker_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["operation_type"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_pod_worker_start_duration_seconds: { type: "histogram", stability: "ALPHA", labels: [], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_preemptions: { type: "counter", stability: "ALPHA", labels: ["preemption_signal"] },
-  kubelet_restarted_pods_total: { type: "counter", stability: "ALPHA", labels: ["static"] },
-  kubelet_run_podsandbox_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["runtime_handler"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_run_podsandbox_errors_total: { type: "counter", stability: "ALPHA", labels: ["runtime_handler"] },
-  kubelet_running_containers: { type: "gauge", stability: "ALPHA", labels: ["container_state"] },
-  kubelet_running_pods: { type: "gauge", stability: "ALPHA", labels: [] },
-  kubelet_runtime_operations_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["operation_type"], buckets: [0.005,0.0125,0.03125,0.078125,0.1953125,0.48828125,1.220703125,3.0517578125,7.62939453125,19.073486328125,47.6837158203125,119.20928955078125,298.0232238769531,745.0580596923828] },
-  kubelet_runtime_operations_errors_total: { type: "counter", stability: "ALPHA", labels: ["operation_type"] },
-  kubelet_runtime_operations_total: { type: "counter", stability: "ALPHA", labels: ["operation_type"] },
-  kubelet_server_expiration_renew_errors: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_sleep_action_terminated_early_total: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_started_containers_errors_total: { type: "counter", stability: "ALPHA", labels: ["code","container_type"] },
-  kubelet_started_containers_total: { type: "counter", stability: "ALPHA", labels: ["container_type"] },
-  kubelet_started_host_process_containers_errors_total: { type: "counter", stability: "ALPHA", labels: ["code","container_type"] },
-  kubelet_started_host_process_containers_total: { type: "counter", stability: "ALPHA", labels: ["container_type"] },
-  kubelet_started_pods_errors_total: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_started_pods_total: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_started_user_namespaced_pods_errors_total: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_started_user_namespaced_pods_total: { type: "counter", stability: "ALPHA", labels: [] },
-  kubelet_terminated_containers_total: { type: "counter", stability: "ALPHA", labels: ["container_type","exit_code","reason"] },
-  kubelet_volume_metric_collection_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["metric_source"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
-  kubelet_working_pods: { type: "gauge", stability: "ALPHA", labels: ["config","lifecycle","static"] },
-  kubernetes_build_info: { type: "gauge", stability: "BETA", labels: ["build_date","compiler","git_commit","git_tree_state","git_version","go_version","major","minor","platform"] },
-  kubernetes_feature_enabled: { type: "gauge", stability: "BETA", labels: ["name","stage"] },
-  kubernetes_healthcheck: { type: "gauge", stability: "STABLE", labels: ["name","type"] },
-  kubernetes_healthchecks_total: { type: "counter", stability: "STABLE", labels: ["name","status","type"] },
-  prober_probe_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["container","namespace","pod","probe_type"] },
-  prober_probe_total: { type: "counter", stability: "BETA", labels: ["container","namespace","pod","pod_uid","probe_type","result"] },
-  reconstruct_volume_operations_errors_total: { type: "counter", stability: "ALPHA", labels: [] },
-  reconstruct_volume_operations_total: { type: "counter", stability: "ALPHA", labels: [] },
-  rest_client_dns_resolution_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["host"], buckets: [0.005,0.025,0.1,0.25,0.5,1,2,4,8,15,30] },
-  rest_client_exec_plugin_call_total: { type: "counter", stability: "ALPHA", labels: ["call_status","code"] },
-  rest_client_exec_plugin_certificate_rotation_age: { type: "histogram", stability: "ALPHA", labels: [], buckets: [600,1800,3600,14400,86400,604800,2592000,7776000,15552000,31104000,124416000] },
-  rest_client_exec_plugin_policy_call_total: { type: "counter", stability: "ALPHA", labels: ["allowed","denied"] },
-  rest_client_exec_plugin_ttl_seconds: { type: "gauge", stability: "ALPHA", labels: [] },
-  rest_client_rate_limiter_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["host","verb"], buckets: [0.005,0.025,0.1,0.25,0.5,1,2,4,8,15,30,60] },
-  rest_client_request_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["host","verb"], buckets: [0.005,0.025,0.1,0.25,0.5,1,2,4,8,15,30,60] },
-  rest_client_request_retries_total: { type: "counter", stability: "ALPHA", labels: ["code","host","verb"] },
-  rest_client_request_size_bytes: { type: "histogram", stability: "ALPHA", labels: ["host","verb"], buckets: [64,256,512,1024,4096,16384,65536,262144,1048576,4194304,16777216] },
-  rest_client_requests_total: { type: "counter", stability: "ALPHA", labels: ["code","host","method"] },
-  rest_client_response_size_bytes: { type: "histogram", stability: "ALPHA", labels: ["host","verb"], buckets: [64,256,512,1024,4096,16384,65536,262144,1048576,4194304,16777216] },
-  rest_client_transport_cache_entries: { type: "gauge", stability: "ALPHA", labels: [] },
-  rest_client_transport_create_calls_total: { type: "counter", stability: "ALPHA", labels: ["result"] },
-  storage_operation_duration_seconds: { type: "histogram", stability: "ALPHA", labels: ["migrated","operation_name","status","volume_plugin"], buckets: [0.1,0.25,0.5,1,2.5,5,10,15,25,50,120,300,600] },
-  version_info: { type: "gauge", stability: "ALPHA", labels: ["binary","component","emulation","min_compat"] },
-  volume_operation_total_seconds: { type: "histogram", stability: "ALPHA", labels: ["operation_name","plugin_name"], buckets: [0.1,0.25,0.5,1,2.5,5,10,15,25,50,120,300,600] },
+  apiserver_delegated_authz_request_duration_seconds: { type: "histogram", help: "Request latency in seconds. Broken down by status code.", stability: "ALPHA", labels: ["code"], buckets: [0.25,0.5,0.7,1,1.5,3,5,10] },
+  apiserver_delegated_authz_request_total: { type: "counter", help: "Number of HTTP requests partitioned by status code.", stability: "ALPHA", labels: ["code"] },
+  kubelet_active_pods: { type: "gauge", help: "The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.", stability: "ALPHA", labels: ["static"] },
+  kubelet_admission_rejections_total: { type: "counter", help: "Cumulative number pod admission rejections by the Kubelet.", stability: "ALPHA", labels: ["reason"] },
+  kubelet_certificate_manager_client_expiration_renew_errors: { type: "counter", help: "Counter of certificate renewal errors.", stability: "ALPHA", labels: [], onDemand: true },
+  kubelet_certificate_manager_client_ttl_seconds: { type: "gauge", help: "Gauge of the TTL (time-to-live) of the Kubelet's client certificate. The value is in seconds until certificate expiry (negative if already expired). If client certificate is invalid or unused, the value will be +INF.", stability: "ALPHA", labels: [], onDemand: true },
+  kubelet_certificate_manager_server_rotation_seconds: { type: "histogram", help: "Histogram of the number of seconds the previous certificate lived before being rotated.", stability: "ALPHA", labels: [], buckets: [60,3600,14400,86400,604800,2592000,7776000,15552000,31104000,124416000], onDemand: true },
+  kubelet_certificate_manager_server_ttl_seconds: { type: "gauge", help: "Gauge of the shortest TTL (time-to-live) of the Kubelet's serving certificate. The value is in seconds until certificate expiry (negative if already expired). If serving certificate is invalid or unused, the value will be +INF.", stability: "ALPHA", labels: [], onDemand: true },
+  kubelet_cgroup_manager_duration_seconds: { type: "histogram", help: "Duration in seconds for cgroup manager operations. Broken down by method.", stability: "ALPHA", labels: ["operation_type"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_cgroup_version: { type: "gauge", help: "cgroup version on the hosts.", stability: "ALPHA", labels: [] },
+  kubelet_container_requested_resizes_total: { type: "counter", help: "Number of requested resizes, counted at the container level. Different resources on the same container are counted separately. The 'requirement' label refers to 'memory' or 'limits'; the 'operation' label can be one of 'add', 'remove', 'increase' or 'decrease'.", stability: "ALPHA", labels: ["operation","requirement","resource"] },
+  kubelet_containers_per_pod_count: { type: "histogram", help: "The number of containers per pod.", stability: "ALPHA", labels: [], buckets: [1,2,4,8,16] },
+  kubelet_credential_provider_plugin_duration: { type: "histogram", help: "Duration of execution in seconds for credential provider plugin", stability: "ALPHA", labels: ["plugin_name"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_credential_provider_plugin_errors_total: { type: "counter", help: "Number of errors from credential provider plugin", stability: "ALPHA", labels: ["plugin_name"] },
+  kubelet_cri_losing_support: { type: "gauge", help: "the Kubernetes version that the currently running CRI implementation will lose support on if not upgraded.", stability: "ALPHA", labels: ["version"] },
+  kubelet_desired_pods: { type: "gauge", help: "The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.", stability: "ALPHA", labels: ["static"] },
+  kubelet_eviction_stats_age_seconds: { type: "histogram", help: "Time between when stats are collected, and when pod is evicted based on those stats by eviction signal", stability: "ALPHA", labels: ["eviction_signal"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_evictions: { type: "counter", help: "Cumulative number of pod evictions by eviction signal", stability: "ALPHA", labels: ["eviction_signal"] },
+  kubelet_first_network_pod_start_sli_duration_seconds: { type: "gauge", help: "Duration in seconds to start the first network pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch", stability: "INTERNAL", labels: [] },
+  kubelet_graceful_shutdown_end_time_seconds: { type: "gauge", help: "Last graceful shutdown end time since unix epoch in seconds", stability: "ALPHA", labels: [] },
+  kubelet_graceful_shutdown_start_time_seconds: { type: "gauge", help: "Last graceful shutdown start time since unix epoch in seconds", stability: "ALPHA", labels: [] },
+  kubelet_http_inflight_requests: { type: "gauge", help: "Number of the inflight http requests", stability: "ALPHA", labels: ["long_running","method","path","server_type"] },
+  kubelet_http_requests_duration_seconds: { type: "histogram", help: "Duration in seconds to serve http requests", stability: "ALPHA", labels: ["long_running","method","path","server_type"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_http_requests_total: { type: "counter", help: "Number of the http requests received since the server started", stability: "ALPHA", labels: ["long_running","method","path","server_type"] },
+  kubelet_image_garbage_collected_total: { type: "counter", help: "Total number of images garbage collected by the kubelet, whether through disk usage or image age.", stability: "ALPHA", labels: ["reason"] },
+  kubelet_image_manager_ensure_image_requests_total: { type: "counter", help: "Number of ensure-image requests processed by the kubelet.", stability: "ALPHA", labels: ["present_locally","pull_policy","pull_required"] },
+  kubelet_image_pull_duration_seconds: { type: "histogram", help: "Duration in seconds to pull an image.", stability: "ALPHA", labels: ["image_size_in_bytes"], buckets: [1,5,10,20,30,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
+  kubelet_image_volume_mounted_errors_total: { type: "counter", help: "Number of failed image volume mounts.", stability: "BETA", labels: [], onDemand: true },
+  kubelet_image_volume_mounted_succeed_total: { type: "counter", help: "Number of successful image volume mounts.", stability: "BETA", labels: [], onDemand: true },
+  kubelet_image_volume_requested_total: { type: "counter", help: "Number of requested image volumes.", stability: "BETA", labels: [], onDemand: true },
+  kubelet_imagemanager_image_mustpull_checks_total: { type: "counter", help: "Counter for how many times kubelet checked whether credentials need to be re-verified to access an image", stability: "ALPHA", labels: ["result"] },
+  kubelet_imagemanager_ondisk_pulledrecords: { type: "gauge", help: "Number of ImagePulledRecords stored on disk.", stability: "ALPHA", labels: [] },
+  kubelet_imagemanager_ondisk_pullintents: { type: "gauge", help: "Number of ImagePullIntents stored on disk.", stability: "ALPHA", labels: [] },
+  kubelet_lifecycle_handler_http_fallbacks_total: { type: "counter", help: "The number of times lifecycle handlers successfully fell back to http from https.", stability: "ALPHA", labels: [] },
+  kubelet_managed_ephemeral_containers: { type: "gauge", help: "Current number of ephemeral containers in pods managed by this kubelet.", stability: "ALPHA", labels: [] },
+  kubelet_metrics_provider: { type: "gauge", help: "Metrics provider used by kubelet to collect container stats. Values can be 'cadvisor' and 'cri'", stability: "ALPHA", labels: ["provider"] },
+  kubelet_mirror_pods: { type: "gauge", help: "The number of mirror pods the kubelet will try to create (one per admitted static pod)", stability: "ALPHA", labels: [] },
+  kubelet_node_name: { type: "gauge", help: "The node's name. The count is always 1.", stability: "ALPHA", labels: ["node"] },
+  kubelet_node_startup_duration_seconds: { type: "gauge", help: "Duration in seconds of node startup in total.", stability: "ALPHA", labels: [] },
+  kubelet_node_startup_post_registration_duration_seconds: { type: "gauge", help: "Duration in seconds of node startup after registration.", stability: "ALPHA", labels: [] },
+  kubelet_node_startup_pre_kubelet_duration_seconds: { type: "gauge", help: "Duration in seconds of node startup before kubelet starts.", stability: "ALPHA", labels: [] },
+  kubelet_node_startup_pre_registration_duration_seconds: { type: "gauge", help: "Duration in seconds of node startup before registration.", stability: "ALPHA", labels: [] },
+  kubelet_node_startup_registration_duration_seconds: { type: "gauge", help: "Duration in seconds of node startup during registration.", stability: "ALPHA", labels: [] },
+  kubelet_orphan_pod_cleaned_volumes: { type: "gauge", help: "The total number of orphaned Pods whose volumes were cleaned in the last periodic sweep.", stability: "ALPHA", labels: [] },
+  kubelet_orphan_pod_cleaned_volumes_errors: { type: "gauge", help: "The number of orphaned Pods whose volumes failed to be cleaned in the last periodic sweep.", stability: "ALPHA", labels: [] },
+  kubelet_orphaned_runtime_pods_total: { type: "counter", help: "Number of pods that have been detected in the container runtime without being already known to the pod worker. This typically indicates the kubelet was restarted while a pod was force deleted in the API or in the local configuration, which is unusual.", stability: "ALPHA", labels: [] },
+  kubelet_pleg_discard_events: { type: "counter", help: "The number of discard events in PLEG.", stability: "ALPHA", labels: [] },
+  kubelet_pleg_last_seen_seconds: { type: "gauge", help: "Timestamp in seconds when PLEG was last seen active.", stability: "ALPHA", labels: [] },
+  kubelet_pleg_pod_relist_duration_seconds: { type: "histogram", help: "Duration in seconds for relisting a single pod in PLEG.", stability: "ALPHA", labels: [], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_pleg_relist_duration_seconds: { type: "histogram", help: "Duration in seconds for relisting pods in PLEG.", stability: "ALPHA", labels: [], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_pleg_relist_interval_seconds: { type: "histogram", help: "Interval in seconds between relisting in PLEG.", stability: "ALPHA", labels: [], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_pod_deferred_accepted_resizes_total: { type: "counter", help: "Cumulative number of resizes that were accepted after being deferred.", stability: "ALPHA", labels: ["retry_trigger"] },
+  kubelet_pod_in_progress_resizes: { type: "gauge", help: "Number of in-progress resizes for pods.", stability: "ALPHA", labels: [] },
+  kubelet_pod_infeasible_resizes_total: { type: "counter", help: "Number of infeasible resizes for pods.", stability: "ALPHA", labels: ["reason_detail"] },
+  kubelet_pod_pending_resizes: { type: "gauge", help: "Number of pending resizes for pods.", stability: "ALPHA", labels: ["reason"] },
+  kubelet_pod_resize_duration_milliseconds: { type: "histogram", help: "Duration in milliseconds to actuate a pod resize", stability: "ALPHA", labels: ["success"], buckets: [10,50,100,500,1000,2000,5000,10000,20000,30000,60000,120000,300000,600000] },
+  kubelet_pod_start_duration_seconds: { type: "histogram", help: "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run", stability: "ALPHA", labels: [], buckets: [0.5,1,2,3,4,5,6,8,10,20,30,45,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
+  kubelet_pod_start_sli_duration_seconds: { type: "histogram", help: "Duration in seconds to start a pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch", stability: "ALPHA", labels: [], buckets: [0.5,1,2,3,4,5,6,8,10,20,30,45,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
+  kubelet_pod_start_total_duration_seconds: { type: "histogram", help: "Duration in seconds to start a pod since creation, including time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch", stability: "ALPHA", labels: [], buckets: [0.5,1,2,3,4,5,6,8,10,20,30,45,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
+  kubelet_pod_status_sync_duration_seconds: { type: "histogram", help: "Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.", stability: "ALPHA", labels: [], buckets: [0.01,0.05,0.1,0.5,1,5,10,20,30,45,60] },
+  kubelet_pod_worker_duration_seconds: { type: "histogram", help: "Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync", stability: "ALPHA", labels: ["operation_type"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_pod_worker_start_duration_seconds: { type: "histogram", help: "Duration in seconds from kubelet seeing a pod to starting a worker.", stability: "ALPHA", labels: [], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_preemptions: { type: "counter", help: "Cumulative number of pod preemptions by preemption resource", stability: "ALPHA", labels: ["preemption_signal"] },
+  kubelet_restarted_pods_total: { type: "counter", help: "Number of pods that have been restarted because they were deleted and recreated with the same UID while the kubelet was watching them (common for static pods, extremely uncommon for API pods)", stability: "ALPHA", labels: ["static"] },
+  kubelet_run_podsandbox_duration_seconds: { type: "histogram", help: "Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.", stability: "ALPHA", labels: ["runtime_handler"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_run_podsandbox_errors_total: { type: "counter", help: "Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.", stability: "ALPHA", labels: ["runtime_handler"] },
+  kubelet_running_containers: { type: "gauge", help: "Number of containers currently running", stability: "ALPHA", labels: ["container_state"] },
+  kubelet_running_pods: { type: "gauge", help: "Number of pods that have a running pod sandbox", stability: "ALPHA", labels: [] },
+  kubelet_runtime_operations_duration_seconds: { type: "histogram", help: "Duration in seconds of runtime operations. Broken down by operation type.", stability: "ALPHA", labels: ["operation_type"], buckets: [0.005,0.0125,0.03125,0.078125,0.1953125,0.48828125,1.220703125,3.0517578125,7.62939453125,19.073486328125,47.6837158203125,119.20928955078125,298.0232238769531,745.0580596923828] },
+  kubelet_runtime_operations_errors_total: { type: "counter", help: "Cumulative number of runtime operation errors by operation type.", stability: "ALPHA", labels: ["operation_type"] },
+  kubelet_runtime_operations_total: { type: "counter", help: "Cumulative number of runtime operations by operation type.", stability: "ALPHA", labels: ["operation_type"] },
+  kubelet_server_expiration_renew_errors: { type: "counter", help: "Counter of certificate renewal errors.", stability: "ALPHA", labels: [], onDemand: true },
+  kubelet_sleep_action_terminated_early_total: { type: "counter", help: "The number of times lifecycle sleep handler got terminated before it finishes", stability: "ALPHA", labels: [] },
+  kubelet_started_containers_errors_total: { type: "counter", help: "Cumulative number of errors when starting containers", stability: "ALPHA", labels: ["code","container_type"] },
+  kubelet_started_containers_total: { type: "counter", help: "Cumulative number of containers started", stability: "ALPHA", labels: ["container_type"] },
+  kubelet_started_pods_errors_total: { type: "counter", help: "Cumulative number of errors when starting pods", stability: "ALPHA", labels: [] },
+  kubelet_started_pods_total: { type: "counter", help: "Cumulative number of pods started", stability: "ALPHA", labels: [] },
+  kubelet_started_user_namespaced_pods_errors_total: { type: "counter", help: "Cumulative number of errors when starting pods with user namespaces. This metric will only be collected on Linux.", stability: "ALPHA", labels: [] },
+  kubelet_started_user_namespaced_pods_total: { type: "counter", help: "Cumulative number of pods with user namespaces started. This metric will only be collected on Linux.", stability: "ALPHA", labels: [] },
+  kubelet_terminated_containers_total: { type: "counter", help: "Cumulative number of container terminations.", stability: "ALPHA", labels: ["container_type","exit_code","reason"] },
+  kubelet_volume_metric_collection_duration_seconds: { type: "histogram", help: "Duration in seconds to calculate volume stats", stability: "ALPHA", labels: ["metric_source"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_websocket_streaming_requests_total: { type: "counter", help: "Total number of WebSocket streaming requests (exec/attach/portforward) received by the kubelet.", stability: "ALPHA", labels: ["subresource"] },
+  kubelet_working_pods: { type: "gauge", help: "Number of pods the kubelet is actually running, broken down by lifecycle phase, whether the pod is desired, orphaned, or runtime only (also orphaned), and whether the pod is static. An orphaned pod has been removed from local configuration or force deleted in the API and consumes resources that are not otherwise visible.", stability: "ALPHA", labels: ["config","lifecycle","static"] },
+  kubernetes_build_info: { type: "gauge", help: "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.", stability: "BETA", labels: ["build_date","compiler","git_commit","git_tree_state","git_version","go_version","major","minor","platform"] },
+  kubernetes_feature_enabled: { type: "gauge", help: "This metric records the data about the stage and enablement of a k8s feature.", stability: "BETA", labels: ["name","stage"] },
+  kubernetes_healthcheck: { type: "gauge", help: "This metric records the result of a single healthcheck.", stability: "STABLE", labels: ["name","type"] },
+  kubernetes_healthchecks_total: { type: "counter", help: "This metric records the results of all healthcheck.", stability: "STABLE", labels: ["name","status","type"] },
+  prober_probe_duration_seconds: { type: "histogram", help: "Duration in seconds for a probe response.", stability: "ALPHA", labels: ["container","namespace","pod","probe_type"] },
+  prober_probe_total: { type: "counter", help: "Cumulative number of a liveness, readiness or startup probe for a container by result.", stability: "BETA", labels: ["container","namespace","pod","pod_uid","probe_type","result"] },
+  rest_client_exec_plugin_call_total: { type: "counter", help: "Number of calls to an exec plugin, partitioned by the type of event encountered (no_error, plugin_execution_error, plugin_not_found_error, client_internal_error) and an optional exit code. The exit code will be set to 0 if and only if the plugin call was successful.", stability: "ALPHA", labels: ["call_status","code"] },
+  rest_client_rate_limiter_duration_seconds: { type: "histogram", help: "Client side rate limiter latency in seconds. Broken down by verb, and host.", stability: "ALPHA", labels: ["host","verb"], buckets: [0.005,0.025,0.1,0.25,0.5,1,2,4,8,15,30,60] },
+  rest_client_request_duration_seconds: { type: "histogram", help: "Request latency in seconds. Broken down by verb, and host.", stability: "ALPHA", labels: ["host","verb"], buckets: [0.005,0.025,0.1,0.25,0.5,1,2,4,8,15,30,60] },
+  rest_client_request_retries_total: { type: "counter", help: "Number of request retries, partitioned by status code, verb, and host.", stability: "ALPHA", labels: ["code","host","verb"] },
+  rest_client_request_size_bytes: { type: "histogram", help: "Request size in bytes. Broken down by verb and host.", stability: "ALPHA", labels: ["host","verb"], buckets: [64,256,512,1024,4096,16384,65536,262144,1048576,4194304,16777216] },
+  rest_client_requests_total: { type: "counter", help: "Number of HTTP requests, partitioned by status code, method, and host.", stability: "ALPHA", labels: ["code","host","method"] },
+  rest_client_response_size_bytes: { type: "histogram", help: "Response size in bytes. Broken down by verb and host.", stability: "ALPHA", labels: ["host","verb"], buckets: [64,256,512,1024,4096,16384,65536,262144,1048576,4194304,16777216] },
+  storage_operation_duration_seconds: { type: "histogram", help: "Storage operation duration", stability: "ALPHA", labels: ["migrated","operation_name","status","volume_plugin"], buckets: [0.1,0.25,0.5,1,2.5,5,10,15,25,50,120,300,600] },
+  volume_manager_total_volumes: { type: "gauge", help: "Number of volumes in Volume Manager", stability: "ALPHA", labels: ["plugin_name","state"] },
+  volume_operation_total_seconds: { type: "histogram", help: "Storage operation end to end duration in seconds", stability: "ALPHA", labels: ["operation_name","plugin_name"], buckets: [0.1,0.25,0.5,1,2.5,5,10,15,25,50,120,300,600] },
 };

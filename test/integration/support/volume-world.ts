@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hostFiles } from "../../../src/drivers/linux/host-files.ts";
 import { linuxMounts } from "../../../src/drivers/linux/mounts.ts";
+import { systemClock } from "../../../src/drivers/linux/system-clock.ts";
 import { volumeFiles } from "../../../src/drivers/linux/volume-files.ts";
 import { VolumeManager } from "../../../src/engine/volumes/volume-manager.ts";
+import { MetricsRegistry } from "../../../src/lib/metrics-registry.ts";
 import { err, ok, type Result } from "../../../src/lib/result.ts";
 import type {
   ConfigMap,
@@ -12,6 +14,7 @@ import type {
   Secret,
   Volume,
 } from "../../../src/model/generated/kubernetes.ts";
+import { metricDefinitions } from "../../../src/model/generated/metrics.ts";
 import type { LookUpFailure } from "../../../src/model/look-up-failure.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 
@@ -22,6 +25,7 @@ export class VolumeWorld implements AsyncDisposable {
   readonly configMaps: Map<string, ConfigMap> = new Map();
   readonly secrets: Map<string, Secret> = new Map();
   readonly events: string[] = [];
+  readonly metrics: MetricsRegistry = new MetricsRegistry(metricDefinitions);
   readonly folder: string;
 
   private constructor(folder: string) {
@@ -51,6 +55,8 @@ export class VolumeWorld implements AsyncDisposable {
       allocatable: () => ({ memory: "1Gi" }),
       events: { record: (_, { message }) => void this.events.push(message) },
       log: { debug() {}, info() {}, warn() {}, error() {} },
+      metrics: this.metrics,
+      clock: systemClock,
       lifetime: never,
     });
   }
