@@ -20,7 +20,10 @@ import type { VolumeManager } from "./volumes/volume-manager.ts";
 
 /** The parts of the agent that the recipes of a pod work with. */
 export interface NodeParts
-  extends Pick<NodeDeps, "lifetime" | "requestRead" | "requestSync" | "readNewer" | "onSteps"> {
+  extends Pick<
+    NodeDeps,
+    "lifetime" | "requestRead" | "requestSync" | "readNewer" | "follow" | "onSteps"
+  > {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
   /** Those that lie beside the pods of a node without a cluster. */
@@ -75,6 +78,7 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     requestRead: parts.requestRead,
     requestSync: parts.requestSync,
     readNewer: parts.readNewer,
+    follow: parts.follow,
     pullCredentials: (pod) => credentials.of(pod),
   };
 }

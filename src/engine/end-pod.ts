@@ -13,8 +13,11 @@ export async function syncTerminatingPod(
   { pod, observed, graceSeconds, statusFunction, progress }: SyncTerminatingPodRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const computed = deps.statuses.compute(pod, observed, { isTerminal: false });
-  deps.statuses.set(pod, statusFunction === undefined ? computed : statusFunction(computed));
+  const show = (seen: ObservedPod): void => {
+    const computed = deps.statuses.compute(pod, seen, { isTerminal: false });
+    deps.statuses.set(pod, statusFunction === undefined ? computed : statusFunction(computed));
+  };
+  show(observed);
   deps.probes.stopLivenessAndStartup(pod.metadata.uid);
   const startedAtMs = deps.clock.nowMs();
   const because =
@@ -22,7 +25,15 @@ export async function syncTerminatingPod(
       ? "the pod is ending"
       : `the pod is ending, with ${graceSeconds} s of grace`;
   const request = { pod, observed, graceOverrideSeconds: graceSeconds, because };
-  const reports = await killPod(deps, request, signal);
+  // Containers end one by one, some long before others: each end is told at once, the last with that of the pod.
+  let left = countRunning(observed);
+  const unfollow = deps.follow(pod.metadata.uid, (seen) => {
+    const running = countRunning(seen);
+    if (running === 0 || running >= left) return;
+    left = running;
+    show(seen);
+  });
+  const reports = await killPod(deps, request, signal).finally(unfollow);
   deps.recorder.record({
     podUid: pod.metadata.uid,
     pod: podKey(pod),
@@ -77,6 +88,10 @@ export async function syncTerminatedPod(
     seen: describeSeen(observed),
     steps: [],
   });
+}
+
+function countRunning({ containers }: ObservedPod): number {
+  return containers.filter(({ state }) => state === "running").length;
 }
 
 async function readStopped(

@@ -32,6 +32,8 @@ export interface NodeDeps extends ExecutorDeps {
   readonly requestSync: (uid: string) => void;
   /** The pod as the runtime has it after that time of the monotonic clock. */
   readonly readNewer: (uid: string, minMs: number, signal: AbortSignal) => Promise<ObservedPod>;
+  /** Tells of the pod whenever it was read, until the returned function is called. */
+  readonly follow: (uid: string, onState: (observed: ObservedPod) => void) => () => void;
   readonly pullCredentials: (pod: Pod) => PodCredentials;
 }
 

@@ -55,3 +55,27 @@ test("a deleted pod is unknown again", () => {
   cache.delete("1");
   expect(cache.get("1")).toEqual(emptyObservedPod("1", "", ""));
 });
+
+test("a follower is told of every state that is stored, until it stops", () => {
+  const cache = newCache();
+  const told: string[] = [];
+  const unfollow = cache.follow("1", ({ name }) => told.push(name));
+  cache.set("1", newer, 2);
+  cache.set("1", older, 1);
+  cache.set("2", emptyObservedPod("2", "other", "ns"), 3);
+  cache.set("1", new Error("broken"), 4);
+  expect(told).toEqual(["newer"]);
+  unfollow();
+  cache.set("1", older, 5);
+  expect(told).toEqual(["newer"]);
+});
+
+test("who stops following leaves the next follower alone", () => {
+  const cache = newCache();
+  const told: string[] = [];
+  const unfollow = cache.follow("1", () => undefined);
+  cache.follow("1", ({ name }) => told.push(name));
+  unfollow();
+  cache.set("1", newer, 1);
+  expect(told).toEqual(["newer"]);
+});

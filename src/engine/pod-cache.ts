@@ -24,6 +24,7 @@ export interface PodCacheReader {
 export class PodCache implements PodCacheReader {
   readonly #entries = new Map<string, Entry>();
   readonly #waiters = new Map<string, Set<Waiter>>();
+  readonly #followers = new Map<string, (observed: ObservedPod) => void>();
   readonly #requestRead: (uid: string) => void;
   #allReadAtMs: number | undefined;
 
@@ -36,13 +37,22 @@ export class PodCache implements PodCacheReader {
   set(uid: string, found: ObservedPod | Error, readAtMs: number): void {
     const stored = this.#entries.get(uid);
     if (stored !== undefined && stored.readAtMs > readAtMs) return;
-    this.#entries.set(
-      uid,
-      found instanceof Error
-        ? { error: found, readAtMs }
-        : { observed: withKnownIps(found, stored?.observed), readAtMs },
-    );
+    if (found instanceof Error) {
+      this.#entries.set(uid, { error: found, readAtMs });
+    } else {
+      const observed = withKnownIps(found, stored?.observed);
+      this.#entries.set(uid, { observed, readAtMs });
+      this.#followers.get(uid)?.(observed);
+    }
     this.#notify(uid, readAtMs);
+  }
+
+  /** Tells the one who works on the pod of every state that is stored, until the returned function is called. */
+  follow(uid: string, onState: (observed: ObservedPod) => void): () => void {
+    this.#followers.set(uid, onState);
+    return () => {
+      if (this.#followers.get(uid) === onState) this.#followers.delete(uid);
+    };
   }
 
   /** The stored state was seen to be still true. */

@@ -104,6 +104,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     requestRead: (uid) => parts.observer.requestRead(uid),
     requestSync: (uid) => parts.loop.requestSync(uid),
     readNewer: (uid, minMs, signal) => parts.cache.getNewerThan(uid, minMs, signal),
+    follow: (uid, onState) => parts.cache.follow(uid, onState),
   });
   return createWorkers({
     ports: parts.ports,

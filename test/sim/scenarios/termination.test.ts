@@ -1,0 +1,165 @@
+// Pods that end: nothing may call them ended before they are, and nothing may keep them from it.
+import { expect, test } from "vitest";
+import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import { RuntimeError } from "../../../src/model/runtime-error.ts";
+import { leftovers } from "../simulator/convergence.ts";
+import {
+  ask,
+  create,
+  pass,
+  plainContainer,
+  plainPod,
+  quietCluster,
+  stateInApi,
+} from "./scenario.ts";
+
+const podPath = "/api/v1/namespaces/default/pods/web";
+
+test("a pod past its deadline stays in the API server until its containers have ended (kubernetes #88613)", async () => {
+  const { sim, cluster } = quietCluster();
+  const limits = { activeDeadlineSeconds: 30, terminationGracePeriodSeconds: 600 };
+  const pod = create(sim, cluster, plainPod("web", { command: ["serve", "120"] }, limits));
+  await pass(sim, 60_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+  // Any other phase would let the API server delete it at once.
+  expect(cluster.find("web")?.status?.phase).toBe("Running");
+  await cluster.remove("web", false);
+  await pass(sim, 60_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+  expect(cluster.find("web")).toBeDefined();
+  await pass(sim, 60_000);
+  expect(cluster.find("web")).toBeUndefined();
+  expect(await leftovers(sim)).toEqual([]);
+});
+
+test("the containers of an evicted pod are followed to their end (kubernetes #98742)", async () => {
+  const pressure = { isOn: false };
+  const { sim, cluster } = quietCluster({ sabotage: shortOfMemory(pressure) });
+  const pod = create(
+    sim,
+    cluster,
+    plainPod("web", { command: ["stubborn"] }, { terminationGracePeriodSeconds: 600 }),
+  );
+  await pass(sim, 5_000);
+  pressure.isOn = true;
+  const phasesWhileRunning = new Set<string | undefined>();
+  for (let second = 0; second < 60; second += 1) {
+    await pass(sim, 1_000);
+    const isRunning = sim.invariants.namesOf(pod.metadata.uid).length > 0;
+    if (isRunning) phasesWhileRunning.add(cluster.find("web")?.status?.phase);
+  }
+  expect([...phasesWhileRunning]).toEqual(["Running"]);
+  expect(cluster.find("web")?.status).toMatchObject({ phase: "Failed", reason: "Evicted" });
+  expect(stateInApi(cluster, "web").terminated?.exitCode).toBe(137);
+});
+
+test("a pod whose grace period becomes 0 ends at once though its hook goes on (kubernetes #127339)", async () => {
+  const { sim, cluster } = quietCluster();
+  const preStop = { exec: { command: ["sleep", "10000000", "preStop"] } };
+  const pod = create(
+    sim,
+    cluster,
+    plainPod("web", { lifecycle: { preStop } }, { terminationGracePeriodSeconds: 3600 }),
+  );
+  const metadata = { finalizers: ["example.org/held"] };
+  await ask(sim, cluster, { method: "PATCH", path: podPath, body: { metadata } });
+  await pass(sim, 5_000);
+  await cluster.remove("web", false);
+  await pass(sim, 60_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+  // The finalizer keeps it in the API server, as in the report.
+  const body = { gracePeriodSeconds: 0 };
+  await ask(sim, cluster, { method: "DELETE", path: podPath, body });
+  await pass(sim, 6_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual([]);
+  expect(stateInApi(cluster, "web").terminated).toBeDefined();
+});
+
+test("a hook that never ends is given up with the grace period (kubernetes #127339)", async () => {
+  const { sim, cluster } = quietCluster();
+  const preStop = { exec: { command: ["sleep", "10000000", "preStop"] } };
+  const pod = create(sim, cluster, plainPod("web", { lifecycle: { preStop } }));
+  await pass(sim, 5_000);
+  await cluster.remove("web", false);
+  await pass(sim, 25_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+  await pass(sim, 15_000);
+  expect(cluster.find("web")).toBeUndefined();
+  expect(await leftovers(sim)).toEqual([]);
+});
+
+test("a container that ended is shown so while another of its pod still ends (kubernetes #106896)", async () => {
+  const { sim, cluster } = quietCluster();
+  const containers = [plainContainer("main"), plainContainer("slow", { command: ["stubborn"] })];
+  const pod = create(sim, cluster, plainPod("web", {}, { containers }));
+  await pass(sim, 5_000);
+  await cluster.remove("web", false);
+  await pass(sim, 5_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["slow"]);
+  expect(stateInApi(cluster, "web").terminated?.exitCode).toBe(0);
+  expect(stateInApi(cluster, "web", "slow").running).toBeDefined();
+  expect(cluster.find("web")?.status?.phase).toBe("Running");
+  await pass(sim, 40_000);
+  expect(cluster.find("web")).toBeUndefined();
+});
+
+test("a pod whose volume is busy leaves the API server when it no longer is (kubernetes #51835)", async () => {
+  const { sim, cluster } = quietCluster();
+  const volumes = [{ name: "cache", emptyDir: { medium: "Memory" } }];
+  const volumeMounts = [{ name: "cache", mountPath: "/cache" }];
+  create(sim, cluster, plainPod("web", { volumeMounts }, { volumes }));
+  await pass(sim, 5_000);
+  const { mounts } = sim.machine;
+  const unmount = mounts.unmount.bind(mounts);
+  mounts.unmount = () => Promise.reject(new Error("EBUSY: resource busy or locked, umount"));
+  await cluster.remove("web", false);
+  await pass(sim, 300_000);
+  expect(sim.invariants.running).toEqual([]);
+  expect(cluster.find("web")).toBeDefined();
+  mounts.unmount = unmount;
+  await pass(sim, 60_000);
+  expect(await leftovers(sim)).toEqual([]);
+});
+
+test("a pod ends whose containers the runtime refuses to stop or has lost (kubernetes #51835)", async () => {
+  const { sim, cluster } = quietCluster();
+  const { runtime } = sim.machine;
+  create(sim, cluster, plainPod("web", { command: ["serve", "5"] }));
+  await pass(sim, 5_000);
+  let refused = 0;
+  runtime.intercept = (method, phase) => {
+    if (!method.startsWith("Stop") || phase !== "before" || refused === 10) return;
+    refused += 1;
+    throw new RuntimeError(method, "Unknown", "Cannot stop container: operation timeout");
+  };
+  await cluster.remove("web", false);
+  await pass(sim, 30_000);
+  // Somebody cleans up by hand while the agent tries.
+  const [lost] = sim.invariants.running;
+  if (lost !== undefined)
+    await runtime.removeContainer(lost.place.id, new AbortController().signal);
+  await pass(sim, 120_000);
+  expect(refused).toBeGreaterThan(1);
+  expect(await leftovers(sim)).toEqual([]);
+});
+
+/** A machine whose memory is all in use while the pressure is on. */
+function shortOfMemory(pressure: { readonly isOn: boolean }) {
+  return (ports: AgentPorts): AgentPorts => {
+    const { cgroupStats } = ports;
+    return {
+      ...ports,
+      cgroupStats: {
+        read: async (path, withDetail) => {
+          const usage = await cgroupStats.read(path, withDetail);
+          if (usage?.memory === undefined || !pressure.isOn) return usage;
+          const workingSetBytes = 64 * 1024 ** 3;
+          return {
+            ...usage,
+            memory: { ...usage.memory, workingSetBytes, limitBytes: workingSetBytes },
+          };
+        },
+      },
+    };
+  };
+}
