@@ -22,7 +22,13 @@ import type { VolumeManager } from "./volumes/volume-manager.ts";
 export interface NodeParts
   extends Pick<
     NodeDeps,
-    "lifetime" | "requestRead" | "requestSync" | "readNewer" | "follow" | "onSteps"
+    | "lifetime"
+    | "requestRead"
+    | "readWhenQuiet"
+    | "requestSync"
+    | "readNewer"
+    | "follow"
+    | "onSteps"
   > {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
@@ -76,6 +82,7 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     onSteps: parts.onSteps,
     networkProblem: () => health.networkProblem,
     requestRead: parts.requestRead,
+    readWhenQuiet: parts.readWhenQuiet,
     requestSync: parts.requestSync,
     readNewer: parts.readNewer,
     follow: parts.follow,

@@ -45,7 +45,6 @@ export async function syncTerminatingPod(
   });
   progress.changed();
   const stoppedAtMs = deps.clock.monotonicMs();
-  deps.requestRead(pod.metadata.uid);
   failUnlessKilled(deps, pod, reports);
   deps.probes.removePod(pod.metadata.uid);
   const stopped = await readStopped(deps, pod.metadata.uid, stoppedAtMs, signal);
@@ -64,8 +63,8 @@ export async function syncTerminatingRuntimePod(
   const because = "no source wants this pod";
   const request = { pod, observed: runningPod, graceOverrideSeconds: 1, because };
   const reports = await killPod(deps, request, signal);
-  deps.requestRead(runningPod.uid);
   failUnlessKilled(deps, pod, reports);
+  deps.requestRead(runningPod.uid);
 }
 
 /** Releases what an ended pod held: volumes, cgroup; its status becomes final. */
@@ -112,6 +111,7 @@ async function readStopped(
 function failUnlessKilled(deps: NodeDeps, pod: Pod, reports: readonly StepReport[]): void {
   const failures = failuresText(reports);
   if (failures === undefined) return;
+  deps.requestRead(pod.metadata.uid);
   const message = `error killing pod: ${failures}`;
   deps.events.record(pod, { type: "Warning", reason: "FailedKillPod", message });
   throw new Error(message);

@@ -28,6 +28,8 @@ export interface NodeDeps extends ExecutorDeps {
   /** Why the runtime's network is not ready; undefined when it is. */
   readonly networkProblem: () => string | undefined;
   readonly requestRead: (uid: string) => void;
+  /** The same when the sync has ended, or soon if it takes long. */
+  readonly readWhenQuiet: (uid: string) => void;
   /** That pod wants another look. */
   readonly requestSync: (uid: string) => void;
   /** The pod as the runtime has it after that time of the monotonic clock. */

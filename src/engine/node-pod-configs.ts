@@ -1,5 +1,5 @@
 import { containerConfig } from "../core/cri/container-config.ts";
-import { imageUser } from "../core/cri/image-user.ts";
+import { type ImageUser, imageUser } from "../core/cri/image-user.ts";
 import {
   containerResources,
   overheadResources,
@@ -166,7 +166,7 @@ export class NodePodConfigs implements PodConfigs {
     const [mounts, userNamespace, user] = await Promise.all([
       this.#mounts(request, environment.value),
       this.#userNamespace(pod),
-      this.#imageUser(imageRef, signal),
+      this.#imageUser(request, signal),
     ]);
     if (!mounts.ok) return mounts;
     if (!userNamespace.ok) return userNamespace;
@@ -265,9 +265,10 @@ export class NodePodConfigs implements PodConfigs {
   }
 
   async #imageUser(
-    imageRef: string,
+    { imageRef, imageUser: known }: ContainerConfigRequest,
     signal: AbortSignal,
-  ): Promise<Result<ReturnType<typeof imageUser>, string>> {
+  ): Promise<Result<ImageUser, string>> {
+    if (known !== undefined) return ok(known);
     try {
       const { image } = await this.#deps.images.imageStatus({ image: imageRef }, false, signal);
       // Whoever it runs as would be a guess, and the image may be back when the container is made.

@@ -40,6 +40,7 @@ test("a pod that could not be read is tried again until it can, and then told of
         return Promise.resolve(emptyObservedPod(uid, "a", "ns"));
       },
       cache,
+      workOn: () => undefined,
       clock,
       log: silent,
       onChange: ({ uid }) => void changes.push(uid),
@@ -60,4 +61,60 @@ test("a pod that could not be read is tried again until it can, and then told of
   expect(changes).toEqual(["1"]);
   stop.abort();
   await running;
+});
+
+test("a pod that somebody works on is read when the work ends, or soon if that takes long", async () => {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const reads: number[] = [];
+  let finish: () => void = noop;
+  let work: Promise<void> | undefined;
+  const begin = (): void => {
+    work = new Promise((resolve) => {
+      finish = () => {
+        work = undefined;
+        resolve();
+      };
+    });
+  };
+  const cache = new PodCache((uid) => observer.requestRead(uid));
+  const observer = new Observer(
+    {
+      runtime: new SimRuntime({ clock }),
+      eventSources: [quiet],
+      readPod: (uid) => {
+        reads.push(clock.monotonicMs());
+        return Promise.resolve(emptyObservedPod(uid, "a", "ns"));
+      },
+      cache,
+      workOn: () => work,
+      clock,
+      log: silent,
+      onChange: noop,
+      onHealth: noop,
+      onRelist: noop,
+    },
+    stop.signal,
+  );
+  begin();
+  void observer.readWhenQuiet("1");
+  void observer.readWhenQuiet("1");
+  await clock.advance(100);
+  expect(reads).toEqual([]);
+  finish();
+  await clock.advance(100);
+  expect(reads).toEqual([100]);
+
+  begin();
+  void observer.readWhenQuiet("1");
+  await clock.advance(2000);
+  expect(reads).toEqual([100, 1200]);
+
+  void observer.readWhenQuiet("1");
+  await clock.advance(10);
+  observer.requestRead("1");
+  finish();
+  await clock.advance(1000);
+  expect(reads).toEqual([100, 1200, 2210]);
+  stop.abort();
 });

@@ -17,6 +17,8 @@ const readDeadlineMs = 30_000;
 const listDeadlineMs = 30_000;
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
+/** How long a pod that is being worked on goes unread, however much happens to it. */
+const busyReadMs = 1_000;
 /** The runtime's status lags behind its exit events: look again until they agree. */
 const lagRetriesMs = [10, 15, 25, 50, 100, 200, 400, 1_000];
 
@@ -28,6 +30,8 @@ export interface ObserverDeps {
   readonly eventSources: readonly RuntimeEvents[];
   readonly readPod: (uid: string, signal: AbortSignal) => Promise<ObservedPod>;
   readonly cache: PodCache;
+  /** Ends with what is being done to that pod; undefined when nothing is. Whoever does it reads the pod at the end. */
+  readonly workOn: (uid: string) => Promise<unknown> | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** Something of that pod is not as it was when last read. */
@@ -55,6 +59,7 @@ export class Observer {
   readonly #pods = new Map<string, ObservedPod>();
   readonly #reads = new Map<string, { again: boolean; done: Promise<void> }>();
   readonly #failed = new Map<string, FailedRead>();
+  readonly #awaitingQuiet = new Set<string>();
   #keys: ReadonlyMap<string, string> = new Map();
   /** Containers and sandboxes that have ended, until the runtime shows it. */
   readonly #settling = new Set<string>();
@@ -128,6 +133,25 @@ export class Observer {
     const running = this.#reads.get(uid);
     if (running !== undefined) running.again = true;
     else void this.#startReading(uid);
+  }
+
+  /** Reads that pod as soon as nobody works on it, unless it was read by then; not much later even if somebody does. */
+  async readWhenQuiet(uid: string): Promise<void> {
+    if (this.#awaitingQuiet.has(uid)) return;
+    this.#awaitingQuiet.add(uid);
+    const sinceMs = this.#deps.clock.monotonicMs();
+    await this.#untilQuiet(uid);
+    this.#awaitingQuiet.delete(uid);
+    if (!this.#deps.cache.isNewerThan(uid, sinceMs)) this.requestRead(uid);
+  }
+
+  async #untilQuiet(uid: string): Promise<void> {
+    const work = this.#deps.workOn(uid);
+    if (work === undefined) return;
+    const over = new AbortController();
+    await Promise.race([work, this.#sleep(busyReadMs, over.signal)]);
+    over.abort();
+    await this.#reads.get(uid)?.done;
   }
 
   #startReading(uid: string): Promise<void> {
@@ -236,7 +260,7 @@ export class Observer {
 
   /** Lists everything and reads what is not as it was; false when the runtime did not answer. */
   async #relist(): Promise<boolean> {
-    const { clock, runtime, onHealth, onRelist, log } = this.#deps;
+    const { cache, clock, runtime, onHealth, onRelist, log } = this.#deps;
     const startedAtMs = clock.monotonicMs();
     const lastMs = this.#relistedAtMs;
     this.#relistedAtMs = startedAtMs;
@@ -255,6 +279,7 @@ export class Observer {
       });
       onHealth(undefined);
       await Promise.all([...gone, ...changed.map(([uid]) => uid)].map((uid) => this.#readNow(uid)));
+      cache.noteListing(startedAtMs);
       const sinceLastMs = lastMs === undefined ? undefined : startedAtMs - lastMs;
       onRelist(clock.monotonicMs() - startedAtMs, sinceLastMs);
       return true;
@@ -284,7 +309,7 @@ export class Observer {
       return;
     }
     if (event.kind === "stopped") void this.#readUntilStopped(uid, event);
-    else this.requestRead(uid);
+    else void this.readWhenQuiet(uid);
   }
 
   /** The end of something that was never read: ask whose it is. */
@@ -308,6 +333,7 @@ export class Observer {
     if (exit !== undefined) this.#exits.set(containerId, exit);
     if (this.#settling.has(containerId)) return;
     this.#settling.add(containerId);
+    await this.#untilQuiet(uid);
     let hasRead = false;
     for (const delayMs of lagRetriesMs) {
       const pod = this.#pods.get(uid);

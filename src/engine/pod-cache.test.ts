@@ -13,8 +13,8 @@ function newCache(): PodCache {
 test("an unknown pod is empty once everything was listed after the wanted time", async () => {
   const cache = newCache();
   const waiting = cache.getNewerThan("1", 10, signal);
-  cache.updateTime(9);
-  cache.updateTime(11);
+  cache.noteListing(9);
+  cache.noteListing(11);
   expect(await waiting).toEqual(emptyObservedPod("1", "", ""));
 });
 
@@ -25,12 +25,13 @@ test("a read that began before the stored one does not replace it", () => {
   expect(cache.get("1")).toBe(newer);
 });
 
-test("a confirmed state is as new as its confirmation", async () => {
+test("a listing makes no stored state newer", async () => {
   const cache = newCache();
   cache.set("1", older, 1);
   const waiting = cache.getNewerThan("1", 5, signal);
-  cache.confirm("1", 6);
-  expect(await waiting).toBe(older);
+  cache.noteListing(6);
+  cache.set("1", newer, 7);
+  expect((await waiting).name).toBe("newer");
 });
 
 test("whoever waits is told why a read failed", async () => {

@@ -26,7 +26,7 @@ export class PodCache implements PodCacheReader {
   readonly #waiters = new Map<string, Set<Waiter>>();
   readonly #followers = new Map<string, (observed: ObservedPod) => void>();
   readonly #requestRead: (uid: string) => void;
-  #allReadAtMs: number | undefined;
+  #listedAtMs = Number.NEGATIVE_INFINITY;
 
   /** `requestRead` is told of every pod that somebody waits for, so that it can be read at once. */
   constructor(requestRead: (uid: string) => void) {
@@ -55,19 +55,12 @@ export class PodCache implements PodCacheReader {
     };
   }
 
-  /** The stored state was seen to be still true. */
-  confirm(uid: string, readAtMs: number): void {
-    const stored = this.#entries.get(uid);
-    if (stored !== undefined && stored.readAtMs < readAtMs) {
-      this.#entries.set(uid, { ...stored, readAtMs });
+  /** All pods were listed, and those that are not as they were read: a pod without an entry did not exist then. */
+  noteListing(listedAtMs: number): void {
+    this.#listedAtMs = listedAtMs;
+    for (const uid of this.#waiters.keys()) {
+      if (!this.#entries.has(uid)) this.#notify(uid, listedAtMs);
     }
-    this.#notify(uid, readAtMs);
-  }
-
-  /** All pods were listed: each is at least as new, and a pod without an entry does not exist. */
-  updateTime(listedAtMs: number): void {
-    this.#allReadAtMs = listedAtMs;
-    for (const uid of this.#waiters.keys()) this.#notify(uid, listedAtMs);
   }
 
   delete(uid: string): void {
@@ -83,17 +76,13 @@ export class PodCache implements PodCacheReader {
 
   /** The first state that was read after `minMs`; waits for it if it is not there yet. */
   async getNewerThan(uid: string, minMs: number, signal: AbortSignal): Promise<ObservedPod> {
-    if (!this.#isNewerThan(uid, minMs)) await this.#nextRead(uid, minMs, signal);
+    if (!this.isNewerThan(uid, minMs)) await this.#nextRead(uid, minMs, signal);
     return this.get(uid);
   }
 
-  #isNewerThan(uid: string, minMs: number): boolean {
-    const readAtMs = this.#entries.get(uid)?.readAtMs;
-    const allReadAtMs = this.#allReadAtMs;
-    return (
-      (allReadAtMs !== undefined && allReadAtMs > minMs) ||
-      (readAtMs !== undefined && readAtMs > minMs)
-    );
+  /** Whether the stored state was read after `minMs`. */
+  isNewerThan(uid: string, minMs: number): boolean {
+    return (this.#entries.get(uid)?.readAtMs ?? this.#listedAtMs) > minMs;
   }
 
   #nextRead(uid: string, minMs: number, signal: AbortSignal): Promise<void> {

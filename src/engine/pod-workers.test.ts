@@ -73,7 +73,7 @@ function ignore(): void {}
 function setUp(overrides: Partial<PodWorkersDependencies> = {}) {
   const syncer = new SteppedSyncer();
   const cache = new PodCache(() => undefined);
-  cache.updateTime(1);
+  cache.noteListing(1);
   const delays: number[] = [];
   const workers = new PodWorkers({
     syncer,

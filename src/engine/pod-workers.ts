@@ -56,7 +56,8 @@ interface Worker {
   /** When the last call ended: what is observed before says nothing about its effect. */
   lastActedAtMs: number;
   abort: AbortController | undefined;
-  running: boolean;
+  /** Ends when there is nothing to do for the pod. */
+  running: Promise<void> | undefined;
 }
 
 /**
@@ -122,6 +123,11 @@ export class PodWorkers {
   /** Where the pod is in its life; undefined when it has no worker. */
   stateOf(uid: string): WorkerState["state"] | undefined {
     return this.#state(uid)?.state;
+  }
+
+  /** Ends with what is being done to that pod; undefined when nothing is. */
+  workOn(uid: string): Promise<void> | undefined {
+    return this.#workers.get(uid)?.running;
   }
 
   /** Whether another pod of that full name has begun and not yet stopped, whatever can be seen of it. */
@@ -224,9 +230,9 @@ export class PodWorkers {
   }
 
   #wake(worker: Worker): void {
-    if (worker.running) return;
-    worker.running = true;
+    if (worker.running !== undefined) return;
     const running = this.#run(worker).finally(() => this.#running.delete(running));
+    worker.running = running;
     this.#running.add(running);
   }
 
@@ -244,7 +250,7 @@ export class PodWorkers {
         this.#deps.onWorked(operation, this.#deps.clock.monotonicMs() - work.requestedAtMs);
       }
     }
-    worker.running = false;
+    worker.running = undefined;
   }
 
   #begin(worker: Worker): PodWork | undefined {
@@ -321,6 +327,6 @@ function newWorker(uid: string): Worker {
     state: undefined,
     lastActedAtMs: Number.NEGATIVE_INFINITY,
     abort: undefined,
-    running: false,
+    running: undefined,
   };
 }

@@ -48,8 +48,10 @@ export async function syncPod(
   const reports: StepReport[] = [];
   let error: unknown;
   try {
-    await deps.allocationsKept();
-    const isUntouched = await prepare(deps, pod, observed, signal);
+    const [isUntouched] = await Promise.all([
+      prepare(deps, pod, observed, signal),
+      deps.allocationsKept(),
+    ]);
     // The status knows the node's own addresses for a pod that shares its network.
     const ips = (status.podIPs ?? []).map(({ ip }) => ip);
     const request = { pod, observed: { ...observed, ips }, status, progress, isUntouched };
@@ -124,8 +126,10 @@ async function makeFolders(deps: NodeDeps, pod: Pod): Promise<void> {
   const { uid } = pod.metadata;
   try {
     await files.ensureFolder(podDirectory(rootFolder, uid), 0o750);
-    await files.ensureFolder(podVolumesDirectory(rootFolder, uid), 0o750);
-    await files.ensureFolder(podPluginsDirectory(rootFolder, uid), 0o750);
+    await Promise.all([
+      files.ensureFolder(podVolumesDirectory(rootFolder, uid), 0o750),
+      files.ensureFolder(podPluginsDirectory(rootFolder, uid), 0o750),
+    ]);
   } catch (error) {
     const message = `error making pod data directories: ${errorText(error)}`;
     warn(deps, pod, "FailedToMakePodDataDirectories", message);
@@ -167,7 +171,7 @@ async function runPlan(
         plan,
         pullCredentials: deps.pullCredentials(pod),
         onSandboxReady: () => {
-          deps.requestRead(uid);
+          deps.readWhenQuiet(uid);
           hasNewSandbox = true;
           deps.statuses.set(pod, withSandbox(pod, deps.statuses.get(uid) ?? pod.status ?? {}));
         },

@@ -20,6 +20,7 @@ export function composeObserver(parts: AgentParts): Observer {
         }
       },
       cache: parts.cache,
+      workOn: (uid) => parts.workers.workOn(uid) ?? parts.remains.whenRemoved(uid),
       clock,
       log,
       onChange: ({ uid }) => {

@@ -103,6 +103,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     onSteps: (pod, reports) => parts.metrics.noteSteps(pod, reports),
     requestRead: (uid) => parts.observer.requestRead(uid),
     requestSync: (uid) => parts.loop.requestSync(uid),
+    readWhenQuiet: (uid) => void parts.observer.readWhenQuiet(uid),
     readNewer: (uid, minMs, signal) => parts.cache.getNewerThan(uid, minMs, signal),
     follow: (uid, onState) => parts.cache.follow(uid, onState),
   });

@@ -5,7 +5,9 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { ContainerConfig, PodSandboxConfig } from "../../model/generated/cri.ts";
 import { findObserved, type ObservedPod } from "../../model/observed.ts";
 import type { PlacedContainer, Pod } from "../../model/pod.ts";
+import type { ReadyImage } from "../image-manager.ts";
 import { rawContainerId } from "./container-id.ts";
+import type { ContainerConfigRequest } from "./pod-configs.ts";
 import {
   findCreatedContainer,
   isNameReserved,
@@ -40,14 +42,15 @@ export interface CreatedContainer {
 export async function createContainer(
   deps: StartDeps,
   request: CreateRequest,
-  imageRef: string,
+  { imageRef, user }: ReadyImage,
 ): Promise<Result<CreatedContainer, StepFailure>> {
   const target = targetContainer(request);
   if (!target.ok) return configFailure(target.error);
   const firstCount = await nextRestartCount(deps, request);
   for (let tried = 0; ; tried++) {
     const restartCount = firstCount + tried;
-    const choices = { restartCount, imageRef, targetContainerId: target.value };
+    const targetContainerId = target.value;
+    const choices = { restartCount, imageRef, imageUser: user, targetContainerId };
     const [config] = await Promise.all([
       makeConfig(deps, request, choices),
       noteResources(deps, request),
@@ -95,11 +98,10 @@ async function create(
 async function makeConfig(
   { configs, files, podLogsRoot, lifetime }: StartDeps,
   { pod, placed, podIps }: CreateRequest,
-  choices: {
-    readonly restartCount: number;
-    readonly imageRef: string;
-    readonly targetContainerId: string | undefined;
-  },
+  choices: Pick<
+    ContainerConfigRequest,
+    "restartCount" | "imageRef" | "imageUser" | "targetContainerId"
+  >,
 ): Promise<Result<ContainerConfig, StepFailure>> {
   const { name } = placed.container;
   const request = { pod, placed, podIps, ...choices };

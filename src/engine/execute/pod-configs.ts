@@ -1,3 +1,4 @@
+import type { ImageUser } from "../../core/cri/image-user.ts";
 import type { Result } from "../../lib/result.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type {
@@ -14,6 +15,8 @@ export interface ContainerConfigRequest {
   readonly restartCount: number;
   readonly podIps: readonly string[];
   readonly imageRef: string;
+  /** Whom the image runs as, where that is known already. */
+  readonly imageUser?: ImageUser | undefined;
   /** The container whose process namespace an ephemeral container joins; the runtime's id. */
   readonly targetContainerId?: string | undefined;
 }

@@ -26,7 +26,7 @@ export async function startContainer(
     return { failure: { code: reason, message, retryAtMs } };
   }
   signal.throwIfAborted();
-  const created = await createContainer(deps, request, image.value.imageRef);
+  const created = await createContainer(deps, request, image.value);
   if (!created.ok) {
     warn(deps, request, "Failed", `Error: ${created.error.message}`);
     return { failure: created.error };

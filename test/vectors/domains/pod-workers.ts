@@ -67,7 +67,7 @@ class Bench {
     this.#input = input;
     const cache = new PodCache(() => undefined);
     for (const uid of input.runtimeRunning ?? []) cache.set(uid, runningPod(uid), 1);
-    cache.updateTime(1);
+    cache.noteListing(1);
     this.#workers = new PodWorkers({
       cache,
       syncer: this.#syncer(),
