@@ -19,6 +19,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
+          globalSetup: ["test/integration/support/remove-killed-runs.ts"],
           // Real containers on few cores: a slow machine is not a failure. What fails twice is broken.
           retry: 1,
           testTimeout: 180_000,
@@ -29,6 +30,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "cluster",
           include: ["test/cluster/*.test.ts"],
+          globalSetup: ["test/integration/support/remove-killed-runs.ts"],
           retry: 1,
           testTimeout: 240_000,
           hookTimeout: 240_000,
@@ -38,6 +40,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "golden",
           include: ["test/golden/*.test.ts"],
+          globalSetup: ["test/integration/support/remove-killed-runs.ts"],
           testTimeout: 600_000,
           hookTimeout: 600_000,
         },

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { type CriRuntime, createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
 import { claimClusterAddress } from "../cluster/support/cluster-address.ts";
 import type { ClusterApi } from "../cluster/support/cluster-api.ts";
@@ -8,6 +8,7 @@ import { ControlPlane } from "../cluster/support/control-plane.ts";
 import { makeNodeCgroup } from "../cluster/support/node-cgroups.ts";
 import { removeCgroups } from "../integration/support/leftovers.ts";
 import { startRuntimeWorld } from "../integration/support/runtime-world.ts";
+import { makeTestFolder } from "../integration/support/test-folder.ts";
 import { inParallel } from "./floor.ts";
 import { connectCluster } from "./given-cluster.ts";
 import type { BenchOptions } from "./options.ts";
@@ -50,7 +51,7 @@ export async function openWorld(options: BenchOptions): Promise<BenchWorld> {
     closers.push(() => runtime.close());
     const watch = await RuntimeWatch.start(runtime);
     closers.push(() => watch.close());
-    const folder = options.dataDir ?? (await mkdtemp("/var/tmp/berth-bench-"));
+    const folder = options.dataDir ?? makeTestFolder("bench");
     mkdirSync(folder, { recursive: true });
     makeNodeCgroup(cgroupRoot);
     const world = { folder, endpoint, runtime, cgroupRoot, watch, cluster: plane?.cluster, close };

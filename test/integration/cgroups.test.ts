@@ -6,7 +6,7 @@ import {
   rmdirSync,
   writeFileSync,
 } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from "vitest";
@@ -19,6 +19,7 @@ import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
 import { removeFolder } from "./support/remove-folder.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
+import { makeTestFolder } from "./support/test-folder.ts";
 
 const network = 97;
 const mebibyte = 2 ** 20;
@@ -35,7 +36,7 @@ describe.runIf(existsSync("/sys/fs/cgroup/memory"))("the cgroups of a node", () 
   beforeAll(async () => {
     buildProgram();
     world = await startRuntimeWorld({ network });
-    folder = await mkdtemp("/var/tmp/berth-cgroups-");
+    folder = makeTestFolder("cgroups");
     systemCgroup = `${world.cgroupRoot}-system`;
     for (const controller of controllers()) mkdirSync(join(cgroupBase, controller, systemCgroup));
     mkdirSync(join(folder, "manifests"));
@@ -251,7 +252,7 @@ describe("a node without cgroups by class", () => {
   beforeAll(async () => {
     buildProgram();
     world = await startRuntimeWorld({ network: 101 });
-    folder = await mkdtemp("/var/tmp/berth-cgroups-");
+    folder = makeTestFolder("cgroups");
     mkdirSync(join(folder, "manifests"));
     writeFileSync(join(folder, "resolv.conf"), "nameserver 10.1.2.3\n");
     const config = {

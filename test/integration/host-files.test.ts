@@ -1,18 +1,11 @@
 import { execFileSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { hostFiles } from "../../src/drivers/linux/host-files.ts";
+import { makeTestFolder } from "./support/test-folder.ts";
 
 test("a tree with a mount point in it is left alone, also when it is named through a link", async () => {
-  const folder = mkdtempSync("/var/tmp/berth-mount-");
+  const folder = makeTestFolder("mount");
   const mount = `${folder}/tree/with space/mount`;
   mkdirSync(mount, { recursive: true });
   symlinkSync(folder, `${folder}-link`);
@@ -33,7 +26,7 @@ test("a tree with a mount point in it is left alone, also when it is named throu
 });
 
 test("a file that somebody has made huge is refused, and only as much of it is read as is asked for", async () => {
-  const folder = mkdtempSync("/var/tmp/berth-huge-");
+  const folder = makeTestFolder("huge");
   const path = `${folder}/hosts`;
   try {
     writeFileSync(path, "127.0.0.1 localhost");

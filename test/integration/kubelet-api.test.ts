@@ -1,6 +1,5 @@
 // The kubelet's API of `berth kubelet`, on a real containerd with real containers.
 import { mkdirSync, writeFileSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
@@ -19,6 +18,7 @@ import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
 import { removeFolder } from "./support/remove-folder.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
+import { makeTestFolder } from "./support/test-folder.ts";
 
 const network = 94;
 const podName = "web-node-a";
@@ -44,7 +44,7 @@ describe("the kubelet's API", () => {
   beforeAll(async () => {
     buildProgram();
     world = await startRuntimeWorld({ network });
-    folder = await mkdtemp("/var/tmp/berth-kubelet-api-");
+    folder = makeTestFolder("kubelet-api");
     [port, healthPort] = [await freePort(), await freePort()];
     authority = createTestAuthority();
     const { certPem, keyPem } = authority.issue("/O=system:masters/CN=admin");

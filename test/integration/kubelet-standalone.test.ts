@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AgentClient } from "../../src/cli/agent-client.ts";
@@ -9,6 +8,7 @@ import { isReady, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
 import { removeFolder } from "./support/remove-folder.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
+import { makeTestFolder } from "./support/test-folder.ts";
 
 const network = 95;
 const podName = "web-node-k";
@@ -23,7 +23,7 @@ describe("berth kubelet without a cluster", () => {
   beforeAll(async () => {
     buildProgram();
     world = await startRuntimeWorld({ network });
-    folder = await mkdtemp("/var/tmp/berth-kubelet-");
+    folder = makeTestFolder("kubelet");
     rootDir = join(folder, "root");
     client = new AgentClient(join(rootDir, "berth.sock"));
     for (const name of ["manifests", "drop-ins"]) mkdirSync(join(folder, name));

@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { mkdir, mkdtemp, readFile } from "node:fs/promises";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ManagedContainerd } from "../../src/drivers/containerd/managed-containerd.ts";
@@ -18,6 +18,7 @@ import {
   startRuntimeWorld,
   worldOptions,
 } from "./support/runtime-world.ts";
+import { makeTestFolder } from "./support/test-folder.ts";
 
 const FOREVER = ["sh", "-c", "trap 'exit 0' TERM; sleep 3600 & wait"];
 const signal = (): AbortSignal => AbortSignal.timeout(60_000);
@@ -57,7 +58,7 @@ describe("a running containerd", () => {
 
 describe("a data folder", () => {
   test("keeps its containerd over the agent's end, and leaves nothing when torn down", async () => {
-    const lock = await lockDataDir(await mkdtemp("/var/tmp/berth-test-"));
+    const lock = await lockDataDir(makeTestFolder("test"));
     const options = worldOptions(lock.path, 11);
     const first = await startContainerd(options);
     const runtime = createCriRuntime(first.endpoint);
@@ -85,7 +86,7 @@ describe("a data folder", () => {
   });
 
   test("belongs to one agent at a time", async () => {
-    const folder = mkdtempSync("/var/tmp/berth-test-");
+    const folder = makeTestFolder("test");
     const lock = await lockDataDir(folder);
     await expect(lockDataDir(`${folder}/../${folder.split("/").at(-1)}`)).rejects.toThrow(
       `in use by the agent with pid ${process.pid}`,
@@ -96,7 +97,7 @@ describe("a data folder", () => {
   });
 
   test("stays with the network it was made for", async () => {
-    const lock = await lockDataDir(await mkdtemp("/var/tmp/berth-test-"));
+    const lock = await lockDataDir(makeTestFolder("test"));
     const options = worldOptions(lock.path, 12);
     const containerd = await startContainerd(options);
     await containerd.detach();
@@ -150,7 +151,7 @@ describe("what cannot work is refused with what to do", () => {
   });
 
   test("a containerd that cannot start says why, from its log", async () => {
-    const lock = await lockDataDir(await mkdtemp("/var/tmp/berth-test-"));
+    const lock = await lockDataDir(makeTestFolder("test"));
     const options = worldOptions(lock.path, 14);
     // containerd wants a folder there.
     await mkdir(`${lock.path}/containerd/root/io.containerd.metadata.v1.bolt/meta.db`, {
@@ -166,7 +167,7 @@ async function startWith(
   given: Partial<ReturnType<typeof worldOptions>>,
   machine: Machine,
 ): Promise<void> {
-  const folder = mkdtempSync("/var/tmp/berth-test-");
+  const folder = makeTestFolder("test");
   const log = { debug: noop, info: noop, warn: noop, error: noop };
   try {
     const options = { ...worldOptions(folder, 13), ...given };

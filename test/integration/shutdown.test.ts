@@ -1,5 +1,4 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from "vitest";
 import { AgentClient } from "../../src/cli/agent-client.ts";
@@ -11,6 +10,7 @@ import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
 import { removeFolder } from "./support/remove-folder.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
+import { makeTestFolder } from "./support/test-folder.ts";
 
 const network = 100;
 
@@ -31,7 +31,7 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
       body: [{ signature: "t", value: 60_000_000n }],
     }));
     world = await startRuntimeWorld({ network });
-    folder = await mkdtemp("/var/tmp/berth-shutdown-");
+    folder = makeTestFolder("shutdown");
     for (const name of ["manifests", "bin"]) mkdirSync(join(folder, name));
     const lock = join(folder, "lock");
     const script = `#!/bin/sh\nshift 4\ntouch ${lock}\n"$@"\nrm ${lock}\n`;

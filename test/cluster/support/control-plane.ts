@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { makeTestFolder } from "../../integration/support/test-folder.ts";
 import { bootstrapObjects } from "./bootstrap-objects.ts";
 import { CertificateAuthority, type CertificateFiles, createTokenKeys } from "./certificates.ts";
 import { type ClusterAddress, claimClusterAddress } from "./cluster-address.ts";
@@ -60,7 +61,7 @@ export class ControlPlane {
 
   static async start(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
     const claim = await claimClusterAddress();
-    const folder = await mkdtemp("/var/tmp/berth-cluster-");
+    const folder = makeTestFolder("cluster");
     const plane = new ControlPlane(folder, claim, options);
     try {
       plane.#startEtcd();

@@ -30,7 +30,9 @@ export class BerthProcess {
 
   /** `environment` stands beside the test's own. */
   constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
-    this.#child = spawn(process.execPath, [program, ...args], {
+    // It dies with the test, also when that is killed. setpriv becomes the program: the process id stays.
+    const command = ["--pdeathsig", "KILL", "--", process.execPath, program, ...args];
+    this.#child = spawn("setpriv", command, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...environment },
     });

@@ -7,7 +7,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { AgentClient } from "../../../src/cli/agent-client.ts";
@@ -18,6 +18,7 @@ import { readMachine } from "../../../src/drivers/linux/read-machine.ts";
 import { busyboxImage } from "../../../tools/images/busybox-image.ts";
 import { BerthProcess, buildProgram, type Ended } from "./agent-process.ts";
 import { findLeftovers } from "./leftovers.ts";
+import { makeTestFolder } from "./test-folder.ts";
 
 const nodeName = "node";
 const imagesTimeoutMs = 60_000;
@@ -64,7 +65,7 @@ export class AgentWorld {
   /** A world with nothing running yet. Each test file has a network of its own: 0 to 254. */
   static async create(network: number, endpoint?: string): Promise<AgentWorld> {
     buildProgram();
-    return new AgentWorld(await mkdtemp("/var/tmp/berth-agent-"), network, endpoint);
+    return new AgentWorld(makeTestFolder("agent"), network, endpoint);
   }
 
   /** A world with a running agent, whose containerd has the images of the tests. */

@@ -23,7 +23,8 @@ export function removeCgroups(path: string): void {
   for (const folder of findCgroups(path)) removeFolders(folder);
 }
 
-function findCgroups(path: string): readonly string[] {
+/** The folders of a cgroup, one in every hierarchy that has it. */
+export function findCgroups(path: string): readonly string[] {
   const base = "/sys/fs/cgroup";
   const hierarchies = existsSync(`${base}/cgroup.controllers`)
     ? [base]

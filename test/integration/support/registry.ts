@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { busyboxArchive } from "../../../tools/images/busybox-image.ts";
 import { readTarFiles } from "./tar-files.ts";
+import { makeTestFolder } from "./test-folder.ts";
 
 /** Who may use a registry that wants a login; the hash is bcrypt's, as an htpasswd file has it. */
 export const registryUser = {
@@ -38,7 +39,7 @@ export class Registry {
   }
 
   static async start({ wantsLogin = false }: RegistryOptions = {}): Promise<Registry> {
-    const folder = mkdtempSync("/var/tmp/berth-registry-");
+    const folder = makeTestFolder("registry");
     const registry = new Registry(folder, await freePort(), wantsLogin);
     await registry.run();
     return registry;

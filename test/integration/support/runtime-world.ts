@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { ensureImages, pauseImage } from "../../../src/drivers/containerd/local-images.ts";
 import {
   MANAGED_CONTAINERD_DEFAULTS,
@@ -19,6 +19,7 @@ import type { Log } from "../../../src/ports/log.ts";
 import { busyboxImage } from "../../../tools/images/busybox-image.ts";
 import { BUSYBOX } from "./busybox.ts";
 import { findLeftovers, removeCgroups } from "./leftovers.ts";
+import { makeTestFolder } from "./test-folder.ts";
 
 /** Each test file has a network of its own, so that files may run at once: 0 to 254. */
 export interface RuntimeWorldOptions {
@@ -64,8 +65,7 @@ const silent: Log = {
 };
 
 export async function startRuntimeWorld(given: RuntimeWorldOptions): Promise<RuntimeWorld> {
-  const { folder = "/var/tmp" } = given;
-  const lock = await lockDataDir(await mkdtemp(`${folder}/berth-test-`));
+  const lock = await lockDataDir(makeTestFolder("test", given.folder));
   const options = worldOptions(lock.path, given.network);
   const containerd = await startContainerd(options);
   const runtime = createCriRuntime(containerd.endpoint, { onCall: given.onCall });

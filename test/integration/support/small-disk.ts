@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeTestFolder } from "./test-folder.ts";
 
 /** A file system of its own in a file, so small that a test can fill it. */
 export class SmallDisk {
@@ -8,7 +9,7 @@ export class SmallDisk {
   readonly #parent: string;
 
   constructor(mebibytes: number) {
-    this.#parent = mkdtempSync("/var/tmp/berth-disk-");
+    this.#parent = makeTestFolder("disk");
     const file = join(this.#parent, "disk");
     this.folder = join(this.#parent, "mounted");
     writeFileSync(file, "");
