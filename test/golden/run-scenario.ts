@@ -54,7 +54,7 @@ export async function runScenario(world: GoldenWorld, recording: Recording): Pro
   return { calls, requests: world.api.requests.slice(before.requests), initial, deleted };
 }
 
-/** As runScenario for a recording that begins with a restart: from then on, for that many seconds. */
+/** As runScenario for a recording that begins with a restart: from then on, for at least that many seconds. */
 export async function runRestart(
   world: GoldenWorld,
   recording: Recording,
@@ -70,6 +70,10 @@ export async function runRestart(
   const before = { calls: world.calls.length, requests: world.api.requests.length };
   for (const { step } of steps.slice(-1)) await scenario.perform(step);
   await delay(seconds * 1000);
+  // On a slow machine it takes longer until pods that are being deleted have ended.
+  for (const pod of scenario.deleted.keys()) {
+    await scenario.perform({ kind: "await", pod, condition: "gone from API" });
+  }
   const calls = observedTrace(world.calls.slice(before.calls));
   const requests = world.api.requests.slice(before.requests);
   await scenario.removeAll();

@@ -30,8 +30,6 @@ export const scenariosTogether: readonly string[] = [
   "image-missing",
   "bad-configmap",
   "static-pod",
-  "eviction-emptydir",
-  "eviction-emptydir-exit137",
   "log-rotation",
   "always-exit0",
   "init-fail-always",
