@@ -1,18 +1,16 @@
-// Bundles the command line into dist/berth.js: one file starts faster and needs less memory. What is imported only when it
-// is asked for lies in files beside it.
+// Bundles the command line into dist/berth.js, one file: every further one takes a command longer to start. What is imported
+// only when it is asked for, the agent above all, lies in dist/parts.
 import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const outdir = join(root, "dist");
-const { metafile } = await build({
+const partsDir = join(outdir, "parts");
+
+const common = {
   absWorkingDir: root,
-  entryPoints: [join(root, "src/cli/berth.ts")],
-  outdir,
-  splitting: true,
-  chunkNames: "parts/[name]-[hash]",
   metafile: true,
   bundle: true,
   platform: "node",
@@ -22,17 +20,46 @@ const { metafile } = await build({
   minifyWhitespace: true,
   minifySyntax: true,
   logLevel: "error",
-  // Bundled CommonJS packages expect these; the start of the file is also where Node finds its program.
-  banner: {
-    js: [
-      "#!/usr/bin/env node",
-      'import { createRequire as berthCreateRequire } from "node:module";',
-      "const require = berthCreateRequire(import.meta.url);",
-    ].join("\n"),
+};
+// Bundled CommonJS packages expect it.
+const requireBanner = [
+  'import { createRequire as berthCreateRequire } from "node:module";',
+  "const require = berthCreateRequire(import.meta.url);",
+].join("\n");
+
+/** The files that the command line imports only when it is asked to. */
+const parts = new Map();
+const leaveOutParts = {
+  name: "leave-out-parts",
+  setup: (bundler) => {
+    bundler.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
+      if (kind !== "dynamic-import") return undefined;
+      const source = resolve(resolveDir, path);
+      const name = basename(source, ".ts");
+      if ((parts.get(name) ?? source) !== source) throw new Error(`two parts are named ${name}`);
+      parts.set(name, source);
+      return { path: `./parts/${name}.js`, external: true };
+    });
   },
+};
+
+const program = await build({
+  ...common,
+  entryPoints: [join(root, "src/cli/berth.ts")],
+  outdir,
+  banner: { js: "#!/usr/bin/env node" },
+  plugins: [leaveOutParts],
+});
+const rest = await build({
+  ...common,
+  entryPoints: Object.fromEntries(parts),
+  outdir: partsDir,
+  splitting: true,
+  banner: { js: requireBanner },
 });
 chmodSync(join(outdir, "berth.js"), 0o755);
-const current = new Set(Object.keys(metafile.outputs).map((path) => join(root, path)));
+const outputs = [program, rest].flatMap(({ metafile }) => Object.keys(metafile.outputs));
+const current = new Set(outputs.map((path) => join(root, path)));
 for (const name of readdirSync(outdir, { recursive: true })) {
   const path = join(outdir, String(name));
   if (statSync(path).isFile() && !current.has(path)) rmSync(path);

@@ -1,5 +1,4 @@
 // Where things lie below the data folder of `berth up`.
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 
 export const defaultDataDir = "/var/lib/berth";
@@ -29,10 +28,4 @@ export function dataLayout(dataDir: string): DataLayout {
     lastGood: join(dataDir, "last-good"),
     manifests: join(dataDir, "manifests"),
   };
-}
-
-/** A cgroup that no agent of another data folder shares: each removes what it does not know below its own. */
-export function defaultCgroupRoot(dataDir: string): string {
-  if (dataDir === defaultDataDir) return "/berth";
-  return `/berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`;
 }

@@ -1,5 +1,5 @@
 // `berth up`: the agent with a containerd of its own, or on an existing runtime.
-
+import { createHash } from "node:crypto";
 import { isAbsolute, relative, resolve } from "node:path";
 import { containerdPaths } from "../drivers/containerd/containerd-paths.ts";
 import { ensureImages, pauseImage } from "../drivers/containerd/local-images.ts";
@@ -16,7 +16,7 @@ import { metricDefinitions } from "../model/generated/metrics.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { Log } from "../ports/log.ts";
-import { dataLayout, defaultCgroupRoot } from "./data-layout.ts";
+import { dataLayout, defaultDataDir } from "./data-layout.ts";
 import { runDown } from "./down.ts";
 import { type EvictionOptions, parseEviction } from "./eviction-options.ts";
 import { type ImageOptions, parseImageOptions } from "./image-options.ts";
@@ -154,4 +154,10 @@ function startContainerd(
 ): Promise<ManagedContainerd> {
   const options = { ...MANAGED_CONTAINERD_DEFAULTS, ...network, dataDir };
   return ManagedContainerd.start(options, readMachine(), log, signal);
+}
+
+/** A cgroup that no agent of another data folder shares: each removes what it does not know below its own. */
+function defaultCgroupRoot(dataDir: string): string {
+  if (dataDir === defaultDataDir) return "/berth";
+  return `/berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`;
 }

@@ -1,6 +1,8 @@
 // Talks to the agent over its socket.
 import { type IncomingMessage, request } from "node:http";
+import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { clockHeader } from "../model/clock-header.ts";
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event, Status } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
@@ -43,9 +45,18 @@ export interface Upgraded {
 /** Every call rejects with a CliError that says what to do. */
 export class AgentClient {
   readonly #socketPath: string;
+  /** Undefined = the agent's clock is the machine's. */
+  #clock: AgentClock | undefined;
 
   constructor(socketPath: string) {
     this.#socketPath = socketPath;
+  }
+
+  /** What time it is for the agent when it is `nowMs` here, as far as it has told. */
+  agentTime(nowMs: number): number {
+    if (this.#clock === undefined) return nowMs;
+    const { agentMs, hereMs, speed } = this.#clock;
+    return agentMs + (nowMs - hereMs) * speed;
   }
 
   async listPods(
@@ -100,6 +111,11 @@ export class AgentClient {
     return (await this.#json(path, {}, signal)) as PodExplanation;
   }
 
+  /** The lines of a recording as they come, of one pod or of all. */
+  openRecording(podUid: string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#open("/berth/v1/recording", { uid: podUid }, signal);
+  }
+
   /** What nobody needs any more; `remove` also removes it. */
   async listGarbage(
     { all, remove }: GcOptions & { readonly remove: boolean },
@@ -142,7 +158,7 @@ export class AgentClient {
     const { namespace, name } = pod.metadata;
     return new Promise((resolve, reject) => {
       const outgoing = request({
-        socketPath: this.#socketPath,
+        createConnection: () => connect(this.#socketPath),
         method: "POST",
         path: withQuery(`${podPath(namespace, name)}/${what}`, query),
         headers: {
@@ -151,7 +167,6 @@ export class AgentClient {
           Upgrade: "SPDY/3.1",
           "X-Stream-Protocol-Version": protocol,
         },
-        agent: false,
       });
       const cancel = (): void => void outgoing.destroy();
       signal.addEventListener("abort", cancel, { once: true });
@@ -177,17 +192,30 @@ export class AgentClient {
   async #send(path: string, signal: AbortSignal, what: Sent): Promise<IncomingMessage> {
     const { method, type, body } = what;
     const headers = { Host: "localhost", ...(type === undefined ? {} : { "Content-Type": type }) };
+    // One request needs no agent of connections, which takes long to load.
+    const createConnection = (): Socket => connect(this.#socketPath);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      request(
-        { socketPath: this.#socketPath, path, method, headers, agent: false, signal },
-        resolve,
-      )
+      request({ createConnection, path, method, headers, signal }, resolve)
         .on("error", (error) => reject(connectionError(error, this.#socketPath)))
         .end(body);
     });
+    this.#clock = readClock(response);
     if (response.statusCode !== 200) throw await readRefusal(response);
     return response;
   }
+}
+
+interface AgentClock {
+  readonly agentMs: number;
+  readonly hereMs: number;
+  readonly speed: number;
+}
+
+function readClock({ headers }: IncomingMessage): AgentClock | undefined {
+  const told = headers[clockHeader];
+  if (typeof told !== "string") return undefined;
+  const [agentMs = 0, speed = 1] = told.split(" ").map(Number);
+  return { agentMs, hereMs: Date.now(), speed };
 }
 
 function podsPath(namespace: string | undefined): string {

@@ -32,17 +32,24 @@ export interface Terminal {
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
-  const { stdin, stdout, stderr, env } = process;
+  const { stdout, env } = process;
+  // Node opens stdin and stderr when they are first asked for, which most commands never do.
   return {
-    stdin,
+    get stdin() {
+      return process.stdin;
+    },
     stdout,
-    stderr,
+    get stderr() {
+      return process.stderr;
+    },
     environment: env,
     nowMs: () => Date.now(),
-    screen: stdin.isTTY ? processScreen() : undefined,
+    get screen() {
+      return process.stdin.isTTY ? processScreen() : undefined;
+    },
     colours: wantsColours(env, stdout.isTTY),
     out: (text) => void stdout.write(text),
-    note: (line) => void stderr.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${line}\n`),
   };
 }
 

@@ -201,9 +201,9 @@ describe("the kubelet's API", () => {
     const path = `/exec/default/${podName}/main?input=1&output=1&error=1&command=sh&command=-c&command=${encodeURIComponent("cat | wc -c; echo err >&2; exit 7")}`;
     const terminal = captureTerminal();
     terminal.stdin.end(Buffer.alloc(300_000, "x"));
-    const upgraded = await upgrade(path, spdy(remoteCommandProtocol));
+    const connect = () => upgrade(path, spdy(remoteCommandProtocol));
     const signal = AbortSignal.timeout(30_000);
-    const code = await runRemoteCommand(upgraded, { stdin: true, tty: false }, terminal, signal);
+    const code = await runRemoteCommand(connect, { stdin: true, tty: false }, terminal, signal);
     expect({ code, out: terminal.stdoutText().trim(), err: terminal.stderrText() }).toEqual({
       code: 7,
       out: "300000",

@@ -1,7 +1,6 @@
-import { randomInt } from "node:crypto";
 import type { ContainerStatus, EphemeralContainer } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { AgentClient } from "../agent-client.ts";
+import type { AgentClient, Upgraded } from "../agent-client.ts";
 import type { Command, Invocation } from "../command.ts";
 import { agentClient, dataDirFlag, namespaceFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
@@ -74,7 +73,9 @@ function debugContainer({ flags, rest }: Debug): EphemeralContainer {
 }
 
 function randomSuffix(): string {
-  return Array.from({ length: 5 }, () => nameCharacters[randomInt(nameCharacters.length)]).join("");
+  const letter = (): string =>
+    nameCharacters.charAt(Math.floor(Math.random() * nameCharacters.length));
+  return Array.from({ length: 5 }, letter).join("");
 }
 
 async function attach(
@@ -100,8 +101,8 @@ async function attach(
     tty: String(tty),
   };
   const upgrade = { what: "attach", query, protocol: remoteCommandProtocol } as const;
-  const upgraded = await client.upgrade(pod, upgrade, signal);
-  return runRemoteCommand(upgraded, { stdin, tty }, terminal, signal);
+  const connect = (): Promise<Upgraded> => client.upgrade(pod, upgrade, signal);
+  return runRemoteCommand(connect, { stdin, tty }, terminal, signal);
 }
 
 /** The container's state once it runs or has run; why it does not yet is told meanwhile. */

@@ -1,3 +1,4 @@
+import type { Upgraded } from "../agent-client.ts";
 import type { Command } from "../command.ts";
 import { agentClient, dataDirFlag, namespaceFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
@@ -43,7 +44,7 @@ export const execCommand: Command = defineCommand({
       tty: String(tty),
     };
     const upgrade = { what: "exec", query, protocol: remoteCommandProtocol } as const;
-    const upgraded = await client.upgrade(pod, upgrade, signal);
-    return runRemoteCommand(upgraded, { stdin, tty }, terminal, signal);
+    const connect = (): Promise<Upgraded> => client.upgrade(pod, upgrade, signal);
+    return runRemoteCommand(connect, { stdin, tty }, terminal, signal);
   },
 });

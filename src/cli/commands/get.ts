@@ -8,7 +8,6 @@ import { text, toggle } from "../flags.ts";
 import { painter, printable } from "../output/colour.ts";
 import { podRow } from "../output/pod-row.ts";
 import { Table } from "../output/table.ts";
-import { toYaml } from "../output/yaml.ts";
 import { podNames, readPod } from "../pod-argument.ts";
 
 const usage = "get pods [NAME...] [flags]";
@@ -47,7 +46,7 @@ export const getCommand: Command = defineCommand({
     const { flags, positionals, terminal, signal } = invocation;
     const names = podNames(positionals, usage);
     const client = agentClient(flags["data-dir"], terminal);
-    const show = display(invocation, names.length === 1 && !flags.watch);
+    const show = await display(invocation, client, names.length === 1 && !flags.watch);
     if (flags.watch) return watchPods(client, invocation, names, show);
     const pods = await selectPods(client, invocation, names, signal);
     if (pods.length === 0 && (flags.output === undefined || flags.output === "wide")) {
@@ -118,22 +117,25 @@ async function watchPods(
 }
 
 /** How pods are printed; `single` = one object rather than a list of it. */
-function display(invocation: Get, single: boolean): ShowPods {
+async function display(invocation: Get, client: AgentClient, single: boolean): Promise<ShowPods> {
   const { flags, terminal } = invocation;
   switch (flags.output) {
     case "json":
       return (pods) => terminal.out(`${JSON.stringify(objectOf(pods, single), null, 4)}\n`);
-    case "yaml":
+    case "yaml": {
+      // Loaded only now: it is most of what this command may need.
+      const { toYaml } = await import("../output/yaml.ts");
       return (pods) =>
         terminal.out(
           `${flags.watch ? "---\n" : ""}${toYaml(objectOf(pods, single || flags.watch))}`,
         );
+    }
     case "name":
       return (pods) => {
         for (const { metadata } of pods) terminal.out(`pod/${metadata.name}\n`);
       };
     default:
-      return displayTable(invocation);
+      return displayTable(invocation, client);
   }
 }
 
@@ -143,7 +145,7 @@ function objectOf(pods: readonly Pod[], single: boolean): unknown {
   return { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items: pods };
 }
 
-function displayTable({ flags, terminal }: Get): ShowPods {
+function displayTable({ flags, terminal }: Get, client: AgentClient): ShowPods {
   const isWide = flags.output === "wide";
   const withNamespace = flags["all-namespaces"];
   const header = [
@@ -158,7 +160,7 @@ function displayTable({ flags, terminal }: Get): ShowPods {
   const table = new Table(header, !flags["no-headers"], painter(terminal.colours));
   return (pods) => {
     const rows = pods.map((pod) => {
-      const row = podRow(pod, terminal.nowMs());
+      const row = podRow(pod, client.agentTime(terminal.nowMs()));
       return [
         ...(withNamespace ? [row.namespace] : []),
         row.name,

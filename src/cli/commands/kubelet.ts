@@ -1,5 +1,4 @@
-import { parseCommandLine } from "../../config/flags/command-line.ts";
-import { type KubeletFlag, kubeletFlags } from "../../config/generated/kubelet-flags.ts";
+import type { KubeletFlag } from "../../config/generated/kubelet-flags.ts";
 import { berthVersion } from "../../lib/version.ts";
 import { agentLog } from "../agent-log.ts";
 import type { Command } from "../command.ts";
@@ -26,10 +25,12 @@ export const kubeletCommand: Command = {
   ],
   flags: {},
   run: async (args, terminal, signal) => {
+    // Loaded only now: most commands need nothing of a kubelet.
+    const { parseCommandLine } = await import("../../config/flags/command-line.ts");
     const parsed = parseCommandLine(args);
     if (!parsed.ok) throw usageError(parsed.error);
     if (parsed.value.wantsHelp) {
-      terminal.out(`${commandHelp(kubeletCommand)}\n${flagList()}`);
+      terminal.out(`${commandHelp(kubeletCommand)}\n${await flagList()}`);
       return exitCodes.ok;
     }
     if ((parsed.value.settings.get("version") ?? "false") !== "false") {
@@ -37,7 +38,6 @@ export const kubeletCommand: Command = {
       return exitCodes.ok;
     }
     useLittleMemory();
-    // Loaded only now: most commands need nothing of it.
     const { readKubeletSetup } = await import("../../app/kubelet-setup.ts");
     const { runKubelet } = await import("../../app/kubelet.ts");
     const setup = readKubeletSetup(parsed.value);
@@ -48,7 +48,8 @@ export const kubeletCommand: Command = {
   },
 };
 
-function flagList(): string {
+async function flagList(): Promise<string> {
+  const { kubeletFlags } = await import("../../config/generated/kubelet-flags.ts");
   const names = kubeletFlags.map(({ name, shorthand }) =>
     shorthand === undefined || shorthand === name ? `--${name}` : `-${shorthand}, --${name}`,
   );

@@ -1,7 +1,7 @@
 // Runs a command in a container over an upgraded connection: protocol v4.channel.k8s.io, one stream per purpose.
 import { once } from "node:events";
 import type { Writable } from "node:stream";
-import { openSpdy } from "../../app/open-spdy.ts";
+import type { openSpdy } from "../../app/open-spdy.ts";
 import type { Status } from "../../model/generated/kubernetes.ts";
 import type { Upgraded } from "../agent-client.ts";
 import { CliError } from "../exit.ts";
@@ -22,11 +22,14 @@ const interruptedExitCode = 130;
 
 /** Answers the command's own exit code. */
 export async function runRemoteCommand(
-  { connection, head }: Upgraded,
+  upgrade: () => Promise<Upgraded>,
   { stdin, tty }: RemoteCommandOptions,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
+  // Loaded before there is a connection: nothing of what comes over it may be missed.
+  const { openSpdy } = await import("../../app/open-spdy.ts");
+  const { connection, head } = await upgrade();
   using spdy = openSpdy(connection, head);
   signal.addEventListener("abort", () => spdy[Symbol.dispose](), { once: true });
   const status: Buffer[] = [];
