@@ -15,6 +15,8 @@ const relistMs = 60_000;
 const pollMs = 1_000;
 const readDeadlineMs = 30_000;
 const listDeadlineMs = 30_000;
+/** How long all wait for a pod that is slow to read. */
+const lateReadMs = 3_000;
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
 /** How long a pod that is being worked on goes unread, however much happens to it. */
@@ -278,7 +280,7 @@ export class Observer {
         return known === undefined || fingerprintOf(known) !== fingerprint;
       });
       onHealth(undefined);
-      await Promise.all([...gone, ...changed.map(([uid]) => uid)].map((uid) => this.#readNow(uid)));
+      await this.#readAll([...gone, ...changed.map(([uid]) => uid)], startedAtMs);
       cache.noteListing(startedAtMs);
       const sinceLastMs = lastMs === undefined ? undefined : startedAtMs - lastMs;
       onRelist(clock.monotonicMs() - startedAtMs, sinceLastMs);
@@ -288,6 +290,21 @@ export class Observer {
       onHealth(errorText(error));
       log.warn("cannot list the runtime's pods", { error: errorText(error) });
       return false;
+    }
+  }
+
+  /** A pod that the runtime is slow to tell of is as one that cannot be read, until it has told. */
+  async #readAll(uids: readonly string[], startedAtMs: number): Promise<void> {
+    const done = new AbortController();
+    const reads = Promise.all(uids.map((uid) => this.#readNow(uid)));
+    await Promise.race([reads, this.#sleep(lateReadMs, done.signal)]);
+    done.abort();
+    const isLate = (uid: string) => this.#reads.has(uid) && !this.#pods.has(uid);
+    for (const uid of uids.filter((each) => isLate(each) && !this.#failed.has(each))) {
+      const pod = this.#keys.get(uid) ?? uid;
+      this.#deps.log.warn("the runtime is slow to tell of a pod", { pod });
+      this.#deps.cache.set(uid, new Error(`the runtime has not told of ${pod} yet`), startedAtMs);
+      this.#failed.set(uid, { delayMs: firstBackoffMs, isWaiting: false });
     }
   }
 
@@ -339,9 +356,9 @@ export class Observer {
       const pod = this.#pods.get(uid);
       const isOver = pod === undefined ? hasRead : hasEnded(pod, containerId);
       if (this.#signal.aborted || isOver) break;
-      this.requestRead(uid);
+      if (hasRead) await this.#sleep(delayMs);
+      await this.#readNow(uid);
       hasRead = true;
-      await this.#sleep(delayMs);
     }
     this.#settling.delete(containerId);
   }
