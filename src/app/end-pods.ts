@@ -6,6 +6,7 @@ import { restorePod } from "../engine/execute/restore-pod.ts";
 import { failuresText } from "../engine/execute/step-report.ts";
 import { readPod } from "../engine/read-pod.ts";
 import { listRuntime } from "../engine/runtime-listing.ts";
+import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { Log } from "../ports/log.ts";
 import type { DataLayout } from "./data-layout.ts";
@@ -40,7 +41,9 @@ async function endPod(
   const pod = await restorePod(runtime, observed, signal);
   const events = { record: () => undefined };
   const because = "everything of this data folder is being removed";
-  const deps = { runtime, http: hookHttp, clock, events, log };
+  // Nobody is there to ask for them.
+  const metrics = new MetricsRegistry({});
+  const deps = { runtime, http: hookHttp, clock, events, log, metrics };
   const reports = await killPod(deps, { pod, observed, because }, signal);
   const failures = failuresText(reports);
   if (failures !== undefined) log.warn("cannot stop a pod", { pod: observed.name, failures });

@@ -22,6 +22,10 @@ export function countRuntimeCalls(metrics: Metrics): GrpcObserver {
     metrics.increment("kubelet_runtime_operations_total", labels);
     metrics.observe("kubelet_runtime_operations_duration_seconds", seconds, labels);
     if (error !== undefined) metrics.increment("kubelet_runtime_operations_errors_total", labels);
+    // Who cannot be asked for its cgroup driver is not supported by the release after this one.
+    if (method === "RuntimeConfig" && error?.code === "Unimplemented") {
+      metrics.set("kubelet_cri_losing_support", 1, { version: "1.37.0" });
+    }
     if (method !== "RunPodSandbox") return;
     const handler = { runtime_handler: runtimeHandler(request) };
     metrics.observe("kubelet_run_podsandbox_duration_seconds", seconds, handler);

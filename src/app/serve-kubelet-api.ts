@@ -210,7 +210,7 @@ function accessRules(
   };
 }
 
-function createAuthorizer({ config, api, clock }: KubeletApiDeps): Authorizer {
+function createAuthorizer({ config, api, clock, metrics }: KubeletApiDeps): Authorizer {
   const { mode, webhook } = config.authorization;
   if (mode === "AlwaysAllow" || api === undefined)
     return () => Promise.resolve(mode === "AlwaysAllow");
@@ -219,6 +219,7 @@ function createAuthorizer({ config, api, clock }: KubeletApiDeps): Authorizer {
     allowedMs: milliseconds(webhook.cacheAuthorizedTTL),
     deniedMs: milliseconds(webhook.cacheUnauthorizedTTL),
     nowMs: () => clock.nowMs(),
+    metrics,
   });
 }
 

@@ -66,6 +66,7 @@ async function fromCluster(
     metricNames: {
       ttl: "kubelet_certificate_manager_server_ttl_seconds",
       rotationAge: "kubelet_certificate_manager_server_rotation_seconds",
+      renewErrors: "kubelet_server_expiration_renew_errors",
     },
     clock: systemClock,
     log,

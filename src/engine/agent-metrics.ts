@@ -1,7 +1,6 @@
 import type { ProbeSubject } from "../core/probe/probe-worker.ts";
 import type { Termination } from "../core/status/terminations.ts";
 import { parseTime } from "../lib/time.ts";
-import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { MetricName } from "../model/generated/metrics.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import { type ContainerKind, findContainer, type Pod } from "../model/pod.ts";
@@ -10,6 +9,7 @@ import type { ProbeKind, ProbeResult } from "../model/probe.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { StepReport } from "./execute/step-report.ts";
+import { PodStartMetrics } from "./pod-start-metrics.ts";
 import type { VolumeCounts } from "./volumes/volume-metrics.ts";
 
 /** What is counted anew whenever somebody asks. */
@@ -42,36 +42,15 @@ const probeResults: Readonly<Record<ProbeResult, string>> = {
 export class AgentMetrics {
   readonly #metrics: Metrics;
   readonly #clock: Pick<Clock, "nowMs">;
-  /** Pods that have not run yet, and when this agent first saw them. */
-  readonly #starting = new Map<string, number>();
+  readonly starts: PodStartMetrics;
 
   constructor(metrics: Metrics, clock: Pick<Clock, "nowMs">) {
     this.#metrics = metrics;
     this.#clock = clock;
+    this.starts = new PodStartMetrics(metrics, clock);
     for (const label of ["", "true"]) {
       metrics.increment("kubelet_restarted_pods_total", { static: label }, 0);
     }
-  }
-
-  noteNewPod(pod: Pod): void {
-    const seen = parseTime(pod.metadata.annotations?.[configSeenAnnotation] ?? "");
-    if (pod.status?.phase !== undefined && pod.status.phase !== "Pending") return;
-    this.#starting.set(pod.metadata.uid, seen ?? this.#clock.nowMs());
-    this.#metrics.observe("kubelet_containers_per_pod_count", pod.spec.containers.length);
-  }
-
-  noteStatus(pod: Pod, status: PodStatus): void {
-    const { uid, creationTimestamp } = pod.metadata;
-    const seenMs = this.#starting.get(uid);
-    if (seenMs === undefined || status.phase === "Pending") return;
-    this.#starting.delete(uid);
-    if (status.phase !== "Running") return;
-    const nowMs = this.#clock.nowMs();
-    this.#metrics.observe("kubelet_pod_start_duration_seconds", (nowMs - seenMs) / 1000);
-    if (isStaticPod(pod)) return;
-    const createdMs = parseTime(creationTimestamp ?? "") ?? seenMs;
-    this.#metrics.observe("kubelet_pod_start_total_duration_seconds", (nowMs - createdMs) / 1000);
-    this.#metrics.observe("kubelet_pod_start_sli_duration_seconds", (nowMs - createdMs) / 1000);
   }
 
   noteTermination({ kind, exitCode, reason }: Termination): void {
@@ -83,7 +62,7 @@ export class AgentMetrics {
   }
 
   forget(uid: string): void {
-    this.#starting.delete(uid);
+    this.starts.forget(uid);
     this.#metrics.drop("prober_probe_total", { pod_uid: uid });
   }
 

@@ -115,7 +115,10 @@ export class AgentParts {
     this.prober = composeProber(this);
     this.allocations = composeAllocations(this);
     this.statuses = composeStatuses(this);
-    this.images = createImageManager(ports, settings, (uid) => this.#notePulls(uid));
+    this.images = createImageManager(ports, settings, {
+      onPulls: (uid) => this.#notePulls(uid),
+      onPulled: (uid, ms) => this.metrics.starts.notePull(uid, ms),
+    });
     this.cgroups = composeCgroups(this);
     this.volumes = composeVolumes(this);
     this.remains = composeRemains(this);

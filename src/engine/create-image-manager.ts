@@ -5,11 +5,18 @@ import { PullRecords } from "./pull-records.ts";
 /** As a kubelet has it. */
 const backoff = { initialMs: 10_000, maxMs: 300_000 };
 
-/** The images of this node; `onPulls` hears of pods whose pulls under way are others now. */
+export interface ImageObserver {
+  /** The pulls under way for a pod are others now. */
+  readonly onPulls: (podUid: string) => void;
+  /** A pull for a pod succeeded. */
+  readonly onPulled: (podUid: string, durationMs: number) => void;
+}
+
+/** The images of this node. */
 export function createImageManager(
   ports: AgentPorts,
   { rootFolder, imagePulls }: AgentSettings,
-  onPulls: (podUid: string) => void,
+  { onPulls, onPulled }: ImageObserver,
 ): ImageManager {
   const { runtime, clock, files, sha256, log, pullProgress, metrics } = ports;
   const folder = `${rootFolder}/image_manager`;
@@ -17,10 +24,12 @@ export function createImageManager(
     backoff,
     pulls: imagePulls,
     onPulls,
-    onPulled: (sizeBytes, durationMs) =>
+    onPulled: (podUid, sizeBytes, durationMs) => {
+      onPulled(podUid, durationMs);
       metrics.observe("kubelet_image_pull_duration_seconds", durationMs / 1000, {
         image_size_in_bytes: sizeClass(sizeBytes),
-      }),
+      });
+    },
     onRequest: (policy, presentLocally, pullRequired) =>
       metrics.increment("kubelet_image_manager_ensure_image_requests_total", {
         pull_policy: policy.toLowerCase(),

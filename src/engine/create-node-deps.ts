@@ -93,9 +93,9 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
 function createPullCredentials(parts: NodeParts): PullCredentials {
   const { ports, settings, cluster, events, lifetime } = parts;
   const objects = cluster?.objects ?? parts.objects;
-  const { clock, log, credentialPlugins: plugins } = ports;
+  const { clock, log, metrics, credentialPlugins: plugins } = ports;
   const { credentialProviders: providers } = settings;
-  const asked = new CredentialProviders({ providers, plugins, clock, log, lifetime });
+  const asked = new CredentialProviders({ providers, plugins, clock, log, metrics, lifetime });
   return new PullCredentials(objects, events, asked, ports.sha256);
 }
 

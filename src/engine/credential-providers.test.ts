@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import type { CredentialProvider } from "../core/image/credential-provider.ts";
+import { MetricsRegistry } from "../lib/metrics-registry.ts";
+import { metricDefinitions } from "../model/generated/metrics.ts";
 import type { CredentialPluginCall } from "../ports/credential-plugins.ts";
 import { CredentialProviders } from "./credential-providers.ts";
 
@@ -22,6 +24,7 @@ function world(providers: readonly CredentialProvider[], reply: () => string | P
   const calls: CredentialPluginCall[] = [];
   const logged: unknown[] = [];
   const log = (...entry: readonly unknown[]): void => void logged.push(entry);
+  const registry = new MetricsRegistry(metricDefinitions);
   const asked = new CredentialProviders({
     providers,
     plugins: {
@@ -30,14 +33,15 @@ function world(providers: readonly CredentialProvider[], reply: () => string | P
         return reply();
       },
     },
-    clock: { nowMs: () => time.ms },
+    clock: { nowMs: () => time.ms, monotonicMs: () => time.ms },
+    metrics: registry,
     log: { debug: log, info: log, warn: log, error: log },
     lifetime: new AbortController().signal,
   });
   const { signal } = new AbortController();
   const users = async (repository: string) =>
     (await asked.logins(repository, signal)).map(({ username }) => username);
-  return { time, calls, logged, asked, users };
+  return { time, calls, logged, asked, users, registry };
 }
 
 test.each([
@@ -83,6 +87,9 @@ test("a provider that fails or answers nonsense gives no login, and its answer i
   const failing = world([provider("p")], () => Promise.reject(new Error("it is broken")));
   expect(await failing.users("a.io/x")).toEqual([]);
   expect(JSON.stringify(failing.logged)).toContain("it is broken");
+  const counted = failing.registry.text((name) => name.startsWith("kubelet_credential_provider"));
+  expect(counted).toContain('kubelet_credential_provider_plugin_errors_total{plugin_name="p"} 1');
+  expect(counted).toContain('kubelet_credential_provider_plugin_duration_count{plugin_name="p"} 1');
   const odd = world([provider("p")], () => answer({ cacheKeyType: canary }));
   expect(await odd.users("a.io/x")).toEqual([]);
   expect(odd.logged).toHaveLength(1);

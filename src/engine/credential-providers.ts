@@ -10,12 +10,14 @@ import { untilAborted } from "../lib/until-aborted.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { CredentialPlugins } from "../ports/credential-plugins.ts";
 import type { Log } from "../ports/log.ts";
+import type { Metrics } from "../ports/metrics.ts";
 
 export interface CredentialProvidersDeps {
   readonly providers: readonly CredentialProvider[];
   readonly plugins: CredentialPlugins;
-  readonly clock: Pick<Clock, "nowMs">;
+  readonly clock: Pick<Clock, "nowMs" | "monotonicMs">;
   readonly log: Log;
+  readonly metrics: Metrics;
   /** Ends with the agent. */
   readonly lifetime: AbortSignal;
 }
@@ -75,7 +77,9 @@ export class CredentialProviders {
     };
     try {
       const input = credentialRequest(provider, repository);
-      const text = await plugins.run({ name, args, env, input }, lifetime);
+      const text = await this.#measured(name, () =>
+        plugins.run({ name, args, env, input }, lifetime),
+      );
       const answer = parseCredentialAnswer(provider, text);
       if (!answer.ok) return refused(answer.error);
       const { scope, cacheMs, logins } = answer.value;
@@ -87,6 +91,21 @@ export class CredentialProviders {
       return logins;
     } catch (error) {
       return lifetime.aborted ? [] : refused(errorText(error));
+    }
+  }
+
+  async #measured(provider: string, run: () => Promise<string>): Promise<string> {
+    const { clock, metrics } = this.#deps;
+    const labels = { plugin_name: provider };
+    const startedMs = clock.monotonicMs();
+    try {
+      return await run();
+    } catch (error) {
+      metrics.increment("kubelet_credential_provider_plugin_errors_total", labels);
+      throw error;
+    } finally {
+      const seconds = (clock.monotonicMs() - startedMs) / 1000;
+      metrics.observe("kubelet_credential_provider_plugin_duration", seconds, labels);
     }
   }
 }

@@ -63,14 +63,16 @@ export interface ImageManagerSettings {
   readonly pulls: ImagePullLimits;
   /** The pulls under way for a pod are others now. */
   readonly onPulls?: ((podUid: string) => void) | undefined;
-  /** A pull that succeeded, as the puller measured it. */
-  readonly onPulled?: ((sizeBytes: number, durationMs: number) => void) | undefined;
+  /** A pull that succeeded, with the time that it waited for others. */
+  readonly onPulled?: PullObserver | undefined;
   /** Somebody wanted an image: whether it was here, and whether it had to be pulled, as far as that was found out. */
   readonly onRequest?: ImageRequestObserver | undefined;
   readonly progress?: PullProgressReader | undefined;
   /** Without them whatever is on the machine is everybody's. */
   readonly records?: PullRecords | undefined;
 }
+
+type PullObserver = (podUid: string, sizeBytes: number, durationMs: number) => void;
 
 type ImageRequestObserver = (
   policy: string,
@@ -91,7 +93,7 @@ export class ImageManager {
   readonly #limits: PullBackoffLimits;
   readonly #puller: ImagePuller;
   readonly #onPulls: (podUid: string) => void;
-  readonly #onPulled: (sizeBytes: number, durationMs: number) => void;
+  readonly #onPulled: PullObserver;
   readonly #onRequest: ImageRequestObserver;
   readonly #progress: PullProgressReader | undefined;
   readonly #records: PullRecords | undefined;
@@ -206,7 +208,7 @@ export class ImageManager {
     this.#forgetExpired(nowMs);
     const totalMs = this.#clock.monotonicMs() - startMs;
     request.onEvent(pulledEvent(request.image, { ...pulled.value, totalMs }));
-    this.#onPulled(Number(pulled.value.sizeBytes), pulled.value.pullMs);
+    this.#onPulled(request.podUid, Number(pulled.value.sizeBytes), totalMs);
     return ok({ imageRef: pulled.value.imageRef, message: "" });
   }
 

@@ -62,9 +62,12 @@ export interface CgroupDetail {
 }
 
 export interface CgroupDeviceIo {
+  /** Such as /dev/sda; its number when it has no name. */
   readonly device: string;
-  readonly readBytes: number;
-  readonly writeBytes: number;
+  /** Its number, such as 8:0. */
+  readonly number: string;
+  /** By kind of operation, in the kernel's words: Read, Write, and where it tells more, more. */
+  readonly bytes: Readonly<Record<string, number>>;
   readonly reads: number;
   readonly writes: number;
 }

@@ -3,7 +3,6 @@ import type { ExplainedDifference } from "./differences.ts";
 const OTHER_PROGRAM = "Counts the inside of Go programs and of libraries that Berth does not use.";
 const NOT_BERTHS = "Counts what Berth does not do.";
 const NOT_YET = "Is shown once there was something to count.";
-const NOT_COUNTED = "Berth does not count this.";
 const PRESSURE =
   "Berth reads the pressure of every cgroup itself; the recorded runtime did not tell.";
 const UNMEASURED = "The recorded kubelet had just started, and had not measured these yet.";
@@ -38,8 +37,6 @@ export const httpDifferences: readonly ExplainedDifference[] = [
     "without hidden_metrics_total",
     "without workqueue_*",
     "without rest_client_*",
-    "without process_*",
-    "without kubernetes_*",
   ]),
   ...explain("metrics", NOT_BERTHS, [
     "without dra_*",
@@ -48,39 +45,18 @@ export const httpDifferences: readonly ExplainedDifference[] = [
     "without kubelet_topology_manager_*",
     "without kubelet_evented_pleg_*",
     "without kubelet_image_volume_*",
+    "without kubelet_imagemanager_inmemory_*",
+    "without kubelet_pod_watch_events_dropped_total",
     "without force_cleaned_*",
-    "without reconstruct_volume_*",
   ]),
   ...sometimes("metrics", NOT_YET, [
     "without kubelet_admission_rejections_total",
     "without kubelet_container_requested_resizes_total",
-    "without kubelet_graceful_shutdown_*",
     "without kubelet_image_pull_duration_seconds",
-    "without kubelet_node_startup_*",
-    "without kubelet_pleg_relist_interval_seconds",
     "without kubelet_pod_deferred_accepted_resizes_total",
-    "without kubelet_pod_in_progress_resizes",
     "without kubelet_pod_resize_duration_milliseconds",
-    "without kubelet_started_*",
-  ]),
-  ...sometimes("metrics", NOT_COUNTED, [
-    "without kubelet_cri_losing_support",
-    "without kubelet_first_network_pod_start_sli_duration_seconds",
-    "without kubelet_image_manager_ensure_image_requests_total",
-    "without kubelet_imagemanager_*",
-    "without kubelet_lifecycle_handler_http_fallbacks_total",
-    "without kubelet_metrics_provider",
-    "without kubelet_orphan*",
-    "without kubelet_pleg_*",
-    "without kubelet_pod_status_sync_duration_seconds",
-    "without kubelet_pod_watch_events_dropped_total",
-    "without kubelet_pod_worker_start_duration_seconds",
-    "without kubelet_restarted_pods_total",
-    "without kubelet_sleep_action_terminated_early_total",
-    "without kubelet_terminated_containers_total",
+    "without kubelet_started_containers_errors_total",
     "without kubelet_websocket_streaming_requests_total",
-    "without storage_operation_duration_seconds",
-    "without volume_*",
   ]),
   ...["pods", "pods-trailing"].flatMap((answer) => [
     ...sometimes(answer, "What containers do, and what their cgroups say, depends on the moment.", [

@@ -74,8 +74,8 @@ export function parseBlkio(bytes: string, operations: string): CgroupDeviceIo[] 
   const devices = new Set([...byteTable.keys(), ...countTable.keys()]);
   return [...devices].map((device) => ({
     device,
-    readBytes: byteTable.get(device)?.get("Read") ?? 0,
-    writeBytes: byteTable.get(device)?.get("Write") ?? 0,
+    number: device,
+    bytes: Object.fromEntries(byteTable.get(device) ?? []),
     reads: countTable.get(device)?.get("Read") ?? 0,
     writes: countTable.get(device)?.get("Write") ?? 0,
   }));
@@ -102,8 +102,8 @@ export function parseIoStat(text: string): CgroupDeviceIo[] {
     return [
       {
         device,
-        readBytes: valueOf("rbytes"),
-        writeBytes: valueOf("wbytes"),
+        number: device,
+        bytes: { Read: valueOf("rbytes"), Write: valueOf("wbytes") },
         reads: valueOf("rios"),
         writes: valueOf("wios"),
       },

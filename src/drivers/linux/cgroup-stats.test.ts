@@ -78,7 +78,15 @@ test("a cgroup of the unified hierarchy is read from its files", async () => {
       oomKills: 1,
       threads: 5,
       maxThreads: 100,
-      io: [{ device: "999:1", readBytes: 4096, writeBytes: 512, reads: 2, writes: 1 }],
+      io: [
+        {
+          device: "999:1",
+          number: "999:1",
+          bytes: { Read: 4096, Write: 512 },
+          reads: 2,
+          writes: 1,
+        },
+      ],
     },
   });
   expect(usage?.memory?.limitBytes).toBeUndefined();

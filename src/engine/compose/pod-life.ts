@@ -135,7 +135,7 @@ export function composeLoop(parts: AgentParts): SyncLoop {
     whenClean: (pod) => whenClean(parts, pod),
     allocations: parts.allocations,
     onAdded: (pod) => {
-      parts.metrics.noteNewPod(pod);
+      parts.metrics.starts.noteNewPod(pod);
       parts.view.noteChange("ADDED", pod);
     },
     onRemoved: (pod) => parts.view.noteRemoved(pod),
@@ -154,7 +154,7 @@ function whenClean(parts: AgentParts, pod: Pod): Promise<void> | undefined {
 }
 
 function noteStatus(parts: AgentParts, pod: Pod, status: PodStatus, isFinished: boolean): void {
-  parts.metrics.noteStatus(pod, status);
+  parts.metrics.starts.noteStatus(pod, status);
   parts.cluster?.noteStatus(pod, status, isFinished);
   parts.memory.checkpoints.save(pod.metadata.uid, status, () =>
     parts.view.noteChange("MODIFIED", pod),

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
 import { testPod } from "../../../test/sim/test-pod.ts";
+import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import type { HTTPGetAction, LifecycleHandler } from "../../model/generated/kubernetes.ts";
+import { metricDefinitions } from "../../model/generated/metrics.ts";
 import { type HookDeps, runHook } from "./run-hook.ts";
 
 const never = new AbortController().signal;
@@ -10,7 +12,8 @@ interface Hooked {
   readonly world: ExecutorWorld;
   /** What was asked by HTTP: the action, and the address for one that names no host. */
   readonly requests: [HTTPGetAction, string][];
-  readonly run: (handler: LifecycleHandler, podIp?: string) => Promise<void>;
+  readonly run: (handler: LifecycleHandler, podIp?: string, signal?: AbortSignal) => Promise<void>;
+  readonly metrics: MetricsRegistry;
 }
 
 /** A running container whose hooks can be run. */
@@ -27,12 +30,14 @@ async function hooked(http?: HookDeps["http"]): Promise<Hooked> {
       return undefined;
     },
   };
-  const deps = { ...world.deps, http: http ?? recording };
+  const metrics = new MetricsRegistry(metricDefinitions);
+  const deps = { ...world.deps, http: http ?? recording, metrics };
   return {
     world,
     requests,
-    run: (handler, podIp = "10.0.0.5") =>
-      world.clock.run(runHook(deps, { pod, container, containerId, podIp }, handler, never)),
+    metrics,
+    run: (handler, podIp = "10.0.0.5", signal = never) =>
+      world.clock.run(runHook(deps, { pod, container, containerId, podIp }, handler, signal)),
   };
 }
 
@@ -69,8 +74,15 @@ test("a sleep hook takes its seconds", async () => {
   expect(world.clock.monotonicMs() - startMs).toBe(7000);
 });
 
+test("a sleep hook that is cut short says so and is counted", async () => {
+  const { run, metrics } = await hooked();
+  const cut = run({ sleep: { seconds: 7 } }, "", AbortSignal.abort());
+  await expect(cut).rejects.toThrow("container terminated before sleep hook finished");
+  expect(metrics.text(() => true)).toContain("kubelet_sleep_action_terminated_early_total 1\n");
+});
+
 test("a server that speaks no TLS is asked without, and that is told", async () => {
-  const { run, world } = await hooked({ get: async () => ({ plainHost: "10.0.0.5:80" }) });
+  const { run, world, metrics } = await hooked({ get: async () => ({ plainHost: "10.0.0.5:80" }) });
   await run({ httpGet: { port: 80, scheme: "HTTPS" } });
   expect(world.events.at(-1)).toEqual({
     type: "Warning",
@@ -78,6 +90,7 @@ test("a server that speaks no TLS is asked without, and that is told", async () 
     message:
       "request to HTTPS lifecycle hook 10.0.0.5:80 got HTTP response, retry with HTTP succeeded",
   });
+  expect(metrics.text(() => true)).toContain("kubelet_lifecycle_handler_http_fallbacks_total 1\n");
 });
 
 test("only the beginning of what a hook printed is repeated", async () => {

@@ -8,6 +8,7 @@ import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 
 /** More of what a hook printed tells nobody anything. */
@@ -18,6 +19,7 @@ export interface HookDeps {
   readonly http: HookHttp;
   readonly clock: Clock;
   readonly events: PodEvents;
+  readonly metrics: Metrics;
 }
 
 export interface HookTarget {
@@ -50,14 +52,19 @@ export async function runHook(
     return;
   }
   if (handler.sleep !== undefined) {
-    await deps.clock.sleep(handler.sleep.seconds * 1000, signal);
+    const { seconds } = handler.sleep;
+    await deps.clock.sleep(seconds * 1000, signal).catch(() => {
+      deps.metrics.increment("kubelet_sleep_action_terminated_early_total");
+      const title = `Sleep lifecycle hook (${seconds}) ${place}`;
+      throw new Error(`${title} - error: container terminated before sleep hook finished`);
+    });
     return;
   }
   throw new Error("Cannot run handler: it names no exec, httpGet or sleep action");
 }
 
 async function runRequest(
-  { http, events }: HookDeps,
+  { http, events, metrics }: HookDeps,
   { pod, container, podIp }: HookTarget,
   action: HTTPGetAction,
   signal: AbortSignal,
@@ -67,6 +74,7 @@ async function runRequest(
   }
   const fallback = await http.get(action, container, podIp, signal);
   if (fallback === undefined) return;
+  metrics.increment("kubelet_lifecycle_handler_http_fallbacks_total");
   events.record(pod, {
     type: "Warning",
     reason: "LifecycleHTTPFallback",

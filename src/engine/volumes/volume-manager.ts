@@ -38,6 +38,8 @@ const maxEnvFileBytes = 1024 * 1024;
 
 /** What is set up for one pod; what should be is its spec. */
 interface PodState {
+  /** When its volumes were first wanted, by the monotonic clock. */
+  readonly wantedMs: number;
   /** The plugins of the volumes that were wanted last, by volume name. */
   plugins: ReadonlyMap<string, string>;
   readonly mounted: Map<string, MountedVolume>;
@@ -148,7 +150,8 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     let state = this.#pods.get(uid);
     if (state === undefined) {
       await this.#removeUnwanted(uid, wanted, signal);
-      state = { plugins: new Map(), mounted: new Map(), payloads: new Map() };
+      const wantedMs = this.#deps.clock.monotonicMs();
+      state = { wantedMs, plugins: new Map(), mounted: new Map(), payloads: new Map() };
       this.#pods.set(uid, state);
     }
     state.plugins = new Map(wanted.map(({ plugin, volume }) => [volume.name, plugin.name]));
@@ -164,7 +167,13 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     wanted: readonly WantedVolume[],
     signal: AbortSignal,
   ): Promise<void> {
-    for (const found of await listVolumes(this.#deps, uid)) {
+    const { metrics } = this.#deps;
+    const present = await listVolumes(this.#deps, uid).catch((error: unknown) => {
+      metrics.increment("reconstruct_volume_operations_errors_total");
+      throw error;
+    });
+    metrics.increment("reconstruct_volume_operations_total", {}, present.length);
+    for (const found of present) {
       const isWanted = wanted.some(({ plugin, volume }) =>
         isFoundVolume(found, plugin.name, volume.name),
       );
@@ -196,10 +205,11 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
   ): Promise<Result<void, string>> {
     const { plugin, volume } = wanted;
     // What is set up and has no content to follow is left alone: nothing is done to it.
-    const isIdle = state.mounted.has(volume.name) && plugin.payload === undefined;
-    if (isIdle) return ok(undefined);
+    const isMounted = state.mounted.has(volume.name);
+    if (isMounted && plugin.payload === undefined) return ok(undefined);
+    const measured = { plugin: plugin.name, wantedMs: isMounted ? undefined : state.wantedMs };
     try {
-      return await measureMount(this.#deps, plugin.name, () => this.#bring(state, wanted, signal));
+      return await measureMount(this.#deps, measured, () => this.#bring(state, wanted, signal));
     } catch (error) {
       signal.throwIfAborted();
       return err(errorText(error));

@@ -19,17 +19,22 @@ export function countPlugins(names: Iterable<string>): ReadonlyMap<string, numbe
   return counts;
 }
 
-/** Measures one setting up of a volume. */
+/** Measures one setting up of a volume, and from when it was first wanted. */
 export async function measureMount<T>(
   deps: VolumeMetricsDeps,
-  plugin: string,
+  { plugin, wantedMs }: { readonly plugin: string; readonly wantedMs: number | undefined },
   work: () => Promise<Result<T, string>>,
 ): Promise<Result<T, string>> {
   const startedMs = deps.clock.monotonicMs();
   let status = "fail-unknown";
   try {
     const result = await work();
-    if (result.ok) status = "success";
+    if (result.ok) {
+      status = "success";
+      const seconds = (deps.clock.monotonicMs() - (wantedMs ?? startedMs)) / 1000;
+      const labels = { operation_name: "overall_volume_mount", plugin_name: plugin };
+      deps.metrics.observe("volume_operation_total_seconds", seconds, labels);
+    }
     return result;
   } finally {
     observe(deps, { operation_name: "volume_mount", status, volume_plugin: plugin }, startedMs);

@@ -91,6 +91,8 @@ export type MetricName =
   | "kubernetes_healthchecks_total"
   | "prober_probe_duration_seconds"
   | "prober_probe_total"
+  | "reconstruct_volume_operations_errors_total"
+  | "reconstruct_volume_operations_total"
   | "rest_client_exec_plugin_call_total"
   | "rest_client_rate_limiter_duration_seconds"
   | "rest_client_request_duration_seconds"
@@ -192,6 +194,8 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   kubernetes_healthchecks_total: { type: "counter", help: "This metric records the results of all healthcheck.", stability: "STABLE", labels: ["name","status","type"] },
   prober_probe_duration_seconds: { type: "histogram", help: "Duration in seconds for a probe response.", stability: "ALPHA", labels: ["container","namespace","pod","probe_type"] },
   prober_probe_total: { type: "counter", help: "Cumulative number of a liveness, readiness or startup probe for a container by result.", stability: "BETA", labels: ["container","namespace","pod","pod_uid","probe_type","result"] },
+  reconstruct_volume_operations_errors_total: { type: "counter", help: "The number of volumes that failed reconstruction from the operating system during kubelet startup.", stability: "ALPHA", labels: [] },
+  reconstruct_volume_operations_total: { type: "counter", help: "The number of volumes that were attempted to be reconstructed from the operating system during kubelet startup. This includes both successful and failed reconstruction.", stability: "ALPHA", labels: [] },
   rest_client_exec_plugin_call_total: { type: "counter", help: "Number of calls to an exec plugin, partitioned by the type of event encountered (no_error, plugin_execution_error, plugin_not_found_error, client_internal_error) and an optional exit code. The exit code will be set to 0 if and only if the plugin call was successful.", stability: "ALPHA", labels: ["call_status","code"] },
   rest_client_rate_limiter_duration_seconds: { type: "histogram", help: "Client side rate limiter latency in seconds. Broken down by verb, and host.", stability: "ALPHA", labels: ["host","verb"], buckets: [0.005,0.025,0.1,0.25,0.5,1,2,4,8,15,30,60] },
   rest_client_request_duration_seconds: { type: "histogram", help: "Request latency in seconds. Broken down by verb, and host.", stability: "ALPHA", labels: ["host","verb"], buckets: [0.005,0.025,0.1,0.25,0.5,1,2,4,8,15,30,60] },

@@ -39,6 +39,8 @@ export interface ContainerDeps {
   readonly translatesWebSockets: boolean;
   /** How many checkpoints may be written at once. */
   readonly checkpoints: Semaphore;
+  /** A WebSocket is translated for the runtime. */
+  readonly onWebSocket: (subresource: string) => void;
 }
 
 export async function answerContainerCall(
@@ -65,17 +67,19 @@ export async function answerContainerCall(
     case "exec": {
       const { pod, container, command, options } = call;
       const open = () => view.execUrl(pod, { container, command, ...options }, signal);
-      return stream(deps, open, exchange, options);
+      return stream(deps, { subresource: "exec", open, streams: options }, exchange);
     }
     case "attach": {
       const { pod, container, options } = call;
       // Whether a process has a terminal was decided when it was started.
       const tty = findContainer(pod, container)?.container.tty ?? false;
       const open = () => view.attachUrl(pod, { container, ...options, tty }, signal);
-      return stream(deps, open, exchange, options);
+      return stream(deps, { subresource: "attach", open, streams: options }, exchange);
     }
-    case "port-forward":
-      return stream(deps, () => host.portForwardUrl(call.pod, call.ports, signal), exchange);
+    case "port-forward": {
+      const open = () => host.portForwardUrl(call.pod, call.ports, signal);
+      return stream(deps, { subresource: "portforward", open }, exchange);
+    }
   }
 }
 
@@ -143,16 +147,23 @@ async function run(
   }
 }
 
+interface StreamTarget {
+  readonly subresource: "exec" | "attach" | "portforward";
+  /** Asks the runtime where it serves the stream. */
+  readonly open: () => Promise<URL>;
+  /** Those of a command. */
+  readonly streams?: StreamOptions | undefined;
+}
+
 /** Connects the client with the runtime's streaming server. */
 async function stream(
   deps: ContainerDeps,
-  openUrl: () => Promise<URL>,
+  target: StreamTarget,
   { request, response, upgrade, signal }: KubeletExchange,
-  streams?: StreamOptions,
 ): Promise<void> {
   let url: URL;
   try {
-    url = await openUrl();
+    url = await target.open();
   } catch (error) {
     refuseStream(response, error);
     return;
@@ -166,28 +177,30 @@ async function stream(
     if (response.socket !== null) response.detachSocket(response.socket);
   };
   try {
-    await connect(deps, url, { request, socket, head, signal }, { streams, onUpgrade });
+    await connect(deps, url, { request, socket, head, signal }, { ...target, onUpgrade });
   } catch (error) {
     const status = error instanceof UpgradeRefused ? error.status : 500;
     sendRefusal(response, status, errorText(error));
   }
 }
 
-/** By translation where a client wants what only newer runtimes have. `streams` = those of a command. */
+/** By translation where a client wants what only newer runtimes have. */
 function connect(
-  { idleMs, translatesWebSockets }: ContainerDeps,
+  { idleMs, translatesWebSockets, onWebSocket }: ContainerDeps,
   url: URL,
   upgrade: UpgradeRequest,
-  { streams, onUpgrade }: { streams: StreamOptions | undefined; onUpgrade: () => void },
+  { subresource, streams, onUpgrade }: Omit<StreamTarget, "open"> & { onUpgrade: () => void },
 ): Promise<void> {
   const { request } = upgrade;
   const options = { idleMs, onUpgrade };
   if (translatesWebSockets && isWebSocket(request.headers)) {
     const tunnel = wantedTunnel(request);
     if (streams !== undefined && wantsStreamClose(request)) {
+      onWebSocket(subresource);
       return translateStreams(url, upgrade, streams, options);
     }
     if (streams === undefined && tunnel !== undefined) {
+      onWebSocket(subresource);
       return tunnelStreams(url, upgrade, tunnel, options);
     }
   }

@@ -49,6 +49,8 @@ export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, Kub
     splitsLogStreams: deps.splitsLogStreams,
     translatesWebSockets: deps.translatesWebSockets,
     checkpoints: new Semaphore(1),
+    onWebSocket: (subresource: string) =>
+      deps.metrics?.increment("kubelet_websocket_streaming_requests_total", { subresource }),
   };
   return {
     attach: (exchange) => answerContainerCall(containers, "attach", exchange),

@@ -1,10 +1,12 @@
 // Whether the API server lets a user do something on this node.
 import { ExpiringCache } from "../../lib/expiring-cache.ts";
+import { ApiError } from "../../model/api-error.ts";
 import type {
   SubjectAccessReview,
   SubjectAccessReviewSpec,
 } from "../../model/generated/kubernetes.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { Authorizer, User } from "./check-access.ts";
 import type { NodeAttributes } from "./request-attributes.ts";
 
@@ -13,6 +15,7 @@ export interface SubjectAccessOptions {
   readonly allowedMs: number;
   readonly deniedMs: number;
   readonly nowMs: () => number;
+  readonly metrics: Metrics | undefined;
 }
 
 const reviewTimeoutMs = 10_000;
@@ -26,11 +29,29 @@ export function createSubjectAccessAuthorizer(options: SubjectAccessOptions): Au
     const spec = reviewSpec(user, attributes);
     const key = JSON.stringify(spec);
     return cache.get(key, async () => {
-      const value = await ask(options.client, spec);
+      const value = await measured(options, () => ask(options.client, spec));
       const keepMs = value ? options.allowedMs : options.deniedMs;
       return { value, keepMs: key.length > longestKey ? 0 : keepMs };
     });
   };
+}
+
+async function measured(
+  { metrics, nowMs }: SubjectAccessOptions,
+  review: () => Promise<boolean>,
+): Promise<boolean> {
+  const startedMs = nowMs();
+  let code = "201";
+  try {
+    return await review();
+  } catch (error) {
+    code = error instanceof ApiError ? String(error.status) : "<error>";
+    throw error;
+  } finally {
+    const seconds = (nowMs() - startedMs) / 1000;
+    metrics?.observe("apiserver_delegated_authz_request_duration_seconds", seconds, { code });
+    metrics?.increment("apiserver_delegated_authz_request_total", { code });
+  }
 }
 
 function reviewSpec(

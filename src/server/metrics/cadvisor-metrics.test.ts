@@ -111,7 +111,15 @@ const usage: CgroupUsage = {
     quotaUs: 50_000,
     periodUs: 100_000,
     threads: 2,
-    io: [{ device: "/dev/sda", readBytes: 4096, writeBytes: 0, reads: 1, writes: 0 }],
+    io: [
+      {
+        device: "/dev/sda",
+        number: "8:0",
+        bytes: { Read: 4096, Write: 0, Total: 4096 },
+        reads: 1,
+        writes: 0,
+      },
+    ],
   },
 };
 
@@ -192,6 +200,17 @@ test("disks count in seconds where the kernel counts in milliseconds", () => {
   expect(page()).toMatch(
     /^container_fs_read_seconds_total\{.*device="\/dev\/sda".*\} 4 1700000000500$/m,
   );
+});
+
+test("what a container reads and writes is told by device, and of the machine by its disks", () => {
+  const own = 'container="main",device="/dev/sda",id="/kubepods/pod1/abc",image="busybox"';
+  const more = 'name="abc",namespace="default"';
+  expect(page()).toContain(`container_fs_reads_total{${own},${more},pod="web"} 1 1700000000500\n`);
+  expect(page()).toContain(
+    `container_blkio_device_usage_total{${own},major="8",minor="0",${more},operation="Read",pod="web"} 4096 1700000000500\n`,
+  );
+  const machines = page().match(/^container_fs_writes_total\{.*id="\/".*$/gm) ?? [];
+  expect(machines).toEqual([expect.stringMatching(/device="\/dev\/sda".* 5 1700000000500$/)]);
 });
 
 test("pressure is shown only where the kernel tells it", () => {

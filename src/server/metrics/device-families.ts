@@ -83,11 +83,17 @@ export const deviceFamilies: readonly DeviceFamily[] = [
     "Number of bytes that are consumed by the container on this filesystem.",
     ({ usedBytes }) => usedBytes,
   ),
-  diskCounter("reads_total", "Cumulative count of reads completed", 0),
+  operationsFamily("reads_total", "Cumulative count of reads completed", {
+    ofCgroup: ({ reads }) => reads,
+    column: 0,
+  }),
   diskCounter("reads_merged_total", "Cumulative count of reads merged", 1),
   diskCounter("sector_reads_total", "Cumulative count of sector reads completed", 2),
   diskSeconds("read_seconds_total", "Cumulative count of seconds spent reading", 3),
-  diskCounter("writes_total", "Cumulative count of writes completed", 4),
+  operationsFamily("writes_total", "Cumulative count of writes completed", {
+    ofCgroup: ({ writes }) => writes,
+    column: 4,
+  }),
   diskCounter("writes_merged_total", "Cumulative count of writes merged", 5),
   diskCounter("sector_writes_total", "Cumulative count of sector writes completed", 6),
   diskSeconds("write_seconds_total", "Cumulative count of seconds spent writing", 7),
@@ -98,12 +104,24 @@ export const deviceFamilies: readonly DeviceFamily[] = [
   ),
   diskSeconds("io_time_seconds_total", "Cumulative count of seconds spent doing I/Os", 9),
   diskSeconds("io_time_weighted_seconds_total", "Cumulative weighted I/O time in seconds", 10),
-  ioFamily("reads_bytes_total", "Cumulative count of bytes read", ({ readBytes }) => readBytes),
+  ioFamily("reads_bytes_total", "Cumulative count of bytes read", ({ bytes }) => bytes["Read"]),
   ioFamily(
     "writes_bytes_total",
     "Cumulative count of bytes written",
-    ({ writeBytes }) => writeBytes,
+    ({ bytes }) => bytes["Write"],
   ),
+  {
+    name: "container_blkio_device_usage_total",
+    help: "Blkio Device bytes usage",
+    type: "counter",
+    read: ({ usage: { detail } }) =>
+      (detail?.io ?? []).flatMap(({ device, number, bytes }) => {
+        const [major = "", minor = ""] = number.split(":");
+        return Object.entries(bytes).map(
+          ([operation, value]) => [{ device, major, minor, operation }, value] as const,
+        );
+      }),
+  },
 ];
 
 function networkFamily(
@@ -142,13 +160,28 @@ function diskSeconds(name: string, help: string, column: number): DeviceFamily {
 function ioFamily(
   name: string,
   help: string,
-  read: (device: CgroupDeviceIo) => number,
+  read: (device: CgroupDeviceIo) => number | undefined,
 ): DeviceFamily {
   return {
     name: `container_fs_${name}`,
     help,
     type: "counter",
     read: ({ usage: { detail } }) =>
-      (detail?.io ?? []).map((device) => [{ device: device.device }, read(device)]),
+      (detail?.io ?? []).map((device) => [{ device: device.device }, read(device) ?? 0]),
   };
+}
+
+/** What the cgroup itself did on each device; of the whole machine, what its disks did. */
+function operationsFamily(
+  name: string,
+  help: string,
+  { ofCgroup, column }: { ofCgroup: (device: CgroupDeviceIo) => number; column: number },
+): DeviceFamily {
+  const own = ioFamily(name, help, ofCgroup);
+  const machine = diskCounter(name, help, column);
+  const read = (cgroup: MeasuredCgroup): Values => [
+    ...(cgroup.disks === undefined ? own.read(cgroup) : []),
+    ...machine.read(cgroup),
+  ];
+  return { ...machine, read };
 }

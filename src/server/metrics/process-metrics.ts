@@ -7,7 +7,7 @@ export function formatProcessStart(): string {
   return formatMetrics([processStart()]);
 }
 
-/** Its time, memory and open files. What the kernel does not tell is left out. */
+/** Its time, memory, open files and network. What the kernel does not tell is left out. */
 export function formatProcessMetrics(): string {
   const { user, system } = process.cpuUsage();
   const status = readText("/proc/self/status");
@@ -17,6 +17,8 @@ export function formatProcessMetrics(): string {
     return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
   };
   const maxFiles = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  const maxBytes = /^Max address space\s+(\S+)/m.exec(limits)?.[1];
+  const network = networkTotals();
   return formatMetrics([
     family(
       "process_cpu_seconds_total",
@@ -39,6 +41,24 @@ export function formatProcessMetrics(): string {
       "gauge",
       bytes("VmSize"),
     ),
+    family(
+      "process_virtual_memory_max_bytes",
+      "How much address space the process may have",
+      "gauge",
+      maxBytes === "unlimited" ? 2 ** 64 : Number(maxBytes ?? 0),
+    ),
+    family(
+      "process_network_receive_bytes_total",
+      "Bytes that the process's network received",
+      "counter",
+      network.get("InOctets"),
+    ),
+    family(
+      "process_network_transmit_bytes_total",
+      "Bytes that the process's network sent",
+      "counter",
+      network.get("OutOctets"),
+    ),
   ]);
 }
 
@@ -54,6 +74,15 @@ function family(
   value: number | undefined,
 ): MetricFamily {
   return { name, help, type, samples: value === undefined ? [] : [{ labels: {}, value }] };
+}
+
+/** The kernel's table of the network that the process is in: a line of names, then one of values. */
+function networkTotals(): ReadonlyMap<string, number> {
+  const lines = readText("/proc/self/net/netstat").split("\n");
+  const [names = [], values = []] = lines
+    .filter((line) => line.startsWith("IpExt: "))
+    .map((line) => line.split(" ").slice(1));
+  return new Map(names.map((name, index) => [name, Number(values[index] ?? 0)]));
 }
 
 function openFiles(): number | undefined {
