@@ -7,17 +7,65 @@ export type SimInterceptor = (
   signal: AbortSignal,
 ) => Promise<void> | void;
 
+/** What an interceptor throws where the caller hears of a failure, and the work is done all the same, only later. */
+export class OutlivedCall extends Error {
+  override readonly name = "OutlivedCall";
+  /** What the caller is told. */
+  readonly answer: Error;
+  /** Resolves when the work is done. */
+  readonly turn: Promise<void>;
+
+  constructor(answer: Error, turn: Promise<void>) {
+    super(answer.message);
+    this.answer = answer;
+    this.turn = turn;
+  }
+}
+
+/** A name that a call holds from its beginning, and gives back when it fails. */
+export interface SimReservation {
+  /** Throws when somebody else has the name. */
+  readonly take: () => void;
+  readonly release: () => void;
+}
+
+const nothing: SimReservation = { take: () => undefined, release: () => undefined };
+
 /** What every simulated call passes through: cancelling, and whatever the test wants to go wrong. */
 export class SimCallGate {
   intercept: SimInterceptor = () => undefined;
 
-  async call<T>(method: string, signal: AbortSignal, work: () => T | Promise<T>): Promise<T> {
+  async call<T>(
+    method: string,
+    signal: AbortSignal,
+    work: () => T | Promise<T>,
+    reservation: SimReservation = nothing,
+  ): Promise<T> {
     if (signal.aborted) throw cancelled(method);
-    await this.intercept(method, "before", signal);
-    if (signal.aborted) throw cancelled(method);
-    const answer = await work();
+    reservation.take();
+    const answer = await this.#carryOut(method, signal, work, reservation);
     await this.intercept(method, "after", signal);
     return answer;
+  }
+
+  async #carryOut<T>(
+    method: string,
+    signal: AbortSignal,
+    work: () => T | Promise<T>,
+    { release }: SimReservation,
+  ): Promise<T> {
+    try {
+      await this.intercept(method, "before", signal);
+      if (signal.aborted) throw cancelled(method);
+      return await work();
+    } catch (error) {
+      if (!(error instanceof OutlivedCall)) {
+        release();
+        throw error;
+      }
+      error.turn.then(work).catch(release);
+      throw error.answer;
+    }
   }
 }
 
@@ -28,15 +76,4 @@ export function cancelled(method: string): RuntimeError {
 export function notFound(method: string, what: string, id: string): RuntimeError {
   const message = `an error occurred when try to find ${what} "${id}": not found`;
   return new RuntimeError(method, "NotFound", message);
-}
-
-/** As containerd refuses a name that is taken, also while its holder is still being made. */
-export function nameReserved(
-  method: string,
-  what: "sandbox" | "container",
-  name: string,
-  holderId: string,
-): RuntimeError {
-  const message = `failed to reserve ${what} name "${name}": name "${name}" is reserved for "${holderId}"`;
-  return new RuntimeError(method, "Unknown", message);
 }

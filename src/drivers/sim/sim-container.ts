@@ -5,7 +5,7 @@ import {
   type LinuxContainerResources,
 } from "../../model/generated/cri.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { type SimProgram, simProgram } from "./sim-program.ts";
+import type { SimProgram } from "./sim-program.ts";
 
 export interface SimContainerPlace {
   readonly id: string;
@@ -27,13 +27,14 @@ export class SimContainer {
   #startedAt = 0n;
   #finishedAt = 0n;
   #exitCode = 0;
+  #reason: string | undefined;
   #wasTold = false;
   readonly #ended = new AbortController();
 
-  constructor(place: SimContainerPlace, config: ContainerConfig) {
+  constructor(place: SimContainerPlace, config: ContainerConfig, program: SimProgram) {
     this.place = place;
     this.config = config;
-    this.program = simProgram([...(config.command ?? []), ...(config.args ?? [])]);
+    this.program = program;
     this.resources = config.linux?.resources;
   }
 
@@ -49,8 +50,8 @@ export class SimContainer {
   start(): void {
     this.#state = ContainerState.CONTAINER_RUNNING;
     this.#startedAt = this.#now();
-    const { endsAfterMs, exitCode } = this.program;
-    if (endsAfterMs !== undefined) this.#endLater(endsAfterMs, exitCode);
+    const { endsAfterMs, exitCode, reason } = this.program;
+    if (endsAfterMs !== undefined) this.#endLater(endsAfterMs, exitCode, reason);
   }
 
   /** The stop signal. */
@@ -62,17 +63,17 @@ export class SimContainer {
     else this.#endLater(onStop.afterMs, onStop.exitCode);
   }
 
-  end(exitCode: number): void {
+  end(exitCode: number, reason?: string): void {
     if (this.#state !== ContainerState.CONTAINER_RUNNING) return;
     this.#state = ContainerState.CONTAINER_EXITED;
     this.#exitCode = exitCode;
+    this.#reason = reason ?? (exitCode === 0 ? "Completed" : "Error");
     this.#finishedAt = this.#now();
     this.#ended.abort();
   }
 
   status(): ContainerStatus {
     const { config, place } = this;
-    const hasEnded = this.#state === ContainerState.CONTAINER_EXITED;
     return {
       id: place.id,
       metadata: config.metadata,
@@ -81,7 +82,7 @@ export class SimContainer {
       startedAt: this.#startedAt,
       finishedAt: this.#finishedAt,
       exitCode: this.#exitCode,
-      reason: hasEnded ? (this.#exitCode === 0 ? "Completed" : "Error") : "",
+      reason: this.#reason ?? "",
       image: { image: config.image?.userSpecifiedImage || config.image?.image },
       imageRef: place.imageRef,
       labels: config.labels,
@@ -96,9 +97,9 @@ export class SimContainer {
     return nanoseconds(this.place.clock.nowMs());
   }
 
-  #endLater(ms: number, exitCode: number): void {
+  #endLater(ms: number, exitCode: number, reason?: string): void {
     this.place.clock.sleep(ms, this.ended).then(
-      () => this.end(exitCode),
+      () => this.end(exitCode, reason),
       () => undefined,
     );
   }

@@ -3,12 +3,14 @@ export interface SimProgram {
   /** Undefined = it ends only when it is told to or killed. */
   readonly endsAfterMs?: number | undefined;
   readonly exitCode: number;
+  /** Why it ended by itself, unless that follows from the exit code. */
+  readonly reason?: "OOMKilled" | undefined;
   readonly stdout: string;
   readonly stderr: string;
   readonly onStop: "ignore" | { readonly afterMs: number; readonly exitCode: number };
 }
 
-const untilStopped: SimProgram = {
+export const untilStopped: SimProgram = {
   exitCode: 0,
   stdout: "",
   stderr: "",

@@ -19,11 +19,11 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { RuntimeEvent } from "../../ports/runtime-events.ts";
-import { cancelled, nameReserved, notFound, type SimInterceptor } from "./sim-call-gate.ts";
+import { cancelled, notFound, type SimInterceptor } from "./sim-call-gate.ts";
 import { nanoseconds, SimContainer } from "./sim-container.ts";
 import { hasLabels, isWanted } from "./sim-filters.ts";
-
-import { simProgram } from "./sim-program.ts";
+import { SimNames } from "./sim-names.ts";
+import { type SimProgram, simProgram } from "./sim-program.ts";
 import {
   listedSandbox,
   type SimSandbox,
@@ -63,6 +63,7 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
   readonly #onEvent: (event: RuntimeEvent) => void;
   readonly #sandboxes = new Map<string, SimSandbox>();
   readonly #containers = new Map<string, SimContainer>();
+  readonly #names = new SimNames();
   #made = 0;
   #lastStamp = 0n;
 
@@ -124,19 +125,18 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     signal: AbortSignal,
   ): Promise<string> {
     const method = "RunPodSandbox";
-    return this.gate.call(method, signal, () => {
-      const name = sandboxName(config);
-      const holder = [...this.#sandboxes.values()].find((one) => sandboxName(one.config) === name);
-      if (holder !== undefined) throw nameReserved(method, "sandbox", name, holder.id);
-      const id = this.#newId();
-      const ip = usesNodeNetwork(config) ? "" : `10.88.${this.#made >> 8}.${this.#made & 0xff}`;
+    const id = this.#newId();
+    const ip = usesNodeNetwork(config) ? "" : `10.88.${this.#made >> 8}.${this.#made & 0xff}`;
+    const make = (): string => {
       const createdAt = this.#newStamp();
       const sandbox = { id, config, runtimeHandler, createdAt, ip, isReady: true };
       this.#sandboxes.set(id, sandbox);
       this.#noteSandbox(method, sandbox);
       this.#onEvent({ containerId: id, kind: "started" });
       return id;
-    });
+    };
+    const name = this.#names.reservation(method, "sandbox", sandboxName(config), id);
+    return this.gate.call(method, signal, make, name);
   }
 
   stopPodSandbox(sandboxId: string, signal: AbortSignal): Promise<void> {
@@ -154,8 +154,12 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
       if (sandbox === undefined) return;
       this.#noteSandbox("RemovePodSandbox", sandbox);
       this.#endSandbox(sandbox);
-      for (const { place } of this.#containersIn(sandboxId)) this.#containers.delete(place.id);
+      for (const { place } of this.#containersIn(sandboxId)) {
+        this.#containers.delete(place.id);
+        this.#names.release(place.id);
+      }
       this.#sandboxes.delete(sandboxId);
+      this.#names.release(sandboxId);
     });
   }
 
@@ -191,29 +195,25 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     signal: AbortSignal,
   ): Promise<string> {
     const method = "CreateContainer";
-    return this.gate.call(method, signal, () => {
-      const sandbox = this.#sandboxes.get(sandboxId);
-      if (sandbox === undefined) throw notFound(method, "sandbox", sandboxId);
-      const { name, attempt } = config.metadata ?? {};
-      const holder = this.#containersIn(sandboxId).find(
-        ({ config: { metadata } }) => metadata?.name === name && metadata?.attempt === attempt,
-      );
-      if (holder !== undefined) {
-        throw nameReserved(method, "container", `${name}_${attempt}`, holder.place.id);
-      }
-      const id = this.#newId();
+    const id = this.#newId();
+    const make = (): string => {
+      this.#readySandbox(method, sandboxId);
       const logPath = `${sandboxConfig.logDirectory ?? ""}/${config.logPath ?? ""}`;
       const imageRef = this.findImage(config.image ?? {})?.id ?? config.image?.image ?? "";
       const createdAt = this.#newStamp();
       const place = { id, sandboxId, logPath, imageRef, createdAt, clock: this.#clock };
-      const container = new SimContainer(place, config);
+      const container = new SimContainer(place, config, this.programOf(config, sandboxConfig));
       this.#containers.set(id, container);
       this.#noteContainer(method, container, { logPath: config.logPath });
       this.#onEvent({ containerId: id, kind: "created" });
       const stopped = (): void => this.#onEvent({ containerId: id, kind: "stopped" });
       container.ended.addEventListener("abort", stopped, { once: true });
       return id;
-    });
+    };
+    const { name, attempt } = config.metadata ?? {};
+    const fullName = `${name}_${sandboxName(sandboxConfig)}_${attempt}`;
+    const reservation = this.#names.reservation(method, "container", fullName, id);
+    return this.gate.call(method, signal, make, reservation);
   }
 
   startContainer(containerId: string, signal: AbortSignal): Promise<void> {
@@ -223,6 +223,7 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
         const message = `failed to start container "${containerId}": it has been started before`;
         throw new RuntimeError("StartContainer", "Unknown", message);
       }
+      this.#readySandbox("StartContainer", container.place.sandboxId);
       this.#noteContainer("StartContainer", container);
       container.start();
       this.#onEvent({ containerId, kind: "started" });
@@ -252,6 +253,7 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
       this.#noteContainer("RemoveContainer", container);
       container.end(killedExitCode);
       this.#containers.delete(containerId);
+      this.#names.release(containerId);
       this.#onEvent({ containerId, kind: "deleted" });
     });
   }
@@ -304,7 +306,7 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
       if (container.state !== ContainerState.CONTAINER_RUNNING) {
         throw new RuntimeError("ExecSync", "Unknown", `container "${containerId}" does not run`);
       }
-      const program = simProgram(command);
+      const program = this.execProgramOf(container, command);
       const limitMs = timeoutSeconds === 0 ? Number.POSITIVE_INFINITY : timeoutSeconds * 1000;
       const lastsMs = program.endsAfterMs ?? Number.POSITIVE_INFINITY;
       await this.#wait(Math.min(lastsMs, limitMs), AbortSignal.any([container.ended, signal]));
@@ -320,6 +322,16 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     });
   }
 
+  /** What a container does once it is started. */
+  protected programOf({ command, args }: ContainerConfig, _sandbox: PodSandboxConfig): SimProgram {
+    return simProgram([...(command ?? []), ...(args ?? [])]);
+  }
+
+  /** What a command does that is run in a container. */
+  protected execProgramOf(_container: SimContainer, command: readonly string[]): SimProgram {
+    return simProgram(command);
+  }
+
   #endSandbox(sandbox: SimSandbox): void {
     if (sandbox.isReady) this.#onEvent({ containerId: sandbox.id, kind: "stopped" });
     sandbox.isReady = false;
@@ -330,6 +342,13 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     const container = this.#containers.get(id);
     if (container === undefined) throw notFound(method, "container", id);
     return container;
+  }
+
+  #readySandbox(method: string, id: string): void {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) throw notFound(method, "sandbox", id);
+    if (sandbox.isReady) return;
+    throw new RuntimeError(method, "Unknown", `sandbox container "${id}" is not running`);
   }
 
   #containersIn(sandboxId: string): SimContainer[] {

@@ -3,6 +3,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { podDisplayName } from "../../model/pod.ts";
 import type { ImageManager } from "../image-manager.ts";
 import type { PodCredentials } from "../pull-credentials.ts";
+import { clearTheWay } from "./clear-the-way.ts";
 import { type CreatedContainer, type CreateRequest, createContainer } from "./create-container.ts";
 import { killContainer } from "./kill-container.ts";
 import { runHook } from "./run-hook.ts";
@@ -25,6 +26,10 @@ export async function startContainer(
     const { reason, message, retryAtMs } = image.error;
     return { failure: { code: reason, message, retryAtMs } };
   }
+  signal.throwIfAborted();
+  const { name } = request.placed.container;
+  const obstacle = await clearTheWay(deps.runtime, request.observed, name, deps.lifetime);
+  if (obstacle !== undefined) return obstacle;
   signal.throwIfAborted();
   const created = await createContainer(deps, request, image.value);
   if (!created.ok) {

@@ -1,9 +1,13 @@
-import type { SimInterceptor } from "../../../src/drivers/sim/sim-call-gate.ts";
+import { OutlivedCall, type SimInterceptor } from "../../../src/drivers/sim/sim-call-gate.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { Dice } from "./dice.ts";
 
 const changing = /^(Run|Stop|Remove|Create|Start|Update|Pull)/;
+/** Calls that a runtime may carry out though nobody waits for them any more. */
+const outliving = /^(Run|Stop|Remove|Create|Start)/;
+/** When agents give up a call, at the latest. */
+const deadlineMs = 120_000;
 
 /** What goes wrong in a runtime: calls are slow, fail, hang, or succeed without anybody hearing of it. */
 export class RuntimeFaults {
@@ -42,7 +46,7 @@ export class RuntimeFaults {
     if (phase === "after" && fault === "time-out") {
       throw new RuntimeError(method, "DeadlineExceeded", "context deadline exceeded");
     }
-    if (fault === "hang") await this.#hang(method, signal);
+    if (fault === "hang") await this.#hang(method, phase, signal);
   };
 
   /** Nothing goes wrong any more, and what hangs goes on. */
@@ -53,21 +57,30 @@ export class RuntimeFaults {
     this.#release = new AbortController();
   }
 
-  /** Who made the calls that hang is dead: the runtime gives them up, as for any connection that is lost. */
+  /** Who made the calls that hang is dead: the runtime gives them up, or carries them out all the same. */
   dropCalls(): void {
     this.#dropped.abort();
     this.#dropped = new AbortController();
   }
 
-  /** Sometimes longer than any deadline. */
-  async #hang(method: string, signal: AbortSignal): Promise<void> {
-    const seconds = this.#dice.pick([5, 20, 60, 150, 400]);
+  /** Sometimes longer than any deadline. `phase` "before": the work is still to be done. */
+  async #hang(method: string, phase: "before" | "after", signal: AbortSignal): Promise<void> {
+    const endMs = this.#clock.monotonicMs() + this.#dice.pick([5, 20, 60, 150, 400]) * 1000;
+    const outlives = outliving.test(method) && phase === "before" && this.#dice.chance(0.5);
     const dropped = this.#dropped.signal;
-    const any = AbortSignal.any([signal, this.#release.signal, dropped]);
-    await this.#clock.sleep(seconds * 1000, any).catch((error: unknown) => {
-      if (dropped.aborted) throw new RuntimeError(method, "Cancelled", "context canceled");
-      if (signal.aborted) throw error;
-    });
+    const released = this.#release.signal;
+    const giveUp = AbortSignal.any([signal, released, dropped]);
+    await this.#sleepUntil(Math.min(endMs, this.#clock.monotonicMs() + deadlineMs), giveUp);
+    if (released.aborted || this.#clock.monotonicMs() >= endMs) return;
+    const code = dropped.aborted || signal.aborted ? "Cancelled" : "DeadlineExceeded";
+    const answer = new RuntimeError(method, code, `${method} was given up`);
+    if (!outlives) throw answer;
+    throw new OutlivedCall(answer, this.#sleepUntil(endMs, released));
+  }
+
+  async #sleepUntil(ms: number, signal: AbortSignal): Promise<void> {
+    const leftMs = Math.max(0, ms - this.#clock.monotonicMs());
+    await this.#clock.sleep(leftMs, signal).catch(() => undefined);
   }
 
   async #delay(method: string, signal: AbortSignal): Promise<void> {

@@ -213,6 +213,7 @@ export class Simulation {
   }
 
   #noteEvent(event: RuntimeEvent): void {
+    this.note(`${event.containerId.replace(/0+$/, "")} ${event.kind}`);
     this.invariants.noteEvent(event);
     if (event.kind !== "stopped") return;
     this.#termination.noteEnd(event.containerId, this.lives, (sinceMs) =>
