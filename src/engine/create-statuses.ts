@@ -2,7 +2,7 @@ import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { PodAllocations } from "./allocation/pod-allocations.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
 import type { PodRegistry } from "./pod-registry.ts";
-import { PodStatuses } from "./pod-statuses.ts";
+import { PodStatuses, type PodStatusesDeps } from "./pod-statuses.ts";
 import type { Prober } from "./prober.ts";
 import { StatusManager, type StatusManagerDependencies } from "./status-manager.ts";
 
@@ -14,6 +14,7 @@ export interface StatusParts {
   readonly prober: Prober;
   readonly cgroups: () => NodePodCgroups;
   readonly hostIps: () => readonly string[];
+  readonly onDecision: PodStatusesDeps["onDecision"];
   readonly onChange: StatusManagerDependencies["onChange"];
   readonly onTermination: NonNullable<StatusManagerDependencies["onTermination"]>;
 }
@@ -42,5 +43,6 @@ export function createStatuses(parts: StatusParts): PodStatuses {
     podCgroup: (pod) => cgroups().inForce(pod),
     hostIps,
     primaryIpFamily: settings.hostIps[0]?.includes(":") === true ? 6 : 4,
+    onDecision: parts.onDecision,
   });
 }

@@ -1,12 +1,19 @@
+import type { Decision } from "../core/record/decision.ts";
+import { deepEqual } from "../lib/deep-equal.ts";
 import type { SyncRecord } from "../ports/agent-view.ts";
 import type { Journal } from "../ports/journal.ts";
 
 const recordsPerPod = 30;
+const decisionsPerPod = 60;
 
-/** Remembers the last syncs of every pod, on disk, so that `why` can answer after a restart as well. */
+/**
+ * Remembers the last syncs of every pod, on disk, so that `why` can answer after a restart as well; and the last
+ * decisions with all that they were made from, in memory, so that they can be made again elsewhere.
+ */
 export class FlightRecorder {
   readonly #journal: Journal;
   readonly #recent = new Map<string, SyncRecord[]>();
+  readonly #decisions = new Map<string, Decision[]>();
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -26,6 +33,24 @@ export class FlightRecorder {
     this.#journal.append(record.podUid, record);
   }
 
+  /** Takes it as it is: whoever decides from something that changes later hands over a copy. */
+  noteDecision(decision: Decision): void {
+    const { uid } = decision.input.pod.metadata;
+    const decisions = this.#decisions.get(uid) ?? [];
+    this.#decisions.set(uid, decisions);
+    const before = decisions.findLastIndex(({ kind }) => kind === decision.kind);
+    // One that says the same as the one before it takes its place: a pod at rest keeps its history.
+    if (deepEqual(decisions[before]?.outcome, decision.outcome)) decisions.splice(before, 1);
+    decisions.push(decision);
+    if (decisions.length > decisionsPerPod) decisions.shift();
+  }
+
+  /** Of one pod or of all, in the order they were made. */
+  decisions(podUid?: string): readonly Decision[] {
+    if (podUid !== undefined) return this.#decisions.get(podUid) ?? [];
+    return [...this.#decisions.values()].flat().toSorted((a, b) => a.atMs - b.atMs);
+  }
+
   /** Newest first. */
   async list(podUid: string): Promise<readonly SyncRecord[]> {
     const recent = this.#recent.get(podUid) ?? [];
@@ -42,6 +67,7 @@ export class FlightRecorder {
 
   async forget(podUid: string): Promise<void> {
     this.#recent.delete(podUid);
+    this.#decisions.delete(podUid);
     await this.#journal.remove(podUid);
   }
 }

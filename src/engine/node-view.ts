@@ -1,4 +1,5 @@
 import { containerLogPath, podLogsDirectory } from "../core/paths/log-paths.ts";
+import { recordingLines } from "../core/record/recording.ts";
 import { withoutEarlyEnd } from "../core/status/early-end.ts";
 import { wireStatus } from "../core/status/wire-status.ts";
 import { formatTime } from "../lib/time.ts";
@@ -124,6 +125,12 @@ export class NodeView implements AgentView {
         ...awaited(pod, recorder.last(podUid)),
       ],
     };
+  }
+
+  recording(podUid?: string): Iterable<string> {
+    const { info, recorder } = this.#deps;
+    const { version: berthVersion, nodeName } = info();
+    return recordingLines({ berthVersion, nodeName }, recorder.decisions(podUid));
   }
 
   findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined> {

@@ -1,12 +1,14 @@
+import type { Decision } from "../core/record/decision.ts";
 import { activeDeadlineMs, deadlineExceeded } from "../core/status/active-deadline.ts";
 import type { IpFamily } from "../core/status/addresses.ts";
 import type { StartFailure } from "../core/status/container-statuses.ts";
 import { isTerminalPhase } from "../core/status/phase.ts";
-import { computePodStatus } from "../core/status/pod-status.ts";
+import { computePodStatus, type PodStatusInput } from "../core/status/pod-status.ts";
 import type { ProbeView } from "../core/status/probed-readiness.ts";
 import type { PodCondition, PodStatus } from "../model/generated/kubernetes.ts";
 import type { ObservedPod, ObservedResources } from "../model/observed.ts";
 import { type Pod, podKey } from "../model/pod.ts";
+import { resultsOf } from "../model/probe.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { ResizeStatuses } from "./allocation/resize-statuses.ts";
@@ -28,6 +30,8 @@ export interface PodStatusesDeps {
   readonly podCgroup: (pod: Pod) => ObservedResources | undefined;
   readonly hostIps: () => readonly string[];
   readonly primaryIpFamily: IpFamily;
+  /** Hears how every status came about. */
+  readonly onDecision: (decision: Decision) => void;
 }
 
 /** Computes the status of pods from what is seen and from what recently failed, and keeps it. */
@@ -49,13 +53,16 @@ export class PodStatuses {
     const cachedStatus = manager.getPodStatus(uid);
     const deadlineMs = activeDeadlineMs(pod, cachedStatus ?? pod.status ?? {});
     const isLate = deadlineMs !== undefined && clock.nowMs() >= deadlineMs;
-    const { status, probeNow } = computePodStatus({
+    const input: PodStatusInput = {
       pod,
       observed,
       cachedStatus,
       isTerminal: life.isTerminal,
       startFailures: this.#startFailures.get(uid) ?? new Map<string, StartFailure>(),
-      probes: withStartupProbes(pod, probes.view(uid)),
+      probes: withStartupProbes(
+        pod,
+        ownResults(probes.view(uid), observed, cachedStatus ?? pod.status ?? {}),
+      ),
       eviction: isLate ? deadlineExceeded : undefined,
       resizeConditions: this.#resizeConditions(uid, life.isTerminal),
       // Only of a pod that runs.
@@ -63,7 +70,10 @@ export class PodStatuses {
       hostIps: hostIps(),
       primaryIpFamily,
       supportsRecursiveReadOnly: false,
-    });
+    };
+    const outcome = computePodStatus(input);
+    this.#deps.onDecision({ kind: "status", atMs: clock.nowMs(), input, outcome });
+    const { status, probeNow } = outcome;
     for (const name of probeNow) probes.probeNow(uid, name);
     return withLastFacts(status, cachedStatus ?? pod.status);
   }
@@ -137,6 +147,22 @@ function withLastFacts(status: PodStatus, before: PodStatus | undefined): PodSta
   const { resources = status.resources, allocatedResources = status.allocatedResources } =
     before ?? {};
   return { ...status, podIP, podIPs, resources, allocatedResources };
+}
+
+/** The results that bear on this pod, which do not change any more. */
+function ownResults(view: ProbeView, observed: ObservedPod, told: PodStatus): ProbeView {
+  const ids = new Set(observed.containers.map(({ id }) => id));
+  for (const { containerID } of [
+    ...(told.containerStatuses ?? []),
+    ...(told.initContainerStatuses ?? []),
+  ]) {
+    if (containerID !== undefined) ids.add(containerID);
+  }
+  return {
+    ...view,
+    readinessResults: resultsOf(view.readinessResults, ids),
+    startupResults: resultsOf(view.startupResults, ids),
+  };
 }
 
 /** The first status of an agent's life is made before its probes begin: what has one to pass has not passed it yet. */

@@ -12,6 +12,7 @@ import { errorText } from "../lib/error-text.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import { type Pod, podKey } from "../model/pod.ts";
+import { resultsOf } from "../model/probe.ts";
 import { executePlan } from "./execute/execute-plan.ts";
 import { killPod } from "./execute/kill-pod.ts";
 import { failuresText, type StepReport } from "./execute/step-report.ts";
@@ -151,16 +152,19 @@ async function runPlan(
   signal: AbortSignal,
 ): Promise<readonly StepReport[]> {
   const { uid } = pod.metadata;
-  const plan = planPod({
+  const containerIds = observed.containers.map(({ id }) => id);
+  const input = {
     pod,
     observed,
-    livenessResults: deps.probes.livenessResults,
-    startupResults: deps.probes.startupResults,
+    livenessResults: resultsOf(deps.probes.livenessResults, containerIds),
+    startupResults: resultsOf(deps.probes.startupResults, containerIds),
     restartAllContainers: (status.conditions ?? []).some(
       (condition) => condition.type === "AllContainersRestarting" && condition.status === "True",
     ),
     actuatedResources: deps.actuated.get(uid) ?? noResources,
-  });
+  };
+  const plan = planPod(input);
+  deps.recorder.noteDecision({ kind: "plan", atMs: deps.clock.nowMs(), input, outcome: plan });
   let hasNewSandbox = false;
   try {
     const reports = await executePlan(

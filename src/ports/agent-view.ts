@@ -15,6 +15,8 @@ export interface AgentView {
   problems(): readonly SourceProblem[];
   ignoredFiles(): readonly string[];
   explain(podUid: string, signal: AbortSignal): Promise<PodExplanation>;
+  /** The lines of a recording of what was decided about one pod or all, and from what; `berth replay` decides it again. */
+  recording(podUid?: string): Iterable<string>;
   /** Where a container's log lies; undefined when there is none (yet). */
   findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined>;
   /** The runtime's streaming URL for an exec; only ever loopback. */

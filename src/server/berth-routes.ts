@@ -1,7 +1,7 @@
 // What no kubelet answers: Berth's own view of itself, and why it did what it did.
 import { kubernetesVersion } from "../lib/version.ts";
 import type { AgentView } from "../ports/agent-view.ts";
-import { type Exchange, sendJson, sendText } from "./exchange.ts";
+import { type Exchange, sendJson, sendLines, sendText } from "./exchange.ts";
 import { notFound } from "./http-error.ts";
 import { readFlag } from "./query.ts";
 import { type Route, route } from "./router.ts";
@@ -33,6 +33,9 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
       const options = { all: readFlag(query, "all") };
       sendJson(response, { items: await view.collectGarbage(options, signal) });
     }),
+    route(["GET"], "/berth/v1/recording", (_, { response, query, signal }: Exchange) =>
+      sendLines(response, view.recording(query.get("uid") ?? undefined), signal),
+    ),
     route(
       ["GET"],
       "/berth/v1/pods/{uid}/explanation",

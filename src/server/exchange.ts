@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type HttpError, statusOf } from "./http-error.ts";
+import { untilDrained } from "./until-drained.ts";
 
 /** One request and its answer. */
 export interface Exchange {
@@ -25,6 +26,21 @@ export function sendText(response: ServerResponse, text: string): void {
     "X-Content-Type-Options": "nosniff",
   });
   response.end(text);
+}
+
+/** As fast as the client reads them. */
+export async function sendLines(
+  response: ServerResponse,
+  lines: Iterable<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  response.writeHead(200, { "Content-Type": "application/jsonl" });
+  for (const line of lines) {
+    if (signal.aborted) return;
+    response.write(`${line}\n`);
+    await untilDrained(response);
+  }
+  response.end();
 }
 
 /** Tells the refusal; once an answer has begun it can only be broken off. */

@@ -102,6 +102,10 @@ export class InMemoryAgentView implements AgentView {
     return Promise.resolve(explanation);
   }
 
+  recording(podUid?: string): Iterable<string> {
+    return ["{}", ...(podUid === undefined ? this.pods.keys() : [podUid])];
+  }
+
   findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined> {
     const suffix = previous ? "/previous" : "";
     return Promise.resolve(this.logs.get(`${pod.metadata.name}/${container}${suffix}`));

@@ -48,6 +48,7 @@ export function composeStatuses(parts: AgentParts): PodStatuses {
     prober: parts.prober,
     cgroups: () => parts.cgroups,
     hostIps: () => parts.hostIps(),
+    onDecision: (decision) => parts.memory.recorder.noteDecision(decision),
     onChange: (pod, status, _version, isFinished) => noteStatus(parts, pod, status, isFinished),
     onTermination: (termination) => parts.metrics.noteTermination(termination),
   });
@@ -102,8 +103,8 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     health: parts.health,
     onSteps: (pod, reports) => parts.metrics.noteSteps(pod, reports),
     requestRead: (uid) => parts.observer.requestRead(uid),
-    requestSync: (uid) => parts.loop.requestSync(uid),
     readWhenQuiet: (uid) => void parts.observer.readWhenQuiet(uid),
+    requestSync: (uid) => parts.loop.requestSync(uid),
     readNewer: (uid, minMs, signal) => parts.cache.getNewerThan(uid, minMs, signal),
     follow: (uid, onState) => parts.cache.follow(uid, onState),
   });

@@ -1,0 +1,122 @@
+// The file format of recordings: JSON lines, a header and then one decision each.
+import { err, ok, type Result } from "../../lib/result.ts";
+import { formatTime } from "../../lib/time.ts";
+import type { Decision } from "./decision.ts";
+import { recordedValue, restoreValue } from "./recorded-value.ts";
+
+/** Goes up when recordings of before cannot be read any more. */
+const formatVersion = 1;
+
+export interface RecordingOrigin {
+  /** Of the Berth that decided. */
+  readonly berthVersion: string;
+  readonly nodeName: string;
+}
+
+export interface RecordedDecision {
+  /** Where it is in the file, from 1. */
+  readonly line: number;
+  readonly decision: Decision;
+}
+
+export interface Recording {
+  readonly origin: RecordingOrigin;
+  readonly decisions: readonly RecordedDecision[];
+}
+
+export interface RecordingProblem {
+  readonly line: number;
+  readonly message: string;
+}
+
+/** The lines of a recording, without their ends. */
+export function* recordingLines(
+  origin: RecordingOrigin,
+  decisions: Iterable<Decision>,
+): Generator<string> {
+  yield JSON.stringify({ berthRecording: formatVersion, ...origin });
+  for (const { kind, atMs, input, outcome } of decisions) {
+    yield JSON.stringify({
+      kind,
+      at: formatTime(atMs),
+      atMs,
+      input: recordedValue(input),
+      outcome: recordedValue(outcome),
+    });
+  }
+}
+
+export function parseRecording(text: string): Result<Recording, RecordingProblem> {
+  const lines = text.split("\n");
+  const origin = parseHeader(lines[0] ?? "");
+  if (!origin.ok) return err({ line: 1, message: origin.error });
+  const decisions: RecordedDecision[] = [];
+  for (const [index, lineText] of lines.entries()) {
+    if (index === 0 || lineText === "") continue;
+    const line = index + 1;
+    const decision = parseDecision(lineText);
+    if (!decision.ok) return err({ line, message: decision.error });
+    decisions.push({ line, decision: decision.value });
+  }
+  return ok({ origin: origin.value, decisions });
+}
+
+function parseHeader(text: string): Result<RecordingOrigin, string> {
+  const header = parseObject(text);
+  if (header === undefined || !("berthRecording" in header)) {
+    return err("this is no recording: it does not begin with a header of `berth why --recording`");
+  }
+  const { berthRecording: version, berthVersion, nodeName } = header;
+  if (version !== formatVersion) {
+    const known = `this Berth reads version ${formatVersion}`;
+    return err(`the recording has version ${JSON.stringify(version)}, ${known}`);
+  }
+  return ok({ berthVersion: String(berthVersion), nodeName: String(nodeName) });
+}
+
+function parseDecision(text: string): Result<Decision, string> {
+  const line = parseObject(text);
+  if (line === undefined) return err("not a JSON object: the file is damaged or incomplete");
+  const { kind, atMs, outcome } = line;
+  if (kind !== "plan" && kind !== "status") {
+    return err(`a decision of the unknown kind ${JSON.stringify(kind)}: known are plan and status`);
+  }
+  const input = restoreValue(line["input"]);
+  const decision: UnknownDecision = { kind, atMs, input, outcome };
+  return isDecision(decision) ? ok(decision) : err(`the decision has no ${missingPart(decision)}`);
+}
+
+/** Tells a decision from something else; that all of it is there is up to whoever wrote it. */
+function isDecision(value: UnknownDecision): value is Decision {
+  return missingPart(value) === undefined;
+}
+
+interface UnknownDecision {
+  readonly kind: Decision["kind"];
+  readonly atMs: unknown;
+  readonly input: unknown;
+  readonly outcome: unknown;
+}
+
+function missingPart({ atMs, input, outcome }: UnknownDecision): string | undefined {
+  if (typeof atMs !== "number") return "atMs";
+  if (!isObject(outcome)) return "outcome";
+  if (!isObject(input)) return "input";
+  const { pod, observed } = input;
+  if (!isObject(pod) || !isObject(pod["metadata"]) || !isObject(pod["spec"])) return "input.pod";
+  if (!isObject(observed) || !Array.isArray(observed["containers"])) return "input.observed";
+  return undefined;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
