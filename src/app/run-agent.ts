@@ -1,7 +1,7 @@
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import type { Agent } from "../engine/agent.ts";
 import type { AgentView } from "../ports/agent-view.ts";
-import { runLocalApi } from "../server/local-api.ts";
+import { type LocalApiOptions, runLocalApi } from "../server/local-api.ts";
 import { type AgentOptions, createAgent } from "./create-agent.ts";
 
 export interface AgentSurroundings {
@@ -14,18 +14,28 @@ export interface AgentSurroundings {
 }
 
 /** Runs an agent with its local API until `signal` aborts or one of them fails. */
-export async function runAgent(
+export function runAgent(
   options: AgentOptions,
-  { socketPath, onReady, beside }: AgentSurroundings,
+  surroundings: AgentSurroundings,
+  signal: AbortSignal,
+): Promise<void> {
+  const create = (lifetime: AbortSignal): Promise<Agent> => createAgent(options, lifetime);
+  return serveAgent(create, { ...surroundings, clock: systemClock }, signal);
+}
+
+/** The same for an agent that is made otherwise. */
+export async function serveAgent(
+  create: (signal: AbortSignal) => Promise<Agent> | Agent,
+  { onReady, beside, ...api }: AgentSurroundings & LocalApiOptions,
   signal: AbortSignal,
 ): Promise<void> {
   // An agent without its API, or an API without its agent, would look alive and not be.
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
-  const agent = await createAgent(options, either);
+  const agent = await create(either);
   const together = [
     agent.run(),
-    runLocalApi(agent.view, { socketPath, clock: systemClock }, () => onReady(agent.view), either),
+    runLocalApi(agent.view, api, () => onReady(agent.view), either),
     beside?.(agent, either) ?? Promise.resolve(),
   ];
   for (const task of together) task.catch(() => failed.abort());

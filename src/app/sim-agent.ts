@@ -31,7 +31,7 @@ import { parseSecurity } from "./security-options.ts";
 
 const rootFolder = "/sim";
 const podLogsRoot = "/sim-logs";
-const hostIp = "10.0.0.1";
+export const simHostIp = "10.0.0.1";
 
 /** All that outlasts an agent on it: containers, files, mounts, cgroups. */
 export interface SimMachine {
@@ -67,7 +67,7 @@ export function createSimMachine(
 
 /** What an agent on that machine sees of the world, but for where its pods come from. */
 export function simPorts(
-  machine: SimMachine,
+  machine: Omit<SimMachine, "files"> & Pick<AgentPorts, "files">,
   given: Pick<AgentPorts, "sources" | "random" | "log" | "metrics" | "api">,
 ): AgentPorts {
   const { clock, files, volumeFiles, mounts, cgroups, journal, events, runtime } = machine;
@@ -103,7 +103,7 @@ export function simPorts(
       Promise.resolve({
         clusterDns: [],
         clusterDomain: "",
-        nodeIps: [hostIp],
+        nodeIps: [simHostIp],
         resolverConfig: undefined,
       }),
     nodeFacts: simNodeFacts,
@@ -133,7 +133,7 @@ export function simSettings(nodeName: string): AgentSettings {
     shutdownPeriods: [],
     runtimeSettings: simRuntimeSettings,
     clusterDomain: "",
-    hostIps: [hostIp],
+    hostIps: [simHostIp],
     nodeSettings,
     node: {
       metadata: { name: nodeName, labels: { "kubernetes.io/os": "linux" } },

@@ -20,11 +20,21 @@ interface TextFlag extends FlagText {
   readonly choices?: readonly string[];
 }
 
-export type Flag = ToggleFlag | TextFlag;
+/** May be given several times. */
+interface ListFlag extends FlagText {
+  readonly kind: "list";
+  readonly value: string;
+}
+
+export type Flag = ToggleFlag | TextFlag | ListFlag;
 export type Flags = Readonly<Record<string, Flag>>;
 
 export type FlagValues<F extends Flags> = {
-  readonly [Name in keyof F]: F[Name] extends ToggleFlag ? boolean : string | undefined;
+  readonly [Name in keyof F]: F[Name] extends ToggleFlag
+    ? boolean
+    : F[Name] extends ListFlag
+      ? readonly string[]
+      : string | undefined;
 };
 
 export interface ParsedArguments<F extends Flags> {
@@ -47,6 +57,10 @@ export function text(
   return { kind: "text", value, help, ...more };
 }
 
+export function list(value: string, help: string, short: string): ListFlag {
+  return { kind: "list", value, help, short };
+}
+
 /** Throws a usage error that names the flag, and the nearest one there is. */
 export function parseFlags<F extends Flags>(args: readonly string[], flags: F): ParsedArguments<F> {
   const end = args.indexOf("--");
@@ -57,9 +71,9 @@ export function parseFlags<F extends Flags>(args: readonly string[], flags: F): 
     strict: false,
     tokens: true,
   });
-  const values: Record<string, boolean | string | undefined> = {};
-  for (const [name, flag] of Object.entries(flags)) {
-    values[name] = flag.kind === "toggle" ? false : undefined;
+  const values: Record<string, boolean | string | readonly string[] | undefined> = {};
+  for (const [name, { kind }] of Object.entries(flags)) {
+    values[name] = kind === "toggle" ? false : kind === "list" ? [] : undefined;
   }
   const positionals: string[] = [];
   let wantsHelp = false;
@@ -67,7 +81,7 @@ export function parseFlags<F extends Flags>(args: readonly string[], flags: F): 
     if (token.kind === "positional") positionals.push(token.value);
     if (token.kind !== "option") continue;
     if (token.name === "help") wantsHelp = true;
-    else values[token.name] = readValue(flags, token);
+    else values[token.name] = added(values[token.name], readValue(flags, token));
   }
   return {
     // Filled flag by flag above, each with the type its kind says.
@@ -76,6 +90,14 @@ export function parseFlags<F extends Flags>(args: readonly string[], flags: F): 
     rest: end < 0 ? undefined : args.slice(end + 1),
     wantsHelp,
   };
+}
+
+/** A list grows; of any other flag the last value counts. */
+function added(
+  before: boolean | string | readonly string[] | undefined,
+  value: boolean | string,
+): boolean | string | readonly string[] {
+  return typeof before === "object" && typeof value === "string" ? [...before, value] : value;
 }
 
 function parserOptions(
@@ -105,7 +127,7 @@ function readValue(flags: Flags, { name, rawName, value }: OptionToken): boolean
   if (value === undefined) {
     throw usageError(`flag ${rawName} needs a value: ${rawName} ${flag.value}`);
   }
-  if (flag.choices !== undefined && !flag.choices.includes(value)) {
+  if (flag.kind === "text" && flag.choices !== undefined && !flag.choices.includes(value)) {
     throw usageError(
       `flag ${rawName}: "${value}" is not one of ${flag.choices.join(", ")}${hint(nearestName(value, flag.choices))}`,
     );

@@ -38,5 +38,5 @@ export function commandHelp({ usage, summary, details, examples, flags }: Comman
 
 function flagColumn(name: string, flag: Flag): string {
   const short = flag.short === undefined ? "    " : `-${flag.short}, `;
-  return `  ${short}--${name}${flag.kind === "text" ? ` ${flag.value}` : ""}`;
+  return `  ${short}--${name}${flag.kind === "toggle" ? "" : ` ${flag.value}`}`;
 }

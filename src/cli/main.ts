@@ -11,6 +11,8 @@ import { getCommand } from "./commands/get.ts";
 import { kubeletCommand } from "./commands/kubelet.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { planCommand } from "./commands/plan.ts";
+import { replayCommand } from "./commands/replay.ts";
+import { simCommand } from "./commands/sim.ts";
 import { topCommand } from "./commands/top.ts";
 import { upCommand } from "./commands/up.ts";
 import { versionCommand } from "./commands/version.ts";
@@ -24,6 +26,7 @@ import type { Terminal } from "./terminal.ts";
 const commands: readonly Command[] = [
   upCommand,
   downCommand,
+  simCommand,
   kubeletCommand,
   getCommand,
   describeCommand,
@@ -31,6 +34,7 @@ const commands: readonly Command[] = [
   execCommand,
   debugCommand,
   whyCommand,
+  replayCommand,
   topCommand,
   planCommand,
   gcCommand,

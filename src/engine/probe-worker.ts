@@ -102,8 +102,8 @@ export class ProbeWorker {
     this.#publish(round.changes);
     const { containerId } = round.state;
     if (round.next === "probe" && status !== undefined && containerId !== undefined) {
-      const { probe, pod, container } = this.subject;
-      await this.#probe({ probe, pod, container, status, containerId });
+      const { kind, probe, pod, container } = this.subject;
+      await this.#probe({ kind, probe, pod, container, status, containerId });
     }
     return round.next !== "stop";
   }

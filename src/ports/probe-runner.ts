@@ -1,7 +1,9 @@
 import type { PodStatus, Probe } from "../model/generated/kubernetes.ts";
 import type { AnyContainer, Pod } from "../model/pod.ts";
+import type { ProbeKind } from "../model/probe.ts";
 
 export interface ProbeRequest {
+  readonly kind: ProbeKind;
   readonly probe: Probe;
   readonly pod: Pod;
   readonly status: PodStatus;

@@ -1,6 +1,7 @@
 // The agent's API for this machine: Kubernetes-shaped HTTP over a unix socket that only its owner can open.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { clockHeader } from "../model/clock-header.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { Clock } from "../ports/clock.ts";
 import { berthRoutes } from "./berth-routes.ts";
@@ -20,10 +21,17 @@ import { listenOnSocket } from "./unix-socket.ts";
 const maxHeaderBytes = 256 * 1024;
 const maxConnections = 512;
 
+export interface LocalApiOptions {
+  readonly socketPath: string;
+  readonly clock: Pick<Clock, "nowMs">;
+  /** How fast that clock goes, where it is not the machine's own: clients are told. */
+  readonly speed?: number | undefined;
+}
+
 /** Serves until `signal` aborts, then ends every request and removes the socket. `onListening` is called once. */
 export async function runLocalApi(
   view: AgentView,
-  options: { readonly socketPath: string; readonly clock: Pick<Clock, "nowMs"> },
+  options: LocalApiOptions,
   onListening: () => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -40,6 +48,9 @@ export async function runLocalApi(
   const server = createServer({ maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 5000 });
   server.maxConnections = maxConnections;
   server.on("request", (request, response) => {
+    if (options.speed !== undefined) {
+      response.setHeader(clockHeader, `${Math.trunc(nowMs())} ${options.speed}`);
+    }
     void answer(routes, upgrades, { request, response }, signal);
   });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {

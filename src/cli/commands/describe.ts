@@ -30,7 +30,7 @@ export const describeCommand: Command = defineCommand({
         : await Promise.all(names.map((name) => readPod(client, namespace, name, signal)));
     const texts = await Promise.all(
       pods.map(async (pod) =>
-        describePod(pod, await client.listEvents(pod, signal), terminal.nowMs()),
+        describePod(pod, await client.listEvents(pod, signal), client.agentTime(terminal.nowMs())),
       ),
     );
     if (pods.length === 0) terminal.note(`No resources found in ${namespace} namespace.`);

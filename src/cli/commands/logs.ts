@@ -44,13 +44,14 @@ export const logsCommand: Command = defineCommand({
   flags,
   run: async (invocation) => {
     const { flags, positionals, terminal, signal } = invocation;
-    const query = logQuery(invocation);
+    const queryAt = logQuery(invocation);
     if (flags["all-containers"] && flags.container !== undefined) {
       throw usageError("--all-containers and --container exclude each other");
     }
     const name = onlyPod(positionals, usage);
     const client = agentClient(flags["data-dir"], terminal);
     const pod = await readPod(client, flags.namespace ?? "default", name, signal);
+    const query = queryAt(client.agentTime(terminal.nowMs()));
     const containers = flags["all-containers"]
       ? allContainers(pod)
       : [chooseContainer(pod, flags.container, terminal)];
@@ -70,7 +71,8 @@ function allContainers({ spec }: Pod): string[] {
 
 type LogQuery = Readonly<Record<string, string | undefined>>;
 
-function logQuery({ flags, terminal }: Logs): LogQuery {
+/** Checks the flags; what they mean may depend on the time. */
+function logQuery({ flags }: Logs): (nowMs: number) => LogQuery {
   const { tail, since } = flags;
   const sinceMs = since === undefined ? undefined : parseDuration(since);
   if (since !== undefined && sinceMs === undefined) {
@@ -86,16 +88,15 @@ function logQuery({ flags, terminal }: Logs): LogQuery {
   if (tail !== undefined && !/^(-1|\d+)$/.test(tail)) {
     throw usageError(`flag --tail: "${tail}" is no number of lines`);
   }
-  return {
+  return (nowMs) => ({
     follow: flags.follow ? "true" : undefined,
     previous: flags.previous ? "true" : undefined,
     timestamps: flags.timestamps ? "true" : undefined,
     tailLines: tail === "-1" ? undefined : tail,
     // Finer than whole seconds, which is all that sinceSeconds can say.
-    sinceTime:
-      sinceMs === undefined ? sinceTime : new Date(terminal.nowMs() - sinceMs).toISOString(),
+    sinceTime: sinceMs === undefined ? sinceTime : new Date(nowMs - sinceMs).toISOString(),
     limitBytes: flags["limit-bytes"],
-  };
+  });
 }
 
 interface CopyOptions extends Logs {

@@ -26,7 +26,8 @@ function run(
   signal: AbortSignal = never,
 ) {
   const status = { podIP: "127.0.0.1" };
-  const request = { probe, pod, container, status, containerId: "containerd://abc" };
+  const containerId = "containerd://abc";
+  const request = { kind: "liveness", probe, pod, container, status, containerId } as const;
   return newProbeRunner(execSync).run(request, signal);
 }
 

@@ -1,0 +1,150 @@
+// `berth sim`: the agent on a simulated machine, where pods do what their annotations say.
+import { lstat, mkdir, rm, rmdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
+import { hostFiles } from "../drivers/linux/host-files.ts";
+import { systemClock } from "../drivers/linux/system-clock.ts";
+import { scaledClock } from "../drivers/sim/scaled-clock.ts";
+import { ScriptedRuntime } from "../drivers/sim/scripted-runtime.ts";
+import { scriptedHookHttp, scriptedProbeRunner } from "../drivers/sim/scripted-world.ts";
+import { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
+import { SimEvents } from "../drivers/sim/sim-events.ts";
+import { SimJournal } from "../drivers/sim/sim-journal.ts";
+import { SimMounts } from "../drivers/sim/sim-mounts.ts";
+import { SimVolumeFiles } from "../drivers/sim/sim-volume-files.ts";
+import { Agent } from "../engine/agent.ts";
+import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
+import { MetricsRegistry } from "../lib/metrics-registry.ts";
+import { metricDefinitions } from "../model/generated/metrics.ts";
+import { SetupError } from "../model/setup-error.ts";
+import type { Log } from "../ports/log.ts";
+import type { PodSource } from "../ports/pod-source.ts";
+import { dataLayout } from "./data-layout.ts";
+import { serveAgent } from "./run-agent.ts";
+import { type SimMachine, simHostIp, simPorts, simSettings } from "./sim-agent.ts";
+import { simSource } from "./sim-sources.ts";
+
+export interface SimOptions {
+  /** Files and folders. */
+  readonly manifests: readonly string[];
+  readonly speed: number;
+  readonly nodeName: string;
+  /** Undefined = a folder of this user's own. */
+  readonly dataDir?: string | undefined;
+  /** Of the user that runs it; undefined where the system has none. */
+  readonly runtimeDir?: string | undefined;
+}
+
+/** Runs the agent until `signal` aborts. `onReady`: its API answers for that data folder. */
+export async function runSim(
+  options: SimOptions,
+  log: Log,
+  onReady: (dataDir: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const lock = await lockDataDir(options.dataDir ?? (await ownFolder(options.runtimeDir)));
+  const files = join(lock.path, "sim");
+  try {
+    await rm(files, { recursive: true, force: true });
+    await mkdir(files, { mode: 0o700 });
+    await runLocked(options, { dataDir: lock.path, files, log, onReady }, signal);
+  } finally {
+    await rm(files, { recursive: true, force: true });
+    await lock.release();
+  }
+  // Stays when there is something else in it.
+  await rmdir(lock.path).catch(() => undefined);
+}
+
+interface SimPlace {
+  readonly dataDir: string;
+  /** What the agent writes; nothing of it outlasts the agent, as its containers do not. */
+  readonly files: string;
+  readonly log: Log;
+  readonly onReady: (dataDir: string) => void;
+}
+
+async function runLocked(options: SimOptions, place: SimPlace, signal: AbortSignal): Promise<void> {
+  const { manifests, nodeName, speed } = options;
+  const { dataDir, log } = place;
+  const clock = scaledClock(systemClock, speed);
+  const events = new SimEvents();
+  const runtime = new ScriptedRuntime({
+    clock,
+    files: hostFiles,
+    onEvent: (event) => events.tell(event),
+  });
+  const source = await simSource(manifests, nodeName, (pod, script) =>
+    runtime.setScript(pod, script),
+  );
+  const settings = placedSettings(nodeName, place.files);
+  const machine = { clock, runtime, events, files: hostFiles };
+  await serveAgent(
+    (lifetime) => new Agent(scriptedPorts(machine, source, log), settings, lifetime),
+    {
+      socketPath: dataLayout(dataDir).socket,
+      clock,
+      speed,
+      onReady: () => place.onReady(dataDir),
+    },
+    signal,
+  );
+}
+
+function scriptedPorts(
+  machine: Pick<AgentPorts, "clock" | "files"> &
+    Pick<SimMachine, "events"> & { readonly runtime: ScriptedRuntime },
+  source: PodSource,
+  log: Log,
+): AgentPorts {
+  const { runtime, clock } = machine;
+  return {
+    ...simPorts(
+      {
+        ...machine,
+        volumeFiles: new SimVolumeFiles(),
+        mounts: new SimMounts(),
+        cgroups: new SimCgroups(),
+        journal: new SimJournal(),
+      },
+      {
+        sources: [source],
+        random: Math.random,
+        log,
+        metrics: new MetricsRegistry(metricDefinitions),
+      },
+    ),
+    probeRunner: scriptedProbeRunner(runtime, clock),
+    hookHttp: scriptedHookHttp(runtime, clock, simHostIp),
+  };
+}
+
+/** The usual settings, with what is written in real files: logs are read by others. */
+function placedSettings(nodeName: string, folder: string): AgentSettings {
+  const settings = simSettings(nodeName);
+  const rootFolder = join(folder, "kubelet");
+  return {
+    ...settings,
+    rootFolder,
+    runtimeSettings: { ...settings.runtimeSettings, podLogsRoot: join(folder, "logs") },
+  };
+}
+
+/** A folder that only this user can write to, also where others could have made one of its name before. */
+async function ownFolder(runtimeDir: string | undefined): Promise<string> {
+  const userId = process.getuid?.();
+  const path =
+    runtimeDir === undefined
+      ? join(tmpdir(), `berth-sim-${userId}`)
+      : join(runtimeDir, "berth-sim");
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const found = await lstat(path);
+  if (!found.isDirectory() || found.uid !== userId || (found.mode & 0o022) !== 0) {
+    throw new SetupError(
+      `${path} is not this user's own folder`,
+      "give another one with --data-dir",
+    );
+  }
+  return path;
+}

@@ -1,0 +1,13 @@
+import type { Clock } from "../../ports/clock.ts";
+
+/** Another clock's time from now on, so many times as fast. */
+export function scaledClock(clock: Clock, speed: number): Clock {
+  const startMs = clock.nowMs();
+  const startMonotonicMs = clock.monotonicMs();
+  const monotonicMs = (): number => (clock.monotonicMs() - startMonotonicMs) * speed;
+  return {
+    nowMs: () => startMs + monotonicMs(),
+    monotonicMs,
+    sleep: (ms, signal) => clock.sleep(ms / speed, signal),
+  };
+}
