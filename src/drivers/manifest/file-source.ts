@@ -8,7 +8,7 @@ import type {
 } from "../../ports/pod-source.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 import type { LastGoodFiles } from "./last-good-files.ts";
-import { type FolderContent, type ManifestFile, readManifestFolder } from "./manifest-folder.ts";
+import { type FolderContent, type ManifestFile, ManifestReader } from "./manifest-folder.ts";
 import { type FileObjects, type ManifestMode, parseFile } from "./parse-file.ts";
 import { pause, Wakeup } from "./wakeup.ts";
 
@@ -60,6 +60,7 @@ interface FileState {
 class FileSource {
   readonly #path: string;
   readonly #options: FileSourceOptions;
+  readonly #reader: ManifestReader;
   readonly #wakeup = new Wakeup();
   readonly #watcher = new FolderWatcher((change) => {
     if (change === "written") this.#isBeingWritten = true;
@@ -70,10 +71,14 @@ class FileSource {
   #kind: FolderContent["kind"] | undefined;
   #ignored: readonly string[] = [];
   #delivered: string | undefined;
+  /** What was delivered last is all that is known now. */
+  #isCurrent = false;
 
   constructor(options: FileSourceOptions) {
     this.#options = options;
     this.#path = options.path.replace(/(?<=.)\/+$/, "");
+    const names = options.mode === "kubelet" ? "all" : "yamlAndJson";
+    this.#reader = new ManifestReader(this.#path, names);
   }
 
   async run(sink: SourceSink, signal: AbortSignal): Promise<void> {
@@ -112,6 +117,7 @@ class FileSource {
     const known = [...this.#files].filter(([path]) => paths.has(path));
     if (known.length === 0 || this.#options.mode !== "kubelet") return;
     this.#files = new Map([...this.#files].filter(([path]) => !paths.has(path)));
+    this.#isCurrent = false;
     this.#deliverChanged(this.#snapshot([]), sink);
   }
 
@@ -129,13 +135,16 @@ class FileSource {
       content = await this.#read();
     } catch (error) {
       const problems = [{ origin: this.#path, message: errorText(error) }];
+      this.#isCurrent = false;
       if (this.#kind === undefined) return { problems, isUncertain: false };
       return { snapshot: this.#snapshot(problems), isUncertain: false };
     }
     if (content.kind === "missing" && trigger === "event" && this.#kind !== undefined) {
       return { isUncertain: this.#kind !== "missing" };
     }
-    this.#files = this.#updatedFiles(content, trigger);
+    const files = this.#updatedFiles(content, trigger);
+    if (this.#isShown(files, content)) return { isUncertain: false };
+    this.#files = files;
     this.#options.lastGood?.keepOnly(this.#files.keys());
     // A single file that never was valid says nothing, and must not be taken for a wish of no pods.
     const isUnknown = this.#kind === undefined && this.#options.mode === "kubelet";
@@ -145,16 +154,27 @@ class FileSource {
     }
     this.#kind = content.kind;
     this.#ignored = content.ignored;
+    this.#isCurrent = true;
     return { snapshot: this.#snapshot(this.#folderProblems(content)), isUncertain: false };
+  }
+
+  /** Whether nothing at all has changed: then there is nothing to put together and compare. */
+  #isShown(files: ReadonlyMap<string, FileState>, { kind, ignored }: FolderContent): boolean {
+    return (
+      this.#isCurrent &&
+      kind === this.#kind &&
+      files.size === this.#files.size &&
+      [...files].every(([path, state]) => this.#files.get(path) === state) &&
+      ignored.length === this.#ignored.length &&
+      ignored.every((path, index) => path === this.#ignored[index])
+    );
   }
 
   /** Reads, and reads again when the watchers were opened only after the first reading. */
   async #read(): Promise<FolderContent> {
-    const { path, mode } = { ...this.#options, path: this.#path };
-    const names = mode === "kubelet" ? "all" : "yamlAndJson";
-    const content = await readManifestFolder(path, names);
+    const content = await this.#reader.read();
     if (!(await this.#watcher.watchOnly(content.watched))) return content;
-    return readManifestFolder(path, names);
+    return this.#reader.read();
   }
 
   #updatedFiles(content: FolderContent, trigger: Trigger): ReadonlyMap<string, FileState> {

@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import type { BigIntStats } from "node:fs";
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
@@ -29,54 +29,92 @@ const maxFileBytes = 10 * 1024 * 1024;
 const tooLarge = `larger than ${maxFileBytes} bytes`;
 const manifestName = /^[^.].*\.(?:yaml|yml|json)$/;
 
+// A file may change twice within one tick of the clock that its times are of; only what has rested is known by them.
+const restingMs = 2000n;
+
+/** What tells a version of a file from others without reading it. */
+interface KnownFile {
+  readonly version: string;
+  readonly file: ManifestFile;
+}
+
 /** Reads a folder of manifests, or one manifest. Only what cannot be told per file throws. */
-export async function readManifestFolder(
-  path: string,
-  names: ManifestNames,
-): Promise<FolderContent> {
-  const around = [await containingFolder(path), ...(await linkTarget(path))];
-  const found = await statOrUndefined(path);
-  if (found === undefined) {
-    return { kind: "missing", files: [], unreadable: [], ignored: [], watched: around };
-  }
-  if (found.isFile()) {
-    return { kind: "file", ...(await readFiles([path])), ignored: [], watched: around };
-  }
-  if (!found.isDirectory()) throw new Error(`${path} is not a directory or file`);
-  const entries = (await readdir(path)).toSorted();
-  const isManifest = (name: string) =>
-    names === "all" ? !name.startsWith(".") : manifestName.test(name);
-  const paths = entries.filter(isManifest).map((name) => join(path, name));
-  const ignored = entries.filter((name) => !isManifest(name)).map((name) => join(path, name));
-  const targets = await Promise.all(paths.map(linkTarget));
-  return {
-    kind: "folder",
-    ...(await readFiles(paths)),
-    ignored: names === "all" ? [] : ignored,
-    watched: [{ folder: path }, ...around, ...targets.flat()],
-  };
+export function readManifestFolder(path: string, names: ManifestNames): Promise<FolderContent> {
+  return new ManifestReader(path, names).read();
 }
 
-async function readFiles(
-  paths: readonly string[],
-): Promise<Pick<FolderContent, "files" | "unreadable">> {
-  const files: ManifestFile[] = [];
-  const unreadable: { path: string; message: string }[] = [];
-  for (const path of paths) {
-    try {
-      const text = await readBounded(path);
-      if (text !== undefined) files.push({ path, text });
-    } catch (error) {
-      unreadable.push({ path, message: error instanceof Error ? error.message : String(error) });
+/** The same again and again: what has not changed since is the same object, and is not read. */
+export class ManifestReader {
+  readonly #path: string;
+  readonly #names: ManifestNames;
+  readonly #nowMs: () => number;
+  #known: ReadonlyMap<string, KnownFile> = new Map();
+
+  constructor(path: string, names: ManifestNames, nowMs: () => number = Date.now) {
+    this.#path = path;
+    this.#names = names;
+    this.#nowMs = nowMs;
+  }
+
+  async read(): Promise<FolderContent> {
+    const path = this.#path;
+    const around = [await containingFolder(path), ...(await linkTarget(path))];
+    const found = await statOrUndefined(path);
+    if (found === undefined) {
+      return { kind: "missing", files: [], unreadable: [], ignored: [], watched: around };
     }
+    if (found.isFile()) {
+      return { kind: "file", ...(await this.#readFiles([path])), ignored: [], watched: around };
+    }
+    if (!found.isDirectory()) throw new Error(`${path} is not a directory or file`);
+    const entries = (await readdir(path)).toSorted();
+    const isManifest = (name: string) =>
+      this.#names === "all" ? !name.startsWith(".") : manifestName.test(name);
+    const paths = entries.filter(isManifest).map((name) => join(path, name));
+    const ignored = entries.filter((name) => !isManifest(name)).map((name) => join(path, name));
+    const targets = await Promise.all(paths.map(linkTarget));
+    return {
+      kind: "folder",
+      ...(await this.#readFiles(paths)),
+      ignored: this.#names === "all" ? [] : ignored,
+      watched: [{ folder: path }, ...around, ...targets.flat()],
+    };
   }
-  return { files, unreadable };
+
+  async #readFiles(paths: readonly string[]): Promise<Pick<FolderContent, "files" | "unreadable">> {
+    const files: ManifestFile[] = [];
+    const unreadable: { path: string; message: string }[] = [];
+    const known = new Map<string, KnownFile>();
+    for (const path of paths) {
+      try {
+        const file = await this.#readFile(path, known);
+        if (file !== undefined) files.push(file);
+      } catch (error) {
+        unreadable.push({ path, message: error instanceof Error ? error.message : String(error) });
+      }
+    }
+    this.#known = known;
+    return { files, unreadable };
+  }
+
+  /** Undefined when the file has gone since it was listed. */
+  async #readFile(path: string, known: Map<string, KnownFile>): Promise<ManifestFile | undefined> {
+    const nowMs = BigInt(Math.trunc(this.#nowMs()));
+    const found = await statOrUndefined(path);
+    if (found === undefined) return undefined;
+    const version = [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join(" ");
+    const before = this.#known.get(path);
+    if (before?.version === version) {
+      known.set(path, before);
+      return before.file;
+    }
+    const file = { path, text: await readBounded(path, found) };
+    if (found.ctimeMs + restingMs < nowMs) known.set(path, { version, file });
+    return file;
+  }
 }
 
-/** The text of a file; undefined when it has gone since it was listed. */
-async function readBounded(path: string): Promise<string | undefined> {
-  const found = await statOrUndefined(path);
-  if (found === undefined) return undefined;
+async function readBounded(path: string, found: BigIntStats): Promise<string> {
   if (found.isDirectory()) {
     throw new Error("provided manifest path is a directory, not recursing into manifest path");
   }
@@ -106,9 +144,9 @@ async function linkTarget(path: string): Promise<WatchedFolder[]> {
   }
 }
 
-async function statOrUndefined(path: string): Promise<Stats | undefined> {
+async function statOrUndefined(path: string): Promise<BigIntStats | undefined> {
   try {
-    return await stat(path);
+    return await stat(path, { bigint: true });
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
