@@ -269,7 +269,8 @@ async function readMachineDns(): Promise<NodeDns> {
   return { clusterDns: [], clusterDomain: "", nodeIps: readHostIps(), resolverConfig };
 }
 
-function runtimeSettings(
+/** What this machine adds to every sandbox and container. */
+export function runtimeSettings(
   podLogsRoot: string,
   rootFolder: string,
   cgroups: Cgroups,

@@ -1,6 +1,7 @@
 import type { Pod, PodSpec } from "../../src/model/generated/kubernetes.ts";
 import { shell, untilTold } from "../integration/support/agent-manifests.ts";
-import { type BenchCluster, type BenchWorld, benchNode } from "./bench-world.ts";
+import { benchNode } from "./bench-settings.ts";
+import type { BenchCluster, BenchWorld } from "./bench-world.ts";
 import { inParallel } from "./floor.ts";
 
 export const podsPath = "/api/v1/namespaces/default/pods";

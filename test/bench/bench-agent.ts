@@ -5,7 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Node } from "../../src/model/generated/kubernetes.ts";
 import { ServerProcess } from "../cluster/support/server-process.ts";
 import { podManifest } from "../integration/support/agent-manifests.ts";
-import { type BenchWorld, benchNode } from "./bench-world.ts";
+import { benchClusterDns, benchClusterDomain, benchNode } from "./bench-settings.ts";
+import type { BenchWorld } from "./bench-world.ts";
 
 /** A kubelet: what it is called in the table, and the command that gets its flags. */
 export interface Contender {
@@ -128,8 +129,8 @@ export class BenchAgent {
       staticPodPath: this.#manifests,
       podLogsDir: join(this.#folder, "logs"),
       volumePluginDir: join(this.#folder, "volume-plugins"),
-      clusterDNS: ["10.96.0.10"],
-      clusterDomain: "cluster.local",
+      clusterDNS: [benchClusterDns],
+      clusterDomain: benchClusterDomain,
       maxPods: 250,
       // The machine may be fuller than a node should be.
       evictionHard: {},

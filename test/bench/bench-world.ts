@@ -9,12 +9,14 @@ import { makeNodeCgroup } from "../cluster/support/node-cgroups.ts";
 import { removeCgroups } from "../integration/support/leftovers.ts";
 import { startRuntimeWorld } from "../integration/support/runtime-world.ts";
 import { makeTestFolder } from "../integration/support/test-folder.ts";
+import { bareCgroup } from "./bare-configs.ts";
+import { benchNode } from "./bench-settings.ts";
 import { inParallel } from "./floor.ts";
 import { connectCluster } from "./given-cluster.ts";
 import type { BenchOptions } from "./options.ts";
+import { untilAtRest } from "./runtime-rest.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 
-export const benchNode = "bench-node";
 const callTimeoutMs = 120_000;
 const removalsAtOnce = 4;
 
@@ -66,8 +68,9 @@ export async function openWorld(options: BenchOptions): Promise<BenchWorld> {
   }
 }
 
-/** Removes all pods from the runtime, and what agents have mounted. */
-export async function sweep({ runtime, folder, cgroupRoot }: BenchWorld): Promise<void> {
+/** Removes all pods from the runtime, and what agents have mounted; resolves when the runtime is at rest. */
+export async function sweep(world: BenchWorld): Promise<void> {
+  const { runtime, folder, endpoint } = world;
   const signal = AbortSignal.timeout(callTimeoutMs);
   const sandboxes = await runtime.listPodSandboxes({}, signal);
   await inParallel(sandboxes, removalsAtOnce, async ({ id = "" }) => {
@@ -79,7 +82,8 @@ export async function sweep({ runtime, folder, cgroupRoot }: BenchWorld): Promis
     .map((line) => line.split(" ")[4] ?? "")
     .filter((path) => path.startsWith(`${folder}/`));
   for (const path of mounts.toReversed()) execFileSync("umount", [path]);
-  removeCgroups(`${cgroupRoot}/bare`);
+  removeCgroups(bareCgroup(world));
+  await untilAtRest(endpoint);
 }
 
 type Closers = (() => Promise<void> | void)[];

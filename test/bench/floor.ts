@@ -1,56 +1,46 @@
-import {
-  type ContainerConfig,
-  NamespaceMode,
-  type PodSandboxConfig,
-} from "../../src/model/generated/cri.ts";
-import { untilTold } from "../integration/support/agent-manifests.ts";
+import type { Image, PodSandboxConfig } from "../../src/model/generated/cri.ts";
+import type { Pod } from "../../src/model/pod.ts";
 import { BUSYBOX } from "../integration/support/busybox.ts";
+import { bareContainerConfig, bareSandboxConfig } from "./bare-configs.ts";
 import type { BenchWorld } from "./bench-world.ts";
 
 /** A pod that nobody but the bare client knows of. */
 export interface BarePod {
-  readonly name: string;
+  readonly pod: Pod;
   readonly sandbox: PodSandboxConfig;
   readonly sandboxId: string;
+  readonly podIp: string;
+  readonly image: Image;
   readonly containerId: string;
 }
 
 const callTimeoutMs = 120_000;
 const graceSeconds = 20;
-const namespaceOptions = { network: NamespaceMode.POD, pid: NamespaceMode.CONTAINER };
 
-/** The calls that no kubelet can do without to start a pod. */
-export async function startBarePod(world: BenchWorld, name: string): Promise<BarePod> {
+/** The calls that no kubelet can do without to start a pod, each as soon as what it needs is known. */
+export async function startBarePod(world: BenchWorld, pod: Pod): Promise<BarePod> {
   const signal = AbortSignal.timeout(callTimeoutMs);
-  const sandbox: PodSandboxConfig = {
-    metadata: { name, uid: name, namespace: "bench", attempt: 0 },
-    hostname: name,
-    logDirectory: `${world.folder}/bare-logs/${name}`,
-    linux: {
-      cgroupParent: `${world.cgroupRoot}/bare/${name}`,
-      securityContext: { namespaceOptions },
-    },
-  };
-  const sandboxId = await world.runtime.runPodSandbox(sandbox, "", signal);
-  const containerId = await startBareContainer(world, { name, sandbox, sandboxId }, 0);
-  return { name, sandbox, sandboxId, containerId };
+  const { runtime } = world;
+  const sandbox = bareSandboxConfig(world, pod);
+  const [sandboxId, { image = {} }] = await Promise.all([
+    runtime.runPodSandbox(sandbox, "", signal),
+    runtime.imageStatus({ image: BUSYBOX }, false, signal),
+  ]);
+  // The containers' hosts file names the pod's address.
+  const { status } = await runtime.podSandboxStatus(sandboxId, signal);
+  const started = { pod, sandbox, sandboxId, podIp: status?.network?.ip ?? "", image };
+  return { ...started, containerId: await startBareContainer(world, started, 0) };
 }
 
 export async function startBareContainer(
-  { runtime }: BenchWorld,
-  { sandbox, sandboxId }: Omit<BarePod, "containerId">,
-  attempt: number,
+  world: BenchWorld,
+  { pod, sandbox, sandboxId, podIp, image }: Omit<BarePod, "containerId">,
+  restartCount: number,
 ): Promise<string> {
   const signal = AbortSignal.timeout(callTimeoutMs);
-  const container: ContainerConfig = {
-    metadata: { name: "main", attempt },
-    image: { image: BUSYBOX },
-    command: ["sh", "-c", untilTold],
-    logPath: `main-${attempt}.log`,
-    linux: { securityContext: { namespaceOptions } },
-  };
-  const id = await runtime.createContainer(sandboxId, container, sandbox, signal);
-  await runtime.startContainer(id, signal);
+  const container = bareContainerConfig(world, pod, image, { podIp, restartCount });
+  const id = await world.runtime.createContainer(sandboxId, container, sandbox, signal);
+  await world.runtime.startContainer(id, signal);
   return id;
 }
 

@@ -52,10 +52,10 @@ const quick: BenchSizes = {
   bursts: [30],
   floorConcurrency: [4, 30],
   idlePods: [0, 30],
-  idleSeconds: 20,
+  idleSeconds: 10,
   restartPods: 30,
   probedPods: 10,
-  probeSeconds: 10,
+  probeSeconds: 8,
   commands: 3,
 };
 const smoke: BenchSizes = {

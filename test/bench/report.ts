@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
+import { basename, isAbsolute } from "node:path";
 import type { BenchWorld } from "./bench-world.ts";
 import type { BenchOptions } from "./options.ts";
 import { floor, type MetricResult, type Summary } from "./results.ts";
@@ -35,11 +36,16 @@ export async function createReport(
     },
     versions: { node: process.version, runtime: `${runtimeName} ${runtimeVersion}` },
     contenders: Object.fromEntries(
-      options.contenders.map(({ name, command }) => [name, command.join(" ")]),
+      options.contenders.map(({ name, command }) => [name, command.map(shortWord).join(" ")]),
     ),
     sizes: options.sizes,
     results,
   };
+}
+
+/** Where somebody keeps a program is nobody's business. */
+function shortWord(word: string): string {
+  return isAbsolute(word) ? basename(word) : word;
 }
 
 /** A table in Markdown: medians with the 90th percentile and count; ratios to the floor and of the peers to Berth. */
@@ -77,8 +83,8 @@ export function reportTable({ contenders, results }: BenchReport): string {
 function cell(summary: Summary | undefined): string {
   if (summary === undefined) return "–";
   const { median, p90, n, variant } = summary;
-  const spread = n > 1 ? ` (p90 ${short(p90)}, n ${n}${variant ? `, ${variant}` : ""})` : "";
-  return short(median) + spread;
+  const spread = [...(n > 1 ? [`p90 ${short(p90)}`] : []), `n ${n}`, ...(variant ? [variant] : [])];
+  return `${short(median)} (${spread.join(", ")})`;
 }
 
 function ratio(value: Summary | undefined, base: Summary | undefined): string {

@@ -1,9 +1,11 @@
 import { createPods, deletePods, podNames } from "../api-pods.ts";
+import { prepareBarePod } from "../bare-configs.ts";
 import { BenchAgent } from "../bench-agent.ts";
 import { sweep } from "../bench-world.ts";
 import { type BenchCase, type CaseContext, recordAgent, recordFloor } from "../case-context.ts";
 import { inParallel, startBarePod, stopBarePod } from "../floor.ts";
 import type { Metric } from "../results.ts";
+import { untilAtRest } from "../runtime-rest.ts";
 
 interface BurstMetrics {
   readonly filesUp: Metric;
@@ -31,7 +33,10 @@ export const burstCase: BenchCase = {
     await agent.startReady();
     for (const count of context.sizes.bursts) {
       await measureFiles(context, agent, count);
-      if (context.world.cluster !== undefined) await measureApi(context, agent, count);
+      await untilAtRest(context.world.endpoint);
+      if (context.world.cluster === undefined) continue;
+      await measureApi(context, agent, count);
+      await untilAtRest(context.world.endpoint);
     }
     await agent.stop();
   },
@@ -44,12 +49,14 @@ async function measureBareBurst(
 ): Promise<void> {
   const { world } = context;
   const metrics = burstMetrics(count);
+  const prepared = await inParallel(podNames("bare", count), 1, (name) =>
+    prepareBarePod(world, name),
+  );
   const upSince = world.watch.mark();
   const upSentMs = performance.now();
-  const pods = await inParallel(podNames("bare", count), atOnce, (name) =>
-    startBarePod(world, name),
-  );
+  const pods = await inParallel(prepared, atOnce, (pod) => startBarePod(world, pod));
   const upMs = (await world.watch.until("started", 2 * count, upSince)) - upSentMs;
+  await untilAtRest(world.endpoint);
   const downSince = world.watch.mark();
   const downSentMs = performance.now();
   await inParallel(pods, atOnce, (pod) => stopBarePod(world, pod));
@@ -69,6 +76,7 @@ async function measureFiles(context: CaseContext, agent: BenchAgent, count: numb
   const up = { since: world.watch.mark(), sentMs: performance.now() };
   for (const name of names) agent.putManifest(name);
   const upMs = await world.watch.until("started", 2 * count, up.since);
+  await untilAtRest(world.endpoint);
   const down = { since: world.watch.mark(), sentMs: performance.now() };
   for (const name of names) agent.removeManifest(name);
   const downMs = await world.watch.until("stopped", 2 * count, down.since);
@@ -83,6 +91,7 @@ async function measureApi(context: CaseContext, agent: BenchAgent, count: number
   const upSince = world.watch.mark();
   const up = await createPods(world, names);
   const upMs = await world.watch.until("started", 2 * count, upSince);
+  await untilAtRest(world.endpoint);
   const downSince = world.watch.mark();
   const down = await deletePods(world, names);
   const downMs = await world.watch.until("stopped", 2 * count, downSince);

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { podNames } from "../api-pods.ts";
 import { BenchAgent } from "../bench-agent.ts";
-import { CallCounter } from "../call-counter.ts";
 import { type BenchCase, type CaseContext, recordAgent, recordFloor } from "../case-context.ts";
 import { endPods, startPods } from "../idle-pods.ts";
 import { readProcessUsage } from "../process-usage.ts";
 import type { Metric } from "../results.ts";
+import { RuntimeProxy } from "../runtime-proxy.ts";
 
 /** Until what a start leaves to do is done. */
 const settleMs = 10_000;
@@ -36,8 +36,8 @@ export const idleCase: BenchCase = {
   },
   measure: async (context, contender) => {
     const { world, sizes } = context;
-    const counter = await CallCounter.start(join(world.folder, "counted.sock"), world.endpoint);
-    const agent = await BenchAgent.create(world, contender, counter.endpoint);
+    const proxy = await RuntimeProxy.start(join(world.folder, "runtime.sock"), world.endpoint);
+    const agent = await BenchAgent.create(world, contender, proxy.endpoint);
     await agent.startReady();
     let names: readonly string[] = [];
     for (const count of sizes.idlePods) {
@@ -45,25 +45,25 @@ export const idleCase: BenchCase = {
       await startPods(world, agent, more);
       names = [...names, ...more];
       await delay(Math.min(settleMs, sizes.idleSeconds * 1000));
-      await measureIdle(context, agent, counter, count);
+      await measureIdle(context, agent, proxy, count);
     }
     await endPods(world, agent, names);
     await agent.stop();
-    await counter.close();
+    await proxy.close();
   },
 };
 
 async function measureIdle(
   context: CaseContext,
   agent: BenchAgent,
-  counter: CallCounter,
+  proxy: RuntimeProxy,
   count: number,
 ): Promise<void> {
-  const before = { ...readProcessUsage(agent.pid), calls: counter.calls };
+  const before = { ...readProcessUsage(agent.pid), calls: proxy.calls };
   const beganMs = performance.now();
   await delay(context.sizes.idleSeconds * 1000);
   const minutes = (performance.now() - beganMs) / 60_000;
-  const after = { ...readProcessUsage(agent.pid), calls: counter.calls };
+  const after = { ...readProcessUsage(agent.pid), calls: proxy.calls };
   const record = (which: Metric, value: number): void => recordAgent(context, which, agent, value);
   record(metric(count, "rss", "RSS", "MiB"), after.rssMib);
   record(metric(count, "pss", "PSS", "MiB"), after.pssMib);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createPods, deletePods } from "../api-pods.ts";
+import { prepareBarePod } from "../bare-configs.ts";
 import { BenchAgent } from "../bench-agent.ts";
 import { type BenchCase, type CaseContext, recordAgent, recordFloor } from "../case-context.ts";
 import { removeBarePod, startBarePod, stopBarePod } from "../floor.ts";
@@ -111,9 +112,10 @@ async function measureBarePods(
 ): Promise<void> {
   const { world, sizes } = context;
   for (let index = 0; index <= sizes.samples; index += 1) {
+    const prepared = await prepareBarePod(world, `bare-${index}`);
     const upSince = world.watch.mark();
     const upSentMs = performance.now();
-    const pod = await startBarePod(world, `bare-${index}`);
+    const pod = await startBarePod(world, prepared);
     const upMs = (await world.watch.until("started", 2, upSince)) - upSentMs;
     await delay(lifeMs);
     const downSince = world.watch.mark();

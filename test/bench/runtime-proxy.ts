@@ -1,0 +1,132 @@
+import { rmSync } from "node:fs";
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  createServer,
+  type Http2Server,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { connect as connectSocket } from "node:net";
+
+interface Call {
+  /** The last part of the path: CreateContainer, say. */
+  readonly method: string;
+  readonly atMs: number;
+}
+
+interface Waiter {
+  readonly method: string;
+  readonly resolve: (atMs: number) => void;
+}
+
+const pathHeader = ":path";
+const statusHeader = ":status";
+
+/** Stands between an agent and its runtime's socket: passes every call on, and knows which came when. */
+export class RuntimeProxy {
+  readonly endpoint: string;
+  readonly #path: string;
+  readonly #runtimeSocket: string;
+  readonly #server: Http2Server = createServer();
+  readonly #sessions = new Set<Http2Session>();
+  readonly #calls: Call[] = [];
+  readonly #waiters = new Set<Waiter>();
+
+  private constructor(path: string, runtimeSocket: string) {
+    this.#path = path;
+    this.#runtimeSocket = runtimeSocket;
+    this.endpoint = `unix://${path}`;
+    this.#server.on("session", (session) => this.#join(session));
+  }
+
+  static async start(path: string, runtimeEndpoint: string): Promise<RuntimeProxy> {
+    rmSync(path, { force: true });
+    const proxy = new RuntimeProxy(path, runtimeEndpoint.replace(/^unix:\/\//, ""));
+    await new Promise<void>((resolve) => proxy.#server.listen(path, resolve));
+    return proxy;
+  }
+
+  /** How many there have been so far. */
+  get calls(): number {
+    return this.#calls.length;
+  }
+
+  /** When the method was called next, from now on. */
+  next(method: string): Promise<number> {
+    return new Promise((resolve) => this.#waiters.add({ method, resolve }));
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions) session.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+    rmSync(this.#path, { force: true });
+  }
+
+  #join(agent: Http2Session): void {
+    const runtime = connect("http://localhost", {
+      createConnection: () => connectSocket(this.#runtimeSocket),
+    });
+    for (const [session, other] of [
+      [agent, runtime],
+      [runtime, agent],
+    ] as const) {
+      this.#sessions.add(session);
+      session.on("error", () => undefined);
+      session.on("close", () => {
+        this.#sessions.delete(session);
+        other.destroy();
+      });
+    }
+    agent.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      this.#note(headers[pathHeader] ?? "");
+      passOn(stream, headers, runtime);
+    });
+  }
+
+  #note(path: string | readonly string[]): void {
+    const method = String(path).split("/").at(-1) ?? "";
+    const atMs = performance.now();
+    this.#calls.push({ method, atMs });
+    for (const waiter of this.#waiters) {
+      if (waiter.method !== method) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve(atMs);
+    }
+  }
+}
+
+function passOn(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  runtime: ClientHttp2Session,
+): void {
+  const call = runtime.request(headers);
+  let trailers: IncomingHttpHeaders = {};
+  stream.on("wantTrailers", () => {
+    const { [statusHeader]: _, ...fields } = trailers;
+    stream.sendTrailers(fields);
+  });
+  call.on("response", (answer, flags) => {
+    // The headers of a refused call are its trailers as well.
+    const endStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    if (!stream.destroyed) stream.respond(answer, { endStream, waitForTrailers: !endStream });
+  });
+  call.on("trailers", (fields) => {
+    trailers = fields;
+  });
+  for (const [one, other] of [
+    [stream, call],
+    [call, stream],
+  ] as const) {
+    one.on("error", () => undefined);
+    // One that was cut short takes the other with it; else the other has an end to tell yet.
+    one.on("close", () => {
+      if (one.rstCode !== constants.NGHTTP2_NO_ERROR) other.close(one.rstCode);
+    });
+  }
+  stream.pipe(call);
+  call.pipe(stream);
+}
