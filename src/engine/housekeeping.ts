@@ -1,3 +1,4 @@
+import { replacedPods } from "../core/source/replaced-pods.ts";
 import type { KnownPod } from "../core/worker/worker-queries.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
@@ -12,9 +13,13 @@ export interface HousekeepingDeps {
   readonly statuses: Pick<PodStatuses, "keepOnly">;
   readonly remains: PodRemains;
   readonly probes: { cleanup(runningUids: ReadonlySet<string>): void };
-  /** Every source was heard, and all pods of the runtime are known. */
-  readonly ready: () => boolean;
+  /** All pods of the runtime are known. */
+  readonly runtimeListed: boolean;
+  /** Every source was heard: who is not wanted by now is wanted by nobody. */
+  readonly allSourcesHeard: boolean;
   readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
+  /** Pods that the runtime has but does not tell of: they may run. */
+  readonly unreadPods: () => Iterable<readonly [uid: string, key: string]>;
   /** A pod came back under its old UID, and begins anew. */
   readonly onRestarted: (pod: Pod) => void;
   /** A pod that nobody wants was found running. */
@@ -28,9 +33,13 @@ export interface HousekeepingDeps {
  * the life of pods that came back under their old UID, and removes what ended pods left.
  */
 export async function housekeep(deps: HousekeepingDeps): Promise<void> {
-  if (!deps.ready()) return;
+  if (!deps.runtimeListed) return;
   const { registry, workers, statuses, probes, remains } = deps;
   const desired = registry.list();
+  if (!deps.allSourcesHeard) {
+    endReplaced(deps, desired);
+    return;
+  }
   const desiredUids = new Set(desired.map(({ metadata }) => metadata.uid));
   const known = workers.syncKnownPods(desiredUids);
   probes.cleanup(mayRun(known));
@@ -43,14 +52,29 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
   }
   for (const [uid, observed] of deps.runtimePods()) {
     if (known.has(uid) || desiredUids.has(uid) || !isRunning(observed)) continue;
-    const kill = { graceSeconds: 1 };
-    workers.updatePod({ updateType: "kill", runningPod: observed, kill });
+    endOrphan(deps, observed);
     desiredUids.add(uid);
-    deps.onOrphan();
   }
-  const kept = new Set([...desiredUids, ...known.keys()]);
+  const unread = [...deps.unreadPods()].map(([uid]) => uid);
+  const kept = new Set([...desiredUids, ...known.keys(), ...unread]);
   statuses.keepOnly(kept);
   await remains.removeAllBut(kept);
+}
+
+/**
+ * A static pod may be what the API server waits for, or the API server itself: what runs in its place does not wait
+ * until the API server was heard.
+ */
+function endReplaced(deps: HousekeepingDeps, desired: readonly Pod[]): void {
+  const running = [...deps.runtimePods().values()].filter(isRunning);
+  for (const observed of replacedPods(desired, running)) {
+    if (deps.workers.stateOf(observed.uid) === undefined) endOrphan(deps, observed);
+  }
+}
+
+function endOrphan({ workers, onOrphan }: HousekeepingDeps, runningPod: ObservedPod): void {
+  workers.updatePod({ updateType: "kill", runningPod, kill: { graceSeconds: 1 } });
+  onOrphan();
 }
 
 function mayRun(known: ReadonlyMap<string, KnownPod>): ReadonlySet<string> {

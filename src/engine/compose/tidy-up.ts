@@ -3,7 +3,8 @@ import { housekeep } from "../housekeeping.ts";
 
 /** Brings the agent's memory and the machine in line with what is wanted, and forgets pods of which nothing is left. */
 export async function tidyUp(parts: AgentParts): Promise<void> {
-  const ready = parts.runtimeListed && parts.intake.seenAllSources(parts.loop.handledSources);
+  const { runtimeListed } = parts;
+  const allSourcesHeard = parts.intake.seenAllSources(parts.loop.handledSources);
   await housekeep({
     registry: parts.registry,
     workers: parts.workers,
@@ -16,16 +17,18 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     },
     remains: parts.remains,
     probes: parts.prober,
-    ready: () => ready,
+    runtimeListed,
+    allSourcesHeard,
     onRestarted: (pod) => parts.metrics.noteRestart(pod),
     onOrphan: () => parts.metrics.noteOrphan(),
     runtimePods: () => parts.observer.pods,
+    unreadPods: () => parts.observer.unreadPods(),
     isActive: (pod) =>
       parts.admission.isActive(pod) &&
       !parts.admission.waitsForRoom(pod) &&
       parts.names.isFree(pod),
   });
-  if (!ready) return;
+  if (!runtimeListed || !allSourcesHeard) return;
   parts.cluster?.lookAtMirrors();
   parts.memory.crashLoop.prune();
   const isLeft = (uid: string): boolean =>

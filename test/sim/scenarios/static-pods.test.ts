@@ -1,6 +1,8 @@
 // Races of static pods that kubelets have lost.
 import { expect, test } from "vitest";
-import { pass, plainPod, quietNode, write } from "./scenario.ts";
+import { RuntimeError } from "../../../src/model/runtime-error.ts";
+import { leftovers, unconverged } from "../simulator/convergence.ts";
+import { countCalls, pass, plainPod, quietNode, write } from "./scenario.ts";
 
 test("an edited static pod starts again though the agent restarts meanwhile (kubernetes #109596)", async () => {
   const sim = quietNode();
@@ -39,6 +41,109 @@ test("an edited static pod starts only when the old one has stopped (kubernetes 
   expect(sim.invariants.namesOf(old.metadata.uid)).toEqual(["main"]);
   expect(sim.invariants.namesOf(edited.metadata.uid)).toEqual([]);
   await pass(sim, 20_000);
+  expect(sim.invariants.namesOf(old.metadata.uid)).toEqual([]);
+  expect(sim.invariants.namesOf(edited.metadata.uid)).toEqual(["main"]);
+});
+
+test.each([1, 300, 3_000, 9_000, 60_000])(
+  "a static pod that is removed and put back %i ms later runs again (kubernetes #104648)",
+  async (awayMs) => {
+    const sim = quietNode();
+    const manifest = plainPod("web", { command: ["serve", "8"] });
+    const pod = write(sim, "web", manifest);
+    await pass(sim, 5_000);
+    const [first] = sim.invariants.running;
+    sim.manifests.remove("web");
+    await pass(sim, awayMs);
+    // Its UID comes from its content: it is the same pod again.
+    expect(write(sim, "web", manifest).metadata.uid).toBe(pod.metadata.uid);
+    sim.invariants.shown.noteReborn(pod.metadata.uid);
+    await pass(sim, 30_000);
+    expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+    expect(sim.invariants.running[0]?.place.id).not.toBe(first?.place.id);
+    expect(unconverged(sim)).toEqual([]);
+  },
+);
+
+test("a static pod with a UID of its own that is edited and put back runs as it is written (kubernetes #104648)", async () => {
+  const sim = quietNode();
+  const withUid = (image: string) => {
+    const manifest = plainPod("web", { image, command: ["serve", "8"] });
+    const metadata = { ...manifest.metadata, uid: "11111111-2222-3333-4444-555555555555" };
+    return { ...manifest, metadata };
+  };
+  const pod = write(sim, "web", withUid("app:1"));
+  await pass(sim, 5_000);
+  sim.manifests.remove("web");
+  await pass(sim, 500);
+  write(sim, "web", withUid("tools:1"));
+  sim.invariants.shown.noteReborn(pod.metadata.uid);
+  await pass(sim, 60_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+  expect(sim.invariants.running[0]?.config.image?.userSpecifiedImage).toBe("tools:1");
+});
+
+test("the end of a static pod is tried until it succeeds, and the pod can come back (kubernetes #126021)", async () => {
+  const sim = quietNode();
+  const { runtime } = sim.machine;
+  const manifest = plainPod("web");
+  const pod = write(sim, "web", manifest);
+  await pass(sim, 5_000);
+  let isBroken = true;
+  runtime.intercept = (method, phase) => {
+    if (method !== "StopPodSandbox" || phase !== "before" || !isBroken) return;
+    throw new RuntimeError(method, "Unknown", "failed to kill: device or resource busy");
+  };
+  sim.manifests.remove("web");
+  await pass(sim, 120_000);
+  expect(runtime.sandboxes[0]?.isReady).toBe(true);
+  isBroken = false;
+  await pass(sim, 60_000);
+  expect(await leftovers(sim)).toEqual([]);
+  write(sim, "web", manifest);
+  await pass(sim, 10_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+});
+
+test("two static pods that exchange their names wait for each other's end (kubernetes #126021)", async () => {
+  const sim = quietNode();
+  write(sim, "one", plainPod("alpha", { command: ["serve", "4"] }));
+  write(sim, "two", plainPod("beta", { command: ["serve", "8"] }));
+  await pass(sim, 5_000);
+  const beta = write(sim, "one", plainPod("beta"));
+  const alpha = write(sim, "two", plainPod("alpha"));
+  // That no two pods of one name run is held at every step.
+  await pass(sim, 30_000);
+  expect(sim.invariants.namesOf(alpha.metadata.uid)).toEqual(["main"]);
+  expect(sim.invariants.namesOf(beta.metadata.uid)).toEqual(["main"]);
+  expect(unconverged(sim)).toEqual([]);
+});
+
+test("a static pod that is edited again and again while it ends runs as it was written last (kubernetes #107733)", async () => {
+  const sim = quietNode();
+  write(sim, "web", plainPod("web", { command: ["serve", "8"] }));
+  await pass(sim, 5_000);
+  for (const image of ["app:2", "app:3", "app:4", "app:5"]) {
+    write(sim, "web", plainPod("web", { image, command: ["serve", "8"] }));
+    await pass(sim, 700);
+  }
+  const last = write(sim, "web", plainPod("web", { image: "app:6" }));
+  await pass(sim, 30_000);
+  expect(sim.invariants.namesOf(last.metadata.uid)).toEqual(["main"]);
+  // The first one and the last one; those between them were never wanted for long enough.
+  expect(countCalls(sim, "CreateContainer")).toBe(2);
+  expect(unconverged(sim)).toEqual([]);
+});
+
+test("a static pod that was edited while no agent ran starts once, with the API server away (kubernetes #112814)", async () => {
+  const sim = quietNode({ inCluster: true });
+  const old = write(sim, "web", plainPod("web", { command: ["serve", "8"] }));
+  await pass(sim, 5_000);
+  if (sim.cluster !== undefined) sim.cluster.isDown = true;
+  sim.killAgent("with the API server away", 2_000);
+  const edited = write(sim, "web", plainPod("web", { image: "tools:1" }));
+  // Both would want one port: that they do not run at once is held at every step.
+  await pass(sim, 60_000);
   expect(sim.invariants.namesOf(old.metadata.uid)).toEqual([]);
   expect(sim.invariants.namesOf(edited.metadata.uid)).toEqual(["main"]);
 });
