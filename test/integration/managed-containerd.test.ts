@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -81,6 +82,43 @@ describe("a data folder", () => {
     const third = await startContainerd(options);
     expect(third.pid).not.toBe(first.pid);
     await third.teardown();
+    runtime.close();
+    await closeDataDir(lock, options);
+  });
+
+  test("loses what a killed containerd had begun, and nothing else", async () => {
+    const lock = await lockDataDir(makeTestFolder("test"));
+    const options = worldOptions(lock.path, 15);
+    const first = await startContainerd(options);
+    const runtime = createCriRuntime(first.endpoint);
+    await prepareImages(first, runtime);
+    const kept = await runPod(runtime, options, { name: "kept", command: FOREVER });
+    const lost = await runPod(runtime, options, { name: "lost", command: FOREVER });
+    await first.stop();
+    // As if it had been killed before it wrote any of it down.
+    const { state, ipamFolder } = first.paths;
+    for (const id of [lost.containerId, lost.sandboxId]) {
+      rmSync(`${state}/io.containerd.runtime.v2.task/k8s.io/${id}/address`);
+    }
+    const namespaces = `${state}/io.containerd.grpc.v1.cri/netns`;
+    const namespace = `${namespaces}/cni-00000000`;
+    writeFileSync(namespace, "");
+    execFileSync("mount", ["--bind", "/proc/self/ns/net", namespace]);
+    const addresses = `${ipamFolder}/${options.bridge}`;
+    writeFileSync(`${addresses}/10.99.15.200`, `${"0".repeat(64)}\r\neth0`);
+
+    const second = await startContainerd(options);
+    const shimOf = (id: string): boolean =>
+      findLeftovers(options).some((line) => /^process .*shim/.test(line) && line.includes(id));
+    expect([shimOf(kept.sandboxId), shimOf(lost.sandboxId)]).toEqual([true, false]);
+    expect(readdirSync(namespaces)).toHaveLength(2);
+    expect(readdirSync(namespaces)).not.toContain("cni-00000000");
+    const given = readdirSync(addresses).filter((name) => name.startsWith("10."));
+    expect(given).toHaveLength(2);
+    expect(given).not.toContain("10.99.15.200");
+    const probe = await runtime.execSync(kept.containerId, ["true"], 30, signal());
+    expect(probe).toMatchObject({ exitCode: 0 });
+    await second.teardown();
     runtime.close();
     await closeDataDir(lock, options);
   });

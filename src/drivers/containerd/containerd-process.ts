@@ -130,7 +130,8 @@ async function isAlive(pid: number, configFile: string): Promise<boolean> {
   return argv.join("") === "" || isContainerd(argv, configFile);
 }
 
-async function readArguments(pid: number): Promise<readonly string[]> {
+/** A process' command line; empty when it is gone. */
+export async function readArguments(pid: number): Promise<readonly string[]> {
   const text = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
   return text.split("\0");
 }

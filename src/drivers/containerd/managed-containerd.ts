@@ -30,6 +30,7 @@ import {
   checkNetwork,
   requireTools,
 } from "./prepare-machine.ts";
+import { type ContainerdTraces, findTraces, removeOrphans } from "./remove-orphans.ts";
 import { removeContainerdTraces } from "./remove-traces.ts";
 
 const FIRST_BACKOFF_MS = 100;
@@ -92,6 +93,7 @@ export class ManagedContainerd {
     const { paths, tools } = prepared;
     const supervision = new AbortController();
     const adopted = await adopt(prepared, log, supervision.signal);
+    const before = adopted === undefined ? await findTraces(paths, options) : undefined;
     const first = adopted ?? (await spawnContainerd(tools.containerd, paths));
     log.info(adopted === undefined ? "started containerd" : "adopted the running containerd", {
       pid: first.pid,
@@ -107,6 +109,7 @@ export class ManagedContainerd {
     }
     const running = { process: first, supervision };
     const managed = new ManagedContainerd(prepared, options, running, log);
+    if (before !== undefined) await managed.#removeOrphans(before);
     managed.#supervisor = managed.#supervise();
     return managed;
   }
@@ -159,13 +162,28 @@ export class ManagedContainerd {
   }
 
   async #restart(): Promise<void> {
+    const { signal } = this.#supervision;
     try {
-      this.#process =
-        (await findContainerd(this.paths.configFile, this.#supervision.signal)) ??
-        (await spawnContainerd(this.tools.containerd, this.paths));
+      const found = await findContainerd(this.paths.configFile, signal);
+      const before = await findTraces(this.paths, this.#network);
+      this.#process = found ?? (await spawnContainerd(this.tools.containerd, this.paths));
       this.#log.info("started containerd", { pid: this.pid, socket: this.paths.socket });
+      if (found !== undefined) return;
+      await waitForSocket(this.#process, this.paths, START_TIMEOUT_MS, signal);
+      await this.#removeOrphans(before);
     } catch (error) {
-      this.#log.error("cannot start containerd", { error });
+      if (!signal.aborted) this.#log.error("cannot start containerd", { error });
+    }
+  }
+
+  async #removeOrphans(before: ContainerdTraces): Promise<void> {
+    try {
+      const removed = await removeOrphans(before, this.paths, this.#network, this.tools);
+      for (const what of removed) {
+        this.#log.warn("removed what a killed containerd had begun", { what });
+      }
+    } catch (error) {
+      this.#log.warn("cannot remove what a killed containerd had begun", { error });
     }
   }
 }

@@ -45,6 +45,14 @@ test("what another network uses stays, even when its name begins the same", () =
   expect(plan.join("\n")).not.toContain("CNI-DN-aa");
 });
 
+test("of one sandbox only its own rules and chains go", () => {
+  const others = POD.map((rule) => rule.replaceAll(ID, "5bd1").replaceAll("18d6c4", "77aa00"));
+  const plan = planRuleRemoval([...SHARED, ...POD, ...others], "berth0", ID);
+  const lines = plan.map((words) => words.join(" "));
+  expect(lines).toHaveLength(6);
+  expect(lines.filter((line) => line.includes(ID) || line.includes("18d6c4"))).toEqual(lines);
+});
+
 test("without rules of CNI there is nothing to do", () => {
   expect(planRuleRemoval(["-P INPUT ACCEPT", "-A INPUT -j ACCEPT", ""], "berth0")).toEqual([]);
 });

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { readdir, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { NetworkSettings } from "./containerd-config.ts";
+import type { ContainerdPaths } from "./containerd-paths.ts";
 import { removeNetworkRules, splitRule } from "./network-rules.ts";
 import type { ContainerdTools } from "./prepare-machine.ts";
 import { runCommand } from "./run-command.ts";
@@ -24,22 +25,68 @@ export async function removeNetwork(
   await removeNetworkRules(network, tools);
   await removeNatRules(bridge, tools);
   const cached = await readdir(RESULT_CACHE).catch(() => []);
-  const sandboxes = sandboxesOfNetwork(cached, bridge);
-  for (const id of sandboxes) {
-    // Only pods with limited traffic have one.
-    await runCommand(tools.ip, ["link", "delete", shaperName(bridge, id)]).catch(() => undefined);
+  for (const id of sandboxesOfNetwork(cached, bridge)) await forgetSandbox(bridge, id, tools);
+}
+
+/** The sandboxes that have an address in the network, or had one when the plugins were done. */
+export async function sandboxesInNetwork(
+  { bridge }: NetworkSettings,
+  paths: ContainerdPaths,
+): Promise<readonly string[]> {
+  const cached = await readdir(RESULT_CACHE).catch(() => []);
+  const owners = (await addressFiles(bridge, paths)).map(({ owner }) => owner);
+  return [...new Set([...sandboxesOfNetwork(cached, bridge), ...owners])].filter((id) => id !== "");
+}
+
+/** Removes the rules, cached results and the address of one sandbox, whose network namespace is gone. */
+export async function removeSandboxNetwork(
+  { bridge }: NetworkSettings,
+  sandboxId: string,
+  paths: ContainerdPaths,
+  tools: ContainerdTools,
+): Promise<void> {
+  await removeNatRules(bridge, tools, sandboxId);
+  await forgetSandbox(bridge, sandboxId, tools);
+  for (const { file, owner } of await addressFiles(bridge, paths)) {
+    if (owner === sandboxId) await rm(file, { force: true });
   }
+}
+
+async function forgetSandbox(bridge: string, id: string, tools: ContainerdTools): Promise<void> {
+  // Only pods with limited traffic have one.
+  await runCommand(tools.ip, ["link", "delete", shaperName(bridge, id)]).catch(() => undefined);
+  const cached = await readdir(RESULT_CACHE).catch(() => []);
   // Every sandbox of the network also has a result of the loopback network.
-  const results = cached.filter((name) => sandboxes.some((id) => name.includes(`-${id}-`)));
+  const results = cached.filter((name) => name.includes(`-${id}-`));
   for (const name of results) await rm(join(RESULT_CACHE, name), { force: true });
 }
 
+/** The files by which the plugin "host-local" keeps addresses, each with the sandbox that has it. */
+async function addressFiles(
+  bridge: string,
+  { ipamFolder }: ContainerdPaths,
+): Promise<readonly { readonly file: string; readonly owner: string }[]> {
+  const folder = join(ipamFolder, bridge);
+  const names = (await readdir(folder).catch(() => [])).filter((name) => /^[0-9.]+$/.test(name));
+  return Promise.all(
+    names.map(async (name) => {
+      const file = join(folder, name);
+      const text = await readFile(file, "utf8").catch(() => "");
+      return { file, owner: text.split(/\s/)[0] ?? "" };
+    }),
+  );
+}
+
 // Pods of other networks come and go meanwhile, and with them the chains that all share: then it is planned anew.
-async function removeNatRules(network: string, tools: ContainerdTools): Promise<void> {
+async function removeNatRules(
+  network: string,
+  tools: ContainerdTools,
+  sandboxId?: string,
+): Promise<void> {
   for (let tries = 1; ; tries++) {
     const rules = await runCommand(tools.iptables, ["-w", "-t", "nat", "-S"]);
     try {
-      for (const command of planRuleRemoval(rules.split("\n"), network)) {
+      for (const command of planRuleRemoval(rules.split("\n"), network, sandboxId)) {
         await runCommand(tools.iptables, ["-w", "-t", "nat", ...command]);
       }
       return;
@@ -62,13 +109,17 @@ function shaperName(network: string, sandboxId: string): string {
   return `bwp${hash}`.slice(0, INTERFACE_NAME_LENGTH);
 }
 
-/** The iptables commands that remove one CNI network's rules and chains, and shared chains nobody uses any more. */
+/**
+ * The iptables commands that remove the rules and chains of a CNI network, or of one sandbox in it, and shared chains
+ * nobody uses any more.
+ */
 export function planRuleRemoval(
   rules: readonly string[],
   network: string,
+  sandboxId?: string,
 ): readonly (readonly string[])[] {
   const all = rules.filter((rule) => rule.startsWith("-A ")).map(splitRule);
-  const mark = `name: "${network}" id: `;
+  const mark = `name: "${network}" id: ${sandboxId === undefined ? "" : `"${sandboxId}"`}`;
   const own = all.filter((rule) => rule.some((word) => word.includes(mark)));
   const chains = new Set(own.map(jumpTarget).filter((chain) => /^CNI-(?!HOSTPORT)/.test(chain)));
   const inChains = (rule: readonly string[]): boolean => chains.has(rule[1] ?? "");
