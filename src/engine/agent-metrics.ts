@@ -80,8 +80,8 @@ export class AgentMetrics {
   }
 
   /** One round of removing what pods left. */
-  noteSweep(folders: number, failures: number): void {
-    this.#metrics.set("kubelet_orphan_pod_cleaned_volumes", folders);
+  noteSweep(pods: number, failures: number): void {
+    this.#metrics.set("kubelet_orphan_pod_cleaned_volumes", pods);
     this.#metrics.set("kubelet_orphan_pod_cleaned_volumes_errors", failures);
   }
 

@@ -3,15 +3,19 @@ import { podUidOfLogsDirectory } from "../core/paths/log-paths.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import { isNotFound } from "../model/runtime-error.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { Log } from "../ports/log.ts";
 import { rawContainerId } from "./execute/container-id.ts";
 import { removeContainer } from "./execute/remove-container.ts";
 
+const lookEveryMs = 10_000;
+
 export interface PodRemainsDeps {
   readonly runtime: ContainerRuntime;
   readonly files: HostFiles;
+  readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Log;
   readonly lifetime: AbortSignal;
   readonly rootFolder: string;
@@ -24,8 +28,8 @@ export interface PodRemainsDeps {
     list(): readonly string[];
     remove(uid: string): Promise<void>;
   };
-  /** How many folders of pods a round began to remove, and how many could not be since the round before. */
-  readonly onSwept: (folders: number, failures: number) => void;
+  /** Of how many pods a round began to remove what is left, and with how many that failed since the round before. */
+  readonly onSwept: (pods: number, failures: number) => void;
   /** Last of all, and only when nothing is left. */
   readonly onGone: (uid: string) => void;
 }
@@ -34,6 +38,9 @@ export interface PodRemainsDeps {
 export class PodRemains {
   readonly #deps: PodRemainsDeps;
   readonly #removing = new Map<string, Promise<void>>();
+  /** UIDs of all pods of which there may be something. */
+  readonly #mayBeLeft = new Set<string>();
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
 
   constructor(deps: PodRemainsDeps) {
@@ -51,21 +58,19 @@ export class PodRemains {
 
   /** Starts the removal of everything of other pods; one pod that cannot be removed holds up no other. */
   async removeAllBut(kept: ReadonlySet<string>): Promise<void> {
-    const folders = new Set(await this.#deps.files.list(podsDirectory(this.#deps.rootFolder)));
-    const found = new Set([
-      ...this.#deps.runtimePods().keys(),
-      ...this.#deps.cgroups.list(),
-      ...folders,
-      ...(await this.#logFolders()).keys(),
-    ]);
-    let swept = 0;
-    for (const uid of found) {
+    await this.#lookForOthers();
+    for (const uid of [...kept, ...this.#deps.runtimePods().keys()]) this.#mayBeLeft.add(uid);
+    let begun = 0;
+    for (const uid of this.#mayBeLeft) {
       if (kept.has(uid) || this.#removing.has(uid)) continue;
-      if (folders.has(uid)) swept++;
+      begun++;
       const removal = this.#remove(uid)
+        .then(() => {
+          this.#mayBeLeft.delete(uid);
+        })
         .catch((error: unknown) => {
           if (this.#deps.lifetime.aborted) return;
-          if (folders.has(uid)) this.#failures++;
+          this.#failures++;
           this.#deps.log.warn("cannot remove what a pod left, trying again", {
             podUid: uid,
             error: errorText(error),
@@ -74,8 +79,22 @@ export class PodRemains {
         .finally(() => this.#removing.delete(uid));
       this.#removing.set(uid, removal);
     }
-    this.#deps.onSwept(swept, this.#failures);
+    this.#deps.onSwept(begun, this.#failures);
     this.#failures = 0;
+  }
+
+  // What an agent before this one left, or somebody else: seldom, for no pod of this agent's goes unknown.
+  async #lookForOthers(): Promise<void> {
+    const { clock, files, cgroups, rootFolder } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#lookedAtMs < lookEveryMs) return;
+    const found = [
+      ...cgroups.list(),
+      ...(await files.list(podsDirectory(rootFolder))),
+      ...(await this.#logFolders()).keys(),
+    ];
+    for (const uid of found) this.#mayBeLeft.add(uid);
+    this.#lookedAtMs = nowMs;
   }
 
   async #remove(uid: string): Promise<void> {

@@ -59,11 +59,12 @@ export function composeVolumes(parts: AgentParts): VolumeManager {
 }
 
 export function composeRemains(parts: AgentParts): PodRemains {
-  const { runtime, files, log } = parts.ports;
+  const { runtime, files, clock, log } = parts.ports;
   const { rootFolder, runtimeSettings } = parts.settings;
   return new PodRemains({
     runtime,
     files,
+    clock,
     log,
     lifetime: parts.signal,
     rootFolder,
@@ -75,7 +76,7 @@ export function composeRemains(parts: AgentParts): PodRemains {
       list: () => parts.cgroups.list(),
       remove: (uid) => parts.cgroups.removeByUid(uid),
     },
-    onSwept: (folders, failures) => parts.metrics.noteSweep(folders, failures),
+    onSwept: (pods, failures) => parts.metrics.noteSweep(pods, failures),
     onGone: () => parts.loop.requestHousekeeping(),
   });
 }
