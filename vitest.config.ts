@@ -22,8 +22,9 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: ["test/integration/support/remove-killed-runs.ts"],
           // Real containers on few cores: a slow machine is not a failure. What fails twice is broken.
           retry: 1,
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          expect: { poll: { timeout: 60_000 } },
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       {

@@ -31,7 +31,7 @@ describe("crashes while pods start and end", () => {
 
   /** By pod: its sandboxes that are ready and its containers that run. */
   const whatRuns = async (pods: readonly Pod[]): Promise<readonly string[][]> => {
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const sandboxes = await world.runtime.listPodSandboxes({}, signal);
     const containers = await world.runtime.listContainers({}, signal);
     const running = [
@@ -59,7 +59,7 @@ describe("crashes while pods start and end", () => {
     for (const most of [1, 5, 9, 13, 17]) {
       const ready = new Set<string>();
       let changes = 0;
-      const watch = world.client.watchPods(undefined, {}, AbortSignal.timeout(20_000));
+      const watch = world.client.watchPods(undefined, {}, AbortSignal.timeout(60_000));
       for await (const { pod } of watch) {
         changes++;
         if (isReady(pod)) ready.add(pod.metadata.uid);

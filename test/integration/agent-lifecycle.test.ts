@@ -179,7 +179,7 @@ describe("the life of a pod", () => {
     const first = await podWith("twin", isReady);
     world.write("twin-2.json", twin("two"));
     await world.agent.untilPrinted(({ stderr }) => stderr.includes("twin-2.json"));
-    const { problems } = await world.client.listProblems(AbortSignal.timeout(10_000));
+    const { problems } = await world.client.listProblems(AbortSignal.timeout(60_000));
     expect(problems).toMatchObject([
       { origin: join(world.manifests, "twin-2.json"), field: "metadata.name" },
     ]);
@@ -193,6 +193,6 @@ describe("the life of a pod", () => {
     await waitUntilGone(world.client, first.metadata.uid);
     expect(await world.tracesOf(first.metadata.uid)).toEqual([]);
     expect(next.status?.phase).toBe("Running");
-    expect((await world.client.listProblems(AbortSignal.timeout(10_000))).problems).toEqual([]);
+    expect((await world.client.listProblems(AbortSignal.timeout(60_000))).problems).toEqual([]);
   });
 });

@@ -88,7 +88,7 @@ spec:
       ({ stderr }: { readonly stderr: string }) =>
         stderr.split("\n").some((line) => line.includes("bad manifest") && line.includes(text));
     await world.agent.untilPrinted(told("fragile.yaml"));
-    const { problems } = await world.client.listProblems(AbortSignal.timeout(10_000));
+    const { problems } = await world.client.listProblems(AbortSignal.timeout(60_000));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatchObject({
       origin: `${world.manifests}/fragile.yaml`,
@@ -97,7 +97,7 @@ spec:
     });
     world.write("fragile.yaml", good.replace('"]', '"'));
     await world.agent.untilPrinted(told('"line":1'));
-    const unclosed = await world.client.listProblems(AbortSignal.timeout(10_000));
+    const unclosed = await world.client.listProblems(AbortSignal.timeout(60_000));
     expect(unclosed.problems).toMatchObject([
       { origin: `${world.manifests}/fragile.yaml`, line: 11 },
     ]);
@@ -109,7 +109,7 @@ spec:
     world.write("fragile.yaml", good);
     world.write("last.json", podManifest("last"));
     await ready("last");
-    expect((await world.client.listProblems(AbortSignal.timeout(10_000))).problems).toEqual([]);
+    expect((await world.client.listProblems(AbortSignal.timeout(60_000))).problems).toEqual([]);
     expect(await world.containerIds(fragile.metadata.uid)).toEqual(before[0]);
   });
 
@@ -139,7 +139,7 @@ spec:
       "hasty",
       ({ spec }) => spec.containers[0]?.command?.[2]?.includes("final") === true,
     );
-    const { items } = await world.client.listPods(undefined, {}, AbortSignal.timeout(10_000));
+    const { items } = await world.client.listPods(undefined, {}, AbortSignal.timeout(60_000));
     const others = items.filter(
       ({ metadata }) => metadata.name === pod.metadata.name && metadata.uid !== pod.metadata.uid,
     );

@@ -52,7 +52,7 @@ function hasEnded({ status }: Pod): boolean {
 
 /** What the agent says of its pods. When it last read a manifest is no news of the pod. */
 async function readPods(world: AgentWorld): Promise<unknown> {
-  const { items } = await world.client.listPods(undefined, {}, AbortSignal.timeout(10_000));
+  const { items } = await world.client.listPods(undefined, {}, AbortSignal.timeout(60_000));
   return items.map(news);
 }
 
@@ -70,10 +70,10 @@ async function untilLookedAt(
   for (const pod of pods.filter((one) => !hasEnded(one))) {
     await vi.waitFor(
       async () => {
-        const { syncs } = await world.client.explain(pod.metadata.uid, AbortSignal.timeout(5000));
+        const { syncs } = await world.client.explain(pod.metadata.uid, AbortSignal.timeout(60_000));
         expect(syncs[0]?.startedAtMs).toBeGreaterThan(sinceMs);
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     );
   }
 }
@@ -117,7 +117,7 @@ describe("an agent that is killed and started again", () => {
     await untilLookedAt(world, pods, sinceMs);
     // The restarted agent has probed several times since: what it finds is what it knew.
     const probes = (): readonly string[] => recorder.calls.filter((name) => name === "ExecSync");
-    await vi.waitFor(() => expect(probes().length).toBeGreaterThan(4), { timeout: 20_000 });
+    await vi.waitFor(() => expect(probes().length).toBeGreaterThan(4), { timeout: 60_000 });
     expect(recorder.changingCalls).toEqual([]);
     expect(recorder.calls).toContain("ListContainers");
     expect(await readPods(world)).toEqual(before.pods);

@@ -64,8 +64,8 @@ describe("the client", () => {
     });
     const path = `${world.dataDir}/logs/logs/main/0.log`;
     const lines = (): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
-    await expect.poll(lines, { timeout: 5_000 }).toMatch(/ stdout F out\n/);
-    await expect.poll(lines, { timeout: 5_000 }).toMatch(/ stderr F err\n/);
+    await expect.poll(lines, { timeout: 60_000 }).toMatch(/ stdout F out\n/);
+    await expect.poll(lines, { timeout: 60_000 }).toMatch(/ stderr F err\n/);
     await runtime.reopenContainerLog(pod.containerId, signal());
     await world.removePod(pod.sandboxId);
   });
@@ -73,7 +73,7 @@ describe("the client", () => {
   test("hears of every change by containerd's events, and not of commands in containers", async () => {
     const heard = await listen(createContainerdEvents(world.runtime));
     const pod = await world.runPod({ name: "events", command: ["sleep", "60"] });
-    await world.runtime.execSync(pod.containerId, ["true"], 5, signal());
+    await world.runtime.execSync(pod.containerId, ["true"], 60, signal());
     await world.runtime.stopContainer(pod.containerId, 0, signal());
     await world.runtime.removeContainer(pod.containerId, signal());
     await expect.poll(() => heard.kinds(pod.containerId)).toContain("deleted");
@@ -109,10 +109,10 @@ describe("the client", () => {
     const { pid } = world.containerd;
     process.kill(pid, "SIGKILL");
     await expect(heard.ended).rejects.toMatchObject({ code: "Unavailable" });
-    await expect.poll(() => world.containerd.pid, { timeout: 10_000 }).not.toBe(pid);
+    await expect.poll(() => world.containerd.pid, { timeout: 60_000 }).not.toBe(pid);
     const version = () =>
       world.runtime.version(signal()).then(({ runtimeName }) => runtimeName, String);
-    await expect.poll(version, { timeout: 5_000, interval: 20 }).toBe("containerd");
+    await expect.poll(version, { timeout: 60_000, interval: 20 }).toBe("containerd");
   });
 
   test("says that nobody listens, naming the socket", async () => {

@@ -96,7 +96,7 @@ describe("the environment of a container", () => {
 
   async function output(pod: Pod, ...command: readonly string[]): Promise<string> {
     const { main = "" } = await world.containerIds(pod.metadata.uid);
-    const answer = await world.runtime.execSync(main, command, 5, AbortSignal.timeout(10_000));
+    const answer = await world.runtime.execSync(main, command, 60, AbortSignal.timeout(60_000));
     return Buffer.from(answer.stdout ?? []).toString();
   }
 

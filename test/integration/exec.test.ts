@@ -22,7 +22,7 @@ class RuntimeAgentView extends InMemoryAgentView {
     const { command, stdin, stdout, stderr, tty } = options;
     const { url = "" } = await this.#world.runtime.exec(
       { containerId: this.#containerId, cmd: command, stdin, stdout, stderr, tty },
-      AbortSignal.timeout(30_000),
+      AbortSignal.timeout(60_000),
     );
     return new URL(url);
   }
@@ -47,7 +47,7 @@ describe("berth exec on a real runtime", () => {
     terminal = captureTerminal({ environment: { BERTH_DATA_DIR: api.dataDir } });
   });
   const berth = (...args: readonly string[]): Promise<number> =>
-    runCli(args, terminal, AbortSignal.timeout(30_000));
+    runCli(args, terminal, AbortSignal.timeout(60_000));
 
   test("keeps stdout and stderr apart and answers the command's exit code", async () => {
     const script = "echo out; echo err >&2; exit 3";
@@ -100,7 +100,7 @@ describe("berth exec on a real runtime", () => {
       terminal,
       interrupt.signal,
     );
-    await expect.poll(() => terminal.stdoutText(), { timeout: 10_000 }).toBe("up\n");
+    await expect.poll(() => terminal.stdoutText(), { timeout: 60_000 }).toBe("up\n");
     interrupt.abort();
     expect(await running).toBe(130);
   });

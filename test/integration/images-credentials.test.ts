@@ -90,7 +90,7 @@ describe("images of a registry that wants a login", () => {
   }
 
   async function eventsOf(pod: Pod): Promise<readonly string[]> {
-    const events = await world.client.listEvents(pod, AbortSignal.timeout(5000));
+    const events = await world.client.listEvents(pod, AbortSignal.timeout(60_000));
     return events.map(({ reason, message }) => `${reason}: ${message}`);
   }
 
@@ -193,7 +193,7 @@ describe("images of a registry that wants a login", () => {
       (await world.berth("why", name)).stdout,
       (await world.berth("get", "pod", name, "-o", "yaml")).stdout,
       (await eventsOf(pod)).join("\n"),
-      JSON.stringify(await world.client.explain(uid, AbortSignal.timeout(5000))),
+      JSON.stringify(await world.client.explain(uid, AbortSignal.timeout(60_000))),
       world.agent.stderr,
       world.agent.stdout,
       ...["kubelet", "records", "logs"].map((folder) => textBelow(join(world.dataDir, folder))),

@@ -35,7 +35,7 @@ describe("images of a registry", () => {
   }
 
   async function eventsOf(pod: Pod): Promise<readonly string[]> {
-    const events = await world.client.listEvents(pod, AbortSignal.timeout(5000));
+    const events = await world.client.listEvents(pod, AbortSignal.timeout(60_000));
     return events.map(({ reason, message }) => `${reason}: ${message}`);
   }
 
@@ -91,8 +91,8 @@ describe("images of a registry", () => {
     const content = await world.runtime.execSync(
       main,
       ["cat", "/content"],
-      5,
-      AbortSignal.timeout(10_000),
+      60,
+      AbortSignal.timeout(60_000),
     );
     expect(Buffer.from(content.stdout ?? []).toString()).toBe("exact 1");
     await end("exact.json", pod);

@@ -68,7 +68,7 @@ describe("the kubelet's API", () => {
 
   afterAll(async () => {
     if (agent.isRunning) await agent.stop("SIGTERM");
-    const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(10_000));
+    const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(60_000));
     for (const { id = "" } of sandboxes) await world.removePod(id);
     removeCgroups(world.cgroupRoot);
     await world.close();
@@ -202,7 +202,7 @@ describe("the kubelet's API", () => {
     const terminal = captureTerminal();
     terminal.stdin.end(Buffer.alloc(300_000, "x"));
     const connect = () => upgrade(path, spdy(remoteCommandProtocol));
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(60_000);
     const code = await runRemoteCommand(connect, { stdin: true, tty: false }, terminal, signal);
     expect({ code, out: terminal.stdoutText().trim(), err: terminal.stderrText() }).toEqual({
       code: 7,
@@ -254,7 +254,7 @@ describe("the kubelet's API", () => {
       text += data.toString();
     });
     await input.write(Buffer.from("a line\n"));
-    await expect.poll(() => text, { timeout: 10_000 }).toContain("got a line");
+    await expect.poll(() => text, { timeout: 60_000 }).toContain("got a line");
   });
 
   test("forwards a port", async () => {
@@ -270,7 +270,7 @@ describe("the kubelet's API", () => {
       text += chunk.toString();
     });
     await data.write(Buffer.from("GET / HTTP/1.0\r\n\r\n"));
-    await expect.poll(() => text, { timeout: 10_000 }).toContain("hello from the pod");
+    await expect.poll(() => text, { timeout: 60_000 }).toContain("hello from the pod");
   });
 
   test("forwards a port by SPDY within a WebSocket", async () => {
@@ -296,7 +296,7 @@ describe("the kubelet's API", () => {
       text += chunk.toString();
     });
     await data.write(Buffer.from("GET / HTTP/1.0\r\n\r\n"));
-    await expect.poll(() => text, { timeout: 10_000 }).toContain("hello from the pod");
+    await expect.poll(() => text, { timeout: 60_000 }).toContain("hello from the pod");
     connection.destroy();
   });
 

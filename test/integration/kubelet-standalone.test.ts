@@ -35,7 +35,7 @@ describe("berth kubelet without a cluster", () => {
 
   afterAll(async () => {
     if (agent?.isRunning === true) await agent.stop("SIGTERM");
-    const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(10_000));
+    const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(60_000));
     for (const { id = "" } of sandboxes) await world.removePod(id);
     removeCgroups(world.cgroupRoot);
     await world.close();
@@ -91,7 +91,7 @@ describe("berth kubelet without a cluster", () => {
   }
 
   async function containerId(): Promise<string | undefined> {
-    const { items } = await client.listPods(undefined, {}, AbortSignal.timeout(10_000));
+    const { items } = await client.listPods(undefined, {}, AbortSignal.timeout(60_000));
     const pod = items.find(({ metadata }) => metadata.name === podName);
     return pod?.status?.containerStatuses?.[0]?.containerID;
   }
@@ -148,7 +148,7 @@ describe("berth kubelet without a cluster", () => {
     expect(await containerId()).toBe(before);
     rmSync(join(folder, "manifests/web.yaml"));
     await waitUntilGone(client, pod.metadata.uid);
-    const left = await world.runtime.listContainers({}, AbortSignal.timeout(10_000));
+    const left = await world.runtime.listContainers({}, AbortSignal.timeout(60_000));
     expect(left).toEqual([]);
   });
 

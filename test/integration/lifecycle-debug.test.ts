@@ -51,10 +51,10 @@ describe("ephemeral containers", () => {
     const terminal = captureTerminal({ environment: { BERTH_DATA_DIR: world.dataDir }, screen });
     const args = ["--image", "busybox", "--image-pull-policy", "Never", "-c", "shell", "-it"];
     const running = runCli(["debug", "web", ...args], terminal, AbortSignal.timeout(60_000));
-    await expect.poll(() => terminal.stderrText(), { timeout: 30_000 }).toContain("command prompt");
+    await expect.poll(() => terminal.stderrText(), { timeout: 60_000 }).toContain("command prompt");
     // Only then are keys passed on.
     terminal.stdin.write("\n");
-    await expect.poll(() => terminal.stdoutText(), { timeout: 30_000 }).toContain("/ #");
+    await expect.poll(() => terminal.stdoutText(), { timeout: 60_000 }).toContain("/ #");
     terminal.stdin.write("echo in $(hostname); stty size; exit\n");
     expect(await running).toBe(0);
     expect(terminal.stdoutText()).toContain(`in ${world.podName("web")}`);

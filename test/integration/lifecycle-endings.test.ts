@@ -124,7 +124,7 @@ describe("how containers and pods end", () => {
     expect(
       await world.runtime.listContainers(
         { labelSelector: { "io.kubernetes.pod.uid": ended.metadata.uid }, state: { state: 1 } },
-        AbortSignal.timeout(5000),
+        AbortSignal.timeout(60_000),
       ),
     ).toEqual([]);
   });

@@ -56,7 +56,7 @@ describe("lifecycle hooks", () => {
     world.remove(`${name}.json`);
     let events = "";
     const readEvents = async (): Promise<void> => {
-      const list = await world.client.listEvents(pod, AbortSignal.timeout(2000)).catch(() => []);
+      const list = await world.client.listEvents(pod, AbortSignal.timeout(60_000)).catch(() => []);
       const texts = list.map(({ reason, message }) => `${reason}: ${message}`);
       if (texts.length > 0) events = texts.join("\n");
     };
@@ -81,7 +81,7 @@ describe("lifecycle hooks", () => {
         restartsOf(now) >= 1 && now.status?.containerStatuses?.[0]?.state?.waiting !== undefined,
     );
     expect(notes("start-fails")).toContain("told");
-    const events = await world.client.listEvents(pod, AbortSignal.timeout(5000));
+    const events = await world.client.listEvents(pod, AbortSignal.timeout(60_000));
     expect(events.map(({ reason }) => reason)).toContain("FailedPostStartHook");
     expect(events.map(({ message }) => message).join()).not.toContain("secret");
     world.remove("start-fails.json");

@@ -43,7 +43,7 @@ describe("probes", () => {
     world.write(`${name}.json`, podManifest(name, { containers, ...more }));
   const main = ({ status }: Pod): ContainerStatus | undefined => status?.containerStatuses?.[0];
   const eventsOf = async (pod: Pod): Promise<string> =>
-    (await world.client.listEvents(pod, AbortSignal.timeout(5000)))
+    (await world.client.listEvents(pod, AbortSignal.timeout(60_000)))
       .map(({ reason, message }) => `${reason}: ${message}`)
       .join("\n");
   const exec = (pod: string, ...command: readonly string[]) =>
@@ -166,7 +166,7 @@ describe("probes", () => {
     const readinessProbe = { exec: { command: ["yes"] }, periodSeconds: 1, timeoutSeconds: 2 };
     write("endless", [shell("main", untilTold, { readinessProbe })]);
     const pod = await until("endless", (now) => main(now)?.state?.running !== undefined);
-    await expect.poll(() => eventsOf(pod), { timeout: 30_000 }).toContain("Readiness probe");
+    await expect.poll(() => eventsOf(pod), { timeout: 60_000 }).toContain("Readiness probe");
     const events = await eventsOf(pod);
     expect(events.length).toBeLessThan(40_000);
     expect(events).toMatch(/timed out|errored/);

@@ -36,14 +36,14 @@ describe("a running containerd", () => {
     const containerPid = await readPid(world, pod.containerId);
     const killed = world.containerd.pid;
     process.kill(killed, "SIGKILL");
-    await expect.poll(() => world.containerd.pid, { timeout: 10_000 }).not.toBe(killed);
+    await expect.poll(() => world.containerd.pid, { timeout: 60_000 }).not.toBe(killed);
     const state = () =>
       world.runtime
         .containerStatus(pod.containerId, signal())
         .then(({ status }) => status?.state, String);
-    await expect.poll(state, { timeout: 10_000 }).toBe(ContainerState.CONTAINER_RUNNING);
+    await expect.poll(state, { timeout: 60_000 }).toBe(ContainerState.CONTAINER_RUNNING);
     expect(await readPid(world, pod.containerId)).toBe(containerPid);
-    expect(await world.runtime.execSync(pod.containerId, ["true"], 5, signal())).toMatchObject({
+    expect(await world.runtime.execSync(pod.containerId, ["true"], 60, signal())).toMatchObject({
       exitCode: 0,
     });
     await world.removePod(pod.sandboxId);
@@ -52,7 +52,7 @@ describe("a running containerd", () => {
   test("serves a pod's port on the host", async () => {
     const command = ["sh", "-c", "echo hello > /tmp/index.html; exec httpd -f -p 80 -h /tmp"];
     const pod = await world.runPod({ name: "web", command, hostPort: 18_910 });
-    await expect.poll(() => httpGet(18_910), { timeout: 5_000 }).toContain("hello");
+    await expect.poll(() => httpGet(18_910), { timeout: 60_000 }).toContain("hello");
     await world.removePod(pod.sandboxId);
   });
 });
@@ -74,7 +74,7 @@ describe("a data folder", () => {
     expect(status.status?.state).toBe(ContainerState.CONTAINER_RUNNING);
 
     process.kill(second.pid, "SIGKILL");
-    await expect.poll(() => second.pid, { timeout: 10_000 }).not.toBe(first.pid);
+    await expect.poll(() => second.pid, { timeout: 60_000 }).not.toBe(first.pid);
     await second.stop();
     expect(existsSync(`/proc/${second.pid}/cwd`)).toBe(false);
     expect(findLeftovers(options).filter((line) => line.startsWith("process"))).not.toEqual([]);

@@ -139,7 +139,7 @@ describe("the namespaces and names of a pod", () => {
     const dnsConfig = { nameservers: ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"] };
     world.write("refused.json", podManifest("refused", { dnsPolicy: "None", dnsConfig }));
     await expect
-      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(5_000))).problems)
+      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(60_000))).problems)
       .toContainEqual(
         expect.objectContaining({
           message: expect.stringContaining("must not have more than 3 nameservers"),

@@ -36,7 +36,7 @@ describe("the network of pods", () => {
     return waitForPod(world.client, world.podName(name), isReady);
   };
   const fetchText = async (url: string): Promise<string> => {
-    const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(60_000) });
     return response.text();
   };
 
@@ -67,7 +67,7 @@ describe("the network of pods", () => {
 
     test("is free again when the pod is gone", async () => {
       const query = { fieldSelector: `metadata.name=${world.podName("first")}` };
-      const { items } = await world.client.listPods(undefined, query, AbortSignal.timeout(5_000));
+      const { items } = await world.client.listPods(undefined, query, AbortSignal.timeout(60_000));
       world.remove("first.json");
       await waitUntilGone(world.client, items[0]?.metadata.uid ?? "");
       await expect(fetchText(`http://127.0.0.1:${hostPort}/`)).rejects.toThrow("fetch failed");

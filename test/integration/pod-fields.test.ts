@@ -122,7 +122,7 @@ test("mountPropagation decides who sees mounts that come later", async () => {
 });
 
 test("recursiveReadOnly is done where the runtime can, and refused by volume where it must be", async () => {
-  const { runtimeHandlers = [] } = await world.runtime.status(false, AbortSignal.timeout(10_000));
+  const { runtimeHandlers = [] } = await world.runtime.status(false, AbortSignal.timeout(60_000));
   const write = (name: string, recursiveReadOnly: string): void => {
     const volumeMounts = [{ name: "disk", mountPath: "/disk", readOnly: true, recursiveReadOnly }];
     const containers = [shell("main", untilTold, { volumeMounts })];

@@ -58,8 +58,8 @@ describe("resizing pods while they run", () => {
     const { main = "" } = await world.containerIds(metadata.uid);
     const files = ["cpu/cpu.cfs_quota_us", "memory/memory.limit_in_bytes"];
     const command = ["cat", ...files.map((file) => `/sys/fs/cgroup/${file}`)];
-    const signal = AbortSignal.timeout(10_000);
-    const { stdout } = await world.runtime.execSync(main, command, 5, signal);
+    const signal = AbortSignal.timeout(60_000);
+    const { stdout } = await world.runtime.execSync(main, command, 60, signal);
     return new TextDecoder().decode(stdout).trim().split("\n").map(Number);
   }
 
@@ -141,7 +141,7 @@ describe("resizing pods while they run", () => {
       (pod) => pod.status?.containerStatuses?.[0]?.resources?.requests?.["cpu"] === "600m",
     );
     expect(resized.metadata.uid).toBe(before.metadata.uid);
-    const events = await world.client.listEvents(resized, AbortSignal.timeout(10_000));
+    const events = await world.client.listEvents(resized, AbortSignal.timeout(60_000));
     const reasons = events
       .map(({ reason }) => reason)
       .filter((reason) => reason?.startsWith("Resize"));

@@ -90,7 +90,7 @@ describe("which pods the node takes", () => {
     );
     const ready = await waitForPod(world.client, name, isReady);
     const filter = { labelSelector: { "io.kubernetes.pod.uid": ready.metadata.uid } };
-    const [sandbox] = await world.runtime.listPodSandboxes(filter, AbortSignal.timeout(5_000));
+    const [sandbox] = await world.runtime.listPodSandboxes(filter, AbortSignal.timeout(60_000));
     expect(sandbox?.runtimeHandler).toBe("runc");
     world.remove("classy.json");
   });

@@ -66,7 +66,7 @@ describe("what the node lets pods set", () => {
     const sysctl = { name: "kernel.shm_rmid_forced\nkernel.core_pattern", value: "1" };
     world.write("name.json", podManifest("name", withSysctls(sysctl)));
     await expect
-      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(5_000))).problems)
+      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(60_000))).problems)
       .toContainEqual(
         expect.objectContaining({
           message: expect.stringContaining("must have at most 253 characters and match regex"),

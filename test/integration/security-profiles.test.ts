@@ -119,7 +119,7 @@ describe("what containers may do", () => {
     const containers = [shell("main", untilTold, { securityContext: { procMount: "Unmasked" } })];
     world.write("unmasked.json", podManifest("unmasked", { containers }));
     await expect
-      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(5_000))).problems)
+      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(60_000))).problems)
       .toContainEqual(
         expect.objectContaining({
           message: expect.stringContaining("`hostUsers` must be false to use `Unmasked`"),
@@ -197,7 +197,7 @@ describe("what containers may do", () => {
     const seccompProfile = { type: "Localhost", localhostProfile: "../../outside.json" };
     world.write("dots.json", podManifest("dots", { securityContext: { seccompProfile } }));
     await expect
-      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(5_000))).problems)
+      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(60_000))).problems)
       .toContainEqual(
         expect.objectContaining({
           message: expect.stringContaining("must not contain '..'"),

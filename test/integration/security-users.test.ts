@@ -168,7 +168,7 @@ describe("whom containers run as", () => {
     const securityContext = { runAsUser: 2 ** 31 };
     world.write("beyond.json", podManifest("beyond", { securityContext }));
     await expect
-      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(5_000))).problems)
+      .poll(async () => (await world.client.listProblems(AbortSignal.timeout(60_000))).problems)
       .toContainEqual(
         expect.objectContaining({
           message: expect.stringContaining("must be between 0 and 2147483647, inclusive"),
@@ -195,7 +195,7 @@ describe("whom containers run as", () => {
     await runInside(world, pod, ["kill", "1"]);
     await waitForPod(world.client, name, runs(1));
     await world.agent.stop("SIGKILL");
-    await world.runtime.removeImage({ image: userImages.number.name }, AbortSignal.timeout(10_000));
+    await world.runtime.removeImage({ image: userImages.number.name }, AbortSignal.timeout(60_000));
     await importUserImages();
     await world.up();
     await runInside(world, pod, ["kill", "1"]);

@@ -45,7 +45,7 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
 
   afterAll(async () => {
     await agent.stop("SIGTERM");
-    const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(10_000));
+    const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(60_000));
     for (const { id = "" } of sandboxes) await world.removePod(id);
     removeCgroups(world.cgroupRoot);
     await world.close();
@@ -117,7 +117,7 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
     write("important", { ...noting("important"), priority: 1000 });
     write("plain", noting("plain"));
     const lock = join(folder, "lock");
-    await expect.poll(() => existsSync(lock), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(lock), { timeout: 60_000 }).toBe(true);
     for (const name of ["important", "plain"]) await waitForPod(client, `${name}-node`, isReady);
     tell(true);
     const plain = await waitForPod(
@@ -132,7 +132,7 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
     expect(plain.status?.conditions).toContainEqual(
       expect.objectContaining({ type: "DisruptionTarget", reason: "TerminationByKubelet" }),
     );
-    await expect.poll(() => existsSync(lock), { timeout: 40_000 }).toBe(false);
+    await expect.poll(() => existsSync(lock), { timeout: 60_000 }).toBe(false);
     // What is known is known for good before the lock is gone.
     const important = await waitForPod(client, "important-node", () => true);
     expect(important.status).toMatchObject({ phase: "Failed", reason: "Terminated" });
@@ -147,7 +147,7 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
       message: "Pod was rejected: Pod was rejected as the node is shutting down.",
     });
     tell(false);
-    await expect.poll(() => existsSync(join(folder, "lock")), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(join(folder, "lock")), { timeout: 60_000 }).toBe(true);
     write("later");
     await waitForPod(client, "later-node", isReady);
   });

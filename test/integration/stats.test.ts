@@ -44,7 +44,7 @@ describe("statistics of real pods", () => {
   afterAll(() => world.close());
 
   function read(): Promise<Summary> {
-    return world.client.readStats(AbortSignal.timeout(20_000));
+    return world.client.readStats(AbortSignal.timeout(60_000));
   }
 
   /** The pod's part, as soon as it is as wanted. */

@@ -32,7 +32,7 @@ export function waitForEnd(world: AgentWorld, name: string): Promise<Pod> {
 
 /** What a container has printed so far. */
 async function logOf(world: AgentWorld, pod: Pod, container = "main"): Promise<string> {
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
   const response = await world.client.openLog(pod, { container }, signal);
   return Buffer.concat(await response.toArray()).toString();
 }
@@ -45,11 +45,11 @@ export async function runInside(
   container = "main",
 ): Promise<string> {
   const ids = await world.containerIds(pod.metadata.uid);
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   const { stdout, stderr } = await world.runtime.execSync(
     ids[container] ?? "",
     command,
-    15,
+    60,
     signal,
   );
   return `${Buffer.from(stdout ?? []).toString()}${Buffer.from(stderr ?? []).toString()}`;
@@ -75,7 +75,7 @@ export async function eventMessages(
   pod: Pod,
   reason: string,
 ): Promise<readonly string[]> {
-  const events = await world.client.listEvents(pod, AbortSignal.timeout(10_000));
+  const events = await world.client.listEvents(pod, AbortSignal.timeout(60_000));
   return events.filter((event) => event.reason === reason).map(({ message }) => message ?? "");
 }
 

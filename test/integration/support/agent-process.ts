@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../../..");
@@ -10,6 +10,18 @@ export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** Who runs the program, and where it is for them; without an id the test's own user. */
+export interface ProgramUser {
+  readonly id?: number;
+  readonly program: string;
+}
+
+/** A copy of the program in that folder for another user: the repository may not be theirs to read. */
+export function programFor(id: number, folder: string): ProgramUser {
+  cpSync(join(root, "dist"), join(folder, "dist"), { recursive: true });
+  return { id, program: join(folder, "dist/berth.js") };
 }
 
 /** Bundles the command line unless the bundle is as new as its sources. */
@@ -29,12 +41,17 @@ export class BerthProcess {
   readonly ended: Promise<Ended>;
 
   /** `environment` stands beside the test's own. */
-  constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  constructor(
+    args: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+    user: ProgramUser = { program },
+  ) {
     // It dies with the test, also when that is killed. setpriv becomes the program: the process id stays.
-    const command = ["--pdeathsig", "KILL", "--", process.execPath, program, ...args];
+    const command = ["--pdeathsig", "KILL", "--", process.execPath, user.program, ...args];
     this.#child = spawn("setpriv", command, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...environment },
+      ...(user.id === undefined ? {} : { uid: user.id, gid: user.id }),
     });
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;
@@ -78,7 +95,7 @@ export class BerthProcess {
   /** Resolves once what was printed is as wanted; rejects when the process ends or too much time passes before. */
   async untilPrinted(
     isThere: (output: { readonly stdout: string; readonly stderr: string }) => boolean,
-    timeoutMs = 30_000,
+    timeoutMs = 120_000,
   ): Promise<void> {
     const timeout = AbortSignal.timeout(timeoutMs);
     while (!isThere(this)) {

@@ -2,7 +2,7 @@ import type { AgentClient } from "../../../src/cli/agent-client.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { PodChange } from "../../../src/ports/agent-view.ts";
 
-const defaultTimeoutMs = 40_000;
+const defaultTimeoutMs = 120_000;
 
 /** The pod of that name as soon as it is as wanted; rejects with its last status when that takes too long. */
 export async function waitForPod(

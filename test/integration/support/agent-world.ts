@@ -22,7 +22,7 @@ import { makeTestFolder } from "./test-folder.ts";
 
 const nodeName = "node";
 const imagesTimeoutMs = 60_000;
-const removalTimeoutMs = 30_000;
+const removalTimeoutMs = 120_000;
 const pollMs = 100;
 const podUidLabel = "io.kubernetes.pod.uid";
 const containerNameLabel = "io.kubernetes.container.name";
@@ -139,7 +139,7 @@ export class AgentWorld {
   /** Ids of the pod's containers by their names; of several runs of one, the one the runtime names first: the newest. */
   async containerIds(podUid: string): Promise<Readonly<Record<string, string>>> {
     const filter = { labelSelector: { [podUidLabel]: podUid } };
-    const containers = await this.runtime.listContainers(filter, AbortSignal.timeout(10_000));
+    const containers = await this.runtime.listContainers(filter, AbortSignal.timeout(60_000));
     const newest = containers.toSorted((a, b) => Number((a.createdAt ?? 0n) - (b.createdAt ?? 0n)));
     return Object.fromEntries(
       newest.map(({ labels, id = "" }) => [labels?.[containerNameLabel] ?? "", id]),
@@ -148,7 +148,7 @@ export class AgentWorld {
 
   /** Everything that the machine still has of a pod. */
   async tracesOf(podUid: string): Promise<readonly string[]> {
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const filter = { labelSelector: { [podUidLabel]: podUid } };
     const containers = await this.runtime.listContainers(filter, signal);
     const sandboxes = await this.runtime.listPodSandboxes(filter, signal);
@@ -203,7 +203,7 @@ export class AgentWorld {
   /** The process that holds the pod's newest sandbox. */
   async sandboxPid(podUid: string): Promise<number> {
     const filter = { labelSelector: { [podUidLabel]: podUid } };
-    const sandboxes = await this.runtime.listPodSandboxes(filter, AbortSignal.timeout(10_000));
+    const sandboxes = await this.runtime.listPodSandboxes(filter, AbortSignal.timeout(60_000));
     const newest = sandboxes.toSorted((a, b) => Number((b.createdAt ?? 0n) - (a.createdAt ?? 0n)));
     return this.pidOf(podUid, newest[0]?.id ?? "");
   }
