@@ -27,15 +27,20 @@ export interface KubeletSetup {
 
 const yaml = { parseYaml, listDuplicateKeys };
 
+/** A configuration with all that speaks against it. */
+export interface JudgedSetup extends KubeletSetup {
+  /** What a kubelet would not start with. */
+  readonly problems: readonly string[];
+  /** What Berth does not do. */
+  readonly refusals: readonly string[];
+}
+
 /** Reads what the flags name; throws a SetupError that names what is wrong, and everything that is refused. */
 export function readKubeletSetup(commandLine: KubeletCommandLine): KubeletSetup {
-  const { config, gates, notes } = readConfig(commandLine);
-  const problems = validateConfig(config, gates, openCgroups("/kubepods").version);
+  const { problems, refusals, ...setup } = judgeKubeletSetup(commandLine);
   if (problems.length > 0) {
     throw new SetupError(problems.join("; "), "correct the configuration");
   }
-  const { settings } = commandLine;
-  const { warnings, refusals } = judgeConfig(config, settings);
   if (refusals.length > 0) {
     const list = refusals.map((refusal) => `\n  ${refusal}`).join("");
     throw new SetupError(
@@ -43,7 +48,16 @@ export function readKubeletSetup(commandLine: KubeletCommandLine): KubeletSetup 
       `leave this out, or use the kubelet for this node (docs/kubelet.md lists all settings):${list}`,
     );
   }
-  return { config, gates, settings, warnings: [...notes, ...warnings] };
+  return setup;
+}
+
+/** The same without a verdict; throws only where something cannot be read at all. */
+export function judgeKubeletSetup(commandLine: KubeletCommandLine): JudgedSetup {
+  const { config, gates, notes } = readConfig(commandLine);
+  const { settings } = commandLine;
+  const { warnings, refusals } = judgeConfig(config, settings);
+  const problems = validateConfig(config, gates, openCgroups("/kubepods").version);
+  return { config, gates, settings, warnings: [...notes, ...warnings], problems, refusals };
 }
 
 type ReadConfig = Pick<KubeletCommandLine, "config" | "gates"> & {

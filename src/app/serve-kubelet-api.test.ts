@@ -72,7 +72,9 @@ const endpoints: readonly (readonly [method: string, path: string, allowed: numb
   ["POST", "/run/default/web/main?cmd=id", 500],
   ["POST", "/checkpoint/default/web/main", 500],
   ["GET", "/logs/", 405],
-  ["GET", "/debug/pprof/", 404],
+  ["GET", "/debug/pprof/", 200],
+  ["GET", "/debug/pprof/goroutine", 404],
+  ["GET", "/debug/pprof/profile?seconds=none", 400],
   ["PUT", "/debug/flags/v", 400],
   ["DELETE", "/pods", 405],
   ["GET", "/exec", 404],
@@ -290,6 +292,31 @@ describe("what may be configured", () => {
     expect(
       await statuses(healthzPort, ["/", "/pods", "/metrics", "/debug/pprof/", "/healthz/syncloop"]),
     ).toEqual([404, 404, 404, 404, 404]);
+    await api.stop();
+  });
+
+  test("the read-only port listens on the configured address", async () => {
+    const readOnlyPort = await freePort();
+    const config = { address: "127.0.0.2", readOnlyPort };
+    const api = await serveKubelet(serving, { config });
+    const answer = await fetch(`http://127.0.0.2:${readOnlyPort}/healthz`);
+    expect(answer.status).toBe(200);
+    await expect(fetch(`http://127.0.0.1:${readOnlyPort}/healthz`)).rejects.toThrow("fetch failed");
+    await api.stop();
+  });
+
+  test("profiles say where time and memory go, one at a time", async () => {
+    const api = await serveKubelet(serving);
+    api.reviews.users.set("robot", { username: "robot" });
+    api.reviews.allowed.add("robot * *");
+    const ask = (path: string) => api.ask(`/debug/pprof/${path}`, { token: "robot" });
+    const answers = await Promise.all([ask("heap?seconds=0.2"), ask("heap?seconds=0.2")]);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 500]));
+    const time = await ask("profile?seconds=0.05");
+    expect(JSON.parse(time.body)).toHaveProperty("nodes");
+    const memory = await ask("heap?seconds=0.05");
+    expect(JSON.parse(memory.body)).toHaveProperty("head");
+    expect(memory.headers["content-disposition"]).toBe('attachment; filename="heap.heapprofile"');
     await api.stop();
   });
 

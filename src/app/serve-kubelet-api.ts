@@ -120,9 +120,7 @@ async function apiServers(deps: KubeletApiDeps, signal: AbortSignal): Promise<Na
   if (config.readOnlyPort > 0) {
     const off = { debugging: false, systemLogs: false, profiling: false, debugFlags: false };
     const readOnly = { ...common, table: endpointTable({ healthChecks: healthNames, ...off }) };
-    const { readOnlyPort: port } = config;
-    // Who asks is not known there, so only this machine may.
-    const host = config.address.includes(":") ? "::1" : "127.0.0.1";
+    const { address: host, readOnlyPort: port } = config;
     const place = { host, port, setting: "readOnlyPort (--read-only-port)" };
     servers.push({
       name: "readOnly",

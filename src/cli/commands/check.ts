@@ -15,18 +15,23 @@ export const checkCommand: Command = defineCommand({
   examples: [
     "berth check",
     "berth check --runtime-endpoint unix:///run/containerd/containerd.sock",
+    "berth check --config /var/lib/kubelet/config.yaml",
     "berth check -o json",
   ],
   flags: {
     output: text("FORMAT", "json.", { short: "o", choices: ["json"] }),
     "runtime-endpoint": text("URL", "Check this CRI socket instead of what Berth's own needs."),
+    config: text("FILE", "Also check a kubelet's configuration file, and the runtime it names."),
     "data-dir": dataDirFlag,
   },
   run: async ({ flags, terminal, signal }) => {
     const dataDir = chooseDataDir(flags["data-dir"], terminal);
-    const runtimeEndpoint = flags["runtime-endpoint"];
     const { checkMachine } = await import("../../app/check.ts");
-    const results = await checkMachine({ dataDir, runtimeEndpoint }, signal);
+    const { checkKubeletConfig } = await import("../../app/check-config.ts");
+    const config = flags.config === undefined ? undefined : checkKubeletConfig(flags.config);
+    const runtimeEndpoint = flags["runtime-endpoint"] ?? config?.runtimeEndpoint;
+    const machine = await checkMachine({ dataDir, runtimeEndpoint }, signal);
+    const results = [...machine, ...(config?.results ?? [])];
     terminal.out(
       flags.output === "json"
         ? `${JSON.stringify(results, null, 4)}\n`

@@ -19,9 +19,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   staticPodURLHeader: acted("headers for staticPodURL"),
   address: acted("where the kubelet's API listens"),
   port: acted("the port of the kubelet's API"),
-  readOnlyPort: acted(
-    "what is harmless over plain HTTP, for this machine only: it listens on loopback",
-  ),
+  readOnlyPort: acted("what is harmless over plain HTTP, to everybody who reaches the port"),
   tlsCertFile: acted("the certificate of the kubelet's API; read again when it changes"),
   tlsPrivateKeyFile: acted("the key of the kubelet's API; read again when it changes"),
   tlsCipherSuites: acted("cipher suites of TLS 1.2"),
@@ -142,7 +140,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   ),
   reservedMemory: refused(noPinning),
   enableProfilingHandler: acted(
-    "whether /debug/pprof says that there are no profiles, or that it is off",
+    "whether /debug/pprof takes profiles of the process, in the forms of V8",
   ),
   enableDebugFlagsHandler: acted("whether /debug/flags/v is served"),
   seccompDefault: acted("containers without a seccomp profile get the runtime's"),

@@ -159,7 +159,7 @@ function debuggingPlaces(settings: EndpointSettings): readonly Place[] {
       ? service("/logs/", false, [get("", "system-logs"), get("{logpath:*}", "system-logs")])
       : handler("/logs/", "system-logs-disabled"),
     settings.profiling
-      ? service("/debug/pprof/", false, [get("{subpath:*}", "profiling")])
+      ? service("/debug/pprof/", false, [get("", "profiling"), get("{subpath:*}", "profiling")])
       : handler("/debug/pprof/", "profiling-disabled"),
     handler("/debug/flags/v", settings.debugFlags ? "debug-flags" : "flags-disabled"),
     service("/run", false, [post(container, "run"), post(uidContainer, "run")]),

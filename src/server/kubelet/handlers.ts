@@ -18,6 +18,7 @@ import {
   answerSummary,
   answerVerbosity,
 } from "./node-handlers.ts";
+import { Profiles } from "./profiles.ts";
 import { answerSystemLogs } from "./system-logs.ts";
 
 export interface HandlerDeps {
@@ -41,6 +42,7 @@ export interface HandlerDeps {
 
 export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, KubeletHandler>> {
   const { view, host, pages, healthChecks } = deps;
+  const profiles = new Profiles();
   const containers = {
     view,
     host,
@@ -74,8 +76,7 @@ export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, Kub
     statusz: (exchange) => answerStatus(statusFacts(deps), exchange),
     "debug-flags": (exchange) => answerVerbosity(deps.setVerbosity, exchange),
     "flags-disabled": disabled("flags endpoint is disabled."),
-    // Profiles of Go programs; there are none of this one.
-    profiling: ({ response }) => sendRefusal(response, 404, "Unknown profile"),
+    profiling: (exchange) => profiles.answer(exchange),
     "profiling-disabled": disabled("profiling endpoint is disabled."),
     "system-logs": (exchange) => answerSystemLogs(deps.systemLogFolder, exchange),
     "system-logs-disabled": disabled("logs endpoint is disabled."),
