@@ -1,7 +1,11 @@
 // What runtimes do to an agent.
 import { expect, test } from "vitest";
+import { OutlivedCall } from "../../../src/drivers/sim/sim-call-gate.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
+import { leftovers, unconverged } from "../simulator/convergence.ts";
 import { pass, plainPod, quietNode, write } from "./scenario.ts";
+
+const signal = new AbortController().signal;
 
 test.each(["CreateContainer", "RunPodSandbox"])(
   "a pod runs though the answer to %s came too late and its name is taken (containerd #4604)",
@@ -32,3 +36,33 @@ test("one pod that the runtime cannot tell of delays no other (kubernetes #61117
   await pass(sim, 5_000);
   expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
 });
+
+test.each([
+  ["RunPodSandbox", 240_000],
+  ["CreateContainer", 120_000],
+])(
+  "a pod runs though a %s that was given up holds its name for long (containerd #12438)",
+  async (method, deadlineMs) => {
+    const sim = quietNode();
+    let lost = 0;
+    sim.machine.runtime.intercept = async (called, phase) => {
+      if (called !== method || phase !== "before" || lost > 0) return;
+      lost += 1;
+      await sim.clock.sleep(deadlineMs, signal);
+      const late = new RuntimeError(method, "DeadlineExceeded", "context deadline exceeded");
+      throw new OutlivedCall(late, sim.clock.sleep(1_200_000, signal));
+    };
+    const pod = write(sim, "web", plainPod("web"));
+    await pass(sim, deadlineMs - 10_000);
+    expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual([]);
+    await pass(sim, 40_000);
+    expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+    // What was given up is there after all, when nobody wants it any more.
+    await pass(sim, 1_300_000);
+    expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+    expect(unconverged(sim)).toEqual([]);
+    sim.manifests.remove("web");
+    await pass(sim, 60_000);
+    expect(await leftovers(sim)).toEqual([]);
+  },
+);

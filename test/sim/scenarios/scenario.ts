@@ -67,7 +67,10 @@ export function write(sim: Simulation, file: string, manifest: PodManifest): Pod
 
 export function isReady(sim: Simulation, name: string): boolean {
   const pod = sim.shownPods().find(({ metadata }) => metadata.name.startsWith(name));
-  const { conditions = [] } = pod?.status ?? {};
+  return pod !== undefined && isReadyPod(pod);
+}
+
+export function isReadyPod({ status: { conditions = [] } = {} }: Pod): boolean {
   return conditions.some(({ type, status }) => type === "Ready" && status === "True");
 }
 

@@ -10,7 +10,9 @@ import {
   plainContainer,
   plainPod,
   quietCluster,
+  quietNode,
   stateInApi,
+  write,
 } from "./scenario.ts";
 
 const podPath = "/api/v1/namespaces/default/pods/web";
@@ -140,6 +142,94 @@ test("a pod ends whose containers the runtime refuses to stop or has lost (kuber
     await runtime.removeContainer(lost.place.id, new AbortController().signal);
   await pass(sim, 120_000);
   expect(refused).toBeGreaterThan(1);
+  expect(await leftovers(sim)).toEqual([]);
+});
+
+test("a pod that is deleted by force is ended though the runtime fails meanwhile, and its name is free (kubernetes #113145)", async () => {
+  const { sim, cluster } = quietCluster();
+  create(sim, cluster, plainPod("web", { command: ["stubborn"] }));
+  await pass(sim, 5_000);
+  let isBroken = true;
+  sim.machine.runtime.intercept = (method, phase) => {
+    if (method !== "StopPodSandbox" || phase !== "before" || !isBroken) return;
+    throw new RuntimeError(method, "DeadlineExceeded", "context deadline exceeded");
+  };
+  await cluster.remove("web", true);
+  await pass(sim, 20_000);
+  const next = create(sim, cluster, plainPod("web"));
+  await pass(sim, 10_000);
+  expect(sim.invariants.namesOf(next.metadata.uid)).toEqual([]);
+  isBroken = false;
+  await pass(sim, 60_000);
+  expect(sim.invariants.namesOf(next.metadata.uid)).toEqual(["main"]);
+  expect(sim.invariants.running).toHaveLength(1);
+  expect(stateInApi(cluster, "web").running).toBeDefined();
+});
+
+test("sidecars are told to end though one of them never started (kubernetes #125880)", async () => {
+  const { sim, cluster } = quietCluster();
+  const startupProbe = { exec: { command: ["exit", "1"] }, failureThreshold: 1000 };
+  const initContainers = [
+    plainContainer("first", { restartPolicy: "Always", command: ["serve", "2"] }),
+    plainContainer("second", { restartPolicy: "Always", command: ["serve", "2"], startupProbe }),
+    plainContainer("third", { restartPolicy: "Always" }),
+  ];
+  const limits = { initContainers, terminationGracePeriodSeconds: 600 };
+  const pod = create(sim, cluster, plainPod("web", {}, limits));
+  await pass(sim, 10_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["first", "second"]);
+  await cluster.remove("web", false);
+  await pass(sim, 15_000);
+  expect(cluster.find("web")).toBeUndefined();
+  expect(await leftovers(sim)).toEqual([]);
+});
+
+test.each(["mountTmpfs", "unmount"] as const)(
+  "a volume whose %s hangs holds up no other pod, nor a new agent (kubernetes #31272, #90593, #122318)",
+  async (method) => {
+    const { sim, cluster } = quietCluster();
+    const { mounts } = sim.machine;
+    const volumes = [{ name: "share", emptyDir: { medium: "Memory" } }];
+    const volumeMounts = [{ name: "share", mountPath: "/share" }];
+    const sick = plainPod("sick", { volumeMounts }, { volumes });
+    const work = mounts[method].bind(mounts);
+    mounts[method] = () => new Promise<never>(() => undefined);
+    create(sim, cluster, sick);
+    await pass(sim, 5_000);
+    await cluster.remove("sick", method === "unmount");
+    for (const name of ["one", "two", "three"]) {
+      const pod = create(sim, cluster, plainPod(name));
+      await pass(sim, 10_000);
+      expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+      await cluster.remove(name, false);
+      await pass(sim, 10_000);
+      expect(cluster.find(name)).toBeUndefined();
+      sim.killAgent("while a volume hangs", 500);
+      await pass(sim, 5_000);
+    }
+    mounts[method] = work;
+    sim.killAgent("when the volume answers again", 500);
+    await pass(sim, 240_000);
+    expect(await leftovers(sim)).toEqual([]);
+  },
+);
+
+test("nothing is removed of a pod that nobody wants while the runtime does not tell of it (kubernetes #134075)", async () => {
+  const sim = quietNode();
+  const { runtime, files, cgroups } = sim.machine;
+  const { uid } = write(sim, "web", plainPod("web")).metadata;
+  await pass(sim, 5_000);
+  const read = runtime.podSandboxStatus.bind(runtime);
+  runtime.podSandboxStatus = () => new Promise<never>(() => undefined);
+  sim.killAgent("while the manifest goes", 1_000);
+  sim.manifests.remove("web");
+  await pass(sim, 60_000);
+  // It still runs, in its folder and its cgroup.
+  expect(sim.invariants.namesOf(uid)).toEqual(["main"]);
+  expect(await files.list("/sim/pods")).toEqual([uid]);
+  expect(cgroups.paths.filter((path) => path.includes(uid))).not.toEqual([]);
+  runtime.podSandboxStatus = read;
+  await pass(sim, 60_000);
   expect(await leftovers(sim)).toEqual([]);
 });
 
