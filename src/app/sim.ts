@@ -52,9 +52,9 @@ export async function runSim(
   } finally {
     await rm(files, { recursive: true, force: true });
     await lock.release();
+    // Stays when there is something else in it.
+    await rmdir(lock.path).catch(() => undefined);
   }
-  // Stays when there is something else in it.
-  await rmdir(lock.path).catch(() => undefined);
 }
 
 interface SimPlace {

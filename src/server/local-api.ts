@@ -49,7 +49,7 @@ export async function runLocalApi(
   server.maxConnections = maxConnections;
   server.on("request", (request, response) => {
     if (options.speed !== undefined) {
-      response.setHeader(clockHeader, `${Math.trunc(nowMs())} ${options.speed}`);
+      response.setHeader(clockHeader, `${nowMs()} ${options.speed}`);
     }
     void answer(routes, upgrades, { request, response }, signal);
   });

@@ -11,7 +11,7 @@ export interface Difference {
   readonly changes: readonly OutcomeChange[];
 }
 
-export interface OutcomeChange {
+interface OutcomeChange {
   /** As in steps[0].because; empty = the whole outcome. */
   readonly path: string;
   readonly before?: unknown;

@@ -6,7 +6,8 @@ export function scaledClock(clock: Clock, speed: number): Clock {
   const startMonotonicMs = clock.monotonicMs();
   const monotonicMs = (): number => (clock.monotonicMs() - startMonotonicMs) * speed;
   return {
-    nowMs: () => startMs + monotonicMs(),
+    // Whole, as the machine's own.
+    nowMs: () => Math.floor(startMs + monotonicMs()),
     monotonicMs,
     sleep: (ms, signal) => clock.sleep(ms / speed, signal),
   };
