@@ -214,7 +214,7 @@ test.each(["mountTmpfs", "unmount"] as const)(
   },
 );
 
-test("nothing is removed of a pod that nobody wants while the runtime does not tell of it (kubernetes #134075)", async () => {
+test("nothing is removed of a pod that nobody wants while the runtime does not tell of it", async () => {
   const sim = quietNode();
   const { runtime, files, cgroups } = sim.machine;
   const { uid } = write(sim, "web", plainPod("web")).metadata;
