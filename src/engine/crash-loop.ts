@@ -1,3 +1,4 @@
+import type { Decision } from "../core/record/decision.ts";
 import {
   type BackoffLimits,
   crashLoopLimits,
@@ -5,6 +6,7 @@ import {
   type RestartHistory,
   recallRestarts,
   restartBackoff,
+  restartHistoryOf,
 } from "../core/restart/crash-loop-backoff.ts";
 import { findObserved, type ObservedPod } from "../model/observed.ts";
 import { type PlacedContainer, type Pod, podDisplayName } from "../model/pod.ts";
@@ -18,17 +20,20 @@ export class CrashLoop {
   readonly #events: PodEvents;
   readonly #limits: BackoffLimits;
   readonly #startedAtMs: number;
+  readonly #onDecision: (decision: Decision) => void;
   #history: RestartHistory = new Map();
 
   constructor(
     clock: Pick<Clock, "nowMs">,
     events: PodEvents,
     limits: BackoffLimits = crashLoopLimits,
+    onDecision: (decision: Decision) => void = () => undefined,
   ) {
     this.#clock = clock;
     this.#events = events;
     this.#limits = limits;
     this.#startedAtMs = clock.nowMs();
+    this.#onDecision = onDecision;
   }
 
   /** Why the container may not start yet; undefined lets it start and counts the start. */
@@ -38,9 +43,15 @@ export class CrashLoop {
     if (endedBefore(observed, container.name, this.#startedAtMs)) {
       this.#history = recallRestarts(this.#history, attempt, this.#limits);
     }
-    const decision = restartBackoff(this.#history, attempt, this.#limits);
+    const input = {
+      ...attempt,
+      history: restartHistoryOf(this.#history, attempt),
+      limits: this.#limits,
+    };
+    const decision = restartBackoff(input.history, input, input.limits);
+    this.#onDecision({ kind: "restart", atMs: attempt.nowMs, input, outcome: decision });
     if (decision.kind === "start") {
-      this.#history = decision.history;
+      this.#history = new Map([...this.#history, ...decision.history]);
       return undefined;
     }
     this.#events.record(pod, {

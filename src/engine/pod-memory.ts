@@ -23,7 +23,9 @@ export class PodMemory {
     const { rootFolder } = settings;
     this.events = new EventLog({ clock, host: settings.nodeName, onEvent });
     this.recorder = new FlightRecorder(ports.journal);
-    this.crashLoop = new CrashLoop(clock, this.events, settings.crashLoop);
+    this.crashLoop = new CrashLoop(clock, this.events, settings.crashLoop, (decision) =>
+      this.recorder.noteDecision(decision),
+    );
     this.checkpoints = new StatusCheckpoints(files, `${rootFolder}/statuses`, log);
     this.ephemeral = new EphemeralContainers(files, `${rootFolder}/ephemeral`, log);
   }

@@ -6,6 +6,7 @@ import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PlanPodInput } from "../pod/plan-input.ts";
 import { planPod } from "../pod/plan-pod.ts";
+import { crashLoopLimits, restartBackoff } from "../restart/crash-loop-backoff.ts";
 import { computePodStatus, type PodStatusInput } from "../status/pod-status.ts";
 import type { Decision } from "./decision.ts";
 import { parseRecording, recordingLines } from "./recording.ts";
@@ -78,8 +79,29 @@ function planned(input: PlanPodInput): Decision {
   return { kind: "plan", atMs: 1_767_225_600_000, input, outcome: planPod(input) };
 }
 
+const restartInput = {
+  pod,
+  container: pod.spec.containers[0] ?? { name: "" },
+  observed: { ...observed, containers: [{ ...ended, finishedAtMs: 50_000 }] },
+  nowMs: 55_000,
+  history: new Map(),
+  limits: crashLoopLimits,
+};
+const started = restartBackoff(restartInput.history, restartInput, crashLoopLimits);
+const waitInput = {
+  ...restartInput,
+  history: started.kind === "start" ? started.history : new Map(),
+};
+
 const decisions: readonly Decision[] = [
   planned(planInput),
+  { kind: "restart", atMs: 0, input: restartInput, outcome: started },
+  {
+    kind: "restart",
+    atMs: 0,
+    input: waitInput,
+    outcome: restartBackoff(waitInput.history, waitInput, crashLoopLimits),
+  },
   { kind: "status", atMs: 1, input: statusInput, outcome: computePodStatus(statusInput) },
 ];
 
@@ -98,6 +120,7 @@ describe("a recording", () => {
     const text = textOf(decisions);
     expect(text).not.toContain(secret);
     expect(text).toContain("PASSWORD");
+    expect(text).toContain("back-off 10s restarting failed container=web");
     expect(parseRecording(text)).toMatchObject({ ok: true, value: { origin } });
     expect(replayed(text)).toBeUndefined();
   });
@@ -116,6 +139,7 @@ describe("a recording", () => {
     expect(changed).not.toBe(text);
     expect(replayed(changed)).toMatchObject({
       position: 1,
+      subject: "plan",
       recorded: { line: 2 },
       changes: [{ path: "steps[0].name", before: "db", now: "web" }],
     });
@@ -154,6 +178,7 @@ describe("a file that is no recording", () => {
     [`${header}\n{"kind":"plan","atMs":1,"outcome":{},"input":{"pod":{}}}`, 2, "no input.pod"],
     [`${header}\n{"kind":"plan","atMs":1,"input":{}}`, 2, "no outcome"],
     [`${header}\n{"kind":"plan"}`, 2, "no atMs"],
+    [`${header}\n${line.replace('"kind":"plan"', '"kind":"restart"')}`, 2, "no input.container"],
   ])("is refused with its line: %j", (text, at, message) => {
     const parsed = parseRecording(text);
     expect(parsed).toMatchObject({ ok: false, error: { line: at } });

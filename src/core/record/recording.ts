@@ -1,7 +1,7 @@
 // The file format of recordings: JSON lines, a header and then one decision each.
 import { err, ok, type Result } from "../../lib/result.ts";
 import { formatTime } from "../../lib/time.ts";
-import type { Decision } from "./decision.ts";
+import { type Decision, decisionKinds } from "./decision.ts";
 import { recordedValue, restoreValue } from "./recorded-value.ts";
 
 /** Goes up when recordings of before cannot be read any more. */
@@ -36,13 +36,8 @@ export function* recordingLines(
 ): Generator<string> {
   yield JSON.stringify({ berthRecording: formatVersion, ...origin });
   for (const { kind, atMs, input, outcome } of decisions) {
-    yield JSON.stringify({
-      kind,
-      at: formatTime(atMs),
-      atMs,
-      input: recordedValue(input),
-      outcome: recordedValue(outcome),
-    });
+    const plain = { input: recordedValue(input), outcome: recordedValue(outcome) };
+    yield JSON.stringify({ kind, at: formatTime(atMs), atMs, ...plain });
   }
 }
 
@@ -78,11 +73,13 @@ function parseDecision(text: string): Result<Decision, string> {
   const line = parseObject(text);
   if (line === undefined) return err("not a JSON object: the file is damaged or incomplete");
   const { kind, atMs, outcome } = line;
-  if (kind !== "plan" && kind !== "status") {
-    return err(`a decision of the unknown kind ${JSON.stringify(kind)}: known are plan and status`);
+  const known = decisionKinds.find((one) => one === kind);
+  if (known === undefined) {
+    const all = decisionKinds.join(", ");
+    return err(`a decision of the unknown kind ${JSON.stringify(kind)}: known are ${all}`);
   }
   const input = restoreValue(line["input"]);
-  const decision: UnknownDecision = { kind, atMs, input, outcome };
+  const decision: UnknownDecision = { kind: known, atMs, input, outcome };
   return isDecision(decision) ? ok(decision) : err(`the decision has no ${missingPart(decision)}`);
 }
 
@@ -98,13 +95,14 @@ interface UnknownDecision {
   readonly outcome: unknown;
 }
 
-function missingPart({ atMs, input, outcome }: UnknownDecision): string | undefined {
+function missingPart({ kind, atMs, input, outcome }: UnknownDecision): string | undefined {
   if (typeof atMs !== "number") return "atMs";
   if (!isObject(outcome)) return "outcome";
   if (!isObject(input)) return "input";
   const { pod, observed } = input;
   if (!isObject(pod) || !isObject(pod["metadata"]) || !isObject(pod["spec"])) return "input.pod";
   if (!isObject(observed) || !Array.isArray(observed["containers"])) return "input.observed";
+  if (kind === "restart" && !isObject(input["container"])) return "input.container";
   return undefined;
 }
 

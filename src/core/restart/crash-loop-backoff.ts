@@ -73,6 +73,16 @@ export function recallRestarts(
   return new Map(history).set(key, { delayMs, increasedAtMs: last.createdAtMs });
 }
 
+/** The part of a history that bears on one container. */
+export function restartHistoryOf(
+  history: RestartHistory,
+  { pod, container }: Pick<RestartAttempt, "pod" | "container">,
+): RestartHistory {
+  const key = backoffKey(pod, container);
+  const record = history.get(key);
+  return new Map(record === undefined ? [] : [[key, record]]);
+}
+
 /** The history without what is too old to matter. */
 export function pruneRestartHistory(history: RestartHistory, nowMs: number): RestartHistory {
   return new Map([...history].filter(([, record]) => !isStable(record, nowMs)));
