@@ -92,6 +92,7 @@ export interface AgentTuning {
       AgentSettings,
       | "linkLogs"
       | "resyncIntervalMs"
+      | "dockerConfigs"
       | "crashLoop"
       | "deadContainers"
       | "cluster"

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
+import { dockerConfigFiles } from "../core/image/docker-config.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import { createFileSource } from "../drivers/manifest/file-source.ts";
 import { createHttpSource } from "../drivers/manifest/http-source.ts";
@@ -69,7 +70,7 @@ export function kubeletAgentOptions(
       hostIps: nodeIps,
       readNodeDns: () => readNodeDns(config, nodeIps),
     },
-    tuning: agentTuning(setup, nodeName),
+    tuning: agentTuning(setup, nodeName, rootDir),
   };
 }
 
@@ -112,7 +113,7 @@ function imageSetup({ config, settings }: KubeletSetup): ImageSetup {
   return { ...setup, pulls: { maxParallel, perSecond: registryPullQPS, burst: registryBurst } };
 }
 
-function agentTuning(setup: KubeletSetup, nodeName: string): AgentTuning {
+function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): AgentTuning {
   const { config, settings } = setup;
   const { crashLoopBackOff, memorySwap, singleProcessOOMKill } = config;
   const longestMs = milliseconds(crashLoopBackOff.maxContainerRestartPeriod ?? "5m0s");
@@ -120,6 +121,11 @@ function agentTuning(setup: KubeletSetup, nodeName: string): AgentTuning {
   return {
     settings: {
       linkLogs: true,
+      dockerConfigs: dockerConfigFiles({
+        root: rootDir,
+        working: process.cwd(),
+        home: process.env["HOME"] ?? process.cwd(),
+      }),
       resyncIntervalMs: milliseconds(config.syncFrequency),
       crashLoop: { initialMs: Math.min(crashLoopInitialMs, longestMs), maxMs: longestMs },
       deadContainers: {

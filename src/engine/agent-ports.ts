@@ -2,6 +2,7 @@ import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
 import type { ContainerGcPolicy } from "../core/collect/container-gc.ts";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import type { CredentialProvider } from "../core/image/credential-provider.ts";
+import type { DockerConfigFile } from "../core/image/docker-config.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import type { CgroupDriver, CgroupName } from "../core/resource/cgroup-name.ts";
 import type { BackoffLimits } from "../core/restart/crash-loop-backoff.ts";
@@ -103,6 +104,8 @@ export interface AgentSettings extends AdmissionFacts {
   readonly nodeSettings: NodeSettings;
   readonly imagePulls: ImagePullLimits;
   readonly credentialProviders: readonly CredentialProvider[];
+  /** Where registry logins for all pods may lie; nowhere unless told. */
+  readonly dockerConfigs?: readonly DockerConfigFile[] | undefined;
   /** Link container logs where cluster log collectors look for them. */
   readonly linkLogs: boolean;
   readonly logRotation: LogRotationSettings;

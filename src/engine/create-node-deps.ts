@@ -9,6 +9,7 @@ import type { EventLog } from "./event-log.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
 import type { ImageManager } from "./image-manager.ts";
 import type { NodeDeps, PodObjects } from "./node-deps.ts";
+import { NodeLogins } from "./node-logins.ts";
 import { NodePodConfigs } from "./node-pod-configs.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
@@ -93,10 +94,11 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
 function createPullCredentials(parts: NodeParts): PullCredentials {
   const { ports, settings, cluster, events, lifetime } = parts;
   const objects = cluster?.objects ?? parts.objects;
-  const { clock, log, metrics, credentialPlugins: plugins } = ports;
-  const { credentialProviders: providers } = settings;
+  const { clock, files, log, metrics, credentialPlugins: plugins } = ports;
+  const { credentialProviders: providers, dockerConfigs: candidates = [] } = settings;
+  const own = new NodeLogins({ candidates, files, clock, log });
   const asked = new CredentialProviders({ providers, plugins, clock, log, metrics, lifetime });
-  return new PullCredentials(objects, events, asked, ports.sha256);
+  return new PullCredentials(objects, events, [own, asked], ports.sha256);
 }
 
 function createPodConfigs(parts: NodeParts): NodePodConfigs {

@@ -27,7 +27,9 @@ function world(secrets: readonly Secret[]) {
       },
     },
     { record: (_pod, event) => events.push(event) },
-    { logins: async () => [{ address: "a.io", username: "provided", password: "p" }] },
+    ["node", "provided"].map((username) => ({
+      logins: async () => [{ address: "a.io", username, password: "p" }],
+    })),
     (text) => `digest of ${text}`,
   );
   return { events, credentials };
@@ -43,7 +45,7 @@ function pod(...names: readonly string[]): Pod {
 
 const { signal } = new AbortController();
 
-test("logins of pull secrets come before those of providers, and only those that fit", async () => {
+test("logins of pull secrets come before those of the node and of providers, and only those that fit", async () => {
   const secrets = [secret("one", "a.io", "one"), secret("two", "b.io", "two")];
   const { events, credentials } = world(secrets);
   const found = await credentials.of(pod("two", "one", "")).find("a.io/x", signal);
@@ -59,6 +61,7 @@ test("logins of pull secrets come before those of providers, and only those that
           credentialHash: 'digest of {"username":"one","password":"p"}',
         },
       },
+      { auth: { username: "node", password: "p" } },
       { auth: { username: "provided", password: "p" } },
     ],
   });
@@ -68,7 +71,7 @@ test("logins of pull secrets come before those of providers, and only those that
 test("a pod is told of the pull secrets that are missing, and tries with the others", async () => {
   const { events, credentials } = world([secret("one", "a.io", "one")]);
   const found = await credentials.of(pod("gone", "one", "lost")).find("a.io/x", signal);
-  expect(found).toMatchObject({ ok: true, value: [{ auth: { username: "one" } }, {}] });
+  expect(found).toMatchObject({ ok: true, value: [{ auth: { username: "one" } }, {}, {}] });
   expect(events).toEqual([
     {
       type: "Warning",

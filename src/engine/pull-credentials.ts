@@ -7,7 +7,6 @@ import type { Secret } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
-import type { CredentialProviders } from "./credential-providers.ts";
 
 /** What a pod can pull images with. */
 export interface PodCredentials {
@@ -25,26 +24,31 @@ export interface PullCredential {
   readonly secret?: SecretLogin | undefined;
 }
 
+/** Something of the node that has logins for any pod. */
+interface LoginSource {
+  logins(repository: string, signal: AbortSignal): Promise<readonly RegistryLogin[]>;
+}
+
 interface OwnLogin extends RegistryLogin {
   readonly secret: SecretLogin;
 }
 
-/** Finds registry logins in the pull secrets of pods, and with the node's credential providers. */
+/** Finds registry logins in the pull secrets of pods, and with the node's own sources in their order. */
 export class PullCredentials {
   readonly #secrets: Pick<ObjectStore, "secret">;
   readonly #events: PodEvents;
-  readonly #providers: Pick<CredentialProviders, "logins">;
+  readonly #sources: readonly LoginSource[];
   readonly #sha256: (text: string) => string;
 
   constructor(
     secrets: Pick<ObjectStore, "secret">,
     events: PodEvents,
-    providers: Pick<CredentialProviders, "logins">,
+    sources: readonly LoginSource[],
     sha256: (text: string) => string,
   ) {
     this.#secrets = secrets;
     this.#events = events;
-    this.#providers = providers;
+    this.#sources = sources;
     this.#sha256 = sha256;
   }
 
@@ -84,13 +88,17 @@ export class PullCredentials {
   ): Promise<Result<readonly PullCredential[], string>> {
     const logins = this.#ownLogins(secrets);
     if (!logins.ok) return logins;
-    const provided = await this.#providers.logins(repository, signal);
+    const provided = await Promise.all(
+      this.#sources.map((source) => source.logins(repository, signal)),
+    );
     return ok([
       ...findLogins(logins.value, repository).map((login) => ({
         auth: authOf(login),
         secret: login.secret,
       })),
-      ...findLogins(provided, repository).map((login) => ({ auth: authOf(login) })),
+      ...provided
+        .flatMap((source) => findLogins(source, repository))
+        .map((login) => ({ auth: authOf(login) })),
     ]);
   }
 

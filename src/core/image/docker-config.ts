@@ -1,5 +1,6 @@
 // Registry credentials as Docker's config files, and the secrets made of them, hold them.
 import { decodeBase64 } from "../../lib/base64.ts";
+import { joinPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { decodeUtf8 } from "../../lib/utf8.ts";
 import type { Secret } from "../../model/generated/kubernetes.ts";
@@ -10,6 +11,38 @@ export interface RegistryLogin {
   readonly username: string;
   readonly password: string;
   readonly email?: string | undefined;
+}
+
+/** A file that may hold the logins that a whole node has. */
+export interface DockerConfigFile {
+  readonly path: string;
+  readonly format: "json" | "legacy";
+}
+
+/** Where a kubelet looks for them, the first that can be used counts. */
+export function dockerConfigFiles(folders: {
+  /** The kubelet's root folder. */
+  readonly root: string;
+  readonly working: string;
+  readonly home: string;
+}): readonly DockerConfigFile[] {
+  const { root, working, home } = folders;
+  const json = [root, working, joinPath(home, ".docker"), "/.docker"];
+  return [
+    ...json.map((folder) => ({ path: joinPath(folder, "config.json"), format: "json" as const })),
+    ...[root, working, home, "/"].map((folder) => ({
+      path: joinPath(folder, ".dockercfg"),
+      format: "legacy" as const,
+    })),
+  ];
+}
+
+/** The logins in such a file. An error names what is wrong, and never what the file says. */
+export function dockerConfigLogins(
+  format: DockerConfigFile["format"],
+  text: string,
+): Result<readonly RegistryLogin[], string> {
+  return format === "json" ? parseDockerConfigJson(text) : parseDockerCfg(text);
 }
 
 const secretKinds = [
