@@ -1,4 +1,4 @@
-import { withEither } from "../lib/with-either.ts";
+import { noLongerNeeded, withEither } from "../lib/with-either.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /** Runs `work` with a signal that also aborts after `ms`, with an error that says what took too long. */
@@ -22,6 +22,6 @@ export async function withDeadline<T>(
     // A call that ignores its signal must not hold up the one who waits for it.
     return await Promise.race([withEither([signal, late.signal], work), expired]);
   } finally {
-    done.abort();
+    done.abort(noLongerNeeded);
   }
 }

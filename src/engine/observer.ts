@@ -1,5 +1,5 @@
 import { errorText } from "../lib/error-text.ts";
-import { withEither } from "../lib/with-either.ts";
+import { noLongerNeeded, withEither } from "../lib/with-either.ts";
 import type { ContainerExit, ObservedPod } from "../model/observed.ts";
 import { RuntimeError } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -152,7 +152,7 @@ export class Observer {
     if (work === undefined) return;
     const over = new AbortController();
     await Promise.race([work, this.#sleep(busyReadMs, over.signal)]);
-    over.abort();
+    over.abort(noLongerNeeded);
     await this.#reads.get(uid)?.done;
   }
 
@@ -298,7 +298,7 @@ export class Observer {
     const done = new AbortController();
     const reads = Promise.all(uids.map((uid) => this.#readNow(uid)));
     await Promise.race([reads, this.#sleep(lateReadMs, done.signal)]);
-    done.abort();
+    done.abort(noLongerNeeded);
     const isLate = (uid: string) => this.#reads.has(uid) && !this.#pods.has(uid);
     for (const uid of uids.filter((each) => isLate(each) && !this.#failed.has(each))) {
       const pod = this.#keys.get(uid) ?? uid;

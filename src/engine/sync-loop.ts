@@ -3,7 +3,7 @@ import { hasOutdatedReadiness } from "../core/status/outdated-readiness.ts";
 import type { PodUpdateType } from "../core/worker/pod-update.ts";
 import { errorText } from "../lib/error-text.ts";
 import { parseTime } from "../lib/time.ts";
-import { withEither } from "../lib/with-either.ts";
+import { noLongerNeeded, withEither } from "../lib/with-either.ts";
 import type { Pod } from "../model/pod.ts";
 import { isMirrorPod } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -35,6 +35,8 @@ export interface SyncLoopDeps {
     "noteAdded" | "noteUpdated" | "noteStatus" | "noteRemoved"
   >;
   readonly onAdded: (pod: Pod) => void;
+  /** The pod is wanted otherwise than before, or is to end. */
+  readonly onUpdated: (pod: Pod) => void;
   readonly onRemoved: (pod: Pod) => void;
   /** A pod or mirror pod is new, other or gone in its source. */
   readonly onShown: (pod: Pod) => void;
@@ -141,7 +143,8 @@ export class SyncLoop {
   }
 
   #handlePod(op: SourceUpdate["op"], pod: Pod): void {
-    const { registry, workers, allocations, admit, onAdded, onRemoved, onShown } = this.#deps;
+    const { registry, workers, allocations, admit, onAdded, onUpdated, onRemoved, onShown } =
+      this.#deps;
     if (op === "REMOVE") {
       registry.remove(pod);
       if (isMirrorPod(pod)) {
@@ -164,6 +167,7 @@ export class SyncLoop {
         return;
       case "UPDATE":
       case "DELETE":
+        onUpdated(pod);
         allocations.noteUpdated(before, pod);
         this.#dispatch(pod, "update");
         return;
@@ -196,7 +200,7 @@ export class SyncLoop {
     const housekeepInMs = this.#lastHousekeptMs + housekeepingMs - clock.monotonicMs();
     const waitMs = Math.max(0, Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs));
     const woken = new AbortController();
-    this.#wake = () => woken.abort();
+    this.#wake = () => woken.abort(noLongerNeeded);
     const sleep = (either: AbortSignal) => clock.sleep(waitMs, either);
     await withEither([signal, woken.signal], sleep).catch(() => undefined);
     this.#wake = () => undefined;

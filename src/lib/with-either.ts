@@ -19,3 +19,6 @@ export async function withEither<T>(
     for (const release of releases) release();
   }
 }
+
+/** What to abort with when nobody will look at the reason: an error for each would cost its stack. */
+export const noLongerNeeded: Error = new Error("no longer needed");
