@@ -139,6 +139,7 @@ export function composeLoop(parts: AgentParts): SyncLoop {
       parts.metrics.starts.noteNewPod(pod);
       parts.view.noteChange("ADDED", pod);
     },
+    onUpdated: (pod) => parts.view.noteChange("MODIFIED", pod),
     onRemoved: (pod) => parts.view.noteRemoved(pod),
     onShown: (pod) => parts.cluster?.noteShown(pod),
   });

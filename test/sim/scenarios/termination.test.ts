@@ -1,6 +1,7 @@
 // Pods that end: nothing may call them ended before they are, and nothing may keep them from it.
 import { expect, test } from "vitest";
 import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import type { Pod } from "../../../src/model/pod.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import { leftovers } from "../simulator/convergence.ts";
 import {
@@ -103,6 +104,18 @@ test("a container that ended is shown so while another of its pod still ends (ku
   expect(cluster.find("web")?.status?.phase).toBe("Running");
   await pass(sim, 40_000);
   expect(cluster.find("web")).toBeUndefined();
+});
+
+test("who watches the agent sees at once that a pod is to end, though nothing else of it changes", async () => {
+  const { sim, cluster } = quietCluster();
+  create(sim, cluster, plainPod("web", { command: ["stubborn"] }));
+  await pass(sim, 5_000);
+  const seen: boolean[] = [];
+  const isEnding = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
+  sim.agent?.view.watchPods(({ pod }) => seen.push(isEnding(pod)), new AbortController().signal);
+  await cluster.remove("web", false);
+  await pass(sim, 1_000);
+  expect(seen).toContain(true);
 });
 
 test("a pod whose volume is busy leaves the API server when it no longer is (kubernetes #51835)", async () => {
