@@ -37,13 +37,11 @@ import type { LogRotationSettings } from "../engine/log-rotator.ts";
 import type { NodeSettings } from "../engine/node/node-agent.ts";
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
-import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { PodSource } from "../ports/pod-source.ts";
-import type { PullProgressReader } from "../ports/pull-progress.ts";
 import type { Tracer } from "../ports/tracer.ts";
 import { type DataLayout, dataLayout } from "./data-layout.ts";
 import { defaultEviction } from "./eviction-options.ts";
@@ -92,9 +90,9 @@ export interface AgentTuning {
       AgentSettings,
       | "linkLogs"
       | "resyncIntervalMs"
-      | "dockerConfigs"
       | "crashLoop"
       | "deadContainers"
+      | "dockerConfigs"
       | "cluster"
       | "volumeStatsMs"
       | "systemCgroups"
@@ -163,7 +161,8 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
   const ports = machinePorts(runtime, opened, layout.records, log);
   const { sources, api, heartbeatApi, eventApi, metrics, tracer } = options;
-  const pullProgress = openPullProgress(settings, signal);
+  const pullProgress =
+    settings.runtimeName === "containerd" ? new ContainerdPullProgress(runtime) : undefined;
   const { max: maxPids } = await ports.hostUsage.tasks();
   return new Agent(
     {
@@ -206,17 +205,6 @@ async function tellPodCidr(
   await runtime.updateRuntimeConfig(cidr, signal).catch((error: unknown) => {
     log.warn("could not tell the runtime the pods' network", { cidr, error: errorText(error) });
   });
-}
-
-function openPullProgress(
-  { runtimeName, runtimeEndpoint }: AgentSettings,
-  signal: AbortSignal,
-): PullProgressReader | undefined {
-  const socket = parseRuntimeEndpoint(runtimeEndpoint);
-  if (runtimeName !== "containerd" || !socket.ok) return undefined;
-  const progress = new ContainerdPullProgress(socket.value);
-  signal.addEventListener("abort", () => progress.close(), { once: true });
-  return progress;
 }
 
 function machinePorts(

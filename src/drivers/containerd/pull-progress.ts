@@ -1,4 +1,3 @@
-import { Client, credentials, Metadata, type MethodDefinition } from "@grpc/grpc-js";
 import { ContentService, type Info, type Status } from "../../generated/containerd-content.ts";
 import type { PullProgress, PullProgressReader } from "../../ports/pull-progress.ts";
 import { CRI_NAMESPACE } from "./containerd-events.ts";
@@ -11,20 +10,38 @@ const sourceLabel = "containerd.io/distribution.source.";
 const layerLabel = "containerd.io/gc.ref.content.l.";
 const layerIngest = "layer-";
 
+interface ContentCall<Request, Message> {
+  readonly method: {
+    readonly path: string;
+    readonly serialize: (request: Request) => Buffer;
+    readonly deserialize: (bytes: Buffer) => Message;
+  };
+  readonly request: Request;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+interface ContentMethod<Request, Message> {
+  readonly path: string;
+  readonly requestSerialize: (request: Request) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => Message;
+}
+
+/** A connection to containerd's socket, as the CRI client has one. */
+interface ContentConnection {
+  /** All messages of the answer; a call that answers once has one. */
+  collect<Request, Message>(
+    call: ContentCall<Request, Message>,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly Message[]>;
+}
+
 /** Reads the progress of pulls from containerd's content store: what of an image is there, and what is being written. */
 export class ContainerdPullProgress implements PullProgressReader {
-  readonly #client: Client;
+  readonly #connection: ContentConnection;
 
-  constructor(socketPath: string) {
-    this.#client = new Client(`unix://${socketPath}`, credentials.createInsecure(), {
-      "grpc.default_authority": "localhost",
-      "grpc.enable_http_proxy": 0,
-      "grpc.service_config_disable_resolution": 1,
-    });
-  }
-
-  close(): void {
-    this.#client.close();
+  constructor(connection: ContentConnection) {
+    this.#connection = connection;
   }
 
   async read(repository: string, signal: AbortSignal): Promise<PullProgress | undefined> {
@@ -64,38 +81,14 @@ export class ContainerdPullProgress implements PullProgressReader {
     return layers.map((layer) => [layer.digest, layer.size]);
   }
 
-  /** All messages of the answer; a call that answers once has one. */
-  #ask<Request, Response>(
-    method: MethodDefinition<Request, Response>,
+  #ask<Request, Message>(
+    { path, requestSerialize, responseDeserialize }: ContentMethod<Request, Message>,
     request: Request,
     signal: AbortSignal,
-  ): Promise<readonly Response[]> {
-    return new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      const metadata = new Metadata();
-      metadata.set("containerd-namespace", CRI_NAMESPACE);
-      const { path, requestSerialize, responseDeserialize } = method;
-      const stream = this.#client.makeServerStreamRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        request,
-        metadata,
-        { deadline: Date.now() + timeoutMs },
-      );
-      const abandon = (): void => stream.cancel();
-      signal.addEventListener("abort", abandon, { once: true });
-      const messages: Response[] = [];
-      stream.on("data", (message: Response) => messages.push(message));
-      stream.on("error", (error) => {
-        signal.removeEventListener("abort", abandon);
-        reject(error);
-      });
-      stream.on("end", () => {
-        signal.removeEventListener("abort", abandon);
-        resolve(messages);
-      });
-    });
+  ): Promise<readonly Message[]> {
+    const method = { path, serialize: requestSerialize, deserialize: responseDeserialize };
+    const metadata = { "containerd-namespace": CRI_NAMESPACE };
+    return this.#connection.collect({ method, request, metadata }, timeoutMs, signal);
   }
 }
 

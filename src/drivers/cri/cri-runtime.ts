@@ -80,6 +80,15 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     await Promise.all([messages, settled]);
   }
 
+  /** All messages of another service's answer on the runtime's socket. */
+  collect<Request, Message>(
+    { method, request, metadata }: EventStream<Request, Message>,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly Message[]> {
+    return this.#connection.collect(method, request, { metadata, timeoutMs }, signal);
+  }
+
   version(signal: AbortSignal): Promise<cri.VersionResponse> {
     return this.#call(CRI_METHODS.version, { version: "0.1.0" }, signal);
   }

@@ -6,7 +6,6 @@ import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { ProbeOutcome, ProbeRequest, ProbeRunner } from "../../ports/probe-runner.ts";
 import { runExecProbe } from "./exec-probe.ts";
 import { inTurns } from "./exec-turns.ts";
-import { runGrpcProbe } from "./grpc-probe.ts";
 import { runHttpProbe } from "./http-probe.ts";
 import { runTcpProbe } from "./tcp-probe.ts";
 
@@ -45,6 +44,8 @@ async function runProbe(
   }
   if (probe.grpc !== undefined) {
     const { port, service = "" } = probe.grpc;
+    // Loaded only now: few nodes have such a probe, and what it needs is large.
+    const { runGrpcProbe } = await import("./grpc-probe.ts");
     return await runGrpcProbe({ host: podIp, port, service, userAgent }, timeoutMs, signal);
   }
   return unknown(`missing probe handler for ${podDisplayName(pod)}:${container.name}`);

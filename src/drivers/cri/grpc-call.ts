@@ -1,0 +1,185 @@
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  constants,
+  type IncomingHttpHeaders,
+} from "node:http2";
+import {
+  RuntimeError,
+  type RuntimeErrorCode,
+  runtimeErrorCode,
+} from "../../model/runtime-error.ts";
+import { encodeFrame, FrameReader } from "./grpc-frames.ts";
+
+/** One call: a message goes there, any number come back. */
+export interface GrpcExchange {
+  readonly path: string;
+  readonly message: Uint8Array;
+  /** Undefined = no deadline. */
+  readonly timeoutMs?: number | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** The server has taken the call: what follows are messages. */
+  readonly onHeaders?: (() => void) | undefined;
+  /** What it throws ends the call. */
+  readonly onMessage: (message: Buffer) => void;
+}
+
+interface Failure {
+  readonly code: RuntimeErrorCode;
+  readonly text: string;
+  readonly cause?: unknown;
+}
+
+// What gRPC allows a time to have: eight digits and a unit.
+const mostTimeoutMs = 99_999_999;
+
+/** Resolves when the server has answered and said that all is well; rejects with a RuntimeError, when `signal` aborts too. */
+export function exchange(
+  open: () => Promise<ClientHttp2Session>,
+  call: GrpcExchange,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let stream: ClientHttp2Stream | undefined;
+    let isOver = false;
+    const onMessage = (message: Buffer): void => {
+      if (!isOver) call.onMessage(message);
+    };
+    const finish = (failure: Failure | undefined): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+      // Tells the server that nobody waits any more, unless the stream is closed already.
+      stream?.close(constants.NGHTTP2_CANCEL);
+      if (failure === undefined) resolve();
+      else reject(grpcError(call.path, failure));
+    };
+    const abort = (): void => finish(cancelled(signal));
+    const expire = (): void =>
+      // As one that passes in the runtime: users search for that text.
+      finish({ code: "DeadlineExceeded", text: "context deadline exceeded" });
+    const timer = call.timeoutMs === undefined ? undefined : setTimeout(expire, call.timeoutMs);
+    if (signal.aborted) {
+      abort();
+      return;
+    }
+    signal.addEventListener("abort", abort, { once: true });
+    const begin = async (): Promise<void> => {
+      try {
+        const session = await open();
+        if (isOver) return;
+        stream = session.request(requestHeaders(call));
+        listen(stream, { ...call, onMessage }, finish);
+        stream.end(encodeFrame(call.message));
+      } catch (error) {
+        finish(unavailable(error));
+      }
+    };
+    void begin();
+  });
+}
+
+function listen(
+  stream: ClientHttp2Stream,
+  { onHeaders, onMessage }: GrpcExchange,
+  finish: (failure: Failure | undefined) => void,
+): void {
+  const frames = new FrameReader();
+  let answer: IncomingHttpHeaders = {};
+  let problem: unknown;
+  stream.on("response", (headers) => {
+    answer = headers;
+    if (headers["grpc-status"] === undefined) onHeaders?.();
+  });
+  stream.on("trailers", (trailers) => {
+    answer = { ...answer, ...trailers };
+  });
+  stream.on("data", (piece: Buffer) => {
+    try {
+      const messages = frames.take(piece);
+      if (!messages.ok) return finish({ code: "Internal", text: messages.error });
+      for (const message of messages.value) onMessage(message);
+    } catch (error) {
+      finish({ code: "Internal", text: `cannot read the answer: ${String(error)}`, cause: error });
+    }
+  });
+  stream.on("error", (error) => {
+    problem = error;
+  });
+  stream.on("close", () => finish(failureOf(answer, stream.rstCode, problem)));
+}
+
+function failureOf(
+  answer: IncomingHttpHeaders,
+  resetCode: number | undefined,
+  problem: unknown,
+): Failure | undefined {
+  const status = answer["grpc-status"];
+  if (status === "0") return undefined;
+  if (status !== undefined) {
+    const text = decodeMessage(String(answer["grpc-message"] ?? ""));
+    return { code: runtimeErrorCode(Number(status)), text };
+  }
+  const httpStatus = Number(answer[":status"] ?? 200);
+  if (httpStatus !== 200) {
+    return {
+      code: "Unknown",
+      text: `unexpected HTTP status code received from server: ${httpStatus}`,
+    };
+  }
+  const isServers =
+    resetCode === constants.NGHTTP2_INTERNAL_ERROR ||
+    resetCode === constants.NGHTTP2_PROTOCOL_ERROR ||
+    resetCode === constants.NGHTTP2_FLOW_CONTROL_ERROR;
+  if (isServers) {
+    return { code: "Internal", text: `stream terminated by RST_STREAM with code ${resetCode}` };
+  }
+  return unavailable(problem ?? new Error("the connection to the runtime was lost"));
+}
+
+function unavailable(error: unknown): Failure {
+  const text = error instanceof Error ? error.message : String(error);
+  return { code: "Unavailable", text, cause: error };
+}
+
+function cancelled(signal: AbortSignal): Failure {
+  return { code: "Cancelled", text: "context canceled", cause: signal.reason };
+}
+
+/** The failure of a call, named after its method. */
+function grpcError(path: string, { code, text, cause }: Failure): RuntimeError {
+  return new RuntimeError(methodName(path), code, text, { cause });
+}
+
+/** Such as RunPodSandbox. */
+export function methodName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function requestHeaders({ path, timeoutMs, metadata }: GrpcExchange): Record<string, string> {
+  return {
+    ":method": "POST",
+    ":path": path,
+    ":authority": "localhost",
+    "content-type": "application/grpc",
+    te: "trailers",
+    "user-agent": "berth",
+    ...(timeoutMs !== undefined && { "grpc-timeout": timeoutText(timeoutMs) }),
+    ...metadata,
+  };
+}
+
+function timeoutText(ms: number): string {
+  const whole = Math.max(0, Math.ceil(ms));
+  return whole <= mostTimeoutMs ? `${whole}m` : `${Math.ceil(whole / 1000)}S`;
+}
+
+/** gRPC sends what is not plain ASCII percent-encoded. */
+function decodeMessage(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
