@@ -10,6 +10,9 @@ const CONNECT_RETRY_MS = 20;
 const STOP_TIMEOUT_MS = 10_000;
 const MAX_LOG_BYTES = 8 * 1024 * 1024;
 const LOG_TAIL_LINES = 5;
+// In /proc/PID/stat, counted after the command's name; the kernel's unit for users is the same everywhere.
+const START_TICKS_FIELD = 19;
+const TICKS_PER_SECOND = 100;
 const PROXY_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [
   name,
   name.toLowerCase(),
@@ -105,6 +108,15 @@ export async function findProcesses(
   const found: number[] = [];
   for (const pid of pids) if (matches(await readArguments(pid))) found.push(pid);
   return found;
+}
+
+/** When a process was started; the beginning of time when it is gone. */
+export async function startedAtMs(pid: number): Promise<number> {
+  const info = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
+  if (info === undefined) return 0;
+  const uptimeSeconds = Number((await readFile("/proc/uptime", "utf8")).split(" ")[0]);
+  const ticks = Number(info.slice(info.lastIndexOf(")") + 2).split(" ")[START_TICKS_FIELD]);
+  return Date.now() - (uptimeSeconds - ticks / TICKS_PER_SECOND) * 1000;
 }
 
 /** Sends a signal; a process that is gone is fine. */

@@ -30,7 +30,7 @@ import {
   checkNetwork,
   requireTools,
 } from "./prepare-machine.ts";
-import { type ContainerdTraces, findTraces, removeOrphans } from "./remove-orphans.ts";
+import { removeOrphans } from "./remove-orphans.ts";
 import { removeContainerdTraces } from "./remove-traces.ts";
 
 const FIRST_BACKOFF_MS = 100;
@@ -71,7 +71,7 @@ export class ManagedContainerd {
   readonly #log: Log;
   readonly #supervision: AbortController;
   #process: ContainerdProcess;
-  #supervisor: Promise<void> = Promise.resolve();
+  #supervisor: Promise<unknown> = Promise.resolve();
 
   private constructor(prepared: Prepared, network: NetworkSettings, running: Running, log: Log) {
     this.paths = prepared.paths;
@@ -93,7 +93,6 @@ export class ManagedContainerd {
     const { paths, tools } = prepared;
     const supervision = new AbortController();
     const adopted = await adopt(prepared, log, supervision.signal);
-    const before = adopted === undefined ? await findTraces(paths, options) : undefined;
     const first = adopted ?? (await spawnContainerd(tools.containerd, paths));
     log.info(adopted === undefined ? "started containerd" : "adopted the running containerd", {
       pid: first.pid,
@@ -109,8 +108,7 @@ export class ManagedContainerd {
     }
     const running = { process: first, supervision };
     const managed = new ManagedContainerd(prepared, options, running, log);
-    if (before !== undefined) await managed.#removeOrphans(before);
-    managed.#supervisor = managed.#supervise();
+    managed.#supervisor = Promise.all([managed.#supervise(), managed.#removeOrphans()]);
     return managed;
   }
 
@@ -164,21 +162,21 @@ export class ManagedContainerd {
   async #restart(): Promise<void> {
     const { signal } = this.#supervision;
     try {
-      const found = await findContainerd(this.paths.configFile, signal);
-      const before = await findTraces(this.paths, this.#network);
-      this.#process = found ?? (await spawnContainerd(this.tools.containerd, this.paths));
+      this.#process =
+        (await findContainerd(this.paths.configFile, signal)) ??
+        (await spawnContainerd(this.tools.containerd, this.paths));
       this.#log.info("started containerd", { pid: this.pid, socket: this.paths.socket });
-      if (found !== undefined) return;
       await waitForSocket(this.#process, this.paths, START_TIMEOUT_MS, signal);
-      await this.#removeOrphans(before);
+      await this.#removeOrphans();
     } catch (error) {
       if (!signal.aborted) this.#log.error("cannot start containerd", { error });
     }
   }
 
-  async #removeOrphans(before: ContainerdTraces): Promise<void> {
+  async #removeOrphans(): Promise<void> {
+    const { pid, paths, tools } = this;
     try {
-      const removed = await removeOrphans(before, this.paths, this.#network, this.tools);
+      const removed = await removeOrphans({ pid, paths, tools, network: this.#network });
       for (const what of removed) {
         this.#log.warn("removed what a killed containerd had begun", { what });
       }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planRuleRemoval } from "./remove-network.ts";
+import { planRuleRemoval, sandboxesInRules } from "./remove-network.ts";
 
 const ID = "341af2c9";
 const POD = [
@@ -51,6 +51,11 @@ test("of one sandbox only its own rules and chains go", () => {
   const lines = plan.map((words) => words.join(" "));
   expect(lines).toHaveLength(6);
   expect(lines.filter((line) => line.includes(ID) || line.includes("18d6c4"))).toEqual(lines);
+});
+
+test("the sandboxes that rules are for are named, each once", () => {
+  expect(sandboxesInRules([...SHARED, ...POD, OTHER], "berth0")).toEqual([ID]);
+  expect(sandboxesInRules(SHARED, "berth0")).toEqual([]);
 });
 
 test("without rules of CNI there is nothing to do", () => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { NetworkSettings } from "./containerd-config.ts";
 import type { ContainerdPaths } from "./containerd-paths.ts";
@@ -28,14 +28,39 @@ export async function removeNetwork(
   for (const id of sandboxesOfNetwork(cached, bridge)) await forgetSandbox(bridge, id, tools);
 }
 
-/** The sandboxes that have an address in the network, or had one when the plugins were done. */
+/** The sandboxes that had an address, a cached result or rules in the network before a time. */
 export async function sandboxesInNetwork(
   { bridge }: NetworkSettings,
   paths: ContainerdPaths,
+  tools: ContainerdTools,
+  beforeMs: number,
 ): Promise<readonly string[]> {
-  const cached = await readdir(RESULT_CACHE).catch(() => []);
-  const owners = (await addressFiles(bridge, paths)).map(({ owner }) => owner);
-  return [...new Set([...sandboxesOfNetwork(cached, bridge), ...owners])].filter((id) => id !== "");
+  const isOld = async (file: string): Promise<boolean> => {
+    const info = await stat(file).catch(() => undefined);
+    return info !== undefined && info.mtimeMs < beforeMs;
+  };
+  const found = new Set<string>();
+  const recent = new Set<string>();
+  for (const { file, owner } of await addressFiles(bridge, paths)) {
+    ((await isOld(file)) ? found : recent).add(owner);
+  }
+  for (const name of await readdir(RESULT_CACHE).catch(() => [])) {
+    const [id] = sandboxesOfNetwork([name], bridge);
+    if (id !== undefined && (await isOld(join(RESULT_CACHE, name)))) found.add(id);
+  }
+  // Rules have no time; they are made after the address is taken.
+  const rules = await runCommand(tools.iptables, ["-w", "-t", "nat", "-S"]);
+  for (const id of sandboxesInRules(rules.split("\n"), bridge)) if (!recent.has(id)) found.add(id);
+  // An address that is being taken has no owner yet.
+  found.delete("");
+  return [...found];
+}
+
+/** The ids of the sandboxes for which a CNI network has rules. */
+export function sandboxesInRules(rules: readonly string[], network: string): readonly string[] {
+  const mark = `name: \\"${network}\\" id: \\"`;
+  const ids = rules.flatMap((rule) => rule.split(mark).slice(1));
+  return [...new Set(ids.map((text) => /^[0-9a-f]+/.exec(text)?.[0] ?? ""))];
 }
 
 /** Removes the rules, cached results and the address of one sandbox, whose network namespace is gone. */

@@ -1,10 +1,11 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { errorText } from "../../lib/error-text.ts";
 import type { NetworkSettings } from "./containerd-config.ts";
 import { CRI_NAMESPACE } from "./containerd-events.ts";
 import type { ContainerdPaths } from "./containerd-paths.ts";
-import { findProcesses, readArguments, signalProcess } from "./containerd-process.ts";
+import { findProcesses, readArguments, signalProcess, startedAtMs } from "./containerd-process.ts";
 import type { ContainerdTools } from "./prepare-machine.ts";
 import { removeSandboxNetwork, sandboxesInNetwork } from "./remove-network.ts";
 import { runCommand } from "./run-command.ts";
@@ -12,77 +13,95 @@ import { runCommand } from "./run-command.ts";
 const POLL_MS = 20;
 const END_TIMEOUT_MS = 2000;
 
-/** What containerds that ran before have on the machine. */
-export interface ContainerdTraces {
-  /** By process id: what the shim was started for. */
-  readonly shims: ReadonlyMap<number, string>;
-  /** The files that hold network namespaces. */
-  readonly namespaces: readonly string[];
-  /** The ids of sandboxes that have an address. */
-  readonly sandboxes: readonly string[];
-}
-
-/** To be asked while no containerd runs: what a new one makes is none of it. */
-export async function findTraces(
-  paths: ContainerdPaths,
-  network: NetworkSettings,
-): Promise<ContainerdTraces> {
-  const shims = new Map<number, string>();
-  for (const pid of await findProcesses((argv) => isShim(argv, paths))) {
-    const argv = await readArguments(pid);
-    shims.set(pid, argv[argv.indexOf("-id") + 1] ?? "");
-  }
-  const folder = namespacesFolder(paths);
-  const namespaces = (await namesIn(folder)).map((name) => join(folder, name));
-  return { shims, namespaces, sandboxes: await sandboxesInNetwork(network, paths) };
+/** A containerd that answers, and what belongs to it. */
+export interface AnsweringContainerd {
+  readonly pid: number;
+  readonly paths: ContainerdPaths;
+  readonly network: NetworkSettings;
+  readonly tools: ContainerdTools;
 }
 
 /**
- * Removes what a containerd that was killed had begun and had not yet written down: the one that follows does not know
- * of it, and nobody else would ever remove it. To be called as soon as that one answers.
+ * Removes what a containerd before this one had begun and not yet written down when it was killed: this one does not
+ * know of it, and nobody else would ever remove it. Answers what it was.
  */
-export async function removeOrphans(
-  { shims, namespaces, sandboxes }: ContainerdTraces,
-  paths: ContainerdPaths,
-  network: NetworkSettings,
-  tools: ContainerdTools,
-): Promise<readonly string[]> {
-  if (shims.size + namespaces.length + sandboxes.length === 0) return [];
-  const removed: string[] = [];
+export async function removeOrphans(containerd: AnsweringContainerd): Promise<readonly string[]> {
+  return [
+    ...(await removeContainers(containerd)),
+    ...(await removeShims(containerd)),
+    ...(await removeNetworks(containerd)),
+  ];
+}
+
+/** Containers of runc without the folder that containerd makes first and removes last. */
+async function removeContainers({ paths, tools }: AnsweringContainerd): Promise<readonly string[]> {
+  const root = join(paths.runcRoot, CRI_NAMESPACE);
+  const known = await namesIn(bundlesFolder(paths));
+  const orphans = (await namesIn(root)).filter((id) => !known.includes(id));
+  for (const id of orphans) {
+    await runCommand(tools.runc, ["--root", root, "delete", "--force", id]);
+  }
+  return orphans.map((id) => `container ${id}`);
+}
+
+async function removeShims({ paths }: AnsweringContainerd): Promise<readonly string[]> {
+  const found = await findProcesses((argv) => isShim(argv, paths));
   const served = await readBundles(paths);
-  for (const [pid, id] of shims) {
-    if (served.includes(id) || !(await isShimOf(pid, id, paths))) continue;
-    await endShim(pid, id, paths);
+  const removed: string[] = [];
+  for (const pid of found) {
+    const argv = await readArguments(pid);
+    const id = argv[argv.indexOf("-id") + 1] ?? "";
+    // One that has just ended has no arguments.
+    if (!isShim(argv, paths) || served.includes(id)) continue;
+    await endShim(pid, paths);
     removed.push(`shim ${pid} of ${id}`);
   }
-  const records = await readRecords(paths, tools);
-  for (const path of namespaces.filter((each) => !records.includes(basename(each)))) {
-    await runCommand(tools.umount, [path]).catch(() => undefined);
-    await rm(path, { force: true });
-    removed.push(`network namespace ${basename(path)}`);
-  }
-  for (const id of sandboxes.filter((each) => !records.includes(each))) {
-    await removeSandboxNetwork(network, id, paths, tools);
-    removed.push(`address of ${id}`);
-  }
   return removed;
+}
+
+async function removeNetworks({
+  pid,
+  paths,
+  network,
+  tools,
+}: AnsweringContainerd): Promise<readonly string[]> {
+  // What is younger may be of a sandbox that is being made.
+  const beforeMs = await startedAtMs(pid);
+  const folder = join(paths.state, "io.containerd.grpc.v1.cri", "netns");
+  const served = await readBundles(paths);
+  const namespaces: string[] = [];
+  for (const name of await namesIn(folder)) {
+    const file = join(folder, name);
+    if (!served.includes(name) && (await isOlder(file, beforeMs))) namespaces.push(file);
+  }
+  const sandboxes = await sandboxesInNetwork(network, paths, tools, beforeMs);
+  if (namespaces.length + sandboxes.length === 0) return [];
+  const ids = await readIds(paths, tools);
+  // Also a sandbox that has ended has its network namespace until it is stopped.
+  const records = namespaces.length === 0 ? "" : await readRecords(ids, paths, tools);
+  const unknown = namespaces.filter((file) => !records.includes(basename(file)));
+  for (const file of unknown) {
+    await runCommand(tools.umount, [file]).catch(() => undefined);
+    await rm(file, { force: true });
+  }
+  const gone = sandboxes.filter((id) => !ids.includes(id));
+  for (const id of gone) await removeSandboxNetwork(network, id, paths, tools);
+  return [
+    ...unknown.map((file) => `network namespace ${basename(file)}`),
+    ...gone.map((id) => `network of ${id}`),
+  ];
 }
 
 function isShim(argv: readonly string[], paths: ContainerdPaths): boolean {
   return basename(argv[0] ?? "").startsWith("containerd-shim") && argv.includes(paths.socket);
 }
 
-async function isShimOf(pid: number, id: string, paths: ContainerdPaths): Promise<boolean> {
-  const argv = await readArguments(pid);
-  return isShim(argv, paths) && argv.includes(id);
-}
-
-async function endShim(pid: number, id: string, paths: ContainerdPaths): Promise<void> {
+async function endShim(pid: number, paths: ContainerdPaths): Promise<void> {
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     signalProcess(pid, signal);
     const deadline = Date.now() + END_TIMEOUT_MS;
     while (Date.now() < deadline) {
-      if (!(await isShimOf(pid, id, paths))) return;
+      if (!isShim(await readArguments(pid), paths)) return;
       await delay(POLL_MS);
     }
   }
@@ -90,7 +109,7 @@ async function endShim(pid: number, id: string, paths: ContainerdPaths): Promise
 
 /** The ids of what containerd has a shim for, and what is written about each: a container names its sandbox. */
 async function readBundles(paths: ContainerdPaths): Promise<string> {
-  const folder = join(paths.state, "io.containerd.runtime.v2.task", CRI_NAMESPACE);
+  const folder = bundlesFolder(paths);
   const ids = await namesIn(folder);
   const specs = await Promise.all(
     ids.map((id) => readFile(join(folder, id, "config.json"), "utf8").catch(() => "")),
@@ -98,18 +117,42 @@ async function readBundles(paths: ContainerdPaths): Promise<string> {
   return [...ids, ...specs].join("\n");
 }
 
-/** All that containerd knows of sandboxes and containers, their network namespaces among it. */
-async function readRecords(paths: ContainerdPaths, tools: ContainerdTools): Promise<string> {
-  const ctr = (...args: readonly string[]): Promise<string> =>
-    runCommand(tools.ctr, ["-a", paths.socket, "-n", CRI_NAMESPACE, "containers", ...args]);
-  const ids = (await ctr("ls", "-q")).split("\n").filter((id) => id !== "");
-  // One that is removed just now has nothing to be kept.
-  const records = await Promise.all(ids.map((id) => ctr("info", id).catch(() => "")));
-  return [...ids, ...records].join("\n");
+/** The ids of the sandboxes and containers that containerd knows, also of those that have ended. */
+async function readIds(paths: ContainerdPaths, tools: ContainerdTools): Promise<readonly string[]> {
+  const text = await runCommand(tools.ctr, [...ctrFlags(paths), "containers", "ls", "-q"]);
+  return text.split("\n").filter((id) => id !== "");
 }
 
-function namespacesFolder(paths: ContainerdPaths): string {
-  return join(paths.state, "io.containerd.grpc.v1.cri", "netns");
+/** All that containerd has written down about them. */
+async function readRecords(
+  ids: readonly string[],
+  paths: ContainerdPaths,
+  tools: ContainerdTools,
+): Promise<string> {
+  const records: string[] = [];
+  for (const id of ids) {
+    const command = [...ctrFlags(paths), "containers", "info", id];
+    const record = await runCommand(tools.ctr, command).catch((error: unknown) => {
+      // Removed just now. Otherwise, who does not answer may know anything.
+      if (errorText(error).includes("not found")) return "";
+      throw error;
+    });
+    records.push(record);
+  }
+  return records.join("\n");
+}
+
+function ctrFlags(paths: ContainerdPaths): readonly string[] {
+  return ["-a", paths.socket, "-n", CRI_NAMESPACE];
+}
+
+async function isOlder(file: string, thanMs: number): Promise<boolean> {
+  const info = await stat(file).catch(() => undefined);
+  return info !== undefined && info.mtimeMs < thanMs;
+}
+
+function bundlesFolder(paths: ContainerdPaths): string {
+  return join(paths.state, "io.containerd.runtime.v2.task", CRI_NAMESPACE);
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {
