@@ -66,3 +66,20 @@ test.each([
     expect(await leftovers(sim)).toEqual([]);
   },
 );
+
+test("an image that is pulled for long keeps no other pod from starting (kubernetes #108405)", async () => {
+  const sim = quietNode();
+  const { runtime } = sim.machine;
+  const pull = runtime.pullImage.bind(runtime);
+  runtime.pullImage = async (image, auth, config, given) => {
+    if (image.image === "large:1") await sim.clock.sleep(600_000, given);
+    return pull(image, auth, config, given);
+  };
+  const large = write(sim, "large", plainPod("large", { image: "large:1" }));
+  await pass(sim, 2_000);
+  const small = write(sim, "small", plainPod("small", { image: "small:1" }));
+  await pass(sim, 5_000);
+  expect(sim.invariants.namesOf(small.metadata.uid)).toEqual(["main"]);
+  await pass(sim, 600_000);
+  expect(sim.invariants.namesOf(large.metadata.uid)).toEqual(["main"]);
+});

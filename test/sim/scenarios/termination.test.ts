@@ -158,6 +158,27 @@ test("a pod ends whose containers the runtime refuses to stop or has lost (kuber
   expect(await leftovers(sim)).toEqual([]);
 });
 
+test.each([
+  { state: "pending", image: "lost:1", phase: "Failed" },
+  { state: "running", image: "app:1", phase: "Succeeded" },
+])(
+  "a $state pod that is deleted ends in the phase $phase, whoever still holds it (kubernetes #115331, #116410)",
+  async ({ image, phase }) => {
+    const { sim, cluster } = quietCluster();
+    sim.machine.runtime.refusePull = () =>
+      new RuntimeError("PullImage", "Unknown", "no such image");
+    create(sim, cluster, plainPod("web", { image }));
+    const metadata = { finalizers: ["example.org/held"] };
+    await ask(sim, cluster, { method: "PATCH", path: podPath, body: { metadata } });
+    await pass(sim, 20_000);
+    await cluster.remove("web", false);
+    await pass(sim, 20_000);
+    // Who counts the pods of a job waits for this before it replaces one.
+    expect(cluster.find("web")?.status?.phase).toBe(phase);
+    expect(sim.invariants.running).toEqual([]);
+  },
+);
+
 test("a pod that is deleted by force is ended though the runtime fails meanwhile, and its name is free (kubernetes #113145)", async () => {
   const { sim, cluster } = quietCluster();
   create(sim, cluster, plainPod("web", { command: ["stubborn"] }));
