@@ -190,11 +190,13 @@ describe("probes", () => {
       await world.agent.stop("SIGKILL");
       await world.up();
       const changes = new PodChanges(world.client);
+      const uids = new Set(pods.map(({ metadata }) => metadata.uid));
+      const ofThem = () => changes.list.filter(({ pod }) => uids.has(pod.metadata.uid));
+      await expect.poll(() => ofThem().length).toBeGreaterThanOrEqual(2);
       // Long enough for several rounds of the probes.
       await delay(6000);
-      const uids = new Set(pods.map(({ metadata }) => metadata.uid));
-      const seen = (await changes.stop()).filter(({ pod }) => uids.has(pod.metadata.uid));
-      expect(seen.length).toBeGreaterThanOrEqual(2);
+      await changes.stop();
+      const seen = ofThem();
       expect(seen.filter(({ pod }) => !isReady(pod))).toEqual([]);
       for (const { pod } of seen) {
         const before = pods.find(({ metadata }) => metadata.uid === pod.metadata.uid);
