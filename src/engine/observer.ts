@@ -17,6 +17,8 @@ const readDeadlineMs = 30_000;
 const listDeadlineMs = 30_000;
 /** How long all wait for a pod that is slow to read. */
 const lateReadMs = 3_000;
+/** So many are named where there may be many. */
+const fewPods = 5;
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
 /** How long a pod that is being worked on goes unread, however much happens to it. */
@@ -280,7 +282,7 @@ export class Observer {
         return known === undefined || fingerprintOf(known) !== fingerprint;
       });
       onHealth(undefined);
-      await this.#readAll([...gone, ...changed.map(([uid]) => uid)], startedAtMs);
+      await this.#readAll([...gone, ...changed.map(([uid]) => uid)]);
       cache.noteListing(startedAtMs);
       const sinceLastMs = lastMs === undefined ? undefined : startedAtMs - lastMs;
       onRelist(clock.monotonicMs() - startedAtMs, sinceLastMs);
@@ -293,17 +295,19 @@ export class Observer {
     }
   }
 
-  /** A pod that the runtime is slow to tell of is as one that cannot be read, until it has told. */
-  async #readAll(uids: readonly string[], startedAtMs: number): Promise<void> {
+  /** Nobody but a pod's own worker waits long for one that the runtime is slow to tell of. */
+  async #readAll(uids: readonly string[]): Promise<void> {
     const done = new AbortController();
     const reads = Promise.all(uids.map((uid) => this.#readNow(uid)));
     await Promise.race([reads, this.#sleep(lateReadMs, done.signal)]);
     done.abort(noLongerNeeded);
     const isLate = (uid: string) => this.#reads.has(uid) && !this.#pods.has(uid);
-    for (const uid of uids.filter((each) => isLate(each) && !this.#failed.has(each))) {
-      const pod = this.#keys.get(uid) ?? uid;
-      this.#deps.log.warn("the runtime is slow to tell of a pod", { pod });
-      this.#deps.cache.set(uid, new Error(`the runtime has not told of ${pod} yet`), startedAtMs);
+    const late = uids.filter((uid) => isLate(uid) && !this.#failed.has(uid));
+    if (late.length === 0) return;
+    const pods = late.map((uid) => this.#keys.get(uid) ?? uid).slice(0, fewPods);
+    this.#deps.log.warn("the runtime is slow to tell of pods", { count: late.length, pods });
+    for (const uid of late) {
+      this.#deps.cache.noteUnread(uid);
       this.#failed.set(uid, { delayMs: firstBackoffMs, isWaiting: false });
     }
   }

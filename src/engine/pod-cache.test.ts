@@ -80,3 +80,14 @@ test("who stops following leaves the next follower alone", () => {
   cache.set("1", newer, 1);
   expect(told).toEqual(["newer"]);
 });
+
+test("a pod that the runtime is slow to tell of is not taken for one that does not exist", async () => {
+  const cache = newCache();
+  cache.noteUnread("1");
+  const waiting = cache.getNewerThan("1", 5, signal);
+  cache.noteListing(6);
+  expect(() => cache.get("1")).toThrow("not told");
+  expect(cache.isNewerThan("1", 5)).toBe(false);
+  cache.set("1", newer, 7);
+  expect(await waiting).toBe(newer);
+});

@@ -24,6 +24,8 @@ export interface PodCacheReader {
 export class PodCache implements PodCacheReader {
   readonly #entries = new Map<string, Entry>();
   readonly #waiters = new Map<string, Set<Waiter>>();
+  /** Pods that the runtime listed and has not told of yet. */
+  readonly #unread = new Set<string>();
   readonly #followers = new Map<string, (observed: ObservedPod) => void>();
   readonly #requestRead: (uid: string) => void;
   #listedAtMs = Number.NEGATIVE_INFINITY;
@@ -37,6 +39,7 @@ export class PodCache implements PodCacheReader {
   set(uid: string, found: ObservedPod | Error, readAtMs: number): void {
     const stored = this.#entries.get(uid);
     if (stored !== undefined && stored.readAtMs > readAtMs) return;
+    this.#unread.delete(uid);
     if (found instanceof Error) {
       this.#entries.set(uid, { error: found, readAtMs });
     } else {
@@ -55,15 +58,21 @@ export class PodCache implements PodCacheReader {
     };
   }
 
+  /** The runtime has that pod and is slow to tell of it: it is not to be taken for one that does not exist. */
+  noteUnread(uid: string): void {
+    if (!this.#entries.has(uid)) this.#unread.add(uid);
+  }
+
   /** All pods were listed, and those that are not as they were read: a pod without an entry did not exist then. */
   noteListing(listedAtMs: number): void {
     this.#listedAtMs = listedAtMs;
     for (const uid of this.#waiters.keys()) {
-      if (!this.#entries.has(uid)) this.#notify(uid, listedAtMs);
+      if (!this.#entries.has(uid) && !this.#unread.has(uid)) this.#notify(uid, listedAtMs);
     }
   }
 
   delete(uid: string): void {
+    this.#unread.delete(uid);
     this.#entries.delete(uid);
   }
 
@@ -71,6 +80,7 @@ export class PodCache implements PodCacheReader {
   get(uid: string): ObservedPod {
     const entry = this.#entries.get(uid);
     if (entry?.error !== undefined) throw entry.error;
+    if (this.#unread.has(uid)) throw new Error("the runtime has not told of the pod yet");
     return entry?.observed ?? emptyObservedPod(uid, "", "");
   }
 
@@ -82,6 +92,7 @@ export class PodCache implements PodCacheReader {
 
   /** Whether the stored state was read after `minMs`. */
   isNewerThan(uid: string, minMs: number): boolean {
+    if (this.#unread.has(uid)) return false;
     return (this.#entries.get(uid)?.readAtMs ?? this.#listedAtMs) > minMs;
   }
 
