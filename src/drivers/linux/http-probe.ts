@@ -1,8 +1,13 @@
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from "node:http";
 import { request as httpsRequest } from "node:https";
-import { isIP } from "node:net";
+import { connect, isIP } from "node:net";
 import { quoteText } from "../../lib/go-text.ts";
-import { withEither } from "../../lib/with-either.ts";
+import { noLongerNeeded } from "../../lib/with-either.ts";
 import type { HttpGetRequest } from "../../model/http-get-request.ts";
 import type { ProbeOutcome } from "../../ports/probe-runner.ts";
 import { networkErrorText } from "./network-error-text.ts";
@@ -26,22 +31,30 @@ export async function runHttpProbe(
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
-  const deadline = AbortSignal.timeout(timeoutMs);
-  return await withEither([signal, deadline], (either) =>
-    followRedirects(request, { signal, deadline, either }),
-  );
+  signal.throwIfAborted();
+  // A timer that is cleared, not AbortSignal.timeout: that would go off after every probe that was in time.
+  const end = new AbortController();
+  const timer = setTimeout(() => end.abort(noLongerNeeded), timeoutMs);
+  const stop = (): void => end.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await followRedirects(request, { stopped: signal, end: end.signal });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 interface ProbeSignals {
-  readonly signal: AbortSignal;
-  readonly deadline: AbortSignal;
-  /** Aborts with either. */
-  readonly either: AbortSignal;
+  /** Nobody wants to know any more. */
+  readonly stopped: AbortSignal;
+  /** That, or the probe's time has passed. */
+  readonly end: AbortSignal;
 }
 
 async function followRedirects(
   request: HttpGetRequest,
-  { signal, deadline, either }: ProbeSignals,
+  { stopped, end }: ProbeSignals,
 ): Promise<ProbeOutcome> {
   let current = request;
   for (let requests = 1; ; requests++) {
@@ -51,17 +64,17 @@ async function followRedirects(
     });
     let answer: Answer;
     try {
-      answer = await sendHttpGet(current, either);
+      answer = await sendHttpGet(current, end);
     } catch (error) {
-      signal.throwIfAborted();
-      if (!deadline.aborted) return failure(networkErrorText(error, current.urlHost));
+      stopped.throwIfAborted();
+      if (!end.aborted) return failure(networkErrorText(error, current.urlHost));
       return failure("context deadline exceeded (Client.Timeout exceeded while awaiting headers)");
     }
     const next = redirectTarget(current, answer);
     const decision =
       next === undefined ? "use last response" : decideRedirect(request, next, requests);
     if (next === undefined || decision === "use last response") {
-      return await judgeAnswer(answer, { signal, deadline });
+      return await judgeAnswer(answer, { stopped, end });
     }
     answer.discard();
     if (decision === "too many") return failure(`stopped after ${maxRequests} redirects`);
@@ -92,13 +105,13 @@ export function judgeResponse(status: number, body: string): ProbeOutcome {
 
 async function judgeAnswer(
   { status, readBody }: Answer,
-  { signal, deadline }: { readonly signal: AbortSignal; readonly deadline: AbortSignal },
+  { stopped, end }: ProbeSignals,
 ): Promise<ProbeOutcome> {
   try {
     return judgeResponse(status, await readBody());
   } catch {
-    signal.throwIfAborted();
-    const output = deadline.aborted
+    stopped.throwIfAborted();
+    const output = end.aborted
       ? "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
       : "unexpected EOF";
     return { result: "error", state: "failure", output };
@@ -139,16 +152,20 @@ export function sendHttpGet(request: HttpGetRequest, signal: AbortSignal): Promi
     path: request.requestUri,
     headers: sentHeaders(request),
     setHost: false,
-    agent: false,
     maxHeaderSize: maxHeaderBytes,
-    signal,
     servername: isIP(request.hostname) === 0 ? request.hostname : "",
     // A probe asks whether somebody answers, not who it is: containers use certificates of their own.
     rejectUnauthorized: false,
   };
-  const start = request.scheme === "https" ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
-    const sent = start(options);
+    signal.throwIfAborted();
+    const sent =
+      request.scheme === "https"
+        ? httpsRequest({ ...options, agent: false })
+        : plainRequest(options, request);
+    const cancel = (): void => void sent.destroy(noLongerNeeded);
+    signal.addEventListener("abort", cancel, { once: true });
+    sent.on("close", () => signal.removeEventListener("abort", cancel));
     sent.on("error", reject);
     sent.on("response", (response) => resolve(answerOf(response)));
     sent.on("upgrade", (response, socket) => {
@@ -157,6 +174,11 @@ export function sendHttpGet(request: HttpGetRequest, signal: AbortSignal): Promi
     });
     sent.end();
   });
+}
+
+/** Without an agent of connections, whose making would be a good part of the work. */
+function plainRequest(options: RequestOptions, { hostname, port }: HttpGetRequest): ClientRequest {
+  return httpRequest({ ...options, createConnection: () => connect({ host: hostname, port }) });
 }
 
 function answerOf(response: IncomingMessage): Answer {
@@ -174,16 +196,22 @@ function emptyBody(): Promise<string> {
   return Promise.resolve("");
 }
 
-async function readStart(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response) {
-    const bytes = Buffer.from(chunk as Uint8Array);
-    chunks.push(bytes);
-    size += bytes.length;
-    if (size >= maxBodyBytes) break;
-  }
-  return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString();
+function readStart(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const finish = (): void => resolve(Buffer.concat(chunks).subarray(0, maxBodyBytes).toString());
+    response.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size < maxBodyBytes) return;
+      finish();
+      response.destroy();
+    });
+    response.on("end", finish);
+    response.on("error", reject);
+    response.on("close", () => reject(new Error("unexpected EOF")));
+  });
 }
 
 /** Only the first User-Agent is sent, and an empty one not at all. */
