@@ -21,7 +21,8 @@ export interface PodRemainsDeps {
   readonly rootFolder: string;
   readonly podLogsRoot: string;
   readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
-  readonly requestRead: (uid: string) => void;
+  /** The pod as the runtime has it after that time of the monotonic clock. */
+  readonly readNewer: (uid: string, minMs: number, signal: AbortSignal) => Promise<ObservedPod>;
   readonly unmountVolumes: (uid: string, signal: AbortSignal) => Promise<void>;
   readonly cgroups: {
     /** UIDs of pods that have a cgroup. */
@@ -98,7 +99,7 @@ export class PodRemains {
   }
 
   async #remove(uid: string): Promise<void> {
-    const { runtime, files, lifetime, rootFolder, podLogsRoot } = this.#deps;
+    const { runtime, files, clock, lifetime, rootFolder, podLogsRoot, readNewer } = this.#deps;
     const observed = this.#deps.runtimePods().get(uid);
     for (const { id } of observed?.containers ?? []) {
       await unlessGone(() =>
@@ -115,7 +116,8 @@ export class PodRemains {
       await files.removeTree(`${podLogsRoot}/${folder}`);
     }
     await this.#deps.cgroups.remove(uid);
-    if (observed !== undefined) this.#deps.requestRead(uid);
+    // Until it was seen to be gone, the next round would find it again.
+    if (observed !== undefined) await readNewer(uid, clock.monotonicMs(), lifetime);
     this.#deps.onGone(uid);
   }
 

@@ -70,7 +70,7 @@ export function composeRemains(parts: AgentParts): PodRemains {
     rootFolder,
     podLogsRoot: runtimeSettings.podLogsRoot,
     runtimePods: () => parts.observer.pods,
-    requestRead: (uid) => parts.observer.requestRead(uid),
+    readNewer: (uid, minMs, signal) => parts.cache.getNewerThan(uid, minMs, signal),
     unmountVolumes: (uid, signal) => parts.volumes.unmount(uid, signal),
     cgroups: {
       list: () => parts.cgroups.list(),
