@@ -40,7 +40,9 @@ const HEALTHY_MS = 10_000;
 const START_TIMEOUT_MS = 30_000;
 // One that is there may be busy, but not for long.
 const ADOPT_TIMEOUT_MS = 10_000;
-const LOG_CHECK_MS = 60_000;
+const LOOK_AFTER_MS = 60_000;
+// What is being ended when containerd is killed becomes an orphan only when its end was tried again.
+const LATER_TIDY_UPS = 2;
 
 export interface ManagedContainerdOptions {
   /** Locked by the caller; absolute, without links. */
@@ -72,6 +74,7 @@ export class ManagedContainerd {
   readonly #supervision: AbortController;
   #process: ContainerdProcess;
   #supervisor: Promise<unknown> = Promise.resolve();
+  #laterTidyUps = LATER_TIDY_UPS;
 
   private constructor(prepared: Prepared, network: NetworkSettings, running: Running, log: Log) {
     this.paths = prepared.paths;
@@ -144,7 +147,7 @@ export class ManagedContainerd {
     const stopped = new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
-    const logCheck = setInterval(() => void boundLog(this.paths.logFile), LOG_CHECK_MS).unref();
+    const lookAfter = setInterval(() => void this.#lookAfter(), LOOK_AFTER_MS).unref();
     let backoffMs = FIRST_BACKOFF_MS;
     while (!signal.aborted) {
       const startedAtMs = Date.now();
@@ -156,7 +159,14 @@ export class ManagedContainerd {
       backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
       if (!signal.aborted) await this.#restart();
     }
-    clearInterval(logCheck);
+    clearInterval(lookAfter);
+  }
+
+  async #lookAfter(): Promise<void> {
+    await boundLog(this.paths.logFile);
+    if (this.#laterTidyUps === 0) return;
+    this.#laterTidyUps -= 1;
+    await this.#removeOrphans();
   }
 
   async #restart(): Promise<void> {
@@ -166,6 +176,7 @@ export class ManagedContainerd {
         (await findContainerd(this.paths.configFile, signal)) ??
         (await spawnContainerd(this.tools.containerd, this.paths));
       this.#log.info("started containerd", { pid: this.pid, socket: this.paths.socket });
+      this.#laterTidyUps = LATER_TIDY_UPS;
       await waitForSocket(this.#process, this.paths, START_TIMEOUT_MS, signal);
       await this.#removeOrphans();
     } catch (error) {
