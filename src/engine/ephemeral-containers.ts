@@ -50,7 +50,15 @@ export class EphemeralContainers {
   }
 
   async remove(uid: string): Promise<void> {
-    if (this.#byPod.delete(uid)) await this.#files.removeFile(this.#path(uid));
+    const added = this.#byPod.get(uid);
+    if (added === undefined) return;
+    this.#byPod.delete(uid);
+    try {
+      await this.#files.removeFile(this.#path(uid));
+    } catch (error) {
+      if (!this.#byPod.has(uid)) this.#byPod.set(uid, added);
+      throw error;
+    }
   }
 
   #path(uid: string): string {

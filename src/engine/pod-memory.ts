@@ -1,8 +1,10 @@
 import { isEndedByShutdown } from "../core/shutdown/shutdown-status.ts";
 import { isTerminalPhase } from "../core/status/phase.ts";
+import { errorText } from "../lib/error-text.ts";
 import type { Event } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { PodSourceName } from "../model/pod-source.ts";
+import type { Log } from "../ports/log.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { CrashLoop } from "./crash-loop.ts";
 import { EphemeralContainers } from "./ephemeral-containers.ts";
@@ -17,10 +19,12 @@ export class PodMemory {
   readonly crashLoop: CrashLoop;
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
+  readonly #log: Log;
 
   constructor(ports: AgentPorts, settings: AgentSettings, onEvent: (event: Event) => void) {
     const { clock, log, files } = ports;
     const { rootFolder } = settings;
+    this.#log = log;
     this.events = new EventLog({ clock, host: settings.nodeName, onEvent });
     this.recorder = new FlightRecorder(ports.journal);
     this.crashLoop = new CrashLoop(clock, this.events, settings.crashLoop, (decision) =>
@@ -50,8 +54,20 @@ export class PodMemory {
   /** Nothing of the pod is left. */
   forget(uid: string): void {
     this.events.forget(uid);
-    void this.checkpoints.remove(uid);
-    void this.ephemeral.remove(uid);
-    void this.recorder.forget(uid);
+    void this.#forgetKept(uid);
+  }
+
+  /** The checkpoint goes last: who is remembered by it is forgotten again where something could not be removed. */
+  async #forgetKept(uid: string): Promise<void> {
+    try {
+      await this.ephemeral.remove(uid);
+      await this.recorder.forget(uid);
+      await this.checkpoints.remove(uid);
+    } catch (error) {
+      this.#log.warn("cannot forget a pod, trying again", {
+        podUid: uid,
+        error: errorText(error),
+      });
+    }
   }
 }

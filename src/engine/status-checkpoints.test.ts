@@ -62,3 +62,44 @@ test("a pod that comes back under its UID while it is forgotten keeps its new st
   await checkpoints.flush();
   expect(checkpoints.written("a")).toEqual({ phase: "Pending" });
 });
+
+test("a pod whose status cannot be removed stays known until it can", async () => {
+  const files = new FailingFiles();
+  const checkpoints = new StatusCheckpoints(files, "/statuses", log);
+  checkpoints.save("a", { phase: "Failed" }, () => undefined);
+  await checkpoints.flush();
+  files.isBroken = true;
+  await expect(checkpoints.remove("a")).rejects.toThrow("EIO");
+  expect(checkpoints.uids).toEqual(["a"]);
+  files.isBroken = false;
+  await checkpoints.remove("a");
+  expect(checkpoints.uids).toEqual([]);
+  expect(await files.list("/statuses")).toEqual([]);
+});
+
+test("a status that could not be written is written later", async () => {
+  const files = new FailingFiles();
+  const checkpoints = new StatusCheckpoints(files, "/statuses", log);
+  files.isBroken = true;
+  checkpoints.save("a", { phase: "Running" }, () => undefined);
+  await checkpoints.flush();
+  expect(await files.list("/statuses")).toEqual([]);
+  files.isBroken = false;
+  checkpoints.retry();
+  await checkpoints.flush();
+  expect(await files.readText("/statuses/a.json")).toBe('{"phase":"Running"}');
+});
+
+class FailingFiles extends MemoryFiles {
+  isBroken = false;
+
+  override async writeFile(path: string, data: Uint8Array | string): Promise<void> {
+    if (this.isBroken) throw new Error("EIO");
+    await super.writeFile(path, data);
+  }
+
+  override async removeFile(path: string): Promise<void> {
+    if (this.isBroken) throw new Error("EIO");
+    await super.removeFile(path);
+  }
+}

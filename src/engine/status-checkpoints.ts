@@ -23,6 +23,8 @@ export class StatusCheckpoints {
   readonly #stored = new Map<string, PodStatus>();
   readonly #written = new Map<string, PodStatus>();
   readonly #pending = new Map<string, PendingStatus>();
+  /** Pods whose newest status could not be written. */
+  readonly #failed = new Set<string>();
   #writing: Promise<void> | undefined;
 
   constructor(files: HostFiles, folder: string, log: Log) {
@@ -78,14 +80,32 @@ export class StatusCheckpoints {
     this.#writing ??= this.#writeAll();
   }
 
+  /** Writes again what could not be written: the next agent would know less than was told. */
+  retry(): void {
+    for (const uid of this.#failed) {
+      const status = this.#stored.get(uid);
+      if (status === undefined || this.#pending.has(uid)) continue;
+      this.#pending.set(uid, { status, onWritten: () => undefined });
+    }
+    this.#failed.clear();
+    if (this.#pending.size > 0) this.#writing ??= this.#writeAll();
+  }
+
+  /** Rejects where the file could not be removed; then the pod stays known here. */
   async remove(uid: string): Promise<void> {
+    const last = this.#stored.get(uid);
     this.#stored.delete(uid);
     this.#pending.delete(uid);
     await this.#writing;
     // A pod of the same content has the same UID, and may have come back meanwhile.
     if (this.#stored.has(uid)) return;
     this.#written.delete(uid);
-    await this.#files.removeFile(this.#path(uid));
+    try {
+      await this.#files.removeFile(this.#path(uid));
+    } catch (error) {
+      if (last !== undefined && !this.#stored.has(uid)) this.#stored.set(uid, last);
+      throw error;
+    }
   }
 
   /** Resolves when everything saved so far is on disk. */
@@ -109,6 +129,7 @@ export class StatusCheckpoints {
       if (isTerminalPhase(status.phase)) await this.#files.writeFile(this.#path(uid), text, 0o600);
       else await this.#files.writeBriefly(this.#path(uid), text, 0o600);
     } catch (error) {
+      this.#failed.add(uid);
       // A full disk must not hide what happens.
       this.#log.warn("cannot write a status checkpoint", { error: errorText(error) });
     }

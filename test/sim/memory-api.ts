@@ -5,6 +5,7 @@ import type { ApiClient, ApiRequest, WatchEvent } from "../../src/ports/api-clie
 import { type ApiPath, parseApiPath } from "./api-path.ts";
 import { matchesSelectors } from "./api-selectors.ts";
 import { type Change, isBelow, type StoredObject, tell, type Watcher } from "./api-watchers.ts";
+import { plainCopy } from "./plain-copy.ts";
 import { applyJsonMerge, applyStrategicMerge } from "./strategic-merge.ts";
 
 /** Answers a request instead of the store: undefined passes it on, a throw refuses it. */
@@ -55,7 +56,7 @@ export class MemoryApi implements ApiClient {
       const answer: unknown = await intercept(request);
       if (answer !== undefined) return answer as T;
     }
-    return structuredClone(this.#answer(request, parseApiPath(request.path))) as T;
+    return plainCopy(this.#answer(request, parseApiPath(request.path))) as T;
   }
 
   async watch<T>(
@@ -76,7 +77,7 @@ export class MemoryApi implements ApiClient {
       const watcher: Watcher = {
         path: parseApiPath(request.path),
         query,
-        onEvent: (event) => onEvent(structuredClone(event) as WatchEvent<T>),
+        onEvent: (event) => onEvent(plainCopy(event) as WatchEvent<T>),
         end: (error) => {
           this.#watchers.delete(watcher);
           signal.removeEventListener("abort", stop);
@@ -115,12 +116,12 @@ export class MemoryApi implements ApiClient {
   }
 
   get(path: string): StoredObject | undefined {
-    return structuredClone(this.#find(parseApiPath(path)));
+    return plainCopy(this.#find(parseApiPath(path)));
   }
 
   /** All objects below a collection's path. */
   list(path: string): readonly StoredObject[] {
-    return structuredClone(this.#select(parseApiPath(path), {}));
+    return plainCopy(this.#select(parseApiPath(path), {}));
   }
 
   goDown(): void {
@@ -273,7 +274,7 @@ export class MemoryApi implements ApiClient {
         formatTime(this.#nowMs()),
       resourceVersion: String(this.#version + 1),
     };
-    const stored = structuredClone({ ...object, metadata: meta }) as unknown as StoredObject;
+    const stored = plainCopy({ ...object, metadata: meta }) as unknown as StoredObject;
     const isEnded =
       stored.metadata.deletionTimestamp !== undefined &&
       stored.metadata["deletionGracePeriodSeconds"] === 0 &&

@@ -31,6 +31,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
   if (!runtimeListed || !allSourcesHeard) return;
   parts.cluster?.lookAtMirrors();
   parts.memory.crashLoop.prune();
+  parts.memory.checkpoints.retry();
   const isLeft = (uid: string): boolean =>
     parts.workers.stateOf(uid) !== undefined ||
     parts.observer.pods.has(uid) ||

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "../../../src/model/api-error.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { configHashAnnotation, isMirrorPod } from "../../../src/model/pod-source.ts";
@@ -67,7 +68,8 @@ export class ApiWorld {
 
   /** The pod is bound to the node; nobody else may have its name. */
   create(manifest: PodManifest): Pod {
-    const pod = parseManifest(manifest, this.#nodeName, manifest.metadata.name);
+    const file = manifest.metadata.name;
+    const pod = parseManifest(manifest, this.#nodeName, file, "configMapsAndSecrets");
     const { uid: _, annotations, ...metadata } = pod.metadata;
     const { [configHashAnnotation]: __, ...rest } = annotations ?? {};
     const { name } = manifest.metadata;
@@ -76,14 +78,37 @@ export class ApiWorld {
   }
 
   /** Gracefully; or at once, which leaves what runs of it to the node. */
-  async remove(name: string, isForced: boolean): Promise<void> {
+  remove(name: string, isForced: boolean): Promise<void> {
+    return this.removeWithin(name, isForced ? 0 : undefined);
+  }
+
+  /** With that grace period; undefined = with the pod's own. */
+  async removeWithin(name: string, gracePeriodSeconds: number | undefined): Promise<void> {
     const pod = this.find(name);
     if (pod === undefined) return;
-    const isAtOnce = isForced || pod.spec.terminationGracePeriodSeconds === 0;
-    if (isAtOnce) this.#gone.add(pod.metadata.uid);
-    const body = isForced ? { gracePeriodSeconds: 0 } : {};
+    const seconds = gracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds;
+    if (seconds === 0) this.#gone.add(pod.metadata.uid);
+    const body = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
     const signal = new AbortController().signal;
     await this.#api.send({ method: "DELETE", path: `${podsPath}/${name}`, body }, signal);
+  }
+
+  /** Somebody changes what a pod is to be. */
+  edit(name: string, change: (spec: Pod["spec"]) => Pod["spec"]): Pod | undefined {
+    const pod = this.find(name);
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return undefined;
+    const spec = change(pod.spec);
+    if (isDeepStrictEqual(spec, pod.spec)) return undefined;
+    const generation = (pod.metadata.generation ?? 0) + 1;
+    const edited = { ...pod, metadata: { ...pod.metadata, generation }, spec };
+    return this.#api.put(`${podsPath}/${name}`, edited) as unknown as Pod;
+  }
+
+  /** A ConfigMap that pods may use; undefined takes it away. */
+  setConfigMap(name: string, data: Readonly<Record<string, string>> | undefined): void {
+    const path = `/api/v1/namespaces/default/configmaps/${name}`;
+    if (data === undefined) this.#api.remove(path);
+    else this.#api.put(path, { apiVersion: "v1", kind: "ConfigMap", data });
   }
 
   /** Ends all watches; those that come again may be told that their version is too old. */
@@ -105,8 +130,9 @@ export class ApiWorld {
   async #send<T>(request: ApiRequest, signal: AbortSignal): Promise<T> {
     await this.#delay(signal);
     const fault = this.#dice.chance(this.rate)
-      ? this.#dice.pick(["refused", "conflict", "busy", "lost"])
+      ? this.#dice.pick(["refused", "conflict", "busy", "lost", "slow"])
       : undefined;
+    if (fault === "slow") await this.#clock.sleep(this.#dice.between(100, 15_000), signal);
     if (fault === "refused") throw new Error("connect ECONNREFUSED 127.0.0.1:6443");
     if (fault === "busy") throw new ApiError(429, "TooManyRequests", "try again later");
     if (fault === "conflict" && request.method !== "GET" && request.method !== "POST") {

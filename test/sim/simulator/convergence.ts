@@ -6,7 +6,7 @@ import type { Simulation } from "./simulation.ts";
 import { containerStatuses } from "./status-history.ts";
 
 /** What is not yet as it is wanted; empty once everything is. */
-export function unconverged(sim: Simulation): readonly string[] {
+export async function unconverged(sim: Simulation): Promise<readonly string[]> {
   const shown = sim.shownPods();
   const uids = new Set(shown.map(({ metadata }) => metadata.uid));
   // Of two manifests with one name only one is a pod.
@@ -16,11 +16,48 @@ export function unconverged(sim: Simulation): readonly string[] {
     ...[...wanted].filter((name) => !shownNames.has(name)).map((name) => `${name} is not shown`),
     ...[...shownNames].filter((name) => !wanted.has(name)).map((name) => `${name} is still shown`),
     ...shown.flatMap((pod) => problemsOf(sim, pod)),
-    ...sim.machine.runtime.sandboxes
-      .filter(({ config }) => !uids.has(config.metadata?.uid ?? ""))
-      .map(({ id }) => `nobody wants the sandbox ${id}`),
+    ...(await endingPods(sim, shown)),
+    ...(await remainsOfOthers(sim, uids)),
     ...apiProblems(sim, shown),
   ];
+}
+
+/** A static pod that came back is shown as it was, also while its first life still ends. */
+async function endingPods(
+  { agent }: Simulation,
+  shown: readonly Pod[],
+): Promise<readonly string[]> {
+  const { signal } = new AbortController();
+  const states = shown.map(async ({ metadata }) => {
+    const state = (await agent?.view.explain(metadata.uid, signal))?.workerState;
+    return state === "terminating" ? [`${metadata.name} is ${state}`] : [];
+  });
+  return (await Promise.all(states)).flat();
+}
+
+/** What is left on the machine of pods that are not shown. */
+async function remainsOfOthers(
+  { machine }: Simulation,
+  uids: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const { runtime, cgroups, mounts, files } = machine;
+  const isOthers = (path: string): boolean => {
+    const uid = /pods?\/?([0-9a-f-]{32,36})/.exec(path)?.[1];
+    return uid !== undefined && !uids.has(uid);
+  };
+  return [
+    ...runtime.sandboxes
+      .filter(({ config }) => !uids.has(config.metadata?.uid ?? ""))
+      .map(({ id }) => `sandbox ${id}`),
+    ...runtime.containers
+      .filter((container) => !uids.has(label(container, podUidLabel)))
+      .map(({ place }) => `container ${place.id}`),
+    ...cgroups.paths.filter(isOthers),
+    ...mounts.paths.filter(isOthers),
+    ...(await files.list("/sim/pods"))
+      .filter((uid) => !uids.has(uid))
+      .map((uid) => `folder ${uid}`),
+  ].map((what) => `nobody wants ${what}`);
 }
 
 function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
@@ -43,6 +80,10 @@ function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
   // As with a kubelet, a pod that is never restarted gets no second sandbox, however far it had come.
   const hasRun = containerStatuses(pod).some(({ containerID }) => containerID !== undefined);
   const isLost = pod.spec.restartPolicy === "Never" && ready.length === 0 && hasRun;
+  const [sandbox] = ready;
+  if (sandbox !== undefined && !isLost && pod.status?.podIP !== sandbox.ip) {
+    wrong.push(`${name} is shown with ${pod.status?.podIP} for ${sandbox.ip}`);
+  }
   if (ready.length === 1 || isLost) return wrong;
   return [...wrong, `${name} has ${ready.length} sandboxes`];
 }

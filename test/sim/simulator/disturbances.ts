@@ -1,12 +1,12 @@
 import { containerNameLabel, podUidLabel } from "../../../src/model/labels.ts";
 import { podFullName } from "../../../src/model/pod.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
+import { clusterDisturbances, configMapName, toggleApi } from "./cluster-disturbances.ts";
 import { label } from "./invariants.ts";
-import { type PodManifest, randomPod, resizedPod } from "./random-pod.ts";
+import { type PodManifest, randomPod, resizedContainers } from "./random-pod.ts";
 import type { Simulation } from "./simulation.ts";
 
 const podNames = ["alpha", "beta", "gamma", "delta"];
-const apiNames = ["one", "two", "three"];
 
 type Disturbance = (sim: Simulation) => void | Promise<void>;
 
@@ -27,25 +27,11 @@ const anywhere: readonly Disturbance[] = [
   refusePulls,
 ];
 
-/** What people and accidents do to its cluster. */
-const inCluster: readonly Disturbance[] = [
-  createPod,
-  createPod,
-  createPod,
-  createPod,
-  deletePod,
-  deletePod,
-  forceDeletePod,
-  replacePod,
-  toggleApi,
-  cutWatches,
-];
-
 export async function disturb(sim: Simulation): Promise<void> {
-  const choices = sim.cluster === undefined ? anywhere : [...anywhere, ...inCluster];
+  const choices = sim.cluster === undefined ? anywhere : [...anywhere, ...clusterDisturbances];
   const disturbance = sim.dice.pick(choices);
   // While the API server is down people cannot ask anything of it either.
-  if (sim.cluster?.isDown === true && inCluster.includes(disturbance)) toggleApi(sim);
+  if (sim.cluster?.isDown === true && clusterDisturbances.includes(disturbance)) toggleApi(sim);
   else await disturbance(sim);
 }
 
@@ -68,7 +54,8 @@ function resizeFile(sim: Simulation): void {
   const file = pickFile(sim);
   const manifest = file === undefined ? undefined : sim.manifests.find(file);
   if (file !== undefined && manifest !== undefined) {
-    write(sim, file, resizedPod(sim.dice, manifest));
+    const containers = resizedContainers(sim.dice, manifest.spec.containers);
+    write(sim, file, { ...manifest, spec: { ...manifest.spec, containers } });
   }
 }
 
@@ -110,8 +97,12 @@ function killContainer(sim: Simulation): void {
   const victims = running.filter((container) => !healthy.has(label(container, podUidLabel)));
   if (victims.length === 0) return;
   const victim = sim.dice.pick(victims);
-  sim.did(`container ${label(victim, containerNameLabel)} dies`);
-  victim.end(sim.dice.pick([0, 1, 137]));
+  const exitCode = sim.dice.pick([0, 1, 137]);
+  const afterMs = sim.dice.pick([0, 10, 100, 1000]);
+  sim.did(`container ${label(victim, containerNameLabel)} dies in ${afterMs} ms`);
+  // Some time between two things that the agent does; it may have ended before by itself.
+  const end = (): void => victim.end(exitCode);
+  sim.clock.sleep(afterMs, victim.ended).then(end, () => undefined);
 }
 
 function killSandbox(sim: Simulation): void {
@@ -146,63 +137,21 @@ function refusePulls(sim: Simulation): void {
     areRefused ? new RuntimeError("PullImage", "Unknown", "connection refused") : undefined;
 }
 
-function createPod(sim: Simulation): void {
-  const { dice, cluster } = sim;
-  const name = dice.pick(apiNames);
-  if (cluster === undefined || cluster.find(name) !== undefined) return;
-  create(sim, randomPod(dice, name));
-}
-
-function create(sim: Simulation, manifest: PodManifest): void {
-  const pod = sim.cluster?.create(manifest);
-  if (pod === undefined) return;
-  sim.invariants.notePod(pod);
-  sim.did(`pod ${pod.metadata.name} created: ${pod.metadata.uid}`);
-}
-
-async function deletePod(sim: Simulation, isForced = false): Promise<void> {
-  const pods = sim.cluster?.ownPods ?? [];
-  if (pods.length === 0) return;
-  const { name } = sim.dice.pick(pods).metadata;
-  sim.did(`pod ${name} deleted${isForced ? " by force" : ""}`);
-  await sim.cluster?.remove(name, isForced);
-}
-
-function forceDeletePod(sim: Simulation): Promise<void> {
-  return deletePod(sim, true);
-}
-
-/** Another pod of the same name, before anything of the first has ended. */
-async function replacePod(sim: Simulation): Promise<void> {
-  const pods = sim.cluster?.ownPods ?? [];
-  if (pods.length === 0) return;
-  const { name } = sim.dice.pick(pods).metadata;
-  sim.did(`pod ${name} deleted by force`);
-  await sim.cluster?.remove(name, true);
-  create(sim, randomPod(sim.dice, name));
-}
-
-function toggleApi(sim: Simulation): void {
-  if (sim.cluster === undefined) return;
-  sim.cluster.isDown = !sim.cluster.isDown;
-  sim.did(sim.cluster.isDown ? "the API server is down" : "the API server is back");
-}
-
-function cutWatches(sim: Simulation): void {
-  const isCompacted = sim.dice.chance(0.5);
-  sim.did(isCompacted ? "watches end, history is gone" : "watches end");
-  sim.cluster?.cutWatches(isCompacted);
-}
-
 const controlFile = "control";
 
-/** A pod that is well and that nothing is done to; it must not notice anything of the rest. */
-export function addControlPod(sim: Simulation): void {
-  const pod = write(sim, controlFile, {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: controlFile, namespace: "default" },
-    spec: { containers: [{ name: "main", image: "app:1", command: ["serve"] }] },
-  });
+const healthySpec: PodManifest["spec"] = {
+  containers: [{ name: "main", image: "app:1", command: ["serve"] }],
+};
+
+/** Pods that are well and that nothing is done to: they must not notice anything of the rest. */
+export function addControlPods(sim: Simulation): void {
+  const base = { apiVersion: "v1", kind: "Pod", spec: healthySpec } as const;
+  const metadata = { name: controlFile, namespace: "default" };
+  const pod = write(sim, controlFile, { ...base, metadata });
   sim.invariants.healthy.add(pod.metadata.uid);
+  if (sim.cluster === undefined) return;
+  sim.cluster.setConfigMap(configMapName, { color: "red" });
+  const other = sim.cluster.create({ ...base, metadata: { ...metadata, name: "well" } });
+  sim.invariants.notePod(other);
+  sim.invariants.healthy.add(other.metadata.uid);
 }

@@ -88,7 +88,8 @@ export class Invariants {
   }
 
   #checkOrder({ place }: SimContainer, uid: string, name: string): void {
-    const { initContainers = [] } = this.#pods.get(uid)?.spec ?? {};
+    const { initContainers = [], ephemeralContainers = [] } = this.#pods.get(uid)?.spec ?? {};
+    if (ephemeralContainers.some((container) => container.name === name)) return;
     const own = initContainers.findIndex((init) => init.name === name);
     const before = own === -1 ? initContainers : initContainers.slice(0, own);
     for (const init of before) {

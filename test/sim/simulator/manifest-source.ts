@@ -1,3 +1,4 @@
+import type { AllowedReferences } from "../../../src/model/manifest/api-references.ts";
 import { parseJson } from "../../../src/model/manifest/json-parser.ts";
 import { parseStaticPod } from "../../../src/model/manifest/static-pod.ts";
 import type { Pod } from "../../../src/model/pod.ts";
@@ -71,13 +72,18 @@ export class ManifestSource implements PodSource {
 }
 
 /** As the agent reads it from a file. */
-export function parseManifest(manifest: PodManifest, nodeName: string, file: string): Pod {
+export function parseManifest(
+  manifest: PodManifest,
+  nodeName: string,
+  file: string,
+  allowedReferences: AllowedReferences = "none",
+): Pod {
   const node = parseJson(JSON.stringify(manifest));
   if (!node.ok) throw new Error(`the manifest is no JSON: ${node.error.message}`);
   const pod = parseStaticPod(node.value, {
     nodeName,
     origin: { kind: "file", path: `/manifests/${file}` },
-    allowedReferences: "none",
+    allowedReferences,
     isResizable: true,
   });
   if (!pod.ok) throw new Error(pod.error.message);

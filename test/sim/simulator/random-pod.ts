@@ -20,7 +20,7 @@ export interface PodManifest {
 /** The last word of every preStop command; programs do not read it. */
 export const preStopMark = "preStop";
 
-const images = ["app:1", "app:2", "tools:1"];
+export const images: readonly string[] = ["app:1", "app:2", "tools:1"];
 const longCommands = [["serve"], ["serve", "2"], ["serve", "8"], ["stubborn"], ["run"]];
 const shortCommands = [
   ["exit", "0"],
@@ -65,14 +65,16 @@ export function randomPod(dice: Dice, name: string): PodManifest {
   };
 }
 
-/** The same pod with other resources: a running one is resized. */
-export function resizedPod(dice: Dice, manifest: PodManifest): PodManifest {
-  const containers = manifest.spec.containers.map((container) =>
+/** The same containers with other resources: those that run are resized. */
+export function resizedContainers(
+  dice: Dice,
+  containers: readonly Container[],
+): readonly Container[] {
+  return containers.map((container) =>
     container.resources === undefined
       ? container
       : { ...container, resources: randomResources(dice) },
   );
-  return { ...manifest, spec: { ...manifest.spec, containers } };
 }
 
 function randomResources(dice: Dice): ResourceRequirements {
@@ -81,11 +83,15 @@ function randomResources(dice: Dice): ResourceRequirements {
   return { requests: { cpu, memory }, limits: { cpu: "1", memory } };
 }
 
+const nameItems = [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }];
+
 function randomVolumes(dice: Dice): NonNullable<PodSpec["volumes"]> {
   const kinds = [
     { emptyDir: {} },
     { emptyDir: { medium: "Memory" } },
-    { downwardAPI: { items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }] } },
+    { downwardAPI: { items: nameItems } },
+    { projected: { sources: [{ downwardAPI: { items: nameItems } }] } },
+    { hostPath: { path: "/data" } },
   ];
   return kinds
     .filter(() => dice.chance(0.3))

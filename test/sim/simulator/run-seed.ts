@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Pod } from "../../../src/model/pod.ts";
 import { isStaticPod } from "../../../src/model/pod-source.ts";
+import { configMapName } from "./cluster-disturbances.ts";
 import { isSteady, leftovers, runningIds, unconverged } from "./convergence.ts";
-import { addControlPod, disturb } from "./disturbances.ts";
+import { addControlPods, disturb } from "./disturbances.ts";
 import { Simulation, type SimulationOptions } from "./simulation.ts";
 
 export interface SeedReport {
@@ -34,13 +35,11 @@ export async function runSeed(
   { steps: mostSteps = Number.POSITIVE_INFINITY, sabotage }: SeedOptions = {},
 ): Promise<SeedReport> {
   const sim = new Simulation(seed, { inCluster: seed % 2 === 0, sabotage });
-  addControlPod(sim);
-  sim.startAgent();
-  const steps = await chaos(sim, mostSteps);
-  calmDown(sim);
-  await converge(sim, () => unconverged(sim));
-  await restart(sim);
-  await removeAll(sim);
+  // It would end the process of a real agent.
+  const onUnheard = (error: unknown): void => sim.fail(`nobody heard of ${String(error)}`);
+  process.on("unhandledRejection", onUnheard);
+  const steps = await live(sim, mostSteps);
+  process.off("unhandledRejection", onUnheard);
   return {
     seed,
     simulatedMs: sim.clock.monotonicMs(),
@@ -52,11 +51,24 @@ export async function runSeed(
   };
 }
 
+/** How often something was done to the node. */
+async function live(sim: Simulation, mostSteps: number): Promise<number> {
+  addControlPods(sim);
+  sim.startAgent();
+  const steps = await chaos(sim, mostSteps);
+  calmDown(sim);
+  await converge(sim, () => unconverged(sim));
+  await restart(sim);
+  await removeAll(sim);
+  return steps;
+}
+
 async function chaos(sim: Simulation, mostSteps: number): Promise<number> {
   const { dice, faults } = sim;
   faults.rate = dice.pick([0, 0, 0.01, 0.05]);
   sim.eventFaultRate = dice.pick([0, 0.1, 0.5]);
   sim.crashRate = dice.pick([0, 0, 0.0005, 0.003]);
+  sim.machineFaults.rate = dice.pick([0, 0, 0.01, 0.1]);
   const apiFaultRate = dice.pick([0, 0, 0.05, 0.2]);
   if (sim.cluster !== undefined) sim.cluster.rate = apiFaultRate;
   const steps = Math.min(mostSteps, dice.between(8, 30));
@@ -71,6 +83,7 @@ async function chaos(sim: Simulation, mostSteps: number): Promise<number> {
 function calmDown(sim: Simulation): void {
   sim.did("nothing goes wrong any more");
   sim.faults.end();
+  sim.machineFaults.rate = 0;
   sim.eventFaultRate = 0;
   sim.crashRate = 0;
   sim.manifests.isOut = false;
@@ -78,6 +91,7 @@ function calmDown(sim: Simulation): void {
   if (sim.cluster === undefined) return;
   sim.cluster.rate = 0;
   sim.cluster.isDown = false;
+  sim.cluster.setConfigMap(configMapName, { color: "green" });
 }
 
 /** Nothing goes wrong: everything must come to what is wanted, and be so at two looks in a row. */
@@ -127,12 +141,23 @@ async function restart(sim: Simulation): Promise<void> {
   }
 }
 
-/** The API server's times count for static pods that it shows: it may have missed a change that did not last. */
+/**
+ * The API server's times count for static pods that it shows: it may have missed a change that did not last. What is
+ * edited of a pod that has ended is noticed by the next agent only, as with kubelets.
+ */
 function told({ cluster }: Simulation, pod: Pod | undefined): Pod["status"] {
-  if (cluster === undefined || pod === undefined || !isStaticPod(pod)) return pod?.status;
-  const { conditions = [] } = pod.status ?? {};
-  const untimed = conditions.map((condition) => ({ ...condition, lastTransitionTime: undefined }));
-  return { ...pod.status, conditions: untimed };
+  if (cluster === undefined || pod?.status === undefined) return pod?.status;
+  const { phase, conditions = [], observedGeneration } = pod.status;
+  const isOver = phase === "Succeeded" || phase === "Failed";
+  const untold = {
+    ...(isStaticPod(pod) ? { lastTransitionTime: undefined } : {}),
+    ...(isOver ? { observedGeneration: undefined } : {}),
+  };
+  return {
+    ...pod.status,
+    observedGeneration: isOver ? undefined : observedGeneration,
+    conditions: conditions.map((condition) => ({ ...condition, ...untold })),
+  };
 }
 
 async function removeAll(sim: Simulation): Promise<void> {

@@ -16,6 +16,7 @@ import { ApiWorld } from "./api-world.ts";
 import { Dice } from "./dice.ts";
 import { Invariants } from "./invariants.ts";
 import { Life } from "./life.ts";
+import { MachineFaults } from "./machine-faults.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import { type ObservedCall, observed } from "./observed-calls.ts";
 import { RuntimeFaults } from "./runtime-faults.ts";
@@ -29,6 +30,7 @@ setMaxListeners(0);
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 const simNodeName = "sim-node";
+const settings = simSettings(simNodeName);
 
 /** No more calls of the runtime than this within some seconds: an agent that makes more spins. */
 const spinCalls = 3_000;
@@ -51,6 +53,7 @@ export class Simulation {
   readonly manifests: ManifestSource = new ManifestSource(simNodeName);
   readonly invariants: Invariants;
   readonly faults: RuntimeFaults;
+  readonly machineFaults: MachineFaults;
   /** What happened, for people; newest last. */
   readonly trace: string[] = [];
   /** Where in the trace something was done from outside. */
@@ -83,8 +86,12 @@ export class Simulation {
     });
     for (const image of ["app:1", "tools:1"]) this.machine.runtime.addImage(image);
     this.invariants = new Invariants(this.machine.runtime);
-    this.#termination = new TerminationRules(this.invariants, () => this.clock.monotonicMs());
     this.faults = new RuntimeFaults(this.dice.split(), this.clock);
+    this.#termination = new TerminationRules(this.invariants, {
+      nowMs: () => this.clock.monotonicMs(),
+      isFaultlessSince: (sinceMs) => this.faults.isFaultlessSince(sinceMs),
+    });
+    this.machineFaults = new MachineFaults(this.dice.split());
     this.machine.runtime.intercept = this.faults.intercept;
     this.#apiHistory = new StatusHistory("the API server", (pod) =>
       this.invariants.namesOf(pod.metadata.annotations?.[mirrorAnnotation] ?? pod.metadata.uid),
@@ -141,7 +148,8 @@ export class Simulation {
         api: this.cluster?.client,
       },
     );
-    const agent = new Agent(life.bind(this.#sabotage(ports)), this.#settings(), stop.signal);
+    const faulty = this.machineFaults.bind(this.#sabotage(ports));
+    const agent = new Agent(life.bind(faulty), this.#settings(), stop.signal);
     agent.view.watchPods(({ type, pod }) => {
       if (life.isOver) return;
       this.note(
@@ -156,7 +164,10 @@ export class Simulation {
     this.note(`agent ${this.lives} starts`);
     this.#life = { life, agent, stop };
     agent.run().catch((error: unknown) => {
-      if (!life.isOver) this.fail(`the agent ended: ${String(error)}`);
+      if (life.isOver) return;
+      // Where files fail an agent may give up; whoever runs it starts it again.
+      if (this.machineFaults.rate > 0) this.killAgent(`by itself: ${String(error)}`);
+      else this.fail(`the agent ended: ${String(error)}`);
     });
   }
 
@@ -188,7 +199,6 @@ export class Simulation {
   }
 
   #settings(): AgentSettings {
-    const settings = simSettings(simNodeName);
     const nodeSettings = { ...settings.nodeSettings, registerNode: this.cluster !== undefined };
     return { ...settings, nodeSettings, crashLoop: shortCrashLoop };
   }
@@ -216,9 +226,7 @@ export class Simulation {
     this.note(`${event.containerId.replace(/0+$/, "")} ${event.kind}`);
     this.invariants.noteEvent(event);
     if (event.kind !== "stopped") return;
-    this.#termination.noteEnd(event.containerId, this.lives, (sinceMs) =>
-      this.faults.isFaultlessSince(sinceMs),
-    );
+    this.#termination.noteEnd(event.containerId, this.lives);
   }
 
   #noteApiPod(type: "ADDED" | "MODIFIED" | "DELETED", pod: Pod, isForced: boolean): void {

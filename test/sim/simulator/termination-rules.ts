@@ -1,6 +1,6 @@
 import { ContainerState } from "../../../src/model/generated/cri.ts";
 import { containerNameLabel } from "../../../src/model/labels.ts";
-import { findContainer } from "../../../src/model/pod.ts";
+import { findContainer, isSidecar, type Pod } from "../../../src/model/pod.ts";
 import type { Invariants } from "./invariants.ts";
 import { label } from "./invariants.ts";
 import type { ObservedCall } from "./observed-calls.ts";
@@ -12,22 +12,32 @@ const latencyMs = 3_000;
 /** A container gets so long after its hook, whatever is left of the grace period. */
 const shortestGraceSeconds = 2;
 
+interface World {
+  readonly nowMs: () => number;
+  /** Whether nothing has gone wrong in the runtime since then. */
+  readonly isFaultlessSince: (sinceMs: number) => boolean;
+}
+
 interface Ending {
   readonly sinceMs: number;
   readonly life: number;
 }
 
-/** A container's hook runs before it is told to end, and both within the grace period. */
+/**
+ * A container's hook runs before it is told to end, and both within the grace period; the sidecars of a pod end last,
+ * in reverse.
+ */
 export class TerminationRules {
   readonly #invariants: Invariants;
-  readonly #nowMs: () => number;
+  readonly #world: World;
   readonly #hooked = new Set<string>();
-  readonly #deleted = new Set<string>();
+  /** When pods were told to end, by UID. */
+  readonly #deletedMs = new Map<string, number>();
   readonly #endings = new Map<string, Ending>();
 
-  constructor(invariants: Invariants, nowMs: () => number) {
+  constructor(invariants: Invariants, world: World) {
     this.#invariants = invariants;
-    this.#nowMs = nowMs;
+    this.#world = world;
   }
 
   /** An agent is about to make that call. */
@@ -41,22 +51,24 @@ export class TerminationRules {
     if (method !== "stopContainer") return;
     this.#begin(id, life);
     // Where less was left, the hook may have had no time.
-    if (typeof second === "number" && second > shortestGraceSeconds) this.#checkHook(id);
+    if (typeof second !== "number" || second <= shortestGraceSeconds) return;
+    this.#checkHook(id);
+    this.#checkTurn(id);
   }
 
-  /** A container ended. `isFaultless`: nothing went wrong in the runtime meanwhile. */
-  noteEnd(id: string, life: number, isFaultless: (sinceMs: number) => boolean): void {
+  /** A container ended. */
+  noteEnd(id: string, life: number): void {
     const ending = this.#endings.get(id);
     this.#endings.delete(id);
     const container = this.#invariants.find(id);
     const pod = container && this.#invariants.podOf(container);
     if (ending === undefined || pod === undefined || ending.life !== life) return;
-    if (!isFaultless(ending.sinceMs)) return;
+    if (!this.#world.isFaultlessSince(ending.sinceMs)) return;
     const graceSeconds = Math.max(
       shortestGraceSeconds,
       pod.spec.terminationGracePeriodSeconds ?? 30,
     );
-    const tookMs = this.#nowMs() - ending.sinceMs;
+    const tookMs = this.#world.nowMs() - ending.sinceMs;
     // The hook may take the whole grace period; what it leaves is at least the shortest.
     const limitMs = (graceSeconds + shortestGraceSeconds) * 1000 + latencyMs;
     if (tookMs <= limitMs) return;
@@ -65,14 +77,14 @@ export class TerminationRules {
 
   /** The pod is to end, which starts a grace period of its own. */
   noteDeletion(uid: string): void {
-    if (this.#deleted.has(uid)) return;
-    this.#deleted.add(uid);
+    if (this.#deletedMs.has(uid)) return;
+    this.#deletedMs.set(uid, this.#world.nowMs());
     for (const { place } of this.#invariants.runningOf(uid)) this.#endings.delete(place.id);
   }
 
   #begin(id: string, life: number): void {
     if (this.#endings.get(id)?.life === life) return;
-    this.#endings.set(id, { sinceMs: this.#nowMs(), life });
+    this.#endings.set(id, { sinceMs: this.#world.nowMs(), life });
   }
 
   #checkHook(id: string): void {
@@ -84,4 +96,27 @@ export class TerminationRules {
     if (found?.lifecycle?.preStop === undefined || this.#hooked.has(id)) return;
     throw new Violation(`${name} of ${pod?.metadata.name} was stopped without its hook`);
   }
+
+  /** Of a pod that ends, sidecars are told last, the last of them first; unless the time is over. */
+  #checkTurn(id: string): void {
+    const container = this.#invariants.find(id);
+    const pod = container && this.#invariants.podOf(container);
+    const deletedMs = this.#deletedMs.get(pod?.metadata.uid ?? "");
+    if (pod === undefined || container === undefined || deletedMs === undefined) return;
+    if (!this.#world.isFaultlessSince(deletedMs)) return;
+    const name = label(container, containerNameLabel);
+    const others = this.#invariants.namesOf(pod.metadata.uid);
+    const early = others.find((other) => endsBefore(pod, other, name));
+    if (early === undefined) return;
+    throw new Violation(`${name} of ${pod.metadata.name} was told to end before ${early} had`);
+  }
+}
+
+/** Whether the first of two containers of a pod ends before the other, which is a sidecar. */
+function endsBefore({ spec }: Pod, first: string, second: string): boolean {
+  const sidecars = (spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
+  const own = sidecars.indexOf(second);
+  if (own === -1) return false;
+  const isRegular = spec.containers.some(({ name }) => name === first);
+  return isRegular || sidecars.indexOf(first) > own;
 }

@@ -1,0 +1,43 @@
+import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import type { Dice } from "./dice.ts";
+
+const changingFiles = /^(ensure|write|symlink|remove|append|publish|make|change)/;
+const changingMounts = /^(mount|unmount)/;
+const changingCgroups = /^(create|remove)$/;
+
+/** What goes wrong with files, mounts and cgroups: any change of them may fail, and then nothing has changed. */
+export class MachineFaults {
+  readonly #dice: Dice;
+  /** How likely any change is to fail. */
+  rate = 0;
+
+  constructor(dice: Dice) {
+    this.#dice = dice;
+  }
+
+  /** The machine as an agent meets it. */
+  bind(ports: AgentPorts): AgentPorts {
+    const { files, volumeFiles, mounts, cgroups } = ports;
+    return {
+      ...ports,
+      files: this.#faulty(files, changingFiles),
+      volumeFiles: this.#faulty(volumeFiles, changingFiles),
+      mounts: this.#faulty(mounts, changingMounts),
+      cgroups: this.#faulty(cgroups, changingCgroups),
+    };
+  }
+
+  #faulty<T extends object>(target: T, methods: RegExp): T {
+    return new Proxy(target, {
+      get: (object, name) => {
+        const value: unknown = Reflect.get(object, name, object);
+        if (typeof value !== "function") return value;
+        if (!methods.test(String(name))) return value.bind(object);
+        return (...args: unknown[]): unknown =>
+          this.#dice.chance(this.rate)
+            ? Promise.reject(new Error(`EIO: i/o error, ${String(name)}`))
+            : Reflect.apply(value, object, args);
+      },
+    });
+  }
+}
