@@ -93,6 +93,7 @@ export interface AgentTuning {
       | "crashLoop"
       | "deadContainers"
       | "dockerConfigs"
+      | "fieldGates"
       | "cluster"
       | "volumeStatsMs"
       | "systemCgroups"

@@ -1,6 +1,7 @@
 // What a kubelet's configuration means for the agent.
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { dockerConfigFiles } from "../core/image/docker-config.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
@@ -116,6 +117,7 @@ function imageSetup({ config, settings }: KubeletSetup): ImageSetup {
 function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): AgentTuning {
   const { config, settings } = setup;
   const { crashLoopBackOff, memorySwap, singleProcessOOMKill } = config;
+  const stopSignals = isFeatureEnabled(setup.gates, "ContainerStopSignals");
   const longestMs = milliseconds(crashLoopBackOff.maxContainerRestartPeriod ?? "5m0s");
   const number = (flag: string, usual: number): number => Number(settings.get(flag) ?? usual);
   return {
@@ -126,6 +128,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
         working: process.cwd(),
         home: process.env["HOME"] ?? process.cwd(),
       }),
+      fieldGates: new Set(stopSignals ? ["ContainerStopSignals"] : []),
       resyncIntervalMs: milliseconds(config.syncFrequency),
       crashLoop: { initialMs: Math.min(crashLoopInitialMs, longestMs), maxMs: longestMs },
       deadContainers: {
@@ -144,6 +147,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
       ...(joinsCluster(settings) ? { cluster: clusterSettings(config) } : {}),
     },
     runtime: {
+      containerStopSignals: stopSignals,
       cpuCfsQuota: config.cpuCFSQuota,
       cpuCfsPeriodUs: milliseconds(config.cpuCFSQuotaPeriod) * 1000,
       ...(singleProcessOOMKill === undefined ? {} : { singleProcessOomKill: singleProcessOOMKill }),

@@ -20,6 +20,7 @@ class Disk {
   readonly stop = new AbortController();
   images: Image[];
   containers: Container[] = [];
+  mounted: readonly string[] = [];
   brokenIds: readonly string[] = [];
   readonly collector: ImageCollector;
 
@@ -34,6 +35,7 @@ class Disk {
         removeImage: ({ image }) => this.#remove(image ?? ""),
       },
       imageFs: () => Promise.resolve({ capacityBytes: 1000, availableBytes: 1000 - this.#used() }),
+      mountedImages: () => this.mounted,
       policy: { ...policy, ...changes },
       onNodeEvent: (event) => void this.events.push(event),
       metrics: noMetrics,
@@ -70,15 +72,16 @@ test("a disk that is too full is freed of unused images down to the low mark", a
   expect(disk.ids).toEqual(["used", "c"]);
 });
 
-test("the images of ended containers and of sandboxes stay, and so do pinned ones", async () => {
-  const disk = new Disk({ ended: 300n, pause: 100n, kept: 300n, free: 200n });
+test("the images of ended containers and of sandboxes stay, and so do pinned and mounted ones", async () => {
+  const disk = new Disk({ ended: 300n, pause: 100n, kept: 300n, mounted: 50n, free: 200n });
+  disk.mounted = ["mounted"];
   disk.images = disk.images.map((image) => ({ ...image, pinned: image.id === "kept" }));
   disk.containers = [{ imageId: "ended", imageRef: "other" }];
   await disk.collector.deleteUnused(disk.stop.signal);
-  expect(disk.ids).toEqual(["ended", "pause", "kept", "free"]);
+  expect(disk.ids).toEqual(["ended", "pause", "kept", "mounted", "free"]);
   await disk.clock.advance(120_000);
   await disk.collector.deleteUnused(disk.stop.signal);
-  expect(disk.ids).toEqual(["ended", "pause", "kept"]);
+  expect(disk.ids).toEqual(["ended", "pause", "kept", "mounted"]);
 });
 
 test("a disk that cannot be freed is told of, and failing twice too", async () => {

@@ -30,6 +30,8 @@ export interface ImageCollectorDeps {
     Pick<ImageService, "listImages" | "removeImage">;
   /** How full the disk is that holds images. */
   readonly imageFs: (signal: AbortSignal) => Promise<ImageFsUsage>;
+  /** The ids of images that containers have mounted. */
+  readonly mountedImages: () => readonly string[];
   readonly policy: ImageGcPolicy;
   readonly onNodeEvent: (event: NodeEvent) => void;
   readonly metrics: Metrics;
@@ -140,9 +142,10 @@ export class ImageCollector {
     const { runtime } = this.#deps;
     const images = await runtime.listImages(signal);
     const containers = await runtime.listContainers({}, signal);
-    const inUse = new Set(
-      containers.map(({ imageId = "", imageRef = "" }) => (imageId === "" ? imageRef : imageId)),
-    );
+    const inUse = new Set([
+      ...containers.map(({ imageId = "", imageRef = "" }) => (imageId === "" ? imageRef : imageId)),
+      ...this.#deps.mountedImages(),
+    ]);
     const sandboxImage = await this.#sandboxImage(signal);
     const present = images.map((image) => presentImage(image, sandboxImage));
     this.#records = recordImages(this.#records, present, inUse, nowMs);

@@ -191,7 +191,7 @@ export class NodePodConfigs implements PodConfigs {
   }
 
   async #mounts(
-    { pod, placed, podIps }: ContainerConfigRequest,
+    { pod, placed, podIps, imageVolumes }: ContainerConfigRequest,
     environment: ReadonlyMap<string, string>,
   ): Promise<Result<readonly ContainerMount[], string>> {
     const { volumes, rootFolder } = this.#deps;
@@ -202,7 +202,7 @@ export class NodePodConfigs implements PodConfigs {
       pod,
       container,
       podIps,
-      volumes: volumes.mountedVolumes(pod.metadata.uid),
+      volumes: withImages(volumes.mountedVolumes(pod.metadata.uid), imageVolumes),
       environment,
       supportsRecursiveReadOnly: isRecursive.value,
       dataRoot: rootFolder,
@@ -278,4 +278,15 @@ export class NodePodConfigs implements PodConfigs {
       return err(runtimeErrorText(error));
     }
   }
+}
+
+/** Volumes that are images have their content by the runtime, once the image is there. */
+function withImages(
+  mounted: ReadonlyMap<string, MountedVolume>,
+  images: ContainerConfigRequest["imageVolumes"] = new Map(),
+): ReadonlyMap<string, MountedVolume> {
+  if (images.size === 0) return mounted;
+  return new Map(
+    [...mounted].map(([name, volume]) => [name, { ...volume, image: images.get(name) }]),
+  );
 }

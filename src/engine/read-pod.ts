@@ -16,6 +16,8 @@ export interface ReadPodDeps {
   readonly clock: Clock;
   /** As it stands in container ids: "containerd". */
   readonly runtimeName: string;
+  /** The feature ContainerStopSignals. */
+  readonly hasStopSignals?: boolean | undefined;
   /** The resources that a container was last given. */
   readonly givenResources: (uid: string, containerName: string) => ResourceRequirements | undefined;
   /** How that container ended, where the runtime has told of it. */
@@ -45,6 +47,7 @@ export async function readPod(
     name: labels[podNameLabel] ?? "",
     namespace: labels[podNamespaceLabel] ?? "",
     runtimeName: deps.runtimeName,
+    hasStopSignals: deps.hasStopSignals,
     sandboxes: sandboxStatuses.filter((status) => status !== undefined),
     containers: readContainers.filter((container) => container !== undefined),
     observedAtMs,

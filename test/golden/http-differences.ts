@@ -44,7 +44,6 @@ export const httpDifferences: readonly ExplainedDifference[] = [
     "without kubelet_memory_manager_*",
     "without kubelet_topology_manager_*",
     "without kubelet_evented_pleg_*",
-    "without kubelet_image_volume_*",
     "without kubelet_imagemanager_inmemory_*",
     "without kubelet_pod_watch_events_dropped_total",
     "without force_cleaned_*",

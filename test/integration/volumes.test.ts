@@ -201,6 +201,16 @@ describe("volumes, seen from inside a container", () => {
     );
   });
 
+  test("an image as a volume is pulled, and a runtime that cannot mount it keeps the container waiting with its reason", async () => {
+    writePod("image", [
+      { name: "content", image: { reference: "busybox:latest", pullPolicy: "IfNotPresent" } },
+    ]);
+    expect(await untilEvent(world, "image", "Error: failed to generate")).toContain("mkdir");
+    const isWaiting = ({ status }: Pod) =>
+      status?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerError";
+    await waitForPod(world.client, world.podName("image"), isWaiting);
+  });
+
   test("a container cannot get out of a volume by swapping a sub path for a link to the root", async () => {
     const disk = { name: "disk", mountPath: "/disk" };
     const part = { name: "disk", mountPath: "/part", subPath: "name" };

@@ -12,6 +12,7 @@ const endings = "test/integration/lifecycle-endings.test.ts";
 const environment = "test/integration/environment.test.ts";
 const volumes = "test/integration/volumes.test.ts";
 const volumeManager = "test/integration/volume-manager.test.ts";
+const imageVolumes = "test/sim/scenarios/image-volumes.test.ts";
 const hooksInside = "test/integration/lifecycle-hooks.test.ts";
 const hooks = ["src/engine/execute/run-hook.test.ts", hooksInside];
 const probes = "src/drivers/linux/probe-runner.test.ts";
@@ -291,6 +292,10 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     downwardAPI: payload,
     emptyDir: volumes,
     hostPath: volumes,
+    image: {
+      proof: ["container-mounts", imageVolumes],
+      when: "where the runtime mounts images (containerd from 2.1 on); others fail to create the container, which is told",
+    },
     name: volumes,
     projected: volumes,
     secret: payload,
@@ -322,6 +327,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
       when: "in memory; on disk it is not enforced, since nothing is evicted yet",
     },
   },
+  ImageVolumeSource: { pullPolicy: imageVolumes, reference: imageVolumes },
   HostPathVolumeSource: { path: volumes, type: volumes },
   ProjectedVolumeSource: { defaultMode: "volume-payload", sources: "volume-payload" },
   VolumeProjection: {

@@ -12,6 +12,8 @@ export interface AdmissionFacts {
   readonly node: Node;
   readonly sysctls: SysctlAllowlist;
   readonly appArmorEnabled: boolean;
+  /** The feature gates that decide whether a field is honoured, of those that are on. */
+  readonly fieldGates?: ReadonlySet<string> | undefined;
 }
 
 /** Whether a pod is taken, and the pods that end before it starts. */
@@ -24,9 +26,9 @@ interface PodAdmissionDecision {
 export function admitPod(
   pod: Pod,
   otherPods: readonly Pod[],
-  { node, sysctls, appArmorEnabled }: AdmissionFacts,
+  { node, sysctls, appArmorEnabled, fieldGates }: AdmissionFacts,
 ): PodAdmissionDecision {
-  const byFields = admitFields(pod);
+  const byFields = admitFields(pod, fieldGates);
   if (!byFields.admit) return { result: byFields, victims: [] };
   const bySysctls = admitSysctls(pod, sysctls);
   if (!bySysctls.admit) return { result: bySysctls, victims: [] };

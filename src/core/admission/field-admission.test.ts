@@ -38,6 +38,18 @@ test("what asks for nothing is no use of a field", () => {
   expect(admit({ ephemeralContainers })).toEqual({ admit: true });
 });
 
+test("a field of a feature that is off by default is honoured where it is on", () => {
+  const lifecycle = { stopSignal: "SIGUSR1" };
+  const pod = {
+    metadata: { name: "p", namespace: "n", uid: "u" },
+    spec: { containers: [{ name: "app", lifecycle }] },
+  };
+  expect(admitFields(pod)).toMatchObject({
+    message: expect.stringContaining("lifecycle.stopSignal: needs the feature gate"),
+  });
+  expect(admitFields(pod, new Set(["ContainerStopSignals"]))).toEqual({ admit: true });
+});
+
 test("a volume of a type without settings is used by being there", () => {
-  expect(admit({ volumes: [{ name: "a", image: {} }] })).toMatchObject({ admit: false });
+  expect(admit({ volumes: [{ name: "a", ephemeral: {} }] })).toMatchObject({ admit: false });
 });

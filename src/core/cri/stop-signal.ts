@@ -7,6 +7,15 @@ const signals: ReadonlyMap<string, Signal> = new Map(
   ]),
 );
 
+const names: ReadonlyMap<Signal, string> = new Map(
+  [...signals].map(([name, signal]) => [signal, name]),
+);
+
+/** The name of the signal that the runtime tells; undefined when it tells none. */
+export function stopSignalName(signal: Signal = Signal.RUNTIME_DEFAULT): string | undefined {
+  return signal === Signal.RUNTIME_DEFAULT ? undefined : names.get(signal);
+}
+
 /** The runtime's number of a signal like "SIGTERM" or "SIGRTMIN+3". */
 export function stopSignal(name: string): Signal {
   return signals.get(name) ?? Signal.RUNTIME_DEFAULT;

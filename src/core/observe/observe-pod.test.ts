@@ -3,6 +3,7 @@ import {
   ContainerState,
   type ContainerStatus,
   PodSandboxState,
+  Signal,
 } from "../../model/generated/cri.ts";
 import { containerNameLabel } from "../../model/labels.ts";
 import { observePod, type PodReading } from "./observe-pod.ts";
@@ -100,6 +101,18 @@ describe("containers", () => {
       containers: [{ status, sandboxId: "a", terminationMessage: "bye" }],
     });
     expect(containers[0]).toMatchObject({ state: "exited", exitCode: 137, message: "OOM: bye" });
+  });
+
+  test("the signal that stops a container is told by name, where the feature is on and the runtime tells it", () => {
+    const status = { ...container("a", 2), stopSignal: Signal.SIGRTMINPLUS3 };
+    const containers = [status, container("b", 1)].map((each) => ({
+      status: each,
+      sandboxId: "s",
+    }));
+    const signals = (hasStopSignals: boolean) =>
+      observe({ containers, hasStopSignals }).containers.map(({ stopSignal }) => stopSignal);
+    expect(signals(true)).toEqual(["SIGRTMIN+3", undefined]);
+    expect(signals(false)).toEqual([undefined, undefined]);
   });
 
   test("what the runtime does not report of resources is what was last given", () => {

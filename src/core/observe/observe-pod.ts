@@ -20,6 +20,7 @@ export interface PodReading {
   readonly name: string;
   readonly namespace: string;
   readonly runtimeName: string;
+  readonly hasStopSignals?: boolean | undefined;
   readonly sandboxes: readonly PodSandboxStatus[];
   readonly containers: readonly ReadContainer[];
   /** When the runtime's lists were asked for: nothing younger can be missing. */
@@ -28,12 +29,14 @@ export interface PodReading {
 
 /** The runtime's view of one pod. */
 export function observePod(reading: PodReading): ObservedPod {
-  const { uid, name, namespace, runtimeName, observedAtMs } = reading;
+  const { uid, name, namespace, runtimeName, hasStopSignals, observedAtMs } = reading;
   const sandboxes = reading.sandboxes.toSorted(newestSandboxFirst);
   const [newest] = sandboxes;
   const active = newest?.state === PodSandboxState.SANDBOX_NOTREADY ? undefined : newest;
   const containers = reading.containers
-    .map(({ status, ...context }) => observedContainer(status, { runtimeName, ...context }))
+    .map(({ status, ...context }) =>
+      observedContainer(status, { runtimeName, hasStopSignals, ...context }),
+    )
     .toSorted((a, b) => (b.createdAtMs ?? 0) - (a.createdAtMs ?? 0) || compareText(a.id, b.id));
   return {
     uid,

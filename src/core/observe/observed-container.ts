@@ -16,6 +16,7 @@ import type {
   ObservedMount,
   ObservedUser,
 } from "../../model/observed.ts";
+import { stopSignalName } from "../cri/stop-signal.ts";
 import { observedResources } from "./observed-resources.ts";
 
 export interface ContainerContext {
@@ -26,12 +27,14 @@ export interface ContainerContext {
   readonly terminationMessage?: string | undefined;
   /** What the agent last gave the container: it fills in what the runtime does not report. */
   readonly actuated?: ResourceRequirements | undefined;
+  /** The feature ContainerStopSignals. */
+  readonly hasStopSignals?: boolean | undefined;
 }
 
 /** The runtime's status of a container, with what the labels and annotations remember of its creation. */
 export function observedContainer(
   status: ContainerStatus,
-  { runtimeName, sandboxId, terminationMessage, actuated }: ContainerContext,
+  { runtimeName, sandboxId, terminationMessage, actuated, hasStopSignals }: ContainerContext,
 ): ObservedContainer {
   const state = containerState(status.state);
   const annotations = status.annotations ?? {};
@@ -51,6 +54,7 @@ export function observedContainer(
     restartCount: parseCount(annotations[containerRestartCountAnnotation]),
     resources: observedResources(status.resources?.linux, actuated),
     user: status.user && observedUser(status.user),
+    stopSignal: hasStopSignals === true ? stopSignalName(status.stopSignal) : undefined,
     mounts: status.mounts?.map(observedMount),
     sandboxId,
     ...endOf(status, state, terminationMessage),

@@ -131,6 +131,13 @@ test("a mount that the runtime can make read-only all the way down says so", () 
   ]);
 });
 
+test("a container shows the signal that stops it", () => {
+  const containers = [{ ...web, stopSignal: "SIGUSR1" }];
+  const observed = { ...webSeen.observed, containers };
+  const { status } = computePodStatus({ ...webSeen, observed });
+  expect(status.containerStatuses?.[0]?.stopSignal).toBe("SIGUSR1");
+});
+
 test("a node without addresses leaves the address fields out", () => {
   const { status } = computePodStatus(nothingSeen);
   expect([status.hostIP, status.hostIPs, status.podIP, status.podIPs]).toEqual([

@@ -34,6 +34,7 @@ export function seenContainerStatus(
     resources: allocated && containerResourcesStatus(allocated.resources ?? {}, seen, old),
     allocatedResources: allocated?.resources?.requests,
     user: seen.user && userStatus(seen.user),
+    stopSignal: seen.stopSignal,
   };
 }
 

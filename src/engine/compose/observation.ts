@@ -67,9 +67,11 @@ export function composeProber(parts: AgentParts): Prober {
 /** One pod as the runtime has it now. */
 function readAgentPod(parts: AgentParts, uid: string, signal: AbortSignal): Promise<ObservedPod> {
   const { runtime, files, clock } = parts.ports;
-  const { runtimeName } = parts.settings;
+  const { runtimeName, runtimeSettings } = parts.settings;
+  const hasStopSignals = runtimeSettings.containerStopSignals;
   const givenResources = (podUid: string, name: string) =>
     parts.allocations.actuated.get(podUid)?.containers.get(name);
   const exitOf = (id: string) => parts.observer.exitOf(id);
-  return readPod({ runtime, files, clock, runtimeName, givenResources, exitOf }, uid, signal);
+  const deps = { runtime, files, clock, runtimeName, hasStopSignals, givenResources, exitOf };
+  return readPod(deps, uid, signal);
 }

@@ -56,6 +56,10 @@ export function composeImageCollector(parts: AgentParts): ImageCollector {
   return new ImageCollector({
     runtime,
     imageFs: (signal) => readImageFs({ runtime, host: hostUsage }, signal),
+    mountedImages: () =>
+      [...parts.observer.pods.values()]
+        .flatMap(({ containers }) => containers.flatMap(({ mounts = [] }) => mounts))
+        .flatMap(({ image = "" }) => image || []),
     policy: parts.settings.eviction.images,
     onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
     metrics,

@@ -2,7 +2,7 @@ import { effectiveResources } from "../../core/allocation/actuated-resources.ts"
 import { containerLogsDirectory, nextRestartCountByLogs } from "../../core/paths/log-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { ContainerConfig, PodSandboxConfig } from "../../model/generated/cri.ts";
+import type { ContainerConfig, ImageSpec, PodSandboxConfig } from "../../model/generated/cri.ts";
 import { findObserved, type ObservedPod } from "../../model/observed.ts";
 import type { PlacedContainer, Pod } from "../../model/pod.ts";
 import type { ReadyImage } from "../image-manager.ts";
@@ -28,6 +28,12 @@ export interface CreateRequest {
   readonly podIps: readonly string[];
 }
 
+/** What a container is made of. */
+interface ContainerImages extends ReadyImage {
+  /** Those that are mounted, by volume name. */
+  readonly imageVolumes: ReadonlyMap<string, ImageSpec>;
+}
+
 export interface CreatedContainer {
   readonly containerId: string;
   readonly logPath: string;
@@ -42,7 +48,7 @@ export interface CreatedContainer {
 export async function createContainer(
   deps: StartDeps,
   request: CreateRequest,
-  { imageRef, user }: ReadyImage,
+  { imageRef, user, imageVolumes }: ContainerImages,
 ): Promise<Result<CreatedContainer, StepFailure>> {
   const target = targetContainer(request);
   if (!target.ok) return configFailure(target.error);
@@ -50,7 +56,7 @@ export async function createContainer(
   for (let tried = 0; ; tried++) {
     const restartCount = firstCount + tried;
     const targetContainerId = target.value;
-    const choices = { restartCount, imageRef, imageUser: user, targetContainerId };
+    const choices = { restartCount, imageRef, imageUser: user, imageVolumes, targetContainerId };
     const [config] = await Promise.all([
       makeConfig(deps, request, choices),
       noteResources(deps, request),
@@ -100,7 +106,7 @@ async function makeConfig(
   { pod, placed, podIps }: CreateRequest,
   choices: Pick<
     ContainerConfigRequest,
-    "restartCount" | "imageRef" | "imageUser" | "targetContainerId"
+    "restartCount" | "imageRef" | "imageUser" | "imageVolumes" | "targetContainerId"
   >,
 ): Promise<Result<ContainerConfig, StepFailure>> {
   const { name } = placed.container;

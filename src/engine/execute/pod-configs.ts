@@ -3,6 +3,7 @@ import type { Result } from "../../lib/result.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type {
   ContainerConfig,
+  ImageSpec,
   LinuxContainerResources,
   PodSandboxConfig,
 } from "../../model/generated/cri.ts";
@@ -17,6 +18,8 @@ export interface ContainerConfigRequest {
   readonly imageRef: string;
   /** Whom the image runs as, where that is known already. */
   readonly imageUser?: ImageUser | undefined;
+  /** The images that the container mounts, by volume name. */
+  readonly imageVolumes?: ReadonlyMap<string, ImageSpec> | undefined;
   /** The container whose process namespace an ephemeral container joins; the runtime's id. */
   readonly targetContainerId?: string | undefined;
 }

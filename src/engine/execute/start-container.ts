@@ -1,10 +1,13 @@
+import type { ImageFailure } from "../../core/image/image-pull.ts";
 import { legacyLogSymlink } from "../../core/paths/log-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
+import type { ImageSpec } from "../../model/generated/cri.ts";
 import { podDisplayName } from "../../model/pod.ts";
 import type { ImageManager } from "../image-manager.ts";
 import type { PodCredentials } from "../pull-credentials.ts";
 import { clearTheWay } from "./clear-the-way.ts";
 import { type CreatedContainer, type CreateRequest, createContainer } from "./create-container.ts";
+import { countImageVolumes, readyImageVolumes } from "./image-volumes.ts";
 import { killContainer } from "./kill-container.ts";
 import { runHook } from "./run-hook.ts";
 import type { StartDeps } from "./start-deps.ts";
@@ -14,24 +17,33 @@ export interface StartRequest extends CreateRequest {
   readonly pullCredentials: PodCredentials;
 }
 
-/** Image, create, start, log link, postStart hook. Answers what failed, in the words of a waiting state. */
+/** Images, create, start, log link, postStart hook. Answers what failed, in the words of a waiting state. */
 export async function startContainer(
   deps: StartDeps,
   request: StartRequest,
   signal: AbortSignal,
 ): Promise<StepOutcome> {
+  const volumes = await readyImageVolumes(deps, request, signal);
+  if (!volumes.ok) return imageFailure(deps, request, volumes.error);
+  const outcome = await startWithVolumes(deps, request, volumes.value, signal);
+  countImageVolumes(deps, request.placed.container, volumes.value, outcome.failure);
+  return outcome;
+}
+
+async function startWithVolumes(
+  deps: StartDeps,
+  request: StartRequest,
+  imageVolumes: ReadonlyMap<string, ImageSpec>,
+  signal: AbortSignal,
+): Promise<StepOutcome> {
   const image = await ensureImage(deps, request, signal);
-  if (!image.ok) {
-    warn(deps, request, "Failed", `Error: ${image.error.reason}`);
-    const { reason, message, retryAtMs } = image.error;
-    return { failure: { code: reason, message, retryAtMs } };
-  }
+  if (!image.ok) return imageFailure(deps, request, image.error);
   signal.throwIfAborted();
   const { name } = request.placed.container;
   const obstacle = await clearTheWay(deps.runtime, request.observed, name, deps.lifetime);
   if (obstacle !== undefined) return obstacle;
   signal.throwIfAborted();
-  const created = await createContainer(deps, request, image.value);
+  const created = await createContainer(deps, request, { ...image.value, imageVolumes });
   if (!created.ok) {
     warn(deps, request, "Failed", `Error: ${created.error.message}`);
     return { failure: created.error };
@@ -53,6 +65,15 @@ export async function startContainer(
   tell(deps, request, "Started", "Container started");
   if (deps.linkLogs) await linkLog(deps, request, created.value);
   return { failure: await runPostStart(deps, request, containerId, signal), note };
+}
+
+function imageFailure(
+  deps: StartDeps,
+  request: StartRequest,
+  { reason, message, retryAtMs }: ImageFailure,
+): StepOutcome {
+  warn(deps, request, "Failed", `Error: ${reason}`);
+  return { failure: { code: reason, message, retryAtMs } };
 }
 
 function ensureImage(

@@ -90,8 +90,8 @@ export class VolumeUsage {
     const ephemeral: VolumeStats[] = [];
     const others: VolumeStats[] = [];
     for (const volume of pod.spec.volumes ?? []) {
-      const path = mounted.get(volume.name)?.path;
-      if (path === undefined) continue;
+      const { path = "" } = mounted.get(volume.name) ?? {};
+      if (path === "") continue;
       try {
         const stats = await this.#measureVolume(pod, volume, path, signal);
         if (stats !== undefined) (isLocalEphemeralVolume(volume) ? ephemeral : others).push(stats);

@@ -5,6 +5,7 @@ import { configMapPlugin } from "./config-map.ts";
 import { downwardApiPlugin } from "./downward-api.ts";
 import { emptyDirPlugin } from "./empty-dir.ts";
 import { hostPathPlugin } from "./host-path.ts";
+import { imagePlugin } from "./image.ts";
 import { projectedPlugin } from "./projected.ts";
 import { secretPlugin } from "./secret.ts";
 import type { VolumePlugin, VolumePluginDeps } from "./volume-plugin.ts";
@@ -15,6 +16,7 @@ const plugins: readonly VolumePlugin[] = [
   downwardApiPlugin,
   emptyDirPlugin,
   hostPathPlugin,
+  imagePlugin,
   projectedPlugin,
   secretPlugin,
 ];

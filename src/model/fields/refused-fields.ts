@@ -13,7 +13,7 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
   ["SecurityContext.windowsOptions", windows],
   [
     "Lifecycle.stopSignal",
-    `${unsupported}: the runtime stops a container with the signal that its image names; set STOPSIGNAL there`,
+    "needs the feature gate ContainerStopSignals of `berth kubelet`, which is off unless set; or set STOPSIGNAL in the image",
   ],
   ["LifecycleHandler.tcpSocket", "a hook cannot be a connection; use exec, httpGet or sleep"],
   ["Container.volumeDevices", blockDevice],
@@ -58,13 +58,14 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
     `${unsupported}: it ran programs of the repository as root; use an init container that clones to an emptyDir`,
   ],
   [
-    "Volume.image",
-    `${unsupported}: the runtime cannot mount images as volumes; use an init container that copies to an emptyDir`,
-  ],
-  [
     "Volume.persistentVolumeClaim",
     `${unsupported}: claims are bound by a cluster; use hostPath for data that stays`,
   ],
   ["VolumeProjection.clusterTrustBundle", `${unsupported}; use a configMap source`],
   ["VolumeProjection.podCertificate", `${unsupported}; use a secret source`],
+]);
+
+/** Those that are not refused where a feature gate is on. */
+export const gatedFields: ReadonlyMap<string, string> = new Map([
+  ["Lifecycle.stopSignal", "ContainerStopSignals"],
 ]);
