@@ -28,6 +28,7 @@ export function parseCgroupMounts(mountinfo: string): CgroupMounts {
   const v1 = new Map<string, string>();
   let v2: string | undefined;
   for (const line of mountinfo.split("\n")) {
+    if (!line.includes(" - cgroup")) continue;
     const [before = "", after = ""] = line.split(" - ", 2);
     const mountPoint = unescapePath(before.split(" ")[4] ?? "");
     const [type, , options = ""] = after.split(" ");

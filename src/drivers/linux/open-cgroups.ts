@@ -34,8 +34,14 @@ export function openMemoryGauge(): MemoryGauge {
   return new ProcMemoryGauge(readMounts());
 }
 
+let foundMounts: CgroupMounts | undefined;
+
+/** Looks once: the list is long on a node with many pods, and where cgroups are stays the same as long as the machine runs. */
 function readMounts(): CgroupMounts {
-  return parseCgroupMounts(readFileSync("/proc/self/mountinfo", "utf8"));
+  if (foundMounts !== undefined) return foundMounts;
+  const mounts = parseCgroupMounts(readFileSync("/proc/self/mountinfo", "utf8"));
+  if (mounts.v1.size > 0 || mounts.v2 !== undefined) foundMounts = mounts;
+  return mounts;
 }
 
 function notMounted(): Error {
