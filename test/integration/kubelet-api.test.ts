@@ -298,6 +298,12 @@ describe("the kubelet's API", () => {
     await data.write(Buffer.from("GET / HTTP/1.0\r\n\r\n"));
     await expect.poll(() => text, { timeout: 60_000 }).toContain("hello from the pod");
     connection.destroy();
+    const { body } = await ask("/metrics");
+    for (const subresource of ["exec", "portforward"]) {
+      const counted = `kubelet_websocket_streaming_requests_total{subresource="${subresource}"} 1\n`;
+      expect(body).toContain(counted);
+    }
+    expect(body).toMatch(/^kubernetes_build_info\{.*git_version="v1\.36\./m);
   });
 
   test("runs a command to its end in one answer", async () => {
