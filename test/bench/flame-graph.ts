@@ -22,7 +22,9 @@ interface Frame {
 
 const width = 1200;
 const rowHeight = 16;
-const leastWidth = 0.5;
+/** What is narrower is left out: nobody could read it, and the picture is to stay small. */
+const leastWidth = 2;
+const leastLetters = 3;
 const letterWidth = 6.2;
 const headHeight = 30;
 /** Time in which the process had nothing to do, and what Node calls the way down to the program. */
@@ -78,7 +80,7 @@ function draw(all: Frame): string {
   const height = headHeight + (depth + 1) * rowHeight + 4;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
-    "<style>text{font:10px monospace;fill:#222}</style>",
+    "<style>text{font:10px monospace;fill:#222;pointer-events:none}.a{fill:#f5b26b}.b{fill:#f5c66b}.c{fill:#f0a06b}.d{fill:#f3d98a}</style>",
     `<rect width="${width}" height="${height}" fill="#fff"/>`,
     `<text x="4" y="18">${(all.microseconds / 1000).toFixed(0)} ms of processor time</text>`,
     ...parts,
@@ -88,11 +90,13 @@ function draw(all: Frame): string {
 }
 
 function box({ name, microseconds }: Frame, x: number, y: number, size: number): string {
-  const text = escape(name.slice(0, Math.floor(size / letterWidth)));
-  const hue = 20 + ((name.length * 7) % 40);
-  const title = `${escape(name)}: ${(microseconds / 1000).toFixed(1)} ms`;
-  const at = `x="${x.toFixed(1)}" y="${y}"`;
-  return `<g><title>${title}</title><rect ${at} width="${size.toFixed(1)}" height="${rowHeight - 1}" fill="hsl(${hue} 85% 70%)"/><text x="${(x + 2).toFixed(1)}" y="${y + 11}">${text}</text></g>`;
+  const letters = Math.floor(size / letterWidth);
+  const label = letters < leastLetters ? "" : escape(name.slice(0, letters));
+  const text = label === "" ? "" : `<text x="${(x + 2).toFixed(1)}" y="${y + 11}">${label}</text>`;
+  const shade = "abcd".charAt(name.length % 4);
+  const title = `<title>${escape(name)}: ${(microseconds / 1000).toFixed(1)} ms</title>`;
+  const at = `x="${x.toFixed(1)}" y="${y}" width="${size.toFixed(1)}" height="${rowHeight - 1}"`;
+  return `<rect class="${shade}" ${at}>${title}</rect>${text}`;
 }
 
 function byTime(a: Frame, b: Frame): number {

@@ -54,6 +54,13 @@ export class RuntimeProxy {
     return this.#calls.length;
   }
 
+  /** How often each method was called, after so many calls. */
+  methodsSince(calls: number): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const { method } of this.#calls.slice(calls)) counts[method] = (counts[method] ?? 0) + 1;
+    return counts;
+  }
+
   /** When the method was called next, from now on. */
   next(method: string): Promise<number> {
     return new Promise((resolve) => this.#waiters.add({ method, resolve }));

@@ -44,7 +44,7 @@ export const idleCase: BenchCase = {
       const more = podNames("idle", count).slice(names.length);
       await startPods(world, agent, more);
       names = [...names, ...more];
-      await delay(Math.min(settleMs, sizes.idleSeconds * 1000));
+      await delay(Math.min(settleMs, sizes.idleSeconds * 500));
       await measureIdle(context, agent, proxy, count);
     }
     await endPods(world, agent, names);
@@ -64,6 +64,8 @@ async function measureIdle(
   await delay(context.sizes.idleSeconds * 1000);
   const minutes = (performance.now() - beganMs) / 60_000;
   const after = { ...readProcessUsage(agent.pid), calls: proxy.calls };
+  const methods = proxy.methodsSince(before.calls);
+  console.error(`${agent.name} with ${count} idle pods called ${JSON.stringify(methods)}`);
   const record = (which: Metric, value: number): void => recordAgent(context, which, agent, value);
   record(metric(count, "rss", "RSS", "MiB"), after.rssMib);
   record(metric(count, "pss", "PSS", "MiB"), after.pssMib);
