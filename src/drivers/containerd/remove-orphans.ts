@@ -8,6 +8,7 @@ import type { ContainerdPaths } from "./containerd-paths.ts";
 import { findProcesses, readArguments, signalProcess, startedAtMs } from "./containerd-process.ts";
 import type { ContainerdTools } from "./prepare-machine.ts";
 import { removeSandboxNetwork, sandboxesInNetwork } from "./remove-network.ts";
+import { unmountBelow } from "./remove-traces.ts";
 import { runCommand } from "./run-command.ts";
 
 const POLL_MS = 20;
@@ -26,57 +27,84 @@ export interface AnsweringContainerd {
  * know of it, and nobody else would ever remove it. Answers what it was.
  */
 export async function removeOrphans(containerd: AnsweringContainerd): Promise<readonly string[]> {
+  const { paths, tools } = containerd;
+  // In the order that is not theirs: a container is written down, has a folder, a shim, a place in runc.
+  const inRunc = await namesIn(join(paths.runcRoot, CRI_NAMESPACE));
+  const shims = await findShims(paths);
+  const folders = await namesIn(bundlesFolder(paths));
+  const ids = await readIds(paths, tools);
+  const known = folders.filter((id) => ids.includes(id));
+  const specs = await readSpecs(known, paths);
+  const orphans: Orphans = {
+    containers: inRunc.filter((id) => !known.includes(id)),
+    // Containers share the shim of their sandbox, which their specs name.
+    shims: shims.filter(({ id }) => !known.includes(id) && !specs.includes(id)),
+    folders: folders.filter((id) => !ids.includes(id)),
+  };
   return [
-    ...(await removeContainers(containerd)),
-    ...(await removeShims(containerd)),
-    ...(await removeNetworks(containerd)),
+    ...(await removeContainers(orphans, containerd)),
+    ...(await removeNetworks(containerd, ids, specs)),
   ];
 }
 
-/** Containers of runc without the folder that containerd makes first and removes last. */
-async function removeContainers({ paths, tools }: AnsweringContainerd): Promise<readonly string[]> {
+interface Shim {
+  readonly pid: number;
+  readonly id: string;
+}
+
+interface Orphans {
+  readonly containers: readonly string[];
+  readonly shims: readonly Shim[];
+  /** Of containers. */
+  readonly folders: readonly string[];
+}
+
+async function removeContainers(
+  { containers, shims, folders }: Orphans,
+  { paths, tools }: AnsweringContainerd,
+): Promise<readonly string[]> {
   const root = join(paths.runcRoot, CRI_NAMESPACE);
-  const known = await namesIn(bundlesFolder(paths));
-  const orphans = (await namesIn(root)).filter((id) => !known.includes(id));
-  for (const id of orphans) {
-    await runCommand(tools.runc, ["--root", root, "delete", "--force", id]);
+  for (const id of containers) {
+    // What runc cannot end is named all the same, and tried again.
+    await runCommand(tools.runc, ["--root", root, "delete", "--force", id]).catch(() => undefined);
   }
-  return orphans.map((id) => `container ${id}`);
+  for (const { pid } of shims) await endShim(pid, paths);
+  for (const id of folders) {
+    const folder = join(bundlesFolder(paths), id);
+    await unmountBelow(folder, tools);
+    await rm(folder, { recursive: true, force: true });
+  }
+  return [
+    ...containers.map((id) => `container ${id}`),
+    ...shims.map(({ pid, id }) => `shim ${pid} of ${id}`),
+    ...folders.map((id) => `folder of ${id}`),
+  ];
 }
 
-async function removeShims({ paths }: AnsweringContainerd): Promise<readonly string[]> {
-  const found = await findProcesses((argv) => isShim(argv, paths));
-  const served = await readBundles(paths);
-  const removed: string[] = [];
-  for (const pid of found) {
+async function findShims(paths: ContainerdPaths): Promise<readonly Shim[]> {
+  const shims: Shim[] = [];
+  for (const pid of await findProcesses((argv) => isShim(argv, paths))) {
     const argv = await readArguments(pid);
-    const id = argv[argv.indexOf("-id") + 1] ?? "";
     // One that has just ended has no arguments.
-    if (!isShim(argv, paths) || served.includes(id)) continue;
-    await endShim(pid, paths);
-    removed.push(`shim ${pid} of ${id}`);
+    if (isShim(argv, paths)) shims.push({ pid, id: argv[argv.indexOf("-id") + 1] ?? "" });
   }
-  return removed;
+  return shims;
 }
 
-async function removeNetworks({
-  pid,
-  paths,
-  network,
-  tools,
-}: AnsweringContainerd): Promise<readonly string[]> {
+async function removeNetworks(
+  { pid, paths, network, tools }: AnsweringContainerd,
+  ids: readonly string[],
+  specs: string,
+): Promise<readonly string[]> {
   // What is younger may be of a sandbox that is being made.
   const beforeMs = await startedAtMs(pid);
   const folder = join(paths.state, "io.containerd.grpc.v1.cri", "netns");
-  const served = await readBundles(paths);
   const namespaces: string[] = [];
   for (const name of await namesIn(folder)) {
     const file = join(folder, name);
-    if (!served.includes(name) && (await isOlder(file, beforeMs))) namespaces.push(file);
+    if (!specs.includes(name) && (await isOlder(file, beforeMs))) namespaces.push(file);
   }
   const sandboxes = await sandboxesInNetwork(network, paths, tools, beforeMs);
-  if (namespaces.length + sandboxes.length === 0) return [];
-  const ids = await readIds(paths, tools);
   // Also a sandbox that has ended has its network namespace until it is stopped.
   const records = namespaces.length === 0 ? "" : await readRecords(ids, paths, tools);
   const unknown = namespaces.filter((file) => !records.includes(basename(file)));
@@ -107,14 +135,11 @@ async function endShim(pid: number, paths: ContainerdPaths): Promise<void> {
   }
 }
 
-/** The ids of what containerd has a shim for, and what is written about each: a container names its sandbox. */
-async function readBundles(paths: ContainerdPaths): Promise<string> {
-  const folder = bundlesFolder(paths);
-  const ids = await namesIn(folder);
-  const specs = await Promise.all(
-    ids.map((id) => readFile(join(folder, id, "config.json"), "utf8").catch(() => "")),
-  );
-  return [...ids, ...specs].join("\n");
+/** What is written about containers and sandboxes that run: the network namespaces they are in, among others. */
+async function readSpecs(ids: readonly string[], paths: ContainerdPaths): Promise<string> {
+  const files = ids.map((id) => join(bundlesFolder(paths), id, "config.json"));
+  const texts = await Promise.all(files.map((file) => readFile(file, "utf8").catch(() => "")));
+  return texts.join("\n");
 }
 
 /** The ids of the sandboxes and containers that containerd knows, also of those that have ended. */

@@ -128,7 +128,7 @@ async function listShimSockets(paths: ContainerdPaths): Promise<readonly string[
 }
 
 /** Unmounts everything at or below a folder, lazily where it is still in use; throws when some remains. */
-async function unmountBelow(folder: string, tools: ContainerdTools): Promise<void> {
+export async function unmountBelow(folder: string, tools: ContainerdTools): Promise<void> {
   for (const flags of [[], ["--lazy"]]) {
     const points = await readMountPoints(folder);
     if (points.length === 0) return;

@@ -2,6 +2,7 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { seededRandom } from "../../kit/seeded-random.ts";
+import type { BerthProcess } from "../support/agent-process.ts";
 import type { AgentWorld } from "../support/agent-world.ts";
 import { instanceVariable, randomPod, type WantedPod } from "./chaos-pods.ts";
 import { podProcesses, variableOf } from "./pod-processes.ts";
@@ -10,6 +11,8 @@ const places = 6;
 const longestPauseMs = 1500;
 const longestAbsenceMs = 3000;
 const lookMs = 50;
+/** How often one that is still starting is killed: on a slow machine none would ever get to work. */
+const shareOfEarlyDeaths = 0.2;
 
 type Action =
   | "write"
@@ -55,6 +58,7 @@ export class ChaosRun {
   readonly #supervisor: Promise<void>;
   readonly #watch: NodeJS.Timeout;
   readonly #doubled = new Set<string>();
+  #isUp = true;
   #versions = 0;
 
   constructor(world: AgentWorld, seed: number) {
@@ -104,10 +108,13 @@ export class ChaosRun {
       case "rename":
         return this.#rename();
       case "kill agent":
-        return this.#killAgent();
+        if (!this.#isSpared()) this.#killAgent();
+        return;
       case "kill containerd":
-        return this.#killContainerd();
+        if (!this.#isSpared()) this.#killContainerd();
+        return;
       case "kill both":
+        if (this.#isSpared()) return;
         this.#killContainerd();
         return this.#killAgent();
       case "kill process":
@@ -146,6 +153,11 @@ export class ChaosRun {
     this.wanted.delete(file);
     this.wanted.set(next, pod);
     renameSync(join(this.#world.manifests, file), join(this.#world.manifests, next));
+  }
+
+  /** Whether what is to be killed is spared: the agent is not up yet. */
+  #isSpared(): boolean {
+    return this.#random() > shareOfEarlyDeaths && !this.#isUp;
   }
 
   #killAgent(): void {
@@ -200,6 +212,11 @@ export class ChaosRun {
     this.history.push(`${((Date.now() - this.#startedAtMs) / 1000).toFixed(2)} ${what}`);
   }
 
+  #noteUp({ pid, isRunning }: BerthProcess): void {
+    this.#note(`the agent ${pid} is up`);
+    this.#isUp = isRunning;
+  }
+
   /** As an init system would: starts the agent again a while after it ended. */
   async #supervise(): Promise<void> {
     const { signal } = this.#stop;
@@ -209,13 +226,14 @@ export class ChaosRun {
     while (!signal.aborted) {
       const ended = await Promise.race([this.#world.agent.ended, stopped]);
       if (ended === undefined) return;
+      this.#isUp = false;
       this.lastWords.push(ended.stderr);
       if (ended.code !== null) this.#note(`the agent ended with ${ended.code}`);
       await Promise.race([delay(this.#absences() ** 3 * longestAbsenceMs), stopped]);
       if (signal.aborted) return;
       // One that is killed before it is up never is.
       this.#world.up().then(
-        () => this.#note(`the agent ${this.#world.agent.pid} is up`),
+        (agent) => this.#noteUp(agent),
         () => undefined,
       );
     }
