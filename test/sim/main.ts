@@ -1,6 +1,7 @@
 // npm run sim -- --seeds 1000 [--from N] [--workers N], or --seed N [--steps N] [--trace]
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { setFlagsFromString } from "node:v8";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { runSeed, type SeedReport } from "./simulator/run-seed.ts";
 
@@ -17,6 +18,8 @@ const lastLines = 25;
 
 // Nobody reads the stacks of the many aborts.
 Error.stackTraceLimit = 0;
+// No two seeds run the same code often enough: optimizing costs more than it saves.
+setFlagsFromString("--no-opt");
 if (isMainThread) await main();
 else await runShare(workerData as Share);
 

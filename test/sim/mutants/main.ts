@@ -1,4 +1,5 @@
 // npm run sim:mutants: breaks the agent's promises on purpose, and shows that the simulator notices each
+import { setFlagsFromString } from "node:v8";
 import { runSeed } from "../simulator/run-seed.ts";
 import { mutants } from "./mutants.ts";
 
@@ -6,6 +7,8 @@ const mostSeeds = 200;
 
 // Nobody reads the stacks of the many aborts.
 Error.stackTraceLimit = 0;
+// No two seeds run the same code often enough: optimizing costs more than it saves.
+setFlagsFromString("--no-opt");
 let missed = 0;
 for (const { name, promise, sabotage } of mutants) {
   let caught: string | undefined;

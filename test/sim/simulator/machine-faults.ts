@@ -10,9 +10,17 @@ export class MachineFaults {
   readonly #dice: Dice;
   /** How likely any change is to fail. */
   rate = 0;
+  #hasLostStatus = false;
 
   constructor(dice: Dice) {
     this.#dice = dice;
+  }
+
+  /** Whether a status could not be written since this was asked last: the next agent may know less than was told. */
+  takeLostStatus(): boolean {
+    const hasLost = this.#hasLostStatus;
+    this.#hasLostStatus = false;
+    return hasLost;
   }
 
   /** The machine as an agent meets it. */
@@ -33,10 +41,11 @@ export class MachineFaults {
         const value: unknown = Reflect.get(object, name, object);
         if (typeof value !== "function") return value;
         if (!methods.test(String(name))) return value.bind(object);
-        return (...args: unknown[]): unknown =>
-          this.#dice.chance(this.rate)
-            ? Promise.reject(new Error(`EIO: i/o error, ${String(name)}`))
-            : Reflect.apply(value, object, args);
+        return (...args: unknown[]): unknown => {
+          if (!this.#dice.chance(this.rate)) return Reflect.apply(value, object, args);
+          if (String(args[0]).includes("/statuses/")) this.#hasLostStatus = true;
+          return Promise.reject(new Error(`EIO: i/o error, ${String(name)}`));
+        };
       },
     });
   }

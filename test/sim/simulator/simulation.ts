@@ -133,6 +133,7 @@ export class Simulation {
       if (dice.chance(this.crashRate)) this.killAgent("at an answer");
     });
     const stop = new AbortController();
+    if (this.machineFaults.takeLostStatus()) this.invariants.shown.forgetAll();
     this.lives += 1;
     const number = this.lives;
     const runtime = observed(this.machine.runtime, (call) => {
@@ -152,9 +153,7 @@ export class Simulation {
     const agent = new Agent(life.bind(faulty), this.#settings(), stop.signal);
     agent.view.watchPods(({ type, pod }) => {
       if (life.isOver) return;
-      this.note(
-        `${type} ${pod.metadata.name} ${pod.metadata.uid.slice(0, 4)} ${pod.status?.phase}`,
-      );
+      this.note(`${type} ${pod.metadata.uid.slice(0, 4)} ${outline(pod)}`);
       if (pod.metadata.deletionTimestamp !== undefined) {
         this.#termination.noteDeletion(pod.metadata.uid);
       }
@@ -230,8 +229,8 @@ export class Simulation {
   }
 
   #noteApiPod(type: "ADDED" | "MODIFIED" | "DELETED", pod: Pod, isForced: boolean): void {
-    const { metadata, status } = pod;
-    this.note(`API ${type} ${metadata.name} ${status?.phase}`);
+    const { metadata } = pod;
+    this.note(`API ${type} ${outline(pod)}`);
     const staticUid = metadata.annotations?.[mirrorAnnotation];
     // As with a kubelet, the picture of a static pod may show its successor for a moment before it is replaced.
     const isOldPicture =
@@ -277,6 +276,11 @@ export class Simulation {
       this.note(`${level}: ${message} ${fields === undefined ? "" : JSON.stringify(fields)}`);
     return { debug: () => undefined, info: note("info"), warn: note("warn"), error: note("error") };
   }
+}
+
+function outline({ metadata, status }: Pod): string {
+  const { generation = 0, name } = metadata;
+  return `${name} ${status?.phase}, generation ${status?.observedGeneration ?? 0} of ${generation}`;
 }
 
 function describe(args: readonly unknown[]): string {

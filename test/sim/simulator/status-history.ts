@@ -36,6 +36,13 @@ export class StatusHistory {
     }
   }
 
+  /** Whoever tells from now on may not know what was told. */
+  forgetAll(): void {
+    this.#terminal.clear();
+    this.#generations.clear();
+    this.#restarts.clear();
+  }
+
   isTerminal(uid: string): boolean {
     return this.#terminal.has(uid);
   }
