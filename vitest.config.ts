@@ -33,8 +33,9 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/cluster/*.test.ts"],
           globalSetup: ["test/integration/support/remove-killed-runs.ts"],
           retry: 1,
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+          expect: { poll: { timeout: 60_000 } },
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       {

@@ -79,7 +79,7 @@ describe("who may use a node's API", () => {
           key: readFileSync(who.certificate.key),
         }),
         headers: who.token === undefined ? {} : { authorization: `Bearer ${who.token}` },
-        signal: AbortSignal.timeout(20_000),
+        signal: AbortSignal.timeout(60_000),
       });
       call.once("upgrade", (_, socket) => {
         socket.destroy();

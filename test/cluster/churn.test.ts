@@ -44,7 +44,7 @@ describe("a node with pods that come and go", () => {
 
   /** The pods whose sandboxes are alive, by UID. */
   async function running(): Promise<readonly string[]> {
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const sandboxes = await world.runtime.runtime.listPodSandboxes(
       { state: { state: PodSandboxState.SANDBOX_READY } },
       signal,

@@ -155,7 +155,7 @@ describe("one agent takes a node over from the other", () => {
     await world.api.delete(`${podsPath}/${gone}`);
     await createPod(world.api, fresh, { spec: { nodeName: world.node.name } });
     const id = before.status?.containerStatuses?.[0]?.containerID?.replace("containerd://", "");
-    await world.runtime.runtime.stopContainer(id ?? "", 5, AbortSignal.timeout(20_000));
+    await world.runtime.runtime.stopContainer(id ?? "", 5, AbortSignal.timeout(60_000));
     await world.startNode(to);
     await untilNoPods(world.api, `?fieldSelector=metadata.name=${gone}`);
     await untilPod(world.api, fresh, isReady);

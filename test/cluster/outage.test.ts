@@ -43,7 +43,7 @@ describe("a node whose API server comes and goes", () => {
     const labelSelector = { "io.kubernetes.pod.uid": pod.metadata.uid };
     const containers = await world.runtime.runtime.listContainers(
       { labelSelector },
-      AbortSignal.timeout(10_000),
+      AbortSignal.timeout(60_000),
     );
     return containers.map(({ metadata }) => metadata?.attempt ?? 0).toSorted((a, b) => a - b);
   }
@@ -103,7 +103,7 @@ describe("a node whose API server comes and goes", () => {
     world.node.start(testedAgent);
     const running = async (): Promise<readonly string[]> => {
       const filter = { state: { state: ContainerState.CONTAINER_RUNNING } };
-      const found = await world.runtime.runtime.listContainers(filter, AbortSignal.timeout(10_000));
+      const found = await world.runtime.runtime.listContainers(filter, AbortSignal.timeout(60_000));
       return found.map(({ labels }) => labels?.["io.kubernetes.pod.name"] ?? "").toSorted();
     };
     await eventually(running, (names) => names.includes("fixed-node-a"));

@@ -47,7 +47,7 @@ describe("resizing pods through the API server", () => {
     const files = ["cpu/cpu.cfs_quota_us", "memory/memory.limit_in_bytes"];
     const command = ["cat", ...files.map((file) => `/sys/fs/cgroup/${file}`)];
     const { runtime } = world.runtime;
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const { stdout } = await runtime.execSync(id.replace(/^.*:\/\//, ""), command, 5, signal);
     return new TextDecoder().decode(stdout).trim().split("\n").map(Number);
   }

@@ -95,7 +95,7 @@ describe("how containers and pods end", () => {
 
   test("a pod is ended at its active deadline, with no other reason to look at it, and says why", async () => {
     const containers = [shell("main", untilTold)];
-    const spec = { containers, activeDeadlineSeconds: 4, restartPolicy: "Always" };
+    const spec = { containers, activeDeadlineSeconds: 15, restartPolicy: "Always" };
     world.write("deadline.json", podManifest("deadline", spec));
     const running = await waitForPod(
       world.client,
@@ -115,9 +115,9 @@ describe("how containers and pods end", () => {
     );
     const finishedAt = stopped.status?.containerStatuses?.[0]?.state?.terminated?.finishedAt ?? "";
     const seconds = (Date.parse(finishedAt) - Date.parse(running.status?.startTime ?? "")) / 1000;
-    expect(seconds).toBeGreaterThanOrEqual(4);
+    expect(seconds).toBeGreaterThanOrEqual(15);
     // A look at it every minute would come too late.
-    expect(seconds).toBeLessThanOrEqual(10);
+    expect(seconds).toBeLessThan(50);
     expect(stopped.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
     const { stdout } = await world.berth("describe", "pod", "deadline");
     expect(stdout).toMatch(/Normal\s+DeadlineExceeded/);

@@ -37,7 +37,7 @@ interface Call {
   readonly signal: AbortSignal;
 }
 
-const callTimeoutMs = 20_000;
+const callTimeoutMs = 60_000;
 const retryMs = 200;
 
 /** An administrator's client of the test's API server; not Berth's own, which is under test. */

@@ -86,7 +86,7 @@ export class ClusterNode {
 
   /** What pods have left: their containers, folders, mounts and cgroups. */
   async findLeftovers(world: RuntimeWorld): Promise<readonly string[]> {
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const sandboxes = await world.runtime.listPodSandboxes({}, signal);
     const containers = await world.runtime.listContainers({}, signal);
     return [
@@ -104,7 +104,7 @@ export class ClusterNode {
   /** Ends the agent and everything that runs on the node, and removes its folder. */
   async remove(world: RuntimeWorld): Promise<void> {
     await this.stop("SIGKILL");
-    const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(10_000));
+    const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(60_000));
     for (const { id = "" } of sandboxes) await world.removePod(id);
     for (const path of this.#mounts(`${this.folder}/`).toReversed()) execFileSync("umount", [path]);
     await rm(this.folder, { recursive: true, force: true });
