@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
@@ -52,9 +53,12 @@ export class CgroupsV1 implements Cgroups {
 
   async create(path: string, resources: CgroupResources): Promise<void> {
     insideRoot(path, this.#root);
-    for (const mountPoint of this.#mountPoints) {
-      mkdirSync(join(mountPoint, path), { recursive: true, mode: 0o755 });
-    }
+    // Not in the agent's own thread: the kernel makes one cgroup after the other, and a dozen for a pod take milliseconds.
+    await Promise.all(
+      this.#mountPoints.map((mountPoint) =>
+        mkdir(join(mountPoint, path), { recursive: true, mode: 0o755 }),
+      ),
+    );
     const cpuset = this.#controllers.get("cpuset");
     if (cpuset !== undefined) inheritCpuset(cpuset, path);
     this.update(path, resources);
