@@ -5,6 +5,5 @@ import { setFlagsFromString } from "node:v8";
  * early instead of growing the heap. To be called before the agent is loaded.
  */
 export function useLittleMemory(): void {
-  setFlagsFromString("--max-semi-space-size=2");
   setFlagsFromString("--optimize-for-size");
 }
