@@ -59,7 +59,9 @@ function readFrames({ nodes, samples, timeDeltas }: CpuProfile): Frame {
 
 function frameName({ functionName, url }: CpuProfile["nodes"][number]["callFrame"]): string {
   const file = url.startsWith("node:") ? url : basename(url).replace(/-[A-Z0-9]{8}\.js$/, "");
-  return `${functionName === "" ? "(anonymous)" : functionName} ${file}`.trim();
+  // A bundled package's own function is named after the place it was bundled from.
+  const name = functionName.replace(/^.*node_modules\//, "");
+  return `${name === "" ? "(anonymous)" : name} ${file}`.trim();
 }
 
 function draw(all: Frame): string {
