@@ -1,4 +1,5 @@
 import { isEndedByShutdown } from "../core/shutdown/shutdown-status.ts";
+import { withKeptCounts } from "../core/status/kept-counts.ts";
 import { isTerminalPhase } from "../core/status/phase.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { Event } from "../model/generated/kubernetes.ts";
@@ -48,7 +49,11 @@ export class PodMemory {
     // The API server remembers its pods, but may not have heard yet that one has ended.
     const kept = this.checkpoints.restore(pod);
     const hasEnded = isTerminalPhase(kept.status?.phase) && !isTerminalPhase(pod.status?.phase);
-    return hasEnded ? kept : pod;
+    if (hasEnded) return kept;
+    // Nor how often its containers were restarted.
+    const inherited = this.checkpoints.inherited(pod.metadata.uid);
+    if (inherited === undefined) return pod;
+    return { ...pod, status: withKeptCounts(pod.status ?? {}, inherited) };
   }
 
   /** Nothing of the pod is left. */

@@ -22,6 +22,8 @@ export class StatusCheckpoints {
   /** The newest of each pod. */
   readonly #stored = new Map<string, PodStatus>();
   readonly #written = new Map<string, PodStatus>();
+  /** Pods of which this agent has kept nothing yet: what is here is from the one before. */
+  readonly #inherited = new Set<string>();
   readonly #pending = new Map<string, PendingStatus>();
   /** Pods whose newest status could not be written. */
   readonly #failed = new Set<string>();
@@ -47,6 +49,7 @@ export class StatusCheckpoints {
         const status = JSON.parse(text ?? "") as PodStatus;
         this.#stored.set(name.slice(0, -5), status);
         this.#written.set(name.slice(0, -5), status);
+        this.#inherited.add(name.slice(0, -5));
       } catch (error) {
         this.#log.warn("cannot read a status checkpoint", { name, error: errorText(error) });
       }
@@ -64,6 +67,11 @@ export class StatusCheckpoints {
     return status === undefined ? pod : { ...pod, status };
   }
 
+  /** What the agent before this one kept of the pod, until this one keeps something. */
+  inherited(uid: string): PodStatus | undefined {
+    return this.#inherited.has(uid) ? this.#stored.get(uid) : undefined;
+  }
+
   /** What the next agent will know of the pod if this one ends now: nobody may be told more. */
   written(uid: string): PodStatus | undefined {
     return this.#written.get(uid);
@@ -74,6 +82,7 @@ export class StatusCheckpoints {
    * here is no news.
    */
   save(uid: string, status: PodStatus, onWritten: () => void): void {
+    this.#inherited.delete(uid);
     if (deepEqual(this.#stored.get(uid), status)) return;
     this.#stored.set(uid, status);
     this.#pending.set(uid, { status, onWritten });
@@ -95,6 +104,7 @@ export class StatusCheckpoints {
   async remove(uid: string): Promise<void> {
     const last = this.#stored.get(uid);
     this.#stored.delete(uid);
+    this.#inherited.delete(uid);
     this.#pending.delete(uid);
     await this.#writing;
     // A pod of the same content has the same UID, and may have come back meanwhile.

@@ -66,7 +66,7 @@ test("a container whose start was never answered gets no second one (kubernetes 
   await pass(sim, 90_000);
   expect(lost).toBe(1);
   expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
-  expect(unconverged(sim)).toEqual([]);
+  expect(await unconverged(sim)).toEqual([]);
 });
 
 test("every container is counted once though it was restarted and its events are wrong (kubernetes #129818)", async () => {

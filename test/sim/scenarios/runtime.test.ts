@@ -60,7 +60,7 @@ test.each([
     // What was given up is there after all, when nobody wants it any more.
     await pass(sim, 1_300_000);
     expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
-    expect(unconverged(sim)).toEqual([]);
+    expect(await unconverged(sim)).toEqual([]);
     sim.manifests.remove("web");
     await pass(sim, 60_000);
     expect(await leftovers(sim)).toEqual([]);

@@ -61,7 +61,7 @@ test.each([1, 300, 3_000, 9_000, 60_000])(
     await pass(sim, 30_000);
     expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
     expect(sim.invariants.running[0]?.place.id).not.toBe(first?.place.id);
-    expect(unconverged(sim)).toEqual([]);
+    expect(await unconverged(sim)).toEqual([]);
   },
 );
 
@@ -116,7 +116,7 @@ test("two static pods that exchange their names wait for each other's end (kuber
   await pass(sim, 30_000);
   expect(sim.invariants.namesOf(alpha.metadata.uid)).toEqual(["main"]);
   expect(sim.invariants.namesOf(beta.metadata.uid)).toEqual(["main"]);
-  expect(unconverged(sim)).toEqual([]);
+  expect(await unconverged(sim)).toEqual([]);
 });
 
 test("a static pod that is edited again and again while it ends runs as it was written last (kubernetes #107733)", async () => {
@@ -132,7 +132,7 @@ test("a static pod that is edited again and again while it ends runs as it was w
   expect(sim.invariants.namesOf(last.metadata.uid)).toEqual(["main"]);
   // The first one and the last one; those between them were never wanted for long enough.
   expect(countCalls(sim, "CreateContainer")).toBe(2);
-  expect(unconverged(sim)).toEqual([]);
+  expect(await unconverged(sim)).toEqual([]);
 });
 
 test("a static pod that was edited while no agent ran starts once, with the API server away (kubernetes #112814)", async () => {

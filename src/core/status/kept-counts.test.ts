@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import type { ContainerStatus } from "../../model/generated/kubernetes.ts";
+import { withKeptCounts } from "./kept-counts.ts";
+
+function status(name: string, restartCount: number, containerID: string): ContainerStatus {
+  return { name, restartCount, containerID, ready: false, image: "", imageID: "" };
+}
+
+test("of two accounts of a container the one with more restarts counts, else that of the API server", () => {
+  const told = [status("a", 1, "told"), status("b", 2, "told"), status("c", 3, "told")];
+  const kept = [status("a", 0, "kept"), status("b", 2, "kept"), status("c", 4, "kept")];
+  const { containerStatuses } = withKeptCounts(
+    { phase: "Running", containerStatuses: told },
+    { phase: "Pending", containerStatuses: kept },
+  );
+  expect(containerStatuses?.map(({ containerID }) => containerID)).toEqual([
+    "told",
+    "told",
+    "kept",
+  ]);
+});
+
+test("a container that the API server never heard of is kept if it was restarted", () => {
+  const kept = [status("first", 0, "kept"), status("second", 2, "kept")];
+  const next = withKeptCounts({ phase: "Pending" }, { initContainerStatuses: kept });
+  expect(next.phase).toBe("Pending");
+  expect(next.initContainerStatuses?.map(({ name }) => name)).toEqual(["second"]);
+  expect(next.containerStatuses).toBeUndefined();
+});
