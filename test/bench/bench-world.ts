@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { type CriRuntime, createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
+import { isNotFound } from "../../src/model/runtime-error.ts";
 import { claimClusterAddress } from "../cluster/support/cluster-address.ts";
 import type { ClusterApi } from "../cluster/support/cluster-api.ts";
 import { ControlPlane } from "../cluster/support/control-plane.ts";
@@ -74,8 +75,13 @@ export async function sweep(world: BenchWorld): Promise<void> {
   const signal = AbortSignal.timeout(callTimeoutMs);
   const sandboxes = await runtime.listPodSandboxes({}, signal);
   await inParallel(sandboxes, removalsAtOnce, async ({ id = "" }) => {
-    await runtime.stopPodSandbox(id, signal);
-    await runtime.removePodSandbox(id, signal);
+    try {
+      await runtime.stopPodSandbox(id, signal);
+      await runtime.removePodSandbox(id, signal);
+    } catch (error) {
+      // The last call of an agent that has ended may be carried out only now.
+      if (!isNotFound(error)) throw error;
+    }
   });
   const mounts = readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")
