@@ -61,7 +61,7 @@ describe("volumes, seen from inside a container", () => {
 
   test("a host path is there as its type says, and cannot be written when it is read-only", async () => {
     const folder = join(world.folder, "host");
-    mkdirSync(folder);
+    mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "file"), "from the node");
     const volumes = [
       { name: "folder", hostPath: { path: folder, type: "Directory" } },

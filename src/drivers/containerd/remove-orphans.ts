@@ -13,6 +13,7 @@ import { runCommand } from "./run-command.ts";
 
 const POLL_MS = 20;
 const END_TIMEOUT_MS = 2000;
+const BETWEEN_LOOKS_MS = 1000;
 
 /** A containerd that answers, and what belongs to it. */
 export interface AnsweringContainerd {
@@ -27,58 +28,88 @@ export interface AnsweringContainerd {
  * know of it, and nobody else would ever remove it. Answers what it was.
  */
 export async function removeOrphans(containerd: AnsweringContainerd): Promise<readonly string[]> {
+  const first = await findOrphans(containerd);
+  if (first.length === 0) return [];
+  // What is just coming or going is not the same in two looks.
+  await delay(BETWEEN_LOOKS_MS);
+  const names = new Set(first.map(({ name }) => name));
+  const orphans = (await findOrphans(containerd)).filter(({ name }) => names.has(name));
+  for (const { remove } of orphans) await remove();
+  return orphans.map(({ name }) => name);
+}
+
+interface Orphan {
+  readonly name: string;
+  readonly remove: () => Promise<unknown>;
+}
+
+/** In the order in which they are to be removed. */
+async function findOrphans(containerd: AnsweringContainerd): Promise<readonly Orphan[]> {
   const { paths, tools } = containerd;
   // In the order that is not theirs: a container is written down, has a folder, a shim, a place in runc.
-  const inRunc = await namesIn(join(paths.runcRoot, CRI_NAMESPACE));
+  const root = join(paths.runcRoot, CRI_NAMESPACE);
+  const inRunc = await namesIn(root);
   const shims = await findShims(paths);
   const folders = await namesIn(bundlesFolder(paths));
   const ids = await readIds(paths, tools);
   const known = folders.filter((id) => ids.includes(id));
   const specs = await readSpecs(known, paths);
-  const orphans: Orphans = {
-    containers: inRunc.filter((id) => !known.includes(id)),
-    // Containers share the shim of their sandbox, which their specs name.
-    shims: shims.filter(({ id }) => !known.includes(id) && !specs.includes(id)),
-    folders: folders.filter((id) => !ids.includes(id)),
-  };
   return [
-    ...(await removeContainers(orphans, containerd)),
-    ...(await removeNetworks(containerd, ids, specs)),
+    ...inRunc
+      .filter((id) => !known.includes(id))
+      .map((id) => ({
+        name: `container ${id}`,
+        // What runc cannot end is tried again.
+        remove: () =>
+          runCommand(tools.runc, ["--root", root, "delete", "--force", id]).catch(() => undefined),
+      })),
+    // Containers share the shim of their sandbox, which their specs name.
+    ...shims
+      .filter(({ id }) => !known.includes(id) && !specs.includes(id))
+      .map(({ pid, id }) => ({ name: `shim ${pid} of ${id}`, remove: () => endShim(pid, paths) })),
+    ...folders
+      .filter((id) => !ids.includes(id))
+      .map((id) => ({ name: `folder of ${id}`, remove: () => removeBundle(id, paths, tools) })),
+    ...(await findNetworks(containerd, ids, specs)),
+  ];
+}
+
+async function findNetworks(
+  { pid, paths, network, tools }: AnsweringContainerd,
+  ids: readonly string[],
+  specs: string,
+): Promise<readonly Orphan[]> {
+  // What is younger may be of a sandbox that is being made.
+  const beforeMs = await startedAtMs(pid);
+  const folder = join(paths.state, "io.containerd.grpc.v1.cri", "netns");
+  const namespaces: string[] = [];
+  for (const name of await namesIn(folder)) {
+    if (!specs.includes(name) && (await isOlder(join(folder, name), beforeMs))) {
+      namespaces.push(name);
+    }
+  }
+  const sandboxes = await sandboxesInNetwork(network, paths, tools, beforeMs);
+  // Also a sandbox that has ended has its network namespace until it is stopped.
+  const records = namespaces.length === 0 ? "" : await readRecords(ids, paths, tools);
+  return [
+    ...namespaces
+      .filter((name) => !records.includes(name))
+      .map((name) => ({
+        name: `network namespace ${name}`,
+        remove: () => removeNamespace(join(folder, name), tools),
+      })),
+    ...sandboxes
+      .filter((id) => !ids.includes(id))
+      .map((id) => ({
+        name: `network of ${id}`,
+        remove: () => removeSandboxNetwork(network, id, paths, tools),
+      })),
   ];
 }
 
 interface Shim {
   readonly pid: number;
   readonly id: string;
-}
-
-interface Orphans {
-  readonly containers: readonly string[];
-  readonly shims: readonly Shim[];
-  /** Of containers. */
-  readonly folders: readonly string[];
-}
-
-async function removeContainers(
-  { containers, shims, folders }: Orphans,
-  { paths, tools }: AnsweringContainerd,
-): Promise<readonly string[]> {
-  const root = join(paths.runcRoot, CRI_NAMESPACE);
-  for (const id of containers) {
-    // What runc cannot end is named all the same, and tried again.
-    await runCommand(tools.runc, ["--root", root, "delete", "--force", id]).catch(() => undefined);
-  }
-  for (const { pid } of shims) await endShim(pid, paths);
-  for (const id of folders) {
-    const folder = join(bundlesFolder(paths), id);
-    await unmountBelow(folder, tools);
-    await rm(folder, { recursive: true, force: true });
-  }
-  return [
-    ...containers.map((id) => `container ${id}`),
-    ...shims.map(({ pid, id }) => `shim ${pid} of ${id}`),
-    ...folders.map((id) => `folder of ${id}`),
-  ];
 }
 
 async function findShims(paths: ContainerdPaths): Promise<readonly Shim[]> {
@@ -91,33 +122,19 @@ async function findShims(paths: ContainerdPaths): Promise<readonly Shim[]> {
   return shims;
 }
 
-async function removeNetworks(
-  { pid, paths, network, tools }: AnsweringContainerd,
-  ids: readonly string[],
-  specs: string,
-): Promise<readonly string[]> {
-  // What is younger may be of a sandbox that is being made.
-  const beforeMs = await startedAtMs(pid);
-  const folder = join(paths.state, "io.containerd.grpc.v1.cri", "netns");
-  const namespaces: string[] = [];
-  for (const name of await namesIn(folder)) {
-    const file = join(folder, name);
-    if (!specs.includes(name) && (await isOlder(file, beforeMs))) namespaces.push(file);
-  }
-  const sandboxes = await sandboxesInNetwork(network, paths, tools, beforeMs);
-  // Also a sandbox that has ended has its network namespace until it is stopped.
-  const records = namespaces.length === 0 ? "" : await readRecords(ids, paths, tools);
-  const unknown = namespaces.filter((file) => !records.includes(basename(file)));
-  for (const file of unknown) {
-    await runCommand(tools.umount, [file]).catch(() => undefined);
-    await rm(file, { force: true });
-  }
-  const gone = sandboxes.filter((id) => !ids.includes(id));
-  for (const id of gone) await removeSandboxNetwork(network, id, paths, tools);
-  return [
-    ...unknown.map((file) => `network namespace ${basename(file)}`),
-    ...gone.map((id) => `network of ${id}`),
-  ];
+async function removeBundle(
+  id: string,
+  paths: ContainerdPaths,
+  tools: ContainerdTools,
+): Promise<void> {
+  const folder = join(bundlesFolder(paths), id);
+  await unmountBelow(folder, tools);
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function removeNamespace(file: string, tools: ContainerdTools): Promise<void> {
+  await runCommand(tools.umount, [file]).catch(() => undefined);
+  await rm(file, { force: true });
 }
 
 function isShim(argv: readonly string[], paths: ContainerdPaths): boolean {

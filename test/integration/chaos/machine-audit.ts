@@ -59,7 +59,7 @@ async function differences(
     ...leftProcesses(world, live),
     ...leftFiles(world, live),
     ...leftNetwork(world, live),
-    ...leftInContainerd(world, live, wanted.length === 0),
+    ...leftInContainerd(world, live),
   ];
 }
 
@@ -206,25 +206,14 @@ function leftNetwork({ bridge, dataDir }: AgentWorld, live: Live): readonly stri
   ];
 }
 
-/** Records and layers in containerd of which the CRI does not know. */
-function leftInContainerd(world: AgentWorld, live: Live, isEnd: boolean): readonly string[] {
-  const ctr = (...args: readonly string[]): readonly string[] =>
-    execFileSync("ctr", ["-a", world.containerdSocket, "-n", "k8s.io", ...args], {
-      encoding: "utf8",
-      timeout: callTimeoutMs,
-    }).split("\n");
-  const records = ctr("containers", "ls", "-q").filter((id) => id !== "");
-  const layers = ctr("snapshots", "ls")
-    .filter((line) => line.includes("Active"))
-    .map((line) => line.split(" ")[0] ?? "");
-  return [
-    ...records.filter((id) => !live.known.has(id)).map((id) => `record ${id} is left`),
-    // containerd collects layers that nobody has when something is removed, not before; what it was unpacking when it
-    // was killed, a day later.
-    ...layers
-      .filter((id) => isEnd && !live.known.has(id) && !id.startsWith("extract-"))
-      .map((id) => `layer ${id} is left`),
-  ];
+/** Records in containerd of which the CRI does not know. Layers that nobody has it collects itself, now and then. */
+function leftInContainerd({ containerdSocket }: AgentWorld, { known }: Live): readonly string[] {
+  const command = ["-a", containerdSocket, "-n", "k8s.io", "containers", "ls", "-q"];
+  const ids = execFileSync("ctr", command, { encoding: "utf8", timeout: callTimeoutMs });
+  return ids
+    .split("\n")
+    .filter((id) => id !== "" && !known.has(id))
+    .map((id) => `record ${id} is left`);
 }
 
 function inodeOf(file: string): number | undefined {
