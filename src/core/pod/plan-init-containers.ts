@@ -65,11 +65,13 @@ function initSubject(container: AnyContainer, index: number): Subject {
   return { kind: "start-init", container, index };
 }
 
-/** An exited one proves nothing: it may be left from an earlier sandbox. */
+/** An exited one proves nothing: it may be left from an earlier sandbox. So may one that was never started. */
 function hasRegularContainer({ pod, observed }: PlanPodInput): boolean {
+  const newestSandboxId = observed.sandboxes[0]?.id;
   return pod.spec.containers.some(({ name }) => {
-    const state = findObserved(observed, name)?.state;
-    return state === "created" || state === "running";
+    const seen = findObserved(observed, name);
+    if (seen?.state !== "created") return seen?.state === "running";
+    return seen.sandboxId === undefined || seen.sandboxId === newestSandboxId;
   });
 }
 

@@ -54,6 +54,20 @@ describe("a plan says why", () => {
     ]);
   });
 
+  test("a container that was created in an earlier sandbox does not stand for initialization", () => {
+    const init = { name: "init", image: "init:1" };
+    const pod = podOf({ initContainers: [init] });
+    const seen: ObservedContainer = { ...runningContainer(web), state: "created" };
+    const old = inputOf(pod, [{ ...seen, sandboxId: "sb0" }]);
+    expect(becauseOf(old)).toEqual([
+      "start-init: no init container has run yet, and init is the first",
+    ]);
+    const current = inputOf(pod, [{ ...seen, sandboxId: "sb1" }]);
+    expect(becauseOf(current)).toEqual([
+      "start-container: container web was created but never started",
+    ]);
+  });
+
   test("a pod without a sandbox gets one", () => {
     const input = inputOf(podOf({}), []);
     expect(becauseOf({ ...input, observed: emptyObservedPod("uid-1", "shop", "default") })).toEqual(

@@ -147,7 +147,7 @@ export function isSteady(sim: Simulation, pod: Pod): boolean {
   const isReady = status.conditions?.some(
     (condition) => condition.type === "Ready" && condition.status === "True",
   );
-  const states = containerStatuses(pod);
+  const states = [...containerStatuses(pod), ...(status.ephemeralContainerStatuses ?? [])];
   const isRunning = (status.containerStatuses ?? []).every(
     ({ state }) => state?.running !== undefined,
   );
