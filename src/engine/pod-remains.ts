@@ -66,9 +66,6 @@ export class PodRemains {
       if (kept.has(uid) || this.#removing.has(uid)) continue;
       begun++;
       const removal = this.#remove(uid)
-        .then(() => {
-          this.#mayBeLeft.delete(uid);
-        })
         .catch((error: unknown) => {
           if (this.#deps.lifetime.aborted) return;
           this.#failures++;
@@ -118,6 +115,7 @@ export class PodRemains {
     await this.#deps.cgroups.remove(uid);
     // Until it was seen to be gone, the next round would find it again.
     if (observed !== undefined) await readNewer(uid, clock.monotonicMs(), lifetime);
+    this.#mayBeLeft.delete(uid);
     this.#deps.onGone(uid);
   }
 
