@@ -1,6 +1,7 @@
 // Values in a recording: plain JSON, without what is nobody else's business.
 
 const hidden = "<redacted>";
+const ownAnnotations = "kubernetes.io/config.";
 
 /**
  * A value as a recording has it. Maps and sets are marked; values of environment variables, commands, headers,
@@ -47,7 +48,8 @@ function redact(value: unknown, field: string): unknown {
 function isSecret(holder: Readonly<Record<string, unknown>>, key: string, field: string): boolean {
   switch (field) {
     case "annotations":
-      return true;
+      // Where a pod comes from is the agent's own note, and decides.
+      return !key.startsWith(ownAnnotations);
     case "env":
     case "httpHeaders":
       return key === "value";

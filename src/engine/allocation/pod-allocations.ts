@@ -62,9 +62,10 @@ export class PodAllocations {
     await this.actuated.load();
   }
 
-  /** Resolves when what was granted so far is on disk. */
-  kept(): Promise<void> {
-    return this.#allocated.flush();
+  /** Resolves when what was granted so far is on disk. What could not be written before is tried again. */
+  async kept(): Promise<void> {
+    await this.#allocated.flush();
+    if (this.actuated.hasFailed) await this.actuated.flush();
   }
 
   async flush(): Promise<void> {

@@ -80,3 +80,19 @@ test("a full disk keeps nobody waiting, and what could not be written is written
   await next.load();
   expect(next.get("uid-1")).toBeDefined();
 });
+
+test("what could not be written is written by the next who asks", async () => {
+  const files = new MemoryFiles();
+  const write = files.writeFile.bind(files);
+  files.writeFile = () => Promise.reject(new Error("no space left on device"));
+  const records = open(files);
+  records.set("uid-1", { containers: new Map([["web", {}]]) });
+  await records.flush();
+  expect(records.hasFailed).toBe(true);
+  files.writeFile = write;
+  await records.flush();
+  expect(records.hasFailed).toBe(false);
+  const next = open(files);
+  await next.load();
+  expect(next.get("uid-1")?.containers.size).toBe(1);
+});

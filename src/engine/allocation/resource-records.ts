@@ -24,6 +24,7 @@ export class ResourceRecords {
   readonly #deps: ResourceRecordsDeps;
   readonly #byUid = new Map<string, PodResources>();
   #isChanged = false;
+  #hasFailed = false;
   #lastText: string | undefined;
   #writing: Promise<void> | undefined;
 
@@ -66,6 +67,11 @@ export class ResourceRecords {
     this.set(uid, { ...(this.#byUid.get(uid) ?? none), pod: resources });
   }
 
+  /** Whether the newest record could not be written. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
   /** Is written with the next change: the record of a pod that is gone does no harm. */
   remove(uid: string): void {
     this.#byUid.delete(uid);
@@ -78,8 +84,9 @@ export class ResourceRecords {
     }
   }
 
-  /** Resolves when everything set so far is on disk, or could not be written. */
+  /** Resolves when everything set so far is on disk, or could not be written; then the next call tries again. */
   async flush(): Promise<void> {
+    this.#isChanged ||= this.#hasFailed;
     while (this.#isChanged || this.#writing !== undefined) {
       this.#writing ??= this.#write().finally(() => {
         this.#writing = undefined;
@@ -91,6 +98,7 @@ export class ResourceRecords {
   async #write(): Promise<void> {
     const { files, path, isBrief, log } = this.#deps;
     this.#isChanged = false;
+    this.#hasFailed = false;
     const text = encodeResourceCheckpoint(this.#byUid);
     if (text === this.#lastText) return;
     try {
@@ -99,6 +107,7 @@ export class ResourceRecords {
       this.#lastText = text;
     } catch (error) {
       // A full disk must not keep pods from running.
+      this.#hasFailed = true;
       log.warn("cannot write down the resources that pods have", {
         file: path,
         error: errorText(error),

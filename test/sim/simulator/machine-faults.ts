@@ -43,8 +43,7 @@ export class MachineFaults {
         if (!methods.test(String(name))) return value.bind(object);
         return (...args: unknown[]): unknown => {
           const path = String(args[0]);
-          const mayFail = !path.endsWith("_pods_state") && this.#dice.chance(this.rate);
-          if (!mayFail) return Reflect.apply(value, object, args);
+          if (!this.#dice.chance(this.rate)) return Reflect.apply(value, object, args);
           if (path.includes("/statuses/")) this.#hasLostStatus = true;
           return Promise.reject(new Error(`EIO: i/o error, ${String(name)}`));
         };
