@@ -23,7 +23,12 @@ export async function createPods(
   isUp: (pod: Pod) => boolean = isRunning,
 ): Promise<{ readonly sentMs: number; readonly seenMs: number }> {
   const { api } = clusterOf(world);
-  const seen = untilSeen(world, (pods) => pods.filter(isUp).length >= names.length);
+  const wanted = new Set(names);
+  const isWanted = ({ metadata }: Pod): boolean => wanted.has(metadata?.name ?? "");
+  const seen = untilSeen(
+    world,
+    (pods) => pods.filter(isWanted).filter(isUp).length >= names.length,
+  );
   const sentMs = performance.now();
   await inParallel(names, requestsAtOnce, (name) => api.create(podsPath, podObject(name, spec)));
   return { sentMs, seenMs: await seen };
