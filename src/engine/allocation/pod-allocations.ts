@@ -62,10 +62,16 @@ export class PodAllocations {
     await this.actuated.load();
   }
 
-  /** Resolves when what was granted so far is on disk. What could not be written before is tried again. */
-  async kept(): Promise<void> {
-    await this.#allocated.flush();
-    if (this.actuated.hasFailed) await this.actuated.flush();
+  /** Resolves when what was granted so far is on disk. */
+  kept(): Promise<void> {
+    return this.#allocated.flush();
+  }
+
+  /** Writes what could not be written before. */
+  async writeAgain(): Promise<void> {
+    for (const records of [this.#allocated, this.actuated]) {
+      if (records.hasFailed) await records.flush();
+    }
   }
 
   async flush(): Promise<void> {

@@ -28,6 +28,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
       !parts.admission.waitsForRoom(pod) &&
       parts.names.isFree(pod),
   });
+  await parts.allocations.writeAgain();
   if (!runtimeListed || !allSourcesHeard) return;
   parts.cluster?.lookAtMirrors();
   parts.memory.crashLoop.prune();

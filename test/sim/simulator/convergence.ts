@@ -9,12 +9,16 @@ import { containerStatuses } from "./status-history.ts";
 export async function unconverged(sim: Simulation): Promise<readonly string[]> {
   const shown = sim.shownPods();
   const uids = new Set(shown.map(({ metadata }) => metadata.uid));
+  const wantedPods = [...sim.manifests.pods, ...(sim.cluster?.ownPods ?? [])];
+  const wantedUids = new Set(wantedPods.map(({ metadata }) => metadata.uid));
   // Of two manifests with one name only one is a pod.
-  const wanted = new Set([...sim.manifests.pods, ...(sim.cluster?.ownPods ?? [])].map(podFullName));
+  const wanted = new Set(wantedPods.map(podFullName));
   const shownNames = new Set(shown.map(podFullName));
   return [
     ...[...wanted].filter((name) => !shownNames.has(name)).map((name) => `${name} is not shown`),
-    ...[...shownNames].filter((name) => !wanted.has(name)).map((name) => `${name} is still shown`),
+    ...shown
+      .filter(({ metadata }) => !wantedUids.has(metadata.uid))
+      .map(({ metadata }) => `${metadata.name} is still shown, or as it was wanted before`),
     ...shown.flatMap((pod) => problemsOf(sim, pod)),
     ...(await endingPods(sim, shown)),
     ...(await remainsOfOthers(sim, uids)),
