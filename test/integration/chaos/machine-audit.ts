@@ -12,7 +12,7 @@ import {
 import type { Pod } from "../../../src/model/pod.ts";
 import type { AgentWorld } from "../support/agent-world.ts";
 import { versionLabel, type WantedPod } from "./chaos-pods.ts";
-import { podCgroups, podProcesses } from "./pod-processes.ts";
+import { podCgroups, podProcesses, readText } from "./pod-processes.ts";
 
 const pollMs = 500;
 const callTimeoutMs = 10_000;
@@ -225,13 +225,5 @@ function namesIn(folder: string): readonly string[] {
     return readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
   }
 }

@@ -68,7 +68,8 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-function readText(file: string): string {
+/** Empty when it is not there, or not any more. */
+export function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch {
