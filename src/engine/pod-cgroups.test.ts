@@ -96,6 +96,15 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
     );
   });
 
+  test("the cgroup that a pod has follows the pod", async () => {
+    const cgroups = create();
+    const more = { cpu: "500m", memory: "128Mi" };
+    await cgroups.ensure(guaranteed);
+    await cgroups.ensure(podOf("g", { requests: more, limits: more }));
+    expect(textOf("/kubepods/podg", "cpu.max")).toBe("50000 100000");
+    expect(textOf("/kubepods/podg", "memory.max")).toBe("134217728");
+  });
+
   test("a root that is there keeps its limits until they are enforced", async () => {
     makeCgroup("/kubepods");
     const cgroups = create();

@@ -98,14 +98,16 @@ async function prepare(
 }
 
 // Containers that run outside their pod's cgroup escape its limits: they are stopped and start again inside.
+// While none runs, the cgroup follows the pod: what is edited then is no resize that a plan would carry out.
 async function ensureCgroup(
   deps: NodeDeps,
   pod: Pod,
   observed: ObservedPod,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (deps.cgroups.exists(pod)) return true;
-  const runsOutside = observed.containers.some(({ state }) => state === "running");
+  const runs = observed.containers.some(({ state }) => state === "running");
+  const runsOutside = runs && !deps.cgroups.exists(pod);
+  if (runs && !runsOutside) return true;
   if (runsOutside) {
     const because = "its containers run outside the pod's cgroup";
     await killPod(deps, { pod, observed, because }, signal);

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -44,10 +44,19 @@ function tests(node, project, flags = []) {
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { status } = spawnSync(node, [...args, ...reporters], { cwd: root, stdio: "inherit" });
   if (!existsSync(report)) return { passed: 0, failed: 1 };
-  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
+  const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
+  failures.push(...testResults.flatMap((file) => failuresOf(project, file)));
   // A file that cannot even be loaded fails without a failed test.
   const failed = status === 0 ? numFailedTests : Math.max(numFailedTests, 1);
   return { passed: numPassedTests, failed: numPassedTests === 0 ? Math.max(failed, 1) : failed };
+}
+
+/** What failed in a file of tests, and why; a file that could not be loaded failed as a whole. */
+function failuresOf(project, file) {
+  const where = `${project} ${relative(root, file.name)}`;
+  const failed = file.assertionResults.filter(({ status }) => status === "failed");
+  if (failed.length === 0) return file.status === "failed" ? [`${where}\n${file.message}`] : [];
+  return failed.map((test) => `${where} > ${test.fullName}\n${test.failureMessages.join("\n")}`);
 }
 
 function simulated() {
@@ -103,6 +112,7 @@ if (unknown.length > 0) {
 }
 const results = {};
 const leftOut = [];
+const failures = [];
 for (const [name, run] of Object.entries(steps)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   console.log(`\n== ${name}`);
@@ -111,6 +121,8 @@ for (const [name, run] of Object.entries(steps)) {
 }
 rmSync(reports, { recursive: true });
 
+// Repeated here, since what comes last is what a long log is kept of.
+for (const failure of failures) console.log(`\nFAILED: ${failure}`);
 console.log("");
 for (const [name, { passed, failed, seconds }] of Object.entries(results)) {
   const text = `${passed} passed${failed === 0 ? "" : `, ${failed} FAILED`}`;

@@ -83,6 +83,29 @@ test("a static pod with a UID of its own that is edited and put back runs as it 
   expect(sim.invariants.running[0]?.config.image?.userSpecifiedImage).toBe("tools:1");
 });
 
+test("a static pod that is edited before it could start gets the limits of the edit", async () => {
+  const sim = quietNode();
+  const { runtime, cgroups } = sim.machine;
+  const withMemory = (memory: string) => {
+    const manifest = plainPod("web", { resources: { limits: { memory } } });
+    const metadata = { ...manifest.metadata, uid: "11111111-2222-3333-4444-555555555555" };
+    return { ...manifest, metadata };
+  };
+  let isBroken = true;
+  runtime.intercept = (method, phase) => {
+    if (method !== "RunPodSandbox" || phase !== "before" || !isBroken) return;
+    throw new RuntimeError(method, "Unknown", "no network yet");
+  };
+  const pod = write(sim, "web", withMemory("64Mi"));
+  await pass(sim, 5_000);
+  write(sim, "web", withMemory("256Mi"));
+  isBroken = false;
+  await pass(sim, 120_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+  const path = cgroups.paths.find((candidate) => candidate.endsWith(pod.metadata.uid)) ?? "";
+  expect(cgroups.read(path).memoryBytes).toBe(256n * 1024n * 1024n);
+});
+
 test("the end of a static pod is tried until it succeeds, and the pod can come back (kubernetes #126021)", async () => {
   const sim = quietNode();
   const { runtime } = sim.machine;

@@ -135,9 +135,8 @@ export class Simulation {
     const stop = new AbortController();
     if (this.machineFaults.takeLostStatus()) this.invariants.shown.forgetAll();
     this.lives += 1;
-    const number = this.lives;
     const runtime = observed(this.machine.runtime, (call) => {
-      if (!life.isOver) this.#check(() => this.#noteCall(call, number));
+      if (!life.isOver) this.#check(() => this.#noteCall(call));
     });
     const ports = simPorts(
       { ...this.machine, runtime },
@@ -176,6 +175,7 @@ export class Simulation {
     this.did(`agent killed ${why}`);
     this.#life.life.end();
     this.#life = undefined;
+    this.#termination.noteAgentDeath();
     this.faults.dropCalls();
     this.#restartAtMs = this.clock.monotonicMs() + restartInMs;
   }
@@ -202,13 +202,13 @@ export class Simulation {
     return { ...settings, nodeSettings, crashLoop: shortCrashLoop };
   }
 
-  #noteCall(call: ObservedCall, life: number): void {
+  #noteCall(call: ObservedCall): void {
     this.#countCall();
     if (!/^(run|stop|remove|create|start|update|exec)/.test(call.method)) return;
     const text = `${call.method} ${describe(call.args)}`;
     this.note(text);
     if (call.method !== "execSync") this.changes.push(text);
-    this.#termination.noteCall(call, life);
+    this.#termination.noteCall(call);
   }
 
   #countCall(): void {
@@ -225,7 +225,7 @@ export class Simulation {
     this.note(`${event.containerId.replace(/0+$/, "")} ${event.kind}`);
     this.invariants.noteEvent(event);
     if (event.kind !== "stopped") return;
-    this.#termination.noteEnd(event.containerId, this.lives);
+    this.#termination.noteEnd(event.containerId);
   }
 
   #noteApiPod(type: "ADDED" | "MODIFIED" | "DELETED", pod: Pod, isForced: boolean): void {

@@ -18,11 +18,6 @@ interface World {
   readonly isFaultlessSince: (sinceMs: number) => boolean;
 }
 
-interface Ending {
-  readonly sinceMs: number;
-  readonly life: number;
-}
-
 /**
  * A container's hook runs before it is told to end, and both within the grace period; the sidecars of a pod end last,
  * in reverse.
@@ -33,7 +28,8 @@ export class TerminationRules {
   readonly #hooked = new Set<string>();
   /** When pods were told to end, by UID. */
   readonly #deletedMs = new Map<string, number>();
-  readonly #endings = new Map<string, Ending>();
+  /** When containers were told to end, by id, by the agent that lives. */
+  readonly #endingSinceMs = new Map<string, number>();
 
   constructor(invariants: Invariants, world: World) {
     this.#invariants = invariants;
@@ -41,15 +37,15 @@ export class TerminationRules {
   }
 
   /** An agent is about to make that call. */
-  noteCall({ method, args }: ObservedCall, life: number): void {
+  noteCall({ method, args }: ObservedCall): void {
     const [id, second] = args;
     if (typeof id !== "string") return;
     if (method === "execSync" && Array.isArray(second) && second.at(-1) === preStopMark) {
       this.#hooked.add(id);
-      this.#begin(id, life);
+      this.#begin(id);
     }
     if (method !== "stopContainer") return;
-    this.#begin(id, life);
+    this.#begin(id);
     // Where less was left, the hook may have had no time.
     if (typeof second !== "number" || second <= shortestGraceSeconds) return;
     this.#checkHook(id);
@@ -57,18 +53,18 @@ export class TerminationRules {
   }
 
   /** A container ended. */
-  noteEnd(id: string, life: number): void {
-    const ending = this.#endings.get(id);
-    this.#endings.delete(id);
+  noteEnd(id: string): void {
+    const sinceMs = this.#endingSinceMs.get(id);
+    this.#endingSinceMs.delete(id);
     const container = this.#invariants.find(id);
     const pod = container && this.#invariants.podOf(container);
-    if (ending === undefined || pod === undefined || ending.life !== life) return;
-    if (!this.#world.isFaultlessSince(ending.sinceMs)) return;
+    if (sinceMs === undefined || pod === undefined) return;
+    if (!this.#world.isFaultlessSince(sinceMs)) return;
     const graceSeconds = Math.max(
       shortestGraceSeconds,
       pod.spec.terminationGracePeriodSeconds ?? 30,
     );
-    const tookMs = this.#world.nowMs() - ending.sinceMs;
+    const tookMs = this.#world.nowMs() - sinceMs;
     // The hook may take the whole grace period; what it leaves is at least the shortest.
     const limitMs = (graceSeconds + shortestGraceSeconds) * 1000 + latencyMs;
     if (tookMs <= limitMs) return;
@@ -79,12 +75,16 @@ export class TerminationRules {
   noteDeletion(uid: string): void {
     if (this.#deletedMs.has(uid)) return;
     this.#deletedMs.set(uid, this.#world.nowMs());
-    for (const { place } of this.#invariants.runningOf(uid)) this.#endings.delete(place.id);
+    for (const { place } of this.#invariants.runningOf(uid)) this.#endingSinceMs.delete(place.id);
   }
 
-  #begin(id: string, life: number): void {
-    if (this.#endings.get(id)?.life === life) return;
-    this.#endings.set(id, { sinceMs: this.#world.nowMs(), life });
+  /** What it began goes on without anybody who keeps the time. */
+  noteAgentDeath(): void {
+    this.#endingSinceMs.clear();
+  }
+
+  #begin(id: string): void {
+    if (!this.#endingSinceMs.has(id)) this.#endingSinceMs.set(id, this.#world.nowMs());
   }
 
   #checkHook(id: string): void {
