@@ -20,8 +20,6 @@ const config: ViteUserConfig = defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           globalSetup: ["test/integration/support/remove-killed-runs.ts"],
-          // Real containers on few cores: a slow machine is not a failure. What fails twice is broken.
-          retry: 1,
           expect: { poll: { timeout: 60_000 } },
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -32,7 +30,6 @@ const config: ViteUserConfig = defineConfig({
           name: "cluster",
           include: ["test/cluster/*.test.ts"],
           globalSetup: ["test/integration/support/remove-killed-runs.ts"],
-          retry: 1,
           expect: { poll: { timeout: 60_000 } },
           testTimeout: 300_000,
           hookTimeout: 300_000,

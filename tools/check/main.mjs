@@ -24,11 +24,11 @@ const steps = {
   // Whole lives of the agent by seed, and that they notice what is broken on purpose.
   sim: () => simulated(),
   // Mostly waiting for containers: more files at once than there are cores.
-  integration: () => tests(process.execPath, "integration", ["--maxWorkers=4"]),
+  integration: () => testsOnMachine("integration", ["--maxWorkers=4"]),
   // On two cores, more clusters at once only make each other slow.
   cluster: () => clusterTests(),
   // Compares the order of calls in time: nothing else runs beside it.
-  golden: () => tests(process.execPath, "golden"),
+  golden: () => testsOnMachine("golden"),
   // Only that it works: times on a busy machine say nothing.
   bench: () => benchWorks(),
 };
@@ -38,23 +38,53 @@ function one(program, args) {
   return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
-function tests(node, project, flags = []) {
-  const report = join(reports, `${project}-${Object.keys(results).length}.json`);
+function tests(node, project) {
+  return counted(project, runTests(node, project));
+}
+
+/**
+ * Tests on real runtimes share few cores with each other: files of which something failed run once more, with the
+ * machine to themselves and with nothing left of the first time. What fails again is broken; the rest is named.
+ */
+function testsOnMachine(project, flags = []) {
+  const files = runTests(process.execPath, project, flags);
+  const again = files.filter(({ status }) => status !== "passed");
+  if (again.length === 0) return counted(project, files);
+  secondTries.push(...again.flatMap((file) => failuresOf(project, file)));
+  console.log(`\n== ${project}: once more, alone, what failed`);
+  const names = again.map(({ name }) => relative(root, name));
+  const second = runTests(process.execPath, project, [...names, "--no-file-parallelism"]);
+  return counted(project, [...files.filter((file) => !again.includes(file)), ...second]);
+}
+
+/** What became of each file; of none where the run broke down. */
+function runTests(node, project, flags = []) {
+  const report = join(mkdtempSync(join(reports, "run-")), "report.json");
   const args = ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...flags];
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { status } = spawnSync(node, [...args, ...reporters], { cwd: root, stdio: "inherit" });
-  if (!existsSync(report)) return { passed: 0, failed: 1 };
-  const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
-  failures.push(...testResults.flatMap((file) => failuresOf(project, file)));
-  // A file that cannot even be loaded fails without a failed test.
-  const failed = status === 0 ? numFailedTests : Math.max(numFailedTests, 1);
-  return { passed: numPassedTests, failed: numPassedTests === 0 ? Math.max(failed, 1) : failed };
+  if (!existsSync(report)) return [];
+  const { testResults: files } = JSON.parse(readFileSync(report, "utf8"));
+  const isUntold = status !== 0 && files.every((file) => file.status === "passed");
+  return isUntold ? [...files, { ...noFile, message: `vitest ended with ${status}` }] : files;
+}
+
+/** Stands for what failed outside every test. */
+const noFile = { name: root, status: "failed", assertionResults: [] };
+
+function counted(project, files) {
+  const seen = files.length === 0 ? [{ ...noFile, message: "no tests were run" }] : files;
+  const failed = seen.flatMap((file) => failuresOf(project, file));
+  failures.push(...failed);
+  const all = seen.flatMap(({ assertionResults }) => assertionResults);
+  return { passed: all.filter(({ status }) => status === "passed").length, failed: failed.length };
 }
 
 /** What failed in a file of tests, and why; a file that could not be loaded failed as a whole. */
 function failuresOf(project, file) {
   const where = `${project} ${relative(root, file.name)}`;
   const failed = file.assertionResults.filter(({ status }) => status === "failed");
+  // A file that cannot even be loaded fails without a failed test.
   if (failed.length === 0) return file.status === "failed" ? [`${where}\n${file.message}`] : [];
   return failed.map((test) => `${where} > ${test.fullName}\n${test.failureMessages.join("\n")}`);
 }
@@ -71,7 +101,7 @@ function clusterTests() {
     cwd: root,
     stdio: "inherit",
   });
-  if (status === 0) return tests(process.execPath, "cluster", ["--maxWorkers=2"]);
+  if (status === 0) return testsOnMachine("cluster", ["--maxWorkers=2"]);
   const noGo = 3;
   if (status !== noGo) return { passed: 0, failed: 1 };
   const files = readdirSync(join(root, "test/cluster")).filter((name) => name.endsWith(".test.ts"));
@@ -113,6 +143,7 @@ if (unknown.length > 0) {
 const results = {};
 const leftOut = [];
 const failures = [];
+const secondTries = [];
 for (const [name, run] of Object.entries(steps)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   console.log(`\n== ${name}`);
@@ -122,6 +153,7 @@ for (const [name, run] of Object.entries(steps)) {
 rmSync(reports, { recursive: true });
 
 // Repeated here, since what comes last is what a long log is kept of.
+for (const failure of secondTries) console.log(`\nFAILED AT FIRST: ${failure}`);
 for (const failure of failures) console.log(`\nFAILED: ${failure}`);
 console.log("");
 for (const [name, { passed, failed, seconds }] of Object.entries(results)) {
