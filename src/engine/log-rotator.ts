@@ -68,7 +68,6 @@ async function rotateLogs(
       const logPath = paths.get(containerId) ?? (await readLogPath(runtime, containerId, signal));
       paths.set(containerId, logPath);
       if (!logPath.startsWith(`${podLogsRoot}/`)) continue;
-      if (await isTakenNow(deps, logPath)) continue;
       await rotateIfFull(deps, { containerId, logPath }, signal);
     } catch (error) {
       if (signal.aborted) return;
@@ -84,13 +83,6 @@ async function readLogPath(
 ): Promise<string> {
   const { status } = await runtime.containerStatus(containerId, signal);
   return status?.logPath ?? "";
-}
-
-// Two logs rotated within one second would get one name, and the first would go: the next round has another.
-async function isTakenNow({ files, clock }: LogRotatorDeps, logPath: string): Promise<boolean> {
-  const { folder, name } = splitPath(logPath);
-  const taken = rotatedName(name, formatTime(clock.nowMs()));
-  return (await files.list(folder)).some((other) => plainName(other) === taken);
 }
 
 /** Rotates one container's log if it is large enough. Killed at any point, it has lost no line. */
@@ -109,7 +101,11 @@ export async function rotateIfFull(
   if (size === undefined || size < settings.maxSizeBytes) return;
   const { folder, name } = splitPath(logPath);
   const limits = { maxFiles: settings.maxFiles, nowMs: clock.nowMs() };
-  const plan = planRotation(await files.list(folder), name, limits);
+  const names = await files.list(folder);
+  // Two logs rotated within one second would get one name, and the first would go: the next round has another.
+  const taken = rotatedName(name, formatTime(limits.nowMs));
+  if (names.some((other) => plainName(other) === taken)) return;
+  const plan = planRotation(names, name, limits);
   for (const old of plan.remove) await files.remove(`${folder}/${old}`);
   for (const plain of plan.compress) await compressLog(files, `${folder}/${plain}`);
   const rotatedPath = `${folder}/${plan.rotateTo}`;

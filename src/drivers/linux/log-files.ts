@@ -1,4 +1,5 @@
-import { constants, lstat, open, readdir, rename, rm } from "node:fs/promises";
+import { lstatSync } from "node:fs";
+import { constants, open, readdir, rename, rm } from "node:fs/promises";
 import { createGzip } from "node:zlib";
 import type { LogFiles } from "../../ports/log-files.ts";
 
@@ -7,7 +8,8 @@ const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = constan
 /** The log files on this machine. */
 export const logFiles: LogFiles = {
   list: (folder) => unlessAbsent(readdir(folder), []),
-  sizeBytes: async (path) => (await unlessAbsent(lstat(path), undefined))?.size,
+  // Asked for each container every few seconds: another thread would cost ten times the look (docs/adr/0013).
+  sizeBytes: async (path) => lstatSync(path, { throwIfNoEntry: false })?.size,
   rename,
   remove: (path) => rm(path, { force: true }),
   compress,

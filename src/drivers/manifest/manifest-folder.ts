@@ -1,4 +1,4 @@
-import type { BigIntStats } from "node:fs";
+import type { BigIntStats, Dirent } from "node:fs";
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
@@ -67,12 +67,14 @@ export class ManifestReader {
       return { kind: "file", ...(await this.#readFiles([path])), ignored: [], watched: around };
     }
     if (!found.isDirectory()) throw new Error(`${path} is not a directory or file`);
-    const entries = (await readdir(path)).toSorted();
+    const listed = await readdir(path, { withFileTypes: true });
+    const links = new Set(listed.filter(mayBeLink).map(({ name }) => join(path, name)));
+    const entries = listed.map(({ name }) => name).toSorted();
     const isManifest = (name: string) =>
       this.#names === "all" ? !name.startsWith(".") : manifestName.test(name);
     const paths = entries.filter(isManifest).map((name) => join(path, name));
     const ignored = entries.filter((name) => !isManifest(name)).map((name) => join(path, name));
-    const targets = await Promise.all(paths.map(linkTarget));
+    const targets = await Promise.all(paths.filter((each) => links.has(each)).map(linkTarget));
     return {
       kind: "folder",
       ...(await this.#readFiles(paths)),
@@ -131,6 +133,11 @@ async function containingFolder(path: string): Promise<WatchedFolder> {
   const folder = dirname(path);
   const isThere = folder === path || (await statOrUndefined(folder)) !== undefined;
   return isThere ? { folder, name: basename(path) } : containingFolder(folder);
+}
+
+/** Not every file system tells what its entries are. */
+function mayBeLink(entry: Dirent): boolean {
+  return entry.isSymbolicLink() || !(entry.isFile() || entry.isDirectory());
 }
 
 /** The place of what a link leads to; none when it is no link, or leads nowhere. */
