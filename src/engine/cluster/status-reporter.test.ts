@@ -158,6 +158,40 @@ describe("StatusReporter", () => {
     expect(writes()).toEqual([]);
   });
 
+  it("does not ask about a pod that the API server has shown", async () => {
+    const { api, reporter, pod, clock, phase } = setUp();
+    reporter.reconcile(pod.metadata.uid, pod);
+    reporter.report(pod, { phase: "Running" }, false);
+    await clock.advance(0);
+    reporter.report(pod, { phase: "Running", podIP: "10.0.0.1" }, false);
+    await clock.advance(0);
+    expect(phase()).toBe("Running");
+    expect(api.requests.map(({ method }) => method)).toEqual(["PATCH", "PATCH"]);
+  });
+
+  it("writes nothing again when news come later than the answers to what was written", async () => {
+    const { reporter, pod, clock, writes } = setUp();
+    reporter.report(pod, { phase: "Running" }, false);
+    await clock.advance(0);
+    reporter.reconcile(pod.metadata.uid, pod);
+    await clock.advance(0);
+    expect(writes()).toEqual(["PATCH"]);
+  });
+
+  it("looks again when the pod is no longer the one that was shown", async () => {
+    const { api, reporter, pod, clock, phase } = setUp();
+    reporter.reconcile(pod.metadata.uid, pod);
+    await api.send(
+      { method: "DELETE", path, body: { gracePeriodSeconds: 0 } },
+      new AbortController().signal,
+    );
+    api.put(path, { status: { phase: "Pending" } });
+    reporter.report(pod, { phase: "Failed" }, false);
+    await clock.advance(60_000);
+    expect(phase()).toBe("Pending");
+    expect(api.requests.map(({ method }) => method)).toEqual(["DELETE", "PATCH", "GET"]);
+  });
+
   it("corrects a status that somebody else wrote over", async () => {
     const { api, reporter, pod, clock, phase } = setUp();
     reporter.report(pod, { phase: "Running" }, false);

@@ -55,6 +55,8 @@ export class StatusReporter {
   /** UIDs that have something to tell; true = urgent. */
   readonly #pending = new Map<string, boolean>();
   readonly #sending = new Set<string>();
+  /** How the API server last showed the pods, by the node's UID: a change of that needs no question before. */
+  readonly #shown = new Map<string, Pod>();
   /** Pods that this reporter had the API server forget: it refuses every question about them. */
   readonly #forgotten = new Set<string>();
   #retryMs = firstRetryMs;
@@ -81,6 +83,7 @@ export class StatusReporter {
 
   /** The API server shows the pod, or a static pod's mirror, like this: corrects it where it is wrong. */
   reconcile(uid: string, apiPod: Pod): void {
+    this.#noteShown(uid, apiPod);
     const wanted = this.#wanted.get(uid);
     if (wanted === undefined) return;
     const deletable = isDeletable(apiPod, wanted.isFinished);
@@ -95,12 +98,21 @@ export class StatusReporter {
   /** Forgets all pods but these. */
   keepOnly(uids: ReadonlySet<string>): void {
     for (const uid of this.#wanted.keys()) if (!uids.has(uid)) this.#forget(uid);
+    for (const uid of this.#shown.keys()) if (!uids.has(uid)) this.#shown.delete(uid);
     for (const uid of this.#forgotten) if (!uids.has(uid)) this.#forgotten.delete(uid);
   }
 
   #forget(uid: string): void {
     this.#wanted.delete(uid);
     this.#pending.delete(uid);
+    this.#shown.delete(uid);
+  }
+
+  // The news of a change may come after its answer, and after those of later changes.
+  #noteShown(uid: string, apiPod: Pod): void {
+    const before = this.#shown.get(uid);
+    const isSame = before?.metadata.uid === apiPod.metadata.uid;
+    if (before === undefined || !isSame || !isOlder(apiPod, before)) this.#shown.set(uid, apiPod);
   }
 
   #want(uid: string, urgent: boolean): void {
@@ -162,33 +174,47 @@ export class StatusReporter {
     this.#pump();
   }
 
-  async #send({ pod, status, isFinished }: WantedStatus): Promise<void> {
-    const { clock, mayHaveRunningContainers } = this.#deps;
+  async #send(wanted: WantedStatus): Promise<void> {
+    const { pod } = wanted;
+    const { uid } = pod.metadata;
     const shown = isStaticPod(pod) ? this.#deps.mirrorOf(pod) : pod;
     // A static pod without a picture there: it comes with the picture.
     if (shown === undefined) return;
-    const path = podPath(pod.metadata);
-    const current = await unlessStatus([404], this.#request("GET", path));
+    const known = this.#shown.get(uid);
+    if (known?.metadata.uid === shown.metadata.uid) {
+      const isTold = await unlessStatus([404, 409], this.#tell(wanted, known));
+      if (isTold === true) return;
+      this.#shown.delete(uid);
+    }
+    const current = await unlessStatus([404], this.#request("GET", podPath(pod.metadata)));
     // The name may have gone to another pod meanwhile: this one's status interests nobody any more.
     if (current === undefined || current.metadata.uid !== shown.metadata.uid) return;
+    await unlessStatus([404], this.#tell(wanted, current));
+  }
+
+  /** Changes what the API server shows of the pod; rejects when the server has another pod by now, or none. */
+  async #tell({ pod, status, isFinished }: WantedStatus, current: Pod): Promise<true> {
+    const { clock, mayHaveRunningContainers } = this.#deps;
+    const { uid } = pod.metadata;
     const next = reportedStatus({
       pod,
       apiStatus: current.status ?? {},
       status,
-      mayHaveRunningContainers: mayHaveRunningContainers(pod.metadata.uid),
+      mayHaveRunningContainers: mayHaveRunningContainers(uid),
       nowMs: clock.nowMs(),
     });
     const patch = strategicMergePatch({ ...current.status }, { ...wireStatus(next) }, mergeKeys);
     const updated = patch === undefined ? current : await this.#patch(current, patch);
-    if (updated !== undefined && isDeletable(updated, isFinished)) {
+    this.#noteShown(uid, updated);
+    if (isDeletable(updated, isFinished)) {
       if (!(await this.#delete(updated))) {
-        void this.#wantLater(pod.metadata.uid);
-        return;
+        void this.#wantLater(uid);
+      } else if (!isStaticPod(pod)) {
+        this.#forgotten.add(uid);
+        this.#forget(uid);
       }
-      if (isStaticPod(pod)) return;
-      this.#forgotten.add(pod.metadata.uid);
-      this.#forget(pod.metadata.uid);
-    } else if (next.phase !== status.phase) void this.#wantLater(pod.metadata.uid);
+    } else if (next.phase !== status.phase) void this.#wantLater(uid);
+    return true;
   }
 
   /** What cannot be told now is tried again, also when nobody says that it can: an end while something runs, say. */
@@ -198,9 +224,9 @@ export class StatusReporter {
     if (this.#wanted.has(uid)) this.#want(uid, false);
   }
 
-  #patch({ metadata }: Pod, status: object): Promise<Pod | undefined> {
+  #patch({ metadata }: Pod, status: object): Promise<Pod> {
     const body = { metadata: { uid: metadata.uid }, status };
-    return unlessStatus([404], this.#request("PATCH", podPath(metadata, "status"), body));
+    return this.#request("PATCH", podPath(metadata, "status"), body);
   }
 
   /** False when the server saw a conflict: another pod may have the name now, which the next look tells. */
@@ -217,6 +243,12 @@ export class StatusReporter {
   #request(method: "GET" | "PATCH" | "DELETE", path: string, body?: object): Promise<Pod> {
     return this.#deps.api.send<Pod>({ method, path, body }, this.#deps.lifetime);
   }
+}
+
+/** Whether the first of two versions of an object came before the other: their numbers grow. */
+function isOlder(one: Pod, other: Pod): boolean {
+  const [first = "", second = ""] = [one, other].map((pod) => pod.metadata.resourceVersion);
+  return first.length < second.length || (first.length === second.length && first < second);
 }
 
 /** The server answered, and refused this one: others need not wait. */
