@@ -60,7 +60,7 @@ async function rotateLogs(
   paths: Map<string, string>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { runtime, log, podLogsRoot } = deps;
+  const { runtime, files, log, settings, podLogsRoot } = deps;
   const ids = new Set(deps.runningContainers());
   for (const id of paths.keys()) if (!ids.has(id)) paths.delete(id);
   for (const containerId of ids) {
@@ -68,6 +68,9 @@ async function rotateLogs(
       const logPath = paths.get(containerId) ?? (await readLogPath(runtime, containerId, signal));
       paths.set(containerId, logPath);
       if (!logPath.startsWith(`${podLogsRoot}/`)) continue;
+      const size = await files.sizeBytes(logPath);
+      if (size !== undefined && size < settings.maxSizeBytes) continue;
+      if (await isTakenNow(deps, logPath)) continue;
       await rotateIfFull(deps, { containerId, logPath }, signal);
     } catch (error) {
       if (signal.aborted) return;
@@ -83,6 +86,13 @@ async function readLogPath(
 ): Promise<string> {
   const { status } = await runtime.containerStatus(containerId, signal);
   return status?.logPath ?? "";
+}
+
+// Two logs rotated within one second would get one name, and the first would go: the next round has another.
+async function isTakenNow({ files, clock }: LogRotatorDeps, logPath: string): Promise<boolean> {
+  const { folder, name } = splitPath(logPath);
+  const taken = rotatedName(name, formatTime(clock.nowMs()));
+  return (await files.list(folder)).some((other) => plainName(other) === taken);
 }
 
 /** Rotates one container's log if it is large enough. Killed at any point, it has lost no line. */
@@ -101,11 +111,7 @@ export async function rotateIfFull(
   if (size === undefined || size < settings.maxSizeBytes) return;
   const { folder, name } = splitPath(logPath);
   const limits = { maxFiles: settings.maxFiles, nowMs: clock.nowMs() };
-  const names = await files.list(folder);
-  // Two logs rotated within one second would get one name, and the first would go: the next round has another.
-  const taken = rotatedName(name, formatTime(limits.nowMs));
-  if (names.some((other) => plainName(other) === taken)) return;
-  const plan = planRotation(names, name, limits);
+  const plan = planRotation(await files.list(folder), name, limits);
   for (const old of plan.remove) await files.remove(`${folder}/${old}`);
   for (const plain of plan.compress) await compressLog(files, `${folder}/${plain}`);
   const rotatedPath = `${folder}/${plan.rotateTo}`;

@@ -1,6 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSource, SourceSink } from "../../ports/pod-source.ts";
+import { objectKey } from "./object-set.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
 export interface ApiPodSourceDeps
@@ -11,38 +12,43 @@ export interface ApiPodSourceDeps
 }
 
 /** The pods that the cluster has bound to this node. */
-export function createApiPodSource(deps: ApiPodSourceDeps): PodSource {
-  return {
-    name: "api",
-    run: async (sink, signal) => {
-      await deps.whenNodeKnown(signal).catch((error: unknown) => {
-        if (!signal.aborted) throw new Error(`cannot wait for the node: ${errorText(error)}`);
-      });
-      if (!signal.aborted) await followPods(deps, sink, signal);
-    },
-  };
-}
+export class ApiPodSource implements PodSource {
+  readonly name = "api";
+  readonly #deps: ApiPodSourceDeps;
+  readonly #pods: Reflector<Pod>;
+  #sink: SourceSink | undefined;
 
-function followPods(
-  { api, clock, random, log, nodeName }: ApiPodSourceDeps,
-  sink: SourceSink,
-  signal: AbortSignal,
-): Promise<void> {
-  const reflector = new Reflector<Pod>({
-    api,
-    clock,
-    random,
-    log,
-    path: "/api/v1/pods",
-    query: { fieldSelector: `spec.nodeName=${nodeName}` },
-    onChange: (pods) =>
-      sink.deliver({
-        pods: [...pods.values()],
-        configMaps: [],
-        secrets: [],
-        problems: [],
-        ignored: [],
-      }),
-  });
-  return reflector.run(signal);
+  constructor(deps: ApiPodSourceDeps) {
+    this.#deps = deps;
+    const { api, clock, random, log, nodeName } = deps;
+    this.#pods = new Reflector<Pod>({
+      api,
+      clock,
+      random,
+      log,
+      path: "/api/v1/pods",
+      query: { fieldSelector: `spec.nodeName=${nodeName}` },
+      onChange: (pods) =>
+        this.#sink?.deliver({
+          pods: [...pods.values()],
+          configMaps: [],
+          secrets: [],
+          problems: [],
+          ignored: [],
+        }),
+    });
+  }
+
+  /** The pod of that name as the API server last showed it. */
+  find(pod: Pod): Pod | undefined {
+    return this.#pods.items.get(objectKey(pod));
+  }
+
+  async run(sink: SourceSink, signal: AbortSignal): Promise<void> {
+    this.#sink = sink;
+    await this.#deps.whenNodeKnown(signal).catch((error: unknown) => {
+      if (!signal.aborted) throw new Error(`cannot wait for the node: ${errorText(error)}`);
+    });
+    if (!signal.aborted) await this.#pods.run(signal);
+  }
 }

@@ -3,12 +3,11 @@ import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
-import type { PodSource } from "../../ports/pod-source.ts";
 import type { AgentPorts, AgentSettings } from "../agent-ports.ts";
 import type { PodRegistry } from "../pod-registry.ts";
 import type { PodWorkers } from "../pod-workers.ts";
 import { ApiObjects } from "./api-objects.ts";
-import { createApiPodSource } from "./api-pod-source.ts";
+import { ApiPodSource } from "./api-pod-source.ts";
 import { defaultClusterSettings } from "./cluster-settings.ts";
 import { EventSender } from "./event-sender.ts";
 import { MirrorPods } from "./mirror-pods.ts";
@@ -42,7 +41,7 @@ export class ClusterParts {
   readonly #nodes: Reflector<Node>;
   readonly #reporter: StatusReporter;
   readonly #mirrors: MirrorPods;
-  readonly source: PodSource;
+  readonly source: ApiPodSource;
   /** What pods refer to. */
   readonly objects: ApiObjects;
   readonly tokens: ApiServiceAccountTokens;
@@ -70,6 +69,7 @@ export class ClusterParts {
       clock,
       log,
       mirrorOf: (pod) => this.#pictureOf(pod),
+      shownPod: (pod) => this.source.find(pod),
       mayHaveRunningContainers: (uid) => workers().couldHaveRunningContainers(uid),
       onSent: deps.onStatusSent,
       lifetime,
@@ -88,7 +88,7 @@ export class ClusterParts {
       }),
       lifetime,
     });
-    this.source = createApiPodSource({
+    this.source = new ApiPodSource({
       api,
       clock,
       random,

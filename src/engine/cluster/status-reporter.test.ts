@@ -26,11 +26,13 @@ function setUp(pod: object = {}) {
   const ending = new AbortController();
   let running = false;
   let mirror: Pod | undefined;
+  let shown: Pod | undefined;
   const reporter = new StatusReporter({
     api,
     clock,
     log: quiet,
     mirrorOf: () => mirror,
+    shownPod: () => shown,
     mayHaveRunningContainers: () => running,
     onSent: () => undefined,
     lifetime: ending.signal,
@@ -45,6 +47,9 @@ function setUp(pod: object = {}) {
     },
     setMirror: (value: Pod) => {
       mirror = value;
+    },
+    setShown: (value: Pod) => {
+      shown = value;
     },
     phase: () => (api.get(path)?.["status"] as PodStatus | undefined)?.phase,
     writes: () => api.requests.filter(({ method }) => method !== "GET").map(({ method }) => method),
@@ -159,8 +164,8 @@ describe("StatusReporter", () => {
   });
 
   it("does not ask about a pod that the API server has shown", async () => {
-    const { api, reporter, pod, clock, phase } = setUp();
-    reporter.reconcile(pod.metadata.uid, pod);
+    const { api, reporter, pod, clock, phase, setShown } = setUp();
+    setShown(pod);
     reporter.report(pod, { phase: "Running" }, false);
     await clock.advance(0);
     reporter.report(pod, { phase: "Running", podIP: "10.0.0.1" }, false);
@@ -170,7 +175,8 @@ describe("StatusReporter", () => {
   });
 
   it("writes nothing again when news come later than the answers to what was written", async () => {
-    const { reporter, pod, clock, writes } = setUp();
+    const { reporter, pod, clock, writes, setShown } = setUp();
+    setShown(pod);
     reporter.report(pod, { phase: "Running" }, false);
     await clock.advance(0);
     reporter.reconcile(pod.metadata.uid, pod);
@@ -179,8 +185,8 @@ describe("StatusReporter", () => {
   });
 
   it("looks again when the pod is no longer the one that was shown", async () => {
-    const { api, reporter, pod, clock, phase } = setUp();
-    reporter.reconcile(pod.metadata.uid, pod);
+    const { api, reporter, pod, clock, phase, setShown } = setUp();
+    setShown(pod);
     await api.send(
       { method: "DELETE", path, body: { gracePeriodSeconds: 0 } },
       new AbortController().signal,

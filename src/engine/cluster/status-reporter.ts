@@ -29,6 +29,8 @@ export interface StatusReporterDeps {
   readonly log: Log;
   /** The API server's picture of a static pod, as last seen. */
   readonly mirrorOf: (pod: Pod) => Pod | undefined;
+  /** The pod of that name as the API server last showed it. */
+  readonly shownPod: (pod: Pod) => Pod | undefined;
   /** A terminal phase is held back while this is so. */
   readonly mayHaveRunningContainers: (uid: string) => boolean;
   /** How long it took until a status was told. */
@@ -55,8 +57,8 @@ export class StatusReporter {
   /** UIDs that have something to tell; true = urgent. */
   readonly #pending = new Map<string, boolean>();
   readonly #sending = new Set<string>();
-  /** How the API server last showed the pods, by the node's UID: a change of that needs no question before. */
-  readonly #shown = new Map<string, Pod>();
+  /** What the API server answered to the last change of a pod, by the node's UID, until it shows that or more. */
+  readonly #answers = new Map<string, Pod>();
   /** Pods that this reporter had the API server forget: it refuses every question about them. */
   readonly #forgotten = new Set<string>();
   #retryMs = firstRetryMs;
@@ -83,7 +85,6 @@ export class StatusReporter {
 
   /** The API server shows the pod, or a static pod's mirror, like this: corrects it where it is wrong. */
   reconcile(uid: string, apiPod: Pod): void {
-    this.#noteShown(uid, apiPod);
     const wanted = this.#wanted.get(uid);
     if (wanted === undefined) return;
     const deletable = isDeletable(apiPod, wanted.isFinished);
@@ -98,21 +99,13 @@ export class StatusReporter {
   /** Forgets all pods but these. */
   keepOnly(uids: ReadonlySet<string>): void {
     for (const uid of this.#wanted.keys()) if (!uids.has(uid)) this.#forget(uid);
-    for (const uid of this.#shown.keys()) if (!uids.has(uid)) this.#shown.delete(uid);
     for (const uid of this.#forgotten) if (!uids.has(uid)) this.#forgotten.delete(uid);
   }
 
   #forget(uid: string): void {
     this.#wanted.delete(uid);
     this.#pending.delete(uid);
-    this.#shown.delete(uid);
-  }
-
-  // The news of a change may come after its answer, and after those of later changes.
-  #noteShown(uid: string, apiPod: Pod): void {
-    const before = this.#shown.get(uid);
-    const isSame = before?.metadata.uid === apiPod.metadata.uid;
-    if (before === undefined || !isSame || !isOlder(apiPod, before)) this.#shown.set(uid, apiPod);
+    this.#answers.delete(uid);
   }
 
   #want(uid: string, urgent: boolean): void {
@@ -180,16 +173,27 @@ export class StatusReporter {
     const shown = isStaticPod(pod) ? this.#deps.mirrorOf(pod) : pod;
     // A static pod without a picture there: it comes with the picture.
     if (shown === undefined) return;
-    const known = this.#shown.get(uid);
+    const known = this.#lastKnown(pod);
     if (known?.metadata.uid === shown.metadata.uid) {
       const isTold = await unlessStatus([404, 409], this.#tell(wanted, known));
       if (isTold === true) return;
-      this.#shown.delete(uid);
+      this.#answers.delete(uid);
     }
     const current = await unlessStatus([404], this.#request("GET", podPath(pod.metadata)));
     // The name may have gone to another pod meanwhile: this one's status interests nobody any more.
     if (current === undefined || current.metadata.uid !== shown.metadata.uid) return;
     await unlessStatus([404], this.#tell(wanted, current));
+  }
+
+  /** How the API server has the pod, without asking it: news of a change may come after the answer to it. */
+  #lastKnown(pod: Pod): Pod | undefined {
+    const { uid } = pod.metadata;
+    const shown = this.#deps.shownPod(pod);
+    const answer = this.#answers.get(uid);
+    if (answer === undefined || shown === undefined) return shown;
+    if (answer.metadata.uid === shown.metadata.uid && isOlder(shown, answer)) return answer;
+    this.#answers.delete(uid);
+    return shown;
   }
 
   /** Changes what the API server shows of the pod; rejects when the server has another pod by now, or none. */
@@ -205,7 +209,7 @@ export class StatusReporter {
     });
     const patch = strategicMergePatch({ ...current.status }, { ...wireStatus(next) }, mergeKeys);
     const updated = patch === undefined ? current : await this.#patch(current, patch);
-    this.#noteShown(uid, updated);
+    if (updated !== current) this.#answers.set(uid, updated);
     if (isDeletable(updated, isFinished)) {
       if (!(await this.#delete(updated))) {
         void this.#wantLater(uid);
