@@ -1,7 +1,6 @@
 // npm run sim -- --seeds 1000 [--from N] [--workers N], or --seed N [--steps N] [--trace]
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { setFlagsFromString } from "node:v8";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { runSeed, type SeedReport } from "./simulator/run-seed.ts";
 
@@ -18,8 +17,6 @@ const lastLines = 25;
 
 // Nobody reads the stacks of the many aborts.
 Error.stackTraceLimit = 0;
-// No two seeds run the same code often enough: optimizing costs more than it saves.
-setFlagsFromString("--no-opt");
 if (isMainThread) await main();
 else await runShare(workerData as Share);
 
@@ -82,7 +79,11 @@ async function runAll(from: number, seeds: number, workers: number): Promise<rea
 
 function runWorker(share: Share, take: (outcome: Outcome) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: share });
+    const worker = new Worker(new URL(import.meta.url), {
+      workerData: share,
+      // A seed's garbage is short-lived, and there is a lot of it.
+      resourceLimits: { maxYoungGenerationSizeMb: 96 },
+    });
     worker.on("message", take);
     worker.on("error", reject);
     worker.on("exit", (code) =>
