@@ -11,29 +11,18 @@ import {
 } from "node:http2";
 import { connect as connectSocket } from "node:net";
 
-interface Call {
-  /** The last part of the path: CreateContainer, say. */
-  readonly method: string;
-  readonly atMs: number;
-}
-
-interface Waiter {
-  readonly method: string;
-  readonly resolve: (atMs: number) => void;
-}
-
 const pathHeader = ":path";
 const statusHeader = ":status";
 
-/** Stands between an agent and its runtime's socket: passes every call on, and knows which came when. */
+/** Stands between an agent and its runtime's socket: passes every call on, and counts them. */
 export class RuntimeProxy {
   readonly endpoint: string;
   readonly #path: string;
   readonly #runtimeSocket: string;
   readonly #server: Http2Server = createServer();
   readonly #sessions = new Set<Http2Session>();
-  readonly #calls: Call[] = [];
-  readonly #waiters = new Set<Waiter>();
+  /** The methods that were called, such as CreateContainer. */
+  readonly #calls: string[] = [];
 
   private constructor(path: string, runtimeSocket: string) {
     this.#path = path;
@@ -57,13 +46,8 @@ export class RuntimeProxy {
   /** How often each method was called, after so many calls. */
   methodsSince(calls: number): Readonly<Record<string, number>> {
     const counts: Record<string, number> = {};
-    for (const { method } of this.#calls.slice(calls)) counts[method] = (counts[method] ?? 0) + 1;
+    for (const method of this.#calls.slice(calls)) counts[method] = (counts[method] ?? 0) + 1;
     return counts;
-  }
-
-  /** When the method was called next, from now on. */
-  next(method: string): Promise<number> {
-    return new Promise((resolve) => this.#waiters.add({ method, resolve }));
   }
 
   async close(): Promise<void> {
@@ -88,20 +72,9 @@ export class RuntimeProxy {
       });
     }
     agent.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-      this.#note(headers[pathHeader] ?? "");
+      this.#calls.push(String(headers[pathHeader]).split("/").at(-1) ?? "");
       passOn(stream, headers, runtime);
     });
-  }
-
-  #note(path: string | readonly string[]): void {
-    const method = String(path).split("/").at(-1) ?? "";
-    const atMs = performance.now();
-    this.#calls.push({ method, atMs });
-    for (const waiter of this.#waiters) {
-      if (waiter.method !== method) continue;
-      this.#waiters.delete(waiter);
-      waiter.resolve(atMs);
-    }
   }
 }
 
