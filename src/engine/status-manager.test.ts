@@ -72,6 +72,13 @@ describe("versions", () => {
     expect(heard.map(({ isFinished }) => isFinished)).toEqual([true, true]);
   });
 
+  test("a picture that was told nothing yet does not hide what is known of a static pod", () => {
+    const known = { ...pod, status: { phase: "Running", startTime: morning } };
+    const { manager, heard } = start({ known, mirror: { ...pod, status: { phase: "Pending" } } });
+    manager.setPodStatus(known, { phase: "Running", message: "as before" });
+    expect(heard[0]?.status.startTime).toBe(morning);
+  });
+
   test("a pod that is no longer known is forgotten", () => {
     const { manager } = start();
     manager.setPodStatus(pod, { phase: "Running" });

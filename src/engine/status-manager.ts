@@ -85,9 +85,9 @@ export class StatusManager {
     status: PodStatus,
     { force, isFinished }: { readonly force: boolean; readonly isFinished: boolean },
   ): NextStatus {
-    const { clock, pods, onChange, onTermination } = this.#deps;
+    const { clock, onChange, onTermination } = this.#deps;
     const cached = this.#cache.get(pod.metadata.uid);
-    const reportedStatus = (pods.findMirrorOf(pod) ?? pod).status ?? {};
+    const reportedStatus = this.#reported(pod);
     const next = nextStatus({
       pod,
       status,
@@ -108,5 +108,11 @@ export class StatusManager {
     }
     onChange(pod, entry.status, entry.version, entry.isFinished);
     return next;
+  }
+
+  /** What was told of the pod before; a static pod's picture may be there and have been told nothing yet. */
+  #reported(pod: Pod): PodStatus {
+    const { status: pictured } = this.#deps.pods.findMirrorOf(pod) ?? {};
+    return (pictured?.startTime === undefined ? pod.status : pictured) ?? {};
   }
 }
