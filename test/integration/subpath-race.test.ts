@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, readdir, readlink, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readlink, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSubPath } from "../../src/drivers/linux/subpath-walk.ts";
+import { makeTestFolder } from "./support/test-folder.ts";
 
 // What a container with the same volume can do: put a link in the place of the folder, over and over.
 const swapper = `
@@ -26,7 +26,7 @@ let folder: string;
 let volume: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "berth-subpath-"));
+  folder = makeTestFolder("subpath");
   volume = join(folder, "volume");
   await mkdir(volume);
 });

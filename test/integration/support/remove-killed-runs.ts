@@ -31,9 +31,17 @@ export async function setup(): Promise<void> {
 function dataDirsIn(folder: string, depth: number): readonly string[] {
   if (existsSync(containerdPaths(folder).networkFile)) return [folder];
   if (depth === 0) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .flatMap(({ name }) => dataDirsIn(join(folder, name), depth - 1));
+  return foldersIn(folder).flatMap((inner) => dataDirsIn(inner, depth - 1));
+}
+
+/** None in a mount whose server has died with the test. */
+function foldersIn(folder: string): readonly string[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
+  } catch {
+    return [];
+  }
 }
 
 async function removeContainerd(dataDir: string): Promise<void> {

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { hostFiles } from "../../../src/drivers/linux/host-files.ts";
 import { linuxMounts } from "../../../src/drivers/linux/mounts.ts";
@@ -17,6 +16,7 @@ import type {
 import { metricDefinitions } from "../../../src/model/generated/metrics.ts";
 import type { LookUpFailure } from "../../../src/model/look-up-failure.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { makeTestFolder } from "./test-folder.ts";
 
 export const never: AbortSignal = new AbortController().signal;
 
@@ -33,7 +33,7 @@ export class VolumeWorld implements AsyncDisposable {
   }
 
   static async create(): Promise<VolumeWorld> {
-    return new VolumeWorld(await mkdtemp(join(tmpdir(), "berth-volumes-")));
+    return new VolumeWorld(makeTestFolder("volumes"));
   }
 
   get root(): string {
