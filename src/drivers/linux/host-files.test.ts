@@ -71,10 +71,13 @@ test("a symlink replaces what is there", async () => {
   expect(await readlink(path)).toBe("b");
 });
 
-test("a folder gets its mode whatever the umask", async () => {
-  const path = join(folder, "a", "b");
-  await hostFiles.ensureFolder(path, 0o777);
-  expect((await stat(path)).mode & 0o777).toBe(0o777);
+test("folders and files get their mode whatever the umask", async () => {
+  const inner = join(folder, "a", "b");
+  await hostFiles.ensureFolder(inner, 0o777);
+  const path = join(inner, "log");
+  await hostFiles.writeBriefly(path, "", 0o666);
+  expect((await stat(inner)).mode & 0o777).toBe(0o777);
+  expect((await stat(path)).mode & 0o777).toBe(0o666);
 });
 
 test("a tree is removed without following links out of it", async () => {

@@ -1,4 +1,4 @@
-import { lstatSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import {
   constants,
   type FileHandle,
@@ -84,7 +84,7 @@ async function replaceFile(
   const beside = temporaryName(path);
   const file = await open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
-    await file.chmod(mode);
+    if ((mode & umask()) !== 0) await file.chmod(mode);
     await write(file);
   } catch (error) {
     await rm(beside, { force: true });
@@ -141,6 +141,16 @@ async function removeTree(path: string): Promise<void> {
     throw new Error(`cannot delete ${path}: ${mount} is a mount point; unmount it first`);
   }
   await removeOpenTree(path);
+}
+
+let knownUmask: number | undefined;
+
+/** The permissions that this process does not give away; nothing here changes them. */
+function umask(): number {
+  // process.umask() would set it to read it, and files made meanwhile would be open to everybody.
+  const status = (): string => readFileSync("/proc/self/status", "utf8");
+  knownUmask ??= Number.parseInt(/^Umask:\s*([0-7]+)/m.exec(status())?.[1] ?? "777", 8);
+  return knownUmask;
 }
 
 let written = 0;
