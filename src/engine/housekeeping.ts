@@ -2,6 +2,7 @@ import { replacedPods } from "../core/source/replaced-pods.ts";
 import type { KnownPod } from "../core/worker/worker-queries.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
+import { isStaticPod } from "../model/pod-source.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 import type { PodRemains } from "./pod-remains.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
@@ -10,7 +11,7 @@ import type { PodWorkers } from "./pod-workers.ts";
 export interface HousekeepingDeps {
   readonly registry: PodRegistry;
   readonly workers: PodWorkers;
-  readonly statuses: Pick<PodStatuses, "keepOnly">;
+  readonly statuses: Pick<PodStatuses, "forget" | "keepOnly">;
   readonly remains: PodRemains;
   readonly probes: { cleanup(runningUids: ReadonlySet<string>): void };
   /** All pods of the runtime are known. */
@@ -41,9 +42,11 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
     return;
   }
   const desiredUids = new Set(desired.map(({ metadata }) => metadata.uid));
+  const hadWorker = desired.filter(({ metadata }) => workers.stateOf(metadata.uid) !== undefined);
   const known = workers.syncKnownPods(desiredUids);
+  for (const pod of hadWorker) if (!known.has(pod.metadata.uid)) forgetLife(deps, pod);
   probes.cleanup(mayRun(known));
-  for (const pod of desired) {
+  for (const pod of registry.list()) {
     const { uid } = pod.metadata;
     if (known.has(uid) || remains.isRemoving(uid) || !deps.isActive(pod)) continue;
     workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
@@ -59,6 +62,12 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
   const kept = new Set([...desiredUids, ...known.keys(), ...unread]);
   statuses.keepOnly(kept);
   await remains.removeAllBut(kept);
+}
+
+/** What was told of the pod's last life says nothing about the next: containers that had ended for good begin again. */
+function forgetLife({ registry, statuses }: HousekeepingDeps, pod: Pod): void {
+  statuses.forget(pod.metadata.uid);
+  if (isStaticPod(pod)) registry.set({ ...pod, status: undefined });
 }
 
 /**

@@ -130,6 +130,11 @@ export class PodStatuses {
     this.#startFailures.delete(pod.metadata.uid);
   }
 
+  forget(uid: string): void {
+    this.#deps.manager.forget(uid);
+    this.#startFailures.delete(uid);
+  }
+
   /** Forgets all pods but these. */
   keepOnly(uids: ReadonlySet<string>): void {
     this.#deps.manager.removeOrphanedStatuses(uids);

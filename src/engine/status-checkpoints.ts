@@ -24,6 +24,8 @@ export class StatusCheckpoints {
   readonly #written = new Map<string, PodStatus>();
   /** Pods of which this agent has kept nothing yet: what is here is from the one before. */
   readonly #inherited = new Set<string>();
+  /** Pods that are gone from the node; what they left may still be there. */
+  readonly #over = new Set<string>();
   readonly #pending = new Map<string, PendingStatus>();
   /** Pods whose newest status could not be written. */
   readonly #failed = new Set<string>();
@@ -63,8 +65,14 @@ export class StatusCheckpoints {
 
   /** The pod with the status that it last had here, as if an API server had told it. */
   restore(pod: Pod): Pod {
-    const status = this.#stored.get(pod.metadata.uid);
+    const { uid } = pod.metadata;
+    const status = this.#over.has(uid) ? undefined : this.#stored.get(uid);
     return status === undefined ? pod : { ...pod, status };
+  }
+
+  /** All pods but these are over: should one come back under its UID, it begins anew. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    for (const uid of this.#stored.keys()) if (!uids.has(uid)) this.#over.add(uid);
   }
 
   /** What the agent before this one kept of the pod, until this one keeps something. */
@@ -83,6 +91,7 @@ export class StatusCheckpoints {
    */
   save(uid: string, status: PodStatus, onWritten: () => void): void {
     this.#inherited.delete(uid);
+    this.#over.delete(uid);
     if (deepEqual(this.#stored.get(uid), status)) return;
     this.#stored.set(uid, status);
     this.#pending.set(uid, { status, onWritten });
@@ -105,6 +114,7 @@ export class StatusCheckpoints {
     const last = this.#stored.get(uid);
     this.#stored.delete(uid);
     this.#inherited.delete(uid);
+    this.#over.delete(uid);
     this.#pending.delete(uid);
     await this.#writing;
     // A pod of the same content has the same UID, and may have come back meanwhile.

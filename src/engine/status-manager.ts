@@ -67,6 +67,10 @@ export class StatusManager {
     return this.#update(pod, status, { force: true, isFinished: true });
   }
 
+  forget(uid: string): void {
+    this.#cache.delete(uid);
+  }
+
   /** Forgets all pods but these. */
   removeOrphanedStatuses(uids: ReadonlySet<string>): void {
     for (const uid of this.#cache.keys()) if (!uids.has(uid)) this.#cache.delete(uid);

@@ -9,8 +9,10 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     registry: parts.registry,
     workers: parts.workers,
     statuses: {
+      forget: (uid) => parts.statuses.forget(uid),
       keepOnly: (uids) => {
         parts.statuses.keepOnly(uids);
+        parts.memory.checkpoints.keepOnly(uids);
         parts.allocations.keepOnly(uids);
         parts.cluster?.keepOnly(uids);
       },
