@@ -126,16 +126,22 @@ export class ClusterParts {
     this.#mirrors.look(fullName);
     const shown = this.#deps.registry.staticPod(fullName);
     if (shown === undefined) return;
-    const { metadata, status = {} } = shown;
-    // It ended before this agent or its picture began: nobody else tells of it any more.
+    if (!this.#tellIfOver(shown)) this.#reporter.reconcile(shown.metadata.uid, pod);
+  }
+
+  /** A static pod that ended before this agent or its picture began: nobody else tells of it any more. */
+  #tellIfOver(pod: Pod): boolean {
+    const { metadata, status = {} } = pod;
     const isOver = isTerminalPhase(status.phase) && !this.#reporter.knows(metadata.uid);
-    if (isOver) this.#reporter.report(shown, status, true);
-    else this.#reporter.reconcile(metadata.uid, pod);
+    if (isOver) this.#reporter.report(pod, status, true);
+    return isOver;
   }
 
   /** Static pods may have come or gone. */
   lookAtMirrors(): void {
-    for (const fullName of this.#deps.registry.mirrorableNames()) this.#mirrors.look(fullName);
+    const { registry } = this.#deps;
+    for (const fullName of registry.mirrorableNames()) this.#mirrors.look(fullName);
+    for (const pod of registry.list()) if (isStaticPod(pod)) this.#tellIfOver(pod);
   }
 
   /** Brings what a pod refers to up to date, as far as that is possible in a short time. */

@@ -62,7 +62,7 @@ const ready = (status: string, lastTransitionTime: string): PodStatus => ({
 });
 
 describe("StatusReporter", () => {
-  it("patches what has changed, with the pod's UID", async () => {
+  it("patches what has changed, in the version of the pod that it knows", async () => {
     const { api, reporter, pod, clock } = setUp();
     reporter.report(pod, { phase: "Running", podIP: "10.0.0.1" }, false);
     await clock.advance(0);
@@ -71,7 +71,7 @@ describe("StatusReporter", () => {
       method: "PATCH",
       path: `${path}/status`,
       body: {
-        metadata: { uid: pod.metadata.uid },
+        metadata: { uid: pod.metadata.uid, resourceVersion: pod.metadata.resourceVersion },
         status: { phase: "Running", podIP: "10.0.0.1" },
       },
     });
@@ -182,6 +182,16 @@ describe("StatusReporter", () => {
     reporter.reconcile(pod.metadata.uid, pod);
     await clock.advance(0);
     expect(writes()).toEqual(["PATCH"]);
+  });
+
+  it("looks again when the pod was changed since it was shown", async () => {
+    const { api, reporter, pod, clock, phase, setShown } = setUp();
+    setShown(pod);
+    api.put(path, { ...api.get(path), metadata: { ...pod.metadata, labels: { a: "b" } } });
+    reporter.report(pod, { phase: "Running" }, false);
+    await clock.advance(0);
+    expect(phase()).toBe("Running");
+    expect(api.requests.map(({ method }) => method)).toEqual(["PATCH", "GET", "PATCH"]);
   });
 
   it("looks again when the pod is no longer the one that was shown", async () => {

@@ -21,6 +21,8 @@ const sendersAtOnce = 10;
 const firstRetryMs = 500;
 const longestRetryMs = 10_000;
 const heldBackMs = 10_000;
+/** Of a pod that others change at the same time. */
+const attemptsInARow = 5;
 const mergeKeys = { conditions: "type", podIPs: "ip", hostIPs: "ip" };
 
 export interface StatusReporterDeps {
@@ -174,15 +176,17 @@ export class StatusReporter {
     // A static pod without a picture there: it comes with the picture.
     if (shown === undefined) return;
     const known = this.#lastKnown(pod);
-    if (known?.metadata.uid === shown.metadata.uid) {
-      const isTold = await unlessStatus([404, 409], this.#tell(wanted, known));
+    let current = known?.metadata.uid === shown.metadata.uid ? known : undefined;
+    for (let attempt = 0; attempt < attemptsInARow; attempt += 1) {
+      current ??= await unlessStatus([404], this.#request("GET", podPath(pod.metadata)));
+      // The name may have gone to another pod meanwhile: this one's status interests nobody any more.
+      if (current === undefined || current.metadata.uid !== shown.metadata.uid) return;
+      const isTold = await unlessStatus([404, 409], this.#tell(wanted, current));
       if (isTold === true) return;
       this.#answers.delete(uid);
+      current = undefined;
     }
-    const current = await unlessStatus([404], this.#request("GET", podPath(pod.metadata)));
-    // The name may have gone to another pod meanwhile: this one's status interests nobody any more.
-    if (current === undefined || current.metadata.uid !== shown.metadata.uid) return;
-    await unlessStatus([404], this.#tell(wanted, current));
+    void this.#wantLater(uid);
   }
 
   /** How the API server has the pod, without asking it: news of a change may come after the answer to it. */
@@ -196,7 +200,7 @@ export class StatusReporter {
     return shown;
   }
 
-  /** Changes what the API server shows of the pod; rejects when the server has another pod by now, or none. */
+  /** Changes what the API server shows of the pod; rejects when it has been changed meanwhile, or is gone. */
   async #tell({ pod, status, isFinished }: WantedStatus, current: Pod): Promise<true> {
     const { clock, mayHaveRunningContainers } = this.#deps;
     const { uid } = pod.metadata;
@@ -228,8 +232,10 @@ export class StatusReporter {
     if (this.#wanted.has(uid)) this.#want(uid, false);
   }
 
+  // A change of another version is refused: one that a dead agent sent must not undo what its successor tells.
   #patch({ metadata }: Pod, status: object): Promise<Pod> {
-    const body = { metadata: { uid: metadata.uid }, status };
+    const { uid, resourceVersion } = metadata;
+    const body = { metadata: { uid, resourceVersion }, status };
     return this.#request("PATCH", podPath(metadata, "status"), body);
   }
 
