@@ -1,3 +1,4 @@
+import { surplusSandboxes } from "../core/observe/surplus-sandboxes.ts";
 import {
   podDirectory,
   podPluginsDirectory,
@@ -37,6 +38,10 @@ export async function syncPod(
   { pod, observed, progress }: SyncPodRequest,
   signal: AbortSignal,
 ): Promise<{ readonly terminal: boolean }> {
+  if (await stopSurplus(deps, pod, observed)) {
+    progress.changed();
+    return { terminal: false };
+  }
   noteResizeProgress(deps, pod, observed);
   const status = deps.statuses.compute(pod, observed, { isTerminal: false });
   deps.statuses.set(pod, status);
@@ -73,6 +78,30 @@ export async function syncPod(
   if (error !== undefined) throw error;
   throwFailures(reports);
   return { terminal: false };
+}
+
+/** Stops sandboxes that nobody uses, before anything is concluded from them. Whether there were any. */
+async function stopSurplus(deps: NodeDeps, pod: Pod, observed: ObservedPod): Promise<boolean> {
+  const surplus = surplusSandboxes(observed);
+  if (surplus.length === 0) return false;
+  const { clock, recorder, runtime, lifetime, requestRead } = deps;
+  const startedAtMs = clock.nowMs();
+  for (const { id } of surplus) await runtime.stopPodSandbox(id, lifetime);
+  const durationMs = clock.nowMs() - startedAtMs;
+  const because =
+    "a call that was given up made another one after all, and the pod runs without it";
+  const step = { action: "KillPodSandbox", target: podKey(pod), because, durationMs } as const;
+  recorder.record({
+    podUid: pod.metadata.uid,
+    pod: podKey(pod),
+    kind: "sync",
+    startedAtMs,
+    durationMs,
+    seen: describeSeen(observed),
+    steps: [recordedStep(step)],
+  });
+  requestRead(pod.metadata.uid);
+  return true;
 }
 
 /** Whether the pod is in the runtime as it was before. */
