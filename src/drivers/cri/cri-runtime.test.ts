@@ -215,6 +215,22 @@ test("a quiet stream counts as subscribed when the runtime answers beside it", a
   expect(subscribed).toBe(1);
 });
 
+test("a quiet stream of a runtime that refuses calls is given up", async () => {
+  const refuse = (_call: unknown, callback: (error: object) => void): void =>
+    callback({ code: 2, details: "server is not initialized yet" });
+  await serve({ version: refuse, getContainerEvents: () => undefined });
+  let subscribed = 0;
+  const subscription = createCriEvents(runtime).subscribe(
+    () => {
+      subscribed += 1;
+    },
+    () => undefined,
+    signal(),
+  );
+  await expect(subscription).rejects.toThrow("server is not initialized yet");
+  expect(subscribed).toBe(0);
+});
+
 test("waiting ends when the runtime answers, cannot, or does not", async () => {
   await expect(waitForRuntime(runtime, 50, signal())).rejects.toThrow(/does not answer .*cri.sock/);
   await serve({ status: answering(StatusResponse.fromPartial({})).handler });

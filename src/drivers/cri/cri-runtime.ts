@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type * as cri from "../../model/generated/cri.ts";
+import { withEither } from "../../lib/with-either.ts";
 import { parseRuntimeEndpoint } from "../../model/runtime-endpoint.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
@@ -70,14 +71,20 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
       if (!told && !ended.signal.aborted && !signal.aborted) onSubscribed();
       told = true;
     };
-    const messages = this.#connection
-      .stream(stream.method, stream.request, { ...stream, onHeaders: tell, onMessage }, signal)
-      .finally(() => ended.abort());
+    const handlers = { ...stream, onHeaders: tell, onMessage };
+    // A runtime that starts may hold the stream open and refuse calls: whoever follows it must try again, not wait.
+    const refused = new AbortController();
+    const messages = withEither([signal, refused.signal], (either) =>
+      this.#connection.stream(stream.method, stream.request, handlers, either),
+    ).finally(() => ended.abort());
     const settled = this.#connection
       .send(CRI_METHODS.version, {}, DEFAULT_TIMEOUT_MS, ended.signal)
       .then(() => delay(STREAM_SETTLE_MS, undefined, { signal: ended.signal }))
-      .then(tell, () => undefined);
+      .then(tell, (error: unknown) => {
+        if (!told) refused.abort(error);
+      });
     await Promise.all([messages, settled]);
+    refused.signal.throwIfAborted();
   }
 
   /** All messages of another service's answer on the runtime's socket. */

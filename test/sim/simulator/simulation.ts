@@ -153,6 +153,7 @@ export class Simulation {
     agent.view.watchPods(({ type, pod }) => {
       if (life.isOver) return;
       this.note(`${type} ${pod.metadata.uid.slice(0, 4)} ${outline(pod)}`);
+      if (type === "ADDED") this.#termination.noteBeginning(pod.metadata.uid);
       if (pod.metadata.deletionTimestamp !== undefined) {
         this.#termination.noteDeletion(pod.metadata.uid);
       }

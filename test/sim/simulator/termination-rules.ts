@@ -71,6 +71,11 @@ export class TerminationRules {
     throw new Violation(`${pod.metadata.name} took ${tookMs} ms to end, not ${graceSeconds} s`);
   }
 
+  /** The pod is new, or came back under its old UID. */
+  noteBeginning(uid: string): void {
+    this.#deletedMs.delete(uid);
+  }
+
   /** The pod is to end, which starts a grace period of its own. */
   noteDeletion(uid: string): void {
     if (this.#deletedMs.has(uid)) return;
