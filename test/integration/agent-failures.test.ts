@@ -64,6 +64,17 @@ describe("what is killed with SIGKILL", () => {
     await ready("survivor", (pod) => restartsOf(pod) === 1);
   });
 
+  test("containerd is followed after every end, though nothing happens in the pods", async () => {
+    const resting = ["rest-1", "rest-2", "rest-3", "rest-4"];
+    for (const name of resting) world.write(`${name}.json`, podManifest(name));
+    for (const name of resting) await ready(name);
+    for (let round = 1; round <= 4; round += 1) {
+      process.kill(world.containerdPid(), "SIGKILL");
+      world.write(`after-${round}.json`, podManifest(`after-${round}`));
+      await ready(`after-${round}`);
+    }
+  });
+
   test("the agent leaves its containerd and pods running, and the next one takes them over", async () => {
     world.write("orphan.json", podManifest("orphan"));
     const orphan = await ready("orphan");
