@@ -1,18 +1,19 @@
-// npm run sim -- --seeds 1000 [--from N] [--workers N], or --seed N [--steps N] [--trace]
+// npm run sim; see sim-options.ts
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { type ManySeeds, type OneSeed, parseSimOptions, simUsage } from "./sim-options.ts";
 import { runSeed, type SeedReport } from "./simulator/run-seed.ts";
 
 interface Share {
   readonly from: number;
   readonly count: number;
-  readonly step: number;
 }
 
 type Outcome = Pick<SeedReport, "seed" | "simulatedMs" | "violation">;
 
 const progressMs = 5_000;
+/** So many seeds one worker runs. */
+const shareSize = 100;
 const lastLines = 25;
 
 // Nobody reads the stacks of the many aborts.
@@ -21,30 +22,29 @@ if (isMainThread) await main();
 else await runShare(workerData as Share);
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      seeds: { type: "string", default: "100" },
-      from: { type: "string", default: "1" },
-      workers: { type: "string", default: String(availableParallelism()) },
-      seed: { type: "string" },
-      steps: { type: "string" },
-      trace: { type: "boolean", default: false },
-    },
-  });
-  if (values.seed !== undefined) {
-    const steps = values.steps === undefined ? undefined : Number(values.steps);
-    const report = await runSeed(Number(values.seed), { steps });
-    console.log((values.trace ? report.trace : shortTrace(report)).join("\n"));
-    console.log(`seed ${report.seed}: ${report.violation ?? "all promises held"}`);
-    process.exitCode = report.violation === undefined ? 0 : 1;
-    return;
+  const options = parseSimOptions(process.argv.slice(2), availableParallelism());
+  if (!options.ok) {
+    console.error(`${options.error}\n${simUsage}`);
+    process.exitCode = 2;
+  } else if (options.value.kind === "help") {
+    console.log(simUsage);
+  } else if (options.value.kind === "one") {
+    await runOne(options.value);
+  } else {
+    const failed = await runAll(options.value);
+    for (const seed of failed.slice(0, 3)) await explain(seed);
+    process.exitCode = failed.length > 0 ? 1 : 0;
   }
-  const failed = await runAll(Number(values.from), Number(values.seeds), Number(values.workers));
-  for (const seed of failed.slice(0, 3)) await explain(seed);
-  process.exitCode = failed.length > 0 ? 1 : 0;
 }
 
-async function runAll(from: number, seeds: number, workers: number): Promise<readonly number[]> {
+async function runOne({ seed, steps, trace }: OneSeed): Promise<void> {
+  const report = await runSeed(seed, { steps });
+  console.log((trace ? report.trace : shortTrace(report)).join("\n"));
+  console.log(`seed ${report.seed}: ${report.violation ?? "all promises held"}`);
+  process.exitCode = report.violation === undefined ? 0 : 1;
+}
+
+async function runAll({ from, seeds, workers }: ManySeeds): Promise<readonly number[]> {
   const startedMs = Date.now();
   const failed: number[] = [];
   let simulatedMs = 0;
@@ -61,13 +61,15 @@ async function runAll(from: number, seeds: number, workers: number): Promise<rea
     toldMs = Date.now();
     console.log(`${done} of ${seeds} seeds, ${failed.length} failed`);
   };
-  const shares = Math.max(1, Math.min(workers, seeds));
-  await Promise.all(
-    Array.from({ length: shares }, (_, index) => {
-      const count = Math.ceil((seeds - index) / shares);
-      return runWorker({ from: from + index, count, step: shares }, take);
-    }),
-  );
+  let next = 0;
+  const runShares = async (): Promise<void> => {
+    while (next < seeds) {
+      const share = { from: from + next, count: Math.min(shareSize, seeds - next) };
+      next += share.count;
+      await runWorker(share, take);
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, runShares));
   const seconds = (Date.now() - startedMs) / 1000;
   const hours = simulatedMs / 3_600_000;
   console.log(
@@ -92,9 +94,9 @@ function runWorker(share: Share, take: (outcome: Outcome) => void): Promise<void
   });
 }
 
-async function runShare({ from, count, step }: Share): Promise<void> {
+async function runShare({ from, count }: Share): Promise<void> {
   for (let index = 0; index < count; index += 1) {
-    const { seed, simulatedMs, violation } = await runSeed(from + index * step);
+    const { seed, simulatedMs, violation } = await runSeed(from + index);
     parentPort?.postMessage({ seed, simulatedMs, violation } satisfies Outcome);
   }
 }

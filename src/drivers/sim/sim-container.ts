@@ -23,6 +23,8 @@ export class SimContainer {
   readonly config: ContainerConfig;
   readonly program: SimProgram;
   resources: LinuxContainerResources | undefined;
+  /** How many callers wait for its end, which the runtime enforces when their time has passed. */
+  stopsInProgress = 0;
   #state: ContainerState = ContainerState.CONTAINER_CREATED;
   #startedAt = 0n;
   #finishedAt = 0n;

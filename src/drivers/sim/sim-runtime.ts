@@ -1,3 +1,4 @@
+import { withEither } from "../../lib/with-either.ts";
 import {
   type Container,
   type ContainerConfig,
@@ -239,7 +240,11 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
       if (container.state !== ContainerState.CONTAINER_RUNNING) return;
       if (timeoutSeconds > 0) {
         container.tell();
-        await this.#wait(timeoutSeconds * 1000, AbortSignal.any([container.ended, signal]));
+        container.stopsInProgress += 1;
+        await withEither([container.ended, signal], (either) =>
+          this.#wait(timeoutSeconds * 1000, either),
+        );
+        container.stopsInProgress -= 1;
       }
       if (signal.aborted) throw cancelled("StopContainer");
       container.end(killedExitCode);

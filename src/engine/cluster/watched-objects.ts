@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../lib/result.ts";
+import { withEither } from "../../lib/with-either.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
 import { type ApiBackoffLimits, defaultBackoff } from "./api-backoff.ts";
 import {
@@ -100,7 +101,7 @@ export class WatchedObjects<T extends ApiObject & { readonly immutable?: boolean
       },
     });
     const watched: Watched<T> = { reflector, stop, isMissed: false };
-    void reflector.run(AbortSignal.any([stop.signal, lifetime]));
+    void withEither([stop.signal, lifetime], (either) => reflector.run(either));
     return watched;
   }
 }

@@ -1,3 +1,4 @@
+import { noLongerNeeded, withEither } from "../../lib/with-either.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Reflector } from "./reflector.ts";
 
@@ -13,12 +14,13 @@ export async function whenSynced(
   const late = reflectors.filter(({ isSynced }) => !isSynced);
   if (late.length === 0) return;
   const done = new AbortController();
-  const ended = AbortSignal.any([signal, done.signal]);
-  const synced = Promise.all(late.map((reflector) => reflector.whenSynced(ended)));
-  try {
-    await Promise.race([synced, clock.sleep(longestWaitMs, ended)]);
-  } finally {
-    done.abort(new Error("no longer waited for"));
-    await synced.catch(() => undefined);
-  }
+  await withEither([signal, done.signal], async (ended) => {
+    const synced = Promise.all(late.map((reflector) => reflector.whenSynced(ended)));
+    try {
+      await Promise.race([synced, clock.sleep(longestWaitMs, ended)]);
+    } finally {
+      done.abort(noLongerNeeded);
+      await synced.catch(() => undefined);
+    }
+  });
 }

@@ -157,7 +157,9 @@ export function isSteady(sim: Simulation, pod: Pod): boolean {
   );
   const endsSoon = sim.invariants
     .runningOf(pod.metadata.uid)
-    .some(({ program }) => program.endsAfterMs !== undefined);
+    .some(
+      ({ program, stopsInProgress }) => program.endsAfterMs !== undefined || stopsInProgress > 0,
+    );
   return (
     isWell &&
     isReady === true &&

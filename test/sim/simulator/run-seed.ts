@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import type { ContainerStatus } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
-import { isStaticPod } from "../../../src/model/pod-source.ts";
 import { configMapName } from "./cluster-disturbances.ts";
 import { isSteady, leftovers, runningIds, unconverged } from "./convergence.ts";
 import { addControlPods, disturb } from "./disturbances.ts";
@@ -121,13 +121,15 @@ async function restart(sim: Simulation): Promise<void> {
   if (sim.violation !== undefined) return;
   const before = new Map(sim.shownPods().map((pod) => [pod.metadata.uid, pod]));
   const steady = [...before.values()].filter((pod) => isSteady(sim, pod));
+  const toldBefore = new Map(steady.map((pod) => [pod.metadata.uid, told(sim, pod)]));
   const ids = new Set(steady.flatMap(({ metadata }) => runningIds(sim, metadata.uid)));
   sim.killAgent("with nothing to do", 1000);
   const changesBefore = sim.changes.length;
   await sim.advance(restMs);
   const after = new Map(sim.shownPods().map((pod) => [pod.metadata.uid, pod]));
   for (const { metadata } of steady) {
-    const [was, is] = [before, after].map((pods) => told(sim, pods.get(metadata.uid)));
+    const was = toldBefore.get(metadata.uid);
+    const is = told(sim, after.get(metadata.uid));
     if (isDeepStrictEqual(was, is)) continue;
     sim.note(`before ${JSON.stringify(was)}`);
     sim.note(`after  ${JSON.stringify(is)}`);
@@ -142,21 +144,28 @@ async function restart(sim: Simulation): Promise<void> {
 }
 
 /**
- * The API server's times count for static pods that it shows: it may have missed a change that did not last. What is
- * edited of a pod that has ended is noticed by the next agent only, as with kubelets.
+ * Times count as the API server has them: it may have missed a change that did not last. What is edited of a pod that
+ * has ended is noticed by the next agent only, as with kubelets: containers that never began may come, go and change.
  */
 function told({ cluster }: Simulation, pod: Pod | undefined): Pod["status"] {
   if (cluster === undefined || pod?.status === undefined) return pod?.status;
   const { phase, conditions = [], observedGeneration } = pod.status;
   const isOver = phase === "Succeeded" || phase === "Failed";
-  const untold = {
-    ...(isStaticPod(pod) ? { lastTransitionTime: undefined } : {}),
-    ...(isOver ? { observedGeneration: undefined } : {}),
-  };
+  const shown = cluster.find(pod.metadata.name)?.status;
+  const begun = (statuses: readonly ContainerStatus[] = []): readonly ContainerStatus[] =>
+    isOver ? statuses.filter(({ state }) => state?.waiting === undefined) : statuses;
   return {
     ...pod.status,
+    startTime: shown?.startTime ?? pod.status.startTime,
     observedGeneration: isOver ? undefined : observedGeneration,
-    conditions: conditions.map((condition) => ({ ...condition, ...untold })),
+    containerStatuses: [...begun(pod.status.containerStatuses)],
+    ephemeralContainerStatuses: [...begun(pod.status.ephemeralContainerStatuses)],
+    conditions: conditions.map((condition) => ({
+      ...condition,
+      lastTransitionTime: shown?.conditions?.find(({ type }) => type === condition.type)
+        ?.lastTransitionTime,
+      ...(isOver ? { observedGeneration: undefined } : {}),
+    })),
   };
 }
 
