@@ -1,8 +1,8 @@
 import type { Command } from "../command.ts";
-import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
+import { chooseDataDir, dataDirFlag, onlyFilename } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
 import { exitCodes, usageError } from "../exit.ts";
-import { text } from "../flags.ts";
+import { list, text } from "../flags.ts";
 import { painter } from "../output/colour.ts";
 import { isAccepted, renderPlan } from "../plan/render-plan.ts";
 
@@ -17,18 +17,19 @@ export const planCommand: Command = defineCommand({
     "are filled in; and the steps that start its pod. Needs neither the agent nor root.",
   examples: ["berth plan -f web.yaml", "berth plan -f ./pods", "berth plan -f web.yaml -o json"],
   flags: {
-    filename: text("PATH", "Manifest, or folder of manifests.", { short: "f" }),
+    filename: list("PATH", "Manifest, or folder of manifests.", "f"),
     output: text("FORMAT", "json.", { short: "o", choices: ["json"] }),
     "node-name": text("NAME", "Name of this node (default the host name)."),
     "data-dir": dataDirFlag,
   },
   run: async ({ flags, positionals, terminal }) => {
-    if (flags.filename === undefined || positionals.length > 0) {
+    const path = onlyFilename(flags.filename);
+    if (path === undefined || positionals.length > 0) {
       throw usageError(`say which manifest with -f: berth ${usage}`);
     }
     const { planManifest } = await import("../../app/plan-manifest.ts");
     const plan = await planManifest({
-      path: flags.filename,
+      path,
       dataDir: chooseDataDir(flags["data-dir"], terminal),
       nodeName: flags["node-name"],
     });
