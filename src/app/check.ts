@@ -46,8 +46,9 @@ function runtimeToTry(client: CriRuntime): {
 
 /** The runtime of the agent that uses this data folder; its absence before the first start is no fault. */
 async function runningEndpoint(dataDir: string): Promise<string | undefined> {
-  const endpoint = (await readRuntimeRecord(dataDir))?.endpoint;
-  if (endpoint === undefined) return undefined;
+  const record = await readRuntimeRecord(dataDir);
+  if (record === undefined || record === "damaged") return undefined;
+  const { endpoint } = record;
   const path = parseRuntimeEndpoint(endpoint);
   return path.ok && existsSync(path.value) ? endpoint : undefined;
 }

@@ -14,14 +14,19 @@ import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { type LockedDataDir, lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
-import { openCgroups } from "../drivers/linux/open-cgroups.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { errorText } from "../lib/error-text.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 import { dataLayout, kubeletFolder } from "./data-layout.ts";
 import { endPods } from "./end-pods.ts";
-import { type RuntimeRecord, readRuntimeRecord, removeRuntimeRecord } from "./runtime-record.ts";
+import { removeCgroupRoot } from "./remove-cgroup-root.ts";
+import {
+  type RuntimeRecord,
+  readRuntimeRecord,
+  recordPath,
+  removeRuntimeRecord,
+} from "./runtime-record.ts";
 
 const agentStopMs = 20_000;
 const runtimeTimeoutMs = 30_000;
@@ -43,6 +48,12 @@ export async function runDown(dataDir: string, log: Log): Promise<void> {
     if (record === undefined) {
       log.info("no agent has used this folder, nothing is removed", { dataDir });
       return;
+    }
+    if (record === "damaged") {
+      throw new SetupError(
+        `${recordPath(lock.path)} does not say which runtime the agent used`,
+        "run `berth up` once with the flags it had, which writes it anew, and then `berth down`",
+      );
     }
     await removePods(lock.path, record, log);
     await removeFiles(lock.path);
@@ -81,7 +92,7 @@ async function removePods(dataDir: string, record: RuntimeRecord, log: Log): Pro
       log,
       signal,
     );
-  await openCgroups(record.cgroupRoot).remove(record.cgroupRoot, signal);
+  await removeCgroupRoot(record.cgroupRoot, log, signal);
 }
 
 async function removeManaged(

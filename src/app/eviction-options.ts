@@ -14,13 +14,7 @@ export function kubeletEviction(
   config: KubeletConfiguration,
   { ignoresAllocatable }: { readonly ignoresAllocatable: boolean },
 ): EvictionSettings {
-  const parsed = parseThresholds({
-    evictionHard: config.evictionHard ?? {},
-    evictionSoft: config.evictionSoft ?? {},
-    evictionSoftGracePeriod: config.evictionSoftGracePeriod ?? {},
-    evictionMinimumReclaim: config.evictionMinimumReclaim ?? {},
-    enforceNodeAllocatable: ignoresAllocatable ? [] : (config.enforceNodeAllocatable ?? []),
-  });
+  const parsed = readThresholds(config, ignoresAllocatable);
   if (!parsed.ok) {
     throw new SetupError(
       `the eviction settings do not fit: ${parsed.error}`,
@@ -52,6 +46,19 @@ export function kubeletEviction(
   };
 }
 
+function readThresholds(
+  config: KubeletConfiguration,
+  ignoresAllocatable: boolean,
+): ReturnType<typeof parseThresholds> {
+  return parseThresholds({
+    evictionHard: config.evictionHard ?? {},
+    evictionSoft: config.evictionSoft ?? {},
+    evictionSoftGracePeriod: config.evictionSoftGracePeriod ?? {},
+    evictionMinimumReclaim: config.evictionMinimumReclaim ?? {},
+    enforceNodeAllocatable: ignoresAllocatable ? [] : (config.enforceNodeAllocatable ?? []),
+  });
+}
+
 export interface EvictionOptions {
   /** Such as "memory.available<500Mi,nodefs.available<5%"; "none" = never; undefined = the kubelet's defaults. */
   readonly evictionHard?: string | undefined;
@@ -62,13 +69,15 @@ export interface EvictionOptions {
  * SetupError that names the flag.
  */
 export function parseEviction({ evictionHard }: EvictionOptions): EvictionSettings {
-  const config = fileDefaultConfig();
-  const setup = kubeletEviction(
+  const defaults = fileDefaultConfig();
+  const config =
     evictionHard === undefined
-      ? config
-      : { ...config, evictionHard: parseEvictionHard(evictionHard) },
-    { ignoresAllocatable: false },
-  );
+      ? defaults
+      : { ...defaults, evictionHard: parseEvictionHard(evictionHard) };
+  const thresholds = readThresholds(config, false);
+  // All else is the default, so it can only be the flag.
+  if (!thresholds.ok) throw new SetupError(`--eviction-hard: ${thresholds.error}`, limitHint);
+  const setup = kubeletEviction(config, { ignoresAllocatable: false });
   return { ...setup, policy: { ...setup.policy, isSpared: hasCriticalPriority } };
 }
 
@@ -76,16 +85,16 @@ export function defaultEviction(): EvictionSettings {
   return parseEviction({});
 }
 
+const limitHint =
+  "write limits as signal<value, such as memory.available<500Mi or nodefs.available<5%";
+
 function parseEvictionHard(text: string): Readonly<Record<string, string>> {
   if (text === "none") return {};
   return Object.fromEntries(
     text.split(",").map((pair) => {
       const [signal = "", value = "", ...rest] = pair.split("<").map((part) => part.trim());
       if (signal !== "" && value !== "" && rest.length === 0) return [signal, value];
-      throw new SetupError(
-        `--eviction-hard: "${pair}" is no limit`,
-        "write it as signal<value, such as memory.available<500Mi or nodefs.available<5%",
-      );
+      throw new SetupError(`--eviction-hard: "${pair}" is no limit`, limitHint);
     }),
   );
 }

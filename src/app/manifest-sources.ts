@@ -18,42 +18,59 @@ export interface SourceOptions {
   readonly fileCheckFrequency?: string | undefined;
 }
 
+/** Where pods come from, as `berth up` was told. */
+export interface SourceSetup {
+  readonly manifests?: string | undefined;
+  readonly rescanMs: number;
+  readonly url?: UrlSetup | undefined;
+}
+
+interface UrlSetup {
+  readonly url: string;
+  readonly headers: Record<string, string[]>;
+  readonly frequencyMs: number;
+}
+
 const defaultFrequency = "20s";
+
+/** Throws a SetupError that names the flag that is wrong. */
+export function parseSources(options: SourceOptions): SourceSetup {
+  return {
+    manifests: options.manifests,
+    rescanMs: frequencyMs("--file-check-frequency", options.fileCheckFrequency),
+    url: parseUrl(options),
+  };
+}
 
 /** The sources of `berth up`. A folder that is not named is made; one that is named must be there or come. */
 export function createSources(
-  options: SourceOptions,
+  { manifests, rescanMs, url }: SourceSetup,
   nodeName: string,
   layout: DataLayout,
 ): readonly PodSource[] {
-  if (options.manifests === undefined)
-    mkdirSync(layout.manifests, { recursive: true, mode: 0o755 });
+  if (manifests === undefined) mkdirSync(layout.manifests, { recursive: true, mode: 0o755 });
   const file = createFileSource({
-    path: resolve(options.manifests ?? layout.manifests),
+    path: resolve(manifests ?? layout.manifests),
     nodeName,
     mode: "up",
-    rescanMs: frequencyMs("--file-check-frequency", options.fileCheckFrequency),
+    rescanMs,
     lastGood: new LastGoodFiles(layout.lastGood),
   });
-  return options.manifestUrl === undefined
-    ? [file]
-    : [file, urlSource(options, options.manifestUrl, nodeName)];
+  return url === undefined ? [file] : [file, createHttpSource({ ...url, nodeName, mode: "up" })];
 }
 
-function urlSource(options: SourceOptions, url: string, nodeName: string): PodSource {
+function parseUrl(options: SourceOptions): UrlSetup | undefined {
+  const { manifestUrl: url } = options;
+  const headers = parseHeaders(options.manifestUrlHeader ?? "");
+  const everyMs = frequencyMs("--http-check-frequency", options.httpCheckFrequency);
+  if (url === undefined) return undefined;
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw new SetupError(
       `--manifest-url "${url}" is no URL`,
       "give one such as http://host/pods.yaml",
     );
   }
-  return createHttpSource({
-    url,
-    nodeName,
-    mode: "up",
-    headers: parseHeaders(options.manifestUrlHeader ?? ""),
-    frequencyMs: frequencyMs("--http-check-frequency", options.httpCheckFrequency),
-  });
+  return { url, headers, frequencyMs: everyMs };
 }
 
 function parseHeaders(text: string): Record<string, string[]> {

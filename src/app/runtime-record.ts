@@ -15,19 +15,28 @@ export async function writeRuntimeRecord(dataDir: string, record: RuntimeRecord)
   await rename(`${path}.new`, path);
 }
 
-/** Undefined when no agent ever used the folder. */
-export async function readRuntimeRecord(dataDir: string): Promise<RuntimeRecord | undefined> {
+/** Undefined when no agent ever used the folder; "damaged" when one did, but its record says nothing. */
+export async function readRuntimeRecord(
+  dataDir: string,
+): Promise<RuntimeRecord | "damaged" | undefined> {
   const text = await readFile(recordPath(dataDir), "utf8").catch(() => undefined);
-  if (text === undefined) return undefined;
-  const { endpoint, network, cgroupRoot } = JSON.parse(text) as Partial<RuntimeRecord>;
-  if (endpoint === undefined || cgroupRoot === undefined) return undefined;
-  return { endpoint, network, cgroupRoot };
+  return text === undefined ? undefined : parseRecord(text);
+}
+
+function parseRecord(text: string): RuntimeRecord | "damaged" {
+  try {
+    const { endpoint, network, cgroupRoot } = JSON.parse(text) as Partial<RuntimeRecord>;
+    if (endpoint === undefined || cgroupRoot === undefined) return "damaged";
+    return { endpoint, network, cgroupRoot };
+  } catch {
+    return "damaged";
+  }
 }
 
 export async function removeRuntimeRecord(dataDir: string): Promise<void> {
   await rm(recordPath(dataDir), { force: true });
 }
 
-function recordPath(dataDir: string): string {
+export function recordPath(dataDir: string): string {
   return join(dataDir, "runtime.json");
 }

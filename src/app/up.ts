@@ -18,38 +18,17 @@ import type { AgentView } from "../ports/agent-view.ts";
 import type { Log } from "../ports/log.ts";
 import { dataLayout, defaultDataDir } from "./data-layout.ts";
 import { runDown } from "./down.ts";
-import { type EvictionOptions, parseEviction } from "./eviction-options.ts";
-import { type ImageOptions, parseImageOptions } from "./image-options.ts";
-import { type LogRotationOptions, parseLogRotation } from "./log-rotation-options.ts";
-import { createSources, type SourceOptions } from "./manifest-sources.ts";
-import { defaultNodeName } from "./node-facts.ts";
+import { createSources } from "./manifest-sources.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 import { readRuntimeRecord, writeRuntimeRecord } from "./runtime-record.ts";
-import { parseSecurity, type SecurityOptions } from "./security-options.ts";
+import type { UpSetup } from "./up-options.ts";
 
 const runtimeTimeoutMs = 30_000;
 
-export interface UpOptions
-  extends SourceOptions,
-    LogRotationOptions,
-    ImageOptions,
-    SecurityOptions,
-    EvictionOptions {
-  readonly dataDir: string;
-  readonly nodeName?: string | undefined;
-  /** An existing runtime's socket; without one Berth runs its own containerd. */
-  readonly runtimeEndpoint?: string | undefined;
-  readonly cgroupRoot?: string | undefined;
-  readonly bridge?: string | undefined;
-  readonly subnet?: string | undefined;
-  /** Remove everything of the data folder when the agent ends. */
-  readonly downOnExit: boolean;
-}
-
 /** Runs the agent until `signal` aborts. `onReady`: its API answers. */
 export async function runUp(
-  options: UpOptions,
+  options: UpSetup,
   log: Log,
   onReady: (view: AgentView) => void,
   signal: AbortSignal,
@@ -68,7 +47,7 @@ export async function runUp(
 }
 
 // What lies in the data folder is the agent's, and `berth down` removes it.
-function requireOutside({ dataDir, manifests }: UpOptions): void {
+function requireOutside({ dataDir, sources: { manifests } }: UpSetup): void {
   if (manifests === undefined) return;
   const inside = relative(resolve(dataDir), resolve(manifests));
   if (inside.startsWith("..") || isAbsolute(inside) || inside === "manifests") return;
@@ -79,21 +58,13 @@ function requireOutside({ dataDir, manifests }: UpOptions): void {
 }
 
 async function runLocked(
-  options: UpOptions,
+  options: UpSetup,
   log: Log,
   onReady: (view: AgentView) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { dataDir } = options;
-  const logRotation = parseLogRotation(options);
-  const security = parseSecurity(options);
-  const images = parseImageOptions(options);
-  const eviction = parseEviction(options);
+  const { dataDir, network, nodeName, logRotation, security, images, eviction } = options;
   const cgroupRoot = options.cgroupRoot ?? defaultCgroupRoot(dataDir);
-  const network = {
-    bridge: options.bridge ?? MANAGED_CONTAINERD_DEFAULTS.bridge,
-    subnet: options.subnet ?? MANAGED_CONTAINERD_DEFAULTS.subnet,
-  };
   const isManaged = options.runtimeEndpoint === undefined;
   const endpoint = options.runtimeEndpoint ?? `unix://${containerdPaths(dataDir).socket}`;
   // Before anything is started: `berth down` must know of it whatever happens next.
@@ -109,8 +80,7 @@ async function runLocked(
       const target = { images: runtime, ctr: managed.tools.ctr, socket: managed.paths.socket };
       await ensureImages(target, [pauseImage(MANAGED_CONTAINERD_DEFAULTS.sandboxImage)], signal);
     }
-    const nodeName = options.nodeName ?? defaultNodeName();
-    const sources = createSources(options, nodeName, dataLayout(dataDir));
+    const sources = createSources(options.sources, nodeName, dataLayout(dataDir));
     await runAgent(
       {
         dataDir,
@@ -138,7 +108,9 @@ async function runLocked(
 // Another runtime would not know the pods of the first one, and `berth down` would forget them.
 async function requireSameRuntime(dataDir: string, isManaged: boolean): Promise<void> {
   const before = await readRuntimeRecord(dataDir);
-  if (before === undefined || (before.network !== undefined) === isManaged) return;
+  // A damaged one is written anew: this agent takes over what is there.
+  if (before === undefined || before === "damaged") return;
+  if ((before.network !== undefined) === isManaged) return;
   const used = isManaged ? `the runtime at ${before.endpoint}` : "a containerd of Berth's own";
   throw new SetupError(
     `the data folder ${dataDir} was used with ${used}`,

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { createAgent } from "../../src/app/create-agent.ts";
 import { dataLayout } from "../../src/app/data-layout.ts";
-import { createSources } from "../../src/app/manifest-sources.ts";
+import { createSources, parseSources } from "../../src/app/manifest-sources.ts";
 import { countRuntimeCalls } from "../../src/app/runtime-metrics.ts";
 import { ensureImages } from "../../src/drivers/containerd/local-images.ts";
 import { type CriRuntime, createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
@@ -92,7 +92,7 @@ export class GoldenWorld {
     const stop = new AbortController();
     // Every call in progress listens to it.
     setMaxListeners(0, stop.signal);
-    const sources = createSources({}, recordedNodeName, dataLayout(dataDir));
+    const sources = createSources(parseSources({}), recordedNodeName, dataLayout(dataDir));
     const agent = await createAgent(
       {
         dataDir,

@@ -1,9 +1,10 @@
+import { SetupError } from "../../model/setup-error.ts";
 import { agentLog, logLevelFlag } from "../agent-log.ts";
 import type { Command } from "../command.ts";
-import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
+import { chooseDataDir, dataDirFlag, onlyFilename } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
 import { exitCodes, usageError } from "../exit.ts";
-import { text, toggle } from "../flags.ts";
+import { list, text, toggle } from "../flags.ts";
 import { useLittleMemory } from "../little-memory.ts";
 
 export const upCommand: Command = defineCommand({
@@ -21,9 +22,11 @@ export const upCommand: Command = defineCommand({
     "berth up -f ./pods --runtime-endpoint unix:///run/containerd/containerd.sock",
   ],
   flags: {
-    filename: text("PATH", "Folder of manifests, or one manifest (default DATA-DIR/manifests).", {
-      short: "f",
-    }),
+    filename: list(
+      "PATH",
+      "Folder of manifests, or one manifest (default DATA-DIR/manifests).",
+      "f",
+    ),
     "manifest-url": text("URL", "Read a pod or a list of pods from here as well."),
     "manifest-url-header": text("NAME:VALUE", "Header for the manifest URL; several by commas."),
     "http-check-frequency": text("DURATION", "How often the URL is read (default 20s)."),
@@ -66,10 +69,13 @@ export const upCommand: Command = defineCommand({
     if (positionals.length > 0) {
       throw usageError(`up takes no argument "${positionals[0]}": give manifests with -f PATH`);
     }
+    const manifests = onlyFilename(flags.filename);
     const log = await agentLog(flags["log-level"], terminal);
-    const options = {
+    useLittleMemory();
+    const { parseUp } = await import("../../app/up-options.ts");
+    const setup = checked(parseUp, {
       dataDir: chooseDataDir(flags["data-dir"], terminal),
-      manifests: flags.filename,
+      manifests,
       manifestUrl: flags["manifest-url"],
       manifestUrlHeader: flags["manifest-url-header"],
       httpCheckFrequency: flags["http-check-frequency"],
@@ -91,11 +97,19 @@ export const upCommand: Command = defineCommand({
       seccompDefault: flags["seccomp-default"],
       evictionHard: flags["eviction-hard"],
       downOnExit: flags["down-on-exit"],
-    };
-    const onReady = (): void => log.info("the agent is up", { dataDir: options.dataDir });
-    useLittleMemory();
+    });
+    const onReady = (): void => log.info("the agent is up", { dataDir: setup.dataDir });
     const { runUp } = await import("../../app/up.ts");
-    await runUp(options, log, onReady, signal);
+    await runUp(setup, log, onReady, signal);
     return exitCodes.ok;
   },
 });
+
+/** What is wrong with a flag's value is wrong usage. */
+function checked<Given, Read>(parse: (given: Given) => Read, given: Given): Read {
+  try {
+    return parse(given);
+  } catch (error) {
+    throw error instanceof SetupError ? usageError(error.message) : error;
+  }
+}

@@ -82,14 +82,7 @@ export async function canMountOverlay(folder: string, tools: ContainerdTools): P
 
 /** Throws unless the bridge and the subnet are well-formed and free; `isOurs`: this data folder made the bridge. */
 export async function checkNetwork(network: NetworkSettings, isOurs: boolean): Promise<void> {
-  if (!/^[A-Za-z][\w.-]{0,14}$/.test(network.bridge)) {
-    throw new SetupError(
-      `bridge name ${JSON.stringify(network.bridge)} is not valid`,
-      "use at most 15 letters, digits, dots and hyphens",
-    );
-  }
-  const subnet = parseSubnet(network.subnet);
-  if (!subnet.ok) throw new SetupError(subnet.error, "use one such as 10.88.0.0/16");
+  const subnet = readNetwork(network);
   const exists = await access(`/sys/class/net/${network.bridge}`).then(
     () => true,
     () => false,
@@ -101,13 +94,26 @@ export async function checkNetwork(network: NetworkSettings, isOurs: boolean): P
     );
   }
   const routes = await readFile("/proc/net/route", "utf8").catch(() => "");
-  const user = overlappingRoute(routes, subnet.value, network.bridge);
+  const user = overlappingRoute(routes, subnet, network.bridge);
   if (user !== undefined) {
     throw new SetupError(
       `the subnet ${network.subnet} overlaps a route of the interface ${user}`,
       "choose another subnet for pods",
     );
   }
+}
+
+/** The subnet. Throws a SetupError that names the flag of what is not well-formed. */
+export function readNetwork({ bridge, subnet }: NetworkSettings): Subnet {
+  if (!/^[A-Za-z][\w.-]{0,14}$/.test(bridge)) {
+    throw new SetupError(
+      `--bridge ${JSON.stringify(bridge)} is not valid`,
+      "use at most 15 letters, digits, dots and hyphens",
+    );
+  }
+  const parsed = parseSubnet(subnet);
+  if (parsed.ok) return parsed.value;
+  throw new SetupError(`--subnet: ${parsed.error}`, "use one such as 10.88.0.0/16");
 }
 
 interface Subnet {

@@ -26,13 +26,16 @@ export function insideRoot(path: string, root: string): string {
   return path;
 }
 
-/** A root that holds only what is Berth's: an absolute path that is not the hierarchy's own root. */
+/** Why no pods can lie below this cgroup: a root holds only what is Berth's. Undefined when they can. */
+export function cgroupRootProblem(root: string): string | undefined {
+  const isPlain = root.startsWith("/") && normalize(root) === root && !root.endsWith("/");
+  if (isPlain && !root.includes("\0")) return undefined;
+  return `cgroup root ${root} must be an absolute path below / without a slash at its end`;
+}
+
 export function checkedRoot(root: string): string {
-  if (!root.startsWith("/") || root === "/" || normalize(root) !== root || root.endsWith("/")) {
-    throw new Error(
-      `cgroup root ${root} must be an absolute path below / without a slash at its end`,
-    );
-  }
+  const problem = cgroupRootProblem(root);
+  if (problem !== undefined) throw new Error(problem);
   return root;
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type AgentOptions, createAgent } from "../../../src/app/create-agent.ts";
 import { dataLayout } from "../../../src/app/data-layout.ts";
-import { createSources } from "../../../src/app/manifest-sources.ts";
+import { createSources, parseSources } from "../../../src/app/manifest-sources.ts";
 import type { Agent } from "../../../src/engine/agent.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Log } from "../../../src/ports/log.ts";
@@ -50,7 +50,7 @@ export class InsideAgent {
         cgroupRoot,
         runtime,
         runtimeEndpoint: containerd.endpoint,
-        sources: createSources({}, nodeName, layout),
+        sources: createSources(parseSources({}), nodeName, layout),
         log: silent,
         metrics: noMetrics,
         ...options,

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { parseUp, type UpOptions } from "./up-options.ts";
+
+const plain: UpOptions = { dataDir: "/data", downOnExit: false };
+
+test("without flags everything is as documented", () => {
+  expect(parseUp(plain)).toMatchObject({
+    cgroupRoot: undefined,
+    network: { bridge: "berth0", subnet: "10.88.0.0/16" },
+    sources: { rescanMs: 20_000, url: undefined },
+    images: { pulls: { maxParallel: 4 } },
+  });
+});
+
+test("a manifest URL is read with its headers, as often as is said", () => {
+  const sources = {
+    manifestUrl: "http://host/pods.yaml",
+    manifestUrlHeader: "a:b, c: d",
+    httpCheckFrequency: "5s",
+  };
+  expect(parseUp({ ...plain, ...sources }).sources.url).toEqual({
+    url: "http://host/pods.yaml",
+    headers: { a: ["b"], c: ["d"] },
+    frequencyMs: 5000,
+  });
+});
+
+test.each<[Partial<UpOptions>, string]>([
+  [{ cgroupRoot: "../x" }, "--cgroup-root: cgroup root ../x must be an absolute path"],
+  [{ cgroupRoot: "/" }, "--cgroup-root: cgroup root / must be"],
+  [{ cgroupRoot: "/berth/" }, "--cgroup-root: cgroup root /berth/ must be"],
+  [{ nodeName: "My_Node" }, '--node-name: "My_Node" is no node name'],
+  [{ runtimeEndpoint: "tcp://host" }, "--runtime-endpoint: "],
+  [{ subnet: "10.88.0.1/16" }, "--subnet: subnet 10.88.0.1/16 has bits outside of its mask"],
+  [{ subnet: "here" }, '--subnet: subnet "here" is not an IPv4 network'],
+  [{ bridge: "0/0" }, '--bridge "0/0" is not valid'],
+  [{ manifestUrl: "pods.yaml" }, '--manifest-url "pods.yaml" is no URL'],
+  [{ manifestUrlHeader: "none" }, '--manifest-url-header "none" is no header'],
+  [{ fileCheckFrequency: "often" }, '--file-check-frequency "often" is no duration'],
+  [{ httpCheckFrequency: "0" }, '--http-check-frequency "0" is no duration'],
+  [{ evictionHard: "disk<1" }, "--eviction-hard: unsupported eviction signal disk"],
+  [{ maxParallelImagePulls: "0" }, '--max-parallel-image-pulls "0" is no such number'],
+  [{ containerLogMaxFiles: "1" }, '--container-log-max-files "1" must be'],
+])("%j is refused by the name of its flag", (given, message) => {
+  expect(() => parseUp({ ...plain, ...given })).toThrow(message);
+});

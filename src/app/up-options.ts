@@ -1,0 +1,94 @@
+// What `berth up` was told. All of it is read before anything is written or started: a run that was refused leaves nothing.
+import { MANAGED_CONTAINERD_DEFAULTS } from "../drivers/containerd/managed-containerd.ts";
+import { readNetwork } from "../drivers/containerd/prepare-machine.ts";
+import { cgroupRootProblem } from "../drivers/linux/cgroup-files.ts";
+import type { EvictionSettings } from "../engine/eviction/eviction-settings.ts";
+import type { LogRotationSettings } from "../engine/log-rotator.ts";
+import { dnsSubdomainProblems } from "../model/name-format.ts";
+import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
+import { SetupError } from "../model/setup-error.ts";
+import { type EvictionOptions, parseEviction } from "./eviction-options.ts";
+import { type ImageOptions, type ImageSetup, parseImageOptions } from "./image-options.ts";
+import { type LogRotationOptions, parseLogRotation } from "./log-rotation-options.ts";
+import { parseSources, type SourceOptions, type SourceSetup } from "./manifest-sources.ts";
+import { defaultNodeName } from "./node-facts.ts";
+import { parseSecurity, type SecurityOptions, type SecuritySettings } from "./security-options.ts";
+
+/** Flags as given. */
+export interface UpOptions
+  extends SourceOptions,
+    LogRotationOptions,
+    ImageOptions,
+    SecurityOptions,
+    EvictionOptions {
+  readonly dataDir: string;
+  readonly nodeName?: string | undefined;
+  readonly runtimeEndpoint?: string | undefined;
+  readonly cgroupRoot?: string | undefined;
+  readonly bridge?: string | undefined;
+  readonly subnet?: string | undefined;
+  readonly downOnExit: boolean;
+}
+
+export interface UpSetup {
+  readonly dataDir: string;
+  readonly nodeName: string;
+  /** An existing runtime's socket; without one Berth runs its own containerd. */
+  readonly runtimeEndpoint?: string | undefined;
+  /** Undefined = one that only this data folder has. */
+  readonly cgroupRoot?: string | undefined;
+  readonly network: { readonly bridge: string; readonly subnet: string };
+  readonly sources: SourceSetup;
+  readonly logRotation: LogRotationSettings;
+  readonly security: SecuritySettings;
+  readonly images: ImageSetup;
+  readonly eviction: EvictionSettings;
+  /** Remove everything of the data folder when the agent ends. */
+  readonly downOnExit: boolean;
+}
+
+/** Throws a SetupError that names the flag that is wrong. */
+export function parseUp(options: UpOptions): UpSetup {
+  const { dataDir, nodeName, runtimeEndpoint, cgroupRoot, downOnExit } = options;
+  refuse("--node-name", nodeName, nodeNameProblem, "give one such as node-1");
+  refuse("--cgroup-root", cgroupRoot, cgroupRootProblem, "give one such as /berth");
+  refuse("--runtime-endpoint", runtimeEndpoint, endpointProblem, "check the path");
+  const network = {
+    bridge: options.bridge ?? MANAGED_CONTAINERD_DEFAULTS.bridge,
+    subnet: options.subnet ?? MANAGED_CONTAINERD_DEFAULTS.subnet,
+  };
+  readNetwork(network);
+  return {
+    dataDir,
+    nodeName: nodeName ?? defaultNodeName(),
+    runtimeEndpoint,
+    cgroupRoot,
+    network,
+    sources: parseSources(options),
+    logRotation: parseLogRotation(options),
+    security: parseSecurity(options),
+    images: parseImageOptions(options),
+    eviction: parseEviction(options),
+    downOnExit,
+  };
+}
+
+function nodeNameProblem(name: string): string | undefined {
+  const [problem] = dnsSubdomainProblems(name);
+  return problem === undefined ? undefined : `"${name}" is no node name, ${problem}`;
+}
+
+function endpointProblem(endpoint: string): string | undefined {
+  const parsed = parseRuntimeEndpoint(endpoint);
+  return parsed.ok ? undefined : parsed.error;
+}
+
+function refuse(
+  flag: string,
+  value: string | undefined,
+  problemOf: (value: string) => string | undefined,
+  fix: string,
+): void {
+  const problem = value === undefined ? undefined : problemOf(value);
+  if (problem !== undefined) throw new SetupError(`${flag}: ${problem}`, fix);
+}
