@@ -33,7 +33,7 @@ test.each<[Partial<UpOptions>, string]>([
   [{ runtimeEndpoint: "tcp://host" }, "--runtime-endpoint: "],
   [{ subnet: "10.88.0.1/16" }, "--subnet: subnet 10.88.0.1/16 has bits outside of its mask"],
   [{ subnet: "here" }, '--subnet: subnet "here" is not an IPv4 network'],
-  [{ bridge: "0/0" }, '--bridge "0/0" is not valid'],
+  [{ bridge: "0/0" }, '--bridge: bridge name "0/0" is not valid'],
   [{ manifestUrl: "pods.yaml" }, '--manifest-url "pods.yaml" is no URL'],
   [{ manifestUrlHeader: "none" }, '--manifest-url-header "none" is no header'],
   [{ fileCheckFrequency: "often" }, '--file-check-frequency "often" is no duration'],

@@ -107,7 +107,7 @@ export async function checkNetwork(network: NetworkSettings, isOurs: boolean): P
 export function readNetwork({ bridge, subnet }: NetworkSettings): Subnet {
   if (!/^[A-Za-z][\w.-]{0,14}$/.test(bridge)) {
     throw new SetupError(
-      `--bridge ${JSON.stringify(bridge)} is not valid`,
+      `--bridge: bridge name ${JSON.stringify(bridge)} is not valid`,
       "use at most 15 letters, digits, dots and hyphens",
     );
   }
