@@ -5,7 +5,7 @@ const ownAnnotations = "kubernetes.io/config.";
 
 /**
  * A value as a recording has it. Maps and sets are marked; values of environment variables, commands, headers,
- * annotations and termination messages are hidden: decisions do not depend on them.
+ * queries, annotations and termination messages are hidden: decisions do not depend on them.
  */
 export function recordedValue(value: unknown): unknown {
   return redact(value, "");
@@ -37,12 +37,17 @@ function redact(value: unknown, field: string): unknown {
     return value.map((one) => redact(one, field));
   }
   if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [
-      key,
-      isSecret(value, key, field) ? hide(one) : redact(one, key),
-    ]),
-  );
+  return Object.fromEntries(Object.keys(value).map((key) => [key, redactEntry(value, key, field)]));
+}
+
+function redactEntry(
+  holder: Readonly<Record<string, unknown>>,
+  key: string,
+  field: string,
+): unknown {
+  const value = holder[key];
+  if (field === "httpGet" && key === "path") return hideQuery(value);
+  return isSecret(holder, key, field) ? hide(value) : redact(value, key);
 }
 
 function isSecret(holder: Readonly<Record<string, unknown>>, key: string, field: string): boolean {
@@ -57,6 +62,11 @@ function isSecret(holder: Readonly<Record<string, unknown>>, key: string, field:
       // How a container ended may come with what it wrote last.
       return key === "message" && "exitCode" in holder;
   }
+}
+
+/** Which page a probe or a hook asks for tells much; tokens come after it. */
+function hideQuery(path: unknown): unknown {
+  return typeof path === "string" ? path.replace(/\?.+$/s, `?${hidden}`) : path;
 }
 
 /** Whether there was anything may matter. */

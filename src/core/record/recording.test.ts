@@ -32,7 +32,11 @@ const pod: Pod = {
         args: [secret],
         env: [{ name: "PASSWORD", value: secret }, { name: "EMPTY" }],
         livenessProbe: {
-          httpGet: { port: 80, httpHeaders: [{ name: "Authorization", value: secret }] },
+          httpGet: {
+            port: 80,
+            path: `/healthy?token=${secret}\n${secret}`,
+            httpHeaders: [{ name: "Authorization", value: secret }],
+          },
         },
         lifecycle: { preStop: { exec: { command: ["leave", secret] } } },
       },
@@ -120,6 +124,7 @@ describe("a recording", () => {
     const text = textOf(decisions);
     expect(text).not.toContain(secret);
     expect(text).toContain("PASSWORD");
+    expect(text).toContain('"path":"/healthy?<redacted>"');
     expect(text).toContain("back-off 10s restarting failed container=web");
     expect(parseRecording(text)).toMatchObject({ ok: true, value: { origin } });
     expect(replayed(text)).toBeUndefined();
@@ -164,6 +169,12 @@ describe("a recording", () => {
   });
 });
 
+test("a recording from before headers told the number of decisions is still read", () => {
+  const text = textOf(decisions).replace(`,"decisions":${decisions.length}`, "");
+  expect(text).not.toContain('"decisions"');
+  expect(replayed(text)).toBeUndefined();
+});
+
 describe("a file that is no recording", () => {
   const header = JSON.stringify({ berthRecording: 1, ...origin });
   const line = textOf(decisions).split("\n")[1] ?? "";
@@ -173,6 +184,8 @@ describe("a file that is no recording", () => {
     ["apiVersion: v1\n", 1, "this is no recording"],
     ["{}\n", 1, "this is no recording"],
     [`{"berthRecording":2}\n${line}`, 1, "version 2, this Berth reads version 1"],
+    ['{"berthRecording":1,"berthVersion":"0.1.0"}\n', 1, "on which node"],
+    [textOf(decisions).split("\n").slice(0, 3).join("\n"), 4, "not whole: 2 of 4 decisions"],
     [`${header}\n${line}\n${line.slice(0, 100)}`, 3, "not a JSON object"],
     [`${header}\n\n{"kind":"guess"}`, 3, 'unknown kind "guess"'],
     [`${header}\n{"kind":"plan","atMs":1,"outcome":{},"input":{"pod":{}}}`, 2, "no input.pod"],

@@ -1,4 +1,4 @@
-// The file format of recordings: JSON lines, a header and then one decision each.
+// The file format of recordings: JSON lines, a header with their number and then one decision each.
 import { err, ok, type Result } from "../../lib/result.ts";
 import { formatTime } from "../../lib/time.ts";
 import { type Decision, decisionKinds } from "./decision.ts";
@@ -32,9 +32,9 @@ export interface RecordingProblem {
 /** The lines of a recording, without their ends. */
 export function* recordingLines(
   origin: RecordingOrigin,
-  decisions: Iterable<Decision>,
+  decisions: readonly Decision[],
 ): Generator<string> {
-  yield JSON.stringify({ berthRecording: formatVersion, ...origin });
+  yield JSON.stringify({ berthRecording: formatVersion, ...origin, decisions: decisions.length });
   for (const { kind, atMs, input, outcome } of decisions) {
     const plain = { input: recordedValue(input), outcome: recordedValue(outcome) };
     yield JSON.stringify({ kind, at: formatTime(atMs), atMs, ...plain });
@@ -43,8 +43,9 @@ export function* recordingLines(
 
 export function parseRecording(text: string): Result<Recording, RecordingProblem> {
   const lines = text.split("\n");
-  const origin = parseHeader(lines[0] ?? "");
-  if (!origin.ok) return err({ line: 1, message: origin.error });
+  const header = parseHeader(lines[0] ?? "");
+  if (!header.ok) return err({ line: 1, message: header.error });
+  const { origin, count } = header.value;
   const decisions: RecordedDecision[] = [];
   for (const [index, lineText] of lines.entries()) {
     if (index === 0 || lineText === "") continue;
@@ -53,20 +54,34 @@ export function parseRecording(text: string): Result<Recording, RecordingProblem
     if (!decision.ok) return err({ line, message: decision.error });
     decisions.push({ line, decision: decision.value });
   }
-  return ok({ origin: origin.value, decisions });
+  if (count !== undefined && count !== decisions.length) {
+    const message = `the recording is not whole: ${decisions.length} of ${count} decisions are here`;
+    return err({ line: (decisions.at(-1)?.line ?? 1) + 1, message });
+  }
+  return ok({ origin, decisions });
 }
 
-function parseHeader(text: string): Result<RecordingOrigin, string> {
+interface Header {
+  readonly origin: RecordingOrigin;
+  /** Undefined = written before headers told it. */
+  readonly count?: number | undefined;
+}
+
+function parseHeader(text: string): Result<Header, string> {
   const header = parseObject(text);
   if (header === undefined || !("berthRecording" in header)) {
     return err("this is no recording: it does not begin with a header of `berth why --recording`");
   }
-  const { berthRecording: version, berthVersion, nodeName } = header;
+  const { berthRecording: version, berthVersion, nodeName, decisions } = header;
   if (version !== formatVersion) {
     const known = `this Berth reads version ${formatVersion}`;
     return err(`the recording has version ${JSON.stringify(version)}, ${known}`);
   }
-  return ok({ berthVersion: String(berthVersion), nodeName: String(nodeName) });
+  if (typeof berthVersion !== "string" || typeof nodeName !== "string") {
+    return err("the header does not say which Berth decided, and on which node");
+  }
+  const count = typeof decisions === "number" ? decisions : undefined;
+  return ok({ origin: { berthVersion, nodeName }, count });
 }
 
 function parseDecision(text: string): Result<Decision, string> {
