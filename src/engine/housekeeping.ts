@@ -44,7 +44,9 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
   const desiredUids = new Set(desired.map(({ metadata }) => metadata.uid));
   const hadWorker = desired.filter(({ metadata }) => workers.stateOf(metadata.uid) !== undefined);
   const known = workers.syncKnownPods(desiredUids);
-  for (const pod of hadWorker) if (!known.has(pod.metadata.uid)) forgetLife(deps, pod);
+  for (const pod of hadWorker.filter(isStaticPod)) {
+    if (!known.has(pod.metadata.uid)) forgetLife(deps, pod);
+  }
   probes.cleanup(mayRun(known));
   for (const pod of registry.list()) {
     const { uid } = pod.metadata;
@@ -64,10 +66,10 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
   await remains.removeAllBut(kept);
 }
 
-/** What was told of the pod's last life says nothing about the next: containers that had ended for good begin again. */
+/** What was told of a static pod's last life says nothing about the next: containers that had ended for good begin again. */
 function forgetLife({ registry, statuses }: HousekeepingDeps, pod: Pod): void {
   statuses.forget(pod.metadata.uid);
-  if (isStaticPod(pod)) registry.set({ ...pod, status: undefined });
+  registry.set({ ...pod, status: undefined });
 }
 
 /**
