@@ -61,3 +61,33 @@ test("a field that is not for nodes is told to have no effect, unless only the d
     ignored: [{ field: "spec.schedulerName" }, { field: "spec.preemptionPolicy" }],
   });
 });
+
+test("of two pods of one name the second is refused, as the agent does, but not what else its file holds", async () => {
+  const pod = (name: string): string =>
+    `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: main, image: "a:1"}]}\n`;
+  await writeFile(join(folder, "b.yaml"), `${pod("other")}---\n${pod("web")}`);
+  await writeFile(join(folder, "a.yaml"), pod("web"));
+  const { files } = await planManifest({ path: folder, dataDir: folder, nodeName: "n1" });
+  const [first, second] = files.map(({ documents }) => documents);
+  expect(first).toMatchObject([{ kind: "pod" }]);
+  expect(second).toMatchObject([
+    { kind: "pod" },
+    {
+      kind: "doubled",
+      problems: [
+        {
+          line: 6,
+          message: `Pod default/web-n1 is already defined in ${join(folder, "a.yaml")}: remove or rename one of them`,
+        },
+      ],
+    },
+  ]);
+});
+
+test("a file that is refused defines no names", async () => {
+  const good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+  await writeFile(join(folder, "a.yaml"), `${good}---\nkind: Nonsense\n`);
+  await writeFile(join(folder, "b.yaml"), good);
+  const { files } = await planManifest({ path: folder, dataDir: folder, nodeName: "n1" });
+  expect(files[1]?.documents).toMatchObject([{ kind: "object" }]);
+});

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { admitPod } from "../core/admission/admit-pod.ts";
 import type { Step } from "../core/pod/step.ts";
 import { computeQosClass } from "../core/resource/qos.ts";
+import { DefinedNames } from "../drivers/manifest/defined-names.ts";
 import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";
 import { parseYamlDocuments } from "../drivers/manifest/parse-yaml.ts";
 import { ignoredFields } from "../model/fields/ignored-fields.ts";
@@ -15,7 +16,7 @@ import { parseJson } from "../model/manifest/json-parser.ts";
 import { parseObjectSet } from "../model/manifest/object-set.ts";
 import { isJsonText } from "../model/manifest/pod-text.ts";
 import type { StaticPodPlace } from "../model/manifest/static-pod.ts";
-import type { Pod } from "../model/pod.ts";
+import { type Pod, podKey } from "../model/pod.ts";
 import { configSourceAnnotation } from "../model/pod-source.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
 import { type FieldChange, fieldChanges } from "./field-changes.ts";
@@ -44,6 +45,8 @@ export interface FilePlan {
 
 export type DocumentPlan =
   | { readonly kind: "refused"; readonly problems: readonly SourceProblem[] }
+  /** Right by itself, but there is one of its name before it; what else is in its file runs. */
+  | { readonly kind: "doubled"; readonly problems: readonly SourceProblem[] }
   | {
       readonly kind: "pod";
       readonly line: number;
@@ -89,8 +92,46 @@ export async function planManifest(options: PlanManifestOptions): Promise<Manife
       documents: [{ kind: "refused", problems: [{ origin, message }] }],
     }),
   );
-  const files = content.files.map((file) => planFile(file, nodeName, options.dataDir));
+  const inOrder = content.files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const files = withoutDoubles(inOrder.map((file) => planFile(file, nodeName, options.dataDir)));
   return { files: [...files, ...unreadable], ignored: content.ignored };
+}
+
+/** As the agent does it: the first of a name counts, and a file that is refused defines nothing. */
+function withoutDoubles(files: readonly FilePlan[]): readonly FilePlan[] {
+  const names = new DefinedNames();
+  return files.map((file) => {
+    if (file.documents.some(({ kind }) => kind === "refused")) return file;
+    const documents = file.documents.map((document): DocumentPlan => {
+      const name = nameOf(document);
+      const message = name && names.define(name.kind, name.key, file.path);
+      if (name === undefined || message === undefined) return document;
+      const { line } = name;
+      const problem = { origin: file.path, line, field: "metadata.name", message };
+      return { kind: "doubled", problems: [problem] };
+    });
+    return { ...file, documents };
+  });
+}
+
+function nameOf(
+  document: DocumentPlan,
+): { readonly kind: string; readonly key: string; readonly line: number } | undefined {
+  switch (document.kind) {
+    case "pod":
+      return { kind: "Pod", key: podKey(document.pod), line: document.line };
+    case "runtime-class":
+      return { kind: "RuntimeClass", key: document.name, line: document.line };
+    case "object": {
+      const { type, namespace, name, line } = document;
+      return { kind: type, key: `${namespace}/${name}`, line };
+    }
+    case "refused":
+    case "doubled":
+      return undefined;
+    default:
+      return document satisfies never;
+  }
 }
 
 function planFile({ path, text }: ManifestFile, nodeName: string, dataDir: string): FilePlan {

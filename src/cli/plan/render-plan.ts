@@ -19,7 +19,7 @@ export function renderPlan({ files, ignored }: ManifestPlan, paint: Paint): stri
 export function isAccepted({ files }: ManifestPlan): boolean {
   return files
     .flatMap(({ documents }) => documents)
-    .every((one) => (one.kind === "pod" ? one.rejection === undefined : one.kind !== "refused"));
+    .every((one) => (one.kind === "pod" ? one.rejection === undefined : !("problems" in one)));
 }
 
 function fileLines({ path, documents }: FilePlan, paint: Paint): string[] {
@@ -35,6 +35,7 @@ function fileLines({ path, documents }: FilePlan, paint: Paint): string[] {
 function documentLines(document: DocumentPlan, paint: Paint): string[] {
   switch (document.kind) {
     case "refused":
+    case "doubled":
       return [
         `  ${paint("red", "refused")}`,
         ...document.problems.map((problem) => `    ${problemText(problem)}`),

@@ -6,6 +6,7 @@ import type {
   SourceSink,
   SourceSnapshot,
 } from "../../ports/pod-source.ts";
+import { DefinedNames } from "./defined-names.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 import type { LastGoodFiles } from "./last-good-files.ts";
 import { type FolderContent, type ManifestFile, ManifestReader } from "./manifest-folder.ts";
@@ -254,25 +255,22 @@ function mergeObjects(
   mode: ManifestMode,
 ): { readonly objects: FileObjects; readonly problems: readonly SourceProblem[] } {
   const problems: SourceProblem[] = [];
+  const names = new DefinedNames();
   const select = <T>(
     kind: string,
     listOf: (objects: FileObjects) => readonly T[],
     keyOf: (object: T) => string,
   ): readonly T[] => {
-    const chosen = new Map<string, { readonly path: string; readonly object: T }>();
+    const chosen = new Map<string, T>();
     for (const [path, { objects }] of states) {
       for (const object of objects === undefined ? [] : listOf(objects)) {
         const key = keyOf(object);
-        const present = chosen.get(key);
-        if (present === undefined || mode === "kubelet") {
-          chosen.set(key, { path, object });
-        } else {
-          const message = `${kind} ${key} is already defined in ${present.path}: remove or rename one of them`;
-          problems.push({ origin: path, field: "metadata.name", message });
-        }
+        const message = mode === "kubelet" ? undefined : names.define(kind, key, path);
+        if (message === undefined) chosen.set(key, object);
+        else problems.push({ origin: path, field: "metadata.name", message });
       }
     }
-    return [...chosen.values()].map(({ object }) => object);
+    return [...chosen.values()];
   };
   const objects = {
     pods: select("Pod", ({ pods }) => pods, podKey),
