@@ -12,7 +12,7 @@ import { probeCase } from "./cases/probes.ts";
 import { restartCase } from "./cases/restart.ts";
 import { apiCase, manifestCase } from "./cases/single-pods.ts";
 import { reportChart } from "./chart.ts";
-import { type BenchOptions, type CaseLetter, parseOptions, usage } from "./options.ts";
+import { type BenchOptions, type CaseLetter, parseOptions, UsageError, usage } from "./options.ts";
 import { createReport, reportTable } from "./report.ts";
 import { Results } from "./results.ts";
 
@@ -27,13 +27,27 @@ const cases: Readonly<Record<CaseLetter, BenchCase>> = {
   h: commandCase,
 };
 
+/** As shells have it for SIGINT. */
+const interruptedCode = 130;
+
 if (process.argv.includes("--help")) console.log(usage);
-else await run(parseOptions(process.argv.slice(2)));
+else await main();
+
+async function main(): Promise<void> {
+  try {
+    await run(parseOptions(process.argv.slice(2)));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`${error.message}\n\n${usage}`);
+    process.exitCode = 2;
+  }
+}
 
 async function run(options: BenchOptions): Promise<void> {
   buildProgram();
   const results = new Results();
   const world = await openWorld(options);
+  closeWhenTold(world);
   try {
     for (const letter of options.cases) {
       const benchCase = cases[letter];
@@ -44,6 +58,15 @@ async function run(options: BenchOptions): Promise<void> {
   } finally {
     await world.close();
   }
+}
+
+/** Nothing stays on the machine when it is told to end; agents end with this process. */
+function closeWhenTold(world: BenchWorld): void {
+  const close = (): void => {
+    note("ending");
+    void world.close().finally(() => process.exit(interruptedCode));
+  };
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, close);
 }
 
 /** The bare client and all contenders, one after the other, over and over: what slows the machine slows them all. */

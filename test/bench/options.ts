@@ -1,5 +1,7 @@
-import { join } from "node:path";
+import { accessSync, constants, existsSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { errorText } from "../../src/lib/error-text.ts";
 import type { Contender } from "./bench-agent.ts";
 
 export const caseLetters = ["a", "b", "c", "d", "e", "f", "g", "h"] as const;
@@ -88,37 +90,47 @@ Without --runtime-endpoint a containerd of its own is started, without --kubecon
 cases b and f are left out). COMMAND is another kubelet: it gets the same flags and files. --kubeconfig must hold an
 administrator's certificate.`;
 
-/** Throws on a command line that makes no sense. */
+/** A command line that makes no sense. */
+export class UsageError extends Error {}
+
+const flags = {
+  peer: { type: "string", multiple: true },
+  quick: { type: "boolean", default: false },
+  smoke: { type: "boolean", default: false },
+  standalone: { type: "boolean", default: false },
+  cases: { type: "string", default: caseLetters.join(",") },
+  rounds: { type: "string" },
+  samples: { type: "string" },
+  bursts: { type: "string" },
+  idle: { type: "string" },
+  json: { type: "string" },
+  svg: { type: "string" },
+  "runtime-endpoint": { type: "string" },
+  "data-dir": { type: "string" },
+  kubeconfig: { type: "string" },
+} as const;
+
+/** Throws a UsageError before anything is measured that would be lost. */
 export function parseOptions(args: readonly string[]): BenchOptions {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      peer: { type: "string", multiple: true, default: [] },
-      quick: { type: "boolean", default: false },
-      smoke: { type: "boolean", default: false },
-      standalone: { type: "boolean", default: false },
-      cases: { type: "string", default: caseLetters.join(",") },
-      rounds: { type: "string" },
-      samples: { type: "string" },
-      bursts: { type: "string" },
-      idle: { type: "string" },
-      json: { type: "string" },
-      svg: { type: "string" },
-      "runtime-endpoint": { type: "string" },
-      "data-dir": { type: "string" },
-      kubeconfig: { type: "string" },
-    },
-  });
+  const values = parseFlags(args);
   const sizes = values.smoke ? smoke : values.quick ? quick : full;
+  const contenders = [berth, ...(values.peer ?? []).map(parsePeer)];
+  const names = contenders.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError(`--peer: two are called ${twice}`);
+  for (const flag of ["json", "svg"] as const) checkFolder(flag, values[flag]);
+  if (values.kubeconfig !== undefined && !existsSync(values.kubeconfig)) {
+    throw new UsageError(`--kubeconfig: there is no file ${values.kubeconfig}`);
+  }
   return {
-    contenders: [berth, ...values.peer.map(parsePeer)],
+    contenders,
     cases: values.cases.split(",").map(parseCase),
     sizes: {
       ...sizes,
-      rounds: parseCounts("rounds", values.rounds)?.[0] ?? sizes.rounds,
-      samples: parseCounts("samples", values.samples)?.[0] ?? sizes.samples,
-      bursts: parseCounts("bursts", values.bursts) ?? sizes.bursts,
-      idlePods: parseCounts("idle", values.idle) ?? sizes.idlePods,
+      rounds: parseCounts("rounds", values.rounds, 1)?.[0] ?? sizes.rounds,
+      samples: parseCounts("samples", values.samples, 1)?.[0] ?? sizes.samples,
+      bursts: parseCounts("bursts", values.bursts, 1) ?? sizes.bursts,
+      idlePods: parseCounts("idle", values.idle, 0) ?? sizes.idlePods,
     },
     runtimeEndpoint: values["runtime-endpoint"],
     dataDir: values["data-dir"],
@@ -129,23 +141,56 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   };
 }
 
-function parseCounts(flag: string, text: string | undefined): readonly number[] | undefined {
+function parseFlags(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: flags }).values;
+  } catch (error) {
+    throw new UsageError(errorText(error), { cause: error });
+  }
+}
+
+function checkFolder(flag: string, file: string | undefined): void {
+  if (file === undefined || existsSync(dirname(file))) return;
+  throw new UsageError(`--${flag}: there is no folder ${dirname(file)}`);
+}
+
+function parseCounts(
+  flag: string,
+  text: string | undefined,
+  least: number,
+): readonly number[] | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d+(,\d+)*$/.test(text)) throw new Error(`--${flag} wants numbers, not ${text}`);
-  return text.split(",").map(Number);
+  const counts = text.split(",").map((each) => (/^\d{1,6}$/.test(each) ? Number(each) : -1));
+  if (counts.every((count) => count >= least)) return counts;
+  throw new UsageError(`--${flag} wants whole numbers from ${least} on, not ${text}`);
 }
 
 function parsePeer(text: string): Contender {
   const [, name, command = ""] = /^([\w.-]+)=(.+)$/.exec(text) ?? [];
   const [program, ...args] = command.split(/\s+/).filter((word) => word !== "");
   if (name === undefined || program === undefined || name === "floor") {
-    throw new Error(`--peer wants NAME=COMMAND, not ${text}`);
+    throw new UsageError(`--peer wants NAME=COMMAND, not ${text}`);
   }
+  if (!isProgram(program)) throw new UsageError(`--peer ${name}: cannot run ${program}`);
   return { name, command: [program, ...args] };
+}
+
+function isProgram(name: string): boolean {
+  const folders = name.includes("/") ? [""] : (process.env["PATH"] ?? "").split(delimiter);
+  return folders.some((folder) => {
+    try {
+      accessSync(folder === "" ? name : join(folder, name), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }
 
 function parseCase(text: string): CaseLetter {
   const letter = caseLetters.find((known) => known === text.trim());
-  if (letter === undefined) throw new Error(`--cases: there is no case ${text}`);
+  if (letter === undefined) {
+    throw new UsageError(`--cases: there is no case ${text}, only ${caseLetters.join(", ")}`);
+  }
   return letter;
 }
