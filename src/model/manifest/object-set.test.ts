@@ -97,6 +97,10 @@ test("a list is the objects in it, and other kinds are refused", () => {
   expect(parse(list).pods).toHaveLength(1);
   const service = { apiVersion: "v1", kind: "Service", metadata: { name: "x" } };
   expect(parse(service).problems[0]?.message).toContain("kind Service cannot run here");
+  const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "x" } };
+  expect(parse(deployment).problems[0]?.message).toMatch(
+    /^no kind "Deployment" is registered .*: a manifest holds Pod, ConfigMap, Secret and List of v1, and node.k8s.io\/v1 RuntimeClass$/,
+  );
 });
 
 test("the text of a secret becomes its data", () => {

@@ -20,8 +20,8 @@ export interface ObjectSet {
   readonly problems: readonly PlacedProblem[];
 }
 
-const supportedKinds = ["Pod", "ConfigMap", "Secret", "RuntimeClass", "List"];
 const kindsOfOtherGroups = ["node.k8s.io/v1 RuntimeClass"];
+const whatRuns = `a manifest holds Pod, ConfigMap, Secret and List of v1, and ${kindsOfOtherGroups.join(", ")}`;
 
 /** Reads documents as pods, config maps, secrets and runtime classes; strict: a field that does not exist is refused by name. */
 export function parseObjectSet(documents: readonly JsonNode[], place: StaticPodPlace): ObjectSet {
@@ -43,7 +43,7 @@ function joinSets(parts: readonly Partial<ObjectSet>[]): ObjectSet {
 
 function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
   const kind = objectKind(root, nodeText(root), kindsOfOtherGroups);
-  if (!kind.ok) return problem({ message: kind.error, at: root.at });
+  if (!kind.ok) return problem({ message: `${kind.error}: ${whatRuns}`, at: root.at });
   const duplicates = kind.value === "List" ? [] : duplicateKeys(root);
   if (duplicates.length > 0) return problem(...duplicates);
   switch (kind.value) {
@@ -58,7 +58,7 @@ function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet
     case "List":
       return parseList(root, place);
     default: {
-      const message = `kind ${kind.value} cannot run here: a manifest holds ${supportedKinds.join(", ")}`;
+      const message = `kind ${kind.value} cannot run here: ${whatRuns}`;
       return problem({ message, field: "kind", at: positionOf(root, "kind") });
     }
   }
