@@ -36,6 +36,9 @@ export interface Upgrade {
   readonly protocol: string;
 }
 
+/** What the agent tells, as it comes. */
+type Chunks = AsyncGenerator<Buffer>;
+
 /** A connection that speaks another protocol from now on. */
 export interface Upgraded {
   readonly connection: Duplex;
@@ -45,11 +48,14 @@ export interface Upgraded {
 /** Every call rejects with a CliError that says what to do. */
 export class AgentClient {
   readonly #socketPath: string;
+  readonly #startedBy: string;
   /** Undefined = the agent's clock is the machine's. */
   #clock: AgentClock | undefined;
 
-  constructor(socketPath: string) {
+  /** `startedBy`: the command that runs such an agent. */
+  constructor(socketPath: string, startedBy = "berth up") {
     this.#socketPath = socketPath;
+    this.#startedBy = startedBy;
   }
 
   /** What time it is for the agent when it is `nowMs` here, as far as it has told. */
@@ -77,8 +83,8 @@ export class AgentClient {
     query: Query,
     signal: AbortSignal,
   ): AsyncGenerator<PodChange> {
-    const response = await this.#open(podsPath(namespace), { ...query, watch: "true" }, signal);
-    for await (const line of readJsonLines(response)) {
+    const chunks = await this.#stream(podsPath(namespace), { ...query, watch: "true" }, signal);
+    for await (const line of readJsonLines(chunks)) {
       const { type, object } = line as {
         readonly type: PodChange["type"];
         readonly object: Pod;
@@ -112,8 +118,8 @@ export class AgentClient {
   }
 
   /** The lines of a recording as they come, of one pod or of all. */
-  openRecording(podUid: string | undefined, signal: AbortSignal): Promise<IncomingMessage> {
-    return this.#open("/berth/v1/recording", { uid: podUid }, signal);
+  openRecording(podUid: string | undefined, signal: AbortSignal): Promise<Chunks> {
+    return this.#stream("/berth/v1/recording", { uid: podUid }, signal);
   }
 
   /** What nobody needs any more; `remove` also removes it. */
@@ -133,9 +139,9 @@ export class AgentClient {
   }
 
   /** The bytes of a log as they come. */
-  openLog(pod: Pod, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
+  openLog(pod: Pod, query: Query, signal: AbortSignal): Promise<Chunks> {
     const { namespace, name } = pod.metadata;
-    return this.#open(`${podPath(namespace, name)}/log`, query, signal);
+    return this.#stream(`${podPath(namespace, name)}/log`, query, signal);
   }
 
   /** Adds a container to a pod that runs already; answers the pod with it. */
@@ -175,7 +181,7 @@ export class AgentClient {
         resolve({ connection, head });
       });
       outgoing.on("response", (response) => void readRefusal(response).then(reject, reject));
-      outgoing.on("error", (error) => reject(connectionError(error, this.#socketPath)));
+      outgoing.on("error", (error) => reject(this.#connectionError(error)));
       outgoing.end();
     });
   }
@@ -183,6 +189,10 @@ export class AgentClient {
   async #json(path: string, query: Query, signal: AbortSignal): Promise<unknown> {
     const response = await this.#open(path, query, signal);
     return JSON.parse(await readText(response));
+  }
+
+  async #stream(path: string, query: Query, signal: AbortSignal): Promise<Chunks> {
+    return chunksOf(await this.#open(path, query, signal));
   }
 
   #open(path: string, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
@@ -196,12 +206,16 @@ export class AgentClient {
     const createConnection = (): Socket => connect(this.#socketPath);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request({ createConnection, path, method, headers, signal }, resolve)
-        .on("error", (error) => reject(connectionError(error, this.#socketPath)))
+        .on("error", (error) => reject(this.#connectionError(error)))
         .end(body);
     });
     this.#clock = readClock(response);
     if (response.statusCode !== 200) throw await readRefusal(response);
     return response;
+  }
+
+  #connectionError(error: Error): Error {
+    return connectionError(error, this.#socketPath, this.#startedBy);
   }
 }
 
@@ -236,9 +250,19 @@ function withQuery(path: string, query: Query): string {
   return text === "" ? path : `${path}?${text}`;
 }
 
+/** An answer that breaks off is the end of the agent, unless the user has ended the command. */
+async function* chunksOf(response: IncomingMessage): Chunks {
+  try {
+    for await (const chunk of response) yield Buffer.from(chunk);
+  } catch (error) {
+    if (codeOf(error) === "ABORT_ERR") throw error;
+    throw new CliError("the agent has ended before all was told", exitCodes.agentUnreachable);
+  }
+}
+
 async function readText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(Buffer.from(chunk));
+  for await (const chunk of chunksOf(response)) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 
@@ -253,13 +277,17 @@ async function readRefusal(response: IncomingMessage): Promise<CliError> {
   }
 }
 
-function connectionError(error: Error, socketPath: string): Error {
-  const code = "code" in error ? error.code : undefined;
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
+function connectionError(error: Error, socketPath: string, startedBy: string): Error {
+  const code = codeOf(error);
   if (code === "ABORT_ERR") return error;
   if (code === "ENOENT" || code === "ECONNREFUSED") {
     return new CliError(
       `the agent is not running: nobody answers on ${socketPath}\n` +
-        "Start it with: berth up\n" +
+        `Start it with: ${startedBy}\n` +
         "If it runs with another data dir, name it with --data-dir or BERTH_DATA_DIR.",
       exitCodes.agentUnreachable,
     );

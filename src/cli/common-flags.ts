@@ -35,5 +35,6 @@ function socketPathOf(dataDir: string): string {
 
 /** The client for the agent of the chosen data dir. */
 export function agentClient(flag: string | undefined, terminal: Terminal): AgentClient {
-  return new AgentClient(socketPathOf(chooseDataDir(flag, terminal)));
+  const startedBy = flag === undefined ? "berth up" : `berth up --data-dir ${flag}`;
+  return new AgentClient(socketPathOf(chooseDataDir(flag, terminal)), startedBy);
 }

@@ -280,7 +280,7 @@ test.each([
   ["exec", "web"],
 ])("without an agent %s says how to start it, and exits with 3", async (...args) => {
   expect(await berth(...args, "--data-dir", "/nowhere", "--", "ls")).toBe(3);
-  expect(terminal.stderrText()).toContain("Start it with: berth up");
+  expect(terminal.stderrText()).toContain("Start it with: berth up --data-dir /nowhere\n");
 });
 
 async function manifest(text: string): Promise<string> {

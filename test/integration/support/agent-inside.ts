@@ -1,3 +1,4 @@
+import { text } from "node:stream/consumers";
 import type { Container, PodSpec } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { podManifest, shell } from "./agent-manifests.ts";
@@ -33,8 +34,7 @@ export function waitForEnd(world: AgentWorld, name: string): Promise<Pod> {
 /** What a container has printed so far. */
 async function logOf(world: AgentWorld, pod: Pod, container = "main"): Promise<string> {
   const signal = AbortSignal.timeout(60_000);
-  const response = await world.client.openLog(pod, { container }, signal);
-  return Buffer.concat(await response.toArray()).toString();
+  return text(await world.client.openLog(pod, { container }, signal));
 }
 
 /** What a command in a container of a running pod prints. */
