@@ -22,6 +22,7 @@ import type { SourceProblem } from "../ports/pod-source.ts";
 import { type FieldChange, fieldChanges } from "./field-changes.ts";
 import { defaultNodeName, describeAdmission } from "./node-facts.ts";
 import { plainNodeSettings } from "./node-options.ts";
+import { missingPath } from "./read-problem.ts";
 import { rehearsePod } from "./rehearse-pod.ts";
 import { parseSecurity } from "./security-options.ts";
 
@@ -84,7 +85,7 @@ interface IgnoredUse {
 export async function planManifest(options: PlanManifestOptions): Promise<ManifestPlan> {
   const path = resolve(options.path);
   const content = await readManifestFolder(path, "yamlAndJson");
-  if (content.kind === "missing") throw new Error(`${options.path}: no such file or folder`);
+  if (content.kind === "missing") throw new Error(missingPath(options.path));
   const nodeName = options.nodeName ?? defaultNodeName();
   const unreadable = content.unreadable.map(
     ({ path: origin, message }): FilePlan => ({

@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { parseRecording, type RecordingOrigin } from "../core/record/recording.ts";
 import { type Difference, findDifference } from "../core/record/replay.ts";
-import { errorText } from "../lib/error-text.ts";
 import { err, ok, type Result } from "../lib/result.ts";
+import { readProblem } from "./read-problem.ts";
 
 export interface Replay {
   readonly origin: RecordingOrigin;
@@ -18,7 +18,7 @@ export async function replayFile(path: string): Promise<Result<Replay, string>> 
   try {
     text = await readFile(path, "utf8");
   } catch (error) {
-    return err(`cannot read ${path}: ${errorText(error)}`);
+    return err(readProblem(path, error));
   }
   const recording = parseRecording(text);
   if (!recording.ok) {

@@ -2,10 +2,10 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { createFileSource } from "../drivers/manifest/file-source.ts";
 import { type PodScript, parsePodScript } from "../drivers/sim/pod-script.ts";
-import { errorText } from "../lib/error-text.ts";
 import { type Pod, podKey } from "../model/pod.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { PodSource, SourceProblem, SourceSnapshot } from "../ports/pod-source.ts";
+import { readProblem } from "./read-problem.ts";
 
 /**
  * One source of all these files and folders, for pods that follow scripts. A pod with a script that cannot be read is
@@ -18,13 +18,9 @@ export async function simSource(
 ): Promise<PodSource> {
   for (const path of paths) {
     await stat(path).catch((error: unknown) => {
-      throw new SetupError(
-        `cannot read ${path}: ${errorText(error)}`,
-        "give manifests with -f PATH",
-        {
-          cause: error,
-        },
-      );
+      throw new SetupError(readProblem(path, error), "give manifests with -f PATH", {
+        cause: error,
+      });
     });
   }
   const sources = [...new Set(paths.map((path) => resolve(path)))].map((path) =>

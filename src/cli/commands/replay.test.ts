@@ -30,7 +30,9 @@ test("replay without a file, or with two, is wrong usage", async () => {
 test("replay says why a file cannot be read, and where it is wrong", async () => {
   const file = join(folder, "pods.yaml");
   expect(await berth("replay", file)).toBe(2);
-  expect(terminal.stderrText()).toContain(`cannot read ${file}: ENOENT`);
+  expect(terminal.stderrText()).toBe(`berth: ${file}: no such file or folder\n`);
+  expect(await berth("replay", folder)).toBe(2);
+  expect(terminal.stderrText()).toContain(`berth: ${folder}: it is a folder, not a file\n`);
   await writeFile(file, "kind: Pod\n");
   expect(await berth("replay", file)).toBe(2);
   expect(terminal.stderrText()).toContain(`${file}:1: this is no recording`);
