@@ -11,6 +11,8 @@ export interface SourceProblem {
   /** The path of the offending field, such as spec.containers[0].image. */
   readonly field?: string | undefined;
   readonly message: string;
+  /** Pods (namespace/name) that it is about, where they run all the same: as they were before, or from another file. */
+  readonly pods?: readonly string[] | undefined;
 }
 
 /** All that a source wants at one moment. Each delivery replaces the one before. */

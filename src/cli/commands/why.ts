@@ -1,10 +1,13 @@
 import { once } from "node:events";
+import { podKey } from "../../model/pod.ts";
+import type { AgentClient } from "../agent-client.ts";
 import type { Command, Invocation } from "../command.ts";
 import { agentClient, dataDirFlag, namespaceFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
-import { exitCodes, usageError } from "../exit.ts";
+import { CliError, exitCodes, usageError } from "../exit.ts";
 import { text, toggle } from "../flags.ts";
 import { painter } from "../output/colour.ts";
+import { placedProblemText } from "../output/problem-text.ts";
 import { onlyPod, readPod } from "../pod-argument.ts";
 import { renderExplanation } from "../why/render-explanation.ts";
 
@@ -42,20 +45,43 @@ export const whyCommand: Command = defineCommand({
     if (!/^\d+$/.test(syncs)) throw usageError(`flag --syncs: "${syncs}" is no count`);
     const name = onlyPod(positionals, usage);
     const client = agentClient(flags["data-dir"], terminal);
-    const pod = await readPod(client, flags.namespace ?? "default", name, signal);
+    const namespace = flags.namespace ?? "default";
+    const pod = await readPod(client, namespace, name, signal).catch(async (error: unknown) => {
+      throw await withRefusals(error, client, signal);
+    });
     const explanation = await client.explain(pod.metadata.uid, signal);
+    const all = (await client.listProblems(signal)).problems;
+    const problems = all.filter(({ pods = [] }) => pods.includes(podKey(pod)));
     terminal.out(
       flags.output === "json"
-        ? `${JSON.stringify(explanation, null, 4)}\n`
+        ? `${JSON.stringify({ ...explanation, problems }, null, 4)}\n`
         : renderExplanation(explanation, {
             nowMs: client.agentTime(terminal.nowMs()),
             paint: painter(terminal.colours),
             syncs: Number(syncs),
+            problems,
           }),
     );
     return exitCodes.ok;
   },
 });
+
+/** A pod that is not there may be one whose manifest was refused: no one else can tell what is in it. */
+async function withRefusals(
+  error: unknown,
+  client: AgentClient,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (!(error instanceof CliError) || error.exitCode !== exitCodes.notFound) return error;
+  const { problems } = await client.listProblems(signal);
+  if (problems.length === 0) return error;
+  const lines = [
+    error.message,
+    "It may be in what was refused:",
+    ...problems.map((problem) => `  ${placedProblemText(problem)}`),
+  ];
+  return new CliError(lines.join("\n"), error.exitCode);
+}
 
 async function record(invocation: Invocation<typeof flags>): Promise<number> {
   const { flags, positionals, terminal, signal } = invocation;

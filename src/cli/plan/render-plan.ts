@@ -1,7 +1,7 @@
 import type { DocumentPlan, FilePlan, ManifestPlan } from "../../app/plan-manifest.ts";
 import { isSidecar, podContainers } from "../../model/pod.ts";
-import type { SourceProblem } from "../../ports/pod-source.ts";
 import { type Paint, printable } from "../output/colour.ts";
+import { problemText } from "../output/problem-text.ts";
 import { alignColumns } from "../output/table.ts";
 
 type PodDocument = Extract<DocumentPlan, { readonly kind: "pod" }>;
@@ -55,13 +55,6 @@ function documentLines(document: DocumentPlan, paint: Paint): string[] {
     default:
       return document satisfies never;
   }
-}
-
-function problemText({ line, column, field, message }: SourceProblem): string {
-  const where =
-    line === undefined ? "" : `line ${line}${column === undefined ? "" : `, column ${column}`}: `;
-  const named = field === undefined || message.includes(field) ? "" : `${field}: `;
-  return `${where}${named}${printable(message)}`;
 }
 
 function podLines(document: PodDocument, paint: Paint): string[] {

@@ -3,8 +3,10 @@ import { formatAge } from "../../lib/duration.ts";
 import { formatTime } from "../../lib/time.ts";
 import { isSidecar, podContainers } from "../../model/pod.ts";
 import type { Awaited, PodExplanation, RecordedStep, SyncRecord } from "../../ports/agent-view.ts";
+import type { SourceProblem } from "../../ports/pod-source.ts";
 import { type Paint, printable } from "../output/colour.ts";
 import { podRow } from "../output/pod-row.ts";
+import { placedProblemText } from "../output/problem-text.ts";
 import { alignColumns } from "../output/table.ts";
 
 interface RenderOptions {
@@ -12,10 +14,12 @@ interface RenderOptions {
   readonly paint: Paint;
   /** At most that many syncs are shown. */
   readonly syncs: number;
+  /** What was refused of the pod's manifests. */
+  readonly problems: readonly SourceProblem[];
 }
 
 export function renderExplanation(explanation: PodExplanation, options: RenderOptions): string {
-  const { nowMs, paint } = options;
+  const { nowMs, paint, problems } = options;
   const { pod, workerState } = explanation;
   const { namespace, name, uid } = pod.metadata;
   const row = podRow(pod, nowMs);
@@ -24,6 +28,9 @@ export function renderExplanation(explanation: PodExplanation, options: RenderOp
     `${paint("bold", title)}  ${paint("dim", uid)}`,
     `${row.status}, ${row.ready} ready, ${row.restarts} restarts, ${row.age} old; its worker: ${workerState}`,
     ...section(paint, "Wanted", wanted(explanation)),
+    ...(problems.length === 0
+      ? []
+      : section(paint, "Wanted, but refused", problems.map(placedProblemText))),
     ...section(paint, "Seen", seen(explanation, nowMs)),
     ...section(paint, "Decided, newest first", decided(explanation, options)),
     ...section(paint, "Awaited", awaited(explanation, nowMs)),

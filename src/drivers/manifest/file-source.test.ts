@@ -95,6 +95,7 @@ test("a bad file is told with its place while its last good version stays", asyn
       column: 5,
       field: "spec.containers[0].imaeg",
       message: "unknown field spec.containers[0].imaeg: did you mean image?",
+      pods: ["default/a-n1"],
     },
   ]);
   await writeFile(join(folder, "a.yaml"), podText("a", "two"));
@@ -167,6 +168,7 @@ test("two files with one pod: the first holds and the second is told", async () 
   expect(snapshot.problems[0]).toMatchObject({
     origin: join(folder, "b.yaml"),
     message: `Pod default/web-n1 is already defined in ${join(folder, "a.yaml")}: remove or rename one of them`,
+    pods: ["default/web-n1"],
   });
 });
 

@@ -240,13 +240,18 @@ class FileSource {
       ...merged.objects,
       problems: [
         ...folderProblems,
-        ...states.flatMap(([, { problems }]) => problems),
+        ...states.flatMap(([, state]) => problemsOf(state)),
         ...merged.problems,
       ],
       unknownFields: states.flatMap(([, { objects }]) => objects?.unknownFields ?? []),
       ignored: this.#ignored,
     };
   }
+}
+
+function problemsOf({ objects, problems }: FileState): readonly SourceProblem[] {
+  const pods = objects?.pods.map(podKey) ?? [];
+  return pods.length === 0 ? problems : problems.map((problem) => ({ ...problem, pods }));
 }
 
 /** One object per name. The kubelet lets the last of two files win without a word; `berth up` keeps the first and says so. */
@@ -267,7 +272,7 @@ function mergeObjects(
         const key = keyOf(object);
         const message = mode === "kubelet" ? undefined : names.define(kind, key, path);
         if (message === undefined) chosen.set(key, object);
-        else problems.push({ origin: path, field: "metadata.name", message });
+        else problems.push(doubled(path, message, kind === "Pod" ? [key] : undefined));
       }
     }
     return [...chosen.values()];
@@ -283,6 +288,14 @@ function mergeObjects(
     ),
   };
   return { objects, problems };
+}
+
+function doubled(
+  origin: string,
+  message: string,
+  pods: readonly string[] | undefined,
+): SourceProblem {
+  return { origin, field: "metadata.name", message, ...(pods === undefined ? {} : { pods }) };
 }
 
 function objectKey({
