@@ -53,6 +53,17 @@ test("a disk that takes nothing keeps nobody from being told", async () => {
   expect(told).toEqual(["a", "b"]);
 });
 
+test("a pod that comes back under its UID after its end begins without the status of its last life", () => {
+  const checkpoints = new StatusCheckpoints(new MemoryFiles(), "/statuses", log);
+  const pod = { metadata: { name: "web", namespace: "default", uid: "a" }, spec: { containers: [] } };
+  checkpoints.save("a", { phase: "Running" }, () => undefined);
+  expect(checkpoints.restore(pod).status?.phase).toBe("Running");
+  checkpoints.keepOnly(new Set());
+  expect(checkpoints.restore(pod)).toBe(pod);
+  checkpoints.save("a", { phase: "Pending" }, () => undefined);
+  expect(checkpoints.restore(pod).status?.phase).toBe("Pending");
+});
+
 test("a pod that comes back under its UID while it is forgotten keeps its new status", async () => {
   const checkpoints = new StatusCheckpoints(new MemoryFiles(), "/statuses", log);
   checkpoints.save("a", { phase: "Failed" }, () => undefined);
