@@ -65,24 +65,6 @@ test.each([1, 300, 3_000, 9_000, 60_000])(
   },
 );
 
-test.each([1, 300, 3_000])(
-  "a static pod whose container had ended for good is shown as it is %i ms after it was put back",
-  async (awayMs) => {
-    const sim = quietNode();
-    const done = { name: "done", image: "app:1", command: ["exit", "0"] };
-    const containers = [done, { name: "main", image: "app:1", command: ["serve", "2"] }];
-    const manifest = plainPod("web", {}, { restartPolicy: "OnFailure", containers });
-    const pod = write(sim, "web", manifest);
-    await pass(sim, 10_000);
-    sim.manifests.remove("web");
-    await pass(sim, awayMs);
-    write(sim, "web", manifest);
-    sim.invariants.shown.noteReborn(pod.metadata.uid);
-    await pass(sim, 60_000);
-    expect(await unconverged(sim)).toEqual([]);
-  },
-);
-
 test("a static pod with a UID of its own that is edited and put back runs as it is written (kubernetes #104648)", async () => {
   const sim = quietNode();
   const withUid = (image: string) => {
