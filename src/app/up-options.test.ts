@@ -5,10 +5,13 @@ const plain: UpOptions = { dataDir: "/data", downOnExit: false };
 
 test("without flags everything is as documented", () => {
   expect(parseUp(plain)).toMatchObject({
-    cgroupRoot: undefined,
-    network: { bridge: "berth0", subnet: "10.88.0.0/16" },
-    sources: { rescanMs: 20_000, url: undefined },
-    images: { pulls: { maxParallel: 4 } },
+    ok: true,
+    value: {
+      cgroupRoot: undefined,
+      network: { bridge: "berth0", subnet: "10.88.0.0/16" },
+      sources: { rescanMs: 20_000, url: undefined },
+      images: { pulls: { maxParallel: 4 } },
+    },
   });
 });
 
@@ -18,11 +21,12 @@ test("a manifest URL is read with its headers, as often as is said", () => {
     manifestUrlHeader: "a:b, c: d",
     httpCheckFrequency: "5s",
   };
-  expect(parseUp({ ...plain, ...sources }).sources.url).toEqual({
+  const url = {
     url: "http://host/pods.yaml",
     headers: { a: ["b"], c: ["d"] },
     frequencyMs: 5000,
-  });
+  };
+  expect(parseUp({ ...plain, ...sources })).toMatchObject({ value: { sources: { url } } });
 });
 
 test.each<[Partial<UpOptions>, string]>([
@@ -42,5 +46,8 @@ test.each<[Partial<UpOptions>, string]>([
   [{ maxParallelImagePulls: "0" }, '--max-parallel-image-pulls "0" is no such number'],
   [{ containerLogMaxFiles: "1" }, '--container-log-max-files "1" must be'],
 ])("%j is refused by the name of its flag", (given, message) => {
-  expect(() => parseUp({ ...plain, ...given })).toThrow(message);
+  expect(parseUp({ ...plain, ...given })).toEqual({
+    ok: false,
+    error: expect.stringContaining(message),
+  });
 });

@@ -4,6 +4,7 @@ import { readNetwork } from "../drivers/containerd/prepare-machine.ts";
 import { cgroupRootProblem } from "../drivers/linux/cgroup-files.ts";
 import type { EvictionSettings } from "../engine/eviction/eviction-settings.ts";
 import type { LogRotationSettings } from "../engine/log-rotator.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import { dnsSubdomainProblems } from "../model/name-format.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import { SetupError } from "../model/setup-error.ts";
@@ -47,8 +48,17 @@ export interface UpSetup {
   readonly downOnExit: boolean;
 }
 
-/** Throws a SetupError that names the flag that is wrong. */
-export function parseUp(options: UpOptions): UpSetup {
+/** A refusal names the flag that is wrong. */
+export function parseUp(options: UpOptions): Result<UpSetup, string> {
+  try {
+    return ok(readOptions(options));
+  } catch (error) {
+    if (error instanceof SetupError) return err(error.message);
+    throw error;
+  }
+}
+
+function readOptions(options: UpOptions): UpSetup {
   const { dataDir, nodeName, runtimeEndpoint, cgroupRoot, downOnExit } = options;
   refuse("--node-name", nodeName, nodeNameProblem, "give one such as node-1");
   refuse("--cgroup-root", cgroupRoot, cgroupRootProblem, "give one such as /berth");

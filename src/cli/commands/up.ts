@@ -1,4 +1,3 @@
-import { SetupError } from "../../model/setup-error.ts";
 import { agentLog, logLevelFlag } from "../agent-log.ts";
 import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag, onlyFilename } from "../common-flags.ts";
@@ -73,7 +72,7 @@ export const upCommand: Command = defineCommand({
     const log = await agentLog(flags["log-level"], terminal);
     useLittleMemory();
     const { parseUp } = await import("../../app/up-options.ts");
-    const setup = checked(parseUp, {
+    const parsed = parseUp({
       dataDir: chooseDataDir(flags["data-dir"], terminal),
       manifests,
       manifestUrl: flags["manifest-url"],
@@ -98,18 +97,11 @@ export const upCommand: Command = defineCommand({
       evictionHard: flags["eviction-hard"],
       downOnExit: flags["down-on-exit"],
     });
+    if (!parsed.ok) throw usageError(parsed.error);
+    const setup = parsed.value;
     const onReady = (): void => log.info("the agent is up", { dataDir: setup.dataDir });
     const { runUp } = await import("../../app/up.ts");
     await runUp(setup, log, onReady, signal);
     return exitCodes.ok;
   },
 });
-
-/** What is wrong with a flag's value is wrong usage. */
-function checked<Given, Read>(parse: (given: Given) => Read, given: Given): Read {
-  try {
-    return parse(given);
-  } catch (error) {
-    throw error instanceof SetupError ? usageError(error.message) : error;
-  }
-}
