@@ -146,7 +146,7 @@ describe("berth sim as an ordinary user", () => {
     const elsewhere = join(runtimeDir, "other");
     const missing = await berth("sim", "-f", "no-such.yaml", "--data-dir", elsewhere);
     expect(missing.code).toBe(1);
-    expect(missing.stderr).toContain("cannot read no-such.yaml: ENOENT");
+    expect(missing.stderr).toContain("no-such.yaml: no such file or folder");
   });
 
   test("Ctrl-C ends it and leaves nothing", async () => {
