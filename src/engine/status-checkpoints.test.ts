@@ -55,7 +55,10 @@ test("a disk that takes nothing keeps nobody from being told", async () => {
 
 test("a pod that comes back under its UID after its end begins without the status of its last life", () => {
   const checkpoints = new StatusCheckpoints(new MemoryFiles(), "/statuses", log);
-  const pod = { metadata: { name: "web", namespace: "default", uid: "a" }, spec: { containers: [] } };
+  const pod = {
+    metadata: { name: "web", namespace: "default", uid: "a" },
+    spec: { containers: [] },
+  };
   checkpoints.save("a", { phase: "Running" }, () => undefined);
   expect(checkpoints.restore(pod).status?.phase).toBe("Running");
   checkpoints.keepOnly(new Set());

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type * as cri from "../../model/generated/cri.ts";
 import { withEither } from "../../lib/with-either.ts";
+import type * as cri from "../../model/generated/cri.ts";
 import { parseRuntimeEndpoint } from "../../model/runtime-endpoint.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
