@@ -76,15 +76,18 @@ async function replaceFile(sim: Simulation): Promise<void> {
   sim.did(`manifest ${file} removed`);
   sim.manifests.remove(file);
   await sim.advance(sim.dice.pick([1, 300, 3000]));
-  const pod = write(sim, file, manifest);
-  sim.invariants.shown.noteReborn(pod.metadata.uid);
+  write(sim, file, manifest);
 }
 
-function write(sim: Simulation, file: string, manifest: PodManifest) {
-  const pod = sim.manifests.write(file, manifest);
-  sim.invariants.notePod(pod);
-  sim.did(`manifest ${file}: ${podFullName(pod)} ${pod.metadata.uid}`);
-  return pod;
+/** A pod that was wanted before, and then was not, begins another life under its UID. */
+function write(sim: Simulation, file: string, manifest: PodManifest): void {
+  const { invariants, manifests } = sim;
+  const wanted = new Set(manifests.pods.map(({ metadata }) => metadata.uid));
+  const pod = manifests.write(file, manifest);
+  const { uid } = pod.metadata;
+  if (invariants.knows(uid) && !wanted.has(uid)) invariants.shown.noteReborn(uid);
+  invariants.notePod(pod);
+  sim.did(`manifest ${file}: ${podFullName(pod)} ${uid}`);
 }
 
 function pickFile({ dice, manifests }: Simulation): string | undefined {

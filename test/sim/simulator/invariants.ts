@@ -34,6 +34,11 @@ export class Invariants {
     this.#pods.set(pod.metadata.uid, pod);
   }
 
+  /** Whether the pod was ever wanted. */
+  knows(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
   podOf(container: SimContainer): Pod | undefined {
     return this.#pods.get(label(container, podUidLabel));
   }
