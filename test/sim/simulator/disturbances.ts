@@ -1,5 +1,5 @@
 import { containerNameLabel, podUidLabel } from "../../../src/model/labels.ts";
-import { podFullName } from "../../../src/model/pod.ts";
+import { type Pod, podFullName } from "../../../src/model/pod.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import { clusterDisturbances, configMapName, toggleApi } from "./cluster-disturbances.ts";
 import { label } from "./invariants.ts";
@@ -80,7 +80,7 @@ async function replaceFile(sim: Simulation): Promise<void> {
 }
 
 /** A pod that was wanted before, and then was not, begins another life under its UID. */
-function write(sim: Simulation, file: string, manifest: PodManifest): void {
+function write(sim: Simulation, file: string, manifest: PodManifest): Pod {
   const { invariants, manifests } = sim;
   const wanted = new Set(manifests.pods.map(({ metadata }) => metadata.uid));
   const pod = manifests.write(file, manifest);
@@ -88,6 +88,7 @@ function write(sim: Simulation, file: string, manifest: PodManifest): void {
   if (invariants.knows(uid) && !wanted.has(uid)) invariants.shown.noteReborn(uid);
   invariants.notePod(pod);
   sim.did(`manifest ${file}: ${podFullName(pod)} ${uid}`);
+  return pod;
 }
 
 function pickFile({ dice, manifests }: Simulation): string | undefined {
