@@ -15,6 +15,7 @@ import {
   type PodSandboxConfig,
   Protocol,
 } from "../../../src/model/generated/cri.ts";
+import { isNotFound } from "../../../src/model/runtime-error.ts";
 import type { Log } from "../../../src/ports/log.ts";
 import { busyboxImage } from "../../../tools/images/busybox-image.ts";
 import { BUSYBOX } from "./busybox.ts";
@@ -88,8 +89,13 @@ export async function startRuntimeWorld(given: RuntimeWorldOptions): Promise<Run
     cgroupRoot: cgroupRoot(options),
     runPod: (pod) => runPod(runtime, options, pod),
     removePod: async (sandboxId) => {
-      await runtime.stopPodSandbox(sandboxId, AbortSignal.timeout(START_TIMEOUT_MS));
-      await runtime.removePodSandbox(sandboxId, AbortSignal.timeout(START_TIMEOUT_MS));
+      try {
+        await runtime.stopPodSandbox(sandboxId, AbortSignal.timeout(START_TIMEOUT_MS));
+        await runtime.removePodSandbox(sandboxId, AbortSignal.timeout(START_TIMEOUT_MS));
+      } catch (error) {
+        // The last call of an agent that has ended may be carried out only now.
+        if (!isNotFound(error)) throw error;
+      }
     },
     close,
   };
