@@ -73,6 +73,7 @@ describe("what is killed with SIGKILL", () => {
       world.write(`after-${round}.json`, podManifest(`after-${round}`));
       await ready(`after-${round}`);
     }
+    for (const name of resting) expect(restartsOf(await ready(name))).toBe(0);
   });
 
   test("the agent leaves its containerd and pods running, and the next one takes them over", async () => {
