@@ -160,7 +160,7 @@ describe("the life of a pod", () => {
     const changes = new PodChanges(world.client);
     world.remove("early.json");
     const last = await waitUntilGone(world.client, pod.metadata.uid);
-    expect(await world.tracesOf(pod.metadata.uid)).toEqual([]);
+    expect(await world.tracesLeft([pod.metadata.uid])).toEqual([]);
     expect(diary("early")).not.toContain("main");
     expect(last?.metadata.deletionTimestamp).toBeDefined();
     const types = (await changes.stop())
@@ -191,7 +191,7 @@ describe("the life of a pod", () => {
     );
     expect(diary("twin")).toEqual(["one", "two"]);
     await waitUntilGone(world.client, first.metadata.uid);
-    expect(await world.tracesOf(first.metadata.uid)).toEqual([]);
+    expect(await world.tracesLeft([first.metadata.uid])).toEqual([]);
     expect(next.status?.phase).toBe("Running");
     expect((await world.client.listProblems(AbortSignal.timeout(60_000))).problems).toEqual([]);
   });

@@ -42,7 +42,7 @@ describe("a folder of manifests", () => {
       expect(after.status?.containerStatuses?.[0]?.image).toBe("docker.io/library/busybox:1.36");
       expect(after.spec.containers[0]?.command).toEqual(container.command);
       await waitUntilGone(world.client, uid);
-      expect(await world.tracesOf(uid)).toEqual([]);
+      expect(await world.tracesLeft([uid])).toEqual([]);
       before = after;
     }
     expect(await world.containerIds(steady.metadata.uid)).toEqual(steadyIds);
@@ -59,7 +59,7 @@ describe("a folder of manifests", () => {
     world.remove("deleted.json");
     const last = await waitUntilGone(world.client, pod.metadata.uid);
     expect(last?.status?.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(0);
-    expect(await world.tracesOf(pod.metadata.uid)).toEqual([]);
+    expect(await world.tracesLeft([pod.metadata.uid])).toEqual([]);
     expect(world.addresses()).not.toContain(pod.status?.podIP);
     const get = await world.berth("get", "pod", "deleted");
     expect(get.code).toBe(4);

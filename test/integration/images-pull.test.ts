@@ -131,7 +131,7 @@ describe("images of a registry", () => {
       const other = await untilRunning("other");
       world.remove("hung.json");
       await waitUntilGone(world.client, hung.metadata.uid);
-      expect(await world.tracesOf(hung.metadata.uid)).toEqual([]);
+      expect(await world.tracesLeft([hung.metadata.uid])).toEqual([]);
       await end("other.json", other);
     } finally {
       await silent.close();

@@ -97,7 +97,7 @@ describe("ephemeral containers", () => {
     expect(after.metadata.uid).toBe(pod.metadata.uid);
     world.remove("web.json");
     await waitUntilGone(world.client, pod.metadata.uid);
-    expect(await world.tracesOf(pod.metadata.uid)).toEqual([]);
+    expect(await world.tracesLeft([pod.metadata.uid])).toEqual([]);
   });
 
   function send(method: string, type: string, body: unknown): Promise<Record<string, unknown>> {

@@ -140,7 +140,7 @@ describe("lifecycle hooks", () => {
     const { seconds, events } = await remove(pod, "stop-hangs");
     expect(seconds).toBeGreaterThanOrEqual(4);
     expect(events).toContain("FailedPreStopHook");
-    expect(await world.tracesOf(pod.metadata.uid)).toEqual([]);
+    expect(await world.tracesLeft([pod.metadata.uid])).toEqual([]);
   });
 
   test("a stop signal of the pod's own is refused by name", async () => {

@@ -148,7 +148,7 @@ describe("volumes, seen from inside a container", () => {
     ).toBe(`one\n/disk/logs/${world.podName("parts")}/x`);
     world.remove("parts.json");
     await waitUntilGone(world.client, pod.metadata.uid);
-    expect(await world.tracesOf(pod.metadata.uid)).toEqual([]);
+    expect(await world.tracesLeft([pod.metadata.uid])).toEqual([]);
   });
 
   test("the pod's group owns its volumes", async () => {
