@@ -198,7 +198,9 @@ export class SyncLoop {
     if (this.#updates.length > 0 || this.#due.size > 0 || this.#housekeepSoon) return;
     const { clock, queue } = this.#deps;
     const housekeepInMs = this.#lastHousekeptMs + housekeepingMs - clock.monotonicMs();
-    const waitMs = Math.max(0, Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs));
+    const dueInMs = Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs);
+    // Whole milliseconds: a timer is no finer, and what is left of one may be too little for any clock to pass.
+    const waitMs = Math.max(0, Math.ceil(dueInMs));
     const woken = new AbortController();
     this.#wake = () => woken.abort(noLongerNeeded);
     const sleep = (either: AbortSignal) => clock.sleep(waitMs, either);
