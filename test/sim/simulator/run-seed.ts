@@ -119,6 +119,8 @@ async function converge(
 /** A restart with nothing changed: nothing is done to what runs well, and nothing is told anew. */
 async function restart(sim: Simulation): Promise<void> {
   if (sim.violation !== undefined) return;
+  // What could not be written while files failed is written by then.
+  await sim.advance(restMs);
   const before = new Map(sim.shownPods().map((pod) => [pod.metadata.uid, pod]));
   const steady = [...before.values()].filter((pod) => isSteady(sim, pod));
   const toldBefore = new Map(steady.map((pod) => [pod.metadata.uid, told(sim, pod)]));
