@@ -65,16 +65,8 @@ export async function syncPod(
   } catch (thrown) {
     error = thrown;
   }
-  deps.recorder.record({
-    podUid: pod.metadata.uid,
-    pod: podKey(pod),
-    kind: "sync",
-    startedAtMs,
-    durationMs: deps.clock.nowMs() - startedAtMs,
-    seen: describeSeen(observed),
-    steps: reports.filter((report) => !isIdle(report, observed)).map(recordedStep),
-    error: error === undefined || signal.aborted ? undefined : errorText(error),
-  });
+  const told = error === undefined || signal.aborted ? undefined : errorText(error);
+  recordSync(deps, { pod, observed, startedAtMs, reports, error: told });
   if (error !== undefined) throw error;
   throwFailures(reports);
   return { terminal: false };
@@ -84,24 +76,41 @@ export async function syncPod(
 async function stopSurplus(deps: NodeDeps, pod: Pod, observed: ObservedPod): Promise<boolean> {
   const surplus = surplusSandboxes(observed);
   if (surplus.length === 0) return false;
-  const { clock, recorder, runtime, lifetime, requestRead } = deps;
+  const { clock, runtime, lifetime, requestRead } = deps;
   const startedAtMs = clock.nowMs();
   for (const { id } of surplus) await runtime.stopPodSandbox(id, lifetime);
-  const durationMs = clock.nowMs() - startedAtMs;
   const because =
     "a call that was given up made another one after all, and the pod runs without it";
-  const step = { action: "KillPodSandbox", target: podKey(pod), because, durationMs } as const;
+  const durationMs = clock.nowMs() - startedAtMs;
+  const report = { action: "KillPodSandbox", target: podKey(pod), because, durationMs } as const;
+  recordSync(deps, { pod, observed, startedAtMs, reports: [report] });
+  requestRead(pod.metadata.uid);
+  return true;
+}
+
+interface FinishedSync {
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+  readonly startedAtMs: number;
+  readonly reports: readonly StepReport[];
+  readonly error?: string | undefined;
+}
+
+/** Keeps for `berth why` what was seen and done. */
+function recordSync(
+  { clock, recorder }: NodeDeps,
+  { pod, observed, startedAtMs, reports, error }: FinishedSync,
+): void {
   recorder.record({
     podUid: pod.metadata.uid,
     pod: podKey(pod),
     kind: "sync",
     startedAtMs,
-    durationMs,
+    durationMs: clock.nowMs() - startedAtMs,
     seen: describeSeen(observed),
-    steps: [recordedStep(step)],
+    steps: reports.filter((report) => !isIdle(report, observed)).map(recordedStep),
+    error,
   });
-  requestRead(pod.metadata.uid);
-  return true;
 }
 
 /** Whether the pod is in the runtime as it was before. */
