@@ -25,6 +25,8 @@ export interface HousekeepingDeps {
   readonly onRestarted: (pod: Pod) => void;
   /** A pod that nobody wants was found running. */
   readonly onOrphan: () => void;
+  /** Whether the node has room for the pod; one that is refused has its final status afterwards. */
+  readonly admit: (pod: Pod) => boolean;
   /** Whether a pod that has no worker should get one: it was not refused and has not ended. */
   readonly isActive: (pod: Pod) => boolean;
 }
@@ -51,6 +53,8 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
   for (const pod of registry.list()) {
     const { uid } = pod.metadata;
     if (known.has(uid) || remains.isRemoving(uid) || !deps.isActive(pod)) continue;
+    // What its last life was granted is given back: the next one asks for its own.
+    if (!deps.admit(pod)) continue;
     workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
     desiredUids.add(uid);
     deps.onRestarted(pod);

@@ -1,5 +1,6 @@
 // Which images go when the disk fills up or when nobody has used them for long. Removing one may fail, so the
 // decisions are generators that ask for one thing after the other and go on with the answer.
+import { compareText } from "../../lib/compare-text.ts";
 import { durationText } from "../../lib/go-text.ts";
 import { joinedErrors } from "../../lib/joined-errors.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -134,11 +135,6 @@ export function imagesInEvictionOrder(
       // So that a plan shows what the collection after it removes.
       return byDetection === 0 ? compareText(a.id, b.id) : byDetection;
     });
-}
-
-function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 /** Removes images that nobody used for too long and, when the disk is too full, others until it is empty enough. */

@@ -5,7 +5,7 @@ import {
   PodSandboxState,
   Signal,
 } from "../../model/generated/cri.ts";
-import { containerNameLabel } from "../../model/labels.ts";
+import { containerNameLabel, containerRestartCountAnnotation } from "../../model/labels.ts";
 import { observePod, type PodReading } from "./observe-pod.ts";
 
 const nanosecondsPerMs = 1_000_000n;
@@ -40,6 +40,21 @@ function observe(reading: Partial<PodReading>) {
     ...reading,
   });
 }
+
+test("a container that was created late comes after its successor", () => {
+  const late = { ...container("late", 9), state: ContainerState.CONTAINER_CREATED };
+  const annotations = { [containerRestartCountAnnotation]: "1" };
+  const { containers } = observe({
+    containers: [late, { ...container("old", 1) }, { ...container("new", 2), annotations }].map(
+      (status) => ({ status, sandboxId: "a" }),
+    ),
+  });
+  expect(containers.map(({ id }) => id)).toEqual([
+    "containerd://new",
+    "containerd://old",
+    "containerd://late",
+  ]);
+});
 
 describe("sandboxes", () => {
   test("the newest attempt comes first and gives the pod its addresses", () => {

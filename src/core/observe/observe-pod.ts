@@ -1,3 +1,4 @@
+import { compareText } from "../../lib/compare-text.ts";
 import { parseIpAddress } from "../../lib/ip-address.ts";
 import {
   type ContainerStatus,
@@ -5,8 +6,9 @@ import {
   PodSandboxState,
   type PodSandboxStatus,
 } from "../../model/generated/cri.ts";
-import type { ObservedPod, ObservedSandbox } from "../../model/observed.ts";
+import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../model/observed.ts";
 import { type ContainerContext, observedContainer } from "./observed-container.ts";
+import { isOvertaken } from "./overtaken.ts";
 
 export interface ReadContainer extends Pick<ContainerContext, "terminationMessage" | "actuated"> {
   readonly status: ContainerStatus;
@@ -33,11 +35,11 @@ export function observePod(reading: PodReading): ObservedPod {
   const sandboxes = reading.sandboxes.toSorted(newestSandboxFirst);
   const [newest] = sandboxes;
   const active = newest?.state === PodSandboxState.SANDBOX_NOTREADY ? undefined : newest;
-  const containers = reading.containers
-    .map(({ status, ...context }) =>
+  const containers = newestContainersFirst(
+    reading.containers.map(({ status, ...context }) =>
       observedContainer(status, { runtimeName, hasStopSignals, ...context }),
-    )
-    .toSorted((a, b) => (b.createdAtMs ?? 0) - (a.createdAtMs ?? 0) || compareText(a.id, b.id));
+    ),
+  );
   return {
     uid,
     name,
@@ -75,6 +77,15 @@ export function sandboxIps({ network }: PodSandboxStatus): string[] {
   return ips.every((ip) => parseIpAddress(ip) !== undefined) ? ips : [];
 }
 
+function newestContainersFirst(containers: readonly ObservedContainer[]): ObservedContainer[] {
+  return containers.toSorted(
+    (a, b) =>
+      Number(isOvertaken(a, containers)) - Number(isOvertaken(b, containers)) ||
+      (b.createdAtMs ?? 0) - (a.createdAtMs ?? 0) ||
+      compareText(a.id, b.id),
+  );
+}
+
 /** By attempt, then by creation: attempts are the agent's own count and do not depend on clocks. */
 function newestSandboxFirst(a: PodSandboxStatus, b: PodSandboxStatus): number {
   const attempts = (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0);
@@ -82,9 +93,4 @@ function newestSandboxFirst(a: PodSandboxStatus, b: PodSandboxStatus): number {
   const [createdA, createdB] = [a.createdAt ?? 0n, b.createdAt ?? 0n];
   if (createdA !== createdB) return createdA > createdB ? -1 : 1;
   return compareText(a.id ?? "", b.id ?? "");
-}
-
-function compareText(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

@@ -1,5 +1,5 @@
 import { assertNever } from "../../lib/assert.ts";
-import { findObserved, type ObservedContainer } from "../../model/observed.ts";
+import { findObserved, type ObservedContainer, type ObservedPod } from "../../model/observed.ts";
 import { type AnyContainer, isSidecar, type Pod } from "../../model/pod.ts";
 import { containerHash } from "../container/container-hash.ts";
 import { decideRestart, restartsWithoutExitCode } from "../restart/restart-policy.ts";
@@ -43,9 +43,9 @@ export function planInitContainers(input: PlanPodInput): InitPlan {
     const decisions = keepSidecars(input, containers);
     return { kind: "running", initialized: true, decisions };
   }
-  const reached = containers.findLastIndex(({ name }) => findObserved(observed, name));
+  const reached = containers.findLastIndex(({ name }) => findInNewestSandbox(observed, name));
   const container = containers[reached];
-  const seen = container && findObserved(observed, container.name);
+  const seen = container && findInNewestSandbox(observed, container.name);
   if (container === undefined || seen === undefined) {
     const because = `no init container has run yet, and ${first.name} is the first`;
     const subject = initSubject(first, 0);
@@ -67,12 +67,17 @@ function initSubject(container: AnyContainer, index: number): Subject {
 
 /** An exited one proves nothing: it may be left from an earlier sandbox. So may one that was never started. */
 function hasRegularContainer({ pod, observed }: PlanPodInput): boolean {
-  const newestSandboxId = observed.sandboxes[0]?.id;
   return pod.spec.containers.some(({ name }) => {
-    const seen = findObserved(observed, name);
-    if (seen?.state !== "created") return seen?.state === "running";
-    return seen.sandboxId === undefined || seen.sandboxId === newestSandboxId;
+    if (findObserved(observed, name)?.state === "running") return true;
+    return findInNewestSandbox(observed, name)?.state === "created";
   });
+}
+
+/** What ran in an earlier sandbox and could not be removed has done nothing for this one. */
+function findInNewestSandbox(observed: ObservedPod, name: string): ObservedContainer | undefined {
+  const seen = findObserved(observed, name);
+  if (seen?.sandboxId === undefined) return seen;
+  return seen.sandboxId === observed.sandboxes[0]?.id ? seen : undefined;
 }
 
 function keepSidecars(

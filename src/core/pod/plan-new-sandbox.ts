@@ -8,7 +8,7 @@ type NewSandbox = Extract<SandboxDecision, { kind: "create" }>;
 
 /** The steps of a pod without a usable sandbox: it ends, or starts over in a new one. */
 export function planNewSandbox(pod: Pod, observed: ObservedPod, sandbox: NewSandbox): Step[] {
-  if (podRestartPolicy(pod) === "Never" && sandbox.attempt > 0 && observed.containers.length > 0) {
+  if (podRestartPolicy(pod) === "Never" && sandbox.attempt > 0 && hasBegun(pod, observed)) {
     return [killForGood(`${sandbox.because}, and restartPolicy is Never`)];
   }
   const unfinished = pod.spec.containers
@@ -44,6 +44,12 @@ function firstStarts(pod: Pod, containers: readonly Indexed[]): Step[] {
 
 function killForGood(because: string): Step {
   return { kind: "kill-pod", startsOver: false, replaces: [], because };
+}
+
+/** Somebody's debugging is not the pod's work: what has done nothing else yet can still do it all. */
+function hasBegun(pod: Pod, observed: ObservedPod): boolean {
+  const debuggers = new Set((pod.spec.ephemeralContainers ?? []).map(({ name }) => name));
+  return observed.containers.some(({ name }) => !debuggers.has(name));
 }
 
 /** A container that is only repeated on failure and has succeeded does not run in another sandbox. */

@@ -68,6 +68,35 @@ describe("a plan says why", () => {
     ]);
   });
 
+  test("init containers that are left from an earlier sandbox run again", () => {
+    const [one, two] = [
+      { name: "one", image: "init:1" },
+      { name: "two", image: "init:1" },
+    ];
+    const pod = podOf({ initContainers: [one, two] });
+    const done = [one, two].map((init) => ({ ...exitedContainer(init, 0), sandboxId: "sb0" }));
+    expect(becauseOf(inputOf(pod, done))).toEqual([
+      "start-init: no init container has run yet, and one is the first",
+    ]);
+    const begun = inputOf(pod, [{ ...runningContainer(one), sandboxId: "sb1" }, ...done]);
+    expect(becauseOf(begun)).toEqual([]);
+  });
+
+  test.each([
+    { ran: "debug", steps: ["kill-pod", "create-sandbox", "start-container"] },
+    { ran: "web", steps: ["kill-pod"] },
+  ])("a pod that runs once and lost its sandbox after $ran: $steps", ({ ran, steps }) => {
+    const ephemeralContainers = [{ name: "debug", image: "tools:1" }];
+    const pod = podOf({ restartPolicy: "Never", ephemeralContainers });
+    const input = inputOf(pod, [exitedContainer({ ...web, name: ran }, 0)]);
+    const sandboxes = input.observed.sandboxes.map((each) => ({
+      ...each,
+      state: "notReady" as const,
+    }));
+    const plan = planPod({ ...input, observed: { ...input.observed, sandboxes } });
+    expect(plan.steps.map(({ kind }) => kind)).toEqual(steps);
+  });
+
   test("a pod without a sandbox gets one", () => {
     const input = inputOf(podOf({}), []);
     expect(becauseOf({ ...input, observed: emptyObservedPod("uid-1", "shop", "default") })).toEqual(

@@ -139,6 +139,17 @@ test("a resize that is taken back no longer waits", () => {
   expect(world.conditionOf("a")).toBe("");
 });
 
+test("a resize that came before every source was heard is tried when they are", () => {
+  const world = new World();
+  world.areSourcesReady = false;
+  world.add(podOf("a", "500m"));
+  world.update(podOf("a", "1500m", { generation: 2 }));
+  expect(world.cpuOf("a")).toBe("500m");
+  world.areSourcesReady = true;
+  world.add();
+  expect(world.cpuOf("a")).toBe("1500m");
+});
+
 test("what waits is tried every three minutes, and the first time after half a minute", async () => {
   const world = new World();
   world.areSourcesReady = false;

@@ -33,6 +33,8 @@ export class PodAllocations {
   readonly actuated: ResourceRecords;
   readonly resizes: ResizeStatuses;
   #retryAtMs: number;
+  /** A retry had to wait until every source was heard. */
+  #isHeldUp = false;
 
   constructor(deps: PodAllocationsDeps) {
     const { files, log, rootFolder, clock, metrics } = deps;
@@ -99,7 +101,7 @@ export class PodAllocations {
     this.resizes.backfill(pods);
     const waiting = pods.filter((pod) => this.allocatedPod(pod) !== pod);
     for (const { metadata } of waiting) this.#manager.queue(metadata.uid);
-    if (waiting.length > 0) this.#retry("pods_added");
+    if (waiting.length > 0 || this.#isHeldUp) this.#retry("pods_added");
   }
 
   /** The spec of a pod may have changed. */
@@ -157,7 +159,8 @@ export class PodAllocations {
   }
 
   #retry(trigger: RetryTrigger): void {
-    const delayMs = this.#manager.retry(trigger) ? retryMs : firstRetryMs;
+    this.#isHeldUp = !this.#manager.retry(trigger);
+    const delayMs = this.#isHeldUp ? firstRetryMs : retryMs;
     this.#retryAtMs = this.#deps.clock.monotonicMs() + delayMs;
   }
 }

@@ -25,6 +25,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     onOrphan: () => parts.metrics.noteOrphan(),
     runtimePods: () => parts.observer.pods,
     unreadPods: () => parts.observer.unreadPods(),
+    admit: (pod) => parts.admission.admit(pod),
     isActive: (pod) =>
       parts.admission.isActive(pod) &&
       !parts.admission.waitsForRoom(pod) &&

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import { leftovers, unconverged } from "../simulator/convergence.ts";
-import { countCalls, pass, plainPod, quietNode, write } from "./scenario.ts";
+import { countCalls, pass, plainPod, quietCluster, quietNode, write } from "./scenario.ts";
 
 test("an edited static pod starts again though the agent restarts meanwhile (kubernetes #109596)", async () => {
   const sim = quietNode();
@@ -64,6 +64,46 @@ test.each([1, 300, 3_000, 9_000, 60_000])(
     expect(await unconverged(sim)).toEqual([]);
   },
 );
+
+test("a static pod that is removed and put back can be resized, and keeps its size", async () => {
+  const { sim, cluster } = quietCluster();
+  const withMemory = (memory: string) =>
+    plainPod("web", { command: ["serve", "8"], resources: { limits: { memory } } });
+  const { uid } = write(sim, "web", withMemory("128Mi")).metadata;
+  await pass(sim, 5_000);
+  sim.manifests.remove("web");
+  await pass(sim, 300);
+  write(sim, "web", withMemory("128Mi"));
+  sim.invariants.shown.noteReborn(uid);
+  await pass(sim, 30_000);
+  expect(write(sim, "web", withMemory("64Mi")).metadata.uid).toBe(uid);
+  await pass(sim, 30_000);
+  const memory = () =>
+    sim.shownPods().find(({ metadata }) => metadata.uid === uid)?.status?.containerStatuses?.[0]
+      ?.resources?.limits?.["memory"];
+  expect(memory()).toBe("64Mi");
+  const changes = sim.changes.length;
+  // The next agent knows only what was written down: it grants nothing before it has heard of all pods.
+  cluster.isDown = true;
+  sim.killAgent("with nothing to do", 500);
+  await pass(sim, 60_000);
+  expect(sim.changes.slice(changes)).toEqual([]);
+  expect(memory()).toBe("64Mi");
+});
+
+test("the picture of a static pod never shows its successor", async () => {
+  const { sim, cluster } = quietCluster();
+  const pictures = new Set<string | undefined>();
+  // Which request comes first is a matter of luck. The API server is held to its promises at every step: no count falls.
+  for (const code of ["1", "2", "3", "4", "5", "6", "7", "8"]) {
+    write(sim, "web", plainPod("web", { command: ["exit", code] }));
+    await pass(sim, 10_000);
+    const picture = cluster.find("web-sim-node");
+    pictures.add(picture?.metadata.uid);
+    expect(picture?.status?.containerStatuses?.[0]?.restartCount).toBeGreaterThan(0);
+  }
+  expect(pictures.size).toBe(8);
+});
 
 test("a static pod with a UID of its own that is edited and put back runs as it is written (kubernetes #104648)", async () => {
   const sim = quietNode();

@@ -3,6 +3,7 @@ import { type Pod, podFullName } from "../../../src/model/pod.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import { clusterDisturbances, configMapName, toggleApi } from "./cluster-disturbances.ts";
 import { label } from "./invariants.ts";
+import type { ManifestSource } from "./manifest-source.ts";
 import { type PodManifest, randomPod, resizedContainers } from "./random-pod.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -45,9 +46,7 @@ function writeFile(sim: Simulation): void {
 
 function removeFile(sim: Simulation): void {
   const file = pickFile(sim);
-  if (file === undefined) return;
-  sim.did(`manifest ${file} removed`);
-  sim.manifests.remove(file);
+  if (file !== undefined) removeManifest(sim, file);
 }
 
 function resizeFile(sim: Simulation): void {
@@ -73,22 +72,31 @@ async function replaceFile(sim: Simulation): Promise<void> {
   const file = pickFile(sim);
   const manifest = file === undefined ? undefined : sim.manifests.find(file);
   if (file === undefined || manifest === undefined) return;
-  sim.did(`manifest ${file} removed`);
-  sim.manifests.remove(file);
+  removeManifest(sim, file);
   await sim.advance(sim.dice.pick([1, 300, 3000]));
   write(sim, file, manifest);
 }
 
-/** A pod that was wanted before, and then was not, begins another life under its UID. */
 function write(sim: Simulation, file: string, manifest: PodManifest): Pod {
-  const { invariants, manifests } = sim;
-  const wanted = new Set(manifests.pods.map(({ metadata }) => metadata.uid));
-  const pod = manifests.write(file, manifest);
-  const { uid } = pod.metadata;
-  if (invariants.knows(uid) && !wanted.has(uid)) invariants.shown.noteReborn(uid);
-  invariants.notePod(pod);
-  sim.did(`manifest ${file}: ${podFullName(pod)} ${uid}`);
+  const pod = change(sim, (manifests) => manifests.write(file, manifest));
+  sim.invariants.notePod(pod);
+  sim.did(`manifest ${file}: ${podFullName(pod)} ${pod.metadata.uid}`);
   return pod;
+}
+
+export function removeManifest(sim: Simulation, file: string): void {
+  sim.did(`manifest ${file} removed`);
+  change(sim, (manifests) => manifests.remove(file));
+}
+
+/** A pod that was wanted before, and then was not, begins another life under its UID. */
+function change<T>({ invariants, manifests }: Simulation, edit: (source: ManifestSource) => T): T {
+  const before = manifests.wantedUids;
+  const result = edit(manifests);
+  for (const uid of manifests.wantedUids) {
+    if (invariants.knows(uid) && !before.has(uid)) invariants.shown.noteReborn(uid);
+  }
+  return result;
 }
 
 function pickFile({ dice, manifests }: Simulation): string | undefined {

@@ -1,7 +1,7 @@
 import type { AllowedReferences } from "../../../src/model/manifest/api-references.ts";
 import { parseJson } from "../../../src/model/manifest/json-parser.ts";
 import { parseStaticPod } from "../../../src/model/manifest/static-pod.ts";
-import type { Pod } from "../../../src/model/pod.ts";
+import { type Pod, podFullName } from "../../../src/model/pod.ts";
 import type { PodSource, SourceSink } from "../../../src/ports/pod-source.ts";
 import type { PodManifest } from "./random-pod.ts";
 
@@ -26,6 +26,16 @@ export class ManifestSource implements PodSource {
 
   get pods(): readonly Pod[] {
     return [...this.#pods.values()];
+  }
+
+  /** Of two manifests with one pod name the first counts. */
+  get wantedUids(): ReadonlySet<string> {
+    const byName = new Map<string, string>();
+    for (const pod of this.pods) {
+      const name = podFullName(pod);
+      if (!byName.has(name)) byName.set(name, pod.metadata.uid);
+    }
+    return new Set(byName.values());
   }
 
   get files(): readonly string[] {

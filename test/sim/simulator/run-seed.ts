@@ -3,7 +3,7 @@ import type { ContainerStatus } from "../../../src/model/generated/kubernetes.ts
 import type { Pod } from "../../../src/model/pod.ts";
 import { configMapName } from "./cluster-disturbances.ts";
 import { isSteady, leftovers, runningIds, unconverged } from "./convergence.ts";
-import { addControlPods, disturb } from "./disturbances.ts";
+import { addControlPods, disturb, removeManifest } from "./disturbances.ts";
 import { Simulation, type SimulationOptions } from "./simulation.ts";
 
 export interface SeedReport {
@@ -175,7 +175,7 @@ async function removeAll(sim: Simulation): Promise<void> {
   if (sim.violation !== undefined) return;
   sim.did("everything is removed");
   sim.invariants.healthy.clear();
-  for (const file of sim.manifests.files) sim.manifests.remove(file);
+  for (const file of sim.manifests.files) removeManifest(sim, file);
   for (const { metadata } of sim.cluster?.ownPods ?? []) {
     await sim.cluster?.remove(metadata.name, false);
   }

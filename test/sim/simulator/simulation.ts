@@ -233,12 +233,8 @@ export class Simulation {
     const { metadata } = pod;
     this.note(`API ${type} ${outline(pod)}`);
     const staticUid = metadata.annotations?.[mirrorAnnotation];
-    // As with a kubelet, the picture of a static pod may show its successor for a moment before it is replaced.
-    const isOldPicture =
-      staticUid !== undefined &&
-      (this.invariants.shown.isReborn(staticUid) ||
-        this.manifests.pods.every((wanted) => wanted.metadata.uid !== staticUid));
-    if (isForced || isOldPicture) return;
+    const isReborn = staticUid !== undefined && this.invariants.shown.isReborn(staticUid);
+    if (isForced || isReborn) return;
     if (type !== "DELETED") {
       this.#apiHistory.note(pod);
       return;
