@@ -108,7 +108,10 @@ export class AgentParts {
     this.memory = new PodMemory(ports, settings, (event) => this.cluster?.events.take(event));
     this.cluster = this.#createCluster();
     this.intake = composeIntake(this);
-    this.health = new RuntimeHealth(ports.runtime, ports.clock, () => this.node?.requestUpdate());
+    this.health = new RuntimeHealth(ports.runtime, ports.clock, {
+      onReport: () => this.node?.requestUpdate(),
+      onWell: () => this.loop.resume(),
+    });
     this.cache = new PodCache((uid) => this.observer.requestRead(uid));
     this.observer = composeObserver(this);
     this.names = composeNames(this);

@@ -87,6 +87,12 @@ export class Observer {
     return this.#pods;
   }
 
+  /** Whether the runtime has anything of the pod, as last read, or listed and not yet read. */
+  has(uid: string): boolean {
+    if (this.#pods.has(uid)) return true;
+    return this.#keys.has(uid) && (this.#reads.has(uid) || this.#failed.has(uid));
+  }
+
   /** Pods that the runtime listed but could not tell of yet, by UID: namespace/name. */
   *unreadPods(): Iterable<readonly [uid: string, key: string]> {
     for (const entry of this.#keys) {

@@ -1,5 +1,9 @@
-import { mergeSource, type SourceSet, type SourceUpdate } from "../core/source/merge-source.ts";
-import type { Pod } from "../model/pod.ts";
+import {
+  type KnownPods,
+  mergeSource,
+  type SourceSet,
+  type SourceUpdate,
+} from "../core/source/merge-source.ts";
 import type { PodSourceName } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
@@ -15,7 +19,7 @@ export interface PodConfigDependencies {
 export class PodConfig {
   readonly #sources: readonly PodSourceName[];
   readonly #deps: PodConfigDependencies;
-  readonly #pods = new Map<PodSourceName, ReadonlyMap<string, Pod>>();
+  readonly #known = new Map<PodSourceName, KnownPods>();
 
   /** `sources` are those that must be heard before anything may be cleaned up. */
   constructor(sources: readonly PodSourceName[], deps: PodConfigDependencies) {
@@ -26,16 +30,20 @@ export class PodConfig {
   /** Takes a source's complete set. */
   set(set: SourceSet): void {
     const { clock, events, deliver } = this.#deps;
-    const merged = mergeSource(this.#pods.get(set.source), set, clock.nowMs());
-    this.#pods.set(set.source, merged.pods);
-    for (const { pod, message } of merged.rejected) {
+    const { pods, delivered, updates, rejected } = mergeSource(
+      this.#known.get(set.source),
+      set,
+      clock.nowMs(),
+    );
+    this.#known.set(set.source, { pods, delivered });
+    for (const { pod, message } of rejected) {
       events.record(pod, { type: "Warning", reason: "FailedValidation", message });
     }
-    for (const update of merged.updates) deliver(update);
+    for (const update of updates) deliver(update);
   }
 
   hasSeen(source: PodSourceName): boolean {
-    return this.#pods.has(source);
+    return this.#known.has(source);
   }
 
   /** Every source has delivered a set, and the sync loop has `handled` an update of each. */

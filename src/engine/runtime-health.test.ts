@@ -20,7 +20,11 @@ function setUp() {
     },
   };
   let reportCount = 0;
-  const health = new RuntimeHealth(runtime, clock, () => void reportCount++);
+  let wellCount = 0;
+  const health = new RuntimeHealth(runtime, clock, {
+    onReport: () => void reportCount++,
+    onWell: () => void wellCount++,
+  });
   let readyCount = 0;
   const running = health.run(() => void readyCount++, stop.signal);
   const end = async (): Promise<void> => {
@@ -33,28 +37,33 @@ function setUp() {
     answer,
     readyCount: () => readyCount,
     reportCount: () => reportCount,
+    wellCount: () => wellCount,
     end,
   };
 }
 
 test("the runtime counts as unusable until it was listed", async () => {
-  const { clock, health, end } = setUp();
+  const { clock, health, wellCount, end } = setUp();
   await clock.advance(100);
   expect(health.problem).toBe("the container runtime has not answered yet");
+  expect(wellCount()).toBe(0);
   health.note(undefined);
   expect(health.problem).toBeUndefined();
+  expect(wellCount()).toBe(1);
   await end();
 });
 
 test("a status that failed is forgotten with the next one that is answered", async () => {
-  const { clock, health, answer, end } = setUp();
+  const { clock, health, answer, wellCount, end } = setUp();
   answer.error = new Error("connection refused");
   await clock.advance(1000);
   health.note(undefined);
   expect(health.problem).toBe("connection refused");
+  expect(wellCount()).toBe(0);
   answer.error = undefined;
   await clock.advance(1000);
   expect(health.problem).toBeUndefined();
+  expect(wellCount()).toBe(1);
   await end();
 });
 

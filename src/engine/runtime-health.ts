@@ -18,12 +18,18 @@ export interface RuntimeReport {
   readonly features: RuntimeFeatures | undefined;
 }
 
+export interface RuntimeHealthListeners {
+  /** `report` says something else than before. */
+  readonly onReport?: () => void;
+  /** The runtime can be worked with, for the first time or again. */
+  readonly onWell?: () => void;
+}
+
 /** Whether the runtime and its network can be worked with; asks again while they cannot. */
 export class RuntimeHealth {
   readonly #runtime: Pick<ContainerRuntime, "status">;
   readonly #clock: Clock;
-  /** Told when `report` says something else than before. */
-  readonly #onReport: () => void;
+  readonly #listeners: RuntimeHealthListeners;
   #listProblem: string | undefined = "the container runtime has not answered yet";
   #statusProblem: string | undefined;
   #networkProblem: string | undefined;
@@ -39,11 +45,11 @@ export class RuntimeHealth {
   constructor(
     runtime: Pick<ContainerRuntime, "status">,
     clock: Clock,
-    onReport: () => void = () => undefined,
+    listeners: RuntimeHealthListeners = {},
   ) {
     this.#runtime = runtime;
     this.#clock = clock;
-    this.#onReport = onReport;
+    this.#listeners = listeners;
   }
 
   get problem(): string | undefined {
@@ -67,15 +73,19 @@ export class RuntimeHealth {
   /** Told what a listing of the runtime found. */
   note(problem: string | undefined): void {
     const isNews = problem !== undefined && this.#listProblem === undefined;
+    const wasWell = this.problem === undefined;
     this.#listProblem = problem;
     if (isNews) this.#wake();
+    this.#tellIfWell(wasWell);
   }
 
   /** Follows the runtime's own conditions until they are all met, again after each loss. */
   async run(onReady: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const wasReady = this.#networkProblem === undefined;
+      const wasWell = this.problem === undefined;
       await this.#check(signal);
+      this.#tellIfWell(wasWell);
       this.#tellReport();
       if (!wasReady && this.#networkProblem === undefined) onReady();
       const settled = this.#networkProblem === undefined && this.problem === undefined;
@@ -107,9 +117,13 @@ export class RuntimeHealth {
     }
   }
 
+  #tellIfWell(wasWell: boolean): void {
+    if (!wasWell && this.problem === undefined) this.#listeners.onWell?.();
+  }
+
   #tellReport(): void {
     const report = JSON.stringify(this.report);
-    if (report !== this.#toldReport) this.#onReport();
+    if (report !== this.#toldReport) this.#listeners.onReport?.();
     this.#toldReport = report;
   }
 

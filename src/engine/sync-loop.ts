@@ -52,6 +52,7 @@ export class SyncLoop {
   readonly #due = new Set<string>();
   readonly #handledSources = new Set<string>();
   #wake: () => void = () => undefined;
+  #resume: () => void = () => undefined;
   #housekeepSoon = false;
   #lastHousekeptMs = Number.NEGATIVE_INFINITY;
   #lastTurnMs: number;
@@ -87,6 +88,11 @@ export class SyncLoop {
     this.#wake();
   }
 
+  /** The runtime can be worked with again. */
+  resume(): void {
+    this.#resume();
+  }
+
   /** Something ended: what is left of it need not wait for the next round. */
   requestHousekeeping(): void {
     this.#housekeepSoon = true;
@@ -101,7 +107,9 @@ export class SyncLoop {
       const problem = runtimeProblem();
       if (problem !== undefined) {
         if (backoffMs > firstBackoffMs) log.warn("waiting for the container runtime", { problem });
-        await clock.sleep(backoffMs, signal).catch(() => undefined);
+        await this.#sleep(backoffMs, signal, (resume) => {
+          this.#resume = resume;
+        });
         backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
         continue;
       }
@@ -201,11 +209,18 @@ export class SyncLoop {
     const dueInMs = Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs);
     // Whole milliseconds: a timer is no finer, and what is left of one may be too little for any clock to pass.
     const waitMs = Math.max(0, Math.ceil(dueInMs));
-    const woken = new AbortController();
-    this.#wake = () => woken.abort(noLongerNeeded);
-    const sleep = (either: AbortSignal) => clock.sleep(waitMs, either);
-    await withEither([signal, woken.signal], sleep).catch(() => undefined);
-    this.#wake = () => undefined;
+    await this.#sleep(waitMs, signal, (wake) => {
+      this.#wake = wake;
+    });
+  }
+
+  /** Shorter when what `offer` is given meanwhile is called. */
+  async #sleep(ms: number, signal: AbortSignal, offer: (end: () => void) => void): Promise<void> {
+    const over = new AbortController();
+    offer(() => over.abort(noLongerNeeded));
+    const sleep = (either: AbortSignal) => this.#deps.clock.sleep(ms, either);
+    await withEither([signal, over.signal], sleep).catch(() => undefined);
+    offer(() => undefined);
   }
 }
 

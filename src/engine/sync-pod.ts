@@ -1,3 +1,4 @@
+import { isOvertaken } from "../core/observe/overtaken.ts";
 import { surplusSandboxes } from "../core/observe/surplus-sandboxes.ts";
 import {
   podDirectory,
@@ -14,8 +15,10 @@ import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import { type Pod, podKey } from "../model/pod.ts";
 import { resultsOf } from "../model/probe.ts";
+import { rawContainerId } from "./execute/container-id.ts";
 import { executePlan } from "./execute/execute-plan.ts";
 import { killPod } from "./execute/kill-pod.ts";
+import { removeContainer } from "./execute/remove-container.ts";
 import { failuresText, type StepReport } from "./execute/step-report.ts";
 import type { NodeDeps } from "./node-deps.ts";
 import { PodSyncError, type RuntimeProgress, type SyncPodRequest } from "./pod-syncer.ts";
@@ -38,7 +41,7 @@ export async function syncPod(
   { pod, observed, progress }: SyncPodRequest,
   signal: AbortSignal,
 ): Promise<{ readonly terminal: boolean }> {
-  if (await stopSurplus(deps, pod, observed)) {
+  if (await endSurplus(deps, pod, observed)) {
     progress.changed();
     return { terminal: false };
   }
@@ -72,18 +75,29 @@ export async function syncPod(
   return { terminal: false };
 }
 
-/** Stops sandboxes that nobody uses, before anything is concluded from them. Whether there were any. */
-async function stopSurplus(deps: NodeDeps, pod: Pod, observed: ObservedPod): Promise<boolean> {
-  const surplus = surplusSandboxes(observed);
-  if (surplus.length === 0) return false;
+/** Ends what calls made that were given up long ago, before anything is concluded from it. Whether there was any. */
+async function endSurplus(deps: NodeDeps, pod: Pod, observed: ObservedPod): Promise<boolean> {
+  const sandboxes = surplusSandboxes(observed);
+  const containers = observed.containers.filter((each) => isOvertaken(each, observed.containers));
+  if (sandboxes.length === 0 && containers.length === 0) return false;
   const { clock, runtime, lifetime, requestRead } = deps;
   const startedAtMs = clock.nowMs();
-  for (const { id } of surplus) await runtime.stopPodSandbox(id, lifetime);
   const because =
     "a call that was given up made another one after all, and the pod runs without it";
-  const durationMs = clock.nowMs() - startedAtMs;
-  const report = { action: "KillPodSandbox", target: podKey(pod), because, durationMs } as const;
-  recordSync(deps, { pod, observed, startedAtMs, reports: [report] });
+  const reports: StepReport[] = [];
+  const report = (action: StepReport["action"], target: string, sinceMs: number): void =>
+    void reports.push({ action, target, because, durationMs: clock.nowMs() - sinceMs });
+  for (const { id } of sandboxes) {
+    const sinceMs = clock.nowMs();
+    await runtime.stopPodSandbox(id, lifetime);
+    report("KillPodSandbox", podKey(pod), sinceMs);
+  }
+  for (const { id, name } of containers) {
+    const sinceMs = clock.nowMs();
+    await removeContainer(deps, rawContainerId(id), { keepLogs: true }, lifetime);
+    report("RemoveContainer", name, sinceMs);
+  }
+  recordSync(deps, { pod, observed, startedAtMs, reports });
   requestRead(pod.metadata.uid);
   return true;
 }

@@ -25,7 +25,7 @@ test("the second pod of one full name is rejected with a message that names both
 test("the first-seen time is that of the first set, whatever changes later", () => {
   const first = mergeSource(undefined, { source: "api", pods: [pod("a")] }, 0);
   const changed = pod("a", "a", { spec: { containers: [{ name: "c", image: "j" }] } });
-  const second = mergeSource(first.pods, { source: "api", pods: [changed] }, 60_000);
+  const second = mergeSource(first, { source: "api", pods: [changed] }, 60_000);
   expect(second.updates).toHaveLength(1);
   expect(second.updates[0]).toMatchObject({ op: "UPDATE", pods: [{ spec: changed.spec }] });
   expect(second.updates[0]?.pods[0]?.metadata.annotations).toEqual({
@@ -37,7 +37,10 @@ test("the first-seen time is that of the first set, whatever changes later", () 
 test("delivering the same set again changes nothing", () => {
   const set = { source: "file" as const, pods: [pod("a"), pod("b")] };
   const first = mergeSource(undefined, set, 0);
-  const second = mergeSource(first.pods, set, 1);
+  const second = mergeSource(first, set, 1);
   expect(second.updates).toEqual([]);
   expect(second.pods).toEqual(first.pods);
+  const third = mergeSource(second, { source: "file", pods: structuredClone(set.pods) }, 2);
+  expect(third.updates).toEqual([]);
+  expect(third.pods).toEqual(first.pods);
 });

@@ -26,9 +26,14 @@ export interface SourceSet {
   readonly pods: readonly Pod[];
 }
 
-export interface MergedSource {
-  /** What the source wants now, by UID; the next set is compared with it. */
+/** What a source wants, by UID; its next set is compared with it. */
+export interface KnownPods {
   readonly pods: ReadonlyMap<string, Pod>;
+  /** As they came: the same object again asks for nothing new. */
+  readonly delivered: ReadonlyMap<string, Pod>;
+}
+
+export interface MergedSource extends KnownPods {
   /** In the order in which they must be handled. */
   readonly updates: readonly SourceUpdate[];
   readonly rejected: readonly RejectedPod[];
@@ -36,19 +41,27 @@ export interface MergedSource {
 
 /** Compares a source's new set with what it wanted before (undefined = it was never heard of). */
 export function mergeSource(
-  before: ReadonlyMap<string, Pod> | undefined,
+  before: KnownPods | undefined,
   { source, pods }: SourceSet,
   nowMs: number,
 ): MergedSource {
   const { unique, rejected } = rejectDuplicates(source, pods);
   const merged = new Map<string, Pod>();
+  const last = new Map<string, Pod>();
   const added: Pod[] = [];
   const changed = { update: [] as string[], delete: [] as string[], reconcile: [] as string[] };
   for (const delivered of unique) {
     const { uid } = delivered.metadata;
-    const pod = annotate(delivered, { [configSourceAnnotation]: source });
+    const known = before?.pods.get(uid);
     // The same UID may come twice in one set: the second one changes what the first one left.
-    const existing = before?.has(uid) === true ? (merged.get(uid) ?? before.get(uid)) : undefined;
+    const existing = known && (merged.get(uid) ?? known);
+    const isRepeated = existing === known && before?.delivered.get(uid) === delivered;
+    last.set(uid, delivered);
+    if (existing !== undefined && isRepeated) {
+      merged.set(uid, existing);
+      continue;
+    }
+    const pod = annotate(delivered, { [configSourceAnnotation]: source });
     if (existing === undefined) {
       const seen = annotate(pod, { [configSeenAnnotation]: formatTimeNano(nowMs) });
       merged.set(uid, seen);
@@ -59,7 +72,9 @@ export function mergeSource(
     merged.set(uid, comparison.pod);
     if (comparison.change !== "none") changed[comparison.change].push(uid);
   }
-  const removed = [...(before ?? [])].filter(([uid]) => !merged.has(uid)).map(([, pod]) => pod);
+  const removed = [...(before?.pods ?? [])]
+    .filter(([uid]) => !merged.has(uid))
+    .map(([, pod]) => pod);
   const final = (uids: readonly string[]) => uids.flatMap((uid) => merged.get(uid) ?? []);
   const signalReady =
     before === undefined &&
@@ -73,7 +88,7 @@ export function mergeSource(
   ];
   // An empty first set still says that the source has been heard.
   const told = updates.filter(({ op, pods }) => pods.length > 0 || (op === "ADD" && signalReady));
-  return { pods: merged, updates: told, rejected };
+  return { pods: merged, delivered: last, updates: told, rejected };
 }
 
 function rejectDuplicates(

@@ -70,7 +70,7 @@ export function composeAdmission(parts: AgentParts): PodAdmission {
     log,
     events: parts.memory.events,
     lifetime: parts.signal,
-    isHere: (uid) => parts.observer.pods.has(uid),
+    isHere: (uid) => parts.observer.has(uid),
     onRefused: (reason) => parts.metrics.noteRejection(reason),
     onPreempted: () => parts.metrics.notePreemption(),
   });

@@ -24,6 +24,13 @@ test.each(["CreateContainer", "RunPodSandbox"])(
   },
 );
 
+test("an agent begins as soon as its runtime has answered", async () => {
+  const sim = quietNode();
+  write(sim, "web", plainPod("web"));
+  await pass(sim, 50);
+  expect(sim.changes[0]).toContain("runPodSandbox");
+});
+
 test("one pod that the runtime cannot tell of delays no other (kubernetes #61117)", async () => {
   const sim = quietNode();
   write(sim, "sick", plainPod("sick"));

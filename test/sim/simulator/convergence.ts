@@ -1,3 +1,4 @@
+import { ContainerState } from "../../../src/model/generated/cri.ts";
 import { podUidLabel } from "../../../src/model/labels.ts";
 import { type Pod, podFullName } from "../../../src/model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../../src/model/pod-source.ts";
@@ -78,6 +79,12 @@ function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
       return (state?.running !== undefined) !== isRunning;
     })
     .map((status) => `${name}/${status.name} is shown as ${JSON.stringify(status.state)}`);
+  // What a dead agent's call created late stays until somebody looks at the pod.
+  const created = sim.machine.runtime.containers.filter(
+    (container) =>
+      label(container, podUidLabel) === uid && container.state === ContainerState.CONTAINER_CREATED,
+  );
+  wrong.push(...created.map(({ place }) => `${name} has ${place.id}, which never started`));
   const ready = sim.machine.runtime.sandboxes.filter(
     ({ config, isReady }) => config.metadata?.uid === uid && isReady,
   );
