@@ -19,8 +19,8 @@ export async function endPods(
   signal: AbortSignal,
 ): Promise<void> {
   const ours = new Set(await hostFiles.list(`${layout.rootFolder}/pods`));
-  const { fingerprints } = await listRuntime(runtime, signal);
-  const uids = [...fingerprints.keys()].filter((uid) => ours.has(uid));
+  const { pods } = await listRuntime(runtime, systemClock, signal);
+  const uids = [...pods.keys()].filter((uid) => ours.has(uid));
   if (uids.length > 0) log.info("ending pods, each within its grace period", { pods: uids.length });
   await Promise.all(uids.map((uid) => endPod(runtime, uid, log, signal)));
 }

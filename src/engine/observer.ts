@@ -9,7 +9,12 @@ import type { RuntimeEvent, RuntimeEvents } from "../ports/runtime-events.ts";
 import { withDeadline } from "./deadline.ts";
 import { rawContainerId } from "./execute/container-id.ts";
 import type { PodCache } from "./pod-cache.ts";
-import { fingerprintOf, listRuntime } from "./runtime-listing.ts";
+import {
+  fingerprintOf,
+  type ListedPod,
+  listedFingerprint,
+  listRuntime,
+} from "./runtime-listing.ts";
 
 const relistMs = 60_000;
 const pollMs = 1_000;
@@ -32,7 +37,12 @@ export interface ObserverDeps {
   readonly runtime: ContainerRuntime;
   /** Tried in this order; polling is what is left. */
   readonly eventSources: readonly RuntimeEvents[];
-  readonly readPod: (uid: string, signal: AbortSignal) => Promise<ObservedPod>;
+  /** `listed`: what the lists have of the pod, where they were just asked for. */
+  readonly readPod: (
+    uid: string,
+    signal: AbortSignal,
+    listed?: ListedPod | undefined,
+  ) => Promise<ObservedPod>;
   readonly cache: PodCache;
   /** Ends with what is being done to that pod; undefined when nothing is. Whoever does it reads the pod at the end. */
   readonly workOn: (uid: string) => Promise<unknown> | undefined;
@@ -44,6 +54,12 @@ export interface ObserverDeps {
   readonly onHealth: (error: string | undefined) => void;
   /** How long a listing of all took, and how long before it the last one began. */
   readonly onRelist: (durationMs: number, sinceLastMs: number | undefined) => void;
+}
+
+/** A pod in a list that was asked for at that time, on the monotonic clock. */
+interface ListedAt {
+  readonly pod: ListedPod;
+  readonly atMs: number;
 }
 
 /** A pod that could not be read when it was last tried. */
@@ -164,28 +180,33 @@ export class Observer {
     await this.#reads.get(uid)?.done;
   }
 
-  #startReading(uid: string): Promise<void> {
+  #startReading(uid: string, listed?: ListedAt): Promise<void> {
     const read = { again: false, done: Promise.resolve() };
     this.#reads.set(uid, read);
-    read.done = this.#readUntilQuiet(uid, read);
+    read.done = this.#readUntilQuiet(uid, read, listed);
     return read.done;
   }
 
-  async #readUntilQuiet(uid: string, read: { again: boolean }): Promise<void> {
-    do {
+  async #readUntilQuiet(
+    uid: string,
+    read: { again: boolean },
+    listed: ListedAt | undefined,
+  ): Promise<void> {
+    await this.#read(uid, listed);
+    while (read.again && !this.#signal.aborted) {
       read.again = false;
       await this.#read(uid);
-    } while (read.again && !this.#signal.aborted);
+    }
     this.#reads.delete(uid);
   }
 
-  async #read(uid: string): Promise<void> {
+  async #read(uid: string, listed?: ListedAt): Promise<void> {
     const { clock, cache, log } = this.#deps;
-    const readAtMs = clock.monotonicMs();
+    const readAtMs = listed?.atMs ?? clock.monotonicMs();
     const limit = { ms: readDeadlineMs, what: `reading pod ${uid} from the runtime` };
     try {
       const observed = await withDeadline(clock, limit, this.#signal, (signal) =>
-        this.#deps.readPod(uid, signal),
+        this.#deps.readPod(uid, signal, listed?.pod),
       );
       cache.set(uid, observed, readAtMs);
       this.#remember(uid, observed, this.#failed.delete(uid));
@@ -277,18 +298,22 @@ export class Observer {
     const limit = { ms: listDeadlineMs, what: "listing the runtime's pods" };
     try {
       const listing = await withDeadline(clock, limit, this.#signal, (signal) =>
-        listRuntime(runtime, signal),
+        listRuntime(runtime, clock, signal),
       );
       this.#podOfId = new Map(listing.podOfId);
       this.#keys = listing.keys;
       for (const id of this.#exits.keys()) if (!this.#podOfId.has(id)) this.#exits.delete(id);
-      const gone = [...this.#pods.keys()].filter((uid) => !listing.fingerprints.has(uid));
-      const changed = [...listing.fingerprints].filter(([uid, fingerprint]) => {
+      const gone = [...this.#pods.keys()].filter((uid) => !listing.pods.has(uid));
+      const changed = [...listing.pods].filter(([uid, listed]) => {
         const known = this.#pods.get(uid);
-        return known === undefined || fingerprintOf(known) !== fingerprint;
+        return known === undefined || fingerprintOf(known) !== listedFingerprint(listed);
       });
       onHealth(undefined);
-      await this.#readAll([...gone, ...changed.map(([uid]) => uid)]);
+      const reads = changed.map(([uid, pod]) => this.#readListed(uid, { pod, atMs: startedAtMs }));
+      await this.#awaitReads(
+        [...gone, ...changed.map(([uid]) => uid)],
+        [...gone.map((uid) => this.#readNow(uid)), ...reads],
+      );
       cache.noteListing(startedAtMs);
       const sinceLastMs = lastMs === undefined ? undefined : startedAtMs - lastMs;
       onRelist(clock.monotonicMs() - startedAtMs, sinceLastMs);
@@ -302,10 +327,9 @@ export class Observer {
   }
 
   /** Nobody but a pod's own worker waits long for one that the runtime is slow to tell of. */
-  async #readAll(uids: readonly string[]): Promise<void> {
+  async #awaitReads(uids: readonly string[], reads: readonly Promise<void>[]): Promise<void> {
     const done = new AbortController();
-    const reads = Promise.all(uids.map((uid) => this.#readNow(uid)));
-    await Promise.race([reads, this.#sleep(lateReadMs, done.signal)]);
+    await Promise.race([Promise.all(reads), this.#sleep(lateReadMs, done.signal)]);
     done.abort(noLongerNeeded);
     const isLate = (uid: string) => this.#reads.has(uid) && !this.#pods.has(uid);
     const late = uids.filter((uid) => isLate(uid) && !this.#failed.has(uid));
@@ -316,6 +340,14 @@ export class Observer {
       this.#deps.cache.noteUnread(uid);
       this.#failed.set(uid, { delayMs: firstBackoffMs, isWaiting: false });
     }
+  }
+
+  /** A list says nothing new of a pod that was read before: what was done to it since may be missing. */
+  async #readListed(uid: string, listed: ListedAt): Promise<void> {
+    const isFirst = !this.#pods.has(uid) && !this.#reads.has(uid);
+    if (isFirst && !this.#deps.cache.isNewerThan(uid, listed.atMs)) {
+      await this.#startReading(uid, listed);
+    } else await this.#readNow(uid);
   }
 
   async #readNow(uid: string): Promise<void> {
@@ -343,7 +375,7 @@ export class Observer {
   async #findPod(event: RuntimeEvent): Promise<void> {
     if (event.kind === "deleted") return;
     try {
-      const listing = await listRuntime(this.#deps.runtime, this.#signal);
+      const listing = await listRuntime(this.#deps.runtime, this.#deps.clock, this.#signal);
       this.#podOfId = new Map([...this.#podOfId, ...listing.podOfId]);
       const uid = listing.podOfId.get(event.containerId);
       if (uid === undefined) return;

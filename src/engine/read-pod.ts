@@ -8,6 +8,7 @@ import { isNotFound } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { HostFiles } from "../ports/host-files.ts";
+import type { ListedPod } from "./runtime-listing.ts";
 import { readTerminationMessage } from "./termination-message.ts";
 
 export interface ReadPodDeps {
@@ -24,19 +25,18 @@ export interface ReadPodDeps {
   readonly exitOf?: (containerId: string) => ContainerExit | undefined;
 }
 
-/** Reads everything the runtime has of one pod. What vanishes while it is being read is left out. */
+/**
+ * Reads everything the runtime has of one pod. What vanishes while it is being read is left out. `listed` saves asking
+ * what there is of it.
+ */
 export async function readPod(
   deps: ReadPodDeps,
   uid: string,
   signal: AbortSignal,
+  listed?: ListedPod | undefined,
 ): Promise<ObservedPod> {
-  const { runtime, clock } = deps;
-  const observedAtMs = clock.nowMs();
-  const labelSelector = { [podUidLabel]: uid };
-  const [sandboxes, containers] = await Promise.all([
-    runtime.listPodSandboxes({ labelSelector }, signal),
-    runtime.listContainers({ labelSelector }, signal),
-  ]);
+  const { runtime } = deps;
+  const { sandboxes, containers, listedAtMs } = listed ?? (await listPod(deps, uid, signal));
   const labels = { ...containers[0]?.labels, ...sandboxes[0]?.labels };
   const [sandboxStatuses, readContainers] = await Promise.all([
     Promise.all(sandboxes.map(({ id = "" }) => sandboxStatus(runtime, id, signal))),
@@ -50,8 +50,22 @@ export async function readPod(
     hasStopSignals: deps.hasStopSignals,
     sandboxes: sandboxStatuses.filter((status) => status !== undefined),
     containers: readContainers.filter((container) => container !== undefined),
-    observedAtMs,
+    observedAtMs: listedAtMs,
   });
+}
+
+async function listPod(
+  { runtime, clock }: ReadPodDeps,
+  uid: string,
+  signal: AbortSignal,
+): Promise<ListedPod> {
+  const listedAtMs = clock.nowMs();
+  const labelSelector = { [podUidLabel]: uid };
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listPodSandboxes({ labelSelector }, signal),
+    runtime.listContainers({ labelSelector }, signal),
+  ]);
+  return { sandboxes, containers, listedAtMs };
 }
 
 async function sandboxStatus(

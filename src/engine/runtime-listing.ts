@@ -1,13 +1,27 @@
-import { ContainerState, PodSandboxState } from "../model/generated/cri.ts";
+import {
+  type Container,
+  ContainerState,
+  type PodSandbox,
+  PodSandboxState,
+} from "../model/generated/cri.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../model/labels.ts";
 import type { ObservedPod } from "../model/observed.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import { rawContainerId } from "./execute/container-id.ts";
 
-/** One listing of the whole runtime, reduced to what tells whether a pod must be read again. */
+/** What the runtime's lists have of one pod. */
+export interface ListedPod {
+  readonly sandboxes: readonly PodSandbox[];
+  readonly containers: readonly Container[];
+  /** When the lists were asked for. */
+  readonly listedAtMs: number;
+}
+
+/** One listing of the whole runtime. */
 export interface RuntimeListing {
-  /** By pod UID: which sandboxes and containers exist, in which states. */
-  readonly fingerprints: ReadonlyMap<string, string>;
+  /** By pod UID. */
+  readonly pods: ReadonlyMap<string, ListedPod>;
   /** The pod of each sandbox and container id. */
   readonly podOfId: ReadonlyMap<string, string>;
   /** By pod UID: namespace/name. */
@@ -16,31 +30,45 @@ export interface RuntimeListing {
 
 export async function listRuntime(
   runtime: ContainerRuntime,
+  clock: Pick<Clock, "nowMs">,
   signal: AbortSignal,
 ): Promise<RuntimeListing> {
+  const listedAtMs = clock.nowMs();
   const [sandboxes, containers] = await Promise.all([
     runtime.listPodSandboxes({}, signal),
     runtime.listContainers({}, signal),
   ]);
-  const parts = new Map<string, string[]>();
+  const pods = new Map<
+    string,
+    { sandboxes: PodSandbox[]; containers: Container[]; listedAtMs: number }
+  >();
   const podOfId = new Map<string, string>();
   const keys = new Map<string, string>();
-  const add = (labels: Readonly<Record<string, string>>, id: string, part: string): void => {
+  const partOf = ({ id = "", labels = {} }: PodSandbox | Container) => {
     const uid = labels[podUidLabel];
     // What carries no pod UID was made by somebody else and is none of the agent's business.
-    if (uid === undefined) return;
+    if (uid === undefined) return undefined;
     podOfId.set(id, uid);
     keys.set(uid, `${labels[podNamespaceLabel]}/${labels[podNameLabel]}`);
-    parts.set(uid, [...(parts.get(uid) ?? []), part]);
+    const pod = pods.get(uid) ?? { sandboxes: [], containers: [], listedAtMs };
+    pods.set(uid, pod);
+    return pod;
   };
-  for (const { id = "", labels = {}, state } of sandboxes) {
-    add(labels, id, sandboxPart(id, (state ?? 0) === PodSandboxState.SANDBOX_READY));
-  }
-  for (const { id = "", labels = {}, state } of containers) {
-    add(labels, id, containerPart(id, stateNames[state ?? ContainerState.CONTAINER_CREATED]));
-  }
-  const fingerprints = new Map([...parts].map(([uid, list]) => [uid, joined(list)]));
-  return { fingerprints, podOfId, keys };
+  for (const sandbox of sandboxes) partOf(sandbox)?.sandboxes.push(sandbox);
+  for (const container of containers) partOf(container)?.containers.push(container);
+  return { pods, podOfId, keys };
+}
+
+/** Tells whether a pod must be read again: which sandboxes and containers exist, in which states. */
+export function listedFingerprint({ sandboxes, containers }: ListedPod): string {
+  return joined([
+    ...sandboxes.map(({ id = "", state }) =>
+      sandboxPart(id, (state ?? 0) === PodSandboxState.SANDBOX_READY),
+    ),
+    ...containers.map(({ id = "", state }) =>
+      containerPart(id, stateNames[state ?? ContainerState.CONTAINER_CREATED]),
+    ),
+  ]);
 }
 
 /** The same fingerprint of a pod that was read; "" for one the runtime has nothing of. */

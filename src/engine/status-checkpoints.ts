@@ -40,21 +40,23 @@ export class StatusCheckpoints {
   /** Reads what the agent before this one kept. A damaged file costs that pod its history, no more. */
   async load(): Promise<void> {
     await this.#files.ensureFolder(this.#folder, 0o700);
-    for (const name of await this.#files.list(this.#folder)) {
-      // What an agent was writing when it was killed.
-      if (!name.endsWith(".json")) {
-        await this.#files.removeFile(`${this.#folder}/${name}`);
-        continue;
-      }
-      const text = await this.#files.readText(`${this.#folder}/${name}`);
-      try {
-        const status = JSON.parse(text ?? "") as PodStatus;
-        this.#stored.set(name.slice(0, -5), status);
-        this.#written.set(name.slice(0, -5), status);
-        this.#inherited.add(name.slice(0, -5));
-      } catch (error) {
-        this.#log.warn("cannot read a status checkpoint", { name, error: errorText(error) });
-      }
+    const names = await this.#files.list(this.#folder);
+    await Promise.all(names.map((name) => this.#loadFile(name)));
+  }
+
+  async #loadFile(name: string): Promise<void> {
+    const path = `${this.#folder}/${name}`;
+    // What an agent was writing when it was killed.
+    if (!name.endsWith(".json")) return this.#files.removeFile(path);
+    const text = await this.#files.readText(path);
+    const uid = name.slice(0, -".json".length);
+    try {
+      const status = JSON.parse(text ?? "") as PodStatus;
+      this.#stored.set(uid, status);
+      this.#written.set(uid, status);
+      this.#inherited.add(uid);
+    } catch (error) {
+      this.#log.warn("cannot read a status checkpoint", { name, error: errorText(error) });
     }
   }
 

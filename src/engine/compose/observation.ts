@@ -4,6 +4,7 @@ import { Observer } from "../observer.ts";
 import { PodNames } from "../pod-names.ts";
 import { Prober } from "../prober.ts";
 import { readPod } from "../read-pod.ts";
+import type { ListedPod } from "../runtime-listing.ts";
 
 export function composeObserver(parts: AgentParts): Observer {
   const { runtime, runtimeEvents, clock, log } = parts.ports;
@@ -11,10 +12,10 @@ export function composeObserver(parts: AgentParts): Observer {
     {
       runtime,
       eventSources: runtimeEvents,
-      readPod: async (uid, signal) => {
+      readPod: async (uid, signal, listed) => {
         const startedMs = clock.monotonicMs();
         try {
-          return await readAgentPod(parts, uid, signal);
+          return await readAgentPod(parts, uid, signal, listed);
         } finally {
           parts.metrics.notePodRead(clock.monotonicMs() - startedMs);
         }
@@ -65,7 +66,12 @@ export function composeProber(parts: AgentParts): Prober {
 }
 
 /** One pod as the runtime has it now. */
-function readAgentPod(parts: AgentParts, uid: string, signal: AbortSignal): Promise<ObservedPod> {
+function readAgentPod(
+  parts: AgentParts,
+  uid: string,
+  signal: AbortSignal,
+  listed: ListedPod | undefined,
+): Promise<ObservedPod> {
   const { runtime, files, clock } = parts.ports;
   const { runtimeName, runtimeSettings } = parts.settings;
   const hasStopSignals = runtimeSettings.containerStopSignals;
@@ -73,5 +79,5 @@ function readAgentPod(parts: AgentParts, uid: string, signal: AbortSignal): Prom
     parts.allocations.actuated.get(podUid)?.containers.get(name);
   const exitOf = (id: string) => parts.observer.exitOf(id);
   const deps = { runtime, files, clock, runtimeName, hasStopSignals, givenResources, exitOf };
-  return readPod(deps, uid, signal);
+  return readPod(deps, uid, signal, listed);
 }
