@@ -1,6 +1,5 @@
 // Puts the engine on this machine's drivers.
 import { createHash, randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { totalmem, uptime } from "node:os";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
@@ -48,7 +47,12 @@ import { defaultEviction } from "./eviction-options.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
 import { defaultNodeCgroups, type OpenedCgroups, openNodeCgroups } from "./node-cgroups.ts";
-import { describeAdmission, readHostIps, withRuntimeFeatures } from "./node-facts.ts";
+import {
+  describeAdmission,
+  readHostIps,
+  readResolverConfig,
+  withRuntimeFeatures,
+} from "./node-facts.ts";
 import { plainNodeSettings, type RuntimeIdentity } from "./node-options.ts";
 import { parseSecurity, type SecuritySettings } from "./security-options.ts";
 
@@ -255,8 +259,12 @@ function warnOfResolverConfig(
 }
 
 async function readMachineDns(): Promise<NodeDns> {
-  const resolverConfig = await readFile(resolverConfigPath, "utf8").catch(() => undefined);
-  return { clusterDns: [], clusterDomain: "", nodeIps: readHostIps(), resolverConfig };
+  const dns = { clusterDns: [], clusterDomain: "", nodeIps: readHostIps() };
+  try {
+    return { ...dns, resolverConfig: readResolverConfig(resolverConfigPath) };
+  } catch {
+    return { ...dns, resolverConfig: undefined };
+  }
 }
 
 /** What this machine adds to every sandbox and container. */

@@ -1,5 +1,4 @@
 // What a kubelet's configuration means for the agent.
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
@@ -19,7 +18,7 @@ import { type ImageSetup, parseImageOptions } from "./image-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { parseLogRotation } from "./log-rotation-options.ts";
 import { kubeletNodeCgroups, kubeletShutdownPeriods } from "./node-cgroups.ts";
-import { defaultNodeName, readHostIps } from "./node-facts.ts";
+import { defaultNodeName, readHostIps, readResolverConfig } from "./node-facts.ts";
 import { kubeletNodeSettings } from "./node-options.ts";
 import { parseSecurity } from "./security-options.ts";
 
@@ -184,7 +183,7 @@ async function readNodeDns(
     clusterDns: clusterDNS.filter((address) => parseIpAddress(address) !== undefined),
     clusterDomain,
     nodeIps,
-    resolverConfig: resolvConf === "" ? undefined : await readFile(resolvConf, "utf8"),
+    resolverConfig: resolvConf === "" ? undefined : readResolverConfig(resolvConf),
   };
 }
 

@@ -1,6 +1,6 @@
 // What this machine tells of itself as a node.
 
-import { statfsSync } from "node:fs";
+import { readFileSync, statfsSync } from "node:fs";
 import { hostname } from "node:os";
 import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
 import type { SysctlAllowlist } from "../core/admission/sysctl-admission.ts";
@@ -28,6 +28,11 @@ export function readHostIps(): readonly string[] {
   if (chosen.ok) return [chosen.value];
   const others = linuxNodeFacts.listIps().filter((ip) => nodeIpProblem(ip, [ip]) === undefined);
   return [others.find((ip) => !ip.includes(":")) ?? others[0] ?? "127.0.0.1"];
+}
+
+/** Read with every container that starts: handing it to another thread takes longer than a few lines (docs/adr/0013). */
+export function readResolverConfig(path: string): string {
+  return readFileSync(path, "utf8");
 }
 
 /** What pods are admitted against on this machine. */

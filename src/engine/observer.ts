@@ -9,6 +9,7 @@ import type { RuntimeEvent, RuntimeEvents } from "../ports/runtime-events.ts";
 import { withDeadline } from "./deadline.ts";
 import { rawContainerId } from "./execute/container-id.ts";
 import type { PodCache } from "./pod-cache.ts";
+import type { ReadHint } from "./read-pod.ts";
 import {
   fingerprintOf,
   type ListedPod,
@@ -37,12 +38,7 @@ export interface ObserverDeps {
   readonly runtime: ContainerRuntime;
   /** Tried in this order; polling is what is left. */
   readonly eventSources: readonly RuntimeEvents[];
-  /** `listed`: what the lists have of the pod, where they were just asked for. */
-  readonly readPod: (
-    uid: string,
-    signal: AbortSignal,
-    listed?: ListedPod | undefined,
-  ) => Promise<ObservedPod>;
+  readonly readPod: (uid: string, signal: AbortSignal, hint: ReadHint) => Promise<ObservedPod>;
   readonly cache: PodCache;
   /** Ends with what is being done to that pod; undefined when nothing is. Whoever does it reads the pod at the end. */
   readonly workOn: (uid: string) => Promise<unknown> | undefined;
@@ -206,7 +202,7 @@ export class Observer {
     const limit = { ms: readDeadlineMs, what: `reading pod ${uid} from the runtime` };
     try {
       const observed = await withDeadline(clock, limit, this.#signal, (signal) =>
-        this.#deps.readPod(uid, signal, listed?.pod),
+        this.#deps.readPod(uid, signal, { listed: listed?.pod, before: this.#pods.get(uid) }),
       );
       cache.set(uid, observed, readAtMs);
       this.#remember(uid, observed, this.#failed.delete(uid));

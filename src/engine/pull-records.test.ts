@@ -50,7 +50,10 @@ test("an image that was pulled with a secret must be proven without it, after a 
   expect(await records.mustProve(image, "ref", [secret])).toBe(false);
   const restarted = world(files).records;
   expect(await restarted.mustProve(image, "ref", [])).toBe(true);
+  await restarted.recover(() => Promise.resolve([]));
+  expect(await restarted.mustProve(image, "ref", [])).toBe(true);
   expect(await restarted.mustProve(image, "ref", [secret])).toBe(false);
+  expect(await restarted.mustProve(image, "another", [])).toBe(false);
 });
 
 test("what is learnt once is known from then on", async () => {

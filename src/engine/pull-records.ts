@@ -46,8 +46,9 @@ export class PullRecords {
   readonly #deps: PullRecordsDeps;
   /** How many pulls of an image are under way. */
   readonly #intents = new Map<string, number>();
-  /** The files that are there, for the metrics: listing them for every pull would take its time. */
+  /** The files that are there: looking for them with every container that starts would take its time. */
   readonly #files = { pulling: new Set<string>(), pulled: new Set<string>() };
+  #areFilesKnown = false;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(deps: PullRecordsDeps) {
@@ -62,6 +63,7 @@ export class PullRecords {
         for (const kind of ["pulling", "pulled"] as const) {
           for (const name of await files.list(`${folder}/${kind}`)) this.#noteFile(kind, name);
         }
+        this.#areFilesKnown = true;
         const intents = await this.#readIntents();
         const images = intents.length === 0 ? [] : await listImages();
         for (const image of intents) {
@@ -151,11 +153,13 @@ export class PullRecords {
 
   async #isBeingPulled(image: string): Promise<boolean> {
     if ((this.#intents.get(image) ?? 0) > 0) return true;
+    if (!this.#mayHave("pulling", image)) return false;
     const text = await this.#deps.files.readText(this.#pulling(image));
     return text !== undefined && parsePullIntent(text) === image;
   }
 
   async #read(imageRef: string): Promise<PulledRecord | undefined> {
+    if (!this.#mayHave("pulled", imageRef)) return undefined;
     const text = await this.#deps.files.readText(this.#pulled(imageRef));
     if (text === undefined) return undefined;
     const record = parsePulledRecord(text);
@@ -177,6 +181,10 @@ export class PullRecords {
     await this.#deps.files.removeFile(this.#pulling(image));
     this.#files.pulling.delete(this.#nameOf(image));
     this.#tellCounts();
+  }
+
+  #mayHave(kind: "pulling" | "pulled", subject: string): boolean {
+    return !this.#areFilesKnown || this.#files[kind].has(this.#nameOf(subject));
   }
 
   #noteFile(kind: "pulling" | "pulled", name: string): void {

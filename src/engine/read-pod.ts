@@ -1,6 +1,6 @@
 import { withExit } from "../core/observe/exited-status.ts";
 import { observePod, type ReadContainer } from "../core/observe/observe-pod.ts";
-import type { Container, PodSandboxStatus } from "../model/generated/cri.ts";
+import type { PodSandboxStatus } from "../model/generated/cri.ts";
 import type { ResourceRequirements } from "../model/generated/kubernetes.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../model/labels.ts";
 import type { ContainerExit, ObservedPod } from "../model/observed.ts";
@@ -8,6 +8,7 @@ import { isNotFound } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { HostFiles } from "../ports/host-files.ts";
+import { rawContainerId } from "./execute/container-id.ts";
 import type { ListedPod } from "./runtime-listing.ts";
 import { readTerminationMessage } from "./termination-message.ts";
 
@@ -25,22 +26,38 @@ export interface ReadPodDeps {
   readonly exitOf?: (containerId: string) => ContainerExit | undefined;
 }
 
-/**
- * Reads everything the runtime has of one pod. What vanishes while it is being read is left out. `listed` saves asking
- * what there is of it.
- */
+/** What is known of a pod before it is read. */
+export interface ReadHint {
+  /** What the lists have of it, where they were just asked for. */
+  readonly listed?: ListedPod | undefined;
+  /** As it was last read: what there was then is asked about at once, while the lists tell whether that is all. */
+  readonly before?: ObservedPod | undefined;
+}
+
+/** Reads everything the runtime has of one pod. What vanishes while it is being read is left out. */
 export async function readPod(
   deps: ReadPodDeps,
   uid: string,
   signal: AbortSignal,
-  listed?: ListedPod | undefined,
+  { listed, before }: ReadHint = {},
 ): Promise<ObservedPod> {
-  const { runtime } = deps;
-  const { sandboxes, containers, listedAtMs } = listed ?? (await listPod(deps, uid, signal));
+  const sandboxStatus = once((id) => readSandbox(deps.runtime, id, signal));
+  const containerStatus = once((id) => readContainer(deps, uid, id, signal));
+  const listing = listed ?? listPod(deps, uid, signal);
+  for (const { id } of before?.sandboxes ?? []) sandboxStatus(id).catch(() => undefined);
+  for (const { id } of before?.containers ?? []) {
+    containerStatus(rawContainerId(id)).catch(() => undefined);
+  }
+  const { sandboxes, containers, listedAtMs } = await listing;
   const labels = { ...containers[0]?.labels, ...sandboxes[0]?.labels };
   const [sandboxStatuses, readContainers] = await Promise.all([
-    Promise.all(sandboxes.map(({ id = "" }) => sandboxStatus(runtime, id, signal))),
-    Promise.all(containers.map((container) => readContainer(deps, uid, container, signal))),
+    Promise.all(sandboxes.map(({ id = "" }) => sandboxStatus(id))),
+    Promise.all(
+      containers.map(async ({ id = "", podSandboxId = "" }) => {
+        const read = await containerStatus(id);
+        return read && { ...read, sandboxId: podSandboxId };
+      }),
+    ),
   ]);
   return observePod({
     uid,
@@ -52,6 +69,15 @@ export async function readPod(
     containers: readContainers.filter((container) => container !== undefined),
     observedAtMs: listedAtMs,
   });
+}
+
+function once<T>(read: (id: string) => Promise<T>): (id: string) => Promise<T> {
+  const reads = new Map<string, Promise<T>>();
+  return (id) => {
+    const begun = reads.get(id) ?? read(id);
+    reads.set(id, begun);
+    return begun;
+  };
 }
 
 async function listPod(
@@ -68,7 +94,7 @@ async function listPod(
   return { sandboxes, containers, listedAtMs };
 }
 
-async function sandboxStatus(
+async function readSandbox(
   runtime: ContainerRuntime,
   id: string,
   signal: AbortSignal,
@@ -79,16 +105,16 @@ async function sandboxStatus(
 async function readContainer(
   deps: ReadPodDeps,
   uid: string,
-  { id = "", podSandboxId = "" }: Container,
+  id: string,
   signal: AbortSignal,
-): Promise<ReadContainer | undefined> {
+): Promise<Omit<ReadContainer, "sandboxId"> | undefined> {
   return unlessGone(async () => {
     const answer = await deps.runtime.containerStatus(id, signal);
     if (answer.status === undefined) return undefined;
     const status = withExit(answer.status, deps.exitOf?.(id));
     const terminationMessage = await readTerminationMessage(deps.files, status);
     const actuated = deps.givenResources(uid, status.metadata?.name ?? "");
-    return { status, sandboxId: podSandboxId, terminationMessage, actuated };
+    return { status, terminationMessage, actuated };
   });
 }
 

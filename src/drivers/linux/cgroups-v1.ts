@@ -54,11 +54,10 @@ export class CgroupsV1 implements Cgroups {
   async create(path: string, resources: CgroupResources): Promise<void> {
     insideRoot(path, this.#root);
     // Not in the agent's own thread: the kernel makes one cgroup after the other, and a dozen for a pod take milliseconds.
-    await Promise.all(
-      this.#mountPoints.map((mountPoint) =>
-        mkdir(join(mountPoint, path), { recursive: true, mode: 0o755 }),
-      ),
-    );
+    const missing = this.#mountPoints
+      .map((mountPoint) => join(mountPoint, path))
+      .filter((folder) => !existsSync(folder));
+    await Promise.all(missing.map((folder) => mkdir(folder, { recursive: true, mode: 0o755 })));
     const cpuset = this.#controllers.get("cpuset");
     if (cpuset !== undefined) inheritCpuset(cpuset, path);
     this.update(path, resources);

@@ -3,8 +3,7 @@ import type { AgentParts } from "../agent-parts.ts";
 import { Observer } from "../observer.ts";
 import { PodNames } from "../pod-names.ts";
 import { Prober } from "../prober.ts";
-import { readPod } from "../read-pod.ts";
-import type { ListedPod } from "../runtime-listing.ts";
+import { type ReadHint, readPod } from "../read-pod.ts";
 
 export function composeObserver(parts: AgentParts): Observer {
   const { runtime, runtimeEvents, clock, log } = parts.ports;
@@ -12,10 +11,10 @@ export function composeObserver(parts: AgentParts): Observer {
     {
       runtime,
       eventSources: runtimeEvents,
-      readPod: async (uid, signal, listed) => {
+      readPod: async (uid, signal, hint) => {
         const startedMs = clock.monotonicMs();
         try {
-          return await readAgentPod(parts, uid, signal, listed);
+          return await readAgentPod(parts, uid, signal, hint);
         } finally {
           parts.metrics.notePodRead(clock.monotonicMs() - startedMs);
         }
@@ -70,7 +69,7 @@ function readAgentPod(
   parts: AgentParts,
   uid: string,
   signal: AbortSignal,
-  listed: ListedPod | undefined,
+  hint: ReadHint,
 ): Promise<ObservedPod> {
   const { runtime, files, clock } = parts.ports;
   const { runtimeName, runtimeSettings } = parts.settings;
@@ -79,5 +78,5 @@ function readAgentPod(
     parts.allocations.actuated.get(podUid)?.containers.get(name);
   const exitOf = (id: string) => parts.observer.exitOf(id);
   const deps = { runtime, files, clock, runtimeName, hasStopSignals, givenResources, exitOf };
-  return readPod(deps, uid, signal, listed);
+  return readPod(deps, uid, signal, hint);
 }
