@@ -1,3 +1,4 @@
+import { isMirrorOf } from "../core/status/plan-mirror.ts";
 import { type Pod, podFullName } from "../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../model/pod-source.ts";
 
@@ -20,8 +21,10 @@ export class PodRegistry {
     return this.#pods.get(uid);
   }
 
+  /** What the API server shows of this version of the pod: another one's status says nothing about it. */
   mirrorOf(pod: Pod): Pod | undefined {
-    return this.#mirrors.get(podFullName(pod));
+    const mirror = this.#mirrors.get(podFullName(pod));
+    return mirror !== undefined && isMirrorOf(mirror, pod) ? mirror : undefined;
   }
 
   get mirrorCount(): number {

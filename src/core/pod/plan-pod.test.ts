@@ -97,6 +97,16 @@ describe("a plan says why", () => {
     expect(plan.steps.map(({ kind }) => kind)).toEqual(steps);
   });
 
+  test("a debug container that was created and whose start was lost starts", () => {
+    const debug = { name: "debug", image: "tools:1" };
+    const pod = podOf({ ephemeralContainers: [debug] });
+    const created: ObservedContainer = { ...runningContainer(debug), state: "created" };
+    expect(becauseOf(inputOf(pod, [runningContainer(web), created]))).toEqual([
+      "start-ephemeral: ephemeral container debug was created but never started",
+    ]);
+    expect(becauseOf(inputOf(pod, [runningContainer(web), exitedContainer(debug, 0)]))).toEqual([]);
+  });
+
   test("a pod without a sandbox gets one", () => {
     const input = inputOf(podOf({}), []);
     expect(becauseOf({ ...input, observed: emptyObservedPod("uid-1", "shop", "default") })).toEqual(

@@ -65,8 +65,10 @@ function planRestartAll(input: PlanPodInput, sandbox: SandboxDecision): Step[] {
 /** An ephemeral container starts once, even before the pod has initialized. */
 function planEphemeralContainers({ pod, observed }: PlanPodInput): StartContainerStep[] {
   return (pod.spec.ephemeralContainers ?? []).flatMap(({ name }, index) => {
-    if (findObserved(observed, name) !== undefined) return [];
-    const because = `ephemeral container ${name} was added and has not run`;
+    const seen = findObserved(observed, name);
+    if (seen !== undefined && seen.state !== "created") return [];
+    const how = seen === undefined ? "added and has not run" : "created but never started";
+    const because = `ephemeral container ${name} was ${how}`;
     return [{ kind: "start-ephemeral", index, name, because }];
   });
 }

@@ -27,14 +27,12 @@ export function planMirror(
 function mirrorFault(pod: Pod | undefined, mirror: Pod): string | undefined {
   if (pod === undefined) return "its static pod is gone";
   if (mirror.metadata.deletionTimestamp !== undefined) return "somebody deleted it";
-  return hashOf(mirror, configMirrorAnnotation) === hashOf(pod, configHashAnnotation)
-    ? undefined
-    : "it shows another version of its static pod";
+  return isMirrorOf(mirror, pod) ? undefined : "it shows another version of its static pod";
 }
 
-/** Whether the API server's pod is the mirror of this very static pod. */
+/** Whether the API server's pod shows this very version of a static pod. */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
-  return mirrorFault(pod, mirror) === undefined;
+  return hashOf(mirror, configMirrorAnnotation) === hashOf(pod, configHashAnnotation);
 }
 
 function hashOf({ metadata }: Pod, annotation: string): string | undefined {

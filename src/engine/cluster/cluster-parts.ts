@@ -1,5 +1,4 @@
 import { isTerminalPhase } from "../../core/status/phase.ts";
-import { isMirrorOf } from "../../core/status/plan-mirror.ts";
 import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
@@ -166,13 +165,11 @@ export class ClusterParts {
     this.#reporter.keepOnly(uids);
   }
 
-  // The picture of a static pod that has a successor waits for the successor, which gets one of its own.
+  // The picture of a static pod that has a successor waits for the successor.
   #pictureOf(pod: Pod): Pod | undefined {
     const { registry } = this.#deps;
     const current = registry.staticPod(podFullName(pod)) ?? pod;
-    const mirror = registry.mirrorOf(pod);
-    if (mirror === undefined || current.metadata.uid !== pod.metadata.uid) return undefined;
-    return isMirrorOf(mirror, pod) ? mirror : undefined;
+    return current.metadata.uid === pod.metadata.uid ? registry.mirrorOf(pod) : undefined;
   }
 
   #createObjects(): ApiObjects {

@@ -1,5 +1,6 @@
+import type { SimContainer } from "../../../src/drivers/sim/sim-container.ts";
 import { ContainerState } from "../../../src/model/generated/cri.ts";
-import { podUidLabel } from "../../../src/model/labels.ts";
+import { containerNameLabel, podUidLabel } from "../../../src/model/labels.ts";
 import { type Pod, podFullName } from "../../../src/model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../../src/model/pod-source.ts";
 import { label } from "./invariants.ts";
@@ -79,12 +80,7 @@ function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
       return (state?.running !== undefined) !== isRunning;
     })
     .map((status) => `${name}/${status.name} is shown as ${JSON.stringify(status.state)}`);
-  // What a dead agent's call created late stays until somebody looks at the pod.
-  const created = sim.machine.runtime.containers.filter(
-    (container) =>
-      label(container, podUidLabel) === uid && container.state === ContainerState.CONTAINER_CREATED,
-  );
-  wrong.push(...created.map(({ place }) => `${name} has ${place.id}, which never started`));
+  wrong.push(...overtaken(sim, uid).map((id) => `${name} has ${id}, which has a successor`));
   const ready = sim.machine.runtime.sandboxes.filter(
     ({ config, isReady }) => config.metadata?.uid === uid && isReady,
   );
@@ -97,6 +93,22 @@ function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
   }
   if (ready.length === 1 || isLost) return wrong;
   return [...wrong, `${name} has ${ready.length} sandboxes`];
+}
+
+/** What a call created late that somebody had given up stays until the agent looks at the pod. */
+function overtaken({ machine }: Simulation, uid: string): readonly string[] {
+  const own = machine.runtime.containers.filter((each) => label(each, podUidLabel) === uid);
+  const attempt = ({ config }: SimContainer): number => config.metadata?.attempt ?? 0;
+  return own
+    .filter(({ state }) => state === ContainerState.CONTAINER_CREATED)
+    .filter((late) =>
+      own.some(
+        (other) =>
+          label(other, containerNameLabel) === label(late, containerNameLabel) &&
+          attempt(other) > attempt(late),
+      ),
+    )
+    .map(({ place }) => place.id);
 }
 
 /** What the API server shows must be what the agent shows. */
