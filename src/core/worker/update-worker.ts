@@ -38,13 +38,21 @@ export function updateWorker(
 
 function meetPod(update: PodUpdate, runtimeStopped: boolean): WorkerTransition {
   const fullName = subjectFullName(update);
-  if (update.pod !== undefined && hasTerminalPhase(update.pod) && runtimeStopped) {
+  const isLeftRunning = update.pod !== undefined && wasLeftRunning(update.pod);
+  if (
+    update.pod !== undefined &&
+    hasTerminalPhase(update.pod) &&
+    runtimeStopped &&
+    !isLeftRunning
+  ) {
     // It ended in an earlier life of the agent: only the clean-up is left to do.
     return updateTerminated({ state: "terminated", fullName, ...neverStarted }, update);
   }
   const end = endAskedBy(update);
-  if (end !== undefined)
-    return terminate(update, subjectOf(update), newTerminating(fullName, end, update));
+  if (end !== undefined) {
+    const terminating = newTerminating(fullName, end, update);
+    return terminate(update, subjectOf(update), { ...terminating, started: isLeftRunning });
+  }
   assert(update.pod !== undefined, "a pod known only to the runtime goes on");
   return living(
     { state: "wait-to-start", fullName, pending: pendingOf(update, update.pod) },
@@ -142,6 +150,13 @@ function subjectFullName(subject: PodSubject): string {
 
 function hasTerminalPhase(pod: Pod): boolean {
   return pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded";
+}
+
+/** An earlier agent died between the decision that the pod has failed and the end of its last container. */
+function wasLeftRunning(pod: Pod): boolean {
+  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  const all = [...initContainerStatuses, ...containerStatuses];
+  return hasTerminalPhase(pod) && all.some(({ state }) => state?.running !== undefined);
 }
 
 const neverStarted = {

@@ -2,15 +2,7 @@
 import { expect, test } from "vitest";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import { leftovers, unconverged } from "../simulator/convergence.ts";
-import {
-  countCalls,
-  pass,
-  plainContainer,
-  plainPod,
-  quietCluster,
-  quietNode,
-  write,
-} from "./scenario.ts";
+import { countCalls, pass, plainPod, quietCluster, quietNode, write } from "./scenario.ts";
 
 test("an edited static pod starts again though the agent restarts meanwhile (kubernetes #109596)", async () => {
   const sim = quietNode();
