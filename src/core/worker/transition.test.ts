@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
+import { configSourceAnnotation } from "../../model/pod-source.ts";
 import type { PodUpdate } from "./pod-update.ts";
 import { transitionWorker, type WorkerEvent } from "./transition.ts";
 import type { WorkerEffect } from "./worker-effect.ts";
@@ -49,6 +50,26 @@ test("a mirror pod stays known when an update brings none", () => {
   const { state } = live(update({ mirrorPod }), begin, update({}), begin);
   expect(state).toMatchObject({ state: "syncing", active: { mirrorPod } });
 });
+
+test.each([
+  { shown: { running: {} }, work: "terminate" },
+  { shown: { terminated: { exitCode: 0 } }, work: undefined },
+])(
+  "a static pod that failed in an agent's earlier life, with a sidecar shown as $shown: $work",
+  (row) => {
+    const sidecar = { name: "s", image: "", imageID: "", ready: false, restartCount: 0 };
+    const failed: Pod = {
+      ...pod,
+      metadata: { ...pod.metadata, annotations: { [configSourceAnnotation]: "file" } },
+      status: { phase: "Failed", initContainerStatuses: [{ ...sidecar, state: row.shown }] },
+    };
+    const { effects } = live(update({ updateType: "create", pod: failed }), begin);
+    const works = effects.flatMap((effect) =>
+      effect.kind === "perform" ? [effect.work.kind] : [],
+    );
+    expect(works[0]).toBe(row.work);
+  },
+);
 
 test("a pod known only to the runtime ends with the spec that its worker knows", () => {
   const runningPod = emptyObservedPod("1", "a", "ns");
