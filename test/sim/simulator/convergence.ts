@@ -105,7 +105,7 @@ function overtaken({ machine }: Simulation, uid: string): readonly string[] {
       own.some(
         (other) =>
           label(other, containerNameLabel) === label(late, containerNameLabel) &&
-          attempt(other) > attempt(late),
+          (other.state === ContainerState.CONTAINER_RUNNING || attempt(other) > attempt(late)),
       ),
     )
     .map(({ place }) => place.id);
