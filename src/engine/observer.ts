@@ -2,14 +2,10 @@ import { errorText } from "../lib/error-text.ts";
 import { noLongerNeeded, withEither } from "../lib/with-either.ts";
 import type { ContainerExit, ObservedPod } from "../model/observed.ts";
 import { RuntimeError } from "../model/runtime-error.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { ContainerRuntime } from "../ports/container-runtime.ts";
-import type { Log } from "../ports/log.ts";
 import type { RuntimeEvent, RuntimeEvents } from "../ports/runtime-events.ts";
 import { withDeadline } from "./deadline.ts";
 import { rawContainerId } from "./execute/container-id.ts";
-import type { PodCache } from "./pod-cache.ts";
-import type { ReadHint } from "./read-pod.ts";
+import type { ObserverDeps, ObserverMode } from "./observer-deps.ts";
 import {
   fingerprintOf,
   type ListedPod,
@@ -31,26 +27,6 @@ const longestBackoffMs = 5_000;
 const busyReadMs = 1_000;
 /** The runtime's status lags behind its exit events: look again until they agree. */
 const lagRetriesMs = [10, 15, 25, 50, 100, 200, 400, 1_000];
-
-export type ObserverMode = "cri" | "containerd" | "polling";
-
-export interface ObserverDeps {
-  readonly runtime: ContainerRuntime;
-  /** Tried in this order; polling is what is left. */
-  readonly eventSources: readonly RuntimeEvents[];
-  readonly readPod: (uid: string, signal: AbortSignal, hint: ReadHint) => Promise<ObservedPod>;
-  readonly cache: PodCache;
-  /** Ends with what is being done to that pod; undefined when nothing is. Whoever does it reads the pod at the end. */
-  readonly workOn: (uid: string) => Promise<unknown> | undefined;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Something of that pod is not as it was when last read. */
-  readonly onChange: (observed: ObservedPod) => void;
-  /** Told after every listing: the runtime answers, or why it does not. */
-  readonly onHealth: (error: string | undefined) => void;
-  /** How long a listing of all took, and how long before it the last one began. */
-  readonly onRelist: (durationMs: number, sinceLastMs: number | undefined) => void;
-}
 
 /** A pod in a list that was asked for at that time, on the monotonic clock. */
 interface ListedAt {
