@@ -68,6 +68,7 @@ describe("the network of pods", () => {
     test("is free again when the pod is gone", async () => {
       const query = { fieldSelector: `metadata.name=${world.podName("first")}` };
       const { items } = await world.client.listPods(undefined, query, AbortSignal.timeout(60_000));
+      expect(items).toHaveLength(1);
       world.remove("first.json");
       await waitUntilGone(world.client, items[0]?.metadata.uid ?? "");
       await expect(fetchText(`http://127.0.0.1:${hostPort}/`)).rejects.toThrow("fetch failed");
