@@ -27,6 +27,16 @@ const config: ViteUserConfig = defineConfig({
       },
       {
         test: {
+          name: "hostile",
+          include: ["test/hostile/**/*.test.ts"],
+          globalSetup: ["test/integration/support/remove-killed-runs.ts"],
+          expect: { poll: { timeout: 60_000 } },
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
           name: "cluster",
           include: ["test/cluster/*.test.ts"],
           globalSetup: ["test/integration/support/remove-killed-runs.ts"],

@@ -25,6 +25,8 @@ const steps = {
   sim: () => simulated(),
   // Mostly waiting for containers: more files at once than there are cores.
   integration: () => testsOnMachine("integration", ["--maxWorkers=4"]),
+  // What pods, requests and hung disks do to freeze or kill the agent: one file for each attack.
+  hostile: () => testsOnMachine("hostile", ["--maxWorkers=2"]),
   // On two cores, more clusters at once only make each other slow.
   cluster: () => clusterTests(),
   // Compares the order of calls in time: nothing else runs beside it.
