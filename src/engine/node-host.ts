@@ -1,26 +1,25 @@
-import { formatTime } from "../lib/time.ts";
+import type { Result } from "../lib/result.ts";
 import { ContainerState, PodSandboxState } from "../model/generated/cri.ts";
 import { containerNameLabel } from "../model/labels.ts";
 import { findObserved, type ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
-import type { HostFiles } from "../ports/host-files.ts";
-import type { KubeletHost, RunningPod } from "../ports/kubelet-host.ts";
+import type { CheckpointRefusal, KubeletHost, RunningPod } from "../ports/kubelet-host.ts";
+import type { ContainerCheckpoints } from "./container-checkpoints.ts";
 import { rawContainerId } from "./execute/container-id.ts";
 
 export interface NodeHostDeps {
   readonly runtime: Pick<
     ContainerRuntime,
-    "listPodSandboxes" | "listContainers" | "portForward" | "execSync" | "checkpointContainer"
+    "listPodSandboxes" | "listContainers" | "portForward" | "execSync"
   >;
-  readonly files: Pick<HostFiles, "ensureFolder">;
-  readonly clock: Pick<Clock, "nowMs" | "monotonicMs">;
+  readonly checkpoints: Pick<ContainerCheckpoints, "write">;
+  readonly clock: Pick<Clock, "monotonicMs">;
   readonly observedPod: (uid: string) => ObservedPod | undefined;
   /** When the sync loop last turned, on the monotonic clock. */
   readonly lastTurnMs: () => number;
   readonly resyncIntervalMs: number;
-  readonly checkpointsFolder: string;
 }
 
 /** So long the sync loop may stand still at least before that is a problem. */
@@ -88,16 +87,14 @@ export class NodeHost implements KubeletHost {
     container: string,
     timeoutSeconds: number,
     signal: AbortSignal,
-  ): Promise<string> {
-    const { runtime, files, clock, checkpointsFolder } = this.#deps;
-    const id = this.#runningId(pod, container);
-    if (id === undefined) throw new Error(`container ${container} not found`);
-    await files.ensureFolder(checkpointsFolder, 0o700);
-    const { name, namespace } = pod.metadata;
-    const time = formatTime(clock.nowMs());
-    const file = `${checkpointsFolder}/checkpoint-${name}_${namespace}-${container}-${time}.tar`;
-    await runtime.checkpointContainer(id, file, timeoutSeconds, signal);
-    return file;
+  ): Promise<Result<string, CheckpointRefusal>> {
+    const containerId = this.#runningId(pod, container);
+    if (containerId === undefined) throw new Error(`container ${container} not found`);
+    return await this.#deps.checkpoints.write(
+      { pod, container, containerId },
+      timeoutSeconds,
+      signal,
+    );
   }
 
   syncLoopProblem(): string | undefined {

@@ -1,3 +1,4 @@
+import type { Result } from "../lib/result.ts";
 import type { Pod } from "../model/pod.ts";
 
 /** A pod of which the runtime has something that runs. */
@@ -6,6 +7,13 @@ export interface RunningPod {
   readonly namespace: string;
   readonly uid: string;
   readonly containers: readonly { readonly name: string; readonly image: string }[];
+}
+
+/** Why no checkpoint is written although the container runs. */
+export interface CheckpointRefusal {
+  readonly message: string;
+  /** Undefined = trying again does not help until somebody has removed archives. */
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 /** What the kubelet's API asks of the agent beyond what every server sees. */
@@ -26,7 +34,7 @@ export interface KubeletHost {
     container: string,
     timeoutSeconds: number,
     signal: AbortSignal,
-  ): Promise<string>;
+  ): Promise<Result<string, CheckpointRefusal>>;
   /** Why the sync loop does not seem to work any more. */
   syncLoopProblem(): string | undefined;
 }

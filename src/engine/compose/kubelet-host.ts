@@ -1,19 +1,25 @@
 import type { AgentParts } from "../agent-parts.ts";
+import { ContainerCheckpoints } from "../container-checkpoints.ts";
 import { NodeHost } from "../node-host.ts";
 
 const defaultResyncMs = 60_000;
 
 /** What the kubelet's API may have done. */
 export function composeHost(parts: AgentParts): NodeHost {
-  const { runtime, files, clock } = parts.ports;
+  const { runtime, files, hostUsage, clock } = parts.ports;
   const { rootFolder, resyncIntervalMs = defaultResyncMs } = parts.settings;
   return new NodeHost({
     runtime,
-    files,
     clock,
     observedPod: (uid) => parts.observer.pods.get(uid),
     lastTurnMs: () => parts.loop.lastTurnMs,
     resyncIntervalMs,
-    checkpointsFolder: `${rootFolder}/checkpoints`,
+    checkpoints: new ContainerCheckpoints({
+      runtime,
+      files,
+      hostUsage,
+      clock,
+      folder: `${rootFolder}/checkpoints`,
+    }),
   });
 }

@@ -1,13 +1,12 @@
 // The endpoints about one pod's containers: logs, exec, attach, port-forward, run, checkpoint.
 import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
-import type { Semaphore } from "../../lib/semaphore.ts";
 import { formatTimeNano } from "../../lib/time.ts";
 import { type LogTime, parseLogTime } from "../../model/log/log-time.ts";
 import { findContainer, type Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { AgentView } from "../../ports/agent-view.ts";
-import type { KubeletHost } from "../../ports/kubelet-host.ts";
+import type { CheckpointRefusal, KubeletHost } from "../../ports/kubelet-host.ts";
 import { sendLogLines } from "../send-log.ts";
 import { forwardUpgrade, UpgradeRefused, type UpgradeRequest } from "../stream-proxy.ts";
 import { type KubeletExchange, sendJsonText, sendPlain, sendRefusal } from "./answers.ts";
@@ -37,8 +36,6 @@ export interface ContainerDeps {
   readonly splitsLogStreams: boolean;
   /** The ExtendWebSocketsToKubelet feature. */
   readonly translatesWebSockets: boolean;
-  /** How many checkpoints may be written at once. */
-  readonly checkpoints: Semaphore;
   /** A WebSocket is translated for the runtime. */
   readonly onWebSocket: (subresource: string) => void;
 }
@@ -218,7 +215,7 @@ function refuseStream(response: KubeletExchange["response"], error: unknown): vo
 
 /** /checkpoint: a running container as a file that it can go on from. */
 export async function answerCheckpoint(
-  { view, host, checkpoints }: ContainerDeps,
+  { view, host }: ContainerDeps,
   { parameters, query, response, signal }: KubeletExchange,
 ): Promise<void> {
   const { podNamespace = "", podID = "", containerName = "" } = parameters;
@@ -236,14 +233,22 @@ export async function answerCheckpoint(
     sendPlain(response, 404, "cannot parse value of timeout parameter");
     return;
   }
-  const leave = await checkpoints.enter(signal);
+  const what = `${podNamespace}/${podID}/${containerName}`;
   try {
-    const file = await host.checkpoint(pod, containerName, Number(timeout), signal);
-    sendJsonText(response, `{"items":[${quoteText(file)}]}`);
+    const written = await host.checkpoint(pod, containerName, Number(timeout), signal);
+    if (written.ok) sendJsonText(response, `{"items":[${quoteText(written.value)}]}`);
+    else refuseCheckpoint(response, what, written.error);
   } catch (error) {
-    const what = `${podNamespace}/${podID}/${containerName}`;
     sendPlain(response, 500, `checkpointing of ${what} failed (${errorText(error)})`);
-  } finally {
-    leave();
   }
+}
+
+function refuseCheckpoint(
+  response: KubeletExchange["response"],
+  what: string,
+  { message, retryAfterSeconds }: CheckpointRefusal,
+): void {
+  const text = `checkpointing of ${what} was refused: ${message}`;
+  if (retryAfterSeconds === undefined) sendPlain(response, 507, text);
+  else sendPlain(response, 429, text, { "Retry-After": String(retryAfterSeconds) });
 }

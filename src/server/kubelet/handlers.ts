@@ -1,5 +1,4 @@
 // Every endpoint of the kubelet's API with what answers it.
-import { Semaphore } from "../../lib/semaphore.ts";
 import type { AgentView } from "../../ports/agent-view.ts";
 import type { KubeletHost, MetricsPages } from "../../ports/kubelet-host.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -50,7 +49,6 @@ export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, Kub
     idleMs: deps.streamIdleMs,
     splitsLogStreams: deps.splitsLogStreams,
     translatesWebSockets: deps.translatesWebSockets,
-    checkpoints: new Semaphore(1),
     onWebSocket: (subresource: string) =>
       deps.metrics?.increment("kubelet_websocket_streaming_requests_total", { subresource }),
   };
