@@ -12,7 +12,10 @@ export function lintConfig(): string {
       ...Object.entries(layers).map(([name, layer]) => ({
         files: [`src/${name}/**/*.ts`],
         rules: {
-          "no-restricted-imports": ["error", { patterns: restrictedImports(name) }],
+          "no-restricted-imports": [
+            "error",
+            { paths: shellCalls, patterns: restrictedImports(name) },
+          ],
           ...(layer.pure ? { "no-restricted-globals": ["error", ...impureGlobals] } : {}),
           ...(layer.pure ? { "no-restricted-properties": ["error", randomness] } : {}),
         },
@@ -32,6 +35,13 @@ export function lintConfig(): string {
 }
 
 const randomness = { object: "Math", property: "random", message: "Randomness is an argument." };
+
+/** What hands a text to a shell. `shell: true` and the like are found by test/shell-strings.test.ts. */
+const shellCalls = ["node:child_process", "child_process"].map((name) => ({
+  name,
+  importNames: ["exec", "execSync", "default"],
+  message: "A shell reads commands out of names: use execFile or spawn with an array of arguments.",
+}));
 
 const generalRules = {
   "max-lines": ["error", { max: maxFileLines }],
