@@ -1,5 +1,10 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
+const machineSetup = [
+  "test/integration/support/remove-killed-runs.ts",
+  "test/integration/support/keep-kernel-settings.ts",
+];
+
 const config: ViteUserConfig = defineConfig({
   test: {
     projects: [
@@ -19,7 +24,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          globalSetup: ["test/integration/support/remove-killed-runs.ts"],
+          globalSetup: machineSetup,
           expect: { poll: { timeout: 60_000 } },
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -29,7 +34,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "hostile",
           include: ["test/hostile/**/*.test.ts"],
-          globalSetup: ["test/integration/support/remove-killed-runs.ts"],
+          globalSetup: machineSetup,
           expect: { poll: { timeout: 60_000 } },
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -39,7 +44,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "cluster",
           include: ["test/cluster/*.test.ts"],
-          globalSetup: ["test/integration/support/remove-killed-runs.ts"],
+          globalSetup: machineSetup,
           expect: { poll: { timeout: 60_000 } },
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -49,7 +54,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: "golden",
           include: ["test/golden/*.test.ts"],
-          globalSetup: ["test/integration/support/remove-killed-runs.ts"],
+          globalSetup: machineSetup,
           testTimeout: 600_000,
           hookTimeout: 600_000,
         },

@@ -2,11 +2,13 @@
 import { writeFileSync } from "node:fs";
 import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { legacyContainerLogsDirectory } from "../core/paths/log-paths.ts";
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
+import { kernelSettingFiles } from "../drivers/linux/kernel-setting-files.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { shareFolder } from "../drivers/linux/shared-folder.ts";
 import { isSwapOn } from "../drivers/linux/swap.ts";
@@ -20,6 +22,7 @@ import { SetupError } from "../model/setup-error.ts";
 import type { AdjustableLog, Log } from "../ports/log.ts";
 import { openClusterConnection } from "./cluster-connection.ts";
 import { kubeletFolder } from "./data-layout.ts";
+import { applyKernelSettings, type KernelSettingsPolicy } from "./kernel-settings.ts";
 import { runKubeletApi } from "./kubelet-api.ts";
 import { requireAccessConfig, safeApiConfig } from "./kubelet-api-options.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
@@ -44,6 +47,7 @@ export async function runKubelet(
   try {
     tellWarnings(setup, log);
     setOomScore(setup.config.oomScoreAdj, log);
+    await applyKernelSettings(kernelPolicy(setup), kernelSettingFiles(), log);
     await mkdir(join(lock.path, kubeletFolder), { recursive: true, mode: 0o700 });
     await shareFolder(lock.path, signal);
     await mkdir(legacyContainerLogsDirectory, { recursive: true, mode: 0o755 });
@@ -117,6 +121,13 @@ async function requireMachine(config: KubeletConfiguration): Promise<void> {
       { cause: error },
     );
   });
+}
+
+function kernelPolicy({ config, gates }: KubeletSetup): KernelSettingsPolicy {
+  return {
+    protects: config.protectKernelDefaults,
+    inUserNamespace: isFeatureEnabled(gates, "KubeletInUserNamespace"),
+  };
 }
 
 function tellWarnings({ config, warnings }: KubeletSetup, log: Log): void {

@@ -100,12 +100,14 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   enableControllerAttachDetach: acted(
     "the node is annotated so; volumes that need attaching are not supported",
   ),
-  protectKernelDefaults: refused("the kernel's settings are not compared"),
+  protectKernelDefaults: acted(
+    "whether kernel settings that differ from what a kubelet needs keep Berth from starting, or are set",
+  ),
   makeIPTablesUtilChains: warned(noRules),
   iptablesMasqueradeBit: warned(noRules),
   iptablesDropBit: warned(noRules),
   featureGates: warned(
-    "validated, but of the gates only CustomCPUCFSQuotaPeriod and KubeletCrashLoopBackOffMax have an effect",
+    "validated, but of the gates only CustomCPUCFSQuotaPeriod, KubeletCrashLoopBackOffMax and KubeletInUserNamespace have an effect",
   ),
   failSwapOn: acted("Berth does not start on a machine that swaps"),
   memorySwap: acted("whether pods may swap"),
