@@ -24,6 +24,47 @@ export function readProcessUsage(pid: number): ProcessUsage {
   };
 }
 
+/** A process with all that it has started and that still runs. */
+export function readProcessTree(pid: number): ProcessUsage {
+  const all = [pid, ...descendantsOf(pid)].flatMap((each) => {
+    try {
+      return [readProcessUsage(each)];
+    } catch {
+      // It has ended meanwhile.
+      return [];
+    }
+  });
+  const sum = (key: keyof ProcessUsage): number =>
+    all.reduce((total, each) => total + each[key], 0);
+  return {
+    cpuSeconds: sum("cpuSeconds"),
+    wakeUps: sum("wakeUps"),
+    rssMib: sum("rssMib"),
+    pssMib: sum("pssMib"),
+    anonymousMib: sum("anonymousMib"),
+  };
+}
+
+function descendantsOf(pid: number): readonly number[] {
+  const parents = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => [Number(name), parentOf(name)] as const);
+  const found: number[] = [];
+  for (let level = [pid]; level.length > 0; found.push(...level)) {
+    const above = level;
+    level = parents.filter(([, parent]) => above.includes(parent)).map(([child]) => child);
+  }
+  return found;
+}
+
+function parentOf(pid: string): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[1]);
+  } catch {
+    return 0;
+  }
+}
+
 function switches(pid: number, thread: string): number {
   try {
     const status = readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8");
