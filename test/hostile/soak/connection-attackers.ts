@@ -148,7 +148,7 @@ export class ConnectionAttackers implements AsyncDisposable {
         "\r\n",
       ].join("\r\n"),
     );
-    await Promise.race([once(socket, "data"), closing(socket)]);
+    await once(socket, "data", { signal: AbortSignal.timeout(10_000) });
     socket.resume();
     return socket;
   }
@@ -159,18 +159,29 @@ export class ConnectionAttackers implements AsyncDisposable {
     const { host, port } = this.#target;
     const socket = connect({ host, port, rejectUnauthorized: false, ...identity });
     socket.on("error", () => undefined);
-    await Promise.race([once(socket, "secureConnect"), closing(socket)]);
+    // Rejects when the connection is refused.
+    await once(socket, "secureConnect", { signal: AbortSignal.timeout(10_000) });
     return socket;
   }
 }
 
 /** Resolves when the connection has closed; ends it after ten seconds. */
-async function closing(socket: TLSSocket): Promise<void> {
-  if (socket.closed) return;
-  const timer = setTimeout(() => socket.destroy(), 10_000);
-  await once(socket, "close").catch(() => undefined);
-  clearTimeout(timer);
+function closing(socket: TLSSocket): Promise<void> {
+  let closed = closings.get(socket);
+  if (closed === undefined) {
+    const timer = setTimeout(() => socket.destroy(), 10_000);
+    closed = new Promise((resolve) => {
+      socket.once("close", () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+    closings.set(socket, closed);
+  }
+  return closed;
 }
+
+const closings = new WeakMap<TLSSocket, Promise<void>>();
 
 /** A short frame as clients send it; a mask of zeros changes nothing. */
 function maskedFrame(opcode: number, isLast: boolean, data: Buffer): Buffer {

@@ -2,7 +2,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { isMainThread } from "node:worker_threads";
+import type { Pod } from "../../../src/model/pod.ts";
 import { readProcessTree } from "../../bench/process-usage.ts";
+import { podsPath, untilNoPods } from "../../cluster/support/cluster-pods.ts";
 import { ClusterWorld } from "../../cluster/support/cluster-world.ts";
 import { kubeletPort } from "../../cluster/support/node-config.ts";
 import { ConnectionAttackers } from "./connection-attackers.ts";
@@ -15,6 +17,7 @@ import { PodAttackers } from "./pod-attackers.ts";
 const usage = "usage: npm run hostile -- [--minutes N]";
 const healthyCount = 20;
 const settleMs = 10_000;
+const removalTimeoutMs = 180_000;
 
 if (isMainThread) await main();
 else askTheLoop();
@@ -33,7 +36,7 @@ async function main(): Promise<void> {
   };
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => void closing());
   try {
-    const failures = await soak(world, minutes * 60_000);
+    const failures = [...(await soak(world, minutes * 60_000)), ...(await removePods(world))];
     for (const failure of failures) console.log(`FAILED: ${failure}`);
     if (failures.length > 0) process.exitCode = 1;
     else console.log("nothing healthy was disturbed");
@@ -94,6 +97,20 @@ async function soak(world: ClusterWorld, durationMs: number): Promise<readonly s
     ...lease.problems(),
     ...loop.problems(),
   ];
+}
+
+/** Everything goes at once, and leaves nothing. */
+async function removePods(world: ClusterWorld): Promise<readonly string[]> {
+  if (!world.node.isRunning) return [];
+  note("the attacks have ended; all pods are deleted");
+  await world.api.delete(podsPath, { gracePeriodSeconds: 1 });
+  try {
+    await untilNoPods(world.api, "", removalTimeoutMs);
+  } catch {
+    const left = await world.api.list<Pod>(podsPath);
+    return left.map(({ metadata }) => `pod ${metadata.name} does not go`);
+  }
+  return await world.leftovers(removalTimeoutMs);
 }
 
 function note(text: string): void {
