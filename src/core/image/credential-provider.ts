@@ -51,10 +51,12 @@ export function parseCredentialProviders(
   const parsed = providers.map((provider: unknown, index) =>
     parseProvider(provider, `providers[${index}]`, errors),
   );
+  const names = new Set<string>();
   for (const [index, { name }] of parsed.entries()) {
-    if (parsed.findIndex((other) => other.name === name) < index) {
+    if (names.has(name)) {
       errors.push(`providers[${index}].name: ${quoteText(name)} is there already`);
     }
+    names.add(name);
   }
   return errors.length > 0 ? err(errors) : ok(parsed);
 }

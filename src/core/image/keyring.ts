@@ -12,7 +12,9 @@ export function findLogins<Login extends RegistryLogin>(
   for (const login of logins) {
     const place = placeOf(login.address);
     if (place === undefined) continue;
-    byPlace.set(place, [...(byPlace.get(place) ?? []), login]);
+    const found = byPlace.get(place);
+    if (found === undefined) byPlace.set(place, [login]);
+    else found.push(login);
   }
   const places = [...byPlace.keys()].toSorted((a, b) => (a < b ? 1 : -1));
   const found = places

@@ -1,4 +1,5 @@
 // Which registries and repositories a credential is for: "registry.io", "*.registry.io:8080/path".
+import { matchesGlob } from "../../lib/glob.ts";
 
 interface Place {
   readonly hostParts: readonly string[];
@@ -60,33 +61,4 @@ function parsePlace(text: string): Place | undefined {
   const { host, path } = address;
   const [, bracketed, plain, port = ""] = /^(?:\[([^\]]*)\]|([^:]*)):(\d*)$/.exec(host) ?? [];
   return { hostParts: (bracketed ?? plain ?? host).split("."), port, path };
-}
-
-function matchesGlob(glob: string, text: string): boolean {
-  const pattern = globPattern(glob);
-  return pattern?.test(text) ?? false;
-}
-
-/** Undefined when a class of characters is broken. Hosts have no "^", "\\" or "?", so globs have none. */
-function globPattern(glob: string): RegExp | undefined {
-  let source = "";
-  for (let index = 0; index < glob.length; index++) {
-    const character = glob[index] ?? "";
-    if (character === "*") source += "[^/]*";
-    else if (character === "[") {
-      const end = glob.indexOf("]", index + 2);
-      if (end < 0) return undefined;
-      source += glob.slice(index, end + 1);
-      index = end;
-    } else source += escaped(character);
-  }
-  try {
-    return new RegExp(`^${source}$`, "u");
-  } catch {
-    return undefined;
-  }
-}
-
-function escaped(character: string): string {
-  return character.replace(/[$()*+./?[\\\]^{|}-]/, "\\$&");
 }
