@@ -113,9 +113,12 @@ export class Prober {
 
   #start(pod: Pod, container: AnyContainer, kind: ProbeKind, probe: Probe): void {
     const { uid } = pod.metadata;
+    const expanded = expandProbeCommand(probe, container);
+    // Its container is not started: its config cannot be made either.
+    if (!expanded.ok) return;
     const subject = {
       kind,
-      probe: expandProbeCommand(probe, container),
+      probe: expanded.value,
       pod,
       container,
       agentStartedAtMs: this.#agentStartedAtMs,

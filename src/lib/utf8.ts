@@ -56,3 +56,21 @@ function secondByteRange(first: number): readonly [number, number] {
       return [0x80, 0xbf];
   }
 }
+
+/** How many bytes the text from `start` to `end` takes in UTF-8, without making them. */
+export function utf8Length(text: string, start = 0, end: number = text.length): number {
+  let bytes = 0;
+  for (let index = start; index < end; index++) {
+    const unit = text.charCodeAt(index);
+    // Two halves of a pair are four bytes together; a half that stands alone is written as U+FFFD, which has three.
+    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : isPair(text, index) ? 4 : 3;
+    if (unit >= 0xd800 && isPair(text, index)) index++;
+  }
+  return bytes;
+}
+
+function isPair(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at);
+  const next = text.charCodeAt(at + 1);
+  return unit >= 0xd800 && unit < 0xdc00 && next >= 0xdc00 && next < 0xe000;
+}

@@ -8,6 +8,7 @@ import {
 } from "../../model/generated/cri.ts";
 import { expandedCommand } from "../env/container-env.ts";
 import { containerLogPath } from "../paths/log-paths.ts";
+import { probeCommandProblem } from "../probe/probe-command.ts";
 import { containerAnnotations, containerLabels } from "./container-annotations.ts";
 import type { ContainerInputs } from "./container-inputs.ts";
 import { containerResources } from "./linux-resources.ts";
@@ -31,12 +32,16 @@ export function containerConfig(
   if (violation !== undefined) return err(violation);
   const securityContext = containerSecurityContext(inputs, settings);
   if (!securityContext.ok) return securityContext;
+  const command = expandedCommand(container, inputs.environment);
+  if (!command.ok) return command;
+  const probeProblem = probeCommandProblem(container);
+  if (probeProblem !== undefined) return err(probeProblem);
   const isExclusive = inputs.hasExclusiveCpus === true;
   const encoder = new TextEncoder();
   return ok({
     metadata: { name: container.name, attempt: restartCount },
     image: { image: inputs.imageRef, userSpecifiedImage: container.image },
-    ...expandedCommand(container, inputs.environment),
+    ...command.value,
     workingDir: container.workingDir,
     envs: Array.from(inputs.environment, ([key, value]) => ({
       key,

@@ -1,7 +1,7 @@
 import { decodeBase64 } from "../../lib/base64.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { decodeUtf8 } from "../../lib/utf8.ts";
+import { decodeUtf8, utf8Length } from "../../lib/utf8.ts";
 import type {
   ConfigMap,
   EnvFromSource,
@@ -15,8 +15,8 @@ import type {
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
-import { parseEnvFile } from "./env-file.ts";
-import { expand } from "./expansion.ts";
+import { type EnvFileContent, parseEnvFile } from "./env-file.ts";
+import { expand, expansionProblem, maxExpandedBytes, shortName } from "./expansion.ts";
 import { metadataField, parseFieldPath } from "./field-path.ts";
 import { allocatableForPod, containerResourceField, withDefaultLimits } from "./resource-field.ts";
 import { serviceEnv } from "./service-env.ts";
@@ -56,36 +56,77 @@ export function containerEnv(
     return err("services have not yet been read at least once, cannot construct envvars");
   }
   const services = serviceEnv(sources.services ?? [], pod.metadata.namespace, enableServiceLinks);
-  const env = new Map<string, string>();
+  const env = new LimitedEnv();
   for (const source of container.envFrom ?? []) {
     const entries = envFromEntries(pod, source, sources);
     if (!entries.ok) return entries;
-    for (const [key, value] of entries.value) env.set(`${source.prefix ?? ""}${key}`, value);
+    for (const [key, value] of entries.value) {
+      if (!env.set(`${source.prefix ?? ""}${key}`, value)) return env.problem();
+    }
   }
-  const lookUp = (name: string) => env.get(name) ?? services.get(name);
+  const asking: Asking = { pod, container, sources, parsedFiles: new Map() };
+  const lookUp = (name: string) => env.values.get(name) ?? services.get(name);
   for (const { name, value = "", valueFrom } of container.env ?? []) {
     if (value !== "" || valueFrom === undefined) {
-      env.set(name, expand(value, lookUp));
+      if (!env.set(name, expand(value, lookUp, env.leftBytes))) return env.problem();
       continue;
     }
-    const found = referencedValue({ pod, container, sources }, valueFrom);
+    const found = referencedValue(asking, valueFrom);
     if (!found.ok) return found;
-    if (found.value !== undefined) env.set(name, found.value);
+    if (found.value !== undefined && !env.set(name, found.value)) return env.problem();
   }
-  for (const [name, value] of services) if (!env.has(name)) env.set(name, value);
-  return ok(env);
+  for (const [name, value] of services) {
+    if (!env.values.has(name) && !env.set(name, value)) return env.problem();
+  }
+  return ok(env.values);
+}
+
+/**
+ * An environment while it is made. A variable that is set again counts each time: it is what is computed that has to end, not
+ * only what is left of it.
+ */
+class LimitedEnv {
+  readonly values = new Map<string, string>();
+  leftBytes: number = maxExpandedBytes;
+  #last = "";
+
+  /** False when it goes over the limit, as a value that is undefined does already. */
+  set(name: string, value: string | undefined): boolean {
+    this.#last = name;
+    if (value === undefined) return false;
+    this.leftBytes -= variableBytes(name, value);
+    if (this.leftBytes < 0) return false;
+    this.values.set(name, value);
+    return true;
+  }
+
+  problem(): Result<never, string> {
+    return err(expansionProblem(`the variable ${shortName(this.#last)}`));
+  }
+}
+
+/** As the kernel counts: NAME=value and a zero byte. */
+function variableBytes(name: string, value: string): number {
+  return utf8Length(name) + utf8Length(value) + 2;
 }
 
 /** The command and arguments with references to the environment replaced. */
 export function expandedCommand(
   container: AnyContainer,
   env: ReadonlyMap<string, string>,
-): { readonly command: readonly string[]; readonly args: readonly string[] } {
-  const expanded = (text: string) => expand(text, (name) => env.get(name));
-  return {
-    command: (container.command ?? []).map(expanded),
-    args: (container.args ?? []).map(expanded),
-  };
+): Result<Pick<AnyContainer, "command" | "args">, string> {
+  let leftBytes = maxExpandedBytes;
+  for (const [name, value] of env) leftBytes -= variableBytes(name, value);
+  const expanded: Record<"command" | "args", string[]> = { command: [], args: [] };
+  for (const field of ["command", "args"] as const) {
+    for (const [index, template] of (container[field] ?? []).entries()) {
+      const text = expand(template, (name) => env.get(name), leftBytes);
+      leftBytes -= utf8Length(text ?? "") + 1;
+      if (text === undefined || leftBytes < 0) return err(expansionProblem(`${field}[${index}]`));
+      expanded[field].push(text);
+    }
+  }
+  return ok(expanded);
 }
 
 /** What asks for a value: undefined values below mean that an optional source is not there. */
@@ -93,7 +134,11 @@ interface Asking {
   readonly pod: Pod;
   readonly container: AnyContainer;
   readonly sources: EnvSources;
+  readonly parsedFiles: ParsedFiles;
 }
+
+/** Each file is read once, however many variables come from it. */
+type ParsedFiles = Map<EnvFile, EnvFileContent>;
 
 type Found = Result<string | undefined, string>;
 
@@ -191,19 +236,29 @@ function resourceValue(
   return err(`container ${containerName} not found`);
 }
 
-function fileValue({ sources }: Asking, ref: FileKeySelector): Found {
+function fileValue({ sources, parsedFiles }: Asking, ref: FileKeySelector): Found {
   const { volumeName, path, key, optional = false } = ref;
   const file = sources.envFile(volumeName, path);
   if (file === undefined) {
     return err(`cannot find the volume ${quoteText(volumeName)} referenced by FileKeyRef`);
   }
-  const value = file.text === undefined ? undefined : parseEnvFile(file.text, key);
-  if (value === undefined || !value.ok) return err("couldn't parse env file");
-  if (value.value !== "") return value;
+  const content = contentOf(file, parsedFiles);
+  const value = content?.values.get(key);
+  if (value === undefined && (content === undefined || content.problem !== undefined)) {
+    return err("couldn't parse env file");
+  }
+  if (value !== undefined && value !== "") return ok(value);
   if (optional) return ok(undefined);
   return err(
     `environment variable key ${quoteText(key)} not found in file ${quoteText(file.path)}`,
   );
+}
+
+function contentOf(file: EnvFile, parsedFiles: ParsedFiles): EnvFileContent | undefined {
+  if (file.text === undefined) return undefined;
+  const known = parsedFiles.get(file) ?? parseEnvFile(file.text);
+  parsedFiles.set(file, known);
+  return known;
 }
 
 function optionally<T>(

@@ -3,20 +3,28 @@ import { err, ok, type Result } from "../../lib/result.ts";
 /** Longer lines than this are not read. */
 const maxLineLength = 64 * 1024;
 
+/** What an environment file sets, up to the line that cannot be read. */
+export interface EnvFileContent {
+  readonly values: ReadonlyMap<string, string>;
+  readonly problem: string | undefined;
+}
+
 /**
- * The value of a key in an environment file: lines of KEY='value', where a value may span lines and has no
- * escapes. Empty when the key is not there; what comes after it is not looked at.
+ * Reads an environment file: lines of KEY='value', where a value may span lines and has no escapes. Of a key that is
+ * there twice the first counts.
  */
-export function parseEnvFile(text: string, key: string): Result<string, string> {
+export function parseEnvFile(text: string): EnvFileContent {
   const lines = fileLines(text);
+  const values = new Map<string, string>();
   let at = 0;
   while (at < lines.length) {
     const entry = readEntry(lines, at);
-    if (!entry.ok) return entry;
-    if (entry.value.key === key) return ok(entry.value.value);
-    at = entry.value.next;
+    if (!entry.ok) return { values, problem: entry.error };
+    const { key, value, next } = entry.value;
+    if (key !== undefined && !values.has(key)) values.set(key, value);
+    at = next;
   }
-  return ok("");
+  return { values, problem: undefined };
 }
 
 interface Entry {

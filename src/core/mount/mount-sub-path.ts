@@ -2,6 +2,9 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { VolumeMount } from "../../model/generated/kubernetes.ts";
 import { expand } from "../env/expansion.ts";
 
+/** No path of Linux is longer. */
+const maxPathBytes = 4096;
+
 /** The part of a volume that a mount is about, with its variables filled in; "" for all of it. */
 export function mountSubPath(
   mount: Pick<VolumeMount, "subPath" | "subPathExpr">,
@@ -24,11 +27,13 @@ function expandSubPath(
   environment: ReadonlyMap<string, string>,
 ): Result<string, string> {
   const missing = new Set<string>();
-  const expanded = expand(template, (name) => {
+  const lookUp = (name: string) => {
     const value = environment.get(name) ?? "";
     if (value === "") missing.add(name);
     return value;
-  });
+  };
+  const expanded = expand(template, lookUp, maxPathBytes);
+  if (expanded === undefined) return err(`subPathExpr stands for more than ${maxPathBytes} bytes`);
   if (missing.size === 0) return ok(expanded);
   return err(`missing value for ${[...missing].toSorted().join(", ")}`);
 }

@@ -9,6 +9,7 @@ import type { Payload, PayloadFile } from "../../model/volume-payload.ts";
 import { metadataField } from "../env/field-path.ts";
 import { containerResourceField, withDefaultLimits } from "../env/resource-field.ts";
 import { noDefaultMode } from "./key-payload.ts";
+import { maxPayloadBytes, payloadTooLarge } from "./payload-size.ts";
 
 export interface DownwardSource {
   readonly items?: readonly DownwardAPIVolumeFile[] | undefined;
@@ -26,14 +27,20 @@ export function downwardPayload(
   if (defaultMode === undefined) return err([noDefaultMode]);
   const problems: string[] = [];
   const payload = new Map<string, PayloadFile>();
+  let leftBytes = maxPayloadBytes;
   for (const { path, mode, fieldRef, resourceFieldRef } of items) {
     let text: Result<string, string> = ok("");
     if (fieldRef !== undefined) text = metadataField(pod, fieldRef.fieldPath);
     else if (resourceFieldRef !== undefined)
       text = resourceText(resourceFieldRef, pod, allocatable);
-    if (text.ok) {
-      payload.set(cleanPath(path), { data: encoder.encode(text.value), mode: mode ?? defaultMode });
-    } else problems.push(text.error);
+    if (!text.ok) {
+      problems.push(text.error);
+      continue;
+    }
+    const data = encoder.encode(text.value);
+    leftBytes -= data.length;
+    if (leftBytes < 0) return err([payloadTooLarge]);
+    payload.set(cleanPath(path), { data, mode: mode ?? defaultMode });
   }
   return problems.length > 0 ? err(problems) : ok(payload);
 }

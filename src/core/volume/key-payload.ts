@@ -2,6 +2,7 @@ import { decodeBase64 } from "../../lib/base64.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ConfigMap, KeyToPath, Secret } from "../../model/generated/kubernetes.ts";
 import type { Payload, PayloadFile } from "../../model/volume-payload.ts";
+import { maxPayloadBytes, payloadTooLarge } from "./payload-size.ts";
 
 /** What a volume takes from an object, and how. */
 export interface KeySelection {
@@ -49,8 +50,11 @@ function keyPayload(
     return ok(new Map([...values].map(([key, data]) => [key, { data, mode: defaultMode }])));
   }
   const payload = new Map<string, PayloadFile>();
+  let leftBytes = maxPayloadBytes;
   for (const { key, path, mode } of items) {
     const data = values.get(key);
+    leftBytes -= data?.length ?? 0;
+    if (leftBytes < 0) return err(payloadTooLarge);
     if (data !== undefined) payload.set(path, { data, mode: mode ?? defaultMode });
     else if (!optional) return err(`${missing}: ${key}`);
   }

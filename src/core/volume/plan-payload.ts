@@ -78,7 +78,9 @@ function shows(published: PublishedPayload, content: Payload): boolean {
 }
 
 function isSameData(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
 }
 
 function pathAndParents(path: string): string[] {

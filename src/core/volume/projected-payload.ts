@@ -18,6 +18,7 @@ import {
   secretPayload,
 } from "./key-payload.ts";
 import { optionalObject } from "./optional-object.ts";
+import { maxPayloadBytes, payloadBytes, payloadTooLarge } from "./payload-size.ts";
 
 /** All that a projected volume takes its files from. */
 export interface ProjectedInputs {
@@ -68,11 +69,17 @@ export function projectedPayload(
   if (defaultMode === undefined) return err(noDefaultMode);
   const problems: string[] = [];
   const payloads: Payload[] = [];
+  let leftBytes = maxPayloadBytes;
   const tokens = inputs.tokens.values();
   for (const source of sources) {
     const payload = sourcePayload(source, defaultMode, inputs, tokens);
-    if (payload.ok) payloads.push(payload.value);
-    else problems.push(...payload.error);
+    if (!payload.ok) {
+      problems.push(...payload.error);
+      continue;
+    }
+    leftBytes -= payloadBytes(payload.value);
+    if (leftBytes < 0) return err(payloadTooLarge);
+    payloads.push(payload.value);
   }
   if (problems.length > 0) return err(joinedErrors(problems));
   return ok(new Map(payloads.flatMap((payload) => [...payload])));

@@ -35,6 +35,8 @@ export interface VolumeManagerDeps extends VolumePluginDeps, VolumeMetricsDeps {
 }
 
 const maxEnvFileBytes = 1024 * 1024;
+/** Of all files that one container names together; further ones count as unreadable. */
+const maxEnvFilesLength = 8 * maxEnvFileBytes;
 
 /** What is set up for one pod; what should be is its spec. */
 interface PodState {
@@ -96,12 +98,15 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
   async envFiles(pod: Pod, container: AnyContainer): Promise<EnvSources["envFile"]> {
     const mounted = this.mountedVolumes(pod.metadata.uid);
     const files = new Map<string, ReturnType<EnvSources["envFile"]>>();
+    let left = maxEnvFilesLength;
     for (const { valueFrom } of container.env ?? []) {
       const { volumeName = "", path = "" } = valueFrom?.fileKeyRef ?? {};
       const volume = mounted.get(volumeName);
-      if (volume === undefined) continue;
-      const file = { path: joinPath(volume.path, path), text: await this.#readText(volume, path) };
-      files.set(`${volumeName}/${path}`, file);
+      const key = `${volumeName}/${path}`;
+      if (volume === undefined || files.has(key)) continue;
+      const text = left > 0 ? await this.#readText(volume, path) : undefined;
+      left -= text?.length ?? 0;
+      files.set(key, { path: joinPath(volume.path, path), text });
     }
     return (volumeName, path) => files.get(`${volumeName}/${path}`);
   }

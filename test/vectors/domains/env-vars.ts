@@ -32,7 +32,9 @@ export const envVars: VectorDomain = vectorDomain<EnvVarsInput>("env-vars", (inp
     allocatable: input.node.allocatable,
   });
   if (!env.ok) return { error: env.error };
-  const { command, args } = expandedCommand(container, env.value);
+  const expanded = expandedCommand(container, env.value);
+  if (!expanded.ok) return { error: expanded.error };
+  const { command, args } = expanded.value;
   return { env: Object.fromEntries(env.value), count: env.value.size, command, args };
 });
 

@@ -1,4 +1,4 @@
-import { expand } from "../../../src/core/env/expansion.ts";
+import { expand, maxExpandedBytes } from "../../../src/core/env/expansion.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface ExpansionInput {
@@ -8,5 +8,5 @@ interface ExpansionInput {
 
 export const expansion: VectorDomain = vectorDomain<ExpansionInput>(
   "expansion",
-  ({ template, vars }) => ({ result: expand(template, (name) => vars[name]) }),
+  ({ template, vars }) => ({ result: expand(template, (name) => vars[name], maxExpandedBytes) }),
 );
