@@ -1,4 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
+import { ByteQueue } from "./byte-queue.ts";
 
 const chunkBytes = 64 * 1024;
 const tailBlockBytes = 16 * 1024;
@@ -11,7 +12,9 @@ export type NextBytes = () => Promise<Buffer | undefined>;
 
 /** Reads a text line by line; lines keep their newline. */
 export class LineReader {
-  #buffer: Buffer = Buffer.alloc(0);
+  readonly #pending = new ByteQueue();
+  /** So many of the pending bytes are known to hold no newline. */
+  #searched = 0;
   readonly #nextBytes: NextBytes;
 
   constructor(nextBytes: NextBytes) {
@@ -20,30 +23,27 @@ export class LineReader {
 
   /** The next complete line; undefined at the end of the text, where an incomplete one is kept for later. */
   async readLine(): Promise<Buffer | undefined> {
-    let searched = 0;
     for (;;) {
-      const end = this.#buffer.indexOf(newline, searched);
+      const end = this.#pending.peek(this.#pending.length).indexOf(newline, this.#searched);
       if (end >= 0) {
-        const line = this.#buffer.subarray(0, end + 1);
-        this.#buffer = this.#buffer.subarray(end + 1);
-        return line;
+        this.#searched = 0;
+        return this.#pending.take(end + 1);
       }
-      if (this.#buffer.length > maxLineBytes) {
+      this.#searched = this.#pending.length;
+      if (this.#searched > maxLineBytes) {
         throw new Error(`a line of the log is longer than ${maxLineBytes} bytes`);
       }
-      searched = this.#buffer.length;
       const bytes = await this.#nextBytes();
       if (bytes === undefined) return undefined;
-      this.#buffer = Buffer.concat([this.#buffer, bytes]);
+      this.#pending.push(bytes);
     }
   }
 
   /** What is left after the last newline. */
   takeIncompleteLine(): Buffer | undefined {
-    if (this.#buffer.length === 0) return undefined;
-    const rest = this.#buffer;
-    this.#buffer = Buffer.alloc(0);
-    return rest;
+    if (this.#pending.length === 0) return undefined;
+    this.#searched = 0;
+    return this.#pending.take(this.#pending.length);
   }
 }
 

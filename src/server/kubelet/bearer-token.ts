@@ -15,7 +15,7 @@ const maxTokens = 4096;
 
 /** The token of a request; undefined when there is none. Throws when it is told in a way that cannot be. */
 export function readToken({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
-  const [scheme = "", token = ""] = (headers.authorization ?? "").trim().split(" ");
+  const [scheme = "", token = ""] = (headers.authorization ?? "").trim().split(" ", 2);
   if (scheme.toLowerCase() === "bearer" && token !== "") return token;
   return isWebSocket(headers) ? protocolToken(headers["sec-websocket-protocol"] ?? "") : undefined;
 }

@@ -26,6 +26,9 @@ interface Connection {
   readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer } | undefined;
 }
 
+/** Far beyond every path of a pod and its containers. A command of an exec travels in the query. */
+const maxPathBytes = 4096;
+
 type Guarded = Extract<Lookup, { readonly kind: "guarded" }>;
 
 /** Makes the function that answers every request of a server. */
@@ -39,6 +42,12 @@ export function createKubeletHandler(
   return async (connection) => {
     const { request, response } = connection;
     const { method = "", url = "" } = request;
+    if (isPathTooLong(url)) {
+      sendRefusal(response, 414, `the path is longer than ${maxPathBytes} bytes`, {
+        Connection: "close",
+      });
+      return;
+    }
     const lookup = findEndpoint(api.table, method, url, request.headers.accept);
     const path = lookup.kind === "unparsable" ? "" : textOfBytes(lookup.target.path);
     const finish = meter?.begin(method, path);
@@ -53,6 +62,12 @@ export function createKubeletHandler(
       finish?.();
     }
   };
+}
+
+function isPathTooLong(target: string): boolean {
+  if (target.length <= maxPathBytes) return false;
+  const queryStart = target.indexOf("?");
+  return queryStart < 0 || queryStart > maxPathBytes;
 }
 
 /** What has no endpoint needs no permission. */

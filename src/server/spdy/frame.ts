@@ -1,4 +1,5 @@
 // Frames of SPDY/3.1, as far as a client needs them that opens every stream itself.
+import { ByteQueue } from "../byte-queue.ts";
 
 export type Frame =
   | {
@@ -55,19 +56,20 @@ export function encodeFrame(frame: Frame): Buffer {
 
 /** Cuts a stream of bytes into frames. */
 export class FrameReader {
-  #pending: Buffer = Buffer.alloc(0);
+  readonly #pending = new ByteQueue();
 
   /** The frames that are complete now. Throws on bytes that are no SPDY/3. */
   push(chunk: Buffer): Frame[] {
-    this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    this.#pending.push(chunk);
     const frames: Frame[] = [];
     while (this.#pending.length >= headerBytes) {
-      const length = this.#pending.readUIntBE(5, 3);
+      const header = this.#pending.peek(headerBytes);
+      const length = header.readUIntBE(5, 3);
       if (length > longestFrame) throw new Error(`a frame of ${length} bytes is too long`);
       if (this.#pending.length < headerBytes + length) break;
-      const payload = this.#pending.subarray(headerBytes, headerBytes + length);
-      frames.push(decodeFrame(this.#pending.readUInt32BE(0), this.#pending[4] ?? 0, payload));
-      this.#pending = this.#pending.subarray(headerBytes + length);
+      this.#pending.take(headerBytes);
+      const payload = this.#pending.take(length);
+      frames.push(decodeFrame(header.readUInt32BE(0), header[4] ?? 0, payload));
     }
     return frames;
   }

@@ -59,7 +59,7 @@ export class WebSocketConnection {
       for await (const chunk of this.#socket.iterator({ destroyOnReturn: false })) {
         for (const message of this.#reader.push(Buffer.from(chunk))) {
           if (message.kind === "close") return;
-          if (message.kind === "ping") this.#answer(message.data);
+          if (message.kind === "ping") await this.#answer(message.data);
           else await receive(message.data);
         }
       }
@@ -79,7 +79,9 @@ export class WebSocketConnection {
     this.#socket.end(encodeMessage("close", normalClosure));
   }
 
-  #answer(ping: Buffer): void {
-    if (!this.#isClosing) this.#socket.write(encodeMessage("pong", ping));
+  /** Resolves when the client can be sent more: one that pings and never reads is not read on. */
+  async #answer(ping: Buffer): Promise<void> {
+    if (this.#isClosing || this.#socket.write(encodeMessage("pong", ping))) return;
+    await untilDrained(this.#socket);
   }
 }

@@ -1,4 +1,5 @@
 // Frames of the WebSocket protocol (RFC 6455), as a server reads and writes them.
+import { ByteQueue } from "../byte-queue.ts";
 
 export type Message =
   | { readonly kind: "data"; readonly data: Buffer }
@@ -7,6 +8,10 @@ export type Message =
 
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 const longestControl = 125;
+/** The longest header of a frame: two bytes, the length and the mask. */
+const maxHeaderBytes = 14;
+/** Each costs an object, also an empty one. */
+const maxFragments = 1000;
 
 /** One whole message to a client. */
 export function encodeMessage(kind: "binary" | "close" | "pong", data: Uint8Array): Buffer {
@@ -32,15 +37,16 @@ interface RawFrame {
 /** Puts messages together from whatever pieces a client's bytes come in. Throws when they break the protocol. */
 export class MessageReader {
   readonly #maxBytes: number;
-  #pending: Buffer = Buffer.alloc(0);
+  readonly #pending = new ByteQueue();
   #parts: Buffer[] | undefined;
+  #partsLength = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
   *push(bytes: Buffer): Generator<Message> {
-    this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
+    this.#pending.push(bytes);
     for (;;) {
       const frame = this.#takeFrame();
       if (frame === undefined) return;
@@ -51,20 +57,20 @@ export class MessageReader {
 
   /** Undefined while a frame is not there in whole. */
   #takeFrame(): RawFrame | undefined {
-    const bytes = this.#pending;
-    const [first, second] = bytes;
+    const header = this.#pending.peek(maxHeaderBytes);
+    const [first, second] = header;
     if (first === undefined || second === undefined) return undefined;
     if ((first & 0x70) !== 0) throw new Error("a frame has bits of an extension");
     if ((second & 0x80) === 0) throw new Error("a client's frame is not masked");
     const short = second & 0x7f;
     const lengthBytes = short === 127 ? 8 : short === 126 ? 2 : 0;
     const dataStart = 2 + lengthBytes + 4;
-    if (bytes.length < dataStart) return undefined;
+    if (header.length < dataStart) return undefined;
     const length =
       lengthBytes === 8
-        ? Number(bytes.readBigUInt64BE(2))
+        ? Number(header.readBigUInt64BE(2))
         : lengthBytes === 2
-          ? bytes.readUInt16BE(2)
+          ? header.readUInt16BE(2)
           : short;
     const opcode = first & 0x0f;
     const isLast = (first & 0x80) !== 0;
@@ -72,13 +78,12 @@ export class MessageReader {
       throw new Error("a control frame is too long or in parts");
     }
     if (length > this.#maxBytes) throw new Error("a frame is too long");
-    if (bytes.length < dataStart + length) return undefined;
-    const mask = bytes.subarray(dataStart - 4, dataStart);
-    const data = Buffer.from(bytes.subarray(dataStart, dataStart + length));
+    if (this.#pending.length < dataStart + length) return undefined;
+    const mask = this.#pending.take(dataStart).subarray(dataStart - 4);
+    const data = Buffer.from(this.#pending.take(length));
     for (let index = 0; index < length; index++) {
       data[index] = (data[index] ?? 0) ^ (mask[index & 3] ?? 0);
     }
-    this.#pending = bytes.subarray(dataStart + length);
     return { opcode, isLast, data };
   }
 
@@ -94,6 +99,7 @@ export class MessageReader {
       case opcodes.binary:
         if (this.#parts !== undefined) throw new Error("a message begins within another");
         this.#parts = [];
+        this.#partsLength = 0;
         break;
       case opcodes.continuation:
         if (this.#parts === undefined) throw new Error("a message goes on that did not begin");
@@ -102,10 +108,11 @@ export class MessageReader {
         throw new Error("a frame is of no known kind");
     }
     this.#parts.push(data);
-    const length = this.#parts.reduce((sum, part) => sum + part.length, 0);
-    if (length > this.#maxBytes) throw new Error("a message is too long");
+    this.#partsLength += data.length;
+    if (this.#partsLength > this.#maxBytes) throw new Error("a message is too long");
+    if (this.#parts.length > maxFragments) throw new Error("a message has too many fragments");
     if (!isLast) return undefined;
-    const whole = Buffer.concat(this.#parts);
+    const whole = Buffer.concat(this.#parts, this.#partsLength);
     this.#parts = undefined;
     return { kind: "data", data: whole };
   }
