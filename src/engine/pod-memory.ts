@@ -13,6 +13,9 @@ import { EventLog } from "./event-log.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
 import { StatusCheckpoints } from "./status-checkpoints.ts";
 
+type MemoryPorts = Pick<AgentPorts, "clock" | "log" | "files" | "journal">;
+type MemorySettings = Pick<AgentSettings, "rootFolder" | "nodeName" | "crashLoop">;
+
 /** What the agent keeps of pods beyond one sync, most of it beyond its own life. */
 export class PodMemory {
   readonly events: EventLog;
@@ -21,8 +24,10 @@ export class PodMemory {
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
   readonly #log: Log;
+  /** Pods whose files are being removed. */
+  readonly #forgetting = new Set<string>();
 
-  constructor(ports: AgentPorts, settings: AgentSettings, onEvent: (event: Event) => void) {
+  constructor(ports: MemoryPorts, settings: MemorySettings, onEvent: (event: Event) => void) {
     const { clock, log, files } = ports;
     const { rootFolder } = settings;
     this.#log = log;
@@ -59,11 +64,13 @@ export class PodMemory {
   /** Nothing of the pod is left. */
   forget(uid: string): void {
     this.events.forget(uid);
-    void this.#forgetKept(uid);
+    // Rounds of housekeeping come faster than many removals: each pod's files are removed once.
+    if (!this.#forgetting.has(uid)) void this.#forgetKept(uid);
   }
 
   /** The checkpoint goes last: who is remembered by it is forgotten again where something could not be removed. */
   async #forgetKept(uid: string): Promise<void> {
+    this.#forgetting.add(uid);
     try {
       await this.ephemeral.remove(uid);
       await this.recorder.forget(uid);
@@ -73,6 +80,8 @@ export class PodMemory {
         podUid: uid,
         error: errorText(error),
       });
+    } finally {
+      this.#forgetting.delete(uid);
     }
   }
 }
