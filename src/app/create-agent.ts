@@ -10,7 +10,7 @@ import { ContainerdPullProgress } from "../drivers/containerd/pull-progress.ts";
 import { createCriEvents } from "../drivers/cri/cri-events.ts";
 import type { CriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { JsonJournal } from "../drivers/disk/json-journal.ts";
-import { hookHttp } from "../drivers/linux/hook-http.ts";
+import { newHookHttp } from "../drivers/linux/hook-http.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
 import { linuxHostUsage } from "../drivers/linux/host-usage.ts";
 import { readHugePageSizes } from "../drivers/linux/huge-pages.ts";
@@ -24,6 +24,7 @@ import { logFiles } from "../drivers/linux/log-files.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
 import { openCgroupStats, openMemoryGauge } from "../drivers/linux/open-cgroups.ts";
+import { PodNames } from "../drivers/linux/pod-names.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
 import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
@@ -218,6 +219,7 @@ function machinePorts(
   recordsFolder: string,
   log: Log,
 ): Omit<AgentPorts, "sources" | "metrics" | "readNodeDns" | "credentialPlugins" | "pullProgress"> {
+  const names = new PodNames();
   return {
     runtime,
     runtimeEvents: [createCriEvents(runtime), createContainerdEvents(runtime)],
@@ -240,10 +242,12 @@ function machinePorts(
     memoryGauge: openMemoryGauge(),
     nodeFacts: linuxNodeFacts,
     hostUsage: linuxHostUsage(Date.now, Date.now() - uptime() * 1000),
-    hookHttp,
-    probeRunner: newProbeRunner((id, command, timeoutSeconds, signal) =>
-      runtime.execSync(id, command, timeoutSeconds, signal),
-    ),
+    hookHttp: newHookHttp(names),
+    probeRunner: newProbeRunner({
+      execSync: (id, command, timeoutSeconds, signal) =>
+        runtime.execSync(id, command, timeoutSeconds, signal),
+      names,
+    }),
     log,
   };
 }

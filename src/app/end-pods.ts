@@ -1,5 +1,6 @@
-import { hookHttp } from "../drivers/linux/hook-http.ts";
+import { newHookHttp } from "../drivers/linux/hook-http.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
+import { PodNames } from "../drivers/linux/pod-names.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { killPod } from "../engine/execute/kill-pod.ts";
 import { restorePod } from "../engine/execute/restore-pod.ts";
@@ -43,7 +44,7 @@ async function endPod(
   const because = "everything of this data folder is being removed";
   // Nobody is there to ask for them.
   const metrics = new MetricsRegistry({});
-  const deps = { runtime, http: hookHttp, clock, events, log, metrics };
+  const deps = { runtime, http: newHookHttp(new PodNames()), clock, events, log, metrics };
   const reports = await killPod(deps, { pod, observed, because }, signal);
   const failures = failuresText(reports);
   if (failures !== undefined) log.warn("cannot stop a pod", { pod: observed.name, failures });

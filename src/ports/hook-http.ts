@@ -1,16 +1,23 @@
 import type { HTTPGetAction } from "../model/generated/kubernetes.ts";
 import type { AnyContainer } from "../model/pod.ts";
 
+/** Whose hook it is. */
+interface HookHttpTarget {
+  readonly podUid: string;
+  readonly container: AnyContainer;
+  /** Used where the action names no host. */
+  readonly podIp: string;
+}
+
 /** HTTP requests of lifecycle hooks. */
 export interface HookHttp {
   /**
-   * Rejects unless the server answered, whatever the status; `podIp` is used where the action names no host. Answers
-   * the host that was asked once more without TLS, because it does not speak it.
+   * Rejects unless the server answered, whatever the status; then the answer is read as far as a kubelet reads it, and the
+   * connection closed. Returns the host that was asked again without TLS, because it does not speak it.
    */
   get(
     action: HTTPGetAction,
-    container: AnyContainer,
-    podIp: string,
+    target: HookHttpTarget,
     signal: AbortSignal,
   ): Promise<{ readonly plainHost: string } | undefined>;
 }

@@ -5,14 +5,14 @@ import {
   type RequestOptions,
 } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { connect, isIP } from "node:net";
+import { connect, isIP, type LookupFunction } from "node:net";
 import { quoteText } from "../../lib/go-text.ts";
 import { noLongerNeeded } from "../../lib/with-either.ts";
 import type { HttpGetRequest } from "../../model/http-get-request.ts";
 import type { ProbeOutcome } from "../../ports/probe-runner.ts";
 import { networkErrorText } from "./network-error-text.ts";
 
-const maxBodyBytes = 10 * 1024;
+export const maxBodyBytes: number = 10 * 1024;
 const maxHeaderBytes = 1024 * 1024;
 const maxRequests = 10;
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -20,14 +20,25 @@ const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 export interface Answer {
   readonly status: number;
   readonly location: string | undefined;
+  /** Undefined = the server does not say. */
+  readonly length: number | undefined;
+  /** The first 10 KiB; then it hangs up. */
   readonly readBody: () => Promise<string>;
   /** Hangs up without reading the body. */
   readonly discard: () => void;
 }
 
+export interface HttpProbeTarget {
+  readonly request: HttpGetRequest;
+  readonly lookup: LookupOf;
+}
+
+/** How names are resolved until a signal aborts. */
+export type LookupOf = (signal: AbortSignal) => LookupFunction;
+
 /** Asks, and follows redirects that stay on the same host. Rejects only when `signal` aborts. */
 export async function runHttpProbe(
-  request: HttpGetRequest,
+  target: HttpProbeTarget,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
@@ -38,7 +49,7 @@ export async function runHttpProbe(
   const stop = (): void => end.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   try {
-    return await followRedirects(request, { stopped: signal, end: end.signal });
+    return await followRedirects(target, { stopped: signal, end: end.signal });
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
@@ -53,7 +64,7 @@ interface ProbeSignals {
 }
 
 async function followRedirects(
-  request: HttpGetRequest,
+  { request, lookup }: HttpProbeTarget,
   { stopped, end }: ProbeSignals,
 ): Promise<ProbeOutcome> {
   let current = request;
@@ -64,7 +75,7 @@ async function followRedirects(
     });
     let answer: Answer;
     try {
-      answer = await sendHttpGet(current, end);
+      answer = await sendHttpGet(current, lookup(end), end);
     } catch (error) {
       stopped.throwIfAborted();
       if (!end.aborted) return failure(networkErrorText(error, current.urlHost));
@@ -142,13 +153,18 @@ function redirectTarget(
 }
 
 /** One request, no redirect followed. Rejects when nobody answers. */
-export function sendHttpGet(request: HttpGetRequest, signal: AbortSignal): Promise<Answer> {
+export function sendHttpGet(
+  request: HttpGetRequest,
+  lookup: LookupFunction,
+  signal: AbortSignal,
+): Promise<Answer> {
   const options: RequestOptions & {
     readonly servername: string;
     readonly rejectUnauthorized: false;
   } = {
     host: request.hostname,
     port: request.port,
+    lookup,
     path: request.requestUri,
     headers: sentHeaders(request),
     setHost: false,
@@ -178,15 +194,19 @@ export function sendHttpGet(request: HttpGetRequest, signal: AbortSignal): Promi
 
 /** Without an agent of connections, whose making would be a good part of the work. */
 function plainRequest(options: RequestOptions, { hostname, port }: HttpGetRequest): ClientRequest {
-  return httpRequest({ ...options, createConnection: () => connect({ host: hostname, port }) });
+  const { lookup } = options;
+  const createConnection = () => connect({ host: hostname, port, lookup });
+  return httpRequest({ ...options, createConnection });
 }
 
 function answerOf(response: IncomingMessage): Answer {
+  const length = Number(response.headers["content-length"] ?? Number.NaN);
   // An aborted answer must not end the process; whoever reads the body is told.
   response.on("error", () => undefined);
   return {
     status: response.statusCode ?? 0,
     location: response.headers.location,
+    length: Number.isNaN(length) ? undefined : length,
     readBody: () => readStart(response),
     discard: () => response.destroy(),
   };

@@ -1,3 +1,5 @@
+import { LookupError } from "./pod-names.ts";
+
 const dialErrors: ReadonlyMap<string, string> = new Map([
   ["ECONNREFUSED", "connect: connection refused"],
   ["EHOSTUNREACH", "connect: no route to host"],
@@ -12,14 +14,10 @@ const dialErrors: ReadonlyMap<string, string> = new Map([
 /** A failed connection in the words of a kubelet, as users know them from events. */
 export function networkErrorText(error: unknown, address: string): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof LookupError) return `dial tcp: ${error.message}`;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   const dialError = dialErrors.get(code);
   if (dialError !== undefined) return `dial tcp ${address}: ${dialError}`;
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
-    const host = address.slice(0, address.lastIndexOf(":"));
-    const reason = code === "ENOTFOUND" ? "no such host" : "temporary failure in name resolution";
-    return `dial tcp: lookup ${host}: ${reason}`;
-  }
   if (code === "ECONNRESET") {
     return error.message === "socket hang up" ? "EOF" : "read: connection reset by peer";
   }

@@ -1,3 +1,4 @@
+import { Resolver } from "node:dns/promises";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { Server as GrpcServer, status as grpcStatus, ServerCredentials } from "@grpc/grpc-js";
@@ -6,6 +7,7 @@ import type { ExecSyncResponse } from "../../model/generated/cri.ts";
 import type { Probe } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
+import { PodNames } from "./pod-names.ts";
 import { newProbeRunner } from "./probe-runner.ts";
 
 const cleanUps: (() => void)[] = [];
@@ -24,11 +26,12 @@ function run(
   probe: Probe,
   execSync: () => Promise<ExecSyncResponse> = () => Promise.reject(new Error("no runtime")),
   signal: AbortSignal = never,
+  names: PodNames = new PodNames(),
 ) {
   const status = { podIP: "127.0.0.1" };
   const containerId = "containerd://abc";
   const request = { kind: "liveness", probe, pod, container, status, containerId } as const;
-  return newProbeRunner(execSync).run(request, signal);
+  return newProbeRunner({ execSync, names }).run(request, signal);
 }
 
 function listen(server: Server): Promise<number> {
@@ -212,6 +215,27 @@ describe("tcpSocket", () => {
     await expect(
       run({ tcpSocket: { port: 1 } }, undefined, AbortSignal.abort(new Error("stopped"))),
     ).rejects.toThrow("stopped");
+  });
+});
+
+test("a name that nobody knows fails a probe with the text of a lookup", async () => {
+  const newResolver = () => {
+    const resolver = new Resolver();
+    // Nobody listens there.
+    resolver.setServers(["127.0.0.1:1"]);
+    return resolver;
+  };
+  const empty = "/dev/null";
+  const names = new PodNames({ hostsPath: empty, resolverConfigPath: empty, newResolver });
+  const fail = (probe: Probe) => run(probe, undefined, never, names);
+  const host = "nowhere.test";
+  expect(await fail({ tcpSocket: { host, port: 80 } })).toEqual({
+    result: "failure",
+    output: "dial tcp: lookup nowhere.test: connection refused",
+  });
+  expect(await fail({ httpGet: { host, port: 80 } })).toEqual({
+    result: "failure",
+    output: 'Get "http://nowhere.test:80": dial tcp: lookup nowhere.test: connection refused',
   });
 });
 

@@ -131,7 +131,7 @@ describe("hooks", () => {
     const http = scriptedHookHttp(runtime, clock, "10.0.0.1");
     const startMs = clock.nowMs();
     const get = (action: { readonly port: number }) =>
-      clock.run(http.get(action, container, ip, signal));
+      clock.run(http.get(action, { podUid: "1", container, podIp: ip }, signal));
     await expect(get(container.lifecycle.postStart.httpGet)).rejects.toThrow("its script says so");
     expect(clock.nowMs() - startMs).toBe(3000);
     await get(container.lifecycle.preStop.httpGet);

@@ -53,7 +53,7 @@ function currentPhase(
 /** `hostIp` is the address of pods in the node's network. */
 export function scriptedHookHttp(runtime: ScriptedRuntime, clock: Clock, hostIp: string): HookHttp {
   return {
-    get: async (action, { name, lifecycle }, podIp, signal) => {
+    get: async (action, { container: { name, lifecycle }, podIp }, signal) => {
       const container = runtime.containers.findLast(({ config, place, state }) => {
         const sandbox = runtime.sandboxes.find(({ id }) => id === place.sandboxId);
         const ip = sandbox?.ip || hostIp;

@@ -25,7 +25,7 @@ async function hooked(http?: HookDeps["http"]): Promise<Hooked> {
   const containerId = world.runtime.findContainer("web")?.place.id ?? "";
   const requests: [HTTPGetAction, string][] = [];
   const recording: HookDeps["http"] = {
-    get: async (action, _, podIp) => {
+    get: async (action, { podIp }) => {
       requests.push([action, podIp]);
       return undefined;
     },

@@ -72,7 +72,7 @@ async function runRequest(
   if ((action.host ?? "") === "" && podIp === "") {
     throw new Error("failed to find networking container: no address is known");
   }
-  const fallback = await http.get(action, container, podIp, signal);
+  const fallback = await http.get(action, { podUid: pod.metadata.uid, container, podIp }, signal);
   if (fallback === undefined) return;
   metrics.increment("kubelet_lifecycle_handler_http_fallbacks_total");
   events.record(pod, {
