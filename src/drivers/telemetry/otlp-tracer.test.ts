@@ -1,54 +1,13 @@
-import { Server, ServerCredentials, type UntypedHandleCall } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { TraceCollector } from "../../../test/kit/trace-collector.ts";
 import { OtlpTracer } from "./otlp-tracer.ts";
 
-/** A collector that keeps the bytes it is sent. */
-class Collector {
-  readonly received: Buffer[] = [];
-  readonly #server = new Server();
-
-  async listen(): Promise<string> {
-    const take: UntypedHandleCall = (
-      call: { readonly request: Buffer },
-      answer: (error: null, response: Buffer) => void,
-    ) => {
-      this.received.push(call.request);
-      answer(null, Buffer.alloc(0));
-    };
-    const pass = (bytes: Buffer): Buffer => bytes;
-    this.#server.addService(
-      {
-        export: {
-          path: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-          requestStream: false,
-          responseStream: false,
-          requestSerialize: pass,
-          requestDeserialize: pass,
-          responseSerialize: pass,
-          responseDeserialize: pass,
-        },
-      },
-      { export: take },
-    );
-    const port = await new Promise<number>((resolve, reject) => {
-      this.#server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
-    return `127.0.0.1:${port}`;
-  }
-
-  close(): void {
-    this.#server.forceShutdown();
-  }
-}
-
 describe("OtlpTracer", () => {
-  let collector: Collector;
+  let collector: TraceCollector;
   let endpoint: string;
 
   beforeEach(async () => {
-    collector = new Collector();
+    collector = new TraceCollector();
     endpoint = await collector.listen();
   });
   afterEach(() => collector.close());
