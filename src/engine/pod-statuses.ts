@@ -2,7 +2,7 @@ import type { Decision } from "../core/record/decision.ts";
 import { activeDeadlineMs, deadlineExceeded } from "../core/status/active-deadline.ts";
 import type { IpFamily } from "../core/status/addresses.ts";
 import type { StartFailure } from "../core/status/container-statuses.ts";
-import { isTerminalPhase } from "../core/status/phase.ts";
+import { withLastFacts } from "../core/status/last-facts.ts";
 import { computePodStatus, type PodStatusInput } from "../core/status/pod-status.ts";
 import type { ProbeView } from "../core/status/probed-readiness.ts";
 import type { PodCondition, PodStatus } from "../model/generated/kubernetes.ts";
@@ -143,15 +143,6 @@ export class PodStatuses {
       if (!uids.has(uid)) this.#startFailures.delete(uid);
     }
   }
-}
-
-/** What an ended pod had is read from the runtime no more: an agent that finds it ended keeps what was told. */
-function withLastFacts(status: PodStatus, before: PodStatus | undefined): PodStatus {
-  if (!isTerminalPhase(status.phase) || !isTerminalPhase(before?.phase)) return status;
-  const { podIP = status.podIP, podIPs = status.podIPs } = before ?? {};
-  const { resources = status.resources, allocatedResources = status.allocatedResources } =
-    before ?? {};
-  return { ...status, podIP, podIPs, resources, allocatedResources };
 }
 
 /** The results that bear on this pod, which do not change any more. */

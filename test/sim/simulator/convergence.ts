@@ -161,7 +161,13 @@ export async function leftovers(sim: Simulation): Promise<readonly string[]> {
 /** Nothing of it will change by itself. */
 export function isSteady(sim: Simulation, pod: Pod): boolean {
   const { status = {}, spec } = pod;
-  if (status.phase === "Succeeded" || status.phase === "Failed") return true;
+  // A container may have ended, or a sandbox be stopped, a moment ago: its pod changes without a restart.
+  if (problemsOf(sim, pod).length > 0) return false;
+  if (status.phase === "Succeeded" || status.phase === "Failed") {
+    return !sim.machine.runtime.sandboxes.some(
+      ({ config, isReady }) => config.metadata?.uid === pod.metadata.uid && isReady,
+    );
+  }
   const probes = [...spec.containers, ...(spec.initContainers ?? [])].flatMap(
     ({ livenessProbe, readinessProbe, startupProbe }) =>
       [livenessProbe, readinessProbe, startupProbe].filter((probe) => probe !== undefined),
