@@ -1,9 +1,13 @@
 // The program. Ctrl-C and SIGTERM let the command end by itself; a second Ctrl-C ends it at once.
 import { setMaxListeners } from "node:events";
 import { runCli } from "./main.ts";
+import { ignoreDebuggerSignal } from "./no-debugger.ts";
 import { processTerminal } from "./terminal.ts";
 
 const endingMs = 5_000;
+
+// First of all.
+ignoreDebuggerSignal();
 
 // The end of the agent is one signal that every call and timer listens to.
 setMaxListeners(0);

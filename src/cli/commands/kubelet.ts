@@ -5,6 +5,7 @@ import type { Command } from "../command.ts";
 import { exitCodes, usageError } from "../exit.ts";
 import { commandHelp } from "../help.ts";
 import { useLittleMemory } from "../little-memory.ts";
+import { forbidDebugger } from "../no-debugger.ts";
 
 const detailsVerbosity = 4;
 
@@ -43,6 +44,7 @@ export const kubeletCommand: Command = {
     const setup = readKubeletSetup(parsed.value);
     const isDetailed = setup.config.logging.verbosity >= detailsVerbosity;
     const log = await agentLog(isDetailed ? "debug" : "info", terminal);
+    await forbidDebugger(log);
     await runKubelet(setup, log, (rootDir) => log.info("the agent is up", { rootDir }), signal);
     return exitCodes.ok;
   },

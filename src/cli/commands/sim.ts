@@ -3,6 +3,7 @@ import type { Command } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { exitCodes, usageError } from "../exit.ts";
 import { list, text } from "../flags.ts";
+import { forbidDebugger } from "../no-debugger.ts";
 
 const usage = "sim -f PATH [-f PATH...] [flags]";
 const defaultNodeName = "sim";
@@ -41,6 +42,7 @@ export const simCommand: Command = defineCommand({
     }
     const speed = parseSpeed(flags.speed ?? "1");
     const log = await agentLog(flags["log-level"], terminal);
+    await forbidDebugger(log);
     const { BERTH_DATA_DIR, XDG_RUNTIME_DIR } = terminal.environment;
     const { runSim } = await import("../../app/sim.ts");
     await runSim(

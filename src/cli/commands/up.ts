@@ -5,6 +5,7 @@ import { defineCommand } from "../define-command.ts";
 import { exitCodes, usageError } from "../exit.ts";
 import { list, text, toggle } from "../flags.ts";
 import { useLittleMemory } from "../little-memory.ts";
+import { forbidDebugger } from "../no-debugger.ts";
 
 export const upCommand: Command = defineCommand({
   name: "up",
@@ -70,6 +71,7 @@ export const upCommand: Command = defineCommand({
     }
     const manifests = onlyFilename(flags.filename);
     const log = await agentLog(flags["log-level"], terminal);
+    await forbidDebugger(log);
     useLittleMemory();
     const { parseUp } = await import("../../app/up-options.ts");
     const parsed = parseUp({
