@@ -20,6 +20,7 @@ import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 import { dataLayout, kubeletFolder } from "./data-layout.ts";
 import { endPods } from "./end-pods.ts";
+import { dataDirPacketRules, removePacketRules } from "./packet-rules.ts";
 import { removeCgroupRoot } from "./remove-cgroup-root.ts";
 import {
   type RuntimeRecord,
@@ -85,8 +86,10 @@ async function takeOver(dataDir: string, log: Log): Promise<LockedDataDir> {
 
 async function removePods(dataDir: string, record: RuntimeRecord, log: Log): Promise<void> {
   const signal = AbortSignal.timeout(totalMs);
-  if (record.network === undefined) await endRuntimePods(dataDir, record.endpoint, log, signal);
-  else
+  if (record.network === undefined) {
+    await endRuntimePods(dataDir, record.endpoint, log, signal);
+    await removePacketRules(dataDirPacketRules(dataDir), signal);
+  } else
     await removeManaged(
       { ...MANAGED_CONTAINERD_DEFAULTS, ...record.network, dataDir },
       log,

@@ -4,6 +4,7 @@ import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
+import { kubeletPacketRules } from "../core/network/packet-rules.ts";
 import { legacyContainerLogsDirectory } from "../core/paths/log-paths.ts";
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
@@ -28,6 +29,7 @@ import { requireAccessConfig, safeApiConfig } from "./kubelet-api-options.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { openTracer } from "./open-tracer.ts";
+import { packetRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 
@@ -63,10 +65,11 @@ async function runLocked(
   { log, onReady }: { readonly log: AdjustableLog; readonly onReady: () => void },
   signal: AbortSignal,
 ): Promise<void> {
+  const { config } = setup;
   const options = kubeletAgentOptions(setup, rootDir);
   const { nodeName } = options;
   const metrics = new MetricsRegistry(metricDefinitions);
-  const tracer = await openTracer(setup.config, nodeName);
+  const tracer = await openTracer(config, nodeName);
   const count = countRuntimeCalls(metrics);
   const runtime = createCriRuntime(options.runtimeEndpoint, {
     onCall: (call) => {
@@ -74,8 +77,10 @@ async function runLocked(
       tracer?.onCall(call);
     },
   });
+  const rules = config.makeIPTablesUtilChains ? packetRules(kubeletPacketRules, log) : undefined;
   let agent: Agent | undefined;
   try {
+    await rules?.ensure(signal);
     const addresses = () => agent?.nodeAddresses ?? [];
     const deps = { nodeName, addresses, log, metrics };
     const connection = await openClusterConnection(setup, deps, signal);
@@ -88,7 +93,7 @@ async function runLocked(
         beside: async (running, until) => {
           agent = running;
           const api = { setup, agent: running, connection, metrics, nodeName, log };
-          await Promise.all([connection.run(until), runKubeletApi(api, until)]);
+          await Promise.all([connection.run(until), runKubeletApi(api, until), rules?.run(until)]);
         },
       },
       signal,

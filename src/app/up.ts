@@ -19,6 +19,7 @@ import type { Log } from "../ports/log.ts";
 import { dataLayout, defaultDataDir } from "./data-layout.ts";
 import { runDown } from "./down.ts";
 import { createSources } from "./manifest-sources.ts";
+import { dataDirPacketRules, packetRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 import { readRuntimeRecord, writeRuntimeRecord } from "./runtime-record.ts";
@@ -72,6 +73,8 @@ async function runLocked(
   await requireSameRuntime(dataDir, isManaged);
   await writeRuntimeRecord(dataDir, record);
   const managed = isManaged ? await startContainerd(dataDir, network, log, signal) : undefined;
+  // A network of Berth's own has its rules from the start, and containerd's supervision keeps them.
+  const rules = isManaged ? undefined : packetRules(dataDirPacketRules(dataDir), log);
   const metrics = new MetricsRegistry(metricDefinitions);
   const runtime = createCriRuntime(endpoint, { onCall: countRuntimeCalls(metrics) });
   try {
@@ -80,6 +83,7 @@ async function runLocked(
       const target = { images: runtime, ctr: managed.tools.ctr, socket: managed.paths.socket };
       await ensureImages(target, [pauseImage(MANAGED_CONTAINERD_DEFAULTS.sandboxImage)], signal);
     }
+    await rules?.ensure(signal);
     const sources = createSources(options.sources, nodeName, dataLayout(dataDir));
     await runAgent(
       {
@@ -96,7 +100,11 @@ async function runLocked(
         log,
         metrics,
       },
-      { socketPath: dataLayout(dataDir).socket, onReady },
+      {
+        socketPath: dataLayout(dataDir).socket,
+        onReady,
+        beside: async (_agent, until) => rules?.run(until),
+      },
       signal,
     );
   } finally {

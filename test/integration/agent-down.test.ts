@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -6,7 +7,8 @@ import { podManifest, shell } from "./support/agent-manifests.ts";
 import { PrivateMachine } from "./support/agent-private-machine.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
-import { findLeftovers } from "./support/leftovers.ts";
+import { findLeftovers, rulesOfDataDir } from "./support/leftovers.ts";
+import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
 
 describe("the end of an agent", () => {
   let world: AgentWorld;
@@ -79,6 +81,35 @@ describe("the end of an agent", () => {
     expect(leftovers()).toEqual([]);
     expect(wasTold()).toBe(true);
     expect(existsSync(world.dataDir)).toBe(false);
+  });
+});
+
+describe("the end of an agent on somebody else's runtime", () => {
+  let runtime: RuntimeWorld;
+  let world: AgentWorld;
+  beforeEach(async () => {
+    runtime = await startRuntimeWorld({ network: 11 });
+    world = await AgentWorld.create(11, runtime.containerd.endpoint);
+  });
+  afterEach(async () => {
+    await world.close();
+    await runtime.close();
+  });
+  const guards = (): readonly string[] => {
+    const filters = execFileSync("iptables", ["-w", "-S", "INPUT"], { encoding: "utf8" });
+    return rulesOfDataDir(filters, world.dataDir);
+  };
+
+  test("berth down removes the rule that kept neighbours from the loopback address", async () => {
+    await world.up();
+    expect(guards()).toEqual([
+      expect.stringMatching(/^-A INPUT ! -s 127\.0\.0\.0\/8 -d 127\.0\.0\.0\/8 .* -j DROP$/),
+    ]);
+    await world.agent.stop("SIGTERM");
+    // The pods go on, and so does what protects the machine from their network.
+    expect(guards()).toHaveLength(1);
+    expect((await world.berth("down")).code).toBe(0);
+    expect(guards()).toEqual([]);
   });
 });
 

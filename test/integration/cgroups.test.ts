@@ -81,6 +81,7 @@ describe.runIf(existsSync("/sys/fs/cgroup/memory"))("the cgroups of a node", () 
       failSwapOn: false,
       enableServer: false,
       healthzPort: 0,
+      makeIPTablesUtilChains: false,
       evictionHard: {},
       podPidsLimit: pidsLimit,
       kubeReserved: { cpu: "200m", memory: "100Mi", pid: "100" },
@@ -269,6 +270,7 @@ describe("a node without cgroups by class", () => {
       failSwapOn: false,
       enableServer: false,
       healthzPort: 0,
+      makeIPTablesUtilChains: false,
       evictionHard: {},
     };
     writeFileSync(join(folder, "kubelet.yaml"), JSON.stringify(config));

@@ -91,6 +91,7 @@ describe("the kubelet's API", () => {
       "address: 127.0.0.1",
       `port: ${port}`,
       `healthzPort: ${healthPort}`,
+      "makeIPTablesUtilChains: false",
       "authentication: {webhook: {enabled: false}, x509: {clientCAFile: clients.crt}}",
       "authorization: {mode: AlwaysAllow}",
     ].join("\n");

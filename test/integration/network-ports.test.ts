@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { splitRule } from "../../src/drivers/containerd/network-rules.ts";
 import type { Container, PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { eventMessages, runInside, waitForEnd } from "./support/agent-inside.ts";
@@ -105,13 +106,11 @@ describe("the network of pods", () => {
     });
     afterAll(() => server.close());
 
-    /** Packets that the rule for loopback addresses on the bridge has dropped. */
+    /** Packets that rules for loopback addresses have dropped: this network's, or those of an agent of another test. */
     const dropped = (): number => {
-      const rules = execFileSync("iptables", ["-w", "-vnxL", "INPUT"], { encoding: "utf8" });
-      const rule = rules
-        .split("\n")
-        .find((line) => line.includes(world.bridge) && line.includes("DROP"));
-      return Number(rule?.trim().split(/\s+/)[0]);
+      const rules = execFileSync("iptables", ["-w", "-vnxL"], { encoding: "utf8" });
+      const guards = rules.split("\n").filter((line) => /DROP.*\s127\.0\.0\.0\/8/.test(line));
+      return guards.reduce((sum, line) => sum + Number(line.trim().split(/\s+/)[0]), 0);
     };
 
     test("is out of a pod's reach, even of one that sends loopback addresses over the bridge", async () => {
@@ -138,6 +137,18 @@ describe("the network of pods", () => {
       expect(await read(gateway)).toContain("refused");
       expect(served).toBe(0);
     });
+  });
+
+  test("a rule that somebody removes is back within a minute", async () => {
+    const guard = (): readonly string[] => {
+      const rules = execFileSync("iptables", ["-w", "-S", "INPUT"], { encoding: "utf8" });
+      return rules.split("\n").filter((line) => line.includes(` -i ${world.bridge} `));
+    };
+    const before = guard();
+    expect(before).toHaveLength(1);
+    execFileSync("iptables", ["-w", "-D", ...splitRule(before[0] ?? "").slice(1)]);
+    expect(guard()).toEqual([]);
+    await expect.poll(guard, { timeout: 120_000 }).toEqual(before);
   });
 
   describe("bandwidth annotations", () => {

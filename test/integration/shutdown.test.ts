@@ -88,6 +88,7 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
       failSwapOn: false,
       enableServer: false,
       healthzPort: 0,
+      makeIPTablesUtilChains: false,
       evictionHard: {},
       shutdownGracePeriodByPodPriority: [
         { priority: 0, shutdownGracePeriodSeconds: 20 },

@@ -2,7 +2,7 @@ import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts
 import { acted, refused, type Support, warned } from "./support.ts";
 
 const noPinning = "CPUs and memory are not assigned to containers exclusively yet";
-const noRules = "Berth writes no packet filter rules for a kubelet";
+const noMarks = "a kubelet marks no packets any more";
 const ownLog = "Berth has its own log";
 
 /** What becomes of every field of the configuration. */
@@ -103,9 +103,11 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   protectKernelDefaults: acted(
     "whether kernel settings that differ from what a kubelet needs keep Berth from starting, or are set",
   ),
-  makeIPTablesUtilChains: warned(noRules),
-  iptablesMasqueradeBit: warned(noRules),
-  iptablesDropBit: warned(noRules),
+  makeIPTablesUtilChains: acted(
+    "whether the chains KUBE-FIREWALL and KUBE-IPTABLES-HINT are made and kept",
+  ),
+  iptablesMasqueradeBit: warned(noMarks),
+  iptablesDropBit: warned(noMarks),
   featureGates: warned(
     "validated, but of the gates only CustomCPUCFSQuotaPeriod, KubeletCrashLoopBackOffMax and KubeletInUserNamespace have an effect",
   ),

@@ -147,7 +147,12 @@ export class ManagedContainerd {
     const stopped = new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
-    const lookAfter = setInterval(() => void this.#lookAfter(), LOOK_AFTER_MS).unref();
+    let look = Promise.resolve();
+    const lookAfter = setInterval(() => {
+      look = look
+        .then(() => this.#lookAfter())
+        .catch((error: unknown) => this.#log.warn("cannot look after containerd", { error }));
+    }, LOOK_AFTER_MS).unref();
     let backoffMs = FIRST_BACKOFF_MS;
     while (!signal.aborted) {
       const startedAtMs = Date.now();
@@ -160,13 +165,27 @@ export class ManagedContainerd {
       if (!signal.aborted) await this.#restart();
     }
     clearInterval(lookAfter);
+    await look;
   }
 
   async #lookAfter(): Promise<void> {
+    if (this.#supervision.signal.aborted) return;
     await boundLog(this.paths.logFile);
+    await this.#restoreNetworkRules();
     if (this.#laterTidyUps === 0) return;
     this.#laterTidyUps -= 1;
     await this.#removeOrphans();
+  }
+
+  /** Whoever flushes the packet filter flushes these rules with it. */
+  async #restoreNetworkRules(): Promise<void> {
+    try {
+      const added = await ensureNetworkRules(this.#network, this.tools);
+      if (added === 0) return;
+      this.#log.warn("restored packet filter rules that somebody removed", { count: added });
+    } catch (error) {
+      this.#log.warn("cannot look after the rules of the pods' network", { error });
+    }
   }
 
   async #restart(): Promise<void> {

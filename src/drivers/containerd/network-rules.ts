@@ -2,15 +2,15 @@ import type { NetworkSettings } from "./containerd-config.ts";
 import type { ContainerdTools } from "./prepare-machine.ts";
 import { runCommand } from "./run-command.ts";
 
-/** Adds the filter rules that a pod network on a bridge needs and that are not there yet. */
+/** Adds the filter rules that a pod network on a bridge needs and that are not there yet; how many that were. */
 export async function ensureNetworkRules(
   { bridge }: NetworkSettings,
   tools: ContainerdTools,
-): Promise<void> {
+): Promise<number> {
   const present = (await runCommand(tools.iptables, ["-w", "-S"])).split("\n");
-  for (const command of planNetworkRules(present, bridge)) {
-    await runCommand(tools.iptables, ["-w", ...command]);
-  }
+  const missing = planNetworkRules(present, bridge);
+  for (const command of missing) await runCommand(tools.iptables, ["-w", ...command]);
+  return missing.length;
 }
 
 /** Removes them again. */

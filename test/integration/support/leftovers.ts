@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { dataDirPacketRules } from "../../../src/app/packet-rules.ts";
 import type { ManagedContainerdOptions } from "../../../src/drivers/containerd/managed-containerd.ts";
 
 /** What is still on the machine of a managed containerd: processes, mounts, cgroups, the bridge, rules, cached results. */
@@ -12,10 +13,19 @@ export function findLeftovers({ dataDir, bridge }: ManagedContainerdOptions): re
     ...linesWith(mounts, dataDir).map((line) => `mount ${line}`),
     ...linesWith(rules, `name: \\"${bridge}\\"`).map((line) => `rule ${line}`),
     ...linesWith(filters, `-i ${bridge} `).map((line) => `rule ${line}`),
+    ...rulesOfDataDir(filters, dataDir).map((line) => `rule ${line}`),
     ...findCgroups(`/${bridge}`).map((path) => `cgroup ${path}`),
     ...(existsSync(`/sys/class/net/${bridge}`) ? [`interface ${bridge}`] : []),
     ...cachedResults(bridge).map((name) => `cached CNI result ${name}`),
   ];
+}
+
+/** The rules that `berth up` keeps where the runtime is not its own. */
+export function rulesOfDataDir(filters: string, dataDir: string): readonly string[] {
+  return dataDirPacketRules(dataDir).flatMap(({ words }) => {
+    const comment = words[words.indexOf("--comment") + 1] ?? "";
+    return linesWith(filters, `"${comment}"`);
+  });
 }
 
 /** Removes a cgroup that has no processes, with all below it, from every hierarchy. */

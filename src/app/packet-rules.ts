@@ -1,0 +1,31 @@
+// The packet filter of this machine, and what is kept in it.
+import { createHash } from "node:crypto";
+import { upPacketRules } from "../core/network/packet-rules.ts";
+import { iptablesFilter } from "../drivers/linux/iptables.ts";
+import { readMachine } from "../drivers/linux/read-machine.ts";
+import { systemClock } from "../drivers/linux/system-clock.ts";
+import { PacketRules } from "../engine/node/packet-rules.ts";
+import type { FilterItem, FilterRule } from "../model/packet-filter.ts";
+import type { Log } from "../ports/log.ts";
+
+/** Keeps these rules once it is run. */
+export function packetRules(rules: readonly FilterItem[], log: Log): PacketRules {
+  const filter = iptablesFilter(readMachine().tools.iptables);
+  return new PacketRules({ filter, rules, clock: systemClock, log });
+}
+
+/** The rules that `berth up` keeps for a data folder on a runtime that is not its own. */
+export function dataDirPacketRules(dataDir: string): readonly FilterRule[] {
+  return upPacketRules(createHash("sha256").update(dataDir).digest("hex").slice(0, 16));
+}
+
+/** Removes them; without iptables there are none. */
+export async function removePacketRules(
+  rules: readonly FilterRule[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { iptables } = readMachine().tools;
+  if (iptables === undefined) return;
+  const filter = iptablesFilter(iptables);
+  for (const rule of rules) await filter.remove(rule, signal);
+}
