@@ -42,7 +42,7 @@ class World {
         this.shared += 1;
         return Promise.resolve();
       },
-      enforceRoot: () => {
+      enforceRoot: async () => {
         if (this.refusals === 0) return;
         this.refusals -= 1;
         throw new Error("device or resource busy");
@@ -51,7 +51,7 @@ class World {
     reserved: reservedCgroups(settings),
     cgroupsAt: () => ({
       exists: (path) => this.existing.includes(path),
-      update: (path, resources) => this.updates.push([path, resources]),
+      update: async (path, resources) => void this.updates.push([path, resources]),
     }),
     onNodeEvent: ({ type, reason, message }) => this.events.push(`${type} ${reason}: ${message}`),
     version: 1,

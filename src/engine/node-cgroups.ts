@@ -49,7 +49,7 @@ export class NodeCgroups {
     const { pods, reserved, version, metrics } = this.#deps;
     metrics.set("kubelet_cgroup_version", version);
     await pods.ensureShared();
-    for (const one of reserved) this.#enforceReserved(one);
+    for (const one of reserved) await this.#enforceReserved(one);
   }
 
   /** Keeps the classes' shares in line with the pods that run, until `signal` aborts. */
@@ -58,7 +58,7 @@ export class NodeCgroups {
     let isEnforced = false;
     while (!signal.aborted) {
       // Pods may take more than they should while the limit is new: then it has to wait for evictions.
-      if (!isEnforced) isEnforced = this.#enforceRoot();
+      if (!isEnforced) isEnforced = await this.#enforceRoot();
       try {
         await pods.ensureShared();
       } catch (error) {
@@ -68,10 +68,10 @@ export class NodeCgroups {
     }
   }
 
-  #enforceRoot(): boolean {
+  async #enforceRoot(): Promise<boolean> {
     const { pods, onNodeEvent } = this.#deps;
     try {
-      pods.enforceRoot();
+      await pods.enforceRoot();
       const message = "Updated Node Allocatable limit across pods";
       onNodeEvent({ type: "Normal", reason: enforced, message });
       return true;
@@ -84,12 +84,12 @@ export class NodeCgroups {
     }
   }
 
-  #enforceReserved({ title, name, cgroup, resources }: ReservedCgroup): void {
+  async #enforceReserved({ title, name, cgroup, resources }: ReservedCgroup): Promise<void> {
     const { cgroupsAt, onNodeEvent } = this.#deps;
     try {
       const cgroups = cgroupsAt(cgroup);
       if (!cgroups.exists(cgroup)) throw new Error(`cgroup ${cgroup} does not exist`);
-      cgroups.update(cgroup, resources);
+      await cgroups.update(cgroup, resources);
     } catch (error) {
       const message = `Failed to enforce ${title} Cgroup Limits on "${cgroup}": ${errorText(error)}`;
       onNodeEvent({ type: "Warning", reason: notEnforced, message });

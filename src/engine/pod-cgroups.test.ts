@@ -110,7 +110,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
     const cgroups = create();
     await cgroups.ensureShared();
     expect(textOf("/kubepods", "memory.max")).toBe("");
-    cgroups.enforceRoot();
+    await cgroups.enforceRoot();
     expect(textOf("/kubepods", "memory.max")).toBe("1073741824");
   });
 

@@ -98,9 +98,9 @@ export class NodePodCgroups {
     }
   }
 
-  update(pod: Pod, resources: CgroupResources): void {
+  async update(pod: Pod, resources: CgroupResources): Promise<void> {
     const startedAtMs = this.#deps.clock.monotonicMs();
-    this.#deps.cgroups.update(this.path(pod), resources);
+    await this.#deps.cgroups.update(this.path(pod), resources);
     this.#observe("update", startedAtMs);
   }
 
@@ -129,10 +129,10 @@ export class NodePodCgroups {
     await this.#ensureClass("BestEffort", bestEffort);
   }
 
-  /** Sets the limits of the cgroup of all pods; throws when the kernel refuses one. */
-  enforceRoot(): void {
+  /** Sets the limits of the cgroup of all pods; rejects when the kernel refuses one. */
+  async enforceRoot(): Promise<void> {
     const { cgroups, rootResources } = this.#deps;
-    if (rootResources !== undefined) cgroups.update(this.rootPath, rootResources());
+    if (rootResources !== undefined) await cgroups.update(this.rootPath, rootResources());
   }
 
   async remove(pod: Pod): Promise<void> {
@@ -184,13 +184,13 @@ export class NodePodCgroups {
     const path = this.#path(qosCgroupName(root, qosClass));
     if (!cgroups.exists(path)) return await cgroups.create(path, resources);
     try {
-      cgroups.update(path, resources);
+      await cgroups.update(path, resources);
     } catch (error) {
       // The class may take more than it should: then it is kept from taking even more.
       const { memoryBytes } = resources;
       const usageBytes = memoryBytes === undefined ? 0n : cgroups.readMemoryUsageBytes(path);
       if (memoryBytes === undefined || usageBytes <= memoryBytes) throw error;
-      cgroups.update(path, { ...resources, memoryBytes: usageBytes });
+      await cgroups.update(path, { ...resources, memoryBytes: usageBytes });
     }
   }
 

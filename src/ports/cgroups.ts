@@ -10,8 +10,11 @@ export interface Cgroups {
   exists(path: string): boolean;
   /** Makes it, and those above it, where missing; then as `update`. */
   create(path: string, resources: CgroupResources): Promise<void>;
-  /** Sets all that the kernel accepts, then throws, naming the files, if it refused any. */
-  update(path: string, resources: CgroupResources): void;
+  /**
+   * Sets all that the kernel accepts, then rejects, naming the files, if it refused any. Takes seconds where memory has to be
+   * freed first.
+   */
+  update(path: string, resources: CgroupResources): Promise<void>;
   /** What the kernel has in force for CPU and memory; a memory limit of -1 is none. */
   read(path: string): CgroupResources;
   readMemoryUsageBytes(path: string): bigint;

@@ -18,7 +18,7 @@ export class MemoryCgroups implements PodCgroupControl {
     return found;
   }
 
-  update({ metadata }: Pod, resources: CgroupResources): void {
+  async update({ metadata }: Pod, resources: CgroupResources): Promise<void> {
     this.byUid.set(metadata.uid, { ...this.byUid.get(metadata.uid), ...resources });
   }
 

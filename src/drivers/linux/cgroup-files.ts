@@ -5,9 +5,22 @@ import {
   readdirSync,
   readFileSync,
   rmdirSync,
-  writeSync,
+  write,
 } from "node:fs";
 import { join, normalize } from "node:path";
+import { promisify } from "node:util";
+import { Semaphore } from "../../lib/semaphore.ts";
+
+const reclaimTimeoutMs = 60_000;
+const reclaiming = new Semaphore(1);
+const writeAsync: (fd: number, text: string) => Promise<unknown> = promisify(write);
+
+/** Limits of memory, and where what they limit is counted. */
+const usageFiles: ReadonlyMap<string, string> = new Map([
+  ["memory.limit_in_bytes", "memory.usage_in_bytes"],
+  ["memory.max", "memory.current"],
+  ["memory.high", "memory.current"],
+]);
 
 /** One value for one file of a cgroup. */
 export interface CgroupSetting {
@@ -39,24 +52,71 @@ export function checkedRoot(root: string): string {
   return root;
 }
 
-/** Writes them all; returns what the kernel refused. */
-export function writeSettings(folder: string, settings: readonly CgroupSetting[]): string[] {
+/** Writes those that differ from what is in force; returns what the kernel refused. */
+export async function writeSettings(
+  folder: string,
+  settings: readonly CgroupSetting[],
+): Promise<string[]> {
   const refused: string[] = [];
   for (const { file, value, optional } of settings) {
-    const error = tryWrite(join(folder, file), value);
+    if (isInForce(folder, file, value)) continue;
+    const isSlow = mustReclaim(folder, file, value);
+    const path = join(folder, file);
+    const error = await (isSlow ? writeReclaiming(path, value) : tryWrite(path, value));
     if (error === undefined || (optional === true && error === "ENOENT")) continue;
-    refused.push(`cannot write ${value} to ${join(folder, file)}: ${error}`);
+    refused.push(`cannot write ${value} to ${path}: ${error}`);
   }
   return refused;
 }
 
-/** Writes to a file that exists; returns the error's code. */
-export function tryWrite(path: string, value: string): string | undefined {
+/** Reading costs a tenth of what handing a write to another thread does, and most limits are set again unchanged. */
+function isInForce(folder: string, file: string, value: string): boolean {
+  try {
+    return readSetting(folder, file) === value;
+  } catch {
+    // Some can only be written.
+    return false;
+  }
+}
+
+/** Whether the kernel will free memory before the write returns, which can take seconds. */
+function mustReclaim(folder: string, file: string, value: string): boolean {
+  const usageFile = usageFiles.get(file);
+  if (usageFile === undefined || !/^\d+$/.test(value)) return false;
+  try {
+    return BigInt(readSetting(folder, usageFile)) > BigInt(value);
+  } catch {
+    return true;
+  }
+}
+
+/**
+ * One at a time: the thread that reclaims is one of few that serve all files and name look-ups of the process. What takes too
+ * long is reported as refused; the kernel goes on with it, and the next waits for it.
+ */
+async function writeReclaiming(path: string, value: string): Promise<string | undefined> {
+  const timeout = AbortSignal.timeout(reclaimTimeoutMs);
+  const tooLong = `the kernel did not free enough memory within ${reclaimTimeoutMs / 1000} s`;
+  let leave: () => void;
+  try {
+    leave = await reclaiming.enter(timeout);
+  } catch {
+    return tooLong;
+  }
+  const written = tryWrite(path, value).finally(leave);
+  const late = new Promise<string>((resolve) => {
+    timeout.addEventListener("abort", () => resolve(tooLong), { once: true });
+  });
+  return await Promise.race([written, late]);
+}
+
+/** Writes, in another thread, to a file that exists; returns the error's code. */
+export async function tryWrite(path: string, value: string): Promise<string | undefined> {
   try {
     // Never O_CREAT: the kernel would answer a missing file by "permission denied".
     const file = openSync(path, constants.O_WRONLY | constants.O_TRUNC);
     try {
-      writeSync(file, value);
+      await writeAsync(file, value);
     } finally {
       closeSync(file);
     }

@@ -10,7 +10,7 @@ export async function removeCgroup(folders: readonly string[], signal: AbortSign
   let delayMs = firstDelayMs;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     signal.throwIfAborted();
-    for (const folder of folders) killProcesses(folder);
+    for (const folder of folders) await killProcesses(folder);
     const left = folders.filter((folder) => !removeFolders(folder));
     if (left.length === 0) return;
     await sleep(delayMs, undefined, { signal });
@@ -24,9 +24,9 @@ export async function removeCgroup(folders: readonly string[], signal: AbortSign
   );
 }
 
-function killProcesses(folder: string): void {
+async function killProcesses(folder: string): Promise<void> {
   // One write of v2 kills all at once, also what is being forked.
-  tryWrite(`${folder}/cgroup.kill`, "1");
+  await tryWrite(`${folder}/cgroup.kill`, "1");
   for (const pid of processesIn(folder)) {
     if (pid === process.pid) continue;
     try {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { KeyedTurns } from "../../lib/keyed-turns.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import {
@@ -35,6 +36,8 @@ export class CgroupsV1 implements Cgroups {
   readonly #mountPoints: readonly string[];
   readonly #allMountPoints: readonly string[];
   readonly #hugePageSizes: readonly bigint[];
+  /** By path: limits must end up as they were last asked for. */
+  readonly #turns = new KeyedTurns();
 
   constructor({ root, mounts, hugePageSizes }: CgroupsV1Options) {
     this.#root = checkedRoot(root);
@@ -59,22 +62,26 @@ export class CgroupsV1 implements Cgroups {
       .filter((folder) => !existsSync(folder));
     await Promise.all(missing.map((folder) => mkdir(folder, { recursive: true, mode: 0o755 })));
     const cpuset = this.#controllers.get("cpuset");
-    if (cpuset !== undefined) inheritCpuset(cpuset, path);
-    this.update(path, resources);
+    if (cpuset !== undefined) await inheritCpuset(cpuset, path);
+    await this.update(path, resources);
   }
 
-  update(path: string, resources: CgroupResources): void {
+  async update(path: string, resources: CgroupResources): Promise<void> {
     insideRoot(path, this.#root);
+    await this.#turns.run(path, () => this.#set(path, resources));
+  }
+
+  async #set(path: string, resources: CgroupResources): Promise<void> {
     const refused = [
-      ...this.#write("cpu", path, sharesSettings(resources)),
-      ...this.#writeQuota(path, resources),
-      ...this.#write("memory", path, memorySettings(resources)),
-      ...this.#write("pids", path, pidsSettings(resources)),
-      ...this.#write(
+      ...(await this.#write("cpu", path, sharesSettings(resources))),
+      ...(await this.#writeQuota(path, resources)),
+      ...(await this.#write("memory", path, memorySettings(resources))),
+      ...(await this.#write("pids", path, pidsSettings(resources))),
+      ...(await this.#write(
         "hugetlb",
         path,
         hugePageSettings(resources.hugePageLimits, this.#hugePageSizes, "limit_in_bytes"),
-      ),
+      )),
     ];
     if (refused.length > 0) throw new Error(`cgroup ${path}: ${refused.join("; ")}`);
   }
@@ -119,18 +126,25 @@ export class CgroupsV1 implements Cgroups {
   }
 
   /** What a controller would limit stays without limit where it is not mounted. */
-  #write(controller: string, path: string, settings: readonly CgroupSetting[]): string[] {
+  async #write(
+    controller: string,
+    path: string,
+    settings: readonly CgroupSetting[],
+  ): Promise<string[]> {
     const mountPoint = this.#controllers.get(controller);
-    return mountPoint === undefined ? [] : writeSettings(join(mountPoint, path), settings);
+    return mountPoint === undefined ? [] : await writeSettings(join(mountPoint, path), settings);
   }
 
-  #writeQuota(path: string, { cpuQuotaUs = 0, cpuPeriodUs = 0 }: CgroupResources): string[] {
+  async #writeQuota(
+    path: string,
+    { cpuQuotaUs = 0, cpuPeriodUs = 0 }: CgroupResources,
+  ): Promise<string[]> {
     const quota = { file: "cpu.cfs_quota_us", value: String(cpuQuotaUs) };
     const period = { file: "cpu.cfs_period_us", value: String(cpuPeriodUs) };
     if (cpuQuotaUs === 0) return this.#write("cpu", path, cpuPeriodUs === 0 ? [] : [period]);
     if (cpuPeriodUs === 0) return this.#write("cpu", path, [quota]);
     // A shorter period can exceed the parent's share until the quota is lower, and the other way round.
-    const isPeriodFirst = this.#write("cpu", path, [period]).length === 0;
+    const isPeriodFirst = (await this.#write("cpu", path, [period])).length === 0;
     return this.#write("cpu", path, isPeriodFirst ? [quota] : [quota, period]);
   }
 }
@@ -149,13 +163,13 @@ function pidsSettings({ pidsLimit }: CgroupResources): CgroupSetting[] {
 }
 
 /** No task can enter a cgroup without CPUs and memory nodes, and a new one has none. */
-function inheritCpuset(mountPoint: string, path: string): void {
+async function inheritCpuset(mountPoint: string, path: string): Promise<void> {
   const parent = dirname(path);
-  if (parent !== "/") inheritCpuset(mountPoint, parent);
+  if (parent !== "/") await inheritCpuset(mountPoint, parent);
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {
     if (readSetting(join(mountPoint, path), file) !== "") continue;
     const inherited = readSetting(join(mountPoint, parent), file);
-    const error = tryWrite(join(mountPoint, path, file), inherited);
+    const error = await tryWrite(join(mountPoint, path, file), inherited);
     if (error !== undefined) {
       throw new Error(`cannot write ${inherited} to ${join(mountPoint, path, file)}: ${error}`);
     }

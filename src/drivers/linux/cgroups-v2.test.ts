@@ -96,17 +96,17 @@ test("what is in force is read back in the terms it is set in", () => {
   expect(cgroups.readMemoryUsageBytes(podPath)).toBe(4096n);
 });
 
-test("a lifted limit is written as max", () => {
+test("a lifted limit is written as max", async () => {
   makeCgroup(podPath, ["cpu.max", "memory.max", "pids.max"]);
-  open().update(podPath, { cpuQuotaUs: -1, memoryBytes: -1n, pidsLimit: 0 });
+  await open().update(podPath, { cpuQuotaUs: -1, memoryBytes: -1n, pidsLimit: 0 });
   expect(fileText(`${podPath}/cpu.max`)).toBe("max 100000");
   expect(fileText(`${podPath}/memory.max`)).toBe("max");
   expect(fileText(`${podPath}/pids.max`)).toBe("max");
 });
 
-test("a file that the kernel does not have is named", () => {
+test("a file that the kernel does not have is named", async () => {
   makeCgroup(podPath, []);
-  expect(() => open().update(podPath, { cpuShares: 2 })).toThrow(
+  await expect(open().update(podPath, { cpuShares: 2 })).rejects.toThrow(
     /cannot write 1 to .*cpu\.weight: ENOENT/,
   );
 });

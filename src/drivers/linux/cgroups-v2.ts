@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { KeyedTurns } from "../../lib/keyed-turns.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import {
@@ -34,6 +35,8 @@ export class CgroupsV2 implements Cgroups {
   readonly #mountPoint: string;
   readonly #hugePageSizes: readonly bigint[];
   readonly #available: readonly string[];
+  /** By path: limits must end up as they were last asked for. */
+  readonly #turns = new KeyedTurns();
 
   constructor({ root, mountPoint, hugePageSizes }: CgroupsV2Options) {
     this.#root = checkedRoot(root);
@@ -58,19 +61,23 @@ export class CgroupsV2 implements Cgroups {
     insideRoot(path, this.#root);
     let folder = this.#mountPoint;
     for (const name of path.split("/").slice(1)) {
-      enableControllers(folder, this.#available);
+      await enableControllers(folder, this.#available);
       folder = join(folder, name);
       mkdirSync(folder, { recursive: true, mode: 0o755 });
     }
-    this.update(path, resources);
+    await this.update(path, resources);
   }
 
-  update(path: string, resources: CgroupResources): void {
+  async update(path: string, resources: CgroupResources): Promise<void> {
     insideRoot(path, this.#root);
+    await this.#turns.run(path, () => this.#set(path, resources));
+  }
+
+  async #set(path: string, resources: CgroupResources): Promise<void> {
     const hugePages = this.#available.includes("hugetlb")
       ? hugePageSettings(resources.hugePageLimits, this.#hugePageSizes, "max")
       : [];
-    const refused = writeSettings(this.#folder(path), [...settings(resources), ...hugePages]);
+    const refused = await writeSettings(this.#folder(path), [...settings(resources), ...hugePages]);
     if (refused.length > 0) throw new Error(`cgroup ${path}: ${refused.join("; ")}`);
   }
 
@@ -127,12 +134,12 @@ function settings(resources: CgroupResources): CgroupSetting[] {
 }
 
 /** A controller works in a cgroup only when all those above it pass it on. */
-function enableControllers(folder: string, controllers: readonly string[]): void {
+async function enableControllers(folder: string, controllers: readonly string[]): Promise<void> {
   const file = join(folder, "cgroup.subtree_control");
   const all = controllers.map((controller) => `+${controller}`);
-  if (tryWrite(file, all.join(" ")) === undefined) return;
+  if ((await tryWrite(file, all.join(" "))) === undefined) return;
   // One that cannot be passed on does not keep the others back; what is then missing shows when it is set.
-  for (const one of all) tryWrite(file, one);
+  for (const one of all) await tryWrite(file, one);
 }
 
 function readControllers(folder: string): string[] {

@@ -15,17 +15,16 @@ export class SimCgroups implements Cgroups {
     return this.#cgroups.has(path);
   }
 
-  create(path: string, resources: CgroupResources): Promise<void> {
+  async create(path: string, resources: CgroupResources): Promise<void> {
     const parts = path.split("/").slice(1);
     for (const [index] of parts.entries()) {
       const above = `/${parts.slice(0, index + 1).join("/")}`;
       if (!this.#cgroups.has(above)) this.#cgroups.set(above, {});
     }
-    this.update(path, resources);
-    return Promise.resolve();
+    await this.update(path, resources);
   }
 
-  update(path: string, resources: CgroupResources): void {
+  async update(path: string, resources: CgroupResources): Promise<void> {
     const before = this.#cgroups.get(path);
     if (before === undefined) throw new Error(`there is no cgroup ${path}`);
     this.#cgroups.set(path, { ...before, ...resources });

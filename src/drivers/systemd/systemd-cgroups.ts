@@ -43,9 +43,9 @@ export class SystemdCgroups implements Cgroups {
   }
 
   /** In force at once; systemd hears of it a moment later. */
-  update(path: string, resources: CgroupResources): void {
+  async update(path: string, resources: CgroupResources): Promise<void> {
     const rounded = roundedQuota(resources);
-    this.#deps.files.update(path, rounded);
+    await this.#deps.files.update(path, rounded);
     void this.#tell(path, rounded);
   }
 

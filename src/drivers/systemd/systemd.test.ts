@@ -123,7 +123,7 @@ describe.runIf(hasDbusDaemon)("on a message bus of its own", () => {
       { signature: "as", value: ["kubepods-burstable.slice"] },
     ]);
     expect(start?.body?.[2]).toContainEqual(["MemoryLimit", { signature: "t", value: 64n }]);
-    cgroups.update(path, { cpuShares: 1024 });
+    await cgroups.update(path, { cpuShares: 1024 });
     await expect.poll(() => service.calls.at(-1)?.member).toBe("SetUnitProperties");
     expect(service.calls.at(-1)?.body).toEqual([
       "kubepods-burstable-pod1.slice",
@@ -219,8 +219,9 @@ class RecordedFiles implements Cgroups {
     return Promise.resolve();
   }
 
-  update(path: string): void {
+  update(path: string): Promise<void> {
     this.done.push(`update ${path}`);
+    return Promise.resolve();
   }
 
   read(): CgroupResources {

@@ -31,7 +31,7 @@ async function resized(
   const update = world.cgroups.update.bind(world.cgroups);
   world.cgroups.update = (pod, resources) => {
     changes.push(`cgroup ${Object.keys(resources).join(" ")}`);
-    update(pod, resources);
+    return update(pod, resources);
   };
   world.runtime.intercept = (method, phase) => {
     if (phase !== "before" || !method.startsWith("Update")) return;
@@ -43,7 +43,7 @@ async function resized(
 }
 
 async function start(world: ExecutorWorld, pod: Pod): Promise<void> {
-  world.cgroups.update(pod, world.cgroups.wanted(pod));
+  await world.cgroups.update(pod, world.cgroups.wanted(pod));
   await world.sync(pod);
 }
 
@@ -144,7 +144,7 @@ test("where the kernel refuses the pod's limit, the runtime is told of the old o
   }: UpdatePodSandboxResourcesRequest) => {
     told.push(resources?.memoryLimitInBytes);
   };
-  world.cgroups.update = () => {
+  world.cgroups.update = async () => {
     throw new Error("memory.limit_in_bytes: busy");
   };
   const after = podWith(limited("1", "96Mi"));

@@ -21,7 +21,7 @@ export interface PodCgroupControl {
   /** What the cgroup should be set to. */
   wanted(pod: Pod): CgroupResources;
   read(pod: Pod): CgroupResources;
-  update(pod: Pod, resources: CgroupResources): void;
+  update(pod: Pod, resources: CgroupResources): Promise<void>;
   memoryUsageBytes(pod: Pod): bigint;
 }
 
@@ -168,7 +168,7 @@ class ResizeRun {
       );
     }
     try {
-      cgroups.update(pod, change);
+      await cgroups.update(pod, change);
     } catch (error) {
       await this.#tellRuntime(this.#current).catch((rollbackError: unknown) =>
         log.warn("cannot tell the runtime that a pod keeps its resources", {
