@@ -1,6 +1,6 @@
 // Text as the Go programs of Kubernetes write it, for messages and stored values that must be equal to theirs.
 
-const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+const escaped = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 
 const shortEscapes: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],
@@ -16,7 +16,7 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
 
 /** The text in double quotes, with everything escaped that does not print. */
 export function quoteText(text: string): string {
-  return `"${Array.from(text, escapeCharacter).join("")}"`;
+  return `"${text.replace(escaped, escapeCharacter)}"`;
 }
 
 /** JSON with the characters escaped that could end an HTML script. */
@@ -44,7 +44,6 @@ export function durationText(ms: number): string {
 function escapeCharacter(character: string): string {
   const short = shortEscapes.get(character);
   if (short !== undefined) return short;
-  if (printable.test(character)) return character;
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20 || code === 0x7f) return `\\x${hex(code, 2)}`;
   return code < 0x10000 ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`;

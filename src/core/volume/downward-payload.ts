@@ -28,21 +28,32 @@ export function downwardPayload(
   const problems: string[] = [];
   const payload = new Map<string, PayloadFile>();
   let leftBytes = maxPayloadBytes;
+  // Each field once, however often it is named: all annotations together may be large.
+  const fields = new Map<string, Result<Uint8Array, string>>();
+  const readField = (fieldPath: string): Result<Uint8Array, string> => {
+    const data = fields.get(fieldPath) ?? encoded(metadataField(pod, fieldPath));
+    fields.set(fieldPath, data);
+    return data;
+  };
   for (const { path, mode, fieldRef, resourceFieldRef } of items) {
-    let text: Result<string, string> = ok("");
-    if (fieldRef !== undefined) text = metadataField(pod, fieldRef.fieldPath);
-    else if (resourceFieldRef !== undefined)
-      text = resourceText(resourceFieldRef, pod, allocatable);
-    if (!text.ok) {
-      problems.push(text.error);
+    let data: Result<Uint8Array, string> = ok(new Uint8Array());
+    if (fieldRef !== undefined) data = readField(fieldRef.fieldPath);
+    else if (resourceFieldRef !== undefined) {
+      data = encoded(resourceText(resourceFieldRef, pod, allocatable));
+    }
+    if (!data.ok) {
+      problems.push(data.error);
       continue;
     }
-    const data = encoder.encode(text.value);
-    leftBytes -= data.length;
+    leftBytes -= data.value.length;
     if (leftBytes < 0) return err([payloadTooLarge]);
-    payload.set(cleanPath(path), { data, mode: mode ?? defaultMode });
+    payload.set(cleanPath(path), { data: data.value, mode: mode ?? defaultMode });
   }
   return problems.length > 0 ? err(problems) : ok(payload);
+}
+
+function encoded(text: Result<string, string>): Result<Uint8Array, string> {
+  return text.ok ? ok(encoder.encode(text.value)) : text;
 }
 
 function resourceText(
