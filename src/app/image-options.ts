@@ -8,6 +8,7 @@ import { credentialPlugins } from "../drivers/linux/credential-provider.ts";
 import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import type { ImagePullLimits } from "../engine/image-puller.ts";
 import { errorText } from "../lib/error-text.ts";
+import { parseJsonText } from "../lib/json-text.ts";
 import { nodeText } from "../model/manifest/json-node.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { CredentialPlugins } from "../ports/credential-plugins.ts";
@@ -101,7 +102,7 @@ function configFiles(path: string): readonly string[] {
 function readProviders(file: string): readonly CredentialProvider[] {
   const document = parseYaml(reading(file, () => readFileSync(file, "utf8")));
   if (!document.ok) throw new SetupError(`${file}: ${document.error.message}`, "correct the file");
-  const parsed = parseCredentialProviders(JSON.parse(nodeText(document.value)));
+  const parsed = parseCredentialProviders(parseJsonText(nodeText(document.value)));
   if (parsed.ok) return parsed.value;
   throw new SetupError(`${file}: ${parsed.error.join("; ")}`, "correct the file");
 }

@@ -3,6 +3,7 @@ import type { KubeletConfiguration } from "../config/generated/kubelet-configura
 import { kubeletFlags } from "../config/generated/kubelet-flags.ts";
 import { legacyDefaultConfig } from "../config/legacy-defaults.ts";
 import { deepEqual } from "../lib/deep-equal.ts";
+import { parseJsonText } from "../lib/json-text.ts";
 import { nodeText } from "../model/manifest/json-node.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
@@ -114,6 +115,6 @@ export function shownConfig(config: KubeletConfiguration): object {
   const staticPodURLHeader = Object.fromEntries(
     headers,
   ) as KubeletConfiguration["staticPodURLHeader"];
-  const shown: object = JSON.parse(nodeText(encodeConfig({ ...config, staticPodURLHeader })));
+  const shown = parseJsonText(nodeText(encodeConfig({ ...config, staticPodURLHeader }))) as object;
   return { kind: "KubeletConfiguration", apiVersion: "kubelet.config.k8s.io/v1beta1", ...shown };
 }

@@ -1,4 +1,5 @@
 // `berth plan`: what would be done with a manifest here, without doing it.
+
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { admitPod } from "../core/admission/admit-pod.ts";
@@ -7,6 +8,7 @@ import { computeQosClass } from "../core/resource/qos.ts";
 import { DefinedNames } from "../drivers/manifest/defined-names.ts";
 import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";
 import { parseYamlDocuments } from "../drivers/manifest/parse-yaml.ts";
+import { parseJsonText } from "../lib/json-text.ts";
 import { ignoredFields } from "../model/fields/ignored-fields.ts";
 import { unenforcedLimits } from "../model/fields/unenforced-limits.ts";
 import { usedFields } from "../model/fields/used-fields.ts";
@@ -201,7 +203,7 @@ function planPodDocument(
   const annotations = { ...pod.metadata.annotations, [configSourceAnnotation]: "file" };
   const asTaken = { ...pod, metadata: { ...pod.metadata, annotations } };
   const admission = admitPod(asTaken, [], facts).result;
-  const document: unknown = JSON.parse(nodeText(root));
+  const document: unknown = parseJsonText(nodeText(root));
   return {
     kind: "pod",
     line: root.at.line,

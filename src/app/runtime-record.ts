@@ -1,5 +1,6 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parseJsonText } from "../lib/json-text.ts";
 
 /** What `berth down` must know of the agent that used a data folder. */
 export interface RuntimeRecord {
@@ -25,7 +26,7 @@ export async function readRuntimeRecord(
 
 function parseRecord(text: string): RuntimeRecord | "damaged" {
   try {
-    const { endpoint, network, cgroupRoot } = JSON.parse(text) as Partial<RuntimeRecord>;
+    const { endpoint, network, cgroupRoot } = parseJsonText(text) as Partial<RuntimeRecord>;
     if (endpoint === undefined || cgroupRoot === undefined) return "damaged";
     return { endpoint, network, cgroupRoot };
   } catch {

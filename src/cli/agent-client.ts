@@ -1,7 +1,9 @@
 // Talks to the agent over its socket.
+
 import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { parseJsonText } from "../lib/json-text.ts";
 import { clockHeader } from "../model/clock-header.ts";
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event, Status } from "../model/generated/kubernetes.ts";
@@ -129,13 +131,13 @@ export class AgentClient {
   ): Promise<readonly GcItem[]> {
     const path = withQuery("/berth/v1/gc", { all: String(all) });
     const response = await this.#send(path, signal, { method: remove ? "POST" : "GET" });
-    return (JSON.parse(await readText(response)) as { readonly items: readonly GcItem[] }).items;
+    return (parseJsonText(await readText(response)) as { readonly items: readonly GcItem[] }).items;
   }
 
   /** What the node and its pods use. */
   async readStats(signal: AbortSignal): Promise<Summary> {
     const response = await this.#send("/berth/v1/stats", signal, { method: "GET" });
-    return JSON.parse(await readText(response)) as Summary;
+    return parseJsonText(await readText(response)) as Summary;
   }
 
   /** The bytes of a log as they come. */
@@ -156,7 +158,7 @@ export class AgentClient {
       type: "application/strategic-merge-patch+json",
       body: JSON.stringify({ spec: { ephemeralContainers: [container] } }),
     });
-    return JSON.parse(await readText(response)) as Pod;
+    return parseJsonText(await readText(response)) as Pod;
   }
 
   /** Asks for an exec or an attach by SPDY; the connection outlives `signal`. */
@@ -188,7 +190,7 @@ export class AgentClient {
 
   async #json(path: string, query: Query, signal: AbortSignal): Promise<unknown> {
     const response = await this.#open(path, query, signal);
-    return JSON.parse(await readText(response));
+    return parseJsonText(await readText(response));
   }
 
   async #stream(path: string, query: Query, signal: AbortSignal): Promise<Chunks> {
@@ -270,7 +272,7 @@ async function readRefusal(response: IncomingMessage): Promise<CliError> {
   const text = await readText(response);
   const code = response.statusCode === 404 ? exitCodes.notFound : exitCodes.failed;
   try {
-    const { message, reason } = JSON.parse(text) as Status;
+    const { message, reason } = parseJsonText(text) as Status;
     return new CliError(`${message ?? text}${reason === undefined ? "" : ` (${reason})`}`, code);
   } catch {
     return new CliError(`the agent answered HTTP ${response.statusCode}`, code);

@@ -1,4 +1,5 @@
 import { errorText } from "../lib/error-text.ts";
+import { parseJsonText } from "../lib/json-text.ts";
 import type { EphemeralContainer } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { HostFiles } from "../ports/host-files.ts";
@@ -27,7 +28,7 @@ export class EphemeralContainers {
       if (!name.endsWith(".json")) continue;
       try {
         const text = await this.#files.readText(`${this.#folder}/${name}`);
-        const containers = JSON.parse(text ?? "") as readonly EphemeralContainer[];
+        const containers = parseJsonText(text ?? "") as readonly EphemeralContainer[];
         this.#byPod.set(name.slice(0, -5), containers);
       } catch (error) {
         this.#log.warn("cannot read ephemeral containers", { name, error: errorText(error) });

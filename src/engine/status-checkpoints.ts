@@ -1,6 +1,7 @@
 import { isTerminalPhase } from "../core/status/phase.ts";
 import { deepEqual } from "../lib/deep-equal.ts";
 import { errorText } from "../lib/error-text.ts";
+import { parseJsonText } from "../lib/json-text.ts";
 import type { PodStatus } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { HostFiles } from "../ports/host-files.ts";
@@ -51,7 +52,7 @@ export class StatusCheckpoints {
     const text = await this.#files.readText(path);
     const uid = name.slice(0, -".json".length);
     try {
-      const status = JSON.parse(text ?? "") as PodStatus;
+      const status = parseJsonText(text ?? "") as PodStatus;
       this.#stored.set(uid, status);
       this.#written.set(uid, status);
       this.#inherited.add(uid);

@@ -1,7 +1,9 @@
 // Runs a command in a container over an upgraded connection: protocol v4.channel.k8s.io, one stream per purpose.
+
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import type { openSpdy } from "../../app/open-spdy.ts";
+import { parseJsonText } from "../../lib/json-text.ts";
 import type { Status } from "../../model/generated/kubernetes.ts";
 import type { Upgraded } from "../agent-client.ts";
 import { CliError } from "../exit.ts";
@@ -120,7 +122,7 @@ function exitCodeOf(text: string): number {
 
 function parseStatus(text: string): Status | undefined {
   try {
-    return JSON.parse(text) as Status;
+    return parseJsonText(text) as Status;
   } catch {
     return undefined;
   }

@@ -1,9 +1,10 @@
 import { stringify } from "yaml";
+import { parseJsonText } from "../../lib/json-text.ts";
 
 /** As kubectl prints objects: keys sorted, nothing folded, lists not indented. */
 export function toYaml(value: unknown): string {
   // Through JSON first: absent fields are to stay absent.
-  return stringify(JSON.parse(JSON.stringify(value)), {
+  return stringify(parseJsonText(JSON.stringify(value)), {
     // Kubernetes reads YAML 1.1, where a bare "yes" is no text.
     version: "1.1",
     sortMapEntries: true,

@@ -1,8 +1,10 @@
 // The file in which the resources of pods outlive the agent. Its format is the kubelet's, so that either can
 // go on where the other stopped.
+
 import { errorText } from "../../lib/error-text.ts";
 import { fnv1a } from "../../lib/fnv.ts";
 import { jsonText } from "../../lib/go-text.ts";
+import { parseJsonText } from "../../lib/json-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
 import { parseQuantity } from "../../model/quantity.ts";
@@ -34,10 +36,10 @@ export function encodeResourceCheckpoint(pods: ResourcesByPod): string {
 /** An error says what is wrong with the text. */
 export function parseResourceCheckpoint(text: string): Result<ResourcesByPod, string> {
   try {
-    const file = JSON.parse(text) as { readonly data?: unknown; readonly checksum?: unknown };
+    const file = parseJsonText(text) as { readonly data?: unknown; readonly checksum?: unknown };
     if (typeof file.data !== "string") return err("it has no data");
     if (checksum(file.data) !== file.checksum) return err("its checksum does not match");
-    const { entries } = JSON.parse(file.data) as {
+    const { entries } = parseJsonText(file.data) as {
       readonly entries?: Readonly<Record<string, EncodedPod>> | null;
     };
     return ok(

@@ -1,6 +1,8 @@
 // Programs that hand out registry logins: their config file, what they are asked, and what they answer.
+
 import { parseGoDuration } from "../../lib/go-duration.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import { parseJsonText } from "../../lib/json-text.ts";
 import { nearestName } from "../../lib/nearest-name.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { RegistryLogin } from "./docker-config.ts";
@@ -199,7 +201,7 @@ function told(value: unknown): string {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

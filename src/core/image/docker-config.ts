@@ -1,5 +1,7 @@
 // Registry credentials as Docker's config files, and the secrets made of them, hold them.
+
 import { decodeBase64 } from "../../lib/base64.ts";
+import { parseJsonText } from "../../lib/json-text.ts";
 import { joinPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { decodeUtf8 } from "../../lib/utf8.ts";
@@ -122,7 +124,7 @@ function decodeAuth(auth: string): string | undefined {
 
 function parseObject(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

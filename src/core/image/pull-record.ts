@@ -1,6 +1,8 @@
 // What is known of images that were pulled here: with which secrets. A pod that shows none of them must prove to the
 // registry that it may have the image. The files are a kubelet's own.
+
 import { jsonText } from "../../lib/go-text.ts";
+import { parseJsonText } from "../../lib/json-text.ts";
 import { formatTime } from "../../lib/time.ts";
 
 const apiVersion = "kubelet.config.k8s.io/v1beta1";
@@ -135,7 +137,7 @@ function imageWithoutTag(image: string): string {
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     return typeof value === "object" && value !== null ? { ...value } : {};
   } catch {
     return {};

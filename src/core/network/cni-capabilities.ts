@@ -1,3 +1,4 @@
+import { parseJsonText } from "../../lib/json-text.ts";
 /** The capabilities of all CNI plugins in containerd's account of its network; undefined where there is none to read. */
 export function cniCapabilities(account: string | undefined): ReadonlySet<string> | undefined {
   if (account === undefined) return undefined;
@@ -14,7 +15,7 @@ export function cniCapabilities(account: string | undefined): ReadonlySet<string
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

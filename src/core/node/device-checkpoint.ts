@@ -1,7 +1,8 @@
+import { parseJsonText } from "../../lib/json-text.ts";
 /** The resources of device plugins by a kubelet's record of them; none where it cannot be read. */
 export function parseRegisteredDevices(text: string): readonly string[] {
   try {
-    const record: unknown = JSON.parse(text);
+    const record: unknown = parseJsonText(text);
     return Object.keys(fieldOf(fieldOf(record, "Data"), "RegisteredDevices"));
   } catch {
     return [];

@@ -1,4 +1,5 @@
 // The file format of recordings: JSON lines, a header with their number and then one decision each.
+import { parseJsonText } from "../../lib/json-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { formatTime } from "../../lib/time.ts";
 import { type Decision, decisionKinds } from "./decision.ts";
@@ -123,7 +124,7 @@ function missingPart({ kind, atMs, input, outcome }: UnknownDecision): string | 
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

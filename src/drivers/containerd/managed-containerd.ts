@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { parseJsonText } from "../../lib/json-text.ts";
 import { hasCapability, type Machine } from "../../model/machine.ts";
 import { socketPathProblem } from "../../model/runtime-endpoint.ts";
 import { SetupError } from "../../model/setup-error.ts";
@@ -313,7 +314,7 @@ async function prepareNetwork(
 async function readNetwork(paths: ContainerdPaths): Promise<NetworkSettings | undefined> {
   const text = await readFile(paths.networkFile, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
-  const value: unknown = JSON.parse(text);
+  const value: unknown = parseJsonText(text);
   if (typeof value !== "object" || value === null) return undefined;
   const { bridge, subnet } = value as Partial<NetworkSettings>;
   return bridge === undefined || subnet === undefined ? undefined : { bridge, subnet };

@@ -1,4 +1,5 @@
 import { ContentService, type Info, type Status } from "../../generated/containerd-content.ts";
+import { parseJsonText } from "../../lib/json-text.ts";
 import type { PullProgress, PullProgressReader } from "../../ports/pull-progress.ts";
 import { CRI_NAMESPACE } from "./containerd-events.ts";
 
@@ -75,7 +76,9 @@ export class ContainerdPullProgress implements PullProgressReader {
   ): Promise<readonly (readonly [string, number])[]> {
     const request = { digest, offset: 0n, size: maxManifestBytes };
     const parts = await this.#ask(ContentService.read, request, signal);
-    const manifest: unknown = JSON.parse(Buffer.concat(parts.map(({ data }) => data)).toString());
+    const manifest: unknown = parseJsonText(
+      Buffer.concat(parts.map(({ data }) => data)).toString(),
+    );
     // Images are checked by the runtime; a wrong shape here only costs the numbers.
     const { layers = [] } = manifest as { layers?: readonly { digest: string; size: number }[] };
     return layers.map((layer) => [layer.digest, layer.size]);

@@ -1,6 +1,7 @@
 import { readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { parseJsonText } from "../../lib/json-text.ts";
 import { mountPointsBelow, parseMountInfo } from "../../lib/mount-info.ts";
 import type { NetworkSettings } from "./containerd-config.ts";
 import { CRI_NAMESPACE } from "./containerd-events.ts";
@@ -52,7 +53,7 @@ async function containerCgroups(paths: ContainerdPaths): Promise<readonly string
   const cgroups = new Set<string>();
   for (const id of await namesIn(folder)) {
     const text = await readFile(join(folder, id, "state.json"), "utf8").catch(() => "{}");
-    const state: unknown = JSON.parse(text);
+    const state: unknown = parseJsonText(text);
     for (const path of cgroupPaths(state)) {
       // Whatever else the record may say: only folders named after the container are its own.
       if (path.startsWith("/sys/fs/cgroup/") && basename(path).includes(id)) cgroups.add(path);

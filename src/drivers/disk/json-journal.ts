@@ -1,5 +1,6 @@
 import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parseJsonText } from "../../lib/json-text.ts";
 import type { Journal } from "../../ports/journal.ts";
 
 const compactAtEntries = 200;
@@ -91,7 +92,7 @@ async function readLines(path: string): Promise<unknown[]> {
   for (const line of text.split("\n")) {
     if (line === "") continue;
     try {
-      entries.push(JSON.parse(line));
+      entries.push(parseJsonText(line));
     } catch {
       continue;
     }

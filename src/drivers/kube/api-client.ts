@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { errorText } from "../../lib/error-text.ts";
+import { parseJsonText } from "../../lib/json-text.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { ApiClient, ApiRequest, WatchEvent } from "../../ports/api-client.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -55,7 +56,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 
 function parseAnswer(body: string): unknown {
   try {
-    const value: unknown = JSON.parse(body);
+    const value: unknown = parseJsonText(body);
     return value;
   } catch {
     // Node's own words quote the text, which may be a secret.

@@ -1,3 +1,4 @@
+import { parseJsonText } from "../../lib/json-text.ts";
 import { ApiError } from "../../model/api-error.ts";
 
 interface StatusFields {
@@ -37,7 +38,7 @@ export function answerError(
 
 function parseOrNothing(body: string): unknown {
   try {
-    const value: unknown = JSON.parse(body);
+    const value: unknown = parseJsonText(body);
     return value;
   } catch {
     return undefined;

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { errorText } from "../../lib/error-text.ts";
+import { parseJsonText } from "../../lib/json-text.ts";
 import { parseTime } from "../../lib/time.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
@@ -150,7 +151,7 @@ function parseCredentials(output: string, apiVersion: string): PluginCredentials
 
 function parseObject(output: string): CredentialFields {
   try {
-    const value: unknown = JSON.parse(output);
+    const value: unknown = parseJsonText(output);
     if (typeof value === "object" && value !== null) return value;
   } catch {
     // Told below: Node's own words quote the text.

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { errorText } from "../../lib/error-text.ts";
+import { parseJsonText } from "../../lib/json-text.ts";
 import type { Result } from "../../lib/result.ts";
 import { decodeKubeconfig } from "../../model/decode-kubeconfig.ts";
 import type { Kubeconfig } from "../../model/kubeconfig.ts";
@@ -23,7 +24,7 @@ export function readKubeconfig(path: string, parseYaml: YamlParser): Kubeconfig 
   }
   const parsed = parseYaml(text);
   if (!parsed.ok) throw new Error(`the kubeconfig ${file} is no YAML: ${parsed.error.message}`);
-  const decoded = decodeKubeconfig(JSON.parse(nodeText(parsed.value)), dirname(file));
+  const decoded = decodeKubeconfig(parseJsonText(nodeText(parsed.value)), dirname(file));
   if (!decoded.ok) throw new Error(`the kubeconfig ${file}: ${decoded.error}`);
   return decoded.value;
 }

@@ -1,3 +1,4 @@
+import { parseJsonText } from "../../lib/json-text.ts";
 import type { WatchEvent } from "../../ports/api-client.ts";
 import { statusError } from "./api-status.ts";
 import { JsonLines } from "./json-lines.ts";
@@ -68,7 +69,7 @@ function decodeEvent<T>(line: string): WatchEvent<T> {
 function parseLine(line: string): object {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJsonText(line);
   } catch {
     // Node's own words quote the text, which may be a secret.
     throw new Error("the API server sent a watch event that is no JSON");

@@ -1,4 +1,5 @@
 import { type Level, type Logger, pino } from "pino";
+import { parseJsonText } from "../../lib/json-text.ts";
 import type { AdjustableLog, LogFields } from "../../ports/log.ts";
 
 export interface PinoLogOptions {
@@ -49,7 +50,7 @@ function plainFields(fields: LogFields): LogFields {
 }
 
 function humanLine(json: string): string {
-  const parsed: unknown = JSON.parse(json);
+  const parsed: unknown = parseJsonText(json);
   const { time, level, msg, ...fields } = parsed as Readonly<Record<string, unknown>>;
   const clock = String(time).slice(11, 19);
   const rest = Object.entries(fields).map(([key, value]) => ` ${key}=${fieldText(value)}`);

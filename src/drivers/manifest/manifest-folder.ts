@@ -27,6 +27,10 @@ export interface WatchedFolder {
 
 const maxFileBytes = 10 * 1024 * 1024;
 const tooLarge = `larger than ${maxFileBytes} bytes`;
+// Of a folder: far more than a node has pods. Files beyond are refused by name, in the order of names.
+const maxFiles = 1000;
+const maxFolderLength = 64 * 1024 * 1024;
+const tooMany = `not read: the folder holds more than ${maxFiles} manifests, or ${maxFolderLength} characters`;
 const manifestName = /^[^.].*\.(?:yaml|yml|json)$/;
 
 // A file may change twice within one tick of the clock that its times are of; only what has rested is known by them.
@@ -87,10 +91,14 @@ export class ManifestReader {
     const files: ManifestFile[] = [];
     const unreadable: { path: string; message: string }[] = [];
     const known = new Map<string, KnownFile>();
+    let length = 0;
     for (const path of paths) {
       try {
+        if (files.length === maxFiles || length > maxFolderLength) throw new Error(tooMany);
         const file = await this.#readFile(path, known);
-        if (file !== undefined) files.push(file);
+        if (file === undefined) continue;
+        files.push(file);
+        length += file.text.length;
       } catch (error) {
         unreadable.push({ path, message: error instanceof Error ? error.message : String(error) });
       }

@@ -6,18 +6,19 @@ import {
   isSeq,
   LineCounter,
   type Node,
-  parseAllDocuments,
   type Scalar,
   type YAMLMap,
 } from "yaml";
+import { maxNestingDepth } from "../../lib/json-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { JsonEntry, JsonNode, Position } from "../../model/manifest/json-node.ts";
 import type { SyntaxProblem } from "../../model/manifest/json-parser.ts";
+import { composeYaml, YamlLimitError } from "./compose-yaml.ts";
 import { plainScalar } from "./yaml-scalar.ts";
 
 // Aliases can make a small text mean a huge document.
 const maxNodes = 1_000_000;
-const maxDepth = 1000;
+const maxDocuments = 1000;
 const tagPrefix = "tag:yaml.org,2002:";
 const typedTags: ReadonlySet<string> = new Set(
   ["int", "float", "bool", "null"].map((name) => `${tagPrefix}${name}`),
@@ -28,7 +29,7 @@ export type YamlDocument = Result<JsonNode, SyntaxProblem>;
 
 /** The first document of a text; what follows it is not looked at. */
 export function parseYaml(text: string): YamlDocument {
-  return parseYamlDocuments(text)[0] ?? ok({ kind: "null", at: { line: 1, column: 1 } });
+  return parseDocuments(text, { maxCount: 1 })[0] ?? ok({ kind: "null", at: start });
 }
 
 /** All documents of a text, in their order. Scalars mean what they mean to Kubernetes, in YAML 1.1. */
@@ -36,36 +37,41 @@ export function parseYamlDocuments(
   text: string,
   { areKeysUnique = false }: { readonly areKeysUnique?: boolean } = {},
 ): YamlDocument[] {
-  const lines = new LineCounter();
-  const documents = parseAllDocuments(text, {
-    version: "1.1",
-    schema: "failsafe",
-    strict: false,
-    uniqueKeys: areKeysUnique,
-    lineCounter: lines,
-    prettyErrors: false,
-    logLevel: "silent",
-  });
-  if (!Array.isArray(documents)) return [];
-  return documents.map((document) => convertDocument(document, text, lines));
+  const documents = parseDocuments(text, { areKeysUnique, maxCount: maxDocuments + 1 });
+  if (documents.length <= maxDocuments) return documents;
+  return [err({ message: `yaml: more than ${maxDocuments} documents: use more files`, at: start })];
 }
 
-function convertDocument(
-  document: Document.Parsed,
+const start: Position = { line: 1, column: 1 };
+
+interface DocumentOptions {
+  readonly areKeysUnique?: boolean;
+  readonly maxCount: number;
+}
+
+function parseDocuments(
   text: string,
-  lines: LineCounter,
-): YamlDocument {
+  { areKeysUnique = false, maxCount }: DocumentOptions,
+): YamlDocument[] {
+  const lines = new LineCounter();
+  const documents: YamlDocument[] = [];
+  try {
+    for (const document of composeYaml(text, lines)) {
+      documents.push(convertDocument(document, new Converter(text, lines, areKeysUnique)));
+      if (documents.length === maxCount) return documents;
+    }
+  } catch (problem) {
+    if (!(problem instanceof YamlLimitError)) throw problem;
+    documents.push(err(placedError(problem.message, positionAt(lines, problem.offset))));
+  }
+  return documents;
+}
+
+function convertDocument(document: Document.Parsed, converter: Converter): YamlDocument {
   const [error] = document.errors;
   if (error !== undefined) {
-    const at = positionAt(lines, error.pos[0]);
-    const message =
-      error.code === "DUPLICATE_KEY"
-        ? `the key ${keyAtOffset(text, error.pos[0])} is there twice: remove one`
-        : // The library's own words for text that is nested without end.
-          error.message.replace("Maximum call stack size exceeded", "exceeded max depth");
-    return err({ message: `yaml: line ${at.line}: ${message}`, at });
+    return err(placedError(error.message, positionAt(converter.lines, error.pos[0])));
   }
-  const converter = new Converter(text, lines);
   try {
     return ok(converter.convert(document.contents, 0));
   } catch (problem) {
@@ -76,10 +82,8 @@ function convertDocument(
   }
 }
 
-/** A key as it is written. */
-function keyAtOffset(text: string, offset: number): string {
-  const [line = ""] = text.slice(offset).split("\n", 1);
-  return line.split(/:(?:\s|$)/, 1)[0] ?? "";
+function placedError(message: string, at: Position): SyntaxProblem {
+  return { message: `yaml: line ${at.line}: ${message}`, at };
 }
 
 class YamlError extends Error {
@@ -95,19 +99,25 @@ interface Converted {
   readonly node: JsonNode;
   /** How many nodes it stands for, with all aliases followed. */
   readonly size: number;
+  /** How many levels there are below it, with all aliases followed. */
+  readonly height: number;
 }
 
 /** Owns what is known of the anchors of one document while it is walked in its order. */
 class Converter {
+  readonly lines: LineCounter;
   readonly #text: string;
-  readonly #lines: LineCounter;
+  readonly #areKeysUnique: boolean;
   readonly #anchored = new Map<string, Node>();
   readonly #converted = new Map<Node, Converted>();
   #count = 0;
+  /** The deepest level since this was last set back. */
+  #deepest = 0;
 
-  constructor(text: string, lines: LineCounter) {
+  constructor(text: string, lines: LineCounter, areKeysUnique: boolean) {
     this.#text = text;
-    this.#lines = lines;
+    this.lines = lines;
+    this.#areKeysUnique = areKeysUnique;
   }
 
   convert(node: Node | null, depth: number): JsonNode {
@@ -116,26 +126,29 @@ class Converter {
       this.#add(1, at);
       return { kind: "null", at };
     }
-    if (isAlias(node)) return this.#follow(node.source, at);
-    if (depth > maxDepth) throw new YamlError("yaml: exceeded max depth", at);
+    if (isAlias(node)) return this.#follow(node.source, depth, at);
     const before = this.#count;
     this.#add(1, at);
-    if (node.anchor !== undefined) this.#anchored.set(node.anchor, node);
+    if (node.anchor === undefined) return this.#convertNode(node, depth, at);
+    this.#anchored.set(node.anchor, node);
+    const deepestElsewhere = this.#deepest;
+    this.#deepest = depth;
     const result = this.#convertNode(node, depth, at);
-    if (node.anchor !== undefined) {
-      this.#converted.set(node, { node: result, size: this.#count - before });
-    }
+    const [size, height] = [this.#count - before, this.#deepest - depth];
+    this.#converted.set(node, { node: result, size, height });
+    this.#deepest = Math.max(this.#deepest, deepestElsewhere);
     return result;
   }
 
   #convertNode(node: Node, depth: number, at: Position): JsonNode {
+    this.#reach(depth, at);
     if (isMap(node)) return { kind: "object", entries: this.#entries(node, depth), at };
     if (!isSeq(node)) return this.#scalar(node, at);
     const items = node.items.map((item) => this.convert(asNode(item), depth + 1));
     return { kind: "array", items, at };
   }
 
-  #follow(name: string, at: Position): JsonNode {
+  #follow(name: string, depth: number, at: Position): JsonNode {
     const target = this.#anchored.get(name);
     if (target === undefined) throw new YamlError(`yaml: unknown anchor '${name}' referenced`, at);
     const converted = this.#converted.get(target);
@@ -143,7 +156,15 @@ class Converter {
       throw new YamlError(`yaml: anchor '${name}' value contains itself`, at);
     }
     this.#add(converted.size, at);
+    this.#reach(depth + converted.height, at);
     return converted.node;
+  }
+
+  #reach(depth: number, at: Position): void {
+    if (depth > maxNestingDepth) {
+      throw new YamlError(`yaml: exceeded max depth of ${maxNestingDepth}`, at);
+    }
+    this.#deepest = Math.max(this.#deepest, depth);
   }
 
   #add(count: number, at: Position): void {
@@ -154,7 +175,7 @@ class Converter {
   }
 
   #position(node: Node | null): Position {
-    return positionAt(this.#lines, node?.range?.[0] ?? 0);
+    return positionAt(this.lines, node?.range?.[0] ?? 0);
   }
 
   #scalar(node: Node, at: Position): JsonNode {
@@ -189,9 +210,22 @@ class Converter {
     return [...entries.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1));
   }
 
+  #checkUnique(keyNode: Node | null, seen: Set<string>): void {
+    if (!this.#areKeysUnique || !isScalar(keyNode)) return;
+    const key = String(keyNode.value);
+    if (seen.has(key)) {
+      const at = this.#position(keyNode);
+      const shown = keyNode.source ?? key;
+      throw new YamlError(`yaml: line ${at.line}: the key ${shown} is there twice: remove one`, at);
+    }
+    seen.add(key);
+  }
+
   #collect(map: YAMLMap, depth: number, entries: Map<string, JsonEntry>): void {
+    const seen = new Set<string>();
     for (const pair of map.items) {
       const keyNode = asNode(pair.key);
+      this.#checkUnique(keyNode, seen);
       if (isScalar(keyNode) && keyNode.type === "PLAIN" && keyNode.value === "<<") {
         mergeEntries(this.convert(asNode(pair.value), depth + 1), entries);
         continue;

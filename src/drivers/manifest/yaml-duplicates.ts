@@ -1,5 +1,6 @@
-import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type YAMLMap } from "yaml";
+import { isMap, isScalar, isSeq, LineCounter, type YAMLMap } from "yaml";
 import { quoteText } from "../../lib/go-text.ts";
+import { composeYaml } from "./compose-yaml.ts";
 import { plainScalar } from "./yaml-scalar.ts";
 
 export interface DuplicateKey {
@@ -12,16 +13,7 @@ export interface DuplicateKey {
 /** Keys that stand more than once in one map of a text's first document, innermost first. */
 export function listDuplicateKeys(text: string): readonly DuplicateKey[] {
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text, {
-    version: "1.1",
-    schema: "failsafe",
-    strict: false,
-    uniqueKeys: false,
-    lineCounter: lines,
-    prettyErrors: false,
-    logLevel: "silent",
-  });
-  const first = Array.isArray(documents) ? documents[0] : undefined;
+  const first = composeYaml(text, lines).next().value;
   const found: DuplicateKey[] = [];
   collect(first?.contents, lines, found);
   return found;

@@ -1,3 +1,4 @@
+import { parseJsonText } from "../../lib/json-text.ts";
 import type { ContainerPort, LifecycleHandler } from "../../model/generated/kubernetes.ts";
 import {
   containerPortsAnnotation,
@@ -72,7 +73,7 @@ function preStopOf(text: string | undefined): { preStop: LifecycleHandler } | un
 function parsed(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

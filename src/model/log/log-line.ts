@@ -1,4 +1,5 @@
 // One line of a container log file, in the CRI's format or in Docker's JSON.
+import { parseJsonText } from "../../lib/json-text.ts";
 import { decodeUtf8 } from "../../lib/utf8.ts";
 import { type LogTime, parseLogTime, zeroLogTime } from "./log-time.ts";
 
@@ -67,7 +68,7 @@ function parseDockerLine(line: Uint8Array): LogRecord | undefined {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { parseJsonText } from "../../lib/json-text.ts";
 import { formatTime, parseTime } from "../../lib/time.ts";
 import { formatQuantity, parseQuantity } from "../quantity.ts";
 import { type JsonNode, nodeText, type Position } from "./json-node.ts";
@@ -131,7 +132,7 @@ class Decoder {
       case "intOrString":
         return this.#decodeIntOrString(node, place);
       case "raw":
-        return JSON.parse(nodeText(node));
+        return parseJsonText(nodeText(node));
     }
     return this.#mismatch(node, kindNames[node.kind], { name: type.name, place });
   }

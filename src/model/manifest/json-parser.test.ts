@@ -40,7 +40,7 @@ test.each([
 
 test("deep nesting is refused instead of ending the process", () => {
   const parsed = parseJson("[".repeat(100_000));
-  expect(parsed.ok ? "" : parsed.error.message).toBe("exceeded max depth");
+  expect(parsed.ok ? "" : parsed.error.message).toBe("exceeded max depth of 100");
 });
 
 test("a field is found where it stands, and its nearest parent where it is missing", () => {

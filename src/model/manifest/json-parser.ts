@@ -1,4 +1,5 @@
 import { quoteText } from "../../lib/go-text.ts";
+import { maxDocumentLength, maxNestingDepth } from "../../lib/json-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { JsonEntry, JsonNode, Position } from "./json-node.ts";
 
@@ -7,7 +8,6 @@ export interface SyntaxProblem {
   readonly at: Position;
 }
 
-const maxDepth = 1000;
 const endOfInput = "unexpected end of JSON input";
 const escapes: Readonly<Record<string, string>> = {
   '"': '"',
@@ -52,6 +52,9 @@ class JsonParser {
   }
 
   parseDocument(): JsonNode {
+    if (this.#text.length > maxDocumentLength) {
+      throw this.#error(`larger than ${maxDocumentLength} characters`);
+    }
     const node = this.#parseValue(0);
     this.#skipSpace();
     if (this.#offset < this.#text.length) throw this.#unexpected("after top-level value");
@@ -59,7 +62,9 @@ class JsonParser {
   }
 
   #parseValue(depth: number): JsonNode {
-    if (depth > maxDepth) throw this.#error("exceeded max depth");
+    if (depth > maxNestingDepth) {
+      throw this.#error(`exceeded max depth of ${maxNestingDepth}`);
+    }
     this.#skipSpace();
     const at = this.#position();
     switch (this.#peek()) {
@@ -114,15 +119,19 @@ class JsonParser {
   }
 
   #parseString(): string {
-    let value = "";
+    const parts: string[] = [];
     this.#offset++;
+    let start = this.#offset;
     for (;;) {
       const character = this.#peek();
       if (character === undefined) throw this.#error(endOfInput);
       if (character < " ") throw this.#unexpected("in string literal");
       this.#offset++;
-      if (character === '"') return value;
-      value += character === "\\" ? this.#parseEscape() : character;
+      if (character !== '"' && character !== "\\") continue;
+      parts.push(this.#text.slice(start, this.#offset - 1));
+      if (character === '"') return parts.join("");
+      parts.push(this.#parseEscape());
+      start = this.#offset;
     }
   }
 

@@ -2,6 +2,9 @@ import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { JsonNode } from "./json-node.ts";
 
+/** What one list may hold: far more than a node has pods. */
+export const maxListItems = 1000;
+
 const scheme = "pkg/api/legacyscheme/scheme.go:30";
 
 // Kinds of the core group that a manifest can hold by mistake: they are known, but they are no pods.

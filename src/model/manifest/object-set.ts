@@ -7,7 +7,7 @@ import { encodeBase64 } from "./base64.ts";
 import { decodeObject } from "./decode-object.ts";
 import { duplicateKeys } from "./duplicate-keys.ts";
 import { type JsonNode, nodeText, positionOf } from "./json-node.ts";
-import { objectKind } from "./object-kind.ts";
+import { maxListItems, objectKind } from "./object-kind.ts";
 import { type PlacedProblem, unknownFieldProblem } from "./placed-problem.ts";
 import { parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
 
@@ -74,6 +74,10 @@ function parseList(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
   if (items === undefined || items.value.kind === "null") return {};
   if (items.value.kind !== "array") {
     return problem({ message: "items must be a list", field: "items", at: items.keyAt });
+  }
+  if (items.value.items.length > maxListItems) {
+    const message = `items holds more than ${maxListItems} objects: use more files`;
+    return problem({ message, field: "items", at: items.keyAt });
   }
   return parseObjectSet(items.value.items, place);
 }

@@ -3,7 +3,7 @@ import type { Pod } from "../pod.ts";
 import { decodeObject } from "./decode-object.ts";
 import { type JsonNode, nodeText } from "./json-node.ts";
 import { parseJson, type SyntaxProblem } from "./json-parser.ts";
-import { objectKind } from "./object-kind.ts";
+import { maxListItems, objectKind } from "./object-kind.ts";
 import { type PlacedProblem, unknownFieldProblem } from "./placed-problem.ts";
 import { type ManifestProblem, parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
 
@@ -48,6 +48,10 @@ export function parsePodListText(
   if (items === undefined || items.kind === "null") return ok({ pods: [], unknownFields: [] });
   if (items.kind !== "array") {
     const message = `json: cannot unmarshal ${items.kind} into Go struct field PodList.items of type []v1.Pod`;
+    return err({ message, isPod: false, field: "items", at: items.at });
+  }
+  if (items.items.length > maxListItems) {
+    const message = `items holds more than ${maxListItems} pods`;
     return err({ message, isPod: false, field: "items", at: items.at });
   }
   return parsePods(items.items, place);

@@ -1,0 +1,48 @@
+import { Composer, type Document, Lexer, type LineCounter, Parser } from "yaml";
+import { maxDocumentLength, maxNestingDepth } from "../../lib/json-text.ts";
+
+/** A text that is too large or too deep, at that offset. */
+export class YamlLimitError extends Error {
+  readonly offset: number;
+
+  constructor(message: string, offset: number) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+/**
+ * The documents of a text, one by one; throws a YamlLimitError. The library composes nodes by functions that call themselves,
+ * so the depth is judged while the tokens come, before anything is composed of them.
+ */
+export function* composeYaml(text: string, lines: LineCounter): Generator<Document.Parsed> {
+  if (text.length > maxDocumentLength) {
+    throw new YamlLimitError(`larger than ${maxDocumentLength} characters`, 0);
+  }
+  const composer = new Composer({
+    version: "1.1",
+    schema: "failsafe",
+    strict: false,
+    // Compares each key with all before it; whoever needs it does it with a set.
+    uniqueKeys: false,
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: "silent",
+  });
+  yield* composer.compose(shallowTokens(text, lines));
+}
+
+function* shallowTokens(text: string, lines: LineCounter): ReturnType<Parser["parse"]> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  let offset = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    offset += lexeme.length;
+    // The document itself and the scalar that is being read are on the stack too.
+    if (parser.stack.length > maxNestingDepth + 2) {
+      throw new YamlLimitError(`exceeded max depth of ${maxNestingDepth}`, offset);
+    }
+  }
+  yield* parser.end();
+}
