@@ -10,10 +10,13 @@ import { ContainerdPullProgress } from "../drivers/containerd/pull-progress.ts";
 import { createCriEvents } from "../drivers/cri/cri-events.ts";
 import type { CriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { JsonJournal } from "../drivers/disk/json-journal.ts";
+import { linuxForeignFiles } from "../drivers/linux/foreign-files.ts";
+import { ForeignHelpers } from "../drivers/linux/foreign-helpers.ts";
 import { newHookHttp } from "../drivers/linux/hook-http.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
 import { linuxHostUsage } from "../drivers/linux/host-usage.ts";
 import { readHugePageSizes } from "../drivers/linux/huge-pages.ts";
+import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import {
   hasSwapController,
   isSelinuxEnabled,
@@ -24,11 +27,11 @@ import { logFiles } from "../drivers/linux/log-files.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
 import { openCgroupStats, openMemoryGauge } from "../drivers/linux/open-cgroups.ts";
+import { payloadFiles } from "../drivers/linux/payload-files.ts";
 import { PodNames } from "../drivers/linux/pod-names.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
 import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
-import { volumeFiles } from "../drivers/linux/volume-files.ts";
 import { Logind } from "../drivers/systemd/logind.ts";
 import { Agent } from "../engine/agent.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
@@ -63,6 +66,8 @@ const defaultVolumeStatsMs = 60_000;
 export interface AgentOptions {
   readonly dataDir: string;
   readonly nodeName: string;
+  /** The helper that looks at foreign files, as a file that Node can run. */
+  readonly foreignFilesProgram: string;
   /** The cgroup below which all pods lie in their kubepods. */
   readonly cgroupRoot: string;
   /** Where the runtime does not tell its own. */
@@ -165,7 +170,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   };
   const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
   warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
-  const ports = machinePorts(runtime, opened, layout.records, log);
+  const ports = machinePorts(options, opened, layout.records);
   const { sources, api, heartbeatApi, eventApi, metrics, tracer } = options;
   const pullProgress =
     settings.runtimeName === "containerd" ? new ContainerdPullProgress(runtime) : undefined;
@@ -214,12 +219,12 @@ async function tellPodCidr(
 }
 
 function machinePorts(
-  runtime: CriRuntime,
+  { runtime, foreignFilesProgram, log }: AgentOptions,
   { cgroups, cgroupsAt }: OpenedCgroups,
   recordsFolder: string,
-  log: Log,
 ): Omit<AgentPorts, "sources" | "metrics" | "readNodeDns" | "credentialPlugins" | "pullProgress"> {
   const names = new PodNames();
+  const helpers = new ForeignHelpers(foreignFilesProgram, new HungPaths(Date.now));
   return {
     runtime,
     runtimeEvents: [createCriEvents(runtime), createContainerdEvents(runtime)],
@@ -232,8 +237,9 @@ function machinePorts(
     journal: new JsonJournal(recordsFolder, (error) =>
       log.warn("cannot write a record", { error: errorText(error) }),
     ),
-    volumeFiles,
-    mounts: linuxMounts,
+    payloadFiles,
+    foreignFiles: linuxForeignFiles(helpers, Date.now),
+    mounts: linuxMounts(helpers.hungPaths),
     cgroups,
     cgroupsAt,
     kernelLog: new DeviceKernelLog(),

@@ -12,7 +12,9 @@ import {
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { type LockedDataDir, lockDataDir } from "../drivers/linux/data-dir-lock.ts";
-import { hostFiles } from "../drivers/linux/host-files.ts";
+import { linuxForeignFiles } from "../drivers/linux/foreign-files.ts";
+import { ForeignHelpers } from "../drivers/linux/foreign-helpers.ts";
+import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { errorText } from "../lib/error-text.ts";
@@ -20,6 +22,7 @@ import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 import { dataLayout, kubeletFolder } from "./data-layout.ts";
 import { endPods } from "./end-pods.ts";
+import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { dataDirPacketRules, removePacketRules } from "./packet-rules.ts";
 import { removeCgroupRoot } from "./remove-cgroup-root.ts";
 import {
@@ -133,14 +136,19 @@ async function endRuntimePods(
 async function removeFiles(dataDir: string): Promise<void> {
   const { socket, rootFolder, podLogs, records, lastGood } = dataLayout(dataDir);
   const { base } = containerdPaths(dataDir);
-  for (const path of [socket, rootFolder, podLogs, records, lastGood, base]) await removeOwn(path);
+  const helpers = new ForeignHelpers(foreignFilesProgram, new HungPaths(Date.now));
+  for (const path of [socket, rootFolder, podLogs, records, lastGood, base]) {
+    await removeOwn(path, helpers);
+  }
   await removeRuntimeRecord(dataDir);
 }
 
-async function removeOwn(path: string): Promise<void> {
+/** What containers left there is foreign. */
+async function removeOwn(path: string, helpers: ForeignHelpers): Promise<void> {
   const signal = AbortSignal.timeout(totalMs);
-  for (const { mountPoint } of await linuxMounts.listBelow(path)) {
-    await linuxMounts.unmount(mountPoint, signal);
+  const mounts = linuxMounts(helpers.hungPaths);
+  for (const { mountPoint } of await mounts.listBelow(path)) {
+    await mounts.unmount(mountPoint, signal);
   }
-  await hostFiles.removeTree(path);
+  await linuxForeignFiles(helpers, Date.now).removeTree(path, signal);
 }

@@ -14,6 +14,7 @@ import { clusterSettings } from "./cluster-options.ts";
 import type { AgentOptions, AgentTuning } from "./create-agent.ts";
 import { kubeletFolder } from "./data-layout.ts";
 import { kubeletEviction } from "./eviction-options.ts";
+import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { type ImageSetup, parseImageOptions } from "./image-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { parseLogRotation } from "./log-rotation-options.ts";
@@ -46,6 +47,7 @@ export function kubeletAgentOptions(
       records: join(rootDir, kubeletFolder, "records"),
     },
     nodeName,
+    foreignFilesProgram,
     cgroupRoot: `/${config.cgroupRoot.replace(/^\/+|\/+$/g, "")}`,
     cgroupDriver: config.cgroupDriver === "systemd" ? "systemd" : "cgroupfs",
     runtimeEndpoint: config.containerRuntimeEndpoint,

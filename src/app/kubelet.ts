@@ -9,6 +9,7 @@ import { legacyContainerLogsDirectory } from "../core/paths/log-paths.ts";
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
+import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import { kernelSettingFiles } from "../drivers/linux/kernel-setting-files.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { shareFolder } from "../drivers/linux/shared-folder.ts";
@@ -51,7 +52,7 @@ export async function runKubelet(
     setOomScore(setup.config.oomScoreAdj, log);
     await applyKernelSettings(kernelPolicy(setup), kernelSettingFiles(), log);
     await mkdir(join(lock.path, kubeletFolder), { recursive: true, mode: 0o700 });
-    await shareFolder(lock.path, signal);
+    await shareFolder(lock.path, new HungPaths(Date.now), signal);
     await mkdir(legacyContainerLogsDirectory, { recursive: true, mode: 0o755 });
     await runLocked(setup, lock.path, { log, onReady: () => onReady(lock.path) }, signal);
   } finally {

@@ -3,8 +3,10 @@ import { createHash } from "node:crypto";
 import { MemoryFiles } from "../drivers/sim/memory-files.ts";
 import { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
 import { SimEvents } from "../drivers/sim/sim-events.ts";
+import { SimForeignFiles } from "../drivers/sim/sim-foreign-files.ts";
 import {
   simCgroupStats,
+  simDisk,
   simHookHttp,
   simHostUsage,
   simKernelLog,
@@ -15,9 +17,9 @@ import {
 } from "../drivers/sim/sim-host.ts";
 import { SimJournal } from "../drivers/sim/sim-journal.ts";
 import { SimMounts } from "../drivers/sim/sim-mounts.ts";
+import { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
 import { createSimProbeRunner } from "../drivers/sim/sim-probe-runner.ts";
 import { SimRuntime } from "../drivers/sim/sim-runtime.ts";
-import { SimVolumeFiles } from "../drivers/sim/sim-volume-files.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -37,7 +39,8 @@ export const simHostIp = "10.0.0.1";
 export interface SimMachine {
   readonly clock: Clock;
   readonly files: MemoryFiles;
-  readonly volumeFiles: SimVolumeFiles;
+  readonly payloadFiles: SimPayloadFiles;
+  readonly foreignFiles: SimForeignFiles;
   readonly mounts: SimMounts;
   readonly cgroups: SimCgroups;
   readonly journal: SimJournal;
@@ -51,13 +54,22 @@ export function createSimMachine(
   hear: (event: RuntimeEvent, events: SimEvents) => void = (event, events) => events.tell(event),
 ): SimMachine {
   const files = new MemoryFiles();
+  const payloadFiles = new SimPayloadFiles();
+  const mounts = new SimMounts();
   const events = new SimEvents();
   const runtime = new SimRuntime({ clock, files, onEvent: (event) => hear(event, events) });
   return {
     clock,
     files,
-    volumeFiles: new SimVolumeFiles(),
-    mounts: new SimMounts(),
+    payloadFiles,
+    foreignFiles: new SimForeignFiles({
+      payloads: payloadFiles,
+      mounts,
+      readEnd: (path, maxBytes) => files.readTail(path, maxBytes),
+      removeTree: (path) => files.removeTree(path),
+      disk: () => simDisk(clock.nowMs()),
+    }),
+    mounts,
     cgroups: new SimCgroups(),
     journal: new SimJournal(),
     events,
@@ -70,7 +82,8 @@ export function simPorts(
   machine: Omit<SimMachine, "files"> & Pick<AgentPorts, "files">,
   given: Pick<AgentPorts, "sources" | "random" | "log" | "metrics" | "api">,
 ): AgentPorts {
-  const { clock, files, volumeFiles, mounts, cgroups, journal, events, runtime } = machine;
+  const { clock, files, payloadFiles, foreignFiles, mounts, cgroups } = machine;
+  const { journal, events, runtime } = machine;
   const nowMs = (): number => clock.nowMs();
   let names = 0;
   return {
@@ -86,7 +99,8 @@ export function simPorts(
     files,
     logFiles: simLogFiles,
     journal,
-    volumeFiles,
+    payloadFiles,
+    foreignFiles,
     mounts,
     cgroups,
     cgroupsAt: () => cgroups,

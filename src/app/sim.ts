@@ -10,9 +10,11 @@ import { ScriptedRuntime } from "../drivers/sim/scripted-runtime.ts";
 import { scriptedHookHttp, scriptedProbeRunner } from "../drivers/sim/scripted-world.ts";
 import { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
 import { SimEvents } from "../drivers/sim/sim-events.ts";
+import { SimForeignFiles } from "../drivers/sim/sim-foreign-files.ts";
+import { simDisk } from "../drivers/sim/sim-host.ts";
 import { SimJournal } from "../drivers/sim/sim-journal.ts";
 import { SimMounts } from "../drivers/sim/sim-mounts.ts";
-import { SimVolumeFiles } from "../drivers/sim/sim-volume-files.ts";
+import { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
 import { Agent } from "../engine/agent.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
@@ -98,13 +100,22 @@ function scriptedPorts(
   source: PodSource,
   log: Log,
 ): AgentPorts {
-  const { runtime, clock } = machine;
+  const { runtime, clock, files } = machine;
+  const payloadFiles = new SimPayloadFiles();
+  const mounts = new SimMounts();
   return {
     ...simPorts(
       {
         ...machine,
-        volumeFiles: new SimVolumeFiles(),
-        mounts: new SimMounts(),
+        payloadFiles,
+        foreignFiles: new SimForeignFiles({
+          payloads: payloadFiles,
+          mounts,
+          readEnd: (path, maxBytes) => files.readTail(path, maxBytes),
+          removeTree: (path) => rm(path, { recursive: true, force: true }),
+          disk: () => simDisk(clock.nowMs()),
+        }),
+        mounts,
         cgroups: new SimCgroups(),
         journal: new SimJournal(),
       },

@@ -18,6 +18,7 @@ import type { AgentView } from "../ports/agent-view.ts";
 import type { Log } from "../ports/log.ts";
 import { dataLayout, defaultDataDir } from "./data-layout.ts";
 import { runDown } from "./down.ts";
+import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { createSources } from "./manifest-sources.ts";
 import { dataDirPacketRules, packetRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
@@ -89,6 +90,7 @@ async function runLocked(
       {
         dataDir,
         nodeName,
+        foreignFilesProgram,
         cgroupRoot,
         runtime,
         runtimeEndpoint: endpoint,

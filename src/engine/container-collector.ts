@@ -15,6 +15,7 @@ import type { Container } from "../model/generated/cri.ts";
 import { podNameLabel, podNamespaceLabel } from "../model/labels.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
+import type { ForeignFiles } from "../ports/foreign-files.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { Log } from "../ports/log.ts";
 import { removeContainer } from "./execute/remove-container.ts";
@@ -24,6 +25,7 @@ const collectMs = 60_000;
 export interface ContainerCollectorDeps {
   readonly runtime: ContainerRuntime;
   readonly files: HostFiles;
+  readonly foreignFiles: Pick<ForeignFiles, "removeTree">;
   readonly clock: Clock;
   readonly log: Log;
   readonly policy: ContainerGcPolicy;
@@ -50,7 +52,7 @@ export async function runContainerCollector(
       const attempts = new Attempts(signal);
       const scope = { evictNonDeletedPods: false };
       if (deps.hasDead()) await collectDead(deps, scope, attempts, signal);
-      await collectLogs(deps, attempts);
+      await collectLogs(deps, attempts, signal);
       attempts.throwFailures();
     } catch (error) {
       if (signal.aborted) return;
@@ -69,7 +71,7 @@ export async function collectContainers(
 ): Promise<void> {
   const attempts = new Attempts(signal);
   await collectDead(deps, scope, attempts, signal);
-  await collectLogs(deps, attempts);
+  await collectLogs(deps, attempts, signal);
   attempts.throwFailures();
 }
 
@@ -97,9 +99,13 @@ async function collectDead(
   }
 }
 
-async function collectLogs(deps: ContainerCollectorDeps, attempts: Attempts): Promise<void> {
+async function collectLogs(
+  deps: ContainerCollectorDeps,
+  attempts: Attempts,
+  signal: AbortSignal,
+): Promise<void> {
   for (const folder of await planLogsCollection(deps)) {
-    await attempts.make(() => deps.files.removeTree(folder));
+    await attempts.make(() => deps.foreignFiles.removeTree(folder, signal));
   }
 }
 

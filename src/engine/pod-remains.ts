@@ -5,6 +5,7 @@ import type { ObservedPod } from "../model/observed.ts";
 import { isNotFound } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
+import type { ForeignFiles } from "../ports/foreign-files.ts";
 import type { HostFiles } from "../ports/host-files.ts";
 import type { Log } from "../ports/log.ts";
 import { rawContainerId } from "./execute/container-id.ts";
@@ -15,6 +16,7 @@ const lookEveryMs = 10_000;
 export interface PodRemainsDeps {
   readonly runtime: ContainerRuntime;
   readonly files: HostFiles;
+  readonly foreignFiles: Pick<ForeignFiles, "removeTree">;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Log;
   readonly lifetime: AbortSignal;
@@ -96,7 +98,8 @@ export class PodRemains {
   }
 
   async #remove(uid: string): Promise<void> {
-    const { runtime, files, clock, lifetime, rootFolder, podLogsRoot, readNewer } = this.#deps;
+    const { runtime, foreignFiles, clock, lifetime, rootFolder, podLogsRoot, readNewer } =
+      this.#deps;
     const observed = this.#deps.runtimePods().get(uid);
     for (const { id } of observed?.containers ?? []) {
       await unlessGone(() =>
@@ -108,9 +111,9 @@ export class PodRemains {
       await unlessGone(() => runtime.removePodSandbox(id, lifetime));
     }
     await this.#deps.unmountVolumes(uid, lifetime);
-    await files.removeTree(podDirectory(rootFolder, uid));
+    await foreignFiles.removeTree(podDirectory(rootFolder, uid), lifetime);
     for (const folder of (await this.#logFolders()).get(uid) ?? []) {
-      await files.removeTree(`${podLogsRoot}/${folder}`);
+      await foreignFiles.removeTree(`${podLogsRoot}/${folder}`, lifetime);
     }
     await this.#deps.cgroups.remove(uid);
     // Until it was seen to be gone, the next round would find it again.

@@ -11,7 +11,8 @@ const signal = new AbortController().signal;
 async function startedPod() {
   const world = new ExecutorWorld();
   await world.sync(pod);
-  const deps = { ...world.deps, runtimeName: "sim", givenResources: () => undefined };
+  const readEnd = (): Promise<undefined> => Promise.resolve(undefined);
+  const deps = { ...world.deps, readEnd, runtimeName: "sim", givenResources: () => undefined };
   return { world, read: (hint?: ReadHint) => readPod(deps, uid, signal, hint) };
 }
 

@@ -7,14 +7,14 @@ import type { ContainerExit, ObservedPod } from "../model/observed.ts";
 import { isNotFound } from "../model/runtime-error.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
-import type { HostFiles } from "../ports/host-files.ts";
 import { rawContainerId } from "./execute/container-id.ts";
 import type { ListedPod } from "./runtime-listing.ts";
-import { readTerminationMessage } from "./termination-message.ts";
+import { type ReadEnd, readTerminationMessage } from "./termination-message.ts";
 
 export interface ReadPodDeps {
   readonly runtime: ContainerRuntime;
-  readonly files: HostFiles;
+  /** Of log files and of termination messages, which pods can have in any file. */
+  readonly readEnd: ReadEnd;
   readonly clock: Clock;
   /** As it stands in container ids: "containerd". */
   readonly runtimeName: string;
@@ -112,7 +112,7 @@ async function readContainer(
     const answer = await deps.runtime.containerStatus(id, signal);
     if (answer.status === undefined) return undefined;
     const status = withExit(answer.status, deps.exitOf?.(id));
-    const terminationMessage = await readTerminationMessage(deps.files, status);
+    const terminationMessage = await readTerminationMessage(deps.readEnd, status);
     const actuated = deps.givenResources(uid, status.metadata?.name ?? "");
     return { status, terminationMessage, actuated };
   });

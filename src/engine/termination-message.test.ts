@@ -5,7 +5,7 @@ import {
   containerTerminationMessagePathAnnotation,
   containerTerminationMessagePolicyAnnotation,
 } from "../model/labels.ts";
-import { readTerminationMessage } from "./termination-message.ts";
+import { type ReadEnd, readTerminationMessage } from "./termination-message.ts";
 
 const messageFile = "/pods/web/0a1b";
 const logFile = "/var/log/web.log";
@@ -20,6 +20,10 @@ const failed: ContainerStatus = {
   },
 };
 
+function readEndOf(files: MemoryFiles): ReadEnd {
+  return (path, maxBytes) => files.readTail(path, maxBytes);
+}
+
 function logLine(text: string, tag = "F"): string {
   return `2026-01-01T00:00:00.000000000Z stdout ${tag} ${text}\n`;
 }
@@ -28,13 +32,13 @@ test("the message file goes before the log", async () => {
   const files = new MemoryFiles();
   await files.writeFile(messageFile, "no disk left");
   await files.writeFile(logFile, logLine("something else"));
-  expect(await readTerminationMessage(files, failed)).toBe("no disk left");
+  expect(await readTerminationMessage(readEndOf(files), failed)).toBe("no disk left");
 });
 
 test("of a long message the end is kept", async () => {
   const files = new MemoryFiles();
   await files.writeFile(messageFile, `${"a".repeat(5000)}b`);
-  expect(await readTerminationMessage(files, failed)).toBe(`${"a".repeat(4095)}b`);
+  expect(await readTerminationMessage(readEndOf(files), failed)).toBe(`${"a".repeat(4095)}b`);
 });
 
 test("with an empty message file, the last 80 lines of the log are the message", async () => {
@@ -43,19 +47,19 @@ test("with an empty message file, the last 80 lines of the log are the message",
   const lines = Array.from({ length: 100 }, (_, index) => `line ${index}`);
   await files.writeFile(logFile, lines.map((line) => logLine(line)).join(""));
   const expected = lines.slice(20).map((line) => `${line}\n`);
-  expect(await readTerminationMessage(files, failed)).toBe(expected.join(""));
+  expect(await readTerminationMessage(readEndOf(files), failed)).toBe(expected.join(""));
 });
 
 test("parts of a long line are put together, and cut to what a message may hold", async () => {
   const files = new MemoryFiles();
   const part = "x".repeat(16_384);
   await files.writeFile(logFile, `${logLine(part, "P").repeat(6)}${logLine("é")}`);
-  const message = await readTerminationMessage(files, failed);
+  const message = await readTerminationMessage(readEndOf(files), failed);
   expect(message).toBe(`${"x".repeat(2045)}é\n`);
 });
 
 test("a missing log is said to be missing", async () => {
-  expect(await readTerminationMessage(new MemoryFiles(), failed)).toBe(
+  expect(await readTerminationMessage(readEndOf(new MemoryFiles()), failed)).toBe(
     "Error on reading termination message from logs: /var/log/web.log does not exist",
   );
 });

@@ -3,7 +3,6 @@ import { errorText } from "../lib/error-text.ts";
 import { decodeUtf8 } from "../lib/utf8.ts";
 import type { ContainerStatus } from "../model/generated/cri.ts";
 import { detectLogFormat, parseLogLine } from "../model/log/log-line.ts";
-import type { HostFiles } from "../ports/host-files.ts";
 
 const longestMessageBytes = 4096;
 const longestLogMessageBytes = 2048;
@@ -11,26 +10,29 @@ const longestLogMessageLines = 80;
 // A line of a log holds at most 16 KiB: the last whole lines in so much hold a whole message.
 const logWindowBytes = 64 * 1024;
 
+/** Reads the end of a file; undefined when it does not exist. */
+export type ReadEnd = (path: string, maxBytes: number) => Promise<Uint8Array | undefined>;
+
 /** An exited container's last words: its termination message file, or the end of its log where it asks for that. */
 export async function readTerminationMessage(
-  files: Pick<HostFiles, "readTail">,
+  readEnd: ReadEnd,
   status: ContainerStatus,
 ): Promise<string> {
   const { filePath, logPath } = terminationMessageSource(status);
   if (filePath !== undefined) {
     try {
-      const bytes = await files.readTail(filePath, longestMessageBytes);
+      const bytes = await readEnd(filePath, longestMessageBytes);
       if (bytes !== undefined && bytes.length > 0) return decodeUtf8(bytes);
     } catch (error) {
       return `Error on reading termination log ${filePath}: ${errorText(error)}`;
     }
   }
-  return logPath === undefined ? "" : readEndOfLog(files, logPath);
+  return logPath === undefined ? "" : readEndOfLog(readEnd, logPath);
 }
 
-async function readEndOfLog(files: Pick<HostFiles, "readTail">, path: string): Promise<string> {
+async function readEndOfLog(readEnd: ReadEnd, path: string): Promise<string> {
   try {
-    const bytes = await files.readTail(path, logWindowBytes);
+    const bytes = await readEnd(path, logWindowBytes);
     if (bytes === undefined) throw new Error(`${path} does not exist`);
     return endOfLog(bytes);
   } catch (error) {

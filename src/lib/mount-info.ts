@@ -1,5 +1,7 @@
 /** One line of /proc/PID/mountinfo. */
 export interface MountEntry {
+  /** Of this mount alone: one that is made later at the same place has another. */
+  readonly id: string;
   readonly mountPoint: string;
   readonly fileSystem: string;
   /** Mounts below it appear in the mount namespaces that were made from this one, and the other way round. */
@@ -15,6 +17,7 @@ export function parseMountInfo(text: string): readonly MountEntry[] {
       const fields = line.split(" ");
       const separator = fields.indexOf("-", 6);
       return {
+        id: fields[0] ?? "",
         mountPoint: unescapeOctal(fields[4] ?? ""),
         fileSystem: fields[separator + 1] ?? "",
         isShared: fields.slice(6, separator).some((field) => field.startsWith("shared:")),
@@ -28,6 +31,18 @@ export function mountPointsBelow(mounts: readonly MountEntry[], folder: string):
     .map(({ mountPoint }) => mountPoint)
     .filter((path) => path === folder || path.startsWith(`${folder}/`))
     .toReversed();
+}
+
+/** The mount that a path is on: of those with the longest mount point the one on top. */
+export function findMountOf(mounts: readonly MountEntry[], path: string): MountEntry | undefined {
+  let found: MountEntry | undefined;
+  for (const mount of mounts) {
+    const { mountPoint } = mount;
+    const below = mountPoint.endsWith("/") ? mountPoint : `${mountPoint}/`;
+    const holds = path === mountPoint || path.startsWith(below);
+    if (holds && mountPoint.length >= (found?.mountPoint.length ?? 0)) found = mount;
+  }
+  return found;
 }
 
 // Space, tab, newline and backslash are written as \040 and so on, byte by byte.

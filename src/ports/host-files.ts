@@ -16,7 +16,5 @@ export interface HostFiles {
   /** Replaces what is there. */
   symlink(target: string, path: string): Promise<void>;
   removeFile(path: string): Promise<void>;
-  /** Deletes a tree; refuses, naming it, when a mount point is inside. Absent is fine. */
-  removeTree(path: string): Promise<void>;
   appendLine(path: string, line: string, mode: number): Promise<void>;
 }

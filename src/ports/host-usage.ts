@@ -52,13 +52,10 @@ export interface ProcessUsage {
 /** What the machine's disks, network and process table tell beside the cgroups. */
 export interface HostUsage {
   readonly bootTimeMs: number;
-  /** Undefined when nothing is there or it does not answer in time. */
+  /** Of the agent's own folders or the runtime's. Undefined when nothing is there or it does not answer in time. */
   fileSystem(path: string): Promise<FileSystemUsage | undefined>;
-  /**
-   * What a tree takes on its own file system, a file with several names once. Undefined when it is not there. Rejects
-   * when `signal` aborts.
-   */
-  tree(path: string, signal: AbortSignal): Promise<TreeUsage | undefined>;
+  /** What a file of the agent's own takes; undefined when it is not there. */
+  file(path: string): Promise<TreeUsage | undefined>;
   /** The files directly in a folder, without what lies deeper; undefined when there is no such folder. */
   files(folder: string): Promise<TreeUsage | undefined>;
   /** Those that a process sees, or the machine's own; without loopback and the machine's ends of pods' interfaces. */

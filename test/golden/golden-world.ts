@@ -14,6 +14,7 @@ import { MetricsRegistry } from "../../src/lib/metrics-registry.ts";
 import { metricDefinitions } from "../../src/model/generated/metrics.ts";
 import type { Log } from "../../src/ports/log.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "../integration/support/runtime-world.ts";
+import { foreignFilesProgram } from "../kit/foreign-files-program.ts";
 import { GoldenApi } from "./golden-api.ts";
 import { agnhost, recordedImages } from "./images.ts";
 import { textAt } from "./json-path.ts";
@@ -97,6 +98,7 @@ export class GoldenWorld {
       {
         dataDir,
         nodeName: recordedNodeName,
+        foreignFilesProgram: foreignFilesProgram(),
         cgroupRoot,
         runtime,
         runtimeEndpoint: containerd.endpoint,

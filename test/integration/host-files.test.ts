@@ -2,7 +2,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { hostFiles } from "../../src/drivers/linux/host-files.ts";
+import { testForeignFiles } from "../kit/foreign-files-program.ts";
 import { makeTestFolder } from "./support/test-folder.ts";
+
+const files = testForeignFiles();
+const never = new AbortController().signal;
 
 test("a tree with a mount point in it is left alone, also when it is named through a link", async () => {
   const folder = makeTestFolder("mount");
@@ -13,12 +17,12 @@ test("a tree with a mount point in it is left alone, also when it is named throu
   try {
     writeFileSync(`${mount}/data`, "precious");
     for (const path of [`${folder}/tree`, `${folder}-link/tree`]) {
-      await expect(hostFiles.removeTree(path)).rejects.toThrow(`${mount} is a mount point`);
+      await expect(files.removeTree(path, never)).rejects.toThrow(`${mount} is a mount point`);
     }
     expect(existsSync(`${mount}/data`)).toBe(true);
   } finally {
     execFileSync("umount", [mount]);
-    await hostFiles.removeTree(`${folder}/tree`);
+    await files.removeTree(`${folder}/tree`, never);
     expect(existsSync(`${folder}/tree`)).toBe(false);
     rmSync(folder, { recursive: true });
     rmSync(`${folder}-link`);

@@ -82,7 +82,8 @@ export class ExecutorWorld {
   read(pod: Pod): Promise<ObservedPod> {
     const givenResources = (uid: string, name: string) =>
       this.actuated.get(uid)?.containers.get(name);
-    const deps = { ...this.deps, runtimeName: "sim", givenResources };
+    const readEnd = (path: string, maxBytes: number) => this.files.readTail(path, maxBytes);
+    const deps = { ...this.deps, readEnd, runtimeName: "sim", givenResources };
     return readPod(deps, pod.metadata.uid, neverAborted);
   }
 

@@ -50,9 +50,14 @@ export function podPluginDirectory(root: string, podUid: string, plugin: string)
   return joinPath(podPluginsDirectory(root, podUid), escapePluginName(plugin));
 }
 
+/** The folder of the termination messages of a pod. */
+export function podContainersDirectory(root: string, podUid: string): string {
+  return joinPath(podDirectory(root, podUid), "containers");
+}
+
 /** The folder of the termination messages of one container. */
 export function podContainerDirectory(root: string, podUid: string, containerName: string): string {
-  return joinPath(podDirectory(root, podUid), "containers", containerName);
+  return joinPath(podContainersDirectory(root, podUid), containerName);
 }
 
 /** What volume plugins keep for the whole node. */

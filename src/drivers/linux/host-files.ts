@@ -5,17 +5,13 @@ import {
   mkdir,
   open,
   readdir,
-  readFile,
   realpath,
   rename,
   rm,
   symlink,
   unlink,
 } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { mountPointsBelow, parseMountInfo } from "../../lib/mount-info.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
-import { removeTree as removeOpenTree } from "./volume-removal.ts";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -48,7 +44,6 @@ export const hostFiles: HostFiles = {
     await moveOver(beside, path);
   },
   removeFile: (path) => absentAs(unlink(path), undefined),
-  removeTree,
   appendLine: async (path, line, mode) => {
     const file = await openRegular(path, O_WRONLY | O_APPEND | O_CREAT, mode);
     try {
@@ -130,17 +125,6 @@ async function openRegular(path: string, flags: number, mode: number): Promise<F
   if (info.isFile()) return file;
   await file.close();
   throw new Error(`${path} is not a regular file`);
-}
-
-async function removeTree(path: string): Promise<void> {
-  const parent = await absentAs(realpath(dirname(path)), undefined);
-  if (parent === undefined) return;
-  const mounts = parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
-  const [mount] = mountPointsBelow(mounts, join(parent, basename(path)));
-  if (mount !== undefined) {
-    throw new Error(`cannot delete ${path}: ${mount} is a mount point; unmount it first`);
-  }
-  await removeOpenTree(path);
 }
 
 let knownUmask: number | undefined;

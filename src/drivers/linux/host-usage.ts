@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, stat, statfs } from "node:fs/promises";
+import { lstat, readdir, readFile as readText, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type {
   FileSystemUsage,
@@ -19,7 +19,7 @@ export function linuxHostUsage(nowMs: () => number, bootTimeMs: number): HostUsa
   return {
     bootTimeMs,
     fileSystem: (path) => readFileSystem(path, nowMs),
-    tree: readTree,
+    file: readFile,
     files: readFiles,
     interfaces: readInterfaces,
     disks: () => readDisks(),
@@ -32,7 +32,7 @@ async function readFileSystem(
   path: string,
   nowMs: () => number,
 ): Promise<FileSystemUsage | undefined> {
-  // A network file system whose server is gone never answers.
+  // The agent's own disk and the runtime's; a disk that fails may not answer either.
   const answer = await Promise.race([
     Promise.all([statfs(path), stat(path)]).catch(() => undefined),
     silenceAfter(fileSystemDeadlineMs),
@@ -56,30 +56,9 @@ function silenceAfter(ms: number): Promise<undefined> {
   });
 }
 
-async function readTree(path: string, signal: AbortSignal): Promise<TreeUsage | undefined> {
-  const top = await statOrUndefined(path);
-  if (top === undefined) return undefined;
-  const usage = { usedBytes: top.blocks * statBlockBytes, inodesUsed: 1 };
-  if (!top.isDirectory()) return usage;
-  const seen = new Set<number>();
-  // A stack of folders, not recursion: pods decide how deep a volume is.
-  const folders = [path];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    signal.throwIfAborted();
-    for (const name of await namesIn(folder)) {
-      const entry = join(folder, name);
-      const found = await statOrUndefined(entry);
-      if (found === undefined || found.dev !== top.dev) continue;
-      if (!found.isDirectory() && found.nlink > 1) {
-        if (seen.has(found.ino)) continue;
-        seen.add(found.ino);
-      }
-      usage.usedBytes += found.blocks * statBlockBytes;
-      usage.inodesUsed += 1;
-      if (found.isDirectory()) folders.push(entry);
-    }
-  }
-  return usage;
+async function readFile(path: string): Promise<TreeUsage | undefined> {
+  const found = await statOrUndefined(path);
+  return found && { usedBytes: found.blocks * statBlockBytes, inodesUsed: 1 };
 }
 
 async function readFiles(folder: string): Promise<TreeUsage | undefined> {
@@ -98,10 +77,6 @@ async function readFiles(folder: string): Promise<TreeUsage | undefined> {
 /** A container deletes while we look. */
 async function statOrUndefined(path: string) {
   return await lstat(path).catch(() => undefined);
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return await readdir(folder).catch(() => []);
 }
 
 async function readInterfaces(
@@ -149,5 +124,5 @@ async function readTasks(): Promise<{ max?: number; running?: number }> {
 }
 
 async function textOf(path: string): Promise<string | undefined> {
-  return await readFile(path, "utf8").catch(() => undefined);
+  return await readText(path, "utf8").catch(() => undefined);
 }

@@ -1,45 +1,65 @@
+import { readFileSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type MountEntry, parseMountInfo } from "../../lib/mount-info.ts";
+import type { HungPaths } from "./hung-paths.ts";
 import { runVolumeCommand } from "./volume-command.ts";
 import { unlessAbsent } from "./volume-folder.ts";
 
 const timeoutMs = 10_000;
+const mountInfo = "/proc/self/mountinfo";
 
-/** The mounts at or below a path, in the order in which they can be unmounted. */
+/** Waits for it in this thread: for the rare case that something hangs. */
+export function readMountsNow(): readonly MountEntry[] {
+  return parseMountInfo(readFileSync(mountInfo, "utf8"));
+}
+
+/** The mounts at or below a path of the agent's own, in the order in which they can be unmounted. */
 export async function listBelow(path: string): Promise<readonly MountEntry[]> {
   const real = await realPath(path);
   if (real === undefined) return [];
-  const entries = parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
-  return entries
+  return (await readMounts())
     .filter(({ mountPoint }) => mountPoint === real || mountPoint.startsWith(`${real}/`))
     .toReversed();
 }
 
-export async function isMountPoint(path: string): Promise<boolean> {
+/** The mounts strictly below a path of the agent's own. */
+export async function listInside(path: string): Promise<readonly MountEntry[]> {
   const real = await realPath(path);
-  return (await listBelow(path)).some(({ mountPoint }) => mountPoint === real);
+  return (await listBelow(path)).filter(({ mountPoint }) => mountPoint !== real);
 }
 
-/** Unmounts; what is busy or does not answer is detached instead. */
-export async function unmount(path: string, signal: AbortSignal): Promise<void> {
-  const real = (await realPath(path)) ?? path;
+/** What the mount table calls a path of the agent's own on which something is mounted; undefined when nothing is. */
+export async function mountPointAt(path: string): Promise<string | undefined> {
+  const real = await realPath(path);
+  return (await readMounts()).find(({ mountPoint }) => mountPoint === real)?.mountPoint;
+}
+
+/** Unmounts what the mount table names so, without looking at it; what is busy or does not answer is detached instead. */
+export async function unmount(
+  mountPoint: string,
+  hungPaths: HungPaths,
+  signal: AbortSignal,
+): Promise<void> {
+  const run = async (...args: readonly string[]): Promise<void> => {
+    await runVolumeCommand({ program: "umount", args, timeoutMs }, hungPaths, signal);
+  };
   try {
-    await runUnmount(["--no-canonicalize", real], signal);
+    await run("--no-canonicalize", mountPoint);
   } catch {
     signal.throwIfAborted();
     // Somebody else may have been faster.
-    if (!(await isMountPoint(real))) return;
-    await runUnmount(["--lazy", "--no-canonicalize", real], signal);
+    if (!(await readMounts()).some((mount) => mount.mountPoint === mountPoint)) return;
+    await run("--lazy", "--no-canonicalize", mountPoint);
   }
+}
+
+async function readMounts(): Promise<readonly MountEntry[]> {
+  return parseMountInfo(await readFile(mountInfo, "utf8"));
 }
 
 // The last component is not looked at: it may be a mount that does not answer.
 async function realPath(path: string): Promise<string | undefined> {
   const parent = await unlessAbsent(realpath(dirname(path)));
   return parent === undefined ? undefined : join(parent, basename(path));
-}
-
-async function runUnmount(args: readonly string[], signal: AbortSignal): Promise<void> {
-  await runVolumeCommand({ program: "umount", args, timeoutMs }, signal);
 }

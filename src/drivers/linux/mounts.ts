@@ -1,6 +1,6 @@
 import type { Mounts } from "../../ports/mounts.ts";
-import { isMountPoint, listBelow, unmount } from "./mount-table.ts";
-import { bindSubPath } from "./subpath.ts";
+import { HungPathError, type HungPaths } from "./hung-paths.ts";
+import { listBelow, mountPointAt, unmount } from "./mount-table.ts";
 import { CommandTimeoutError, runVolumeCommand } from "./volume-command.ts";
 
 const mountTimeoutMs = 30_000;
@@ -9,32 +9,27 @@ const mountTimeoutMs = 30_000;
 const noSwap = "noswap";
 
 /** The mounts of this machine, by mount(8) and umount(8). */
-export const linuxMounts: Mounts = {
-  listBelow,
-  isMountPoint,
-  mountTmpfs,
-  mountHugePages: (path, pageSize, signal) =>
-    mount(["-t", "hugetlbfs", "-o", `pagesize=${pageSize}`, "nodev", path], signal),
-  unmount,
-  bindSubPath,
-};
-
-async function mountTmpfs(
-  path: string,
-  sizeBytes: bigint | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  const size = sizeBytes === undefined ? [] : [`size=${sizeBytes}`];
-  try {
-    await mount(["-t", "tmpfs", "-o", [...size, noSwap].join(","), "tmpfs", path], signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof CommandTimeoutError) throw error;
-    const options = size.length === 0 ? [] : ["-o", ...size];
-    await mount(["-t", "tmpfs", ...options, "tmpfs", path], signal);
-  }
-}
-
-async function mount(args: readonly string[], signal: AbortSignal): Promise<void> {
-  await runVolumeCommand({ program: "mount", args, timeoutMs: mountTimeoutMs }, signal);
+export function linuxMounts(hungPaths: HungPaths): Mounts {
+  const mount = async (args: readonly string[], signal: AbortSignal): Promise<void> => {
+    const command = { program: "mount", args, timeoutMs: mountTimeoutMs };
+    await runVolumeCommand(command, hungPaths, signal);
+  };
+  return {
+    listBelow,
+    isMountPoint: async (path) => (await mountPointAt(path)) !== undefined,
+    mountTmpfs: async (path, sizeBytes, signal) => {
+      const size = sizeBytes === undefined ? [] : [`size=${sizeBytes}`];
+      try {
+        await mount(["-t", "tmpfs", "-o", [...size, noSwap].join(","), "tmpfs", path], signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof CommandTimeoutError || error instanceof HungPathError) throw error;
+        const options = size.length === 0 ? [] : ["-o", ...size];
+        await mount(["-t", "tmpfs", ...options, "tmpfs", path], signal);
+      }
+    },
+    mountHugePages: (path, pageSize, signal) =>
+      mount(["-t", "hugetlbfs", "-o", `pagesize=${pageSize}`, "nodev", path], signal),
+    unmount: (mountPoint, signal) => unmount(mountPoint, hungPaths, signal),
+  };
 }

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import type { HungPaths } from "./hung-paths.ts";
 
 const maxOutputBytes = 64 * 1024;
 
@@ -6,8 +7,8 @@ export interface VolumeCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly timeoutMs: number;
-  /** An open file that the program has as descriptor 3. */
-  readonly inheritedFd?: number | undefined;
+  /** What the program looks at, where that is foreign. */
+  readonly path?: string | undefined;
 }
 
 /** A program that did not end within its time; it may hang in the kernel and is left behind. */
@@ -15,15 +16,21 @@ export class CommandTimeoutError extends Error {}
 
 /**
  * Runs a program and answers its output. A program that hangs in the kernel cannot be killed: it is not waited for
- * beyond its time.
+ * beyond its time, and not started again while it is there.
  */
-export function runVolumeCommand(command: VolumeCommand, signal: AbortSignal): Promise<string> {
-  const { program, args, timeoutMs, inheritedFd } = command;
+export function runVolumeCommand(
+  command: VolumeCommand,
+  hungPaths: HungPaths,
+  signal: AbortSignal,
+): Promise<string> {
+  const { program, args, timeoutMs } = command;
   const text = [program, ...args].join(" ");
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
+    if (command.path === undefined) hungPaths.checkCommand(text);
+    else hungPaths.check(command.path);
     const child = spawn(program, args, {
-      stdio: ["ignore", "pipe", "pipe", ...(inheritedFd === undefined ? [] : [inheritedFd])],
+      stdio: ["ignore", "pipe", "pipe"],
       env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" },
     });
     const output = collect(child.stdout);
@@ -34,10 +41,7 @@ export function runVolumeCommand(command: VolumeCommand, signal: AbortSignal): P
     };
     const giveUp = (error: unknown): void => {
       leave();
-      child.kill("SIGKILL");
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-      child.unref();
+      hungPaths.abandon(child, command.path ?? text);
       reject(error);
     };
     const abandon = (): void => giveUp(signal.reason);

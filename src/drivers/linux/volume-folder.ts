@@ -20,11 +20,6 @@ export async function openFolder(path: string): Promise<OpenEntry> {
   return wrap(await open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW));
 }
 
-/** Opens a folder that people named, by links too. */
-export async function openNamedFolder(path: string): Promise<OpenEntry> {
-  return wrap(await open(path, O_PATH | O_DIRECTORY));
-}
-
 /** Opens a folder below another; rejects with ELOOP or ENOTDIR when it is a link or no folder. */
 export async function openFolderIn(parent: OpenEntry, name: string): Promise<OpenEntry> {
   return openFolder(childPath(parent, name));
@@ -33,11 +28,6 @@ export async function openFolderIn(parent: OpenEntry, name: string): Promise<Ope
 /** Opens whatever a folder holds under a name, a link as the link itself, without touching it. */
 export async function openEntryIn(parent: OpenEntry, name: string): Promise<OpenEntry> {
   return wrap(await open(childPath(parent, name), O_PATH | O_NOFOLLOW));
-}
-
-/** The same folder, open a second time. */
-export async function openAgain(folder: OpenEntry): Promise<OpenEntry> {
-  return wrap(await open(`${folder.path}/.`, O_PATH | O_NOFOLLOW));
 }
 
 /** The path of a name in an open folder: no other folder can be put in its place. */

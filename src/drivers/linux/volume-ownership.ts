@@ -1,11 +1,10 @@
 import type { Stats } from "node:fs";
 import { chmod, chown, readdir } from "node:fs/promises";
-import type { VolumeOwnership } from "../../ports/volume-files.ts";
+import type { VolumeOwnership } from "../../ports/foreign-files.ts";
 import {
   mountId,
   type OpenEntry,
   openEntryIn,
-  openFolder,
   openFolderIn,
   unlessAbsent,
 } from "./volume-folder.ts";
@@ -13,13 +12,7 @@ import {
 const setGroupId = 0o2000;
 const keepUser = -1;
 
-/** Gives a volume's files to a group, which may then read them, and write them unless the volume is read-only. */
-export async function changeOwnership(path: string, ownership: VolumeOwnership): Promise<void> {
-  await using folder = await openFolder(path);
-  await changeFolderOwnership(folder, ownership);
-}
-
-/** As changeOwnership, of an open folder. */
+/** Gives the files of a volume that the agent publishes to a group, which may then read them. */
 export async function changeFolderOwnership(
   folder: OpenEntry,
   ownership: VolumeOwnership,

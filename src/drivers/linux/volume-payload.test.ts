@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { PayloadPlan } from "../../model/volume-payload.ts";
-import { volumeFiles } from "./volume-files.ts";
+import { payloadFiles } from "./payload-files.ts";
 
 let folder: string;
 let volume: string;
@@ -48,7 +48,7 @@ function planOf(files: Readonly<Record<string, string>>): PayloadPlan {
 }
 
 function publish(files: Readonly<Record<string, string>>, removedNames: readonly string[] = []) {
-  return volumeFiles.publishPayload(volume, { ...planOf(files), removedNames }, undefined);
+  return payloadFiles.publishPayload(volume, { ...planOf(files), removedNames }, undefined);
 }
 
 async function shown(name: string): Promise<string> {
@@ -56,17 +56,17 @@ async function shown(name: string): Promise<string> {
 }
 
 test("a published volume is read back as it was written", async () => {
-  expect(await volumeFiles.readPayload(volume)).toBeUndefined();
-  expect(await volumeFiles.readPayload(join(folder, "missing"))).toBeUndefined();
+  expect(await payloadFiles.readPayload(volume)).toBeUndefined();
+  expect(await payloadFiles.readPayload(join(folder, "missing"))).toBeUndefined();
   await publish({ a: "one", "d/b": "two" });
-  const published = await volumeFiles.readPayload(volume);
+  const published = await payloadFiles.readPayload(volume);
   const texts = [...(published?.entries ?? [])].map(([path, data]) => [path, data?.toString()]);
   expect(Object.fromEntries(texts)).toEqual({ a: "one", d: undefined, "d/b": "two" });
 });
 
 test("a planted data link that leads out is replaced, and what it leads to stays", async () => {
   await symlink(outside, join(volume, "..data"));
-  expect(await volumeFiles.readPayload(volume)).toBeUndefined();
+  expect(await payloadFiles.readPayload(volume)).toBeUndefined();
   await publish({ a: "one" });
   expect(await shown("a")).toBe("one");
   expect(await readlink(join(volume, "..data"))).toMatch(/^\.\.\d{4}_/);
@@ -86,7 +86,7 @@ test("planted links with the names of files are replaced and never written throu
   const content = join(volume, await readlink(join(volume, "..data")));
   await unlink(join(content, "b"));
   await symlink(join(outside, "precious"), join(content, "b"));
-  const published = await volumeFiles.readPayload(volume);
+  const published = await payloadFiles.readPayload(volume);
   expect(published?.entries.get("b")).toBeUndefined();
   await publish({ a: "three", b: "four" });
   expect([await shown("a"), await shown("b")]).toEqual(["three", "four"]);
@@ -128,7 +128,7 @@ test("a volume that cannot be published keeps what it shows", async () => {
 
 test("folders for other volumes are made without following a link", async () => {
   await symlink(outside, join(volume, "link"));
-  await volumeFiles.makeFolders(volume, ["a/b", "c"]);
+  await payloadFiles.makeFolders(volume, ["a/b", "c"]);
   expect((await lstat(join(volume, "a/b"))).isDirectory()).toBe(true);
-  await expect(volumeFiles.makeFolders(volume, ["link/b"])).rejects.toThrow(/ENOTDIR|ELOOP/);
+  await expect(payloadFiles.makeFolders(volume, ["link/b"])).rejects.toThrow(/ENOTDIR|ELOOP/);
 });

@@ -18,7 +18,9 @@ import type {
   PayloadPlan,
   PublishedPayload,
 } from "../../model/volume-payload.ts";
-import type { VolumeOwnership } from "../../ports/volume-files.ts";
+import type { VolumeOwnership } from "../../ports/foreign-files.ts";
+import { listInside } from "./mount-table.ts";
+import { removePayload } from "./payload-removal.ts";
 import { errorCode } from "./volume-error.ts";
 import {
   childPath,
@@ -30,7 +32,6 @@ import {
   unlessAbsent,
 } from "./volume-folder.ts";
 import { changeFolderOwnership } from "./volume-ownership.ts";
-import { removeTreeIn } from "./volume-removal.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -49,6 +50,7 @@ export async function readPayload(path: string): Promise<PublishedPayload | unde
   const opened = await unlessAbsent(openFolder(path));
   if (opened === undefined) return undefined;
   await using volume = opened;
+  await rejectMountsInside(path);
   const name = await publishedName(volume);
   if (name === undefined) return undefined;
   const content = await unlessAbsent(openFolderIn(volume, name));
@@ -66,6 +68,7 @@ export async function publishPayload(
   ownership: VolumeOwnership | undefined,
 ): Promise<void> {
   await using volume = await openFolder(path);
+  await rejectMountsInside(path);
   if (plan.content !== undefined) {
     const name = await makeContentFolder(volume);
     try {
@@ -74,13 +77,20 @@ export async function publishPayload(
       if (ownership !== undefined) await changeFolderOwnership(volume, ownership);
       await swapDataLink(volume, name);
     } catch (error) {
-      await removeTreeIn(volume, name, path);
+      await removePayload(volume, name, path);
       throw error;
     }
   }
   for (const [name, ownerUid] of plan.links) await ensureLink(volume, name, ownerUid);
   for (const name of plan.removedNames) await removeLink(volume, name);
   await removeOldContent(volume, path);
+}
+
+/** Only a privileged container can have mounted there; it may hang, and is never written to. */
+async function rejectMountsInside(path: string): Promise<void> {
+  const [inside] = await listInside(path);
+  if (inside === undefined) return;
+  throw new Error(`${inside.mountPoint} is a mount point inside ${path}; unmount it first`);
 }
 
 /** The name of the content folder; undefined when the link names anything but a content folder of this volume. */
@@ -176,10 +186,10 @@ async function makeFolder(parent: OpenEntry, name: string): Promise<void> {
 async function swapDataLink(volume: OpenEntry, name: string): Promise<void> {
   const beside = childPath(volume, newDataLink);
   // An agent that was stopped in the middle of this left it.
-  await removeTreeIn(volume, newDataLink, newDataLink);
+  await removePayload(volume, newDataLink, newDataLink);
   await symlink(name, beside);
   const present = await unlessAbsent(lstat(childPath(volume, dataLink)));
-  if (present?.isDirectory() === true) await removeTreeIn(volume, dataLink, dataLink);
+  if (present?.isDirectory() === true) await removePayload(volume, dataLink, dataLink);
   await rename(beside, childPath(volume, dataLink));
 }
 
@@ -208,6 +218,6 @@ async function removeLink(volume: OpenEntry, name: string): Promise<void> {
 async function removeOldContent(volume: OpenEntry, path: string): Promise<void> {
   const current = await publishedName(volume);
   for (const name of await readdir(volume.path)) {
-    if (contentName.test(name) && name !== current) await removeTreeIn(volume, name, path);
+    if (contentName.test(name) && name !== current) await removePayload(volume, name, path);
   }
 }

@@ -14,21 +14,24 @@ const gibibyte = 1024 ** 3;
 const memoryBytes = 64 * gibibyte;
 const address = "10.0.0.1";
 
-export function simHostUsage(nowMs: () => number): HostUsage {
-  const disk = (): FileSystemUsage => ({
-    timeMs: nowMs(),
+export function simDisk(timeMs: number): FileSystemUsage {
+  return {
+    timeMs,
     device: "sim",
     availableBytes: 900 * gibibyte,
     capacityBytes: 1000 * gibibyte,
     usedBytes: 100 * gibibyte,
     inodes: 10_000_000,
     inodesFree: 9_000_000,
-  });
+  };
+}
+
+export function simHostUsage(nowMs: () => number): HostUsage {
   const nothing = { usedBytes: 0, inodesUsed: 0 };
   return {
     bootTimeMs: 0,
-    fileSystem: () => Promise.resolve(disk()),
-    tree: () => Promise.resolve(nothing),
+    fileSystem: () => Promise.resolve(simDisk(nowMs())),
+    file: () => Promise.resolve(nothing),
     files: () => Promise.resolve(nothing),
     interfaces: () => Promise.resolve([]),
     disks: () => Promise.resolve([]),

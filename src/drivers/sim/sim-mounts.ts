@@ -1,5 +1,5 @@
 import type { MountEntry } from "../../lib/mount-info.ts";
-import type { Mounts, SubPathBind, SubPathFailure } from "../../ports/mounts.ts";
+import type { Mounts } from "../../ports/mounts.ts";
 
 /** Mounts in memory. */
 export class SimMounts implements Mounts {
@@ -13,7 +13,12 @@ export class SimMounts implements Mounts {
   listBelow(folder: string): Promise<readonly MountEntry[]> {
     const below = [...this.#mounts]
       .filter(([path]) => path === folder || path.startsWith(`${folder}/`))
-      .map(([mountPoint, fileSystem]) => ({ mountPoint, fileSystem, isShared: false }));
+      .map(([mountPoint, fileSystem]) => ({
+        id: mountPoint,
+        mountPoint,
+        fileSystem,
+        isShared: false,
+      }));
     return Promise.resolve(below.toReversed());
   }
 
@@ -34,9 +39,8 @@ export class SimMounts implements Mounts {
     return Promise.resolve();
   }
 
-  bindSubPath({ target }: SubPathBind): Promise<SubPathFailure | undefined> {
+  bind(target: string): void {
     this.#mounts.set(target, "bind");
-    return Promise.resolve(undefined);
   }
 
   #mount(path: string, fileSystem: string): Promise<void> {

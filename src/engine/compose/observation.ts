@@ -1,9 +1,11 @@
+import { podContainersDirectory } from "../../core/paths/data-paths.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { AgentParts } from "../agent-parts.ts";
 import { Observer } from "../observer.ts";
 import { PodNames } from "../pod-names.ts";
 import { Prober } from "../prober.ts";
 import { type ReadHint, readPod } from "../read-pod.ts";
+import type { ReadEnd } from "../termination-message.ts";
 
 export function composeObserver(parts: AgentParts): Observer {
   const { runtime, runtimeEvents, clock, log } = parts.ports;
@@ -71,12 +73,24 @@ function readAgentPod(
   signal: AbortSignal,
   hint: ReadHint,
 ): Promise<ObservedPod> {
-  const { runtime, files, clock } = parts.ports;
+  const { runtime, clock } = parts.ports;
   const { runtimeName, runtimeSettings } = parts.settings;
   const hasStopSignals = runtimeSettings.containerStopSignals;
   const givenResources = (podUid: string, name: string) =>
     parts.allocations.actuated.get(podUid)?.containers.get(name);
   const exitOf = (id: string) => parts.observer.exitOf(id);
-  const deps = { runtime, files, clock, runtimeName, hasStopSignals, givenResources, exitOf };
+  const readEnd = readEndOf(parts, uid, signal);
+  const deps = { runtime, readEnd, clock, runtimeName, hasStopSignals, givenResources, exitOf };
   return readPod(deps, uid, signal, hint);
+}
+
+/** A pod can have its termination message in a file of any volume; such a one is foreign. */
+function readEndOf(parts: AgentParts, uid: string, signal: AbortSignal): ReadEnd {
+  const { files, foreignFiles } = parts.ports;
+  const { rootFolder, runtimeSettings } = parts.settings;
+  const own = [podContainersDirectory(rootFolder, uid), runtimeSettings.podLogsRoot];
+  return (path, maxBytes) =>
+    own.some((folder) => path.startsWith(`${folder}/`))
+      ? files.readTail(path, maxBytes)
+      : foreignFiles.readEnd(path, maxBytes, signal);
 }

@@ -40,12 +40,13 @@ function memoryReserve({ settings }: AgentParts): MemoryReserve | undefined {
 }
 
 export function composeVolumes(parts: AgentParts): VolumeManager {
-  const { files, volumeFiles, mounts, log } = parts.ports;
+  const { files, payloadFiles, foreignFiles, mounts, log } = parts.ports;
   const { rootFolder, node } = parts.settings;
   return new VolumeManager({
     rootFolder,
     files,
-    volumeFiles,
+    payloadFiles,
+    foreignFiles,
     mounts,
     objects: parts.cluster?.objects ?? parts.intake.objects,
     tokens: parts.cluster?.tokens,
@@ -59,11 +60,12 @@ export function composeVolumes(parts: AgentParts): VolumeManager {
 }
 
 export function composeRemains(parts: AgentParts): PodRemains {
-  const { runtime, files, clock, log } = parts.ports;
+  const { runtime, files, foreignFiles, clock, log } = parts.ports;
   const { rootFolder, runtimeSettings } = parts.settings;
   return new PodRemains({
     runtime,
     files,
+    foreignFiles,
     clock,
     log,
     lifetime: parts.signal,

@@ -19,9 +19,9 @@ const settlePollMs = 100;
 const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
 export function composeVolumeUsage(parts: AgentParts): VolumeUsage {
-  const { clock, log, metrics, hostUsage } = parts.ports;
+  const { clock, log, metrics, foreignFiles } = parts.ports;
   return new VolumeUsage({
-    host: hostUsage,
+    foreignFiles,
     clock,
     log,
     metrics,
@@ -69,10 +69,11 @@ export function composeImageCollector(parts: AgentParts): ImageCollector {
 }
 
 export function containerCollectorDeps(parts: AgentParts): ContainerCollectorDeps {
-  const { runtime, files, clock, log } = parts.ports;
+  const { runtime, files, foreignFiles, clock, log } = parts.ports;
   return {
     runtime,
     files,
+    foreignFiles,
     clock,
     log,
     policy: parts.settings.deadContainers ?? keptDeadContainers,

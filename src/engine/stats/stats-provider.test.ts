@@ -63,7 +63,7 @@ class World {
   readonly host: HostUsage = {
     bootTimeMs: 1000,
     fileSystem: () => Promise.resolve({ timeMs: this.clock.nowMs(), ...room }),
-    tree: () => Promise.resolve({ usedBytes: 10, inodesUsed: 1 }),
+    file: () => Promise.resolve({ usedBytes: 10, inodesUsed: 1 }),
     files: () => Promise.resolve({ usedBytes: 20, inodesUsed: 1 }),
     interfaces: (pid) => {
       this.calls.push(`interfaces ${pid}`);

@@ -264,7 +264,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     );
     const own = [
       await host.files(podLogsDirectory(podLogsRoot, pod)),
-      await host.tree(podHostsFile(rootFolder, pod.uid), round.signal),
+      await host.file(podHostsFile(rootFolder, pod.uid)),
       ...(await Promise.all(messages)),
     ].map((use): DiskUse | undefined => use && { timeMs: clock.nowMs(), ...use });
     const others = [...(volumes?.ephemeral ?? []), ...own];

@@ -33,16 +33,19 @@ class World {
   readonly clock = new VirtualClock();
   readonly end = new AbortController();
   readonly walks: string[] = [];
+  /** What a walk waits for. */
+  beforeAnswer: (path: string) => Promise<void> = () => Promise.resolve();
   pods: readonly Pod[] = [podOf("a")];
   readonly usage: VolumeUsage;
 
   constructor(periodMs: number) {
     this.usage = new VolumeUsage({
-      host: {
-        fileSystem: () => Promise.resolve(room),
-        tree: (path) => {
+      foreignFiles: {
+        measure: async (path, by) => {
+          if (by === "file-system") return { room, use: { usedBytes: 300, inodesUsed: 10 } };
           this.walks.push(path);
-          return Promise.resolve({ usedBytes: 10, inodesUsed: 2 });
+          await this.beforeAnswer(path);
+          return { room, use: { usedBytes: 10, inodesUsed: 2 } };
         },
       },
       clock: this.clock,
@@ -92,4 +95,52 @@ test("a period of zero measures nothing", async () => {
   const world = new World(0);
   await world.usage.run(world.end.signal);
   expect(world.walks).toEqual([]);
+});
+
+test("a pod whose volume does not answer costs its own numbers alone", async () => {
+  const world = new World(60_000);
+  world.pods = [podOf("a"), podOf("b")];
+  world.beforeAnswer = (path) =>
+    path === "/a/scratch" ? Promise.reject(new Error("does not answer")) : Promise.resolve();
+  const running = world.usage.run(world.end.signal);
+  await world.clock.advance(1000);
+  expect(world.usage.latest("a")?.ephemeral).toEqual([]);
+  expect(world.usage.latest("b")?.ephemeral).toHaveLength(1);
+  world.end.abort();
+  await running;
+});
+
+test("a pod that takes long is measured less often, and the others as usual", async () => {
+  const world = new World(60_000);
+  world.pods = [podOf("slow"), podOf("quick")];
+  world.beforeAnswer = async (path) => {
+    if (path === "/slow/scratch") await world.clock.sleep(30_000, world.end.signal);
+  };
+  const running = world.usage.run(world.end.signal);
+  await world.clock.advance(590_000);
+  const looksAt = (path: string): number => world.walks.filter((walk) => walk === path).length;
+  expect(looksAt("/slow/scratch")).toBe(1);
+  expect(looksAt("/quick/scratch")).toBe(10);
+  await world.clock.advance(30_000);
+  expect(looksAt("/slow/scratch")).toBe(2);
+  world.end.abort();
+  await running;
+});
+
+test("pods of different age are measured together", async () => {
+  const world = new World(60_000);
+  const running = world.usage.run(world.end.signal);
+  await world.clock.advance(25_000);
+  world.pods = [podOf("a"), podOf("b")];
+  await world.clock.advance(34_000);
+  expect(world.walks).toHaveLength(4);
+  await world.clock.advance(2000);
+  expect(world.walks.slice(4).toSorted()).toEqual([
+    "/a/memory",
+    "/a/scratch",
+    "/b/memory",
+    "/b/scratch",
+  ]);
+  world.end.abort();
+  await running;
 });

@@ -5,16 +5,17 @@ import {
   volumeMeasure,
 } from "../../core/stats/disk-stats.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
 import type { Volume } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { VolumeStats } from "../../model/stats-summary.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { HostUsage } from "../../ports/host-usage.ts";
+import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 
 export interface VolumeUsageDeps {
-  readonly host: Pick<HostUsage, "tree" | "fileSystem">;
+  readonly foreignFiles: Pick<ForeignFiles, "measure">;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "observe">;
@@ -35,16 +36,22 @@ export interface PodVolumeUsage {
 const lookIntervalMs = 10_000;
 /** One pod with millions of files does not keep the others waiting. */
 const podsAtOnce = 3;
+/** The longer a look takes, the less often it is taken: at most so small a part of the time is spent looking. */
+const restPerLook = 20;
 
 interface Measured {
-  readonly atMs: number;
+  /** When it is to be measured next, by the monotonic clock. */
+  readonly dueAtMs: number;
   readonly usage: PodVolumeUsage;
 }
 
-/** What the volumes of pods take, measured in the background. */
+/** What the volumes of pods take, measured in the background, each pod for itself. */
 export class VolumeUsage {
   readonly #deps: VolumeUsageDeps;
   readonly #measured = new Map<string, Measured>();
+  /** The measurements under way, by the UID of the pod. */
+  readonly #measuring = new Map<string, Promise<void>>();
+  readonly #turns = new Semaphore(podsAtOnce);
 
   constructor(deps: VolumeUsageDeps) {
     this.#deps = deps;
@@ -59,34 +66,50 @@ export class VolumeUsage {
     const { clock, periodMs } = this.#deps;
     if (periodMs <= 0) return;
     while (!signal.aborted) {
-      await this.measureDue(signal);
+      this.#startDue(signal);
       await clock.sleep(Math.min(periodMs, lookIntervalMs), signal).catch(() => undefined);
     }
+    await Promise.all(this.#measuring.values());
   }
 
-  /** Measures the pods whose turn has come. */
-  async measureDue(signal: AbortSignal): Promise<void> {
-    const { clock, pods, periodMs } = this.#deps;
+  /** Starts to measure the pods whose turn has come. */
+  #startDue(signal: AbortSignal): void {
+    const { pods } = this.#deps;
     const wanted = pods();
     const uids = new Set(wanted.map(({ metadata }) => metadata.uid));
     for (const uid of this.#measured.keys()) if (!uids.has(uid)) this.#measured.delete(uid);
-    const due = wanted.filter(({ metadata }) => {
-      const last = this.#measured.get(metadata.uid);
-      return last === undefined || clock.monotonicMs() - last.atMs >= periodMs;
-    });
-    const measureNext = async (): Promise<void> => {
-      for (let pod = due.shift(); pod !== undefined; pod = due.shift()) {
-        if (signal.aborted) return;
-        await this.#measure(pod, signal);
-      }
-    };
-    await Promise.all(Array.from({ length: podsAtOnce }, measureNext));
+    const isAnyDue = wanted.some(({ metadata }) => this.#isDue(metadata.uid, 0));
+    // Looks that come together need one helper process, started once.
+    const earlyMs = isAnyDue ? this.#deps.periodMs / 2 : 0;
+    for (const pod of wanted) {
+      const { uid } = pod.metadata;
+      if (this.#measuring.has(uid)) continue;
+      if (this.#measured.has(uid) && !this.#isDue(uid, earlyMs)) continue;
+      const measuring = this.#measureInTurn(pod, signal).finally(() => this.#measuring.delete(uid));
+      this.#measuring.set(uid, measuring);
+    }
+  }
+
+  #isDue(uid: string, earlyMs: number): boolean {
+    const last = this.#measured.get(uid);
+    return last !== undefined && this.#deps.clock.monotonicMs() >= last.dueAtMs - earlyMs;
+  }
+
+  async #measureInTurn(pod: Pod, signal: AbortSignal): Promise<void> {
+    const leave = await this.#turns.enter(signal).catch(() => undefined);
+    if (leave === undefined) return;
+    try {
+      await this.#measure(pod, signal);
+    } finally {
+      leave();
+    }
   }
 
   async #measure(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { clock, mountedVolumes, log } = this.#deps;
+    const { clock, mountedVolumes, log, periodMs } = this.#deps;
     const mounted = mountedVolumes(pod.metadata.uid);
     if (mounted.size === 0) return;
+    const startedAtMs = clock.monotonicMs();
     const ephemeral: VolumeStats[] = [];
     const others: VolumeStats[] = [];
     for (const volume of pod.spec.volumes ?? []) {
@@ -104,8 +127,10 @@ export class VolumeUsage {
         });
       }
     }
+    const nowMs = clock.monotonicMs();
+    const restMs = Math.max(periodMs, restPerLook * (nowMs - startedAtMs));
     this.#measured.set(pod.metadata.uid, {
-      atMs: clock.monotonicMs(),
+      dueAtMs: startedAtMs + restMs,
       usage: { ephemeral, others },
     });
   }
@@ -116,24 +141,20 @@ export class VolumeUsage {
     path: string,
     signal: AbortSignal,
   ): Promise<VolumeStats | undefined> {
-    const { host, clock, metrics } = this.#deps;
+    const { foreignFiles, clock, metrics } = this.#deps;
     const measure = volumeMeasure(volume);
     if (measure === undefined) return undefined;
     const timeMs = clock.nowMs();
-    const room = await host.fileSystem(path);
-    if (room === undefined) return undefined;
     const startedAtMs = clock.monotonicMs();
-    const use =
-      measure === "files"
-        ? await host.tree(path, signal)
-        : { usedBytes: room.usedBytes, inodesUsed: room.inodes - room.inodesFree };
-    if (use === undefined) return undefined;
+    const measured = await foreignFiles.measure(path, measure, signal);
+    if (measured === undefined) return undefined;
     if (measure === "files") {
       const seconds = (clock.monotonicMs() - startedAtMs) / 1000;
       const labels = { metric_source: "du" };
       metrics.observe("kubelet_volume_metric_collection_duration_seconds", seconds, labels);
     }
     const pvcRef = claimOf(volume, pod.metadata);
-    return { ...fsStats(room, { timeMs, ...use }), name: volume.name, pvcRef };
+    const use = { timeMs, ...measured.use };
+    return { ...fsStats(measured.room, use), name: volume.name, pvcRef };
   }
 }

@@ -7,16 +7,16 @@ export const hostPathPlugin: VolumePlugin = {
   name: "kubernetes.io/host-path",
   field: "hostPath",
 
-  setUp: async ({ volumeFiles }, { volume }, signal) => {
+  setUp: async ({ foreignFiles }, { volume }, signal) => {
     const { hostPath = { path: "" } } = volume;
     const { path, type = "" } = hostPath;
     const checked = checkHostPath(path);
     if (!checked.ok) return checked;
-    const found = type === "" ? undefined : await volumeFiles.kindOf(path, signal);
+    const found = type === "" ? undefined : await foreignFiles.kindOf(path, signal);
     const preparation = planHostPath(hostPath, found);
     if (!preparation.ok) return preparation;
-    if (preparation.value === "make-folder") await volumeFiles.createNodeFolder(path);
-    if (preparation.value === "make-file") await volumeFiles.createNodeFile(path);
+    if (preparation.value === "make-folder") await foreignFiles.makeFolder(path, signal);
+    if (preparation.value === "make-file") await foreignFiles.makeFile(path, signal);
     return ok({
       kind: "hostPath",
       path,

@@ -3,7 +3,7 @@ import { hugePageSize, isHugePagesMedium } from "../../core/volume/huge-page-siz
 import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { VolumeOwnership } from "../../ports/volume-files.ts";
+import type { VolumeOwnership } from "../../ports/foreign-files.ts";
 import { readyFolder } from "./volume-folders.ts";
 import type { VolumePluginDeps } from "./volume-plugin.ts";
 
@@ -28,7 +28,7 @@ export async function makeVolumeFolder(
   folder: VolumeFolder,
   signal: AbortSignal,
 ): Promise<Result<void, string>> {
-  const { files, volumeFiles, mounts, rootFolder } = deps;
+  const { files, foreignFiles, mounts, rootFolder } = deps;
   const { path, medium, pod, ownership } = folder;
   const ready = readyFolder(rootFolder, pod.metadata.uid, folder.readyName);
   const isMounted = await mounts.isMountPoint(path);
@@ -40,7 +40,7 @@ export async function makeVolumeFolder(
     const done = await mountMemory(deps, folder, signal);
     if (!done.ok) return done;
   }
-  if (ownership !== undefined) await volumeFiles.changeOwnership(path, ownership);
+  if (ownership !== undefined) await foreignFiles.changeOwnership(path, ownership, signal);
   await files.ensureFolder(ready, 0o750);
   await files.writeFile(`${ready}/${readyFile}`, "", 0o644);
   return ok(undefined);

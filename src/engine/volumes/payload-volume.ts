@@ -24,7 +24,7 @@ export function payloadPlugin({ medium, ...plugin }: PayloadPlugin): VolumePlugi
       const made = await makeVolumeFolder(deps, folder, signal);
       if (!made.ok) return made;
       // Other volumes may be mounted inside, and a read-only volume has no place for them otherwise.
-      await deps.volumeFiles.makeFolders(path, nestedMountPoints(volume.name, pod));
+      await deps.payloadFiles.makeFolders(path, nestedMountPoints(volume.name, pod));
       return ok({
         kind: plugin.field,
         path,
@@ -39,15 +39,15 @@ export function payloadPlugin({ medium, ...plugin }: PayloadPlugin): VolumePlugi
 
 /** Makes a volume that is set up show these files, in one step for whoever looks. */
 export async function publishPayload(
-  { volumeFiles }: VolumePluginDeps,
+  { payloadFiles }: VolumePluginDeps,
   { pod }: PodVolume,
   path: string,
   payload: Payload,
 ): Promise<Result<void, string>> {
-  const plan = planPayload(payload, await volumeFiles.readPayload(path));
+  const plan = planPayload(payload, await payloadFiles.readPayload(path));
   if (!plan.ok) return plan;
   const { fsGroup } = pod.spec.securityContext ?? {};
   const ownership =
     fsGroup === undefined ? undefined : { groupId: fsGroup, readOnly: true, onlyOnMismatch: false };
-  return ok(await volumeFiles.publishPayload(path, plan.value, ownership));
+  return ok(await payloadFiles.publishPayload(path, plan.value, ownership));
 }

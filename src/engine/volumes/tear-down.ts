@@ -10,7 +10,7 @@ import type { VolumePluginDeps } from "./volume-plugin.ts";
 
 export type TearDownDeps = Pick<
   VolumePluginDeps,
-  "rootFolder" | "files" | "volumeFiles" | "mounts"
+  "rootFolder" | "files" | "foreignFiles" | "mounts"
 >;
 
 /** A volume as the disk shows it. */
@@ -70,12 +70,12 @@ export async function tearDownVolume(
 
 // Containers that mount inside a volume leave mounts there; the removal stops at any that appears meanwhile.
 async function removeWithMounts(
-  { mounts, volumeFiles }: TearDownDeps,
+  { mounts, foreignFiles }: TearDownDeps,
   path: string,
   signal: AbortSignal,
 ): Promise<void> {
   for (const { mountPoint } of await mounts.listBelow(path)) {
     await mounts.unmount(mountPoint, signal);
   }
-  await volumeFiles.removeTree(path);
+  await foreignFiles.removeTree(path, signal);
 }

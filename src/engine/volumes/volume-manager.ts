@@ -121,7 +121,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     const folder = podSubPathsDirectory(this.#deps.rootFolder, pod.metadata.uid);
     const target = `${folder}/${mount.name}/${container}/${subPath.mountIndex}`;
     const failure = await this.#inTurn(pod.metadata.uid, () =>
-      this.#deps.mounts.bindSubPath(
+      this.#deps.foreignFiles.bindSubPath(
         { volumePath: subPath.volumePath, subPath: subPath.path, target },
         this.#deps.lifetime,
       ),
@@ -141,7 +141,8 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
 
   async #readText({ path: folder }: MountedVolume, path: string): Promise<string | undefined> {
     try {
-      const data = await this.#deps.volumeFiles.readFile(folder, path, maxEnvFileBytes);
+      const file = { folder, path, maxBytes: maxEnvFileBytes };
+      const data = await this.#deps.foreignFiles.readFile(file, this.#deps.lifetime);
       return data === undefined ? undefined : decodeUtf8(data);
     } catch (error) {
       this.#deps.log.warn("cannot read an environment file", { path, error: errorText(error) });

@@ -3,18 +3,20 @@ import type { Result } from "../../lib/result.ts";
 import type { Volume } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Payload } from "../../model/volume-payload.ts";
+import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Mounts } from "../../ports/mounts.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
+import type { PayloadFiles } from "../../ports/payload-files.ts";
 import type { ServiceAccountTokens } from "../../ports/service-account-tokens.ts";
-import type { VolumeFiles } from "../../ports/volume-files.ts";
 
 /** What setting up volumes needs of the world. */
 export interface VolumePluginDeps {
   /** The agent's data folder. */
   readonly rootFolder: string;
   readonly files: HostFiles;
-  readonly volumeFiles: VolumeFiles;
+  readonly payloadFiles: PayloadFiles;
+  readonly foreignFiles: ForeignFiles;
   readonly mounts: Mounts;
   readonly objects: ObjectStore;
   /** Undefined without a cluster. */

@@ -8,6 +8,7 @@ import { createSources, parseSources } from "../../../src/app/manifest-sources.t
 import type { Agent } from "../../../src/engine/agent.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Log } from "../../../src/ports/log.ts";
+import { foreignFilesProgram } from "../../kit/foreign-files-program.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
 import type { RuntimeWorld } from "./runtime-world.ts";
 
@@ -47,6 +48,7 @@ export class InsideAgent {
       {
         dataDir,
         nodeName,
+        foreignFilesProgram: foreignFilesProgram(),
         cgroupRoot,
         runtime,
         runtimeEndpoint: containerd.endpoint,

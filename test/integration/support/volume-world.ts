@@ -1,9 +1,10 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { hostFiles } from "../../../src/drivers/linux/host-files.ts";
+import { HungPaths } from "../../../src/drivers/linux/hung-paths.ts";
 import { linuxMounts } from "../../../src/drivers/linux/mounts.ts";
+import { payloadFiles } from "../../../src/drivers/linux/payload-files.ts";
 import { systemClock } from "../../../src/drivers/linux/system-clock.ts";
-import { volumeFiles } from "../../../src/drivers/linux/volume-files.ts";
 import { VolumeManager } from "../../../src/engine/volumes/volume-manager.ts";
 import { MetricsRegistry } from "../../../src/lib/metrics-registry.ts";
 import { err, ok, type Result } from "../../../src/lib/result.ts";
@@ -16,6 +17,8 @@ import type {
 import { metricDefinitions } from "../../../src/model/generated/metrics.ts";
 import type { LookUpFailure } from "../../../src/model/look-up-failure.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import type { ForeignFiles } from "../../../src/ports/foreign-files.ts";
+import { testForeignFiles } from "../../kit/foreign-files-program.ts";
 import { makeTestFolder } from "./test-folder.ts";
 
 export const never: AbortSignal = new AbortController().signal;
@@ -27,6 +30,9 @@ export class VolumeWorld implements AsyncDisposable {
   readonly events: string[] = [];
   readonly metrics: MetricsRegistry = new MetricsRegistry(metricDefinitions);
   readonly folder: string;
+  readonly hungPaths: HungPaths = new HungPaths(Date.now);
+  readonly foreignFiles: ForeignFiles = testForeignFiles(this.hungPaths);
+  readonly #mounts = linuxMounts(this.hungPaths);
 
   private constructor(folder: string) {
     this.folder = folder;
@@ -45,8 +51,9 @@ export class VolumeWorld implements AsyncDisposable {
     return new VolumeManager({
       rootFolder: this.root,
       files: hostFiles,
-      volumeFiles,
-      mounts: linuxMounts,
+      payloadFiles,
+      foreignFiles: this.foreignFiles,
+      mounts: this.#mounts,
       objects: {
         configMap: (_, name) => lookUp("configmap", this.configMaps, name),
         secret: (_, name) => lookUp("secret", this.secrets, name),
@@ -69,7 +76,7 @@ export class VolumeWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const path of (await this.mounts()).toReversed()) await linuxMounts.unmount(path, never);
+    for (const path of (await this.mounts()).toReversed()) await this.#mounts.unmount(path, never);
     await rm(this.folder, { recursive: true, force: true });
   }
 }

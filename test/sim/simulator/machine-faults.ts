@@ -25,11 +25,12 @@ export class MachineFaults {
 
   /** The machine as an agent meets it. */
   bind(ports: AgentPorts): AgentPorts {
-    const { files, volumeFiles, mounts, cgroups } = ports;
+    const { files, payloadFiles, foreignFiles, mounts, cgroups } = ports;
     return {
       ...ports,
       files: this.#faulty(files, changingFiles),
-      volumeFiles: this.#faulty(volumeFiles, changingFiles),
+      payloadFiles: this.#faulty(payloadFiles, changingFiles),
+      foreignFiles: this.#faulty(foreignFiles, changingFiles),
       mounts: this.#faulty(mounts, changingMounts),
       cgroups: this.#faulty(cgroups, changingCgroups),
     };

@@ -2,7 +2,7 @@ import { lstat, mkdtemp, readdir, readFile, readlink, rm } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { planPayload } from "../../../src/core/volume/plan-payload.ts";
-import { volumeFiles } from "../../../src/drivers/linux/volume-files.ts";
+import { payloadFiles } from "../../../src/drivers/linux/payload-files.ts";
 import type { Payload } from "../../../src/model/volume-payload.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
@@ -30,8 +30,8 @@ export const atomicWriter: VectorDomain = vectorDomain<AtomicWriterInput>(
 
 async function writeStep(folder: string, payload: Payload): Promise<unknown> {
   const before = await dataLink(folder);
-  const plan = planPayload(payload, await volumeFiles.readPayload(folder));
-  if (plan.ok) await volumeFiles.publishPayload(folder, plan.value, undefined);
+  const plan = planPayload(payload, await payloadFiles.readPayload(folder));
+  if (plan.ok) await payloadFiles.publishPayload(folder, plan.value, undefined);
   const after = await dataLink(folder);
   const files = (await listFiles(folder, "")).map((file) => encodeFile(file, after ?? ""));
   return {

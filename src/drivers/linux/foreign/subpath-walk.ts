@@ -1,14 +1,15 @@
-import { chmod, mkdir, readlink } from "node:fs/promises";
-import { errorCode } from "./volume-error.ts";
+import { chmodSync, fstatSync, mkdirSync, readlinkSync } from "node:fs";
+import { errorCode } from "../volume-error.ts";
 import {
   childPath,
   type OpenEntry,
   openAgain,
-  openEntryIn,
-  openFolderIn,
+  openEntry,
+  openFolder,
   openNamedFolder,
   unlessAbsent,
-} from "./volume-folder.ts";
+} from "./open-entry.ts";
+import { subPathCreateCode } from "./subpath-create-code.ts";
 
 /** As many as the kernel follows. */
 const maxLinks = 40;
@@ -16,25 +17,26 @@ const maxLinks = 40;
 /** Bounds the work that links with many "..", written by a container, can cause. */
 const maxSteps = 4096;
 
-/** A missing folder of a sub path could not be made. */
-export class SubPathCreateError extends Error {}
+class SubPathCreateError extends Error {
+  readonly code: string = subPathCreateCode;
+}
 
 /**
  * Opens what a sub path names in a volume, one component at a time. Links are read, and their targets walked in the
  * same way, so that nothing outside the volume can be reached however the volume changes meanwhile. With
  * `makesFolders`, those that are missing are made like the volume's top folder, unless a link names them.
  */
-export async function openSubPath(
+export function openSubPath(
   volumePath: string,
   subPath: string,
   { makesFolders }: { readonly makesFolders: boolean },
-): Promise<OpenEntry> {
-  await using top = await openNamedFolder(volumePath);
+): OpenEntry {
+  using top = openNamedFolder(volumePath);
   const walk = new Walk(top, subPath, makesFolders);
   try {
-    return await walk.run();
+    return walk.run();
   } catch (error) {
-    await walk.close();
+    walk.close();
     throw error;
   }
 }
@@ -60,55 +62,55 @@ class Walk {
     this.#pending = componentsOf(subPath);
   }
 
-  async run(): Promise<OpenEntry> {
+  run(): OpenEntry {
     for (let name = this.#pending.shift(); name !== undefined; name = this.#pending.shift()) {
       this.#steps += 1;
       if (this.#steps > maxSteps) throw this.#error("has too many components");
       const isOwn = this.#fromLinks === 0;
       if (!isOwn) this.#fromLinks -= 1;
-      if (name === "..") await this.#goUp();
-      else await this.#goDown(name, this.#makesFolders && isOwn);
+      if (name === "..") this.#goUp();
+      else this.#goDown(name, this.#makesFolders && isOwn);
     }
-    const entry = this.#entry ?? (await openAgain(this.#top));
+    const entry = this.#entry ?? openAgain(this.#top);
     this.#entry = undefined;
     return entry;
   }
 
-  async close(): Promise<void> {
-    await this.#entry?.handle.close();
+  close(): void {
+    this.#entry?.[Symbol.dispose]();
     this.#entry = undefined;
   }
 
-  async #goDown(name: string, mayCreate: boolean): Promise<void> {
+  #goDown(name: string, mayCreate: boolean): void {
     const folder = this.#entry ?? this.#top;
-    let entry = await unlessAbsent(openEntryIn(folder, name));
+    const path = childPath(folder, name);
+    let entry = unlessAbsent(() => openEntry(path));
     if (entry === undefined && mayCreate) {
-      await this.#makeFolder(folder, name);
-      entry = await openEntryIn(folder, name);
+      this.#makeFolder(path, name);
+      entry = openEntry(path);
     }
     if (entry === undefined) throw this.#error(`leads to ${name}, which does not exist`);
-    const info = await entry.handle.stat();
-    if (!info.isSymbolicLink()) {
-      await this.close();
+    if (!fstatSync(entry.fd).isSymbolicLink()) {
+      this.close();
       this.#entry = entry;
       this.#reached.push(name);
       return;
     }
-    await entry.handle.close();
-    await this.#follow(await readlink(childPath(folder, name)));
+    entry[Symbol.dispose]();
+    this.#follow(readlinkSync(path));
   }
 
-  async #follow(target: string): Promise<void> {
+  #follow(target: string): void {
     this.#links += 1;
     if (this.#links > maxLinks) throw this.#error("has too many links");
     let components = componentsOf(target);
     if (target.startsWith("/")) {
-      const top = componentsOf(await readlink(this.#top.path));
+      const top = componentsOf(readlinkSync(this.#top.path));
       if (!top.every((name, index) => components[index] === name)) {
         throw this.#error("leads out of the volume by a link");
       }
       components = components.slice(top.length);
-      await this.close();
+      this.close();
       this.#reached = [];
     }
     this.#pending.unshift(...components);
@@ -116,21 +118,21 @@ class Walk {
   }
 
   // The folder above is looked for from the top again: where ".." leads now may be outside the volume.
-  async #goUp(): Promise<void> {
+  #goUp(): void {
     if (this.#reached.length === 0) throw this.#error("leads out of the volume by a link");
     const above = this.#reached.slice(0, -1);
-    await this.close();
+    this.close();
     this.#reached = [];
     this.#pending.unshift(...above);
     this.#fromLinks += above.length;
   }
 
-  async #makeFolder(parent: OpenEntry, name: string): Promise<void> {
+  #makeFolder(path: string, name: string): void {
     try {
-      await mkdir(childPath(parent, name), 0o700);
-      await using folder = await openFolderIn(parent, name);
-      const { mode } = await this.#top.handle.stat();
-      await chmod(folder.path, mode & 0o7777);
+      mkdirSync(path, 0o700);
+      using folder = openFolder(path);
+      const { mode } = fstatSync(this.#top.fd);
+      chmodSync(folder.path, mode & 0o7777);
     } catch (error) {
       // Another container of the pod may have made it first.
       if (errorCode(error) === "EEXIST") return;

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function reached(subPath: string): Promise<string> {
-  await using entry = await openSubPath(volume, subPath, { makesFolders: true });
+  using entry = openSubPath(volume, subPath, { makesFolders: true });
   return await readlink(entry.path);
 }
 

@@ -1,17 +1,13 @@
 import type { PayloadPlan, PublishedPayload } from "../../model/volume-payload.ts";
-import type { FileKind, VolumeFiles } from "../../ports/volume-files.ts";
+import type { PayloadFiles } from "../../ports/payload-files.ts";
 
-/** The files of volumes in memory. On the simulated node every path that a pod names is a folder. */
-export class SimVolumeFiles implements VolumeFiles {
+/** The files that the agent publishes in volumes, in memory. */
+export class SimPayloadFiles implements PayloadFiles {
   readonly #payloads = new Map<string, Map<string, Uint8Array | undefined>>();
 
   readPayload(folder: string): Promise<PublishedPayload | undefined> {
     const entries = this.#payloads.get(folder);
     return Promise.resolve(entries && { entries });
-  }
-
-  readFile(folder: string, path: string): Promise<Uint8Array | undefined> {
-    return Promise.resolve(this.#payloads.get(folder)?.get(path));
   }
 
   publishPayload(folder: string, { content }: PayloadPlan): Promise<void> {
@@ -26,26 +22,13 @@ export class SimVolumeFiles implements VolumeFiles {
     return Promise.resolve();
   }
 
-  changeOwnership(): Promise<void> {
-    return Promise.resolve();
+  read(folder: string, path: string): Uint8Array | undefined {
+    return this.#payloads.get(folder)?.get(path);
   }
 
-  removeTree(path: string): Promise<void> {
+  removeBelow(path: string): void {
     for (const folder of this.#payloads.keys()) {
       if (folder === path || folder.startsWith(`${path}/`)) this.#payloads.delete(folder);
     }
-    return Promise.resolve();
-  }
-
-  kindOf(): Promise<FileKind | undefined> {
-    return Promise.resolve("directory");
-  }
-
-  createNodeFolder(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  createNodeFile(): Promise<void> {
-    return Promise.resolve();
   }
 }

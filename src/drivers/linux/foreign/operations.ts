@@ -1,0 +1,80 @@
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import type { VolumeOwnership } from "../../../ports/foreign-files.ts";
+import { type OpenEntry, unlessAbsent } from "./open-entry.ts";
+import { openSubPath } from "./subpath-walk.ts";
+import { changeOwnership } from "./tree-ownership.ts";
+import { removeTree } from "./tree-removal.ts";
+import { type MeasuredTree, measureTree } from "./tree-usage.ts";
+import type { OnProgress } from "./tree-walk.ts";
+import { readEnd, readVolumeFile } from "./volume-reads.ts";
+
+/** What the helper process does when it is asked to, one at a time. Arguments and answers are JSON. */
+export interface Operations {
+  makeFolder(path: string): void;
+  makeFile(path: string): void;
+  /** Opens it and keeps it open until `closeSubPath`. Answers where: a path that leads to the open file itself. */
+  openSubPath(volumePath: string, subPath: string): string;
+  closeSubPath(): void;
+  /** Whether the path leads to the file that is open. */
+  isOpenSubPath(path: string): boolean;
+  /** Makes a file or a folder, as what is open is one, on which that can be bound. */
+  makeMountPoint(target: string): void;
+  /** In base64. */
+  readFile(folder: string, path: string, maxBytes: number): string | null;
+  readEnd(path: string, maxBytes: number): string | null;
+  changeOwnership(folder: string, ownership: VolumeOwnership): void;
+  measure(path: string, by: "files" | "file-system"): MeasuredTree | null;
+  removeTree(path: string): void;
+}
+
+export function newOperations(onProgress: OnProgress): Operations {
+  let opened: OpenEntry | undefined;
+  const closeSubPath = (): void => {
+    opened?.[Symbol.dispose]();
+    opened = undefined;
+  };
+  const subPath = (): OpenEntry => {
+    if (opened === undefined) throw new Error("no sub path is open");
+    return opened;
+  };
+  return {
+    makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o755 }),
+    makeFile: (path) => makeFile(path, 0, 0o644),
+    openSubPath: (volumePath, path) => {
+      closeSubPath();
+      opened = openSubPath(volumePath, path, { makesFolders: true });
+      return `/proc/${process.pid}/fd/${opened.fd}`;
+    },
+    closeSubPath,
+    isOpenSubPath: (path) => {
+      const wanted = fstatSync(subPath().fd, { bigint: true });
+      const bound = statSync(path, { bigint: true });
+      return wanted.dev === bound.dev && wanted.ino === bound.ino;
+    },
+    makeMountPoint: (target) =>
+      makeMountPoint(target, fstatSync(subPath().fd).isDirectory(), onProgress),
+    readFile: (folder, path, maxBytes) =>
+      readVolumeFile(folder, path, maxBytes)?.toString("base64") ?? null,
+    readEnd: (path, maxBytes) => readEnd(path, maxBytes)?.toString("base64") ?? null,
+    changeOwnership: (folder, ownership) => changeOwnership(folder, ownership, onProgress),
+    measure: (path, by) => measureTree(path, by, onProgress) ?? null,
+    removeTree: (path) => removeTree(path, onProgress),
+  };
+}
+
+function makeMountPoint(target: string, isFolder: boolean, onProgress: OnProgress): void {
+  mkdirSync(dirname(target), { recursive: true, mode: 0o750 });
+  const present = unlessAbsent(() => lstatSync(target));
+  if (present !== undefined) {
+    if (present.isDirectory() === isFolder && !present.isSymbolicLink()) return;
+    removeTree(target, onProgress);
+  }
+  // A file can be the mount point of anything that is no folder.
+  if (isFolder) mkdirSync(target, 0o750);
+  else makeFile(target, constants.O_EXCL, 0o640);
+}
+
+function makeFile(path: string, flags: number, mode: number): void {
+  closeSync(openSync(path, constants.O_RDONLY | constants.O_CREAT | flags, mode));
+}

@@ -1,0 +1,2 @@
+/** The code of the error when a missing folder of a sub path could not be made. */
+export const subPathCreateCode = "SUBPATH_CREATE";
