@@ -57,14 +57,17 @@ const rest = await build({
   splitting: true,
   banner: { js: requireBanner },
 });
-// A program of its own: it starts often, and shall start fast.
-const helper = await build({
+// Programs of their own, each with only what it needs: a helper process that starts often, and the thread of the kubelet's API.
+const apart = await build({
   ...common,
-  entryPoints: { "foreign-files": join(root, "src/drivers/linux/foreign/main.ts") },
+  entryPoints: {
+    "foreign-files": join(root, "src/drivers/linux/foreign/main.ts"),
+    "kubelet-api-thread": join(root, "src/app/kubelet-api-thread.ts"),
+  },
   outdir: partsDir,
 });
 chmodSync(join(outdir, "berth.js"), 0o755);
-const outputs = [program, rest, helper].flatMap(({ metafile }) => Object.keys(metafile.outputs));
+const outputs = [program, rest, apart].flatMap(({ metafile }) => Object.keys(metafile.outputs));
 const current = new Set(outputs.map((path) => join(root, path)));
 for (const name of readdirSync(outdir, { recursive: true })) {
   const path = join(outdir, String(name));

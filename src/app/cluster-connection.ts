@@ -18,6 +18,8 @@ import { openServingCertificate } from "./serving-certificate.ts";
 
 const defaultCertDir = "/var/lib/kubelet/pki";
 const requestMs = 30_000;
+/** Clients of the kubelet's API wait for it. */
+const reviewMs = 10_000;
 // What other clients fall back to for 0.
 const fallbackRate = { perSecond: 5, burst: 10 };
 
@@ -37,6 +39,8 @@ interface ClusterClients {
   readonly heartbeatApi: ApiClient;
   /** For events, which have a rate of their own. */
   readonly eventApi: ApiClient;
+  /** For reviews of tokens and access, which have a gate of their own: strangers must not hold up the node's requests. */
+  readonly reviewApi: ApiClient;
 }
 
 export interface ClusterConnection {
@@ -84,6 +88,7 @@ export async function openClusterConnection(
   const api = client(requestRate(config), requestMs);
   const heartbeatApi = client(undefined, heartbeatMs(config));
   const eventApi = client(undefined, requestMs);
+  const reviewApi = client(undefined, reviewMs);
   const serving = await openServingCertificate({
     certDir,
     files: { certFile: config.tlsCertFile, keyFile: config.tlsPrivateKeyFile },
@@ -94,9 +99,9 @@ export async function openClusterConnection(
   });
   return {
     clients:
-      api === undefined || heartbeatApi === undefined || eventApi === undefined
-        ? undefined
-        : { api, heartbeatApi, eventApi },
+      api && heartbeatApi && eventApi && reviewApi
+        ? { api, heartbeatApi, eventApi, reviewApi }
+        : undefined,
     servingCertificate: serving.certificate,
     run: (until) => runBoth([credentials?.run, serving.run], until).finally(() => pool?.close()),
   };

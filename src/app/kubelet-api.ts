@@ -14,6 +14,9 @@ import { serveKubeletApi } from "./serve-kubelet-api.ts";
 /** From this --v on a kubelet tells what Berth calls details. */
 const detailsVerbosity = 4;
 
+/** The build puts it beside the file that this one becomes part of. */
+const threadEntry = new URL("./kubelet-api-thread.js", import.meta.url);
+
 export interface KubeletApiParts {
   readonly setup: KubeletSetup;
   readonly agent: Agent;
@@ -35,6 +38,7 @@ export async function runKubeletApi(
   tellBuild(metrics, setup.gates);
   await serveKubeletApi(
     {
+      threadEntry,
       config,
       switches: readApiSwitches(process.env),
       nodeName,
@@ -47,7 +51,7 @@ export async function runKubeletApi(
       splitsLogStreams: isFeatureEnabled(setup.gates, "PodLogsQuerySplitStreams"),
       translatesWebSockets: isFeatureEnabled(setup.gates, "ExtendWebSocketsToKubelet"),
       certificate: connection.servingCertificate,
-      api: connection.clients?.api,
+      api: connection.clients?.reviewApi,
       clock: systemClock,
       log,
       metrics,

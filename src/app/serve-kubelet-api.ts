@@ -1,5 +1,4 @@
-// The kubelet's API, as its configuration has it.
-import type { IncomingMessage } from "node:http";
+// The kubelet's API, as its configuration has it: served in a thread of its own, which asks the agent.
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { parseNanoseconds } from "../lib/nanoseconds.ts";
 import type { AgentView } from "../ports/agent-view.ts";
@@ -10,27 +9,28 @@ import type { Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { ServingCertificate } from "../ports/serving-certificate.ts";
 import type { StatsProvider } from "../ports/stats.ts";
-import { createAuthenticator } from "../server/kubelet/authenticate.ts";
-import { TokenReviewer } from "../server/kubelet/bearer-token.ts";
-import type { AccessRules, Authorizer } from "../server/kubelet/check-access.ts";
+import type {
+  AccessSettings,
+  ApiSettings,
+  ListeningPorts,
+  SecureSettings,
+} from "../server/kubelet/api-settings.ts";
 import { ClientCaFile } from "../server/kubelet/client-ca-file.ts";
-import { CertificateReader } from "../server/kubelet/client-certificate.ts";
-import { endpointTable, healthTable } from "../server/kubelet/endpoints.ts";
-import { createHandlers } from "../server/kubelet/handlers.ts";
-import { type HealthCheck, pingCheck } from "../server/kubelet/health.ts";
-import type { KubeletApi } from "../server/kubelet/kubelet-handler.ts";
-import { runPlainServer, runSecureServer } from "../server/kubelet/kubelet-server.ts";
-import { createSubjectAccessAuthorizer } from "../server/kubelet/subject-access.ts";
+import { pingName } from "../server/kubelet/health.ts";
 import { cipherList, curveList, minTlsVersion } from "../server/kubelet/tls-settings.ts";
+import { createAgentCalls, type HealthCheck } from "./agent-calls.ts";
 import {
   type KubeletApiSwitches,
   requireAccessConfig,
   shownConfig,
 } from "./kubelet-api-options.ts";
+import { runApiThread } from "./run-api-thread.ts";
 
 const systemLogFolder = "/var/log";
 
 export interface KubeletApiDeps {
+  /** The program of the API's thread. */
+  readonly threadEntry: URL;
   readonly config: KubeletConfiguration;
   readonly switches: KubeletApiSwitches;
   readonly nodeName: string;
@@ -45,18 +45,11 @@ export interface KubeletApiDeps {
   readonly splitsLogStreams: boolean;
   readonly translatesWebSockets: boolean;
   readonly certificate: ServingCertificate;
-  /** Undefined = there is no cluster. */
+  /** For reviews of tokens and access; undefined = there is no cluster. */
   readonly api: ApiClient | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
-}
-
-/** The ports that are listened on; undefined = that one is off. */
-export interface ListeningPorts {
-  readonly secure?: number | undefined;
-  readonly readOnly?: number | undefined;
-  readonly health?: number | undefined;
 }
 
 /** Serves every port that the configuration has on until `signal` aborts. `onListening` is called once. */
@@ -65,160 +58,121 @@ export async function serveKubeletApi(
   onListening: (ports: ListeningPorts) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { config } = deps;
+  const { config, certificate, clock, log, metrics, view } = deps;
+  if (config.enableServer) requireAccessConfig(config, deps.api !== undefined);
+  else if (config.healthzPort <= 0) {
+    onListening({});
+    return;
+  }
+  const { clientCAFile } = config.authentication.x509;
+  const authorities =
+    config.enableServer && clientCAFile !== "" ? await ClientCaFile.open(clientCAFile) : undefined;
+  const checks = healthChecks(deps);
+  const { version, startedAtMs } = view.info();
+  const certificateListeners = new Set<() => void>();
+  const notify = (): void => certificateListeners.forEach((listener) => listener());
+  certificate.onChange(notify, signal);
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
-  const servers = config.enableServer ? await apiServers(deps, either) : [];
-  if (config.healthzPort > 0) servers.push(healthServer(deps, either));
-  const ports: Record<string, number> = {};
-  const listening = (name: string) => (port: number) => {
-    ports[name] = port;
-    if (Object.keys(ports).length === servers.length) onListening(ports);
-  };
-  if (servers.length === 0) onListening({});
-  const running = servers.map(({ name, run }) => run(listening(name)));
-  for (const task of running) task.catch(() => failed.abort());
-  const outcomes = await Promise.allSettled(running);
-  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+  const watching = authorities?.run(notify, { clock, log }, either);
+  const settings = apiSettings(deps, checks, { version, startedAtMs });
+  try {
+    await runApiThread(
+      {
+        entry: deps.threadEntry,
+        settings,
+        calls: createAgentCalls({ ...deps, healthChecks: checks }),
+        certificates: () => ({
+          serving: certificate.current(),
+          clientAuthoritiesPem: authorities?.pem,
+        }),
+        onCertificatesChange: (listener, until) => {
+          certificateListeners.add(listener);
+          until.addEventListener("abort", () => certificateListeners.delete(listener));
+        },
+        onEnd: () => metrics?.reset("kubelet_http_inflight_requests"),
+        log,
+      },
+      onListening,
+      signal,
+    );
+  } finally {
+    failed.abort();
+    await watching;
+  }
 }
 
-interface NamedServer {
-  readonly name: keyof ListeningPorts;
-  readonly run: (onListening: (port: number) => void) => Promise<void>;
-}
-
-async function apiServers(deps: KubeletApiDeps, signal: AbortSignal): Promise<NamedServer[]> {
-  const { config, log, metrics, clock } = deps;
-  const checks = healthChecks(deps);
-  const healthNames = checks.map(({ name }) => name);
-  const handlers = createHandlers({
-    ...deps,
-    healthChecks: checks,
-    nowMs: () => clock.nowMs(),
-    config: shownConfig(config),
+function apiSettings(
+  deps: KubeletApiDeps,
+  checks: readonly HealthCheck[],
+  build: ApiSettings["build"],
+): ApiSettings {
+  const { config } = deps;
+  const { address, readOnlyPort, healthzBindAddress, healthzPort } = config;
+  return {
+    secure: config.enableServer ? secureSettings(deps) : undefined,
+    readOnly:
+      config.enableServer && readOnlyPort > 0
+        ? { host: address, port: readOnlyPort, setting: "readOnlyPort (--read-only-port)" }
+        : undefined,
+    health:
+      healthzPort > 0
+        ? { host: healthzBindAddress, port: healthzPort, setting: "healthzPort (--healthz-port)" }
+        : undefined,
+    healthChecks: [pingName, ...checks.map(({ name }) => name)],
+    build,
+    configText: JSON.stringify({ kubeletconfig: shownConfig(config) }),
+    flags: deps.flags,
     systemLogFolder,
     streamIdleMs: milliseconds(config.streamingConnectionIdleTimeout),
-  });
-  const { clientCAFile } = config.authentication.x509;
-  const authorities = clientCAFile === "" ? undefined : await ClientCaFile.open(clientCAFile);
-  const access = accessRules(deps, authorities);
-  const common = { handlers, log, metrics };
-  const table = endpointTable({
-    healthChecks: healthNames,
-    debugging: config.enableDebuggingHandlers,
-    systemLogs: config.enableSystemLogHandler && deps.switches.systemLogs,
-    profiling: config.enableProfilingHandler,
-    debugFlags: config.enableDebugFlagsHandler,
-  });
-  const secure = { ...common, table, access };
-  const servers: NamedServer[] = [
-    {
-      name: "secure",
-      run: (onListening) => runSecure(deps, secure, authorities, { onListening, signal }),
+    splitsLogStreams: deps.splitsLogStreams,
+    translatesWebSockets: deps.translatesWebSockets,
+  };
+}
+
+function secureSettings(deps: KubeletApiDeps): SecureSettings {
+  const { config, switches } = deps;
+  return {
+    address: { host: config.address, port: config.port, setting: "address and port (--port)" },
+    endpoints: {
+      debugging: config.enableDebuggingHandlers,
+      systemLogs: config.enableSystemLogHandler && switches.systemLogs,
+      profiling: config.enableProfilingHandler,
+      debugFlags: config.enableDebugFlagsHandler,
     },
-  ];
-  if (config.readOnlyPort > 0) {
-    const off = { debugging: false, systemLogs: false, profiling: false, debugFlags: false };
-    const readOnly = { ...common, table: endpointTable({ healthChecks: healthNames, ...off }) };
-    const { address: host, readOnlyPort: port } = config;
-    const place = { host, port, setting: "readOnlyPort (--read-only-port)" };
-    servers.push({
-      name: "readOnly",
-      run: (onListening) => runPlainServer(readOnly, place, onListening, signal),
-    });
-  }
-  return servers;
+    access: accessSettings(deps),
+    minVersion: minTlsVersion(config.tlsMinVersion),
+    ciphers: cipherList(config.tlsCipherSuites ?? []),
+    curves: curveList(config.tlsCurvePreferences ?? []),
+  };
 }
 
-async function runSecure(
-  { config, certificate, clock, log }: KubeletApiDeps,
-  api: KubeletApi,
-  authorities: ClientCaFile | undefined,
-  { onListening, signal }: { onListening: (port: number) => void; signal: AbortSignal },
-): Promise<void> {
-  const listeners = new Set<() => void>();
-  const watching = authorities?.run(
-    () => listeners.forEach((listener) => listener()),
-    { clock, log },
-    signal,
-  );
-  await runSecureServer(
-    api,
-    {
-      address: { host: config.address, port: config.port, setting: "address and port (--port)" },
-      certificate,
-      minVersion: minTlsVersion(config.tlsMinVersion),
-      ciphers: cipherList(config.tlsCipherSuites ?? []),
-      curves: curveList(config.tlsCurvePreferences ?? []),
-      clientAuthorities: authorities === undefined ? undefined : () => authorities.pem,
-      onAuthoritiesChange: (listener) => listeners.add(listener),
-    },
-    onListening,
-    signal,
-  );
-  await watching;
+function accessSettings({ config, nodeName, switches }: KubeletApiDeps): AccessSettings {
+  const { anonymous, webhook } = config.authentication;
+  const { mode, webhook: answers } = config.authorization;
+  return {
+    nodeName,
+    upstreamExecVerb: switches.upstreamExecAuthorization,
+    anonymous: anonymous.enabled,
+    tokenCacheMs: webhook.enabled ? milliseconds(webhook.cacheTTL) : undefined,
+    authorization:
+      mode === "AlwaysAllow"
+        ? undefined
+        : {
+            allowedMs: milliseconds(answers.cacheAuthorizedTTL),
+            deniedMs: milliseconds(answers.cacheUnauthorizedTTL),
+          },
+  };
 }
 
-/** The port that says whether the process is well, and nothing else. */
-function healthServer(deps: KubeletApiDeps, signal: AbortSignal): NamedServer {
-  const { config, clock, log } = deps;
-  const handlers = createHandlers({
-    ...deps,
-    healthChecks: [pingCheck],
-    nowMs: () => clock.nowMs(),
-    config: {},
-    systemLogFolder,
-    streamIdleMs: 0,
-  });
-  const { healthzBindAddress: host, healthzPort: port } = config;
-  const place = { host, port, setting: "healthzPort (--healthz-port)" };
-  const api = { table: healthTable([pingCheck.name]), handlers, log };
-  return { name: "health", run: (onListening) => runPlainServer(api, place, onListening, signal) };
-}
-
+/** The checks that the agent answers; ping is that it answers at all. */
 function healthChecks({ host, healthChecks: others = [] }: KubeletApiDeps): readonly HealthCheck[] {
   return [
-    pingCheck,
     // What is logged is written at once or lost; nothing of it can be stuck.
     { name: "log", problem: () => undefined },
     { name: "syncloop", problem: () => host.syncLoopProblem() },
     ...others,
   ];
-}
-
-function accessRules(
-  deps: KubeletApiDeps,
-  authorities: ClientCaFile | undefined,
-): AccessRules<IncomingMessage> {
-  const { config, api, clock, nodeName, switches } = deps;
-  requireAccessConfig(config, api !== undefined);
-  const { anonymous, webhook } = config.authentication;
-  const nowMs = (): number => clock.nowMs();
-  const tokens =
-    webhook.enabled && api !== undefined
-      ? new TokenReviewer({ client: api, cacheMs: milliseconds(webhook.cacheTTL), nowMs })
-      : undefined;
-  const certificates =
-    authorities === undefined ? undefined : new CertificateReader(() => authorities.pem, nowMs);
-  return {
-    nodeName,
-    upstreamExecVerb: switches.upstreamExecAuthorization,
-    authenticate: createAuthenticator({ certificates, tokens, anonymous: anonymous.enabled }),
-    authorize: createAuthorizer(deps),
-  };
-}
-
-function createAuthorizer({ config, api, clock, metrics }: KubeletApiDeps): Authorizer {
-  const { mode, webhook } = config.authorization;
-  if (mode === "AlwaysAllow" || api === undefined)
-    return () => Promise.resolve(mode === "AlwaysAllow");
-  return createSubjectAccessAuthorizer({
-    client: api,
-    allowedMs: milliseconds(webhook.cacheAuthorizedTTL),
-    deniedMs: milliseconds(webhook.cacheUnauthorizedTTL),
-    nowMs: () => clock.nowMs(),
-    metrics,
-  });
 }
 
 function milliseconds(duration: string): number {

@@ -40,7 +40,7 @@ export interface KubeletHost {
 }
 
 /** One page of metrics, in the text format of Prometheus. */
-export interface MetricsPage {
+interface MetricsPage {
   text(signal: AbortSignal): Promise<string>;
 }
 

@@ -10,14 +10,17 @@ import { openNewestLog } from "./newest-log.ts";
 /** So long a runtime may go on writing what it still holds to a log that was rotated away. */
 const lastWritesMs = 250;
 
+/** Answers whether nothing will be written to a log any more. */
+type LogEnd = () => boolean | Promise<boolean>;
+
 export interface LogReadOptions {
   readonly streams: "all" | LogStream;
   readonly timestamps: boolean;
   readonly tailLines?: number | undefined;
   readonly limitBytes?: number | undefined;
   readonly since?: LogTime | undefined;
-  /** Present = follow; answers whether nothing will be written any more. */
-  readonly followUntil?: (() => boolean) | undefined;
+  /** Present = follow. */
+  readonly followUntil?: LogEnd | undefined;
 }
 
 /** Resolves when the reader can take more. */
@@ -55,7 +58,7 @@ export async function readLog(
 
 interface FollowRequest {
   readonly path: string;
-  readonly followUntil: () => boolean;
+  readonly followUntil: LogEnd;
   readonly copy: Copy;
 }
 
@@ -68,7 +71,7 @@ async function followLog(
     using changes = new FileChanges(path);
     while (!signal.aborted) {
       // Asked before reading: what the container wrote before it ended is then read for certain.
-      const finished = followUntil();
+      const finished = await followUntil();
       const replaced = await log.isReplaced();
       if (await copy(log.reader, log.isFinished)) return;
       if (replaced) {

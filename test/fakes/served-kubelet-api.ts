@@ -5,11 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConnectionOptions } from "node:tls";
-import {
-  type KubeletApiDeps,
-  type ListeningPorts,
-  serveKubeletApi,
-} from "../../src/app/serve-kubelet-api.ts";
+import { type KubeletApiDeps, serveKubeletApi } from "../../src/app/serve-kubelet-api.ts";
 import type { KubeletConfiguration } from "../../src/config/generated/kubelet-configuration.ts";
 import { fileDefaultConfig } from "../../src/config/legacy-defaults.ts";
 import { systemClock } from "../../src/drivers/linux/system-clock.ts";
@@ -22,6 +18,8 @@ import type { KeyPair } from "../../src/model/key-pair.ts";
 import type { ApiClient, ApiRequest } from "../../src/ports/api-client.ts";
 import type { KubeletHost } from "../../src/ports/kubelet-host.ts";
 import type { Log } from "../../src/ports/log.ts";
+import type { ListeningPorts } from "../../src/server/kubelet/api-settings.ts";
+import { apiThreadEntry } from "../kit/api-thread-entry.ts";
 import { InMemoryAgentView } from "./in-memory-agent-view.ts";
 
 /** An API server that only says who somebody is and what they may do. */
@@ -105,6 +103,7 @@ export async function serveKubelet(
   const ports = await new Promise<ListeningPorts>((resolve, reject) => {
     served = serveKubeletApi(
       {
+        threadEntry: apiThreadEntry(),
         switches: { upstreamExecAuthorization: false, systemLogs: false },
         nodeName: "node-1",
         view,

@@ -3,7 +3,7 @@ import { request as sendPlain } from "node:http";
 import { request as sendSecure } from "node:https";
 import { tellBuild } from "../../src/app/build-metrics.ts";
 import { createMetricsPages } from "../../src/app/metrics-pages.ts";
-import { type ListeningPorts, serveKubeletApi } from "../../src/app/serve-kubelet-api.ts";
+import { serveKubeletApi } from "../../src/app/serve-kubelet-api.ts";
 import { defaultFeatureGates } from "../../src/config/feature-gates.ts";
 import type { KubeletConfiguration } from "../../src/config/generated/kubelet-configuration.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -11,7 +11,9 @@ import { systemClock } from "../../src/drivers/linux/system-clock.ts";
 import { parseYaml } from "../../src/drivers/manifest/parse-yaml.ts";
 import { listDuplicateKeys } from "../../src/drivers/manifest/yaml-duplicates.ts";
 import type { Log } from "../../src/ports/log.ts";
+import type { ListeningPorts } from "../../src/server/kubelet/api-settings.ts";
 import { freePort } from "../fakes/served-kubelet-api.ts";
+import { apiThreadEntry } from "../kit/api-thread-entry.ts";
 import { createTestAuthority } from "../kit/test-authority.ts";
 import type { GoldenWorld } from "./golden-world.ts";
 import { recordedNodeName } from "./recorded-node.ts";
@@ -47,6 +49,7 @@ export async function serveGoldenApi(
   const ports = await new Promise<ListeningPorts>((resolve, reject) => {
     served = serveKubeletApi(
       {
+        threadEntry: apiThreadEntry(),
         config,
         switches: { upstreamExecAuthorization: false, systemLogs: false },
         nodeName: recordedNodeName,

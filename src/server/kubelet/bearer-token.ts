@@ -2,8 +2,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { ExpiringCache } from "../../lib/expiring-cache.ts";
-import type { TokenReview } from "../../model/generated/kubernetes.ts";
-import type { ApiClient } from "../../ports/api-client.ts";
+import type { AgentCalls } from "../../ports/agent-calls.ts";
 import type { User } from "./check-access.ts";
 import { isWebSocket } from "./container-call.ts";
 
@@ -35,9 +34,10 @@ function protocolToken(header: string): string | undefined {
 }
 
 export interface TokenReviewOptions {
-  readonly client: Pick<ApiClient, "send">;
+  readonly agent: Pick<AgentCalls, "reviewToken">;
   readonly cacheMs: number;
-  readonly nowMs: () => number;
+  /** Never set back or forward, as the wall clock is: a token must not count for longer than it may. */
+  readonly monotonicMs: () => number;
 }
 
 /** Asks the API server who shows a token; undefined = nobody. */
@@ -49,7 +49,7 @@ export class TokenReviewer {
 
   constructor(options: TokenReviewOptions) {
     this.#options = options;
-    this.#cache = new ExpiringCache(options.nowMs, maxTokens);
+    this.#cache = new ExpiringCache(options.monotonicMs, maxTokens);
   }
 
   review(token: string): Promise<User | undefined> {
@@ -63,21 +63,9 @@ export class TokenReviewer {
   }
 
   async #ask(token: string): Promise<User | undefined> {
-    const review = await this.#options.client.send<TokenReview>(
-      {
-        method: "POST",
-        path: "/apis/authentication.k8s.io/v1/tokenreviews",
-        body: {
-          kind: "TokenReview",
-          apiVersion: "authentication.k8s.io/v1",
-          metadata: {},
-          spec: { token },
-          status: { user: {} },
-        },
-      },
-      AbortSignal.timeout(reviewTimeoutMs),
-    );
-    const { authenticated = false, user, error = "" } = review.status ?? {};
+    const deadline = AbortSignal.timeout(reviewTimeoutMs);
+    const review = await this.#options.agent.reviewToken({ token }, deadline);
+    const { authenticated = false, user, error = "" } = review;
     if (authenticated) {
       const { username = "", uid, groups = [], extra } = user ?? {};
       return { name: username, uid, groups, extra };

@@ -50,8 +50,9 @@ export type ContainerCall =
     }
   | { readonly kind: "port-forward"; readonly pod: Pod; readonly ports: readonly number[] };
 
-interface PodFinder {
-  findPod(namespace: string, name: string): Pod | undefined;
+interface FoundPod {
+  /** The pod that the request names, where there is one. */
+  readonly pod: Pod | undefined;
   /** The PodLogsQuerySplitStreams feature. */
   readonly splitsLogStreams: boolean;
 }
@@ -59,11 +60,11 @@ interface PodFinder {
 /** Reads a request, in the order in which the kubelet finds fault. */
 export function readContainerCall(
   request: ContainerRequest,
-  pods: PodFinder,
+  pods: FoundPod,
 ): Result<ContainerCall, Refusal> {
   const { endpoint, query, parameters } = request;
-  const { podNamespace = "", podID = "", containerName: container = "" } = parameters;
-  const found = pods.findPod(podNamespace, podID);
+  const { containerName: container = "" } = parameters;
+  const { pod: found } = pods;
   const noPod = err({ status: 404, body: "pod does not exist" });
   switch (endpoint) {
     case "container-logs":
@@ -97,12 +98,11 @@ export function readContainerCall(
 
 function readLogCall(
   { query, parameters }: ContainerRequest,
-  pods: PodFinder,
+  { pod, splitsLogStreams }: FoundPod,
 ): Result<ContainerCall, Refusal> {
-  const { podNamespace = "", podID = "", containerName: container = "" } = parameters;
+  const { podID = "", containerName: container = "" } = parameters;
   const options = parseLogOptions(query);
   if (!options.ok) return options;
-  const pod = pods.findPod(podNamespace, podID);
   if (pod === undefined) {
     return err({ status: 404, body: `pod ${quoteText(podID)} does not exist` });
   }
@@ -111,7 +111,7 @@ function readLogCall(
     return err({ status: 404, body });
   }
   const { stream = "All" } = options.value;
-  if (stream !== "All" && !pods.splitsLogStreams) {
+  if (stream !== "All" && !splitsLogStreams) {
     const body = `unable to return the given log stream: ${quoteText(stream)}. Please enable PodLogsQuerySplitStreams feature gate in kubelet`;
     return err({ status: 400, body });
   }

@@ -1,12 +1,13 @@
 // The endpoints about one pod's containers: logs, exec, attach, port-forward, run, checkpoint.
 import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import type { Semaphore } from "../../lib/semaphore.ts";
 import { formatTimeNano } from "../../lib/time.ts";
 import { type LogTime, parseLogTime } from "../../model/log/log-time.ts";
 import { findContainer, type Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
-import type { AgentView } from "../../ports/agent-view.ts";
-import type { CheckpointRefusal, KubeletHost } from "../../ports/kubelet-host.ts";
+import type { AgentCalls, PodReference } from "../../ports/agent-calls.ts";
+import type { CheckpointRefusal } from "../../ports/kubelet-host.ts";
 import { sendLogLines } from "../send-log.ts";
 import { forwardUpgrade, UpgradeRefused, type UpgradeRequest } from "../stream-proxy.ts";
 import { type KubeletExchange, sendJsonText, sendPlain, sendRefusal } from "./answers.ts";
@@ -26,9 +27,12 @@ import {
   wantsStreamClose,
 } from "./websocket-streams.ts";
 
+const askFinishedMs = 500;
+
 export interface ContainerDeps {
-  readonly view: AgentView;
-  readonly host: KubeletHost;
+  readonly agent: AgentCalls;
+  /** Limits how many commands are run at once. */
+  readonly runs: Semaphore;
   readonly nowMs: () => number;
   /** A stream without a byte for so long is closed; 0 = never. */
   readonly idleMs: number;
@@ -45,11 +49,11 @@ export async function answerContainerCall(
   endpoint: ContainerEndpoint,
   exchange: KubeletExchange,
 ): Promise<void> {
-  const { view, host, splitsLogStreams } = deps;
+  const { agent, splitsLogStreams } = deps;
   const { parameters, query, request, response, signal } = exchange;
   const read = readContainerCall(
     { endpoint, parameters, query, headers: request.headers },
-    { findPod: (namespace, name) => view.findPod(namespace, name), splitsLogStreams },
+    { pod: await findPod(agent, exchange), splitsLogStreams },
   );
   if (!read.ok) {
     sendPlain(response, read.error.status, read.error.body);
@@ -60,34 +64,50 @@ export async function answerContainerCall(
     case "logs":
       return sendLog(deps, call, exchange);
     case "run":
-      return run(host, call, exchange);
+      return run(deps, call, exchange);
     case "exec": {
       const { pod, container, command, options } = call;
-      const open = () => view.execUrl(pod, { container, command, ...options }, signal);
+      const asked = { pod: referTo(pod), options: { container, command, ...options } };
+      const open = () => agent.execUrl(asked, signal);
       return stream(deps, { subresource: "exec", open, streams: options }, exchange);
     }
     case "attach": {
       const { pod, container, options } = call;
       // Whether a process has a terminal was decided when it was started.
       const tty = findContainer(pod, container)?.container.tty ?? false;
-      const open = () => view.attachUrl(pod, { container, ...options, tty }, signal);
+      const asked = { pod: referTo(pod), options: { container, ...options, tty } };
+      const open = () => agent.attachUrl(asked, signal);
       return stream(deps, { subresource: "attach", open, streams: options }, exchange);
     }
     case "port-forward": {
-      const open = () => host.portForwardUrl(call.pod, call.ports, signal);
+      const asked = { pod: referTo(call.pod), ports: call.ports };
+      const open = () => agent.portForwardUrl(asked, signal);
       return stream(deps, { subresource: "portforward", open }, exchange);
     }
   }
 }
 
+function findPod(
+  agent: AgentCalls,
+  { parameters, signal }: KubeletExchange,
+): Promise<Pod | undefined> {
+  const { podNamespace: namespace = "", podID: name = "" } = parameters;
+  return agent.findPod({ namespace, name }, signal);
+}
+
+function referTo({ metadata: { namespace, name, uid } }: Pod): PodReference {
+  return { namespace, name, uid };
+}
+
 async function sendLog(
-  { view, nowMs }: ContainerDeps,
+  { agent, nowMs }: ContainerDeps,
   { pod, container, options }: Extract<ContainerCall, { kind: "logs" }>,
   { response, signal }: KubeletExchange,
 ): Promise<void> {
   const { follow, previous, timestamps, tailLines, limitBytes } = options;
-  const log = await view.findLog(pod, container, previous);
-  if (log === undefined) {
+  const reference = { pod: referTo(pod), container, previous };
+  const path = await agent.findLog(reference, signal);
+  if (path === undefined) {
     sendPlain(response, 400, explainMissingLog(pod, container, previous));
     return;
   }
@@ -100,14 +120,16 @@ async function sendLog(
   try {
     await sendLogLines(
       response,
-      log.path,
+      path,
       {
         streams: logStreams(options.stream),
         timestamps,
         tailLines,
         limitBytes,
         since: logStart(options, nowMs()),
-        followUntil: follow ? log.finished : undefined,
+        followUntil: follow
+          ? untilFinished(() => agent.isLogFinished({ ...reference, path }, signal))
+          : undefined,
       },
       signal,
     );
@@ -116,6 +138,16 @@ async function sendLog(
     response.write(errorText(error));
   }
   response.end();
+}
+
+/** A log that is written to all the time wakes its reader far more often than the agent should be asked. */
+function untilFinished(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let askAgainMs = 0;
+  return async () => {
+    if (performance.now() < askAgainMs) return false;
+    askAgainMs = performance.now() + askFinishedMs;
+    return ask();
+  };
 }
 
 function logStreams(stream: string | undefined): "all" | "stdout" | "stderr" {
@@ -132,22 +164,25 @@ function logStart(
 }
 
 async function run(
-  host: KubeletHost,
+  { agent, runs }: ContainerDeps,
   { pod, container, command }: Extract<ContainerCall, { kind: "run" }>,
   { response, signal }: KubeletExchange,
 ): Promise<void> {
+  const leave = await runs.enter(signal);
   try {
-    const output = await host.runInContainer(pod, container, command, signal);
+    const output = await agent.runInContainer({ pod: referTo(pod), container, command }, signal);
     sendJsonText(response, output, { "X-Content-Type-Options": "nosniff" });
   } catch (error) {
     sendPlain(response, 500, errorText(error));
+  } finally {
+    leave();
   }
 }
 
 interface StreamTarget {
   readonly subresource: "exec" | "attach" | "portforward";
   /** Asks the runtime where it serves the stream. */
-  readonly open: () => Promise<URL>;
+  readonly open: () => Promise<string>;
   /** Those of a command. */
   readonly streams?: StreamOptions | undefined;
 }
@@ -160,7 +195,7 @@ async function stream(
 ): Promise<void> {
   let url: URL;
   try {
-    url = await target.open();
+    url = new URL(await target.open());
   } catch (error) {
     refuseStream(response, error);
     return;
@@ -215,11 +250,12 @@ function refuseStream(response: KubeletExchange["response"], error: unknown): vo
 
 /** /checkpoint: a running container as a file that it can go on from. */
 export async function answerCheckpoint(
-  { view, host }: ContainerDeps,
-  { parameters, query, response, signal }: KubeletExchange,
+  { agent }: ContainerDeps,
+  exchange: KubeletExchange,
 ): Promise<void> {
+  const { parameters, query, response, signal } = exchange;
   const { podNamespace = "", podID = "", containerName = "" } = parameters;
-  const pod: Pod | undefined = view.findPod(podNamespace, podID);
+  const pod = await findPod(agent, exchange);
   if (pod === undefined) {
     sendPlain(response, 404, "pod does not exist");
     return;
@@ -235,7 +271,8 @@ export async function answerCheckpoint(
   }
   const what = `${podNamespace}/${podID}/${containerName}`;
   try {
-    const written = await host.checkpoint(pod, containerName, Number(timeout), signal);
+    const asked = { pod: referTo(pod), container: containerName, timeoutSeconds: Number(timeout) };
+    const written = await agent.checkpoint(asked, signal);
     if (written.ok) sendJsonText(response, `{"items":[${quoteText(written.value)}]}`);
     else refuseCheckpoint(response, what, written.error);
   } catch (error) {

@@ -1,12 +1,11 @@
 // Every endpoint of the kubelet's API with what answers it.
-import type { AgentView } from "../../ports/agent-view.ts";
-import type { KubeletHost, MetricsPages } from "../../ports/kubelet-host.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
+import type { AgentCalls } from "../../ports/agent-calls.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-import type { StatsProvider } from "../../ports/stats.ts";
 import { type KubeletExchange, type KubeletHandler, sendRefusal } from "./answers.ts";
 import { answerCheckpoint, answerContainerCall } from "./container-handlers.ts";
 import type { Endpoint } from "./endpoints.ts";
-import { answerHealth, answerHealthCheck, type HealthCheck } from "./health.ts";
+import { answerHealth, answerHealthCheck, type HealthChecks } from "./health.ts";
 import {
   answerConfiguration,
   answerFlags,
@@ -20,19 +19,20 @@ import {
 import { Profiles } from "./profiles.ts";
 import { answerSystemLogs } from "./system-logs.ts";
 
+/** Commands of /run that may be under way at once. */
+const maxRuns = 16;
+
 export interface HandlerDeps {
-  readonly view: AgentView;
-  readonly host: KubeletHost;
-  readonly stats: Pick<StatsProvider, "summary">;
-  readonly pages: MetricsPages;
-  readonly healthChecks: readonly HealthCheck[];
-  readonly metrics?: Metrics | undefined;
+  readonly agent: AgentCalls;
+  readonly health: HealthChecks;
+  readonly metrics: Pick<Metrics, "increment" | "set">;
   readonly nowMs: () => number;
-  /** As /configz shows it. */
-  readonly config: object;
+  /** Of the agent. */
+  readonly build: { readonly version: string; readonly startedAtMs: number };
+  /** What /configz shows, as JSON. */
+  readonly configText: string;
   /** As /flagz shows them. */
   readonly flags: ReadonlyMap<string, string>;
-  readonly setVerbosity: (level: number) => void;
   readonly systemLogFolder: string;
   readonly streamIdleMs: number;
   readonly splitsLogStreams: boolean;
@@ -40,17 +40,17 @@ export interface HandlerDeps {
 }
 
 export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, KubeletHandler>> {
-  const { view, host, pages, healthChecks } = deps;
-  const profiles = new Profiles();
+  const { agent, health } = deps;
+  const profiles = new Profiles(agent);
   const containers = {
-    view,
-    host,
+    agent,
+    runs: new Semaphore(maxRuns),
     nowMs: deps.nowMs,
     idleMs: deps.streamIdleMs,
     splitsLogStreams: deps.splitsLogStreams,
     translatesWebSockets: deps.translatesWebSockets,
     onWebSocket: (subresource: string) =>
-      deps.metrics?.increment("kubelet_websocket_streaming_requests_total", { subresource }),
+      deps.metrics.increment("kubelet_websocket_streaming_requests_total", { subresource }),
   };
   return {
     attach: (exchange) => answerContainerCall(containers, "attach", exchange),
@@ -59,20 +59,20 @@ export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, Kub
     "port-forward": (exchange) => answerContainerCall(containers, "port-forward", exchange),
     run: (exchange) => answerContainerCall(containers, "run", exchange),
     checkpoint: (exchange) => answerCheckpoint(containers, exchange),
-    pods: (exchange) => answerPods(view, exchange),
-    "running-pods": (exchange) => answerRunningPods(host, exchange),
-    "stats-summary": (exchange) => answerSummary(deps.stats, exchange),
-    metrics: (exchange) => answerMetrics(pages.own, exchange),
-    "cadvisor-metrics": (exchange) => answerMetrics(pages.cadvisor, exchange),
-    "resource-metrics": (exchange) => answerMetrics(pages.resource, exchange),
-    "probe-metrics": (exchange) => answerMetrics(pages.probes, exchange),
-    "sli-metrics": (exchange) => answerMetrics(pages.slis, exchange),
-    health: (exchange) => answerHealth(healthChecks, deps.metrics, exchange),
-    "health-check": (exchange) => answerHealthCheck(healthChecks, exchange),
-    configz: (exchange) => answerConfiguration(deps.config, exchange),
+    pods: (exchange) => answerPods(agent, exchange),
+    "running-pods": (exchange) => answerRunningPods(agent, exchange),
+    "stats-summary": (exchange) => answerSummary(agent, exchange),
+    metrics: (exchange) => answerMetrics(agent, "own", exchange),
+    "cadvisor-metrics": (exchange) => answerMetrics(agent, "cadvisor", exchange),
+    "resource-metrics": (exchange) => answerMetrics(agent, "resource", exchange),
+    "probe-metrics": (exchange) => answerMetrics(agent, "probes", exchange),
+    "sli-metrics": (exchange) => answerMetrics(agent, "slis", exchange),
+    health: (exchange) => answerHealth(health, deps.metrics, exchange),
+    "health-check": (exchange) => answerHealthCheck(health, exchange),
+    configz: (exchange) => answerConfiguration(deps.configText, exchange),
     flagz: (exchange) => answerFlags(deps.flags, exchange),
     statusz: (exchange) => answerStatus(statusFacts(deps), exchange),
-    "debug-flags": (exchange) => answerVerbosity(deps.setVerbosity, exchange),
+    "debug-flags": (exchange) => answerVerbosity(agent, exchange),
     "flags-disabled": disabled("flags endpoint is disabled."),
     profiling: (exchange) => profiles.answer(exchange),
     "profiling-disabled": disabled("profiling endpoint is disabled."),
@@ -82,8 +82,7 @@ export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, Kub
   };
 }
 
-function statusFacts({ view, nowMs }: HandlerDeps) {
-  const { startedAtMs, version } = view.info();
+function statusFacts({ build: { startedAtMs, version }, nowMs }: HandlerDeps) {
   const paths = ["/configz", "/debug", "/flagz", "/healthz", "/metrics"];
   return { startedAtMs, version, nowMs: nowMs(), paths };
 }

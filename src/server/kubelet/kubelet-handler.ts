@@ -3,12 +3,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { errorText } from "../../lib/error-text.ts";
 import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
 import { requestSignal } from "../request-signal.ts";
 import { type KubeletHandler, sendPlain, sendRedirect, sendRefusal } from "./answers.ts";
 import { type AccessRules, checkAccess } from "./check-access.ts";
 import { type Endpoint, type EndpointTable, findEndpoint, type Lookup } from "./endpoints.ts";
-import { RequestMeter } from "./request-meter.ts";
+import { RequestMeter, type RequestMetrics } from "./request-meter.ts";
 import { parseQuery, textOfBytes } from "./request-target.ts";
 
 export interface KubeletApi {
@@ -17,7 +16,7 @@ export interface KubeletApi {
   /** Undefined = whoever reaches the server may ask: the read-only port and the health port. */
   readonly access?: AccessRules<IncomingMessage> | undefined;
   readonly log: Log;
-  readonly metrics?: Metrics | undefined;
+  readonly metrics?: RequestMetrics | undefined;
 }
 
 interface Connection {

@@ -6,30 +6,26 @@ import { type AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
 import { errorText } from "../../lib/error-text.ts";
-import { SetupError } from "../../model/setup-error.ts";
 import type { Log } from "../../ports/log.ts";
-import type { ServingCertificate } from "../../ports/serving-certificate.ts";
 import { requestSignal } from "../request-signal.ts";
+import type { ApiCertificates, ListenAddress, SecureSettings } from "./api-settings.ts";
 import { createKubeletHandler, type KubeletApi } from "./kubelet-handler.ts";
 
-export interface ListenAddress {
-  readonly host: string;
-  /** 0 = any that is free. */
-  readonly port: number;
-  /** The setting that a user can change, for refusals. */
-  readonly setting: string;
+/** A port cannot be listened on. */
+export class ListenError extends Error {
+  readonly address: ListenAddress;
+
+  constructor(address: ListenAddress, cause: unknown) {
+    super(`cannot listen on ${address.host} port ${address.port} (${errorText(cause)})`, { cause });
+    this.address = address;
+  }
 }
 
-export interface SecureServerOptions {
-  readonly address: ListenAddress;
-  readonly certificate: ServingCertificate;
-  readonly minVersion: NonNullable<SecureContextOptions["minVersion"]>;
-  readonly ciphers: string;
-  readonly curves: string | undefined;
-  /** The authorities of clients' certificates; undefined = none is asked for. */
-  readonly clientAuthorities: (() => string) | undefined;
-  /** Calls back when there are other authorities, until `signal` aborts. */
-  readonly onAuthoritiesChange: (listener: () => void, signal: AbortSignal) => void;
+export interface SecureServerOptions
+  extends Pick<SecureSettings, "address" | "ciphers" | "curves" | "minVersion"> {
+  readonly certificates: () => ApiCertificates;
+  /** Calls back when there are other certificates. */
+  readonly onCertificatesChange: (listener: () => void) => void;
 }
 
 /** A command of an exec travels in the request line. */
@@ -51,23 +47,23 @@ export async function runSecureServer(
   signal: AbortSignal,
 ): Promise<void> {
   const context = (): SecureContextOptions => {
-    const { certPem, keyPem } = options.certificate.current();
+    const { serving, clientAuthoritiesPem: ca } = options.certificates();
     return {
-      cert: certPem,
-      key: keyPem,
+      cert: serving.certPem,
+      key: serving.keyPem,
       minVersion: options.minVersion,
       ciphers: options.ciphers,
       // A resumed session would skip the look at a client's certificate.
       secureOptions: constants.SSL_OP_NO_TICKET,
       ...(options.curves === undefined ? {} : { ecdhCurve: options.curves }),
-      ...(options.clientAuthorities === undefined ? {} : { ca: options.clientAuthorities() }),
+      ...(ca === undefined ? {} : { ca }),
     };
   };
   const server = createSecureServer({
     ...context(),
     ...limits,
     handshakeTimeout: 10_000,
-    requestCert: options.clientAuthorities !== undefined,
+    requestCert: options.certificates().clientAuthoritiesPem !== undefined,
     rejectUnauthorized: false,
     ALPNProtocols: ["http/1.1"],
   });
@@ -78,8 +74,7 @@ export async function runSecureServer(
       api.log.error("cannot use the new certificate of the kubelet's API", { error });
     }
   };
-  options.certificate.onChange(renew, signal);
-  options.onAuthoritiesChange(renew, signal);
+  options.onCertificatesChange(renew);
   await runServer(server, api, { address: options.address, onListening }, signal);
 }
 
@@ -155,16 +150,9 @@ function refuseUnreadable(error: Error & { readonly code?: string }, socket: Dup
 }
 
 function listen(server: Server | SecureServer, address: ListenAddress): Promise<void> {
-  const { host, port, setting } = address;
+  const { host, port } = address;
   return new Promise((resolve, reject) => {
-    const refuse = (error: Error): void =>
-      reject(
-        new SetupError(
-          `cannot listen on ${host} port ${port} (${errorText(error)})`,
-          `choose another one with ${setting}`,
-          { cause: error },
-        ),
-      );
+    const refuse = (error: Error): void => reject(new ListenError(address, error));
     server.once("error", refuse);
     server.listen(port, host, () => {
       server.off("error", refuse);

@@ -1,10 +1,8 @@
 // The endpoints about the node as a whole.
 import { errorText } from "../../lib/error-text.ts";
-import { encodeSummary } from "../../model/encode-summary.ts";
-import type { Pod } from "../../model/pod.ts";
-import type { AgentView } from "../../ports/agent-view.ts";
-import type { KubeletHost, MetricsPage, RunningPod } from "../../ports/kubelet-host.ts";
-import type { StatsProvider } from "../../ports/stats.ts";
+import type { AgentCalls } from "../../ports/agent-calls.ts";
+import type { MetricsPages, RunningPod } from "../../ports/kubelet-host.ts";
+import { podListText } from "../pod-list-text.ts";
 import { type KubeletExchange, sendJsonText, sendPlain, sendRefusal } from "./answers.ts";
 
 const prometheusText = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
@@ -12,21 +10,20 @@ const debuggingWarning =
   "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.";
 
 /** /pods: what is wanted, with its statuses. */
-export function answerPods(view: AgentView, { response }: KubeletExchange): void {
-  sendPodList(response, view.listPods().map(listed));
+export async function answerPods(
+  agent: AgentCalls,
+  { response, signal }: KubeletExchange,
+): Promise<void> {
+  sendJsonText(response, await agent.listPods(undefined, signal));
 }
 
 /** /runningpods/: what the runtime has. */
 export async function answerRunningPods(
-  host: KubeletHost,
+  agent: AgentCalls,
   { response, signal }: KubeletExchange,
 ): Promise<void> {
-  sendPodList(response, (await host.listRunningPods(signal)).map(runningItem));
-}
-
-/** An item of a list does not say again what it is. */
-function listed({ apiVersion: _version, kind: _kind, ...pod }: Pod): object {
-  return pod;
+  const pods = await agent.listRunningPods(undefined, signal);
+  sendJsonText(response, podListText(pods.map(runningItem)));
 }
 
 function runningItem({ name, namespace, uid, containers }: RunningPod): object {
@@ -38,22 +35,15 @@ function runningItem({ name, namespace, uid, containers }: RunningPod): object {
   };
 }
 
-function sendPodList(response: KubeletExchange["response"], items: readonly object[]): void {
-  const list = { kind: "PodList", apiVersion: "v1", metadata: {} };
-  const text = JSON.stringify({ ...list, items: items.length === 0 ? null : items });
-  sendJsonText(response, `${text}\n`);
-}
-
 /** /stats/summary */
 export async function answerSummary(
-  stats: Pick<StatsProvider, "summary">,
+  agent: AgentCalls,
   { query, response, signal }: KubeletExchange,
 ): Promise<void> {
   const asked = query.get("only_cpu_and_memory") ?? [];
   const cpuAndMemoryOnly = asked.length === 1 && asked[0] === "true";
   try {
-    const summary = await stats.summary({ cpuAndMemoryOnly }, signal);
-    sendJsonText(response, JSON.stringify(encodeSummary(summary), undefined, 1));
+    sendJsonText(response, await agent.readSummary({ cpuAndMemoryOnly }, signal));
   } catch (error) {
     sendPlain(response, 500, `Internal Error: ${errorText(error)}`);
   }
@@ -61,16 +51,17 @@ export async function answerSummary(
 
 /** A page of metrics. */
 export async function answerMetrics(
-  page: MetricsPage,
+  agent: AgentCalls,
+  page: keyof MetricsPages,
   { response, signal }: KubeletExchange,
 ): Promise<void> {
-  const text = await page.text(signal);
+  const text = await agent.readMetrics({ page }, signal);
   sendPlain(response, 200, text, { "Content-Type": prometheusText });
 }
 
 /** /configz: the configuration that is in effect. */
-export function answerConfiguration(config: object, { response }: KubeletExchange): void {
-  sendJsonText(response, JSON.stringify({ kubeletconfig: config }), {
+export function answerConfiguration(configText: string, { response }: KubeletExchange): void {
+  sendJsonText(response, configText, {
     "X-Content-Type-Options": "nosniff",
   });
 }
@@ -120,8 +111,8 @@ function unixDate(ms: number): string {
 
 /** /debug/flags/v: how much the log tells. */
 export async function answerVerbosity(
-  setVerbosity: (level: number) => void,
-  { request, response }: KubeletExchange,
+  agent: AgentCalls,
+  { request, response, signal }: KubeletExchange,
 ): Promise<void> {
   const answer = (status: number, text: string): void =>
     sendRefusal(response, status, text, { "Content-Type": "text/plain" });
@@ -134,7 +125,7 @@ export async function answerVerbosity(
     answer(400, `failed set klog.logging.verbosity ${text.slice(0, 20)}: not a number`);
     return;
   }
-  setVerbosity(Number(text));
+  await agent.setVerbosity({ level: Number(text) }, signal);
   answer(200, `successfully set klog.logging.verbosity to ${text}`);
 }
 

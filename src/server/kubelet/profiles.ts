@@ -1,12 +1,10 @@
-// What the process spends its time and memory on, in the forms that the developer tools of browsers read.
-import { type HeapProfiler, type Profiler, Session } from "node:inspector/promises";
-import { setTimeout as delay } from "node:timers/promises";
+// What the agent's thread spends its time and memory on, in the forms that the developer tools of browsers read.
+import type { AgentCalls, ProfileKind } from "../../ports/agent-calls.ts";
 import { type KubeletExchange, sendRefusal } from "./answers.ts";
 
 const usualSeconds = 30;
 const maxSeconds = 600;
-const kinds = ["profile", "heap"] as const;
-type ProfileKind = (typeof kinds)[number];
+const kinds: readonly ProfileKind[] = ["profile", "heap"];
 const extensions: Readonly<Record<ProfileKind, string>> = {
   profile: "cpuprofile",
   heap: "heapprofile",
@@ -21,7 +19,12 @@ Both open in the developer tools of Chrome and in editors. They name functions a
 
 /** Answers one profile at a time: taking one slows the process down. */
 export class Profiles {
+  readonly #agent: AgentCalls;
   #isTaking = false;
+
+  constructor(agent: AgentCalls) {
+    this.#agent = agent;
+  }
 
   async answer({ parameters, query, response, signal }: KubeletExchange): Promise<void> {
     const { subpath = "" } = parameters;
@@ -46,37 +49,15 @@ export class Profiles {
     }
     this.#isTaking = true;
     try {
-      const profile = await take(kind, seconds * 1000, signal);
+      const profile = await this.#agent.takeProfile({ kind, durationMs: seconds * 1000 }, signal);
       response.writeHead(200, {
         "Content-Type": "application/octet-stream",
         "Content-Disposition": `attachment; filename="${kind}.${extensions[kind]}"`,
         "X-Content-Type-Options": "nosniff",
       });
-      response.end(JSON.stringify(profile));
+      response.end(profile);
     } finally {
       this.#isTaking = false;
     }
-  }
-}
-
-async function take(
-  kind: ProfileKind,
-  durationMs: number,
-  signal: AbortSignal,
-): Promise<Profiler.Profile | HeapProfiler.SamplingHeapProfile> {
-  const session = new Session();
-  session.connect();
-  try {
-    if (kind === "heap") {
-      await session.post("HeapProfiler.startSampling");
-      await delay(durationMs, undefined, { signal });
-      return (await session.post("HeapProfiler.stopSampling")).profile;
-    }
-    await session.post("Profiler.enable");
-    await session.post("Profiler.start");
-    await delay(durationMs, undefined, { signal });
-    return (await session.post("Profiler.stop")).profile;
-  } finally {
-    session.disconnect();
   }
 }

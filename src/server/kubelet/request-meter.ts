@@ -6,14 +6,16 @@ const methods = new Set(["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRA
 const unnamed = "metrics/slis";
 const longRunning = new Set(["exec", "attach", "portforward", "debug"]);
 
+export type RequestMetrics = Pick<Metrics, "increment" | "observe" | "set">;
+
 /** Counts requests by method and endpoint; whatever a client makes up counts as "other". */
 export class RequestMeter {
-  readonly #metrics: Metrics;
+  readonly #metrics: RequestMetrics;
   readonly #buckets: ReadonlySet<string>;
   readonly #serverType: string;
   readonly #inFlight = new Map<string, number>();
 
-  constructor(metrics: Metrics, table: EndpointTable, serverType: string) {
+  constructor(metrics: RequestMetrics, table: EndpointTable, serverType: string) {
     this.#metrics = metrics;
     this.#buckets = new Set(table.patterns.map(bucketOf).filter((name) => name !== unnamed));
     this.#serverType = serverType;

@@ -1,21 +1,19 @@
 // Whether the API server lets a user do something on this node.
 import { ExpiringCache } from "../../lib/expiring-cache.ts";
 import { ApiError } from "../../model/api-error.ts";
-import type {
-  SubjectAccessReview,
-  SubjectAccessReviewSpec,
-} from "../../model/generated/kubernetes.ts";
-import type { ApiClient } from "../../ports/api-client.ts";
+import type { SubjectAccessReviewSpec } from "../../model/generated/kubernetes.ts";
+import type { AgentCalls } from "../../ports/agent-calls.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { Authorizer, User } from "./check-access.ts";
 import type { NodeAttributes } from "./request-attributes.ts";
 
 export interface SubjectAccessOptions {
-  readonly client: Pick<ApiClient, "send">;
+  readonly agent: Pick<AgentCalls, "reviewAccess">;
   readonly allowedMs: number;
   readonly deniedMs: number;
-  readonly nowMs: () => number;
-  readonly metrics: Metrics | undefined;
+  /** Never set back or forward, as the wall clock is: an answer must not count for longer than it may. */
+  readonly monotonicMs: () => number;
+  readonly metrics: Pick<Metrics, "increment" | "observe">;
 }
 
 const reviewTimeoutMs = 10_000;
@@ -24,12 +22,12 @@ const maxAnswers = 4096;
 const longestKey = 10_000;
 
 export function createSubjectAccessAuthorizer(options: SubjectAccessOptions): Authorizer {
-  const cache = new ExpiringCache<boolean>(options.nowMs, maxAnswers);
+  const cache = new ExpiringCache<boolean>(options.monotonicMs, maxAnswers);
   return (user, attributes) => {
     const spec = reviewSpec(user, attributes);
     const key = JSON.stringify(spec);
     return cache.get(key, async () => {
-      const value = await measured(options, () => ask(options.client, spec));
+      const value = await measured(options, () => ask(options.agent, spec));
       const keepMs = value ? options.allowedMs : options.deniedMs;
       return { value, keepMs: key.length > longestKey ? 0 : keepMs };
     });
@@ -37,10 +35,10 @@ export function createSubjectAccessAuthorizer(options: SubjectAccessOptions): Au
 }
 
 async function measured(
-  { metrics, nowMs }: SubjectAccessOptions,
+  { metrics, monotonicMs }: SubjectAccessOptions,
   review: () => Promise<boolean>,
 ): Promise<boolean> {
-  const startedMs = nowMs();
+  const startedMs = monotonicMs();
   let code = "201";
   try {
     return await review();
@@ -48,9 +46,9 @@ async function measured(
     code = error instanceof ApiError ? String(error.status) : "<error>";
     throw error;
   } finally {
-    const seconds = (nowMs() - startedMs) / 1000;
-    metrics?.observe("apiserver_delegated_authz_request_duration_seconds", seconds, { code });
-    metrics?.increment("apiserver_delegated_authz_request_total", { code });
+    const seconds = (monotonicMs() - startedMs) / 1000;
+    metrics.observe("apiserver_delegated_authz_request_duration_seconds", seconds, { code });
+    metrics.increment("apiserver_delegated_authz_request_total", { code });
   }
 }
 
@@ -68,22 +66,9 @@ function reviewSpec(
 }
 
 async function ask(
-  client: Pick<ApiClient, "send">,
+  agent: Pick<AgentCalls, "reviewAccess">,
   spec: SubjectAccessReviewSpec,
 ): Promise<boolean> {
-  const { status } = await client.send<SubjectAccessReview>(
-    {
-      method: "POST",
-      path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-      body: {
-        kind: "SubjectAccessReview",
-        apiVersion: "authorization.k8s.io/v1",
-        metadata: {},
-        spec,
-        status: { allowed: false },
-      },
-    },
-    AbortSignal.timeout(reviewTimeoutMs),
-  );
-  return status?.allowed === true && status.denied !== true;
+  const status = await agent.reviewAccess(spec, AbortSignal.timeout(reviewTimeoutMs));
+  return status.allowed && status.denied !== true;
 }

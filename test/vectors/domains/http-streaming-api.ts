@@ -29,11 +29,9 @@ const pod: Pod = {
     ephemeralContainers: [{ name: "e0" }],
   },
 };
-const pods = {
-  findPod: (namespace: string, name: string): Pod | undefined =>
-    namespace === "ns" && name === "pod1" ? pod : undefined,
-  splitsLogStreams: false,
-};
+function namedPod({ podNamespace, podID }: Readonly<Record<string, string>>): Pod | undefined {
+  return podNamespace === "ns" && podID === "pod1" ? pod : undefined;
+}
 
 export const httpStreamingApi: VectorDomain = vectorDomain<Input>(
   "http-streaming-api",
@@ -57,7 +55,7 @@ export const httpStreamingApi: VectorDomain = vectorDomain<Input>(
           Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
         ),
       },
-      pods,
+      { pod: namedPod(answer.parameters), splitsLogStreams: false },
     );
     if (!call.ok) return call.error;
     return { call: shown(call.value, answer.parameters["uid"] ?? "") };

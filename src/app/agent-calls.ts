@@ -1,0 +1,137 @@
+// The agent's end of the calls that the kubelet's API makes.
+import { encodeSummary } from "../model/encode-summary.ts";
+import type { SubjectAccessReview, TokenReview } from "../model/generated/kubernetes.ts";
+import type { Pod } from "../model/pod.ts";
+import { RuntimeError } from "../model/runtime-error.ts";
+import type { AgentCalls, LogReference, PodReference } from "../ports/agent-calls.ts";
+import type { AgentView, ContainerLog } from "../ports/agent-view.ts";
+import type { ApiClient } from "../ports/api-client.ts";
+import type { KubeletHost, MetricsPages } from "../ports/kubelet-host.ts";
+import type { Log } from "../ports/log.ts";
+import type { Metrics } from "../ports/metrics.ts";
+import type { RecordedNotes } from "../ports/recorded-notes.ts";
+import type { StatsProvider } from "../ports/stats.ts";
+import { listedPod, podListText } from "../server/pod-list-text.ts";
+import { takeProfile } from "./take-profile.ts";
+
+/** Answers what is wrong; undefined = nothing. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly problem: () => string | undefined;
+}
+
+export interface AgentCallsDeps {
+  readonly view: AgentView;
+  readonly host: KubeletHost;
+  readonly stats: Pick<StatsProvider, "summary">;
+  readonly pages: MetricsPages;
+  readonly healthChecks: readonly HealthCheck[];
+  readonly setVerbosity: (level: number) => void;
+  /** For reviews of tokens and access; undefined = there is no cluster. */
+  readonly api: ApiClient | undefined;
+  readonly log: Log;
+  readonly metrics?: Metrics | undefined;
+}
+
+export function createAgentCalls(deps: AgentCallsDeps): AgentCalls {
+  const { view, host, stats, pages } = deps;
+  const find = (reference: PodReference): Pod => findPod(view, reference);
+  return {
+    findPod: async ({ namespace, name }) => view.findPod(namespace, name),
+    listPods: async () => podListText(view.listPods().map(listedPod)),
+    listRunningPods: (_, signal) => host.listRunningPods(signal),
+    readSummary: async (options, signal) =>
+      JSON.stringify(encodeSummary(await stats.summary(options, signal)), undefined, 1),
+    readMetrics: ({ page }, signal) => pages[page].text(signal),
+    findLog: async (reference) => (await findLog(view, reference))?.path,
+    // Another file means that the container was started again since.
+    isLogFinished: async ({ path, ...reference }) => {
+      const log = await findLog(view, reference);
+      return log === undefined || log.path !== path || log.finished();
+    },
+    execUrl: async ({ pod, options }, signal) =>
+      String(await view.execUrl(find(pod), options, signal)),
+    attachUrl: async ({ pod, options }, signal) =>
+      String(await view.attachUrl(find(pod), options, signal)),
+    portForwardUrl: async ({ pod, ports }, signal) =>
+      String(await host.portForwardUrl(find(pod), ports, signal)),
+    runInContainer: async ({ pod, container, command }, signal) =>
+      host.runInContainer(find(pod), container, command, signal),
+    checkpoint: async ({ pod, container, timeoutSeconds }, signal) =>
+      host.checkpoint(find(pod), container, timeoutSeconds, signal),
+    readHealth: async () => readHealth(deps.healthChecks),
+    reviewToken: ({ token }, signal) => reviewToken(deps.api, token, signal),
+    reviewAccess: (spec, signal) => reviewAccess(deps.api, spec, signal),
+    takeProfile: ({ kind, durationMs }, signal) => takeProfile(kind, durationMs, signal),
+    setVerbosity: async ({ level }) => deps.setVerbosity(level),
+    record: async (notes) => record(deps, notes),
+  };
+}
+
+/** Throws when the pod is gone, or another one has its name now. */
+function findPod(view: AgentView, { namespace, name, uid }: PodReference): Pod {
+  const pod = view.findPod(namespace, name);
+  if (pod?.metadata.uid === uid) return pod;
+  throw new RuntimeError("findPod", "NotFound", "pod does not exist");
+}
+
+async function findLog(
+  view: AgentView,
+  { pod: { namespace, name, uid }, container, previous }: LogReference,
+): Promise<ContainerLog | undefined> {
+  const pod = view.findPod(namespace, name);
+  return pod?.metadata.uid === uid ? view.findLog(pod, container, previous) : undefined;
+}
+
+function readHealth(checks: readonly HealthCheck[]): Readonly<Record<string, string>> {
+  const problems: Record<string, string> = {};
+  for (const { name, problem } of checks) {
+    const found = problem();
+    if (found !== undefined) problems[name] = found;
+  }
+  return problems;
+}
+
+const reviewed = { metadata: {} } as const;
+
+async function reviewToken(
+  api: ApiClient | undefined,
+  token: string,
+  signal: AbortSignal,
+): ReturnType<AgentCalls["reviewToken"]> {
+  if (api === undefined) throw new Error("there is no API server to review tokens");
+  const apiVersion = "authentication.k8s.io/v1";
+  const body = {
+    ...reviewed,
+    kind: "TokenReview",
+    apiVersion,
+    spec: { token },
+    status: { user: {} },
+  };
+  const path = `/apis/${apiVersion}/tokenreviews`;
+  const { status } = await api.send<TokenReview>({ method: "POST", path, body }, signal);
+  return status ?? {};
+}
+
+async function reviewAccess(
+  api: ApiClient | undefined,
+  spec: Parameters<AgentCalls["reviewAccess"]>[0],
+  signal: AbortSignal,
+): ReturnType<AgentCalls["reviewAccess"]> {
+  if (api === undefined) throw new Error("there is no API server to review access");
+  const apiVersion = "authorization.k8s.io/v1";
+  const status = { allowed: false };
+  const body = { ...reviewed, kind: "SubjectAccessReview", apiVersion, spec, status };
+  const path = `/apis/${apiVersion}/subjectaccessreviews`;
+  const review = await api.send<SubjectAccessReview>({ method: "POST", path, body }, signal);
+  return review.status ?? status;
+}
+
+function record({ metrics, log }: AgentCallsDeps, notes: RecordedNotes): void {
+  for (const { kind, name, labels, value } of notes.metrics) {
+    if (kind === "increment") metrics?.increment(name, labels, value);
+    else if (kind === "set") metrics?.set(name, value, labels);
+    else metrics?.observe(name, value, labels);
+  }
+  for (const { level, message, fields } of notes.lines) log[level](message, fields);
+}

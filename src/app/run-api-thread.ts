@@ -1,0 +1,167 @@
+// Keeps the thread of the kubelet's API running: whatever freezes or exhausts it, the agent goes on, and the thread is
+// started again on the same ports.
+import { setTimeout as delay } from "node:timers/promises";
+import { MessageChannel, type ResourceLimits, Worker } from "node:worker_threads";
+import { errorText } from "../lib/error-text.ts";
+import { SetupError } from "../model/setup-error.ts";
+import type { AgentCalls } from "../ports/agent-calls.ts";
+import type { Log } from "../ports/log.ts";
+import type {
+  ApiCertificates,
+  ApiSettings,
+  ListeningPorts,
+} from "../server/kubelet/api-settings.ts";
+import {
+  type ApiThreadData,
+  type ApiThreadEvent,
+  progressMs,
+} from "../server/kubelet/api-thread-messages.ts";
+import { serveCalls } from "../server/thread/thread-calls.ts";
+
+/** The pages of a full node take some megabytes each while they are sent; new objects mostly die young. */
+const resourceLimits: ResourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
+/** Looks at a thread that works without any progress until it counts as frozen. */
+const maxStandingLooks = 4;
+/** The same while it starts: a busy machine may take long to load its program. */
+const maxStartingLooks = 24;
+const firstDelayMs = 100;
+const longestDelayMs = 10_000;
+/** A thread that ran for so long is started again without delay. */
+const steadyMs = 60_000;
+
+export interface ApiThreadOptions {
+  /** The program of the thread. */
+  readonly entry: URL;
+  readonly settings: ApiSettings;
+  readonly calls: AgentCalls;
+  readonly certificates: () => ApiCertificates;
+  /** Calls back when there are other certificates, until the signal aborts. */
+  readonly onCertificatesChange: (listener: () => void, signal: AbortSignal) => void;
+  /** The thread ended; what it counted as under way is over. */
+  readonly onEnd: () => void;
+  readonly log: Log;
+}
+
+/** Serves until `signal` aborts. `onListening` is called once. Rejects when the thread cannot be started at first. */
+export async function runApiThread(
+  options: ApiThreadOptions,
+  onListening: (ports: ListeningPorts) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let ports: ListeningPorts | undefined;
+  let delayMs = firstDelayMs;
+  while (!signal.aborted) {
+    const startedMs = performance.now();
+    const settings = onPorts(options.settings, ports);
+    const onThreadListening = (found: ListeningPorts): void => {
+      if (ports === undefined) onListening(found);
+      else options.log.info("the kubelet's API is served again", { ...found });
+      ports = found;
+    };
+    const error = await runOnce({ ...options, settings }, onThreadListening, signal);
+    options.onEnd();
+    if (signal.aborted) return;
+    if (ports === undefined) throw error;
+    if (performance.now() - startedMs > steadyMs) delayMs = firstDelayMs;
+    options.log.error("the thread of the kubelet's API ended, starting it again", {
+      reason: errorText(error),
+      delayMs,
+    });
+    await delay(delayMs, undefined, { signal }).catch(() => undefined);
+    delayMs = Math.min(2 * delayMs, longestDelayMs);
+  }
+}
+
+/** The ports that were chosen at first are listened on again. */
+function onPorts(settings: ApiSettings, ports: ListeningPorts | undefined): ApiSettings {
+  if (ports === undefined) return settings;
+  const { secure, readOnly, health } = settings;
+  const on = <Address extends { readonly port: number }>(
+    address: Address,
+    port: number | undefined,
+  ): Address => ({ ...address, port: port ?? address.port });
+  return {
+    ...settings,
+    secure: secure && { ...secure, address: on(secure.address, ports.secure) },
+    readOnly: readOnly && on(readOnly, ports.readOnly),
+    health: health && on(health, ports.health),
+  };
+}
+
+/** Resolves, when the thread has ended, to the reason. */
+async function runOnce(
+  options: ApiThreadOptions,
+  onListening: (ports: ListeningPorts) => void,
+  signal: AbortSignal,
+): Promise<Error> {
+  const ended = new AbortController();
+  const { port1, port2 } = new MessageChannel();
+  const progress = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const { settings, certificates } = options;
+  const workerData: ApiThreadData = {
+    settings,
+    certificates: certificates(),
+    agentPort: port2,
+    progress,
+  };
+  serveCalls(port1, options.calls);
+  const worker = new Worker(options.entry, {
+    name: "kubelet-api",
+    workerData,
+    transferList: [port2],
+    resourceLimits,
+    // It needs nothing of what the agent was started with.
+    env: {},
+    execArgv: [],
+  });
+  let reason: Error | undefined;
+  let hasListened = false;
+  const end = (why: Error): void => {
+    reason ??= why;
+    void worker.terminate();
+  };
+  const stop = (): void => end(new Error("the agent stops"));
+  options.onCertificatesChange(() => worker.postMessage(certificates()), ended.signal);
+  worker.on("message", (event: ApiThreadEvent) => {
+    if (event.kind === "listening") {
+      hasListened = true;
+      onListening(event.ports);
+    } else {
+      end(new SetupError(event.message, `choose another one with ${event.address.setting}`));
+    }
+  });
+  worker.on("error", (error) => end(error instanceof Error ? error : new Error(String(error))));
+  const stopWatching = watchProgress(
+    new Int32Array(progress),
+    () => (hasListened ? maxStandingLooks : maxStartingLooks),
+    (looks) => end(new Error(`it stood still for ${(looks * progressMs) / 1000} s`)),
+  );
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  const code = await new Promise<number>((resolve) => worker.once("exit", resolve));
+  signal.removeEventListener("abort", stop);
+  stopWatching();
+  ended.abort();
+  port1.close();
+  return reason ?? new Error(`it ended with exit code ${code}`);
+}
+
+/**
+ * Calls back when a number has not changed for so many looks. Looks are counted, not time: an agent that stood still
+ * itself looks once when it goes on, and must not end a thread that was well all along.
+ */
+function watchProgress(
+  counter: Int32Array,
+  maxLooks: () => number,
+  onStanding: (looks: number) => void,
+): () => void {
+  let seen = -1;
+  let looks = 0;
+  const timer = setInterval(() => {
+    const now = Atomics.load(counter, 0);
+    looks = now === seen ? looks + 1 : 0;
+    seen = now;
+    if (looks >= maxLooks()) onStanding(looks);
+  }, progressMs);
+  return () => clearInterval(timer);
+}
