@@ -86,6 +86,8 @@ export interface AgentOptions {
   readonly images?: ImageSetup | undefined;
   readonly security?: SecuritySettings | undefined;
   readonly eviction?: EvictionSettings | undefined;
+  /** Processes of a pod at most, unless the tuning has its own cgroup settings; undefined = any number. */
+  readonly podPidsLimit?: number | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
   /** Where things lie, unless as `berth up` has it below the data folder. */
@@ -146,7 +148,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     rootFolder: layout.rootFolder,
     cgroupRoot: opened.root,
     cgroupDriver: opened.driver,
-    nodeCgroups: defaultNodeCgroups,
+    nodeCgroups: { ...defaultNodeCgroups, podPidsLimit: options.podPidsLimit },
     shutdownPeriods: [],
     runtimeSettings: {
       ...runtimeSettings(layout.podLogs, layout.rootFolder, cgroups, tuning?.swapBehavior),

@@ -11,6 +11,8 @@ test("without flags everything is as documented", () => {
       network: { bridge: "berth0", subnet: "10.88.0.0/16" },
       sources: { rescanMs: 20_000, url: undefined },
       images: { pulls: { maxParallel: 4 } },
+      security: { seccompDefault: true },
+      podPidsLimit: 16_384,
     },
   });
 });
@@ -49,5 +51,20 @@ test.each<[Partial<UpOptions>, string]>([
   expect(parseUp({ ...plain, ...given })).toEqual({
     ok: false,
     error: expect.stringContaining(message),
+  });
+});
+
+test("what pods are allowed can be widened", () => {
+  const wide = parseUp({ ...plain, seccompDefault: false, podMaxPids: "-1" });
+  expect(wide).toMatchObject({
+    value: { security: { seccompDefault: false }, podPidsLimit: undefined },
+  });
+  expect(parseUp({ ...plain, podMaxPids: "100" })).toMatchObject({ value: { podPidsLimit: 100 } });
+});
+
+test.each(["0", "-2", "many", "1e3"])("--pod-max-pids %s is refused", (podMaxPids) => {
+  expect(parseUp({ ...plain, podMaxPids })).toEqual({
+    ok: false,
+    error: expect.stringContaining(`--pod-max-pids: "${podMaxPids}" is not a number of processes`),
   });
 });

@@ -14,6 +14,7 @@ import { type LogRotationOptions, parseLogRotation } from "./log-rotation-option
 import { parseSources, type SourceOptions, type SourceSetup } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
 import { parseSecurity, type SecurityOptions, type SecuritySettings } from "./security-options.ts";
+import { defaultPodPids, defaultSeccompDefault } from "./up-defaults.ts";
 
 /** Flags as given. */
 export interface UpOptions
@@ -28,6 +29,7 @@ export interface UpOptions
   readonly cgroupRoot?: string | undefined;
   readonly bridge?: string | undefined;
   readonly subnet?: string | undefined;
+  readonly podMaxPids?: string | undefined;
   readonly downOnExit: boolean;
 }
 
@@ -44,6 +46,8 @@ export interface UpSetup {
   readonly security: SecuritySettings;
   readonly images: ImageSetup;
   readonly eviction: EvictionSettings;
+  /** Processes of a pod at most; undefined = any number. */
+  readonly podPidsLimit: number | undefined;
   /** Remove everything of the data folder when the agent ends. */
   readonly downOnExit: boolean;
 }
@@ -76,11 +80,25 @@ function readOptions(options: UpOptions): UpSetup {
     network,
     sources: parseSources(options),
     logRotation: parseLogRotation(options),
-    security: parseSecurity(options),
+    security: parseSecurity({
+      ...options,
+      seccompDefault: options.seccompDefault ?? defaultSeccompDefault,
+    }),
     images: parseImageOptions(options),
     eviction: parseEviction(options),
+    podPidsLimit: readPodPids(options.podMaxPids),
     downOnExit,
   };
+}
+
+function readPodPids(text: string | undefined): number | undefined {
+  if (text === undefined) return defaultPodPids;
+  if (text === "-1") return undefined;
+  if (/^[1-9]\d{0,9}$/.test(text)) return Number(text);
+  throw new SetupError(
+    `--pod-max-pids: "${text}" is not a number of processes`,
+    "give one such as 16384, or -1 for any number",
+  );
 }
 
 function nodeNameProblem(name: string): string | undefined {

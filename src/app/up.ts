@@ -99,6 +99,7 @@ async function runLocked(
         images,
         security,
         eviction,
+        podPidsLimit: options.podPidsLimit,
         log,
         metrics,
       },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFlags, text, toggle } from "./flags.ts";
+import { parseFlags, text, toggle, toggleOff } from "./flags.ts";
 
 const flags = {
   follow: toggle("", "f"),
@@ -49,4 +49,14 @@ test.each([
   [["--follow=maybe"], 'flag --follow: "maybe" is neither true nor false'],
 ])("%j is refused: %s", (args, message) => {
   expect(() => parseFlags(args, flags)).toThrow(expect.objectContaining({ message, exitCode: 2 }));
+});
+
+test("a toggle that is on can be switched off", () => {
+  const on = { confine: toggleOff("") };
+  const confine = (...args: readonly string[]): boolean => parseFlags(args, on).flags.confine;
+  expect([confine(), confine("--confine"), confine("--confine=false")]).toEqual([
+    true,
+    true,
+    false,
+  ]);
 });

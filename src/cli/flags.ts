@@ -11,6 +11,8 @@ interface FlagText {
 
 interface ToggleFlag extends FlagText {
   readonly kind: "toggle";
+  /** Unless it is switched off. */
+  readonly isOn?: boolean;
 }
 
 interface TextFlag extends FlagText {
@@ -49,6 +51,11 @@ export function toggle(help: string, short?: string): ToggleFlag {
   return { kind: "toggle", help, ...(short === undefined ? {} : { short }) };
 }
 
+/** On unless --NAME=false is given. */
+export function toggleOff(help: string): ToggleFlag {
+  return { kind: "toggle", help, isOn: true };
+}
+
 export function text(
   value: string,
   help: string,
@@ -72,9 +79,7 @@ export function parseFlags<F extends Flags>(args: readonly string[], flags: F): 
     tokens: true,
   });
   const values: Record<string, boolean | string | readonly string[] | undefined> = {};
-  for (const [name, { kind }] of Object.entries(flags)) {
-    values[name] = kind === "toggle" ? false : kind === "list" ? [] : undefined;
-  }
+  for (const [name, flag] of Object.entries(flags)) values[name] = unsetValue(flag);
   const positionals: string[] = [];
   let wantsHelp = false;
   for (const token of tokens) {
@@ -90,6 +95,11 @@ export function parseFlags<F extends Flags>(args: readonly string[], flags: F): 
     rest: end < 0 ? undefined : args.slice(end + 1),
     wantsHelp,
   };
+}
+
+function unsetValue(flag: Flag): boolean | readonly string[] | undefined {
+  if (flag.kind === "toggle") return flag.isOn === true;
+  return flag.kind === "list" ? [] : undefined;
 }
 
 /** A list grows; of any other flag the last value counts. */

@@ -36,7 +36,12 @@ export function commandHelp({ usage, summary, details, examples, flags }: Comman
   ].join("\n");
 }
 
+function valueColumn(flag: Flag): string {
+  if (flag.kind !== "toggle") return ` ${flag.value}`;
+  return flag.isOn === true ? "=false" : "";
+}
+
 function flagColumn(name: string, flag: Flag): string {
   const short = flag.short === undefined ? "    " : `-${flag.short}, `;
-  return `  ${short}--${name}${flag.kind === "toggle" ? "" : ` ${flag.value}`}`;
+  return `  ${short}--${name}${valueColumn(flag)}`;
 }

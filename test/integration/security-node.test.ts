@@ -1,11 +1,14 @@
 import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readMachine } from "../../src/drivers/linux/read-machine.ts";
 import type { PodSpec, Sysctl } from "../../src/model/generated/kubernetes.ts";
 import { printedInside, waitForEnd } from "./support/agent-inside.ts";
 import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
-import { waitForPod } from "./support/agent-watch.ts";
+import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
+import { findCgroups } from "./support/leftovers.ts";
 
 const withSysctls = (...sysctls: readonly Sysctl[]): Partial<PodSpec> => ({
   securityContext: { sysctls },
@@ -89,14 +92,15 @@ describe("what the node lets pods set", () => {
     world.remove("selinux.json");
   });
 
-  test("the node's flags allow more sysctls, and confine containers without a profile", async () => {
+  test("the node's flags allow more sysctls, no seccomp filter, and another number of processes", async () => {
     await world.agent.stop("SIGTERM");
     const bad = await world.berth("up", "--allowed-unsafe-sysctls", "kernel.core_pattern");
     expect(bad.code).not.toBe(0);
     expect(bad.stderr).toContain(
       'the sysctls "kernel.core_pattern" are not known to be namespaced',
     );
-    await world.up("--seccomp-default", "--allowed-unsafe-sysctls", "net.core.*,kernel.msgmax");
+    const sysctls = ["--allowed-unsafe-sysctls", "net.core.*,kernel.msgmax"];
+    await world.up("--seccomp-default=false", "--pod-max-pids=345", ...sysctls);
     const printed = await printedInside(
       world,
       "allowed",
@@ -108,14 +112,25 @@ describe("what the node lets pods set", () => {
         ),
       },
     );
-    expect(printed).toBe("99\n65000\nSeccomp:\t2\n");
-    const unconfined = { securityContext: { seccompProfile: { type: "Unconfined" } } };
-    const open = await printedInside(world, "open", "grep ^Seccomp: /proc/self/status", {
-      main: unconfined,
+    expect(printed).toBe("99\n65000\nSeccomp:\t0\n");
+    const confined = { securityContext: { seccompProfile: { type: "RuntimeDefault" } } };
+    const inside = await printedInside(world, "confined", "grep ^Seccomp: /proc/self/status", {
+      main: confined,
     });
-    expect(open).toBe("Seccomp:\t0\n");
+    expect(inside).toBe("Seccomp:\t2\n");
+    world.write("counted.json", podManifest("counted"));
+    const { metadata } = await waitForPod(world.client, world.podName("counted"), isReady);
+    const limits = findCgroups(`/${world.bridge}`)
+      .flatMap((folder) => filesBelow(folder, "pids.max"))
+      .filter((path) => path.includes(`pod${metadata.uid}/pids.max`));
+    expect(limits.map((path) => readFileSync(path, "utf8"))).toEqual(["345\n"]);
   });
 });
+
+function filesBelow(folder: string, name: string): readonly string[] {
+  const paths = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return paths.filter((path) => basename(path) === name).map((path) => join(folder, path));
+}
 
 /** The config that containerd got for a container. */
 function containerConfig(world: AgentWorld, id: string): unknown {

@@ -148,7 +148,7 @@ describe("what containers may do", () => {
     const withProfile = (type: string, localhostProfile?: string): SecurityContext => ({
       seccompProfile: { type, localhostProfile },
     });
-    expect(await statusField("seccomp-unset", "Seccomp")).toBe("0");
+    expect(await statusField("seccomp-unset", "Seccomp")).toBe("2");
     expect(await statusField("seccomp-none", "Seccomp", withProfile("Unconfined"))).toBe("0");
     expect(await statusField("seccomp-runtime", "Seccomp", withProfile("RuntimeDefault"))).toBe(
       "2",

@@ -1,9 +1,10 @@
+import { defaultPodPids } from "../../app/up-defaults.ts";
 import { agentLog, logLevelFlag } from "../agent-log.ts";
 import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag, onlyFilename } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
 import { exitCodes, usageError } from "../exit.ts";
-import { list, text, toggle } from "../flags.ts";
+import { list, text, toggle, toggleOff } from "../flags.ts";
 import { useLittleMemory } from "../little-memory.ts";
 import { forbidDebugger } from "../no-debugger.ts";
 
@@ -46,8 +47,12 @@ export const upCommand: Command = defineCommand({
       "NAMES",
       "Sysctls and patterns (net.*) that pods may set beside the safe ones; several by commas.",
     ),
-    "seccomp-default": toggle(
-      "Confine containers without a seccomp profile by the runtime's own (RuntimeDefault).",
+    "seccomp-default": toggleOff(
+      "Leave containers without a seccomp profile unconfined, instead of by the runtime's own (RuntimeDefault).",
+    ),
+    "pod-max-pids": text(
+      "COUNT",
+      `Processes of a pod at most (default ${defaultPodPids}; -1 = any number).`,
     ),
     "eviction-hard": text(
       "LIMITS",
@@ -96,6 +101,7 @@ export const upCommand: Command = defineCommand({
       registryBurst: flags["registry-burst"],
       allowedUnsafeSysctls: flags["allowed-unsafe-sysctls"],
       seccompDefault: flags["seccomp-default"],
+      podMaxPids: flags["pod-max-pids"],
       evictionHard: flags["eviction-hard"],
       downOnExit: flags["down-on-exit"],
     });
