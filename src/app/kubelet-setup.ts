@@ -13,6 +13,7 @@ import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import { listDuplicateKeys } from "../drivers/manifest/yaml-duplicates.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { Result } from "../lib/result.ts";
+import { withoutDocument } from "../model/manifest/object-kind.ts";
 import { SetupError } from "../model/setup-error.ts";
 
 /** A kubelet's configuration that Berth can run with. */
@@ -94,7 +95,7 @@ function readConfig(commandLine: KubeletCommandLine): ReadConfig {
 
 function valueOf<T>(result: Result<T, { readonly message: string }>): T {
   if (result.ok) return result.value;
-  throw new SetupError(result.error.message, "correct the file");
+  throw new SetupError(withoutDocument(result.error.message), "correct the file");
 }
 
 function readText(path: string, flag: string): string {

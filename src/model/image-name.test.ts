@@ -11,6 +11,9 @@ test.each([
   [`x@md5:${"a".repeat(32)}`, "unsupported digest algorithm"],
   [`x:1@MD5:${"a".repeat(32)}`, "invalid checksum digest format"],
   ["[::g]:5000/x", "invalid reference format"],
+  // A runtime would take the file of a checkpoint for an image.
+  ["/var/lib/kubelet/checkpoints/checkpoint-web_default-main.tar", "invalid reference format"],
+  ["../checkpoints/checkpoint.tar", "invalid reference format"],
 ])("refuses %s", (image, why) => {
   expect(parseImageName(image)).toEqual({
     ok: false,

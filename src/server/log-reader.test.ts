@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -82,4 +82,12 @@ test("between two files a log is what was rotated away last", async () => {
   await expect(
     readLog(join(folder, "1.log"), options, sink, AbortSignal.timeout(10_000)),
   ).rejects.toThrow("ENOENT");
+});
+
+test("a link in a log's place is not followed", async () => {
+  const elsewhere = join(folder, "elsewhere");
+  await writeFile(elsewhere, line(1));
+  await symlink(elsewhere, path);
+  const read = readLog(path, options, () => Promise.resolve(), AbortSignal.timeout(30_000));
+  await expect(read).rejects.toThrow("ELOOP");
 });

@@ -126,6 +126,16 @@ describe("httpGet", () => {
     ]);
   });
 
+  test("does not repeat what a server says with an error", async () => {
+    const port = await serve((_request, response) => {
+      response.writeHead(500, "canary", { "X-Canary": "canary" }).end("canary");
+    });
+    expect(await run({ httpGet: { port } })).toEqual({
+      result: "failure",
+      output: "HTTP probe failed with statuscode: 500",
+    });
+  });
+
   test("keeps no more than 10 KiB of the body", async () => {
     const port = await serve((_request, response) => response.end("x".repeat(50_000)));
     const { output } = await run({ httpGet: { port } });

@@ -82,6 +82,23 @@ test("an error keeps the last pods and is told", async () => {
   expect((await log.next()).problems).toEqual([]);
 });
 
+test.each([
+  ["an error page", 403, "<html>canary</html>"],
+  ["a text that is no manifest", 200, "canary"],
+  ["an object that is no pod", 200, JSON.stringify({ password: "canary" })],
+])("nothing of %s is repeated", async (_, status, body) => {
+  let isBad = false;
+  const log = await start((_request, response) => {
+    response.statusCode = isBad ? status : 200;
+    response.end(isBad ? body : JSON.stringify(pod("a")));
+  });
+  await log.next();
+  isBad = true;
+  const { problems } = await log.next();
+  expect(problems).toHaveLength(1);
+  expect(JSON.stringify(problems)).not.toContain("canary");
+});
+
 test("an empty answer means no pods", async () => {
   const log = await start((_, response) => response.end(""));
   const { pods, problems } = await log.next();

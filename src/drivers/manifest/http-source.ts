@@ -1,5 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { withoutDocument } from "../../model/manifest/object-kind.ts";
 import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
 import { type PodText, parsePodListText, parsePodText } from "../../model/manifest/pod-text.ts";
 import type { StaticPodPlace } from "../../model/manifest/static-pod.ts";
@@ -107,7 +108,7 @@ function parsePods(
 }
 
 function problemOf(origin: string, { message, field, at }: PlacedProblem): SourceProblem {
-  return { origin, ...at, field, message };
+  return { origin, ...at, field, message: withoutDocument(message) };
 }
 
 /** The body of a successful answer, bounded in size and time. */

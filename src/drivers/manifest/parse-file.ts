@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ConfigMap, RuntimeClass, Secret } from "../../model/generated/kubernetes.ts";
 import { parseJson } from "../../model/manifest/json-parser.ts";
+import { withoutDocument } from "../../model/manifest/object-kind.ts";
 import { parseObjectSet } from "../../model/manifest/object-set.ts";
 import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
 import { fileProblemMessage, isJsonText, parsePodText } from "../../model/manifest/pod-text.ts";
@@ -51,7 +52,8 @@ function parsePodFile(
     });
   }
   const { field, at } = parsed.error;
-  return err([{ origin: path, ...at, field, message: fileProblemMessage(path, parsed.error) }]);
+  const message = withoutDocument(fileProblemMessage(path, parsed.error));
+  return err([{ origin: path, ...at, field, message }]);
 }
 
 function parseObjectFile(

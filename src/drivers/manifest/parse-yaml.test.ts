@@ -44,7 +44,8 @@ test("the last of two equal keys counts, unless keys must be unique", () => {
 
 test("anchors and merge keys are followed", () => {
   expect(jsonOf("a: &x {b: 1}\nc: {<<: *x, d: 2}")).toBe('{"a":{"b":1},"c":{"b":1,"d":2}}');
-  expect(jsonOf("a: *x")).toContain("x");
+  // Not the name: it may be a password with a star and no quotes.
+  expect(jsonOf("a: *x")).toContain("unknown anchor referenced");
 });
 
 test("a closing bracket may stand as far out as its key", () => {

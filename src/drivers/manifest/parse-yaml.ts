@@ -150,7 +150,7 @@ class Converter {
 
   #follow(name: string, depth: number, at: Position): JsonNode {
     const target = this.#anchored.get(name);
-    if (target === undefined) throw new YamlError(`yaml: unknown anchor '${name}' referenced`, at);
+    if (target === undefined) throw new YamlError("yaml: unknown anchor referenced", at);
     const converted = this.#converted.get(target);
     if (converted === undefined) {
       throw new YamlError(`yaml: anchor '${name}' value contains itself`, at);

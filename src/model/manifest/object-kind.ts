@@ -64,6 +64,18 @@ export function objectKind(
   );
 }
 
+const missingIn = " is missing in '";
+
+/**
+ * A message without the document that upstream repeats in it where kind or apiVersion is missing: that may be a Secret,
+ * or a configuration with credentials.
+ */
+export function withoutDocument(message: string): string {
+  const start = message.indexOf(missingIn);
+  if (start < 0) return message;
+  return `${message.slice(0, start)} is missing${message.slice(message.lastIndexOf("'") + 1)}`;
+}
+
 interface DocumentType {
   readonly apiVersion: string;
   readonly kind: string;

@@ -7,7 +7,7 @@ import { encodeBase64 } from "./base64.ts";
 import { decodeObject } from "./decode-object.ts";
 import { duplicateKeys } from "./duplicate-keys.ts";
 import { type JsonNode, nodeText, positionOf } from "./json-node.ts";
-import { maxListItems, objectKind } from "./object-kind.ts";
+import { maxListItems, objectKind, withoutDocument } from "./object-kind.ts";
 import { type PlacedProblem, unknownFieldProblem } from "./placed-problem.ts";
 import { parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
 
@@ -43,7 +43,8 @@ function joinSets(parts: readonly Partial<ObjectSet>[]): ObjectSet {
 
 function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
   const kind = objectKind(root, nodeText(root), kindsOfOtherGroups);
-  if (!kind.ok) return problem({ message: `${kind.error}: ${whatRuns}`, at: root.at });
+  if (!kind.ok)
+    return problem({ message: `${withoutDocument(kind.error)}: ${whatRuns}`, at: root.at });
   const duplicates = kind.value === "List" ? [] : duplicateKeys(root);
   if (duplicates.length > 0) return problem(...duplicates);
   switch (kind.value) {
