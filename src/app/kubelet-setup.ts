@@ -109,9 +109,9 @@ function readText(path: string, flag: string): string {
 }
 
 function readFolder(folder: string): readonly ConfigFile[] {
-  let entries: ReturnType<typeof listFolder>;
+  let entries: ReturnType<typeof listConfigFolder>;
   try {
-    entries = listFolder(folder);
+    entries = listConfigFolder(folder);
   } catch (error) {
     throw new SetupError(`cannot read ${folder} (${errorText(error)})`, "check --config-dir", {
       cause: error,
@@ -123,7 +123,8 @@ function readFolder(folder: string): readonly ConfigFile[] {
   }));
 }
 
-function listFolder(folder: string): string[] {
+/** All files in a folder of drop-ins and below it. */
+export function listConfigFolder(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => !entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name));
