@@ -3,6 +3,7 @@ import { AgentMetrics } from "./agent-metrics.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { PodAllocations } from "./allocation/pod-allocations.ts";
 import { ClusterParts } from "./cluster/cluster-parts.ts";
+import { composeFaults } from "./compose/faults.ts";
 import { composeHost } from "./compose/kubelet-host.ts";
 import { composeNode } from "./compose/node.ts";
 import { composeNames, composeObserver, composeProber } from "./compose/observation.ts";
@@ -27,6 +28,7 @@ import {
 import { createImageManager } from "./create-image-manager.ts";
 import { createView } from "./create-view.ts";
 import type { EvictionManager } from "./eviction/eviction-manager.ts";
+import type { Faults } from "./faults.ts";
 import type { GarbageCollection } from "./garbage-collection.ts";
 import type { ImageCollector } from "./image-collector.ts";
 import type { ImageManager } from "./image-manager.ts";
@@ -69,6 +71,7 @@ export class AgentParts {
   readonly queue: WorkQueue;
   readonly memory: PodMemory;
   readonly metrics: AgentMetrics;
+  readonly faults: Faults;
   /** Undefined = the node belongs to no cluster. */
   readonly cluster: ClusterParts | undefined;
   readonly intake: SourceIntake;
@@ -106,6 +109,7 @@ export class AgentParts {
     this.queue = new WorkQueue(ports.clock);
     this.metrics = new AgentMetrics(ports.metrics, ports.clock);
     this.memory = new PodMemory(ports, settings, (event) => this.cluster?.events.take(event));
+    this.faults = composeFaults(this);
     this.cluster = this.#createCluster();
     this.intake = composeIntake(this);
     this.health = new RuntimeHealth(ports.runtime, ports.clock, {
@@ -141,6 +145,7 @@ export class AgentParts {
       settings,
       startedAtMs: ports.clock.nowMs(),
       registry: this.registry,
+      faults: this.faults,
       workers: this.workers,
       memory: this.memory,
       images: this.images,
@@ -183,6 +188,7 @@ export class AgentParts {
       ports: this.ports,
       settings: this.settings,
       registry: this.registry,
+      faults: this.faults,
       workers: () => this.workers,
       sourcesReady: () => this.intake.seenAllSources(this.loop.handledSources),
       requestSync: (uid) => this.loop.requestSync(uid),

@@ -9,6 +9,7 @@ import { containerCollectorDeps } from "./compose/resources.ts";
 import { runContainerCollector } from "./container-collector.ts";
 import { runLogRotator } from "./log-rotator.ts";
 import { runOomWatcher } from "./oom-watcher.ts";
+import { supervise } from "./supervise.ts";
 
 /**
  * The whole agent above its ports: sources and runtime in, pods and their statuses out. One instance runs
@@ -57,28 +58,15 @@ export class Agent {
 
   async run(): Promise<void> {
     const signal = this.#signal;
-    const { memory, allocations, observer, health, loop, intake, workers, prober } = this.#parts;
+    const { memory, allocations, loop, workers, prober } = this.#parts;
     await memory.load();
     await allocations.load();
     await this.#parts.nodeCgroups.start();
     try {
       await Promise.all([
-        observer.run(() => this.#onListed()),
-        health.run(() => this.#parts.syncAll(), signal),
+        // Without it nothing is done for any pod: when it fails the agent ends, and is started again.
         loop.run(signal),
-        intake.run(signal),
-        allocations.run(signal),
-        this.#parts.cluster?.run(signal),
-        this.#parts.node?.run(signal),
-        this.#parts.images.recover(signal),
-        runContainerCollector(containerCollectorDeps(this.#parts), signal),
-        this.#parts.imageCollector.run(signal),
-        this.#parts.volumeUsage.run(signal),
-        this.#parts.eviction.run(signal),
-        this.#parts.nodeCgroups.run(signal),
-        this.#parts.shutdown?.run(signal),
-        this.#runOomWatcher(),
-        this.#runLogRotator(),
+        ...Object.entries(this.#tasks()).map(([name, run]) => this.#supervise(name, run)),
       ]);
     } finally {
       await workers.stop();
@@ -87,6 +75,34 @@ export class Agent {
       await allocations.flush();
       await this.#ports.journal.flush();
     }
+  }
+
+  /** What runs beside the sync loop; one of them that throws is started again. */
+  #tasks(): Readonly<Record<string, () => Promise<void> | undefined>> {
+    const parts = this.#parts;
+    const signal = this.#signal;
+    return {
+      "runtime observer": () => parts.observer.run(() => this.#onListed()),
+      "runtime health": () => parts.health.run(() => parts.syncAll(), signal),
+      "pod sources": () => parts.intake.run(signal),
+      "resize retries": () => parts.allocations.run(signal),
+      cluster: () => parts.cluster?.run(signal),
+      "node status": () => parts.node?.run(signal),
+      "image records": () => parts.images.recover(signal),
+      "container collector": () => runContainerCollector(containerCollectorDeps(parts), signal),
+      "image collector": () => parts.imageCollector.run(signal),
+      "volume usage": () => parts.volumeUsage.run(signal),
+      eviction: () => parts.eviction.run(signal),
+      "node cgroups": () => parts.nodeCgroups.run(signal),
+      "shutdown manager": () => parts.shutdown?.run(signal),
+      "oom watcher": () => this.#runOomWatcher(),
+      "log rotator": () => this.#runLogRotator(),
+    };
+  }
+
+  #supervise(name: string, run: () => Promise<void> | undefined): Promise<void> {
+    const { clock } = this.#ports;
+    return supervise({ clock, faults: this.#parts.faults }, name, run, this.#signal);
   }
 
   #onListed(): void {

@@ -1,5 +1,6 @@
 import type { StatsProvider } from "../ports/stats.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import type { Faults } from "./faults.ts";
 import type { GarbageCollection } from "./garbage-collection.ts";
 import type { ImageManager } from "./image-manager.ts";
 import { NodeView } from "./node-view.ts";
@@ -14,6 +15,7 @@ export interface ViewParts {
   readonly settings: AgentSettings;
   readonly startedAtMs: number;
   readonly registry: PodRegistry;
+  readonly faults: Faults;
   readonly workers: PodWorkers;
   readonly memory: PodMemory;
   readonly images: ImageManager;
@@ -39,6 +41,7 @@ export function createView(parts: ViewParts): NodeView {
     }),
     clock: ports.clock,
     registry,
+    faults: parts.faults,
     workers,
     statuses: { get: (uid) => memory.checkpoints.written(uid) },
     recorder: memory.recorder,

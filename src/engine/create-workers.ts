@@ -3,6 +3,7 @@ import type { PodEvents } from "../ports/pod-events.ts";
 import type { SpanAttributes } from "../ports/tracer.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from "./end-pod.ts";
+import type { Faults } from "./faults.ts";
 import type { NodeDeps } from "./node-deps.ts";
 import type { PodCache } from "./pod-cache.ts";
 import { PodWorkers } from "./pod-workers.ts";
@@ -18,6 +19,7 @@ export interface WorkerParts {
   readonly deps: NodeDeps;
   readonly cache: PodCache;
   readonly events: PodEvents;
+  readonly faults: Faults;
   /** That pod wants a look after so long. */
   readonly enqueue: (uid: string, delayMs: number) => void;
   /** The pod with the resources that it was given. */
@@ -30,7 +32,7 @@ export interface WorkerParts {
 
 /** The pod workers on the recipes of this node. */
 export function createWorkers(parts: WorkerParts): PodWorkers {
-  const { ports, settings, deps, cache, events } = parts;
+  const { ports, settings, deps, cache, events, faults } = parts;
   const { enqueue, allocatedPod, onFirstSync, onWorked, onFinished } = parts;
   const { clock, random, log, tracer } = ports;
   const traced = <T>(name: string, pod: Pod, work: () => Promise<T>): Promise<T> =>
@@ -57,6 +59,7 @@ export function createWorkers(parts: WorkerParts): PodWorkers {
     },
     events,
     log,
+    faults,
     allocatedPod,
     onWorked,
     onFinished,

@@ -3,6 +3,7 @@ import type { KnownPod } from "../core/worker/worker-queries.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
 import { isStaticPod } from "../model/pod-source.ts";
+import type { Faults } from "./faults.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 import type { PodRemains } from "./pod-remains.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
@@ -13,6 +14,7 @@ export interface HousekeepingDeps {
   readonly workers: PodWorkers;
   readonly statuses: Pick<PodStatuses, "forget" | "keepOnly">;
   readonly remains: PodRemains;
+  readonly faults: Pick<Faults, "attempt">;
   readonly probes: { cleanup(runningUids: ReadonlySet<string>): void };
   /** All pods of the runtime are known. */
   readonly runtimeListed: boolean;
@@ -52,22 +54,29 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
   probes.cleanup(mayRun(known));
   for (const pod of registry.list()) {
     const { uid } = pod.metadata;
-    if (known.has(uid) || remains.isRemoving(uid) || !deps.isActive(pod)) continue;
-    // What its last life was granted is given back: the next one asks for its own.
-    if (!deps.admit(pod)) continue;
-    workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
+    if (known.has(uid) || remains.isRemoving(uid)) continue;
+    // Also one that throws: it stays wanted.
     desiredUids.add(uid);
-    deps.onRestarted(pod);
+    deps.faults.attempt("housekeeping", uid, () => restartPod(deps, pod));
   }
   for (const [uid, observed] of deps.runtimePods()) {
     if (known.has(uid) || desiredUids.has(uid) || !isRunning(observed)) continue;
-    endOrphan(deps, observed);
+    deps.faults.attempt("housekeeping", uid, () => endOrphan(deps, observed));
     desiredUids.add(uid);
   }
   const unread = [...deps.unreadPods()].map(([uid]) => uid);
   const kept = new Set([...desiredUids, ...known.keys(), ...unread]);
   statuses.keepOnly(kept);
   await remains.removeAllBut(kept);
+}
+
+function restartPod(deps: HousekeepingDeps, pod: Pod): void {
+  const { registry, workers } = deps;
+  if (!deps.isActive(pod)) return;
+  // What its last life was granted is given back: the next one asks for its own.
+  if (!deps.admit(pod)) return;
+  workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
+  deps.onRestarted(pod);
 }
 
 /** What was told of a static pod's last life says nothing about the next: containers that had ended for good begin again. */

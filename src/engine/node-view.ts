@@ -24,6 +24,7 @@ import type { SourceProblem } from "../ports/pod-source.ts";
 import type { StatsProvider } from "../ports/stats.ts";
 import type { EventLog } from "./event-log.ts";
 import { rawContainerId } from "./execute/container-id.ts";
+import type { Faults } from "./faults.ts";
 import type { FlightRecorder } from "./flight-recorder.ts";
 import type { GarbageCollection } from "./garbage-collection.ts";
 import type { ActivePull } from "./image-manager.ts";
@@ -40,6 +41,7 @@ export interface NodeViewDeps {
   readonly statuses: Pick<PodStatuses, "get">;
   readonly recorder: FlightRecorder;
   readonly events: EventLog;
+  readonly faults: Pick<Faults, "attempt">;
   readonly activePulls: (uid: string) => readonly ActivePull[];
   readonly runtime: Pick<ContainerRuntime, "exec" | "attach">;
   readonly observedPod: (uid: string) => ObservedPod | undefined;
@@ -218,10 +220,18 @@ export class NodeView implements AgentView {
   }
 
   #tell(change: PodChange): void {
-    for (const watcher of this.#watchers) watcher(change);
+    for (const watcher of this.#watchers) {
+      this.#deps.faults.attempt("view", change.pod.metadata.uid, () => watcher(change));
+    }
   }
 
+  /** One whose status cannot be shown is shown as its source has it. */
   #withStatus(pod: Pod): Pod {
+    const { faults } = this.#deps;
+    return faults.attempt("view", pod.metadata.uid, () => this.#tryWithStatus(pod)) ?? pod;
+  }
+
+  #tryWithStatus(pod: Pod): Pod {
     const status = this.#deps.statuses.get(pod.metadata.uid) ?? pod.status;
     // A pod from a file was never created anywhere: it is as old as its life on this node.
     const creationTimestamp = pod.metadata.creationTimestamp ?? status?.startTime;

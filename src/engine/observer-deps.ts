@@ -3,6 +3,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { Log } from "../ports/log.ts";
 import type { RuntimeEvents } from "../ports/runtime-events.ts";
+import type { Faults } from "./faults.ts";
 import type { PodCache } from "./pod-cache.ts";
 import type { ReadHint } from "./read-pod.ts";
 
@@ -18,6 +19,7 @@ export interface ObserverDeps {
   readonly workOn: (uid: string) => Promise<unknown> | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  readonly faults: Pick<Faults, "note">;
   /** Something of that pod is not as it was when last read. */
   readonly onChange: (observed: ObservedPod) => void;
   /** Told after every listing: the runtime answers, or why it does not. */

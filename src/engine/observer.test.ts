@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { loudFaults } from "../../test/kit/loud-faults.ts";
 import { SimRuntime } from "../drivers/sim/sim-runtime.ts";
 import { VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import { emptyObservedPod } from "../model/observed.ts";
@@ -43,6 +44,7 @@ test("a pod that could not be read is tried again until it can, and then told of
       workOn: () => undefined,
       clock,
       log: silent,
+      faults: loudFaults,
       onChange: ({ uid }) => void changes.push(uid),
       onHealth: noop,
       onRelist: () => undefined,
@@ -90,6 +92,7 @@ test("a pod that somebody works on is read when the work ends, or soon if that t
       workOn: () => work,
       clock,
       log: silent,
+      faults: loudFaults,
       onChange: noop,
       onHealth: noop,
       onRelist: noop,

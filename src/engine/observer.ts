@@ -8,6 +8,7 @@ import { rawContainerId } from "./execute/container-id.ts";
 import type { ObserverDeps, ObserverMode } from "./observer-deps.ts";
 import {
   fingerprintOf,
+  hasEnded,
   type ListedPod,
   listedFingerprint,
   listRuntime,
@@ -130,7 +131,11 @@ export class Observer {
   requestRead(uid: string): void {
     const running = this.#reads.get(uid);
     if (running !== undefined) running.again = true;
-    else void this.#startReading(uid);
+    else this.#inBackground(uid, this.#startReading(uid));
+  }
+
+  #inBackground(uid: string, work: Promise<void>): void {
+    work.catch((error: unknown) => this.#deps.faults.note(error, "observation", uid));
   }
 
   /** Reads that pod as soon as nobody works on it, unless it was read by then; not much later even if somebody does. */
@@ -138,8 +143,7 @@ export class Observer {
     if (this.#awaitingQuiet.has(uid)) return;
     this.#awaitingQuiet.add(uid);
     const sinceMs = this.#deps.clock.monotonicMs();
-    await this.#untilQuiet(uid);
-    this.#awaitingQuiet.delete(uid);
+    await this.#untilQuiet(uid).finally(() => this.#awaitingQuiet.delete(uid));
     if (!this.#deps.cache.isNewerThan(uid, sinceMs)) this.requestRead(uid);
   }
 
@@ -164,12 +168,16 @@ export class Observer {
     read: { again: boolean },
     listed: ListedAt | undefined,
   ): Promise<void> {
-    await this.#read(uid, listed);
-    while (read.again && !this.#signal.aborted) {
-      read.again = false;
-      await this.#read(uid);
+    try {
+      await this.#read(uid, listed);
+      while (read.again && !this.#signal.aborted) {
+        read.again = false;
+        await this.#read(uid);
+      }
+    } finally {
+      // At once: a read that is asked for from now on is not done by this one.
+      this.#reads.delete(uid);
     }
-    this.#reads.delete(uid);
   }
 
   async #read(uid: string, listed?: ListedAt): Promise<void> {
@@ -187,7 +195,7 @@ export class Observer {
       const level = this.#failed.has(uid) ? "debug" : "warn";
       log[level]("cannot read a pod from the runtime", { podUid: uid, error: errorText(error) });
       cache.set(uid, error instanceof Error ? error : new Error(String(error)), readAtMs);
-      void this.#readAgainLater(uid);
+      this.#inBackground(uid, this.#readAgainLater(uid));
     }
   }
 
@@ -276,10 +284,7 @@ export class Observer {
       this.#keys = listing.keys;
       for (const id of this.#exits.keys()) if (!this.#podOfId.has(id)) this.#exits.delete(id);
       const gone = [...this.#pods.keys()].filter((uid) => !listing.pods.has(uid));
-      const changed = [...listing.pods].filter(([uid, listed]) => {
-        const known = this.#pods.get(uid);
-        return known === undefined || fingerprintOf(known) !== listedFingerprint(listed);
-      });
+      const changed = [...listing.pods].filter(([uid, listed]) => this.#isChanged(uid, listed));
       onHealth(undefined);
       const reads = changed.map(([uid, pod]) => this.#readListed(uid, { pod, atMs: startedAtMs }));
       await this.#awaitReads(
@@ -296,6 +301,11 @@ export class Observer {
       log.warn("cannot list the runtime's pods", { error: errorText(error) });
       return false;
     }
+  }
+
+  #isChanged(uid: string, listed: ListedPod): boolean {
+    const known = this.#pods.get(uid);
+    return known === undefined || fingerprintOf(known) !== listedFingerprint(listed);
   }
 
   /** Nobody but a pod's own worker waits long for one that the runtime is slow to tell of. */
@@ -339,8 +349,8 @@ export class Observer {
       void this.#findPod(event);
       return;
     }
-    if (event.kind === "stopped") void this.#readUntilStopped(uid, event);
-    else void this.readWhenQuiet(uid);
+    const reading = event.kind === "stopped" ? this.#readUntilStopped(uid, event) : undefined;
+    this.#inBackground(uid, reading ?? this.readWhenQuiet(uid));
   }
 
   /** The end of something that was never read: ask whose it is. */
@@ -364,6 +374,12 @@ export class Observer {
     if (exit !== undefined) this.#exits.set(containerId, exit);
     if (this.#settling.has(containerId)) return;
     this.#settling.add(containerId);
+    await this.#readWhileRunning(uid, containerId).finally(() =>
+      this.#settling.delete(containerId),
+    );
+  }
+
+  async #readWhileRunning(uid: string, containerId: string): Promise<void> {
     await this.#untilQuiet(uid);
     let hasRead = false;
     for (const delayMs of lagRetriesMs) {
@@ -374,7 +390,6 @@ export class Observer {
       await this.#readNow(uid);
       hasRead = true;
     }
-    this.#settling.delete(containerId);
   }
 
   async #sleep(ms: number, stop?: AbortSignal): Promise<void> {
@@ -382,13 +397,4 @@ export class Observer {
     const sleep = (either: AbortSignal) => this.#deps.clock.sleep(ms, either);
     await withEither(signals, sleep).catch(() => undefined);
   }
-}
-
-/** False for one that was never read: it may have ended right after its start. */
-function hasEnded({ containers, sandboxes }: ObservedPod, id: string): boolean {
-  return (
-    containers.some(
-      (container) => rawContainerId(container.id) === id && container.state === "exited",
-    ) || sandboxes.some((sandbox) => sandbox.id === id && sandbox.state !== "ready")
-  );
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { loudFaults } from "../../test/kit/loud-faults.ts";
 import { testPod } from "../../test/sim/test-pod.ts";
 import { admitted } from "../core/admission/admission.ts";
 import { VirtualClock } from "../drivers/sim/virtual-clock.ts";
@@ -20,6 +21,7 @@ function decide(pod: Pod, isHere = false): Decided {
   const events: PodEvent[] = [];
   const quiet = (): undefined => undefined;
   const deps: PodAdmissionDeps = {
+    faults: loudFaults,
     registry: new PodRegistry(),
     workers: { isPodKnownTerminated: () => false, stateOf: quiet, updatePod: quiet },
     statuses: {

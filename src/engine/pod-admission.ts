@@ -1,6 +1,7 @@
 import type { AdmissionResult } from "../core/admission/admission.ts";
 import { type AdmissionFacts, admitPod } from "../core/admission/admit-pod.ts";
 import { preemptedStatus, preemption } from "../core/admission/preempted-status.ts";
+import { podLimits, podRequests } from "../core/resource/pod-resources.ts";
 import { podQosClass } from "../core/resource/qos.ts";
 import { isTerminalPhase } from "../core/status/phase.ts";
 import { errorText } from "../lib/error-text.ts";
@@ -10,6 +11,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
 import type { PodAllocations } from "./allocation/pod-allocations.ts";
+import type { Faults } from "./faults.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 import type { PodStatuses } from "./pod-statuses.ts";
 import { killPodAndWait } from "./pod-worker-kill.ts";
@@ -26,11 +28,17 @@ export interface PodAdmissionDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: PodEvents;
+  readonly faults: Pick<Faults, "note" | "attempt">;
   /** The runtime has something of the pod: it was admitted once and is not asked again. */
   readonly isHere: (uid: string) => boolean;
   readonly onRefused: (reason: string) => void;
   readonly onPreempted: () => void;
   readonly lifetime: AbortSignal;
+}
+
+interface Refusal {
+  readonly reason: string;
+  readonly message: string;
 }
 
 /** Decides which pods this node runs, and ends those whose place a critical pod needs. */
@@ -40,6 +48,10 @@ export class PodAdmission {
   readonly #victims = new Set<string>();
   /** By the UID of the pod that room is made for. */
   readonly #makingRoom = new Map<string, Promise<void>>();
+  /** Specs that can be counted: nothing of them throws. */
+  readonly #countable = new WeakSet<object>();
+  /** Pods that were refused and could not even be given a status. */
+  readonly #unfit = new WeakSet<Pod>();
 
   constructor(deps: PodAdmissionDeps) {
     this.#deps = deps;
@@ -51,12 +63,23 @@ export class PodAdmission {
     const { uid } = pod.metadata;
     if (isTerminalPhase(pod.status?.phase)) return true;
     if (isHere(uid)) {
-      allocations.grant(pod);
+      this.#deps.faults.attempt("admission", uid, () => allocations.grant(pod));
       return true;
     }
-    const result = allocations.admit(pod);
-    if (!result.admit) this.#refuse(pod, result);
+    const result = this.#decide(pod);
+    if (!result.admit) this.#tryRefuse(pod, result);
     return result.admit;
+  }
+
+  /** A pod that cannot be judged is refused, as a kubelet does: it must not keep others from being admitted. */
+  #decide(pod: Pod): AdmissionResult {
+    try {
+      return this.#deps.allocations.admit(pod);
+    } catch (error) {
+      this.#deps.faults.note(error, "admission", pod.metadata.uid);
+      const message = `Unexpected error while attempting to admit the pod: ${errorText(error)}`;
+      return { admit: false, reason: "UnexpectedAdmissionError", message };
+    }
   }
 
   /** Whether a pod fits beside others; where it is critical, room is made for it. */
@@ -78,6 +101,7 @@ export class PodAdmission {
     return registry
       .list()
       .filter((pod) => !this.#victims.has(pod.metadata.uid) && this.isActive(pod))
+      .filter((pod) => this.#isCountable(pod))
       .map((pod) => ({ ...pod, status: statuses.get(pod.metadata.uid) ?? pod.status }));
   }
 
@@ -94,16 +118,36 @@ export class PodAdmission {
   isActive(pod: Pod): boolean {
     const { workers, statuses } = this.#deps;
     const { uid } = pod.metadata;
-    if (workers.isPodKnownTerminated(uid)) return false;
+    if (workers.isPodKnownTerminated(uid) || this.#unfit.has(pod)) return false;
     const { phase } = statuses.get(uid) ?? pod.status ?? {};
     return !isTerminalPhase(phase) || workers.stateOf(uid) !== undefined;
   }
 
-  #refuse(
-    pod: Pod,
-    { reason, message }: { readonly reason: string; readonly message: string },
-  ): void {
-    const { statuses, clock, log, events } = this.#deps;
+  /** A pod whose spec throws when it is counted takes nothing from others; it is not admitted itself. */
+  #isCountable(pod: Pod): boolean {
+    if (this.#countable.has(pod.spec)) return true;
+    const { uid } = pod.metadata;
+    const facts = this.#deps.faults.attempt("admission", uid, () => [
+      podRequests(pod),
+      podLimits(pod),
+      podQosClass(pod),
+      pod.spec.priority,
+    ]);
+    if (facts !== undefined) this.#countable.add(pod.spec);
+    return facts !== undefined;
+  }
+
+  #tryRefuse(pod: Pod, refusal: Refusal): void {
+    try {
+      this.#refuse(pod, refusal);
+    } catch (error) {
+      this.#unfit.add(pod);
+      this.#deps.faults.note(error, "admission", pod.metadata.uid);
+    }
+  }
+
+  #refuse(pod: Pod, { reason, message }: Refusal): void {
+    const { statuses, clock, log, events, faults } = this.#deps;
     log.warn("refused a pod", { pod: podKey(pod), reason, message });
     this.#deps.onRefused(reason);
     events.record(pod, { type: "Warning", reason, message });
@@ -112,7 +156,7 @@ export class PodAdmission {
       reason,
       message: `Pod was rejected: ${message}`,
       startTime: formatTime(clock.nowMs()),
-      qosClass: podQosClass(pod),
+      qosClass: faults.attempt("admission", pod.metadata.uid, () => podQosClass(pod)),
     });
   }
 

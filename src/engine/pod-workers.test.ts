@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { loudFaults } from "../../test/kit/loud-faults.ts";
 import type { PodUpdate } from "../core/worker/pod-update.ts";
 import { emptyObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
@@ -84,6 +85,7 @@ function setUp(overrides: Partial<PodWorkersDependencies> = {}) {
     settings: { resyncIntervalMs: 60_000, backoffMs: 10_000 },
     events: { record: ignore },
     log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    faults: loudFaults,
     allocatedPod: (pod) => pod,
     onWorked: ignore,
     onFinished: ignore,

@@ -21,12 +21,14 @@ import {
   shouldPodRuntimeBeRemoved,
 } from "../core/worker/worker-queries.ts";
 import type { PodWork, PodWorkOutcome, WorkerState } from "../core/worker/worker-state.ts";
+import { isProgrammingError } from "../lib/assert.ts";
 import type { ObservedPod } from "../model/observed.ts";
 import { type Pod, podKey } from "../model/pod.ts";
 import { isStaticPod } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
+import type { Faults } from "./faults.ts";
 import type { PodCacheReader } from "./pod-cache.ts";
 import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
 import { callSyncer } from "./pod-worker-call.ts";
@@ -42,6 +44,7 @@ export interface PodWorkersDependencies {
   readonly settings: RequeueSettings;
   readonly events: PodEvents;
   readonly log: Log;
+  readonly faults: Pick<Faults, "note" | "attempt">;
   /** The pod with the resources that were granted to it, which may differ from those it asks for. */
   readonly allocatedPod: (pod: Pod) => Pod;
   /** Told how long a wish took from when it arose until it was carried out. */
@@ -102,7 +105,9 @@ export class PodWorkers {
     const known = new Map<string, KnownPod>();
     for (const worker of this.#workers.values()) {
       const wanted = desired.has(worker.uid);
-      this.#apply(worker, { kind: "reconcile", desired: wanted });
+      this.#deps.faults.attempt("worker", worker.uid, () =>
+        this.#apply(worker, { kind: "reconcile", desired: wanted }),
+      );
       if (worker.state !== undefined) known.set(worker.uid, describeWorker(worker.state, !wanted));
     }
     return known;
@@ -198,7 +203,9 @@ export class PodWorkers {
     beforeEffects?.();
     if (before !== undefined && (state === undefined || state.state === "finished")) {
       this.#staticOrder = leaveStaticOrder(this.#staticOrder, before.fullName, worker.uid);
-      if (state?.state !== before.state) this.#deps.onFinished(worker.uid);
+      if (state?.state !== before.state) {
+        this.#deps.faults.attempt("worker", worker.uid, () => this.#deps.onFinished(worker.uid));
+      }
     }
     if (state === undefined && this.#workers.get(worker.uid) === worker) {
       this.#workers.delete(worker.uid);
@@ -213,7 +220,9 @@ export class PodWorkers {
           worker.abort?.abort();
           break;
         case "notify":
-          for (const complete of effect.completions) complete();
+          for (const complete of effect.completions) {
+            this.#deps.faults.attempt("worker", worker.uid, complete);
+          }
           break;
         case "perform":
           work = effect.work;
@@ -240,17 +249,27 @@ export class PodWorkers {
   async #run(worker: Worker): Promise<void> {
     // The caller of updatePod goes on first: wishes that come together are taken together.
     await Promise.resolve();
-    for (;;) {
-      const work = this.#stopped ? undefined : this.#begin(worker);
-      if (work === undefined) break;
-      const outcome = await this.#perform(worker, work);
-      this.#apply(worker, { kind: "complete", work: work.kind, outcome });
-      if (work.requestedAtMs !== undefined) {
-        const operation = work.kind === "clean-up" ? "terminated" : work.updateType;
-        this.#deps.onWorked(operation, this.#deps.clock.monotonicMs() - work.requestedAtMs);
-      }
+    try {
+      while (!this.#stopped && (await this.#workOnce(worker)));
+    } catch (error) {
+      const { faults, queue, settings } = this.#deps;
+      faults.note(error, "worker", worker.uid);
+      queue.enqueue(worker.uid, settings.backoffMs);
     }
     worker.running = undefined;
+  }
+
+  /** False when there is nothing to do. */
+  async #workOnce(worker: Worker): Promise<boolean> {
+    const work = this.#begin(worker);
+    if (work === undefined) return false;
+    const outcome = await this.#perform(worker, work);
+    this.#apply(worker, { kind: "complete", work: work.kind, outcome });
+    if (work.requestedAtMs !== undefined) {
+      const operation = work.kind === "clean-up" ? "terminated" : work.updateType;
+      this.#deps.onWorked(operation, this.#deps.clock.monotonicMs() - work.requestedAtMs);
+    }
+    return true;
   }
 
   #begin(worker: Worker): PodWork | undefined {
@@ -283,6 +302,7 @@ export class PodWorkers {
     } catch (error) {
       if (abort.signal.aborted) return { kind: "cancelled" };
       const message = error instanceof Error ? error.message : String(error);
+      if (isProgrammingError(error)) this.#deps.faults.note(error, "sync", worker.uid);
       const retryAtMs = error instanceof PodSyncError ? error.retryAtMs : undefined;
       // A back-off that runs its course is no news.
       const level = retryAtMs === undefined ? "warn" : "debug";

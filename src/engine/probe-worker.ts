@@ -12,6 +12,7 @@ import type { ProbeKind, ProbeResult } from "../model/probe.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
 import type { ProbeOutcome, ProbeRequest, ProbeRunner } from "../ports/probe-runner.ts";
+import type { Faults } from "./faults.ts";
 import type { ProbeResultStore } from "./probe-results.ts";
 
 export interface ProbeWorkerDependencies {
@@ -21,6 +22,7 @@ export interface ProbeWorkerDependencies {
   readonly runner: ProbeRunner;
   readonly agentStartedAtMs: number;
   readonly events: PodEvents;
+  readonly faults: Pick<Faults, "note">;
   /** The pod's status as last computed: it knows the addresses and container ids. */
   readonly podStatus: (uid: string) => PodStatus | undefined;
   /** Told of every probe that was run and counted. */
@@ -76,7 +78,7 @@ export class ProbeWorker {
       await this.#sleep(random() * periodMs, this.#stop.signal);
     }
     let tickAtMs = clock.monotonicMs() + periodMs;
-    while (!this.#stop.signal.aborted && (await this.probeOnce())) {
+    while (!this.#stop.signal.aborted && (await this.#tryOnce())) {
       if (this.#triggered) {
         tickAtMs = clock.monotonicMs() + periodMs;
         continue;
@@ -90,6 +92,16 @@ export class ProbeWorker {
       else tickAtMs += periodMs * (1 + Math.max(0, Math.floor((nowMs - tickAtMs) / periodMs)));
     }
     if (this.#state.containerId !== undefined) this.#results.remove(this.#state.containerId);
+  }
+
+  /** A round that fails in itself says nothing about the container: the next one comes in its time. */
+  async #tryOnce(): Promise<boolean> {
+    try {
+      return await this.probeOnce();
+    } catch (error) {
+      this.#deps.faults.note(error, "probe", this.subject.pod.metadata.uid);
+      return true;
+    }
   }
 
   /** One round; false when there will never be anything to probe again. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { loudFaults } from "../../test/kit/loud-faults.ts";
 import { settle, VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import { formatTime } from "../lib/time.ts";
 import type { Container, PodStatus } from "../model/generated/kubernetes.ts";
@@ -39,6 +40,7 @@ async function setUp(started: boolean) {
   };
   const startedAt = formatTime(clock.nowMs());
   const prober = new Prober({
+    faults: loudFaults,
     clock,
     random: () => 0.5,
     runner: {

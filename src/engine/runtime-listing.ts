@@ -97,3 +97,12 @@ function containerPart(id: string, state: string): string {
 function joined(parts: readonly string[]): string {
   return parts.toSorted().join("\n");
 }
+
+/** False for one that was never read: it may have ended right after its start. */
+export function hasEnded({ containers, sandboxes }: ObservedPod, id: string): boolean {
+  return (
+    containers.some(
+      (container) => rawContainerId(container.id) === id && container.state === "exited",
+    ) || sandboxes.some((sandbox) => sandbox.id === id && sandbox.state !== "ready")
+  );
+}

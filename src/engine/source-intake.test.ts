@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { loudFaults } from "../../test/kit/loud-faults.ts";
 import type { SourceUpdate } from "../core/source/merge-source.ts";
 import { VirtualClock } from "../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../model/pod.ts";
@@ -28,6 +29,7 @@ async function takeIn(
   const warnings: unknown[] = [];
   const quiet = (): undefined => undefined;
   const intake = new SourceIntake({
+    faults: loudFaults,
     sources: [source],
     restore: (pod) => pod,
     clock: new VirtualClock(),

@@ -6,6 +6,7 @@ import type { Log } from "../ports/log.ts";
 import type { ObjectStore, RuntimeClassStore } from "../ports/object-store.ts";
 import type { PodEvents } from "../ports/pod-events.ts";
 import type { PodSource, SourceProblem, SourceSnapshot } from "../ports/pod-source.ts";
+import type { Faults } from "./faults.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { PodConfig } from "./pod-config.ts";
 
@@ -16,6 +17,7 @@ export interface SourceIntakeDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: PodEvents;
+  readonly faults: Pick<Faults, "attempt">;
   readonly deliver: (update: SourceUpdate) => void;
   /** ConfigMaps or Secrets are not what they were: pods may wait for them or show them. */
   readonly onObjects: () => void;
@@ -88,7 +90,11 @@ export class SourceIntake {
 
   #setPods(source: PodSourceName, { pods }: SourceSnapshot): void {
     const safe = pods.filter(hasSafeUid);
-    this.#config.set({ source, pods: safe.map((pod) => this.#deps.restore(pod, source)) });
+    const { restore, faults } = this.#deps;
+    const restored = safe.map(
+      (pod) => faults.attempt("intake", pod.metadata.uid, () => restore(pod, source)) ?? pod,
+    );
+    this.#config.set({ source, pods: restored });
   }
 
   #noteProblems(source: PodSourceName, problems: readonly SourceProblem[]): void {

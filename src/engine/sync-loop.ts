@@ -9,6 +9,7 @@ import { isMirrorPod } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodAllocations } from "./allocation/pod-allocations.ts";
+import type { FaultPlace, Faults } from "./faults.ts";
 import type { PodRegistry } from "./pod-registry.ts";
 import type { PodWorkers } from "./pod-workers.ts";
 import type { WorkQueue } from "./work-queue.ts";
@@ -16,6 +17,8 @@ import type { WorkQueue } from "./work-queue.ts";
 const housekeepingMs = 2_000;
 const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
+/** When a pod is tried again that could not be handled. */
+const faultRetryMs = 10_000;
 
 export interface SyncLoopDeps {
   readonly registry: PodRegistry;
@@ -23,6 +26,7 @@ export interface SyncLoopDeps {
   readonly queue: WorkQueue;
   readonly clock: Clock;
   readonly log: Log;
+  readonly faults: Pick<Faults, "note">;
   /** Refuses a pod that this node cannot run; it then has its final status already. */
   readonly admit: (pod: Pod) => boolean;
   /** Why the runtime cannot be worked with now; undefined when it can. */
@@ -127,7 +131,8 @@ export class SyncLoop {
       const pod = this.#deps.registry.get(uid);
       // One that was not admitted has no worker, and is left as it is.
       const isKnown = this.#deps.workers.stateOf(uid) !== undefined;
-      if (pod !== undefined && isKnown) this.#dispatch(pod, "sync");
+      if (pod === undefined || !isKnown) continue;
+      this.#attempt("dispatch", pod, () => this.#dispatch(pod, "sync"));
     }
     const nowMs = this.#deps.clock.monotonicMs();
     if (!this.#housekeepSoon && nowMs - this.#lastHousekeptMs < housekeepingMs) return;
@@ -143,7 +148,9 @@ export class SyncLoop {
   #handle({ op, source, pods }: SourceUpdate): void {
     this.#deps.log.debug("pods from a source", { op, source, count: pods.length });
     const { allocations } = this.#deps;
-    for (const pod of pods.toSorted(byBeginning)) this.#handlePod(op, pod);
+    for (const pod of pods.toSorted(byBeginning)) {
+      this.#attempt("intake", pod, () => this.#handlePod(op, pod));
+    }
     this.#handledSources.add(source);
     const real = pods.filter((pod) => !isMirrorPod(pod));
     if (op === "ADD") allocations.noteAdded(real);
@@ -193,12 +200,30 @@ export class SyncLoop {
       workers.updatePod({ updateType, pod, mirrorPod: registry.mirrorOf(pod), requestedAtMs });
     const cleaning = whenClean(pod);
     if (cleaning === undefined) send();
-    else void cleaning.then(() => this.#dispatchIfWanted(pod, updateType));
+    else void this.#dispatchAfter(cleaning, pod, updateType);
   }
 
   // Meanwhile the pod may have been removed, and something else may be in its way.
-  #dispatchIfWanted(pod: Pod, updateType: PodUpdateType): void {
-    if (this.#deps.registry.get(pod.metadata.uid) !== undefined) this.#dispatch(pod, updateType);
+  async #dispatchAfter(
+    cleaning: Promise<void>,
+    pod: Pod,
+    updateType: PodUpdateType,
+  ): Promise<void> {
+    const { registry, faults } = this.#deps;
+    const { uid } = pod.metadata;
+    await cleaning.catch((error: unknown) => faults.note(error, "dispatch", uid));
+    if (registry.get(uid) === undefined) return;
+    this.#attempt("dispatch", pod, () => this.#dispatch(pod, updateType));
+  }
+
+  /** What one pod makes this loop throw costs that pod a delay, and no other pod anything. */
+  #attempt(during: FaultPlace, { metadata }: Pod, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#deps.faults.note(error, during, metadata.uid);
+      this.#deps.queue.enqueue(metadata.uid, faultRetryMs);
+    }
   }
 
   /** Waits until something was delivered or a time has come. */

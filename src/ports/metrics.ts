@@ -2,7 +2,7 @@ import type { MetricName } from "../model/generated/metrics.ts";
 
 type MetricLabels = Readonly<Record<string, string>>;
 
-/** Counts and measures under upstream's metric names. Costs next to nothing per call and never throws. */
+/** Counts and measures under upstream's metric names, or Berth's own. Costs next to nothing per call and never throws. */
 export interface Metrics {
   increment(name: MetricName, labels?: MetricLabels, by?: number): void;
   set(name: MetricName, value: number, labels?: MetricLabels): void;

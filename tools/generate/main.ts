@@ -14,7 +14,7 @@ import {
 import { kubeletSettingsPage } from "./kubelet-settings.ts";
 import { kubernetesTypes, type OpenApi } from "./kubernetes-types.ts";
 import { lintConfig } from "./lint-config.ts";
-import { type MetricEntry, metricsModule } from "./metrics.ts";
+import { type MetricEntry, metricsModule, ownMetrics } from "./metrics.ts";
 import { type PodDumpTypes, podDumpTypesModule } from "./pod-dump-types.ts";
 import { podFieldsPage } from "./pod-fields.ts";
 import { type WireTypes, wireTypesModule } from "./wire-types.ts";
@@ -107,7 +107,7 @@ write(
 );
 write(
   "src/model/generated/metrics.ts",
-  metricsModule(readJson("metrics-v1.36.json") as MetricEntry[]),
+  metricsModule([...(readJson("metrics-v1.36.json") as MetricEntry[]), ...ownMetrics]),
 );
 write("src/model/generated/cri.ts", criTypes(cri));
 const protos = {

@@ -1,3 +1,4 @@
+import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { formatTimeNano } from "../../lib/time.ts";
 import { type Pod, podDisplayName, podFullName } from "../../model/pod.ts";
@@ -45,7 +46,8 @@ export function mergeSource(
   { source, pods }: SourceSet,
   nowMs: number,
 ): MergedSource {
-  const { unique, rejected } = rejectDuplicates(source, pods);
+  const { unique, rejected: duplicates } = rejectDuplicates(source, pods);
+  const rejected = [...duplicates];
   const merged = new Map<string, Pod>();
   const last = new Map<string, Pod>();
   const added: Pod[] = [];
@@ -68,9 +70,16 @@ export function mergeSource(
       added.push(seen);
       continue;
     }
-    const comparison = comparePods(existing, pod);
-    merged.set(uid, comparison.pod);
-    if (comparison.change !== "none") changed[comparison.change].push(uid);
+    try {
+      const comparison = comparePods(existing, pod);
+      merged.set(uid, comparison.pod);
+      if (comparison.change !== "none") changed[comparison.change].push(uid);
+    } catch (error) {
+      // One that cannot be compared stays as it was; what else the source wants is not held up.
+      merged.set(uid, existing);
+      const message = `cannot compare pod ${podDisplayName(pod)} from ${source} with its last version, ignoring: ${errorText(error)}`;
+      rejected.push({ pod, message });
+    }
   }
   const removed = [...(before?.pods ?? [])]
     .filter(([uid]) => !merged.has(uid))

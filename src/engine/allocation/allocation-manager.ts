@@ -11,6 +11,7 @@ import { deepEqual } from "../../lib/deep-equal.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
+import type { Faults } from "../faults.ts";
 import type { ResizeStatuses } from "./resize-statuses.ts";
 
 /** What made resizes that wait be tried again. */
@@ -42,6 +43,7 @@ export interface AllocationManagerDeps {
   /** The pod got other resources, or its resize stands elsewhere. */
   readonly onResize: (pod: Pod) => void;
   readonly events: PodEvents;
+  readonly faults: Pick<Faults, "attempt">;
   readonly metrics: Metrics;
 }
 
@@ -103,24 +105,34 @@ export class AllocationManager {
 
   /** Tries all resizes that wait. False when not all sources were heard: what else runs is not yet known. */
   retry(trigger: RetryTrigger): boolean {
-    const { sourcesReady, findPod, statuses, onResize, metrics } = this.#deps;
+    const { sourcesReady, findPod, faults } = this.#deps;
     if (!sourcesReady()) return false;
     const stillWaiting: string[] = [];
     for (const uid of this.#waiting) {
       const pod = findPod(uid);
       if (pod === undefined) continue;
-      const before = statuses.get(uid);
-      const granted = this.#tryResize(pod);
-      if (statuses.isDeferred(uid)) stillWaiting.push(uid);
-      else if (!statuses.isInfeasible(uid) && before.pending?.reason === "Deferred") {
-        metrics.increment("kubelet_pod_deferred_accepted_resizes_total", {
-          retry_trigger: trigger,
-        });
+      if (faults.attempt("resize", uid, () => this.#retryOne(pod, trigger)) ?? true) {
+        stillWaiting.push(uid);
       }
-      if (granted || !deepEqual(before, statuses.get(uid))) onResize(pod);
     }
     this.#waiting = stillWaiting;
     return true;
+  }
+
+  /** Whether it waits still. */
+  #retryOne(pod: Pod, trigger: RetryTrigger): boolean {
+    const { statuses, onResize, metrics } = this.#deps;
+    const { uid } = pod.metadata;
+    const before = statuses.get(uid);
+    const granted = this.#tryResize(pod);
+    const isDeferred = statuses.isDeferred(uid);
+    if (!isDeferred && !statuses.isInfeasible(uid) && before.pending?.reason === "Deferred") {
+      metrics.increment("kubelet_pod_deferred_accepted_resizes_total", {
+        retry_trigger: trigger,
+      });
+    }
+    if (granted || !deepEqual(before, statuses.get(uid))) onResize(pod);
+    return isDeferred;
   }
 
   #tryResize(pod: Pod): boolean {
@@ -166,6 +178,10 @@ export class AllocationManager {
     return this.#deps
       .activePods()
       .filter((other) => other.metadata.uid !== metadata.uid)
-      .map((other) => this.allocatedPod(other));
+      .map(
+        (other) =>
+          this.#deps.faults.attempt("resize", other.metadata.uid, () => this.allocatedPod(other)) ??
+          other,
+      );
   }
 }

@@ -3,6 +3,7 @@ import { containerSwapBehavior } from "../../core/cri/swap-limit.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { AgentPorts, AgentSettings } from "../agent-ports.ts";
+import type { Faults } from "../faults.ts";
 import type { PodRegistry } from "../pod-registry.ts";
 import { PodAllocations } from "./pod-allocations.ts";
 
@@ -10,6 +11,7 @@ export interface AllocationParts {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
   readonly events: PodEvents;
+  readonly faults: Faults;
   readonly registry: PodRegistry;
   readonly fits: (pod: Pod, others: readonly Pod[]) => AdmissionResult;
   readonly activePods: () => readonly Pod[];
@@ -18,7 +20,7 @@ export interface AllocationParts {
 }
 
 export function createAllocations(parts: AllocationParts): PodAllocations {
-  const { ports, settings, events, registry, fits, activePods, sourcesReady } = parts;
+  const { ports, settings, events, faults, registry, fits, activePods, sourcesReady } = parts;
   const { files, clock, log, metrics } = ports;
   return new PodAllocations({
     files,
@@ -26,6 +28,7 @@ export function createAllocations(parts: AllocationParts): PodAllocations {
     log,
     metrics,
     events,
+    faults,
     rootFolder: settings.rootFolder,
     resizeFacts: {
       // No pod has CPUs or memory of its own on this node.

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { testPod } from "../../../test/sim/test-pod.ts";
 import { admitToNode } from "../../core/admission/node-admission.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
@@ -39,6 +40,7 @@ class World {
     const count: Metrics["increment"] = (name, labels = {}) =>
       void this.counted.push([name, ...Object.values(labels)].join(" "));
     this.allocations = new PodAllocations({
+      faults: loudFaults,
       files,
       clock: this.clock,
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet },

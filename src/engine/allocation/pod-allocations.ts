@@ -98,10 +98,16 @@ export class PodAllocations {
 
   /** Pods were added. They may have asked for a resize while no agent was there to hear it. */
   noteAdded(pods: readonly Pod[]): void {
-    this.resizes.backfill(pods);
-    const waiting = pods.filter((pod) => this.allocatedPod(pod) !== pod);
-    for (const { metadata } of waiting) this.#manager.queue(metadata.uid);
-    if (waiting.length > 0 || this.#isHeldUp) this.#retry("pods_added");
+    let hasWaiting = false;
+    for (const pod of pods) {
+      this.#deps.faults.attempt("resize", pod.metadata.uid, () => {
+        this.resizes.backfill([pod]);
+        if (this.allocatedPod(pod) === pod) return;
+        this.#manager.queue(pod.metadata.uid);
+        hasWaiting = true;
+      });
+    }
+    if (hasWaiting || this.#isHeldUp) this.#retry("pods_added");
   }
 
   /** The spec of a pod may have changed. */

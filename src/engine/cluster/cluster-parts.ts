@@ -4,6 +4,7 @@ import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { AgentPorts, AgentSettings } from "../agent-ports.ts";
+import type { Faults } from "../faults.ts";
 import type { PodRegistry } from "../pod-registry.ts";
 import type { PodWorkers } from "../pod-workers.ts";
 import { ApiObjects } from "./api-objects.ts";
@@ -20,6 +21,7 @@ export interface ClusterPartsDeps {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
   readonly registry: PodRegistry;
+  readonly faults: Faults;
   readonly workers: () => Pick<
     PodWorkers,
     "couldHaveRunningContainers" | "isPodForMirrorPodTerminatingByFullName" | "startedStaticPod"
@@ -68,6 +70,7 @@ export class ClusterParts {
       api,
       clock,
       log,
+      faults: deps.faults,
       mirrorOf: (pod) => this.#pictureOf(pod),
       shownPod: (pod) => this.source.find(pod),
       mayHaveRunningContainers: (uid) => workers().couldHaveRunningContainers(uid),

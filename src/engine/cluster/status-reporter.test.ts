@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
@@ -28,6 +29,7 @@ function setUp(pod: object = {}) {
   let mirror: Pod | undefined;
   let shown: Pod | undefined;
   const reporter = new StatusReporter({
+    faults: loudFaults,
     api,
     clock,
     log: quiet,

@@ -5,6 +5,7 @@ import {
   reportedStatus,
 } from "../../core/status/reported-status.ts";
 import { wireStatus } from "../../core/status/wire-status.ts";
+import { isProgrammingError } from "../../lib/assert.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
 import { ApiError, isApiStatus } from "../../model/api-error.ts";
@@ -15,6 +16,7 @@ import { isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Faults } from "../faults.ts";
 import { deleteAtOnce, unlessStatus } from "./pod-requests.ts";
 
 const sendersAtOnce = 10;
@@ -29,6 +31,7 @@ export interface StatusReporterDeps {
   readonly api: ApiClient;
   readonly clock: Clock;
   readonly log: Log;
+  readonly faults: Pick<Faults, "note">;
   /** The API server's picture of a static pod, as last seen. */
   readonly mirrorOf: (pod: Pod) => Pod | undefined;
   /** The pod of that name as the API server last showed it. */
@@ -147,6 +150,7 @@ export class StatusReporter {
         pod: podKey(wanted.pod),
         error: errorText(error),
       });
+      if (isProgrammingError(error)) this.#deps.faults.note(error, "status report", uid);
       if (isAboutOnePod(error)) {
         void this.#wantLater(uid);
         return;
@@ -261,8 +265,9 @@ function isOlder(one: Pod, other: Pod): boolean {
   return first.length < second.length || (first.length === second.length && first < second);
 }
 
-/** The server answered, and refused this one: others need not wait. */
+/** The server answered, and refused this one, or what is to be told cannot be made: others need not wait. */
 function isAboutOnePod(error: unknown): boolean {
+  if (isProgrammingError(error)) return true;
   if (!(error instanceof ApiError)) return false;
   return error.status >= 400 && error.status < 500 && error.status !== 401 && error.status !== 429;
 }

@@ -25,6 +25,7 @@ export function composeObserver(parts: AgentParts): Observer {
       workOn: (uid) => parts.workers.workOn(uid) ?? parts.remains.whenRemoved(uid),
       clock,
       log,
+      faults: parts.faults,
       onChange: ({ uid }) => {
         parts.loop.requestSync(uid);
         parts.names.look();
@@ -53,6 +54,7 @@ export function composeProber(parts: AgentParts): Prober {
     random,
     runner: probeRunner,
     events: parts.memory.events,
+    faults: parts.faults,
     podStatus: (uid) => parts.statuses.get(uid),
     onProbed: (subject, result, ms) => parts.metrics.noteProbe(subject, result, ms),
     onUpdate: (kind, { podUid, containerId, result }) => {

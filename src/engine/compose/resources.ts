@@ -40,6 +40,7 @@ export function composeStats(parts: AgentParts): NodeStatsProvider {
     samples: new CgroupSamples(cgroupStats, clock),
     host: hostUsage,
     clock,
+    faults: parts.faults,
     nodeName,
     rootFolder,
     podLogsRoot: runtimeSettings.podLogsRoot,

@@ -18,6 +18,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
       },
     },
     remains: parts.remains,
+    faults: parts.faults,
     probes: parts.prober,
     runtimeListed,
     allSourcesHeard,

@@ -6,10 +6,12 @@ import {
 import type { Container, PodSandbox } from "../../model/generated/cri.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { Faults } from "../faults.ts";
 
 export interface RunningPodsDeps {
   readonly runtime: Pick<ContainerRuntime, "listContainers" | "listPodSandboxes">;
   readonly cgroups: Pick<Cgroups, "listChildren">;
+  readonly faults: Pick<Faults, "attempt">;
   /** The cgroups of pods by UID; empty when pods have none of their own. */
   readonly podCgroups: () => ReadonlyMap<string, string>;
 }
@@ -34,7 +36,7 @@ export interface RunningContainer {
 
 /** The pods with a container that runs, by the runtime's word. */
 export async function listRunningPods(
-  { runtime, cgroups, podCgroups }: RunningPodsDeps,
+  { runtime, cgroups, podCgroups, faults }: RunningPodsDeps,
   signal: AbortSignal,
 ): Promise<readonly RunningPod[]> {
   const [containers, sandboxes] = await Promise.all([
@@ -54,11 +56,10 @@ export async function listRunningPods(
     if (running === undefined) return [];
     const { uid = "", name = "", namespace = "" } = sandbox.metadata ?? {};
     const cgroup = paths.get(uid);
+    const listed =
+      cgroup === undefined ? [] : faults.attempt("stats", uid, () => cgroups.listChildren(cgroup));
     const children = new Map(
-      (cgroup === undefined ? [] : cgroups.listChildren(cgroup)).map((child) => [
-        containerIdOfCgroup(child),
-        `${cgroup}/${child}`,
-      ]),
+      (listed ?? []).map((child) => [containerIdOfCgroup(child), `${cgroup}/${child}`]),
     );
     return [
       {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { encodeSummary } from "../../model/encode-summary.ts";
 import { ContainerState, PodSandboxState } from "../../model/generated/cri.ts";
@@ -83,6 +84,7 @@ class World {
     tasks: () => Promise.resolve({ max: 32_768, running: 99 }),
   };
   readonly provider = new NodeStatsProvider({
+    faults: loudFaults,
     runtime: {
       listContainers: () =>
         Promise.resolve([

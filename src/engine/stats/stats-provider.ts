@@ -29,6 +29,7 @@ import type {
   StatsProvider,
   SummaryOptions,
 } from "../../ports/stats.ts";
+import type { Faults } from "../faults.ts";
 import type { CgroupSamples } from "./cgroup-samples.ts";
 import { listMeasuredCgroups } from "./measured-cgroups.ts";
 import {
@@ -48,6 +49,7 @@ export interface StatsProviderDeps extends RunningPodsDeps {
   readonly samples: CgroupSamples;
   readonly host: HostUsage;
   readonly clock: Clock;
+  readonly faults: Pick<Faults, "note" | "attempt">;
   readonly nodeName: string;
   readonly rootFolder: string;
   readonly podLogsRoot: string;
@@ -93,7 +95,15 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     const pods = await listRunningPods(this.#deps, signal);
     const round = await this.#beginRound(pods, options, signal);
     const podStats: PodStats[] = [];
-    for (const pod of pods) podStats.push(await this.#podStats(pod, round));
+    for (const pod of pods) {
+      try {
+        podStats.push(await this.#podStats(pod, round));
+      } catch (error) {
+        // A pod that cannot be measured is missing; the others and the node are not.
+        signal.throwIfAborted();
+        this.#deps.faults.note(error, "stats", pod.uid);
+      }
+    }
     const node = await this.#nodeStats(options.isFresh === true, round);
     this.#forget(pods);
     return { node, pods: podStats };

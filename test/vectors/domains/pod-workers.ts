@@ -5,6 +5,7 @@ import type { PodSyncer } from "../../../src/engine/pod-syncer.ts";
 import { PodWorkers } from "../../../src/engine/pod-workers.ts";
 import { emptyObservedPod, type ObservedPod } from "../../../src/model/observed.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { loudFaults } from "../../kit/loud-faults.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 type Method = keyof PodSyncer;
@@ -69,6 +70,7 @@ class Bench {
     for (const uid of input.runtimeRunning ?? []) cache.set(uid, runningPod(uid), 1);
     cache.noteListing(1);
     this.#workers = new PodWorkers({
+      faults: loudFaults,
       cache,
       syncer: this.#syncer(),
       queue: {

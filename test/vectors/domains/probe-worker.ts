@@ -4,6 +4,7 @@ import { formatTime } from "../../../src/lib/time.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/model/generated/kubernetes.ts";
 import { findContainer, type Pod } from "../../../src/model/pod.ts";
 import type { ProbeOutcome } from "../../../src/ports/probe-runner.ts";
+import { loudFaults } from "../../kit/loud-faults.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Step {
@@ -48,6 +49,7 @@ async function run(input: Input): Promise<Output> {
     store,
     {
       agentStartedAtMs,
+      faults: loudFaults,
       clock: { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
       random: () => 0,
       events: { record: () => undefined },

@@ -5,6 +5,7 @@ import { AllocationManager } from "../../../src/engine/allocation/allocation-man
 import { ResizeStatuses } from "../../../src/engine/allocation/resize-statuses.ts";
 import type { Node } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { loudFaults } from "../../kit/loud-faults.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
@@ -47,6 +48,7 @@ class World {
       metrics: noMetrics,
     });
     this.#manager = new AllocationManager({
+      faults: loudFaults,
       record: {
         get: (uid) => this.#record.get(uid),
         set: (uid, resources) => this.#record.set(uid, resources),
