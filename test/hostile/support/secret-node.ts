@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { AgentClient } from "../../../src/cli/agent-client.ts";
 import { type DecodedPod, defaultPod } from "../../../src/model/defaults/default-pod.ts";
 import type { Pod } from "../../../src/model/pod.ts";
@@ -268,9 +269,7 @@ export class SecretNode {
     if (this.#agent?.isRunning === true) await this.#agent.stop("SIGTERM");
     const world = this.#world;
     if (world !== undefined) {
-      const sandboxes = await world.runtime.listPodSandboxes({}, AbortSignal.timeout(60_000));
-      for (const { id = "" } of sandboxes) await world.removePod(id);
-      removeCgroups(world.cgroupRoot);
+      await removePods(world);
       await world.close();
     }
     await this.#registry?.close();
@@ -279,6 +278,22 @@ export class SecretNode {
     this.collector.close();
     this.#authority.remove();
     await removeFolder(this.folder);
+  }
+}
+
+/** Also those whose last calls the runtime carries out only after the agent has ended. */
+async function removePods(world: RuntimeWorld): Promise<void> {
+  const timeout = AbortSignal.timeout(60_000);
+  for (;;) {
+    const sandboxes = await world.runtime.listPodSandboxes({}, timeout);
+    for (const { id = "" } of sandboxes) await world.removePod(id);
+    try {
+      removeCgroups(world.cgroupRoot);
+      return;
+    } catch (error) {
+      if (timeout.aborted) throw error;
+      await delay(200);
+    }
   }
 }
 
