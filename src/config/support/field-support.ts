@@ -1,4 +1,5 @@
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
+import { effectiveGates } from "./effective-gates.ts";
 import { acted, refused, type Support, warned } from "./support.ts";
 
 const noPinning = "CPUs and memory are not assigned to containers exclusively yet";
@@ -109,7 +110,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   iptablesMasqueradeBit: warned(noMarks),
   iptablesDropBit: warned(noMarks),
   featureGates: warned(
-    "validated, but of the gates only CustomCPUCFSQuotaPeriod, KubeletCrashLoopBackOffMax and KubeletInUserNamespace have an effect",
+    `validated; only these change what Berth does: ${effectiveGates.join(", ")}. Others only allow the settings that need them`,
   ),
   failSwapOn: acted("Berth does not start on a machine that swaps"),
   memorySwap: acted("whether pods may swap"),

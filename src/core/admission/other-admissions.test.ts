@@ -13,10 +13,10 @@ function pod(spec: Partial<PodSpec>, annotations: Readonly<Record<string, string
   };
 }
 
-function sysctls(name: string, spec: Partial<PodSpec> = {}) {
+function sysctls(name: string, spec: Partial<PodSpec> = {}, value = "1") {
   const allowlist = parseSysctlAllowlist([...safeSysctlNames("6.1.0-13-amd64"), "net.core.*"]);
   if (!allowlist.ok) throw new Error(allowlist.error);
-  const securityContext = { sysctls: [{ name, value: "1" }] };
+  const securityContext = { sysctls: [{ name, value }] };
   return admitSysctls(pod({ ...spec, securityContext }), allowlist.value);
 }
 
@@ -42,6 +42,16 @@ test.each([
     message: `forbidden sysctl: ${why}`,
   });
 });
+
+test.each(["1+kernel.core_pattern=|/bin/sh", "1\nkernel.core_pattern=|/bin/sh", "1\0", "1\u0085"])(
+  "a value that could set more than itself is refused: %j",
+  (value) => {
+    expect(sysctls("kernel.shm_rmid_forced", {}, value)).toMatchObject({
+      admit: false,
+      reason: "SysctlForbidden",
+    });
+  },
+);
 
 test("old kernels share settings that newer ones do not", () => {
   expect(safeSysctlNames("3.10.0")).not.toContain("net.ipv4.ip_local_reserved_ports");

@@ -182,6 +182,16 @@ test("refuses an image user that is no user id where root is forbidden", () => {
   });
 });
 
+test.each([2n ** 31n, 2n ** 32n, -1n])(
+  "refuses the image user %s where root is allowed, too",
+  (uid) => {
+    expect(configure({ inputs: { imageUser: { uid, username: "" } } })).toEqual({
+      ok: false,
+      error: `image has an invalid user id (${uid}): must be between 0 and 2147483647, inclusive`,
+    });
+  },
+);
+
 test("the stored hook has the order and the escapes of the kubelet", () => {
   const httpGet = {
     scheme: "HTTPS",
