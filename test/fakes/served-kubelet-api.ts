@@ -60,6 +60,7 @@ export interface KubeletRequest extends ConnectionOptions {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  readonly localAddress?: string;
 }
 
 export interface ServedKubeletApi {
@@ -67,7 +68,7 @@ export interface ServedKubeletApi {
   readonly reviews: ScriptedReviews;
   readonly ports: ListeningPorts;
   readonly logged: readonly string[];
-  ask(path: string, request?: KubeletRequest): Promise<HttpAnswer>;
+  readonly ask: (path: string, request?: KubeletRequest) => Promise<HttpAnswer>;
   askPlain(port: number | undefined, path: string): Promise<HttpAnswer>;
   stop(): Promise<void>;
 }

@@ -11,7 +11,7 @@ export interface AuthenticationMeans {
   readonly anonymous: boolean;
 }
 
-const anonymous: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
+export const anonymousUser: User = { name: "system:anonymous", groups: ["system:unauthenticated"] };
 
 /** The first means that knows the client decides; credentials that count for nothing are never anonymous. */
 export function createAuthenticator(means: AuthenticationMeans): Authenticator<IncomingMessage> {
@@ -26,7 +26,7 @@ export function createAuthenticator(means: AuthenticationMeans): Authenticator<I
       }
     }
     if (problems.length > 0) throw problems[0];
-    return means.anonymous ? anonymous : undefined;
+    return means.anonymous ? anonymousUser : undefined;
   };
 }
 
@@ -43,7 +43,7 @@ async function byToken(
 ): Promise<User | undefined> {
   const token = tokens === undefined ? undefined : readToken(request);
   if (tokens === undefined || token === undefined) return undefined;
-  const user = await tokens.review(token);
+  const user = await tokens.review(token, request.socket.remoteAddress ?? "");
   if (user === undefined) throw new Error("invalid bearer token");
   return user;
 }

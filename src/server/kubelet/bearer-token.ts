@@ -5,12 +5,15 @@ import { ExpiringCache } from "../../lib/expiring-cache.ts";
 import type { AgentCalls } from "../../ports/agent-calls.ts";
 import type { User } from "./check-access.ts";
 import { isWebSocket } from "./container-call.ts";
+import { ReviewGate } from "./review-gate.ts";
 
 const protocolPrefix = "base64url.bearer.authorization.k8s.io.";
 const reviewTimeoutMs = 10_000;
 /** A token that was just made may not be known everywhere yet. */
 const longestRefusalMs = 10_000;
 const maxTokens = 4096;
+/** Tokens that strangers make up have a place of their own, and push out none that counts. */
+const maxRefusals = 1024;
 
 /** The token of a request; undefined when there is none. Throws when it is told in a way that cannot be. */
 export function readToken({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
@@ -43,28 +46,37 @@ export interface TokenReviewOptions {
 /** Asks the API server who shows a token; undefined = nobody. */
 export class TokenReviewer {
   readonly #options: TokenReviewOptions;
-  readonly #cache: ExpiringCache<User | undefined>;
+  readonly #known: ExpiringCache<User | undefined>;
+  readonly #refused: ExpiringCache<User | undefined>;
+  readonly #gate: ReviewGate;
   /** Tokens are not kept, only what cannot be turned back into them. */
   readonly #secret = randomBytes(32);
 
   constructor(options: TokenReviewOptions) {
+    const { monotonicMs } = options;
     this.#options = options;
-    this.#cache = new ExpiringCache(options.monotonicMs, maxTokens);
+    this.#known = new ExpiringCache(monotonicMs, maxTokens);
+    this.#refused = new ExpiringCache(monotonicMs, maxRefusals);
+    this.#gate = new ReviewGate(monotonicMs);
   }
 
-  review(token: string): Promise<User | undefined> {
+  /** Rejects with TooManyReviews when `address`, or all together, show too many tokens. */
+  review(token: string, address: string): Promise<User | undefined> {
     const { cacheMs } = this.#options;
     const key = createHmac("sha256", this.#secret).update(token).digest("base64");
-    return this.#cache.get(key, async () => {
-      const user = await this.#ask(token);
-      const keepMs = user === undefined ? Math.min(cacheMs, longestRefusalMs) : cacheMs;
-      return { value: user, keepMs };
+    return this.#known.get(key, async () => {
+      const user = await this.#refused.get(key, async () => {
+        const value = await this.#ask(token, address);
+        return { value, keepMs: value === undefined ? Math.min(cacheMs, longestRefusalMs) : 0 };
+      });
+      return { value: user, keepMs: user === undefined ? 0 : cacheMs };
     });
   }
 
-  async #ask(token: string): Promise<User | undefined> {
+  async #ask(token: string, address: string): Promise<User | undefined> {
     const deadline = AbortSignal.timeout(reviewTimeoutMs);
-    const review = await this.#options.agent.reviewToken({ token }, deadline);
+    const ask = () => this.#options.agent.reviewToken({ token }, deadline);
+    const review = await this.#gate.run(address, ask, deadline);
     const { authenticated = false, user, error = "" } = review;
     if (authenticated) {
       const { username = "", uid, groups = [], extra } = user ?? {};

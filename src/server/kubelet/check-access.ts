@@ -1,6 +1,7 @@
 // Who may do what: asked for every request that has an endpoint.
 import type { AttributeRules, NodeAttributes } from "./request-attributes.ts";
 import { requestAttributes } from "./request-attributes.ts";
+import { TooManyReviews } from "./review-gate.ts";
 
 /** Whom a request comes from. */
 export interface User {
@@ -27,7 +28,7 @@ export type Access =
   | { readonly kind: "allowed"; readonly user: User }
   | {
       readonly kind: "refused";
-      readonly status: 401 | 403 | 500;
+      readonly status: 401 | 403 | 429 | 500;
       readonly body: string;
       /** Why it could not be decided; for the log. */
       readonly error?: unknown;
@@ -50,6 +51,9 @@ export async function checkAccess<Request>(
   try {
     user = await rules.authenticate(request, signal);
   } catch (error) {
+    if (error instanceof TooManyReviews) {
+      return { kind: "refused", status: 429, body: "Too Many Requests" };
+    }
     return { ...unauthorized, error };
   }
   if (user === undefined) return unauthorized;

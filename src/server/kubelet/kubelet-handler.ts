@@ -5,6 +5,7 @@ import { errorText } from "../../lib/error-text.ts";
 import type { Log } from "../../ports/log.ts";
 import { requestSignal } from "../request-signal.ts";
 import { type KubeletHandler, sendPlain, sendRedirect, sendRefusal } from "./answers.ts";
+import { anonymousUser } from "./authenticate.ts";
 import { type AccessRules, checkAccess } from "./check-access.ts";
 import { type Endpoint, type EndpointTable, findEndpoint, type Lookup } from "./endpoints.ts";
 import { RequestMeter, type RequestMetrics } from "./request-meter.ts";
@@ -15,11 +16,13 @@ export interface KubeletApi {
   readonly handlers: Readonly<Record<Endpoint, KubeletHandler>>;
   /** Undefined = whoever reaches the server may ask: the read-only port and the health port. */
   readonly access?: AccessRules<IncomingMessage> | undefined;
+  /** Somebody who is not anonymous is allowed something over a connection. */
+  readonly onKnown?: ((socket: IncomingMessage["socket"]) => void) | undefined;
   readonly log: Log;
   readonly metrics?: RequestMetrics | undefined;
 }
 
-interface Connection {
+export interface Connection {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer } | undefined;
@@ -82,7 +85,7 @@ function answerOpen(lookup: Exclude<Lookup, Guarded>, { request, response }: Con
 }
 
 async function answerGuarded(
-  { access, handlers, log }: KubeletApi,
+  { access, handlers, log, onKnown }: KubeletApi,
   { target, answer }: Guarded,
   connection: Connection,
   signal: AbortSignal,
@@ -95,9 +98,10 @@ async function answerGuarded(
     if (verdict.kind === "refused") {
       const { status, body, error } = verdict;
       if (error !== undefined) log.warn("cannot tell who may ask", { path, status, error });
-      sendPlain(response, status, body);
+      sendPlain(response, status, body, status === 429 ? { "Retry-After": "1" } : {});
       return;
     }
+    if (verdict.user !== anonymousUser) onKnown?.(request.socket);
   }
   if (answer.kind === "refuse") {
     const { status, body, allow } = answer;

@@ -1,6 +1,12 @@
 // The kubelet's servers: HTTPS for those who show who they are, plain HTTP for the read-only and the health port.
 import { constants } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import { type AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -8,8 +14,11 @@ import type { SecureContextOptions } from "node:tls";
 import { errorText } from "../../lib/error-text.ts";
 import type { Log } from "../../ports/log.ts";
 import { requestSignal } from "../request-signal.ts";
+import { sendRefusal } from "./answers.ts";
 import type { ApiCertificates, ListenAddress, SecureSettings } from "./api-settings.ts";
-import { createKubeletHandler, type KubeletApi } from "./kubelet-handler.ts";
+import { ConnectionTable } from "./connection-table.ts";
+import { type Connection, createKubeletHandler, type KubeletApi } from "./kubelet-handler.ts";
+import { RequestTurns } from "./request-turns.ts";
 
 /** A port cannot be listened on. */
 export class ListenError extends Error {
@@ -30,7 +39,15 @@ export interface SecureServerOptions
 
 /** A command of an exec travels in the request line. */
 const maxHeaderBytes = 256 * 1024;
-const maxConnections = 1024;
+/** Of one server, with those that are being refused. */
+const maxConnections = 2048;
+/** Far fewer than those from which on Node leaves headers out without a word. */
+const maxHeaders = 200;
+/** Bodies are read by one endpoint, and only some bytes of it. */
+const maxBodyBytes = 1024 * 1024;
+/** So long a connection stays open without a request before anybody was allowed anything over it. */
+const strangerIdleMs = 10_000;
+const connectionLimits = { maxStrangers: 512, maxStrangersPerAddress: 256 };
 const limits = {
   maxHeaderSize: maxHeaderBytes,
   keepAliveTimeout: 90_000,
@@ -94,12 +111,27 @@ async function runServer(
   place: { readonly address: ListenAddress; readonly onListening: (port: number) => void },
   signal: AbortSignal,
 ): Promise<void> {
-  const answer = createKubeletHandler(api, signal);
+  const connections = new ConnectionTable(connectionLimits);
+  const onKnown = (socket: Socket): void => connections.setKnown(socket);
+  const answer = createKubeletHandler({ ...api, onKnown }, signal);
+  const turns = new RequestTurns<Connection>(answer, (socket, isBusy) => {
+    connections.setBusy(socket, isBusy);
+    if (!isBusy && connections.isStranger(socket)) socket.setTimeout(strangerIdleMs);
+  });
   server.maxConnections = maxConnections;
-  server.on("request", (request, response) => void answer({ request, response }));
+  server.on("connection", (socket) => connections.add(socket));
+  server.on("request", (request, response) => {
+    if (isWithinLimits(request, response)) turns.take({ request, response });
+  });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // Its answer would stand between those of the requests before it.
+    if (turns.isBusy(request.socket)) {
+      socket.destroy();
+      return;
+    }
     const response = responseOn(socket, request, signal);
-    if (response !== undefined) void answer({ request, response, upgrade: { socket, head } });
+    if (response === undefined || !isWithinLimits(request, response)) return;
+    turns.take({ request, response, upgrade: { socket, head } });
   });
   server.on("clientError", refuseUnreadable);
   await listen(server, place.address);
@@ -111,6 +143,18 @@ async function runServer(
   } finally {
     await close(server);
   }
+}
+
+/** Refuses what no client of the kubelet sends. */
+function isWithinLimits(request: IncomingMessage, response: ServerResponse): boolean {
+  const { headers, rawHeaders } = request;
+  const length = Number(headers["content-length"] ?? 0);
+  // What is sent beyond that is not read: the connection ends with the answer.
+  if (headers["transfer-encoding"] !== undefined || length > 0) response.shouldKeepAlive = false;
+  const status = rawHeaders.length > 2 * maxHeaders ? 431 : length > maxBodyBytes ? 413 : undefined;
+  if (status === undefined) return true;
+  sendRefusal(response, status, STATUS_CODES[status] ?? "", { Connection: "close" });
+  return false;
 }
 
 /** Many requests that ask for another protocol are answered like any other, and then the connection ends. */
