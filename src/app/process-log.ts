@@ -1,11 +1,14 @@
+import { LogOutput, openStderr } from "../drivers/log/log-output.ts";
 import { createPinoLog, type PinoLogOptions } from "../drivers/log/pino-log.ts";
 import type { AdjustableLog } from "../ports/log.ts";
 
-/** The log of an agent's process. */
-export function createProcessLog(
-  level: PinoLogOptions["level"],
-  human: boolean,
-  write: (line: string) => void,
-): AdjustableLog {
-  return createPinoLog({ level, human, write });
+/** The log of an agent's process, on its stderr. */
+export function createProcessLog(level: PinoLogOptions["level"], human: boolean): AdjustableLog {
+  const output = new LogOutput(openStderr(), (lines) => {
+    log.warn("log lines were dropped because nobody read them", { lines });
+  });
+  // Also after an uncaught exception.
+  process.once("exit", () => output.flush());
+  const log = createPinoLog({ level, human, write: (line) => output.write(line) });
+  return log;
 }

@@ -18,5 +18,5 @@ export async function agentLog(
   const { createProcessLog } = await import("../app/process-log.ts");
   const human = "isTTY" in stderr && stderr.isTTY === true;
   const level = levels.find((known) => known === flag) ?? "info";
-  return createProcessLog(level, human, (line) => void stderr.write(line));
+  return createProcessLog(level, human);
 }
