@@ -33,20 +33,18 @@ export class ForeignHelpers {
     work: (helper: HelperProcess) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    this.hungPaths.check(path);
-    const leave = await this.#turns[kind].enter(signal);
-    try {
-      // Somebody may have got stuck there meanwhile.
-      this.hungPaths.check(path);
+    const withHelper = async (): Promise<T> => {
+      const leave = await this.#turns[kind].enter(signal);
       const helper = this.#take();
       try {
         return await work(helper);
       } finally {
         this.#giveBack(helper);
+        leave();
       }
-    } finally {
-      leave();
-    }
+    };
+    // Whoever waits for a place waits without a helper.
+    return await this.hungPaths.inTurn(path, withHelper, signal);
   }
 
   #take(): HelperProcess {

@@ -1,7 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { findMountOf, type MountEntry } from "../../lib/mount-info.ts";
-import { readMountsNow } from "./mount-table.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
+import { readMounts, readMountsNow } from "./mount-table.ts";
 
 /** Each is a process that nobody can end; more of them would exhaust the machine. */
 const maxAbandoned = 64;
@@ -21,22 +22,53 @@ interface Abandoned {
   readonly sinceMs: number;
 }
 
+/** Who works at a place, and who waits for that. */
+interface Turns {
+  readonly semaphore: Semaphore;
+  users: number;
+}
+
 /**
- * The processes that were killed because they did not answer, and still exist because they hang in the kernel. As long as
- * one does, nothing else is sent to the same place: every further one would hang too.
+ * Sees to it that at most one process hangs at any place: one works there at a time, and while one that was killed because
+ * it did not answer still exists, as it hangs in the kernel, no other is sent after it.
  */
 export class HungPaths {
   readonly #abandoned = new Map<ChildProcess, Abandoned>();
+  /** By the id of a served mount, or by path. */
+  readonly #turns = new Map<string, Turns>();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
 
-  /** Throws when something hangs on that path, on one above it, or on the same served mount. */
-  check(path: string): void {
-    if (this.#abandoned.size === 0) return;
-    const mount = servedMountOf(path);
+  /**
+   * Works at a path when nobody else does, there or elsewhere on the same served mount. Rejects at once when something
+   * hangs there, or on a path above it.
+   */
+  async inTurn<T>(path: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const mount = servedMountOf(await readMounts(), path);
+    this.#check(path, mount);
+    const place = mount?.id ?? path;
+    const turns = this.#turns.get(place) ?? { semaphore: new Semaphore(1), users: 0 };
+    this.#turns.set(place, turns);
+    turns.users += 1;
+    try {
+      const leave = await turns.semaphore.enter(signal);
+      try {
+        // Whoever was here before may have got stuck.
+        this.#check(path, mount);
+        return await work();
+      } finally {
+        leave();
+      }
+    } finally {
+      turns.users -= 1;
+      if (turns.users === 0) this.#turns.delete(place);
+    }
+  }
+
+  #check(path: string, mount: MountEntry | undefined): void {
     for (const one of this.#abandoned.values()) {
       const isSameMount = mount !== undefined && mount.id === one.mount?.id;
       if (!isSameMount && path !== one.path && !path.startsWith(join(one.path, "/"))) continue;
@@ -49,7 +81,7 @@ export class HungPaths {
     );
   }
 
-  /** The same for a command that looks at nothing foreign: throws while the same one hangs. */
+  /** For a command that looks at nothing foreign: throws while the same one hangs. */
   checkCommand(text: string): void {
     for (const one of this.#abandoned.values()) {
       if (one.path === text) throw new HungPathError(`${text} hangs (since ${timeOf(one)})`);
@@ -63,7 +95,7 @@ export class HungPaths {
     for (const stream of child.stdio) stream?.destroy();
     child.unref();
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const abandoned = { path, mount: servedMountOf(path), sinceMs: this.#nowMs() };
+    const abandoned = { path, mount: servedMountOf(readMountsNow(), path), sinceMs: this.#nowMs() };
     this.#abandoned.set(child, abandoned);
     child.once("exit", () => this.#abandoned.delete(child));
   }
@@ -73,7 +105,7 @@ function timeOf({ sinceMs }: Abandoned): string {
   return new Date(sinceMs).toISOString();
 }
 
-function servedMountOf(path: string): MountEntry | undefined {
-  const mount = findMountOf(readMountsNow(), path);
+function servedMountOf(mounts: readonly MountEntry[], path: string): MountEntry | undefined {
+  const mount = findMountOf(mounts, path);
   return mount !== undefined && servedFileSystem.test(mount.fileSystem) ? mount : undefined;
 }

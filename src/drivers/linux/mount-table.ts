@@ -54,7 +54,7 @@ export async function unmount(
   }
 }
 
-async function readMounts(): Promise<readonly MountEntry[]> {
+export async function readMounts(): Promise<readonly MountEntry[]> {
   return parseMountInfo(await readFile(mountInfo, "utf8"));
 }
 

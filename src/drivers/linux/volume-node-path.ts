@@ -26,11 +26,9 @@ export async function kindOfNodePath(
 ): Promise<FileKind | undefined> {
   const args = ["--dereference", "--format=%f", "--", path];
   try {
-    const mode = await runVolumeCommand(
-      { program: "stat", args, timeoutMs, path },
-      hungPaths,
-      signal,
-    );
+    const command = { program: "stat", args, timeoutMs, path };
+    const run = (): Promise<string> => runVolumeCommand(command, hungPaths, signal);
+    const mode = await hungPaths.inTurn(path, run, signal);
     return kinds.get(Number.parseInt(mode, 16) & formatBits) ?? "other";
   } catch (error) {
     if (error instanceof HungPathError) throw error;

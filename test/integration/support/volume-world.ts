@@ -5,6 +5,7 @@ import { HungPaths } from "../../../src/drivers/linux/hung-paths.ts";
 import { linuxMounts } from "../../../src/drivers/linux/mounts.ts";
 import { payloadFiles } from "../../../src/drivers/linux/payload-files.ts";
 import { systemClock } from "../../../src/drivers/linux/system-clock.ts";
+import { VolumeUsage } from "../../../src/engine/stats/volume-usage.ts";
 import { VolumeManager } from "../../../src/engine/volumes/volume-manager.ts";
 import { MetricsRegistry } from "../../../src/lib/metrics-registry.ts";
 import { err, ok, type Result } from "../../../src/lib/result.ts";
@@ -65,6 +66,19 @@ export class VolumeWorld implements AsyncDisposable {
       metrics: this.metrics,
       clock: systemClock,
       lifetime: never,
+    });
+  }
+
+  /** Measures the volumes of pods every second. */
+  usage(manager: VolumeManager, pods: () => readonly Pod[]): VolumeUsage {
+    return new VolumeUsage({
+      foreignFiles: this.foreignFiles,
+      clock: systemClock,
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      metrics: this.metrics,
+      pods,
+      mountedVolumes: (uid) => manager.mountedVolumes(uid),
+      periodMs: 1000,
     });
   }
 

@@ -1,0 +1,55 @@
+import { lookup } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { HungMount } from "../integration/support/hung-mount.ts";
+import { never, podWith, VolumeWorld } from "../integration/support/volume-world.ts";
+
+let world: VolumeWorld;
+let hung: HungMount;
+
+beforeEach(async () => {
+  world = await VolumeWorld.create();
+  hung = await HungMount.at(join(world.folder, "mnt/nfs"));
+});
+
+afterEach(async () => {
+  await hung[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+test("pods with a sub path on a dead mount hold up themselves alone", async () => {
+  const manager = world.manager();
+  const volumePath = join(world.folder, "mnt");
+  // As many as Node has threads for files and names, and more.
+  const stuck = Array.from({ length: 6 }, (_, index) => {
+    const pod = podWith([{ name: "host", hostPath: { path: volumePath } }]);
+    return { ...pod, metadata: { ...pod.metadata, uid: `stuck-${index}` } };
+  });
+  const bind = async (pod: (typeof stuck)[number]) => {
+    await manager.mount(pod, never);
+    const subPath = { volumePath, path: "nfs/data", mountIndex: 0 };
+    return manager.bindSubPath(pod, "main", { name: "host", subPath });
+  };
+  const bound = Promise.all(stuck.map(bind));
+  // While they wait, and after they were given up.
+  await expectWorkingAgent(manager, "during");
+  for (const result of await bound) {
+    expect(result).toEqual({
+      ok: false,
+      error: 'failed to prepare subPath for volumeMount "host" of container "main"',
+    });
+  }
+  await expectWorkingAgent(manager, "after");
+});
+
+async function expectWorkingAgent(
+  manager: ReturnType<VolumeWorld["manager"]>,
+  uid: string,
+): Promise<void> {
+  expect(await readFile("/proc/self/stat", "utf8")).not.toBe("");
+  expect((await lookup("localhost")).address).not.toBe("");
+  const pod = podWith([{ name: "disk", emptyDir: {} }]);
+  const started = await manager.mount({ ...pod, metadata: { ...pod.metadata, uid } }, never);
+  expect(started.ok).toBe(true);
+}

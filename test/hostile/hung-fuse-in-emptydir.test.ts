@@ -1,0 +1,68 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { VolumeManager } from "../../src/engine/volumes/volume-manager.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import { HungMount } from "../integration/support/hung-mount.ts";
+import { never, podWith, VolumeWorld } from "../integration/support/volume-world.ts";
+
+const fileBytes = 3 * 1024 * 1024;
+
+let world: VolumeWorld;
+let manager: VolumeManager;
+let stop: AbortController;
+
+beforeEach(async () => {
+  world = await VolumeWorld.create();
+  manager = world.manager();
+  stop = new AbortController();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await world[Symbol.asyncDispose]();
+});
+
+/** A pod with an emptyDir that holds a file of three mebibytes. */
+async function addPod(uid: string): Promise<{ pod: Pod; folder: string }> {
+  const made = podWith([{ name: "disk", emptyDir: {} }]);
+  const pod = { ...made, metadata: { ...made.metadata, name: uid, uid } };
+  await manager.mount(pod, never);
+  const folder = manager.mountedVolumes(uid).get("disk")?.path ?? "";
+  writeFileSync(join(folder, "file"), Buffer.alloc(fileBytes, 1));
+  return { pod, folder };
+}
+
+test.each([
+  ["in a folder of an emptyDir", "a/hung"],
+  ["over a whole emptyDir", "."],
+])("a mount that hangs %s leaves other pods' usage known", async (_, place) => {
+  const attacker = await addPod("attacker");
+  const victims = [await addPod("one"), await addPod("two"), await addPod("three")];
+  await using _hung = await HungMount.at(join(attacker.folder, place));
+  const pods = [attacker.pod, ...victims.map(({ pod }) => pod)];
+  const usage = world.usage(manager, () => pods);
+  const running = usage.run(stop.signal);
+  const usedBytes = (uid: string): number =>
+    usage.latest(uid)?.ephemeral.find(({ name }) => name === "disk")?.usedBytes ?? 0;
+  for (const { pod } of victims) {
+    await expect.poll(() => usedBytes(pod.metadata.uid)).toBeGreaterThanOrEqual(fileBytes);
+  }
+  // A mount inside is passed over, and the rest of the volume is counted.
+  if (place !== ".") {
+    await expect.poll(() => usedBytes("attacker")).toBeGreaterThanOrEqual(fileBytes);
+  }
+  // They are measured again, and so is a pod that comes later.
+  pods.push((await addPod("late")).pod);
+  for (const uid of ["one", "late"]) {
+    writeFileSync(
+      join(manager.mountedVolumes(uid).get("disk")?.path ?? "", "more"),
+      Buffer.alloc(fileBytes, 1),
+    );
+  }
+  for (const uid of ["one", "late"]) {
+    await expect.poll(() => usedBytes(uid)).toBeGreaterThanOrEqual(2 * fileBytes);
+  }
+  stop.abort();
+  await running;
+});

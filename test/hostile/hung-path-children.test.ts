@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { HungMount } from "../integration/support/hung-mount.ts";
+import { never, podWith, VolumeWorld } from "../integration/support/volume-world.ts";
+
+let world: VolumeWorld;
+let hung: HungMount;
+/** The server of the mount is a child of the test too. */
+let others: number;
+
+beforeEach(async () => {
+  world = await VolumeWorld.create();
+  hung = await HungMount.at(join(world.folder, "hung"));
+  others = childrenOfThisProcess().length;
+});
+
+afterEach(async () => {
+  await hung[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+test("however many pods look at a hung host path however often, one process hangs there", async () => {
+  const manager = world.manager();
+  const pods = Array.from({ length: 3 }, (_, index) => {
+    // Different paths on one mount.
+    const path = join(world.folder, "hung", `folder-${index}`);
+    const pod = podWith([{ name: "host", hostPath: { path, type: "Directory" } }]);
+    return { ...pod, metadata: { ...pod.metadata, uid: `uid-${index}` } };
+  });
+  for (let attempt = 1; attempt <= 2; attempt += 1) {
+    const results = await Promise.all(pods.map((pod) => manager.mount(pod, never)));
+    for (const result of results) {
+      expect(result.ok ? "" : result.error).toMatch(/the file system of .* does not answer/);
+    }
+  }
+  expect(childrenOfThisProcess().length - others).toBe(1);
+  const again = await manager.mount(pods[0] ?? podWith([]), never);
+  expect(again.ok ? "" : again.error).toMatch(/folder-0 does not answer \(since \d{4}-/);
+
+  // What hung has ended with its server: the path is looked at again.
+  await hung[Symbol.asyncDispose]();
+  await expect.poll(() => childrenOfThisProcess().length).toBeLessThan(others);
+});
+
+/** Also those that were killed and cannot end. */
+function childrenOfThisProcess(): readonly string[] {
+  return readdirSync("/proc").filter(
+    (name) => /^\d+$/.test(name) && parentOf(name) === process.pid,
+  );
+}
+
+function parentOf(pid: string): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return 0;
+  }
+}
