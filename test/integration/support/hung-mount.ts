@@ -51,6 +51,11 @@ export class HungMount implements AsyncDisposable {
     return mount;
   }
 
+  /** Whether there is a server that does not answer. */
+  get isServed(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   /** Whoever still waits for an answer gets an error. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill("SIGKILL");
