@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { impureGlobals, layers, maxFileLines } from "../tools/layers.ts";
+import { ownFiles } from "../tools/own-files.ts";
 
 interface SourceFile {
   readonly path: string;
@@ -25,6 +26,14 @@ describe("the layer table", () => {
 
   test("allows every import in src", () => {
     expect(files.flatMap(badImports)).toEqual([]);
+  });
+
+  test("lets exactly the listed files open files", () => {
+    const opens = files
+      .filter(({ path }) => !path.endsWith(".test.ts") && !path.includes("/linux/foreign/"))
+      .filter(({ text }) => importsOf(text).some((name) => /^(node:)?fs(\/|$)/.test(name)))
+      .map(({ path }) => path);
+    expect(opens.toSorted()).toEqual(ownFiles.filter((path) => !path.endsWith("**")).toSorted());
   });
 
   test("keeps clocks, randomness, timers and the process out of the pure layers", () => {

@@ -1,4 +1,5 @@
 import { impureGlobals, layers, maxFileLines, maxFunctionLines, maxParameters } from "../layers.ts";
+import { ownFiles } from "../own-files.ts";
 
 /** The oxlint configuration: general rules, and the layer table as import restrictions. */
 export function lintConfig(): string {
@@ -14,12 +15,18 @@ export function lintConfig(): string {
         rules: {
           "no-restricted-imports": [
             "error",
-            { paths: shellCalls, patterns: restrictedImports(name) },
+            { paths: [...shellCalls, ...fileCalls], patterns: restrictedImports(name) },
           ],
           ...(layer.pure ? { "no-restricted-globals": ["error", ...impureGlobals] } : {}),
           "no-restricted-properties": ["error", unlimitedJson, ...(layer.pure ? [randomness] : [])],
         },
       })),
+      ...Object.keys(layers).flatMap((name) => {
+        const files = ownFiles.filter((file) => file.startsWith(`src/${name}/`));
+        const restricted = { paths: shellCalls, patterns: restrictedImports(name) };
+        const rules = { "no-restricted-imports": ["error", restricted] };
+        return files.length === 0 ? [] : [{ files, rules }];
+      }),
       {
         files: ["**/*.test.ts", "test/**/*.ts", "tools/**/*.ts"],
         rules: {
@@ -46,6 +53,12 @@ const shellCalls = ["node:child_process", "child_process"].map((name) => ({
   name,
   importNames: ["exec", "execSync", "default"],
   message: "A shell reads commands out of names: use execFile or spawn with an array of arguments.",
+}));
+
+const fileCalls = ["node:fs", "node:fs/promises", "fs", "fs/promises"].map((name) => ({
+  name,
+  message:
+    "Foreign paths go through the port ForeignFiles; a file that opens only the agent's own is listed in tools/own-files.ts.",
 }));
 
 const unlimitedJson = {

@@ -31,9 +31,11 @@ export async function readDisks(procFolder = "/proc"): Promise<readonly DiskUsag
 export function diskMounts(mounts: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const line of mounts.split("\n")) {
-    const [source = "", mountPoint = "", type] = line.split(" ");
+    const [source = "", mountPoint = "", type = ""] = line.split(" ");
     const device = type === "tmpfs" && memoryMounts.has(mountPoint) ? mountPoint : source;
-    const isDisk = device !== source || /^\/dev\/(?!loop)/.test(source);
+    // Whoever mounts with FUSE names the source as they like, and may never answer.
+    const isServed = type.startsWith("fuse");
+    const isDisk = !isServed && (device !== source || /^\/dev\/(?!loop)/.test(source));
     if (isDisk && !found.has(device)) found.set(device, mountPoint);
   }
   return found;

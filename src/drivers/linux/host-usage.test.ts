@@ -62,13 +62,14 @@ test("the process table has a limit and fewer tasks than that", async () => {
   expect(max).toBeGreaterThan(running);
 });
 
-test("a disk is found once, and file systems in memory by where they are mounted", () => {
+test("a disk is found once, file systems in memory by where they are mounted, and none of FUSE", () => {
   const mounts = [
     "/dev/sda1 / ext4 rw 0 0",
     "/dev/sda1 /data ext4 rw 0 0",
     "tmpfs /dev/shm tmpfs rw 0 0",
     "tmpfs /var/lib/kubelet/pods/1/volumes/x tmpfs rw 0 0",
     "proc /proc proc rw 0 0",
+    "/dev/evil /var/lib/kubelet/pods/1/volumes/y fuse rw 0 0",
   ].join("\n");
   expect([...diskMounts(mounts)]).toEqual([
     ["/dev/sda1", "/"],

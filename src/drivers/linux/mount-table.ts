@@ -3,8 +3,8 @@ import { readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type MountEntry, parseMountInfo } from "../../lib/mount-info.ts";
 import type { HungPaths } from "./hung-paths.ts";
+import { unlessAbsent } from "./open-folder.ts";
 import { runVolumeCommand } from "./volume-command.ts";
-import { unlessAbsent } from "./volume-folder.ts";
 
 const timeoutMs = 10_000;
 const mountInfo = "/proc/self/mountinfo";

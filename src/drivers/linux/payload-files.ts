@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import type { PayloadFiles } from "../../ports/payload-files.ts";
+import { childPath, type OpenEntry, openFolder, openFolderIn } from "./open-folder.ts";
+import { publishPayload, readPayload } from "./payload-content.ts";
 import { errorCode } from "./volume-error.ts";
-import { childPath, type OpenEntry, openFolder, openFolderIn } from "./volume-folder.ts";
-import { publishPayload, readPayload } from "./volume-payload.ts";
 
 /** The files that the agent publishes in volumes on this machine. */
 export const payloadFiles: PayloadFiles = { readPayload, publishPayload, makeFolders };

@@ -1,6 +1,6 @@
 import { readdir, rmdir, unlink } from "node:fs/promises";
+import { childPath, mountId, type OpenEntry, openFolderIn, unlessAbsent } from "./open-folder.ts";
 import { errorCode } from "./volume-error.ts";
-import { childPath, mountId, type OpenEntry, openFolderIn, unlessAbsent } from "./volume-folder.ts";
 
 /** Deletes content that the agent wrote, by its name in its open folder; `shown` is the path for messages. */
 export async function removePayload(parent: OpenEntry, name: string, shown: string): Promise<void> {

@@ -1,13 +1,7 @@
 import type { Stats } from "node:fs";
 import { chmod, chown, readdir } from "node:fs/promises";
 import type { VolumeOwnership } from "../../ports/foreign-files.ts";
-import {
-  mountId,
-  type OpenEntry,
-  openEntryIn,
-  openFolderIn,
-  unlessAbsent,
-} from "./volume-folder.ts";
+import { mountId, type OpenEntry, openEntryIn, openFolderIn, unlessAbsent } from "./open-folder.ts";
 
 const setGroupId = 0o2000;
 const keepUser = -1;

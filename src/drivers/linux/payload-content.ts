@@ -20,8 +20,6 @@ import type {
 } from "../../model/volume-payload.ts";
 import type { VolumeOwnership } from "../../ports/foreign-files.ts";
 import { listInside } from "./mount-table.ts";
-import { removePayload } from "./payload-removal.ts";
-import { errorCode } from "./volume-error.ts";
 import {
   childPath,
   mountId,
@@ -30,8 +28,10 @@ import {
   openFolder,
   openFolderIn,
   unlessAbsent,
-} from "./volume-folder.ts";
-import { changeFolderOwnership } from "./volume-ownership.ts";
+} from "./open-folder.ts";
+import { changeFolderOwnership } from "./payload-ownership.ts";
+import { removePayload } from "./payload-removal.ts";
+import { errorCode } from "./volume-error.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
