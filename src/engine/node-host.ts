@@ -1,5 +1,6 @@
 import type { Result } from "../lib/result.ts";
-import { ContainerState, PodSandboxState } from "../model/generated/cri.ts";
+import { Semaphore } from "../lib/semaphore.ts";
+import { ContainerState, type ExecSyncResponse, PodSandboxState } from "../model/generated/cri.ts";
 import { containerNameLabel } from "../model/labels.ts";
 import { findObserved, type ObservedPod } from "../model/observed.ts";
 import type { Pod } from "../model/pod.ts";
@@ -12,7 +13,7 @@ import { rawContainerId } from "./execute/container-id.ts";
 export interface NodeHostDeps {
   readonly runtime: Pick<
     ContainerRuntime,
-    "listPodSandboxes" | "listContainers" | "portForward" | "execSync"
+    "listPodSandboxes" | "listContainers" | "portForward" | "execSyncWhole"
   >;
   readonly checkpoints: Pick<ContainerCheckpoints, "write">;
   readonly clock: Pick<Clock, "monotonicMs">;
@@ -25,9 +26,13 @@ export interface NodeHostDeps {
 /** So long the sync loop may stand still at least before that is a problem. */
 const leastPatienceMs = 5 * 60_000;
 
+/** Commands whose whole output is held: up to 16 MiB each. */
+const maxRuns = 8;
+
 /** What the kubelet's API may have done with pods and containers. */
 export class NodeHost implements KubeletHost {
   readonly #deps: NodeHostDeps;
+  readonly #runs = new Semaphore(maxRuns);
 
   constructor(deps: NodeHostDeps) {
     this.#deps = deps;
@@ -70,7 +75,7 @@ export class NodeHost implements KubeletHost {
   ): Promise<Uint8Array> {
     const id = this.#runningId(pod, container);
     if (id === undefined) throw new Error(`container not found ("${container}")`);
-    const done = await this.#deps.runtime.execSync(id, command, 0, signal);
+    const done = await this.#runWhole(id, command, signal);
     const { stdout = new Uint8Array(), stderr = new Uint8Array(), exitCode = 0 } = done;
     if (exitCode !== 0) {
       const said = new TextDecoder().decode(stderr);
@@ -80,6 +85,19 @@ export class NodeHost implements KubeletHost {
     output.set(stdout);
     output.set(stderr, stdout.length);
     return output;
+  }
+
+  async #runWhole(
+    id: string,
+    command: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ExecSyncResponse> {
+    const leave = await this.#runs.enter(signal);
+    try {
+      return await this.#deps.runtime.execSyncWhole(id, command, signal);
+    } finally {
+      leave();
+    }
   }
 
   async checkpoint(

@@ -72,11 +72,17 @@ export interface ContainerRuntime {
   ): Promise<void>;
   reopenContainerLog(containerId: string, signal: AbortSignal): Promise<void>;
 
-  /** `timeoutSeconds` 0 = no limit but the signal's. */
+  /** `timeoutSeconds` 0 = no limit but the signal's. Of what the command prints no more than 10 KiB of each stream is kept. */
   execSync(
     containerId: string,
     command: readonly string[],
     timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<ExecSyncResponse>;
+  /** Without a time limit, and with all that the command printed: up to 16 MiB. */
+  execSyncWhole(
+    containerId: string,
+    command: readonly string[],
     signal: AbortSignal,
   ): Promise<ExecSyncResponse>;
   exec(request: ExecRequest, signal: AbortSignal): Promise<ExecResponse>;

@@ -80,7 +80,7 @@ const unused = {
   listPodSandboxes: () => Promise.resolve([]),
   listContainers: () => Promise.resolve([]),
   portForward: () => Promise.reject(new Error("unused")),
-  execSync: () => Promise.reject(new Error("unused")),
+  execSyncWhole: () => Promise.reject(new Error("unused")),
 };
 
 const observed = {

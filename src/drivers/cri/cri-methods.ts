@@ -24,6 +24,8 @@ interface CriMethods {
     cri.ReopenContainerLogResponse
   >;
   readonly execSync: GrpcMethod<cri.ExecSyncRequest, cri.ExecSyncResponse>;
+  /** The same call, with all that the command printed. */
+  readonly execSyncWhole: GrpcMethod<cri.ExecSyncRequest, cri.ExecSyncResponse>;
   readonly exec: GrpcMethod<cri.ExecRequest, cri.ExecResponse>;
   readonly attach: GrpcMethod<cri.AttachRequest, cri.AttachResponse>;
   readonly portForward: GrpcMethod<cri.PortForwardRequest, cri.PortForwardResponse>;
@@ -57,6 +59,9 @@ interface CriMethods {
   readonly imageFsInfo: GrpcMethod<cri.ImageFsInfoRequest, cri.ImageFsInfoResponse>;
 }
 
+/** No probe or hook shows more. */
+const execOutputBytes = 10 * 1024;
+
 const runtime = wire.RuntimeServiceService;
 const image = wire.ImageServiceService;
 
@@ -79,7 +84,11 @@ export const CRI_METHODS: CriMethods = {
     wire.UpdateContainerResourcesRequest,
   ),
   reopenContainerLog: method(runtime.reopenContainerLog, wire.ReopenContainerLogRequest),
-  execSync: method(runtime.execSync, wire.ExecSyncRequest),
+  execSync: {
+    ...method(runtime.execSync, wire.ExecSyncRequest),
+    maxFieldBytes: execOutputBytes,
+  },
+  execSyncWhole: method(runtime.execSync, wire.ExecSyncRequest),
   exec: method(runtime.exec, wire.ExecRequest),
   attach: method(runtime.attach, wire.AttachRequest),
   portForward: method(runtime.portForward, wire.PortForwardRequest),

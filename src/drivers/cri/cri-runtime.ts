@@ -220,6 +220,15 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     return this.#connection.call(CRI_METHODS.execSync, request, timeoutMs, signal);
   }
 
+  execSyncWhole(
+    containerId: string,
+    command: readonly string[],
+    signal: AbortSignal,
+  ): Promise<cri.ExecSyncResponse> {
+    const request = { containerId, cmd: command, timeout: 0n };
+    return this.#connection.call(CRI_METHODS.execSyncWhole, request, undefined, signal);
+  }
+
   exec(request: cri.ExecRequest, signal: AbortSignal): Promise<cri.ExecResponse> {
     return this.#call(CRI_METHODS.exec, request, signal);
   }

@@ -9,6 +9,7 @@ import {
   type RuntimeErrorCode,
   runtimeErrorCode,
 } from "../../model/runtime-error.ts";
+import { CutFrameReader } from "./cut-frames.ts";
 import { encodeFrame, FrameReader } from "./grpc-frames.ts";
 
 /** One call: a message goes there, any number come back. */
@@ -20,6 +21,8 @@ export interface GrpcExchange {
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** The server has taken the call: what follows are messages. */
   readonly onHeaders?: (() => void) | undefined;
+  /** Fields of bytes or text are cut to this length while they arrive; undefined = they are kept whole. */
+  readonly maxFieldBytes?: number | undefined;
   /** What it throws ends the call. */
   readonly onMessage: (message: Buffer) => void;
 }
@@ -82,10 +85,11 @@ export function exchange(
 
 function listen(
   stream: ClientHttp2Stream,
-  { onHeaders, onMessage }: GrpcExchange,
+  { onHeaders, onMessage, maxFieldBytes }: GrpcExchange,
   finish: (failure: Failure | undefined) => void,
 ): void {
-  const frames = new FrameReader();
+  const frames =
+    maxFieldBytes === undefined ? new FrameReader() : new CutFrameReader(maxFieldBytes);
   let answer: IncomingHttpHeaders = {};
   let problem: unknown;
   stream.on("response", (headers) => {

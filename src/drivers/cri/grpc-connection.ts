@@ -12,6 +12,8 @@ export interface GrpcMethod<Request, Response> {
   readonly path: string;
   readonly serialize: (request: Request) => Buffer;
   readonly deserialize: (bytes: Buffer) => Response;
+  /** Fields of bytes or text in answers are cut to this length while they arrive. */
+  readonly maxFieldBytes?: number | undefined;
 }
 
 /** What an observer learns about a finished call. Times are milliseconds since 1970. */
@@ -139,6 +141,7 @@ export class GrpcConnection {
       onMessage: (bytes: Buffer) => onMessage(method.deserialize(bytes)),
       metadata,
       timeoutMs,
+      maxFieldBytes: method.maxFieldBytes,
     };
     return exchange(() => this.#open(), call, signal);
   }

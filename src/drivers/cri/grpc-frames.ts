@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../lib/result.ts";
 
 // A byte that says whether the message is compressed, then its length.
-const headerBytes = 5;
+export const headerBytes = 5;
 const maxMessageBytes = 16 * 1024 * 1024;
 
 /** A message as gRPC sends it over a stream of HTTP/2. */
@@ -13,13 +13,28 @@ export function encodeFrame(message: Uint8Array): Buffer {
   return frame;
 }
 
+/** Takes the pieces that a stream comes in. */
+export interface MessageReader {
+  /** The messages that are complete with this piece; an error ends the stream. */
+  take(piece: Buffer): Result<readonly Buffer[], string>;
+}
+
+/** How long the message is that a header announces. */
+export function checkFrameHeader(header: Buffer): Result<number, string> {
+  const length = header.readUInt32BE(1);
+  if (header.readUInt8(0) !== 0) return err("received a compressed message, but asked for none");
+  if (length > maxMessageBytes) {
+    return err(`received a message of ${length} bytes, more than ${maxMessageBytes}`);
+  }
+  return ok(length);
+}
+
 /** Puts the messages of a stream together from the pieces it comes in. */
-export class FrameReader {
+export class FrameReader implements MessageReader {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #wantedBytes = headerBytes;
 
-  /** The messages that are complete with this piece; an error ends the stream. */
   take(piece: Buffer): Result<readonly Buffer[], string> {
     this.#pending.push(piece);
     this.#pendingBytes += piece.length;
@@ -28,12 +43,9 @@ export class FrameReader {
     const messages: Buffer[] = [];
     this.#wantedBytes = headerBytes;
     while (bytes.length >= headerBytes) {
-      const length = bytes.readUInt32BE(1);
-      if (bytes.readUInt8(0) !== 0) return err("received a compressed message, but asked for none");
-      if (length > maxMessageBytes) {
-        return err(`received a message of ${length} bytes, more than ${maxMessageBytes}`);
-      }
-      this.#wantedBytes = headerBytes + length;
+      const length = checkFrameHeader(bytes);
+      if (!length.ok) return length;
+      this.#wantedBytes = headerBytes + length.value;
       if (bytes.length < this.#wantedBytes) break;
       messages.push(bytes.subarray(headerBytes, this.#wantedBytes));
       bytes = bytes.subarray(this.#wantedBytes);

@@ -3,6 +3,10 @@ import { SimImages } from "./sim-images.ts";
 
 /** What simulated containers do not have: streams and statistics. */
 export class SimStreams extends SimImages {
+  execSyncWhole(_id: string, _command: readonly string[], signal: AbortSignal): Promise<never> {
+    return this.#refuse("ExecSync", signal);
+  }
+
   exec(_request: object, signal: AbortSignal): Promise<never> {
     return this.#refuse("Exec", signal);
   }
