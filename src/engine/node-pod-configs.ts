@@ -232,7 +232,8 @@ export class NodePodConfigs implements PodConfigs {
     return ok(supportsRecursiveReadOnly(handler.value, await this.#deps.readHandlers()));
   }
 
-  // Running containers have the file mounted: it is left alone as long as it says the right thing.
+  // Running containers have the file mounted: it stays the same file, whose size is the pod's (CVE-2020-8557), and is left alone as
+  // long as it says the right thing.
   async #writeHostsFile(pod: Pod, podIps: readonly string[]): Promise<void> {
     const { files, rootFolder, clusterDomain, nodeHostsFile } = this.#deps;
     const aliases = pod.spec.hostAliases ?? [];
@@ -243,7 +244,7 @@ export class NodePodConfigs implements PodConfigs {
         ? hostNetworkHostsFile((await files.readText(nodeHostsFile)) ?? "", aliases)
         : managedHostsFile({ podIps, ...names.value }, aliases);
     const path = podHostsFile(rootFolder, pod.metadata.uid);
-    if (!(await this.#hasContent(path, content))) await files.writeBriefly(path, content, 0o644);
+    if (!(await this.#hasContent(path, content))) await files.overwrite(path, content, 0o644);
   }
 
   // Containers may have made the file as large as they like: no more of it is read than it takes to tell.

@@ -5,6 +5,11 @@ export interface HostFiles {
   writeFile(path: string, data: Uint8Array | string, mode: number): Promise<void>;
   /** As `writeFile`, for what need not outlast a crash of the machine: spares the disk a flush. */
   writeBriefly(path: string, data: Uint8Array | string, mode: number): Promise<void>;
+  /**
+   * Changes what a file says and keeps the file itself, for what is mounted into containers: they go on seeing the one that the
+   * agent knows and measures. Makes it where it is missing.
+   */
+  overwrite(path: string, data: Uint8Array | string, mode: number): Promise<void>;
   /** At most the last `maxBytes` of a regular file; undefined when it does not exist. */
   readTail(path: string, maxBytes: number): Promise<Uint8Array | undefined>;
   /** A whole regular file; undefined when it does not exist. Rejects when it is larger than any file of the agent's. */

@@ -78,3 +78,23 @@ test("folders and files get their mode whatever the umask", async () => {
   expect((await stat(inner)).mode & 0o777).toBe(0o777);
   expect((await stat(path)).mode & 0o777).toBe(0o666);
 });
+
+test("a file that is overwritten stays the same file, shorter or longer", async () => {
+  const path = join(folder, "hosts");
+  await hostFiles.overwrite(path, "first", 0o644);
+  const { ino, mode } = await stat(path);
+  expect(mode & 0o777).toBe(0o644);
+  for (const text of ["a longer second", "3", ""]) {
+    await hostFiles.overwrite(path, text, 0o644);
+    expect(await hostFiles.readText(path)).toBe(text);
+    expect((await stat(path)).ino).toBe(ino);
+  }
+});
+
+test("a link is not overwritten, nor what it leads to", async () => {
+  const target = join(folder, "target");
+  await writeFile(target, "precious");
+  await symlink(target, join(folder, "link"));
+  await expect(hostFiles.overwrite(join(folder, "link"), "x", 0o644)).rejects.toThrow("ELOOP");
+  expect(await hostFiles.readText(target)).toBe("precious");
+});

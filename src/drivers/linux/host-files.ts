@@ -27,6 +27,7 @@ export const hostFiles: HostFiles = {
       await file.datasync();
     }),
   writeBriefly: (path, data, mode) => replaceFile(path, mode, (file) => file.writeFile(data)),
+  overwrite,
   readTail,
   readText: async (path) => {
     const data = await readTail(path, maxTextBytes + 1);
@@ -88,6 +89,22 @@ async function replaceFile(
     await file.close();
   }
   await moveOver(beside, path);
+}
+
+async function overwrite(path: string, data: Uint8Array | string, mode: number): Promise<void> {
+  const bytes = Buffer.from(data);
+  const file = await openRegular(path, O_WRONLY | O_CREAT, mode);
+  try {
+    if ((mode & umask()) !== 0) await file.chmod(mode);
+    // Cut last: a reader never finds it empty.
+    for (let written = 0; written < bytes.length; ) {
+      const { bytesWritten } = await file.write(bytes, written, undefined, written);
+      written += bytesWritten;
+    }
+    await file.truncate(bytes.length);
+  } finally {
+    await file.close();
+  }
 }
 
 async function moveOver(from: string, to: string): Promise<void> {

@@ -18,6 +18,10 @@ export class MemoryFiles implements HostFiles {
     await this.writeFile(path, data);
   }
 
+  async overwrite(path: string, data: Uint8Array | string): Promise<void> {
+    await this.writeFile(path, data);
+  }
+
   async readTail(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
     const data = this.#files.get(path);
     return data?.subarray(Math.max(0, data.length - maxBytes));
