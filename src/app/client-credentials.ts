@@ -24,6 +24,7 @@ import {
 } from "../engine/certificate/certificate-manager.ts";
 import { awaitCertificate, placeOrder } from "../engine/certificate/request-certificate.ts";
 import { errorText } from "../lib/error-text.ts";
+import { timeoutSignal } from "../lib/timers.ts";
 import type { StoredCertificate } from "../model/certificate.ts";
 import type { KeyPair } from "../model/key-pair.ts";
 import type { Kubeconfig } from "../model/kubeconfig.ts";
@@ -218,7 +219,7 @@ async function getFirstCertificate(
   const used = await readOrForget(store, log);
   const request = await firstRequest(certDir, nodeSubject(nodeName), used?.keyPem);
   const api = clientOf(options, plainCredentials(options, bootstrap));
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(firstCertificateMs)]);
+  const deadline = AbortSignal.any([signal, timeoutSignal(firstCertificateMs)]);
   const order = await placeWhenUp(api, { ...request, signerName }, log, deadline);
   log.info("waiting for the client certificate", { request: order.name });
   const certPem = await awaitCertificate(api, order, { clock: systemClock, log }, deadline);

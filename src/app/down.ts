@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { containerdPaths } from "../drivers/containerd/containerd-paths.ts";
 import {
   MANAGED_CONTAINERD_DEFAULTS,
@@ -18,6 +17,7 @@ import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { errorText } from "../lib/error-text.ts";
+import { sleep, timeoutSignal } from "../lib/timers.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 import { dataLayout, kubeletFolder } from "./data-layout.ts";
@@ -82,13 +82,13 @@ async function takeOver(dataDir: string, log: Log): Promise<LockedDataDir> {
         process.kill(pid, "SIGTERM");
         asked = true;
       }
-      await delay(50);
+      await sleep(50);
     }
   }
 }
 
 async function removePods(dataDir: string, record: RuntimeRecord, log: Log): Promise<void> {
-  const signal = AbortSignal.timeout(totalMs);
+  const signal = timeoutSignal(totalMs);
   if (record.network === undefined) {
     await endRuntimePods(dataDir, record.endpoint, log, signal);
     await removePacketRules(dataDirPacketRules(dataDir), signal);
@@ -145,7 +145,7 @@ async function removeFiles(dataDir: string): Promise<void> {
 
 /** What containers left there is foreign. */
 async function removeOwn(path: string, helpers: ForeignHelpers): Promise<void> {
-  const signal = AbortSignal.timeout(totalMs);
+  const signal = timeoutSignal(totalMs);
   const mounts = linuxMounts(helpers.hungPaths);
   for (const { mountPoint } of await mounts.listBelow(path)) {
     await mounts.unmount(mountPoint, signal);

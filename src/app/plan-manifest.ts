@@ -1,5 +1,4 @@
 // `berth plan`: what would be done with a manifest here, without doing it.
-
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { admitPod } from "../core/admission/admit-pod.ts";

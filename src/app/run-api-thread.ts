@@ -1,8 +1,8 @@
 // Keeps the thread of the kubelet's API running: whatever freezes or exhausts it, the agent goes on, and the thread is
 // started again on the same ports.
-import { setTimeout as delay } from "node:timers/promises";
 import { MessageChannel, type ResourceLimits, Worker } from "node:worker_threads";
 import { errorText } from "../lib/error-text.ts";
+import { sleep } from "../lib/timers.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { AgentCalls } from "../ports/agent-calls.ts";
 import type { Log } from "../ports/log.ts";
@@ -67,7 +67,7 @@ export async function runApiThread(
       reason: errorText(error),
       delayMs,
     });
-    await delay(delayMs, undefined, { signal }).catch(() => undefined);
+    await sleep(delayMs, signal).catch(() => undefined);
     delayMs = Math.min(2 * delayMs, longestDelayMs);
   }
 }

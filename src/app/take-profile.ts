@@ -1,5 +1,5 @@
 import { Session } from "node:inspector/promises";
-import { setTimeout as delay } from "node:timers/promises";
+import { sleep } from "../lib/timers.ts";
 import type { ProfileKind } from "../ports/agent-calls.ts";
 
 /** A profile of the thread that calls this, as the JSON that the developer tools of browsers read. */
@@ -13,12 +13,12 @@ export async function takeProfile(
   try {
     if (kind === "heap") {
       await session.post("HeapProfiler.startSampling");
-      await delay(durationMs, undefined, { signal });
+      await sleep(durationMs, signal);
       return JSON.stringify((await session.post("HeapProfiler.stopSampling")).profile);
     }
     await session.post("Profiler.enable");
     await session.post("Profiler.start");
-    await delay(durationMs, undefined, { signal });
+    await sleep(durationMs, signal);
     return JSON.stringify((await session.post("Profiler.stop")).profile);
   } finally {
     session.disconnect();

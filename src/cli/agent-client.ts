@@ -1,5 +1,4 @@
 // Talks to the agent over its socket.
-
 import { type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";

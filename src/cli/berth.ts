@@ -1,5 +1,6 @@
 // The program. Ctrl-C and SIGTERM let the command end by itself; a second Ctrl-C ends it at once.
 import { setMaxListeners } from "node:events";
+import { startTimer } from "../lib/timers.ts";
 import { runCli } from "./main.ts";
 import { ignoreDebuggerSignal } from "./no-debugger.ts";
 import { processTerminal } from "./terminal.ts";
@@ -23,4 +24,4 @@ process.stdout.on("error", (error) => {
 
 process.exitCode = await runCli(process.argv.slice(2), processTerminal(), stopping.signal);
 // The command has ended; whatever still hangs must not keep the process.
-setTimeout(() => process.exit(), endingMs).unref();
+startTimer(endingMs, () => process.exit(), { keepsAlive: false });

@@ -1,6 +1,6 @@
 // SIGUSR1 makes Node open its debugger on a port of the loopback address: whoever reaches it, such as any pod on the host
 // network, runs code as the agent's user.
-import { setTimeout as delay } from "node:timers/promises";
+import { sleep, startTimer } from "../lib/timers.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 
@@ -31,7 +31,7 @@ export async function forbidDebugger(log: Log): Promise<void> {
   });
   await closeDebugger(log);
   // What a signal of the first moments asked for may happen a little later.
-  setTimeout(() => void closeDebugger(log), settledMs).unref();
+  startTimer(settledMs, () => void closeDebugger(log), { keepsAlive: false });
 }
 
 async function closeDebugger(log: Log): Promise<void> {
@@ -40,6 +40,6 @@ async function closeDebugger(log: Log): Promise<void> {
   for (let url = inspector.url(); url !== undefined; url = inspector.url()) {
     inspector.close();
     log.warn("closed Node's debugger, which SIGUSR1 had opened while the agent started", { url });
-    await delay(retryMs);
+    await sleep(retryMs);
   }
 }

@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import { dirname } from "node:path";
+import { startTimer } from "../lib/timers.ts";
 
 /** File systems exist on which no notification ever comes. */
 const recheckMs = 1000;
@@ -24,12 +25,12 @@ export class FileChanges implements Disposable {
     if (!this.#changed && !signal.aborted) {
       await new Promise<void>((resolve) => {
         const done = (): void => {
-          clearTimeout(timer);
+          timer.stop();
           signal.removeEventListener("abort", done);
           this.#wake = undefined;
           resolve();
         };
-        const timer = setTimeout(done, recheckMs);
+        const timer = startTimer(recheckMs, done);
         signal.addEventListener("abort", done);
         this.#wake = done;
       });

@@ -1,5 +1,5 @@
 // Reads a container's log file, once or following it as it grows and is rotated.
-import { setTimeout as delay } from "node:timers/promises";
+import { sleep } from "../lib/timers.ts";
 import { LogFilter, type LogStream } from "../model/log/log-filter.ts";
 import type { LogTime } from "../model/log/log-time.ts";
 import { FileChanges } from "./file-changes.ts";
@@ -76,7 +76,7 @@ async function followLog(
       if (await copy(log.reader, log.isFinished)) return;
       if (replaced) {
         if (!log.isFinished) {
-          await delay(lastWritesMs, undefined, { signal }).catch(() => undefined);
+          await sleep(lastWritesMs, signal).catch(() => undefined);
           if (await copy(log.reader, true)) return;
         }
         await log.advance();

@@ -1,4 +1,5 @@
 // /api/v1/pods: listing, reading and watching.
+import { timeoutSignal } from "../lib/timers.ts";
 import { parseLabelSelector } from "../model/label-selector.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AgentView, PodChange } from "../ports/agent-view.ts";
@@ -79,7 +80,7 @@ function watchPods(feed: PodFeed, selects: PodSelector, exchange: Exchange): voi
     throw new HttpError("Expired", `too old resource version: ${version} (${feed.version})`);
   }
   const seconds = Math.min(timeoutSeconds ?? longestTimeoutSeconds, longestTimeoutSeconds);
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+  const ended = AbortSignal.any([signal, timeoutSignal(seconds * 1000)]);
   response.writeHead(200, { "Content-Type": "application/json" });
   response.flushHeaders();
   const send = (event: PodChange): void => {

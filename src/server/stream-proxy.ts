@@ -1,6 +1,7 @@
 // A client's upgrade is handed on to the runtime's streaming server, byte for byte.
 import { type IncomingMessage, STATUS_CODES, request as sendRequest } from "node:http";
 import type { Duplex } from "node:stream";
+import { startTimer } from "../lib/timers.ts";
 
 /** A request to change the protocol, with the raw connection it came over. */
 export interface UpgradeRequest {
@@ -72,8 +73,8 @@ function closeWritten(stream: Duplex): void {
     stream.destroy();
     return;
   }
-  const patience = setTimeout(() => stream.destroy(), lastBytesMs);
-  stream.on("close", () => clearTimeout(patience));
+  const patience = startTimer(lastBytesMs, () => stream.destroy());
+  stream.on("close", () => patience.stop());
   stream.on("finish", () => stream.destroy());
   stream.end();
 }

@@ -17,8 +17,13 @@ export function lintConfig(): string {
             "error",
             { paths: [...shellCalls, ...fileCalls], patterns: restrictedImports(name) },
           ],
-          ...(layer.pure ? { "no-restricted-globals": ["error", ...impureGlobals] } : {}),
-          "no-restricted-properties": ["error", unlimitedJson, ...(layer.pure ? [randomness] : [])],
+          "no-restricted-globals": ["error", ...(layer.pure ? impureGlobals : [shortTimeout])],
+          "no-restricted-properties": [
+            "error",
+            unlimitedJson,
+            shortSignal,
+            ...(layer.pure ? [randomness] : []),
+          ],
         },
       })),
       ...Object.keys(layers).flatMap((name) => {
@@ -37,8 +42,8 @@ export function lintConfig(): string {
         },
       },
       {
-        files: ["src/lib/json-text.ts"],
-        rules: { "no-restricted-properties": "off" },
+        files: ["src/lib/json-text.ts", "src/lib/timers.ts"],
+        rules: { "no-restricted-properties": "off", "no-restricted-globals": "off" },
       },
       { files: ["vitest.config.ts"], rules: { "import/no-default-export": "off" } },
     ],
@@ -65,6 +70,16 @@ const unlimitedJson = {
   object: "JSON",
   property: "parse",
   message: "parseJsonText of src/lib/json-text.ts refuses what is nested too deep.",
+};
+
+// Node's timers go off at once when they are asked for more than 25 days.
+const longTimers = "The timers of src/lib/timers.ts wait as long as they are told to.";
+const shortTimeout = { name: "setTimeout", message: longTimers };
+const shortSignal = { object: "AbortSignal", property: "timeout", message: longTimers };
+const shortPromises = {
+  group: ["node:timers/promises", "timers/promises", "node:timers", "timers"],
+  importNames: ["setTimeout", "setInterval", "scheduler"],
+  message: longTimers,
 };
 
 const generalRules = {
@@ -114,6 +129,12 @@ function restrictedImports(name: string): unknown[] {
     patterns.push({
       regex: "^(node:|@|[a-z])",
       message: `Bad layering: src/${name} sees neither Node's modules nor npm packages.`,
+    });
+  } else patterns.push(shortPromises);
+  if (layer.pure) {
+    patterns.push({
+      regex: "/lib/timers\\.ts$",
+      message: `Bad layering: src/${name} waits by a Clock, which the simulator replaces.`,
     });
   }
   return patterns;

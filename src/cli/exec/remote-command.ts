@@ -1,5 +1,4 @@
 // Runs a command in a container over an upgraded connection: protocol v4.channel.k8s.io, one stream per purpose.
-
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import type { openSpdy } from "../../app/open-spdy.ts";

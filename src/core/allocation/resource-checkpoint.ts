@@ -1,6 +1,5 @@
 // The file in which the resources of pods outlive the agent. Its format is the kubelet's, so that either can
 // go on where the other stopped.
-
 import { errorText } from "../../lib/error-text.ts";
 import { fnv1a } from "../../lib/fnv.ts";
 import { jsonText } from "../../lib/go-text.ts";

@@ -1,5 +1,4 @@
 // Programs that hand out registry logins: their config file, what they are asked, and what they answer.
-
 import { parseGoDuration } from "../../lib/go-duration.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";

@@ -1,5 +1,4 @@
 // Registry credentials as Docker's config files, and the secrets made of them, hold them.
-
 import { decodeBase64 } from "../../lib/base64.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { joinPath } from "../../lib/path.ts";

@@ -1,6 +1,5 @@
 // What is known of images that were pulled here: with which secrets. A pod that shows none of them must prove to the
 // registry that it may have the image. The files are a kubelet's own.
-
 import { jsonText } from "../../lib/go-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { formatTime } from "../../lib/time.ts";

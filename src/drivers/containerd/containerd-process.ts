@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { open, readdir, readFile, stat, truncate } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { basename } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { sleep } from "../../lib/timers.ts";
 import type { ContainerdPaths } from "./containerd-paths.ts";
 
 const POLL_MS = 200;
@@ -66,7 +66,7 @@ export async function endContainerd(pid: number, configFile: string): Promise<vo
     signalProcess(pid, signal);
     while (Date.now() < deadline) {
       if (!(await isAlive(pid, configFile))) return;
-      await delay(CONNECT_RETRY_MS);
+      await sleep(CONNECT_RETRY_MS);
     }
   }
   throw new Error(`containerd with pid ${pid} does not end, not even when killed`);
@@ -87,7 +87,7 @@ export async function waitForSocket(
       const what = gone ? "ended at once" : `does not answer on ${paths.socket}`;
       throw new Error(`containerd ${what}; its log says: ${await logTail(paths.logFile)}`);
     }
-    await delay(CONNECT_RETRY_MS, undefined, { signal });
+    await sleep(CONNECT_RETRY_MS, signal);
   }
 }
 
@@ -152,7 +152,7 @@ async function pollUntilGone(pid: number, configFile: string, signal: AbortSigna
   while (await isAlive(pid, configFile)) {
     // Not watched any more is not gone.
     if (signal.aborted) await new Promise(() => undefined);
-    await delay(POLL_MS, undefined, { ref: false });
+    await sleep(POLL_MS, undefined, { keepsAlive: false });
   }
 }
 

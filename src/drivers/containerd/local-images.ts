@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { sleep } from "../../lib/timers.ts";
 import { SetupError } from "../../model/setup-error.ts";
 import type { ImageService } from "../../ports/container-runtime.ts";
 import { CRI_NAMESPACE } from "./containerd-events.ts";
@@ -79,7 +79,7 @@ async function waitForImage(target: ImageTarget, name: string, signal: AbortSign
   const deadline = Date.now() + IMPORT_TIMEOUT_MS;
   while (!(await isPresent(target, name, signal))) {
     if (Date.now() > deadline) throw new Error(`the imported image ${name} does not appear`);
-    await delay(POLL_MS, undefined, { signal });
+    await sleep(POLL_MS, signal);
   }
 }
 

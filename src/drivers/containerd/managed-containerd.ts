@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { parseJsonText } from "../../lib/json-text.ts";
+import { sleep } from "../../lib/timers.ts";
 import { hasCapability, type Machine } from "../../model/machine.ts";
 import { socketPathProblem } from "../../model/runtime-endpoint.ts";
 import { SetupError } from "../../model/setup-error.ts";
@@ -161,7 +161,7 @@ export class ManagedContainerd {
       if (signal.aborted) break;
       if (Date.now() - startedAtMs > HEALTHY_MS) backoffMs = FIRST_BACKOFF_MS;
       this.#log.warn("containerd ended, starting it again", { pid: this.pid, backoffMs });
-      await Promise.race([delay(backoffMs, undefined, { ref: false }), stopped]);
+      await Promise.race([sleep(backoffMs, undefined, { keepsAlive: false }), stopped]);
       backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
       if (!signal.aborted) await this.#restart();
     }

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { errorText } from "../../lib/error-text.ts";
+import { sleep } from "../../lib/timers.ts";
 import type { NetworkSettings } from "./containerd-config.ts";
 import { CRI_NAMESPACE } from "./containerd-events.ts";
 import type { ContainerdPaths } from "./containerd-paths.ts";
@@ -31,7 +31,7 @@ export async function removeOrphans(containerd: AnsweringContainerd): Promise<re
   const first = await findOrphans(containerd);
   if (first.length === 0) return [];
   // What is just coming or going is not the same in two looks.
-  await delay(BETWEEN_LOOKS_MS);
+  await sleep(BETWEEN_LOOKS_MS);
   const names = new Set(first.map(({ name }) => name));
   const orphans = (await findOrphans(containerd)).filter(({ name }) => names.has(name));
   for (const { remove } of orphans) await remove();
@@ -147,7 +147,7 @@ async function endShim(pid: number, paths: ContainerdPaths): Promise<void> {
     const deadline = Date.now() + END_TIMEOUT_MS;
     while (Date.now() < deadline) {
       if (!isShim(await readArguments(pid), paths)) return;
-      await delay(POLL_MS);
+      await sleep(POLL_MS);
     }
   }
 }

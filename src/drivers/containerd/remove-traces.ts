@@ -1,8 +1,8 @@
 import { readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { mountPointsBelow, parseMountInfo } from "../../lib/mount-info.ts";
+import { sleep } from "../../lib/timers.ts";
 import type { NetworkSettings } from "./containerd-config.ts";
 import { CRI_NAMESPACE } from "./containerd-events.ts";
 import type { ContainerdPaths } from "./containerd-paths.ts";
@@ -43,7 +43,7 @@ async function killHelpers(paths: ContainerdPaths): Promise<void> {
     const pids = await findProcesses(isOurs);
     if (pids.length === 0) return;
     for (const pid of pids) signalProcess(pid, "SIGKILL");
-    await delay(POLL_MS);
+    await sleep(POLL_MS);
   }
 }
 
@@ -75,7 +75,7 @@ async function killCgroup(folder: string): Promise<void> {
     const pids = await processesIn(folder);
     if (pids.length === 0) return;
     for (const pid of pids) signalProcess(pid, "SIGKILL");
-    await delay(POLL_MS);
+    await sleep(POLL_MS);
   }
 }
 
@@ -100,7 +100,7 @@ async function removeCgroupTree(folder: string): Promise<void> {
   for (const child of await childCgroups(folder)) await removeCgroupTree(child);
   // The kernel frees the last process' place a moment after it is gone.
   for (let attempt = 0; attempt < 50 && !(await tryRemoveFolder(folder)); attempt++) {
-    await delay(POLL_MS);
+    await sleep(POLL_MS);
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { sleep } from "../../lib/timers.ts";
 import { withEither } from "../../lib/with-either.ts";
 import type * as cri from "../../model/generated/cri.ts";
 import { parseRuntimeEndpoint } from "../../model/runtime-endpoint.ts";
@@ -9,6 +9,7 @@ import { GrpcConnection, type GrpcMethod, type GrpcObserver } from "./grpc-conne
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const SANDBOX_TIMEOUT_MS = 240_000;
+const MAX_SECONDS = 9_223_372_036;
 // Longer than a runtime needs to refuse a stream it has read.
 const STREAM_SETTLE_MS = 50;
 
@@ -79,7 +80,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     ).finally(() => ended.abort());
     const settled = this.#connection
       .send(CRI_METHODS.version, {}, DEFAULT_TIMEOUT_MS, ended.signal)
-      .then(() => delay(STREAM_SETTLE_MS, undefined, { signal: ended.signal }))
+      .then(() => sleep(STREAM_SETTLE_MS, ended.signal))
       .then(tell, (error: unknown) => {
         if (!told) refused.abort(error);
       });
@@ -177,7 +178,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     timeoutSeconds: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const request = { containerId, timeout: BigInt(timeoutSeconds) };
+    const request = { containerId, timeout: wholeSeconds(timeoutSeconds) };
     const timeoutMs = DEFAULT_TIMEOUT_MS + timeoutSeconds * 1000;
     await this.#connection.call(CRI_METHODS.stopContainer, request, timeoutMs, signal);
   }
@@ -214,7 +215,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     timeoutSeconds: number,
     signal: AbortSignal,
   ): Promise<cri.ExecSyncResponse> {
-    const request = { containerId, cmd: command, timeout: BigInt(timeoutSeconds) };
+    const request = { containerId, cmd: command, timeout: wholeSeconds(timeoutSeconds) };
     // The runtime ends the command; this deadline only covers a runtime that does not.
     const timeoutMs = timeoutSeconds === 0 ? undefined : DEFAULT_TIMEOUT_MS + timeoutSeconds * 1000;
     return this.#connection.call(CRI_METHODS.execSync, request, timeoutMs, signal);
@@ -251,7 +252,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     signal: AbortSignal,
   ): Promise<void> {
     const timeoutMs = Math.max(timeoutSeconds * 1000, DEFAULT_TIMEOUT_MS);
-    const request = { containerId, location, timeout: BigInt(Math.round(timeoutMs / 1000)) };
+    const request = { containerId, location, timeout: wholeSeconds(timeoutMs / 1000) };
     await this.#connection.call(CRI_METHODS.checkpointContainer, request, timeoutMs, signal);
   }
 
@@ -300,6 +301,11 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
   imageFsInfo(signal: AbortSignal): Promise<cri.ImageFsInfoResponse> {
     return this.#call(CRI_METHODS.imageFsInfo, {}, signal);
   }
+}
+
+/** For the runtime, which counts in nanoseconds: more than 292 years do not fit, and would be none. */
+function wholeSeconds(seconds: number): bigint {
+  return BigInt(Math.min(Math.ceil(seconds), MAX_SECONDS));
 }
 
 function required(method: string, field: string, value: string | undefined): string {

@@ -4,6 +4,7 @@ import {
   constants,
   type IncomingHttpHeaders,
 } from "node:http2";
+import { startTimer } from "../../lib/timers.ts";
 import {
   RuntimeError,
   type RuntimeErrorCode,
@@ -34,7 +35,13 @@ interface Failure {
 }
 
 // What gRPC allows a time to have: eight digits and a unit.
-const mostTimeoutMs = 99_999_999;
+const mostTimeout = 99_999_999;
+const timeoutUnits = [
+  { name: "m", ms: 1 },
+  { name: "S", ms: 1000 },
+  { name: "M", ms: 60_000 },
+] as const;
+const longestTimeoutUnit = { name: "H", ms: 3_600_000 } as const;
 
 /** Resolves when the server has answered and said that all is well; rejects with a RuntimeError, when `signal` aborts too. */
 export function exchange(
@@ -51,7 +58,7 @@ export function exchange(
     const finish = (failure: Failure | undefined): void => {
       if (isOver) return;
       isOver = true;
-      clearTimeout(timer);
+      timer?.stop();
       signal.removeEventListener("abort", abort);
       // Tells the server that nobody waits any more, unless the stream is closed already.
       stream?.close(constants.NGHTTP2_CANCEL);
@@ -62,7 +69,7 @@ export function exchange(
     const expire = (): void =>
       // As one that passes in the runtime: users search for that text.
       finish({ code: "DeadlineExceeded", text: "context deadline exceeded" });
-    const timer = call.timeoutMs === undefined ? undefined : setTimeout(expire, call.timeoutMs);
+    const timer = call.timeoutMs === undefined ? undefined : startTimer(call.timeoutMs, expire);
     if (signal.aborted) {
       abort();
       return;
@@ -174,9 +181,10 @@ function requestHeaders({ path, timeoutMs, metadata }: GrpcExchange): Record<str
   };
 }
 
-function timeoutText(ms: number): string {
-  const whole = Math.max(0, Math.ceil(ms));
-  return whole <= mostTimeoutMs ? `${whole}m` : `${Math.ceil(whole / 1000)}S`;
+function timeoutText(timeoutMs: number): string {
+  const { name, ms } =
+    timeoutUnits.find((unit) => timeoutMs <= mostTimeout * unit.ms) ?? longestTimeoutUnit;
+  return `${Math.min(Math.max(0, Math.ceil(timeoutMs / ms)), mostTimeout)}${name}`;
 }
 
 /** gRPC sends what is not plain ASCII percent-encoded. */

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { sleep } from "../../lib/timers.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { SetupError } from "../../model/setup-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -21,7 +21,7 @@ export async function waitForRuntime(
       if (error.code === "Unimplemented") throw withoutCri(error);
       if (Date.now() > deadline) throw withoutAnswer(error);
     }
-    await delay(RETRY_MS, undefined, { signal });
+    await sleep(RETRY_MS, signal);
   }
 }
 

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { errorText } from "../../lib/error-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
+import { sleep } from "../../lib/timers.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { ApiClient, ApiRequest, WatchEvent } from "../../ports/api-client.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -89,7 +89,7 @@ class HttpApiClient {
         throw answerError(answer.status, answer.body, answer.retryAfterSeconds);
       }
       this.#count("rest_client_request_retries_total", wire, String(answer.status));
-      await pause((answer.retryAfterSeconds ?? 0) * 1000, signal);
+      await sleep((answer.retryAfterSeconds ?? 0) * 1000, signal);
     }
   }
 
@@ -255,11 +255,4 @@ function mayRepeat(error: unknown, { method }: WireRequest): boolean {
 
 function mayAskAgain({ status, retryAfterSeconds: seconds }: Answer): boolean {
   return seconds !== undefined && (status === 429 || status >= 500);
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw error;
-  });
 }

@@ -125,7 +125,9 @@ test("a connection that leads nowhere any more is noticed and replaced", async (
   const address = proxy.address();
   const url = new URL(server.url);
   url.port = String(typeof address === "object" ? address?.port : "");
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"],
+  });
   const client = clientOf(url);
   const { watches } = await watchMany(client, 1);
   for (const socket of sockets) {

@@ -7,6 +7,7 @@ import {
   sensitiveHeaders,
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
+import { startTimer } from "../../lib/timers.ts";
 import { abortError, StaleConnectionError, type WireRequest, type WireResponse } from "./wire.ts";
 
 // A connection that is silent for so long is asked for a sign of life, and given up without one.
@@ -118,12 +119,10 @@ export class Http2Connection {
   #ping(): void {
     if (this.#isPinging || this.#session.closed || this.#session.destroyed) return;
     this.#isPinging = true;
-    const deadline = setTimeout(() => {
-      this.#session.destroy(new Error("the connection is dead"));
-    }, pongMs);
-    deadline.unref();
+    const giveUp = (): void => this.#session.destroy(new Error("the connection is dead"));
+    const deadline = startTimer(pongMs, giveUp, { keepsAlive: false });
     this.#session.ping(() => {
-      clearTimeout(deadline);
+      deadline.stop();
       this.#isPinging = false;
       this.#isSuspect = false;
     });

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { sleep } from "../../lib/timers.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 
@@ -29,10 +29,7 @@ export class RequestGate {
   async #take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     while (!this.#bucket.tryTake(performance.now())) {
-      await delay(this.#stepMs, undefined, { signal }).catch((error: unknown) => {
-        signal.throwIfAborted();
-        throw error;
-      });
+      await sleep(this.#stepMs, signal);
     }
   }
 }

@@ -1,8 +1,8 @@
 import { accessSync, constants } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { errorText } from "../../lib/error-text.ts";
+import { sleep } from "../../lib/timers.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ServingCertificate } from "../../ports/serving-certificate.ts";
@@ -39,7 +39,7 @@ export function servingFiles(
     },
     run: async (signal) => {
       for (;;) {
-        await delay(intervalMs, undefined, { signal }).catch(() => undefined);
+        await sleep(intervalMs, signal).catch(() => undefined);
         if (signal.aborted) return;
         const now = read();
         if (now === current) continue;

@@ -1,3 +1,5 @@
+import { startTimer } from "../../lib/timers.ts";
+
 /** Thrown when something took longer than it may. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
@@ -13,13 +15,13 @@ export async function withDeadline<T>(
   const forward = (): void => controller.abort(signal.reason);
   if (signal.aborted) forward();
   signal.addEventListener("abort", forward, { once: true });
-  const timer = setTimeout(() => {
+  const timer = startTimer(ms, () => {
     controller.abort(new DeadlineError(`no answer within ${ms / 1000} s`));
-  }, ms);
+  });
   try {
-    return await run(controller.signal, () => clearTimeout(timer));
+    return await run(controller.signal, () => timer.stop());
   } finally {
-    clearTimeout(timer);
+    timer.stop();
     signal.removeEventListener("abort", forward);
   }
 }

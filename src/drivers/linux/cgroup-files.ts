@@ -10,6 +10,7 @@ import {
 import { join, normalize } from "node:path";
 import { promisify } from "node:util";
 import { Semaphore } from "../../lib/semaphore.ts";
+import { timeoutSignal } from "../../lib/timers.ts";
 
 const reclaimTimeoutMs = 60_000;
 const reclaiming = new Semaphore(1);
@@ -95,7 +96,7 @@ function mustReclaim(folder: string, file: string, value: string): boolean {
  * long is reported as refused; the kernel goes on with it, and the next waits for it.
  */
 async function writeReclaiming(path: string, value: string): Promise<string | undefined> {
-  const timeout = AbortSignal.timeout(reclaimTimeoutMs);
+  const timeout = timeoutSignal(reclaimTimeoutMs);
   const tooLong = `the kernel did not free enough memory within ${reclaimTimeoutMs / 1000} s`;
   let leave: () => void;
   try {

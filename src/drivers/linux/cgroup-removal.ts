@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../../lib/timers.ts";
 import { processesIn, removeFolders, tryWrite } from "./cgroup-files.ts";
 
 const maxAttempts = 12;
@@ -13,7 +13,7 @@ export async function removeCgroup(folders: readonly string[], signal: AbortSign
     for (const folder of folders) await killProcesses(folder);
     const left = folders.filter((folder) => !removeFolders(folder));
     if (left.length === 0) return;
-    await sleep(delayMs, undefined, { signal });
+    await sleep(delayMs, signal);
     delayMs = Math.min(delayMs * 2, maxDelayMs);
   }
   const left = folders.filter((folder) => !removeFolders(folder));

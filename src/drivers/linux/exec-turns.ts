@@ -1,4 +1,5 @@
 import { Semaphore } from "../../lib/semaphore.ts";
+import { startTimer } from "../../lib/timers.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 
 type ExecSync = ContainerRuntime["execSync"];
@@ -15,11 +16,11 @@ export function inTurns(execSync: ExecSync, atOnce: number): ExecSync {
   const turns = new Semaphore(atOnce);
   return async (containerId, command, timeoutSeconds, signal) => {
     const leave = await turns.enter(signal);
-    const started = setTimeout(leave, startMs);
+    const started = startTimer(startMs, leave);
     try {
       return await execSync(containerId, command, timeoutSeconds, signal);
     } finally {
-      clearTimeout(started);
+      started.stop();
       leave();
     }
   };

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { errorText } from "../../lib/error-text.ts";
+import { timeoutSignal } from "../../lib/timers.ts";
 import type {
   ForeignFiles,
   SubPathBind,
@@ -53,7 +54,7 @@ export function linuxForeignFiles(helpers: ForeignHelpers, nowMs: () => number):
       measure(
         helpers,
         { path, by, timeMs: nowMs() },
-        AbortSignal.any([signal, AbortSignal.timeout(measureTimeoutMs)]),
+        AbortSignal.any([signal, timeoutSignal(measureTimeoutMs)]),
       ),
     removeTree: (path, signal) =>
       helpers.use(

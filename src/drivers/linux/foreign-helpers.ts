@@ -1,4 +1,5 @@
 import { Semaphore } from "../../lib/semaphore.ts";
+import { startTimer, type Timer } from "../../lib/timers.ts";
 import { HelperProcess } from "./helper-process.ts";
 import type { HungPaths } from "./hung-paths.ts";
 
@@ -18,7 +19,7 @@ export class ForeignHelpers {
     removal: new Semaphore(atOnce.removal),
   };
   /** Those without work, the last one used last, each with the timer that ends it. */
-  readonly #idle: { readonly helper: HelperProcess; readonly timer: NodeJS.Timeout }[] = [];
+  readonly #idle: { readonly helper: HelperProcess; readonly timer: Timer }[] = [];
 
   /** `program` is the bundled foreign/main.ts. */
   constructor(program: string, hungPaths: HungPaths) {
@@ -49,7 +50,7 @@ export class ForeignHelpers {
 
   #take(): HelperProcess {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      clearTimeout(idle.timer);
+      idle.timer.stop();
       if (idle.helper.isUsable) return idle.helper;
     }
     return new HelperProcess(this.#program, this.hungPaths);
@@ -57,11 +58,12 @@ export class ForeignHelpers {
 
   #giveBack(helper: HelperProcess): void {
     if (!helper.isUsable) return;
-    const timer = setTimeout(() => {
+    const end = (): void => {
       const index = this.#idle.findIndex((one) => one.helper === helper);
       this.#idle.splice(index, 1);
       helper.end();
-    }, idleMs).unref();
+    };
+    const timer = startTimer(idleMs, end, { keepsAlive: false });
     this.#idle.push({ helper, timer });
   }
 }

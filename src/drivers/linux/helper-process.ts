@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { errorText } from "../../lib/error-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
+import { startTimer, type Timer } from "../../lib/timers.ts";
 import type { Operations } from "./foreign/operations.ts";
 import type { HungPaths } from "./hung-paths.ts";
 
@@ -89,7 +90,7 @@ export class HelperProcess {
   ): Promise<ReturnType<Operations[Name]>> {
     signal.throwIfAborted();
     if (this.#isGone) throw new Error(`the helper for ${path} has ended`);
-    let timer: NodeJS.Timeout | undefined;
+    let timer: Timer | undefined;
     let abandon: (() => void) | undefined;
     this.#setRef(true);
     try {
@@ -103,12 +104,13 @@ export class HelperProcess {
           const text = `${operation} gave no answer within ${silenceMs / 1000} s`;
           giveUp(new Error(`the file system of ${path} does not answer (${text})`));
         };
-        timer = setTimeout(onSilence, silenceMs);
+        timer = startTimer(silenceMs, onSilence);
         abandon = () => giveUp(signal.reason);
         signal.addEventListener("abort", abandon, { once: true });
         const onAnswer = (answer: Answer): void => {
-          if (answer.isWorking === true) timer?.refresh();
-          else resolve(answer);
+          if (answer.isWorking !== true) return resolve(answer);
+          timer?.stop();
+          timer = startTimer(silenceMs, onSilence);
         };
         this.#call = { onAnswer, onEnd: reject };
         this.#child.stdin?.write(`${JSON.stringify({ operation, arguments: args })}\n`);
@@ -116,7 +118,7 @@ export class HelperProcess {
       if (answer.error !== undefined) throw new ForeignFileError(answer.error, answer.code ?? "");
       return answer.value as ReturnType<Operations[Name]>;
     } finally {
-      clearTimeout(timer);
+      timer?.stop();
       if (abandon !== undefined) signal.removeEventListener("abort", abandon);
       this.#call = undefined;
       this.#setRef(false);

@@ -1,5 +1,6 @@
 import { lstat, readdir, readFile as readText, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { startTimer } from "../../lib/timers.ts";
 import type {
   FileSystemUsage,
   HostUsage,
@@ -52,7 +53,7 @@ async function readFileSystem(
 
 function silenceAfter(ms: number): Promise<undefined> {
   return new Promise((resolve) => {
-    setTimeout(() => resolve(undefined), ms).unref();
+    startTimer(ms, () => resolve(undefined), { keepsAlive: false });
   });
 }
 

@@ -7,6 +7,7 @@ import {
 import { request as httpsRequest } from "node:https";
 import { connect, isIP, type LookupFunction } from "node:net";
 import { quoteText } from "../../lib/go-text.ts";
+import { startTimer } from "../../lib/timers.ts";
 import { noLongerNeeded } from "../../lib/with-either.ts";
 import type { HttpGetRequest } from "../../model/http-get-request.ts";
 import type { ProbeOutcome } from "../../ports/probe-runner.ts";
@@ -43,15 +44,15 @@ export async function runHttpProbe(
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
   signal.throwIfAborted();
-  // A timer that is cleared, not AbortSignal.timeout: that would go off after every probe that was in time.
+  // A timer that is cleared, not a signal with a timeout: that would go off after every probe that was in time.
   const end = new AbortController();
-  const timer = setTimeout(() => end.abort(noLongerNeeded), timeoutMs);
+  const timer = startTimer(timeoutMs, () => end.abort(noLongerNeeded));
   const stop = (): void => end.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
   try {
     return await followRedirects(target, { stopped: signal, end: end.signal });
   } finally {
-    clearTimeout(timer);
+    timer.stop();
     signal.removeEventListener("abort", stop);
   }
 }

@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { uptime } from "node:os";
-import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
+import { sleep } from "../../lib/timers.ts";
 import type { KernelLog } from "../../ports/kernel-log.ts";
 
 const pollMs = 1000;
@@ -27,7 +28,7 @@ export class DeviceKernelLog implements KernelLog {
           if (parsed !== undefined && parsed.atUs >= startedAtUs) onMessage(parsed.message);
         }
         if (records.length === recordsAtOnce) await setImmediate();
-        else await sleep(pollMs, undefined, { signal }).catch(() => undefined);
+        else await sleep(pollMs, signal).catch(() => undefined);
       }
     } finally {
       closeSync(file);

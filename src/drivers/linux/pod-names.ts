@@ -1,10 +1,12 @@
 // Names that pods bring along, in probes and hooks. They are not given to getaddrinfo: that has two threads for the whole
 // process, and a name server that does not answer would keep the agent from the API server and the registry. See ADR 17.
+
 import type { LookupAddress } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import { hostname } from "node:os";
 import { Semaphore } from "../../lib/semaphore.ts";
+import { startTimer } from "../../lib/timers.ts";
 import { noLongerNeeded, withEither } from "../../lib/with-either.ts";
 import { hostKey, parseHostsFile } from "./hosts-file.ts";
 import { ParsedFile } from "./parsed-file.ts";
@@ -93,13 +95,13 @@ export class PodNames {
     this.#pods.set(podUid, pod);
     pod.count++;
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(noLongerNeeded), maxLookupMs);
+    const timer = startTimer(maxLookupMs, () => late.abort(noLongerNeeded));
     try {
       return await withEither([signal, late.signal], (either) =>
         this.#resolveInTurn(pod.turns, name, either),
       );
     } finally {
-      clearTimeout(timer);
+      timer.stop();
       pod.count--;
       if (pod.count === 0) this.#pods.delete(podUid);
     }

@@ -1,4 +1,5 @@
 import { errorText } from "../../lib/error-text.ts";
+import { timeoutSignal } from "../../lib/timers.ts";
 import { type CheckResult, failed, passed, warning } from "../../model/check-result.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { RuntimeEvents } from "../../ports/runtime-events.ts";
@@ -11,7 +12,7 @@ export async function checkRuntime(
   runtime: Pick<ContainerRuntime, "version" | "status">,
   signal: AbortSignal,
 ): Promise<readonly CheckResult[]> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const limited = AbortSignal.any([signal, timeoutSignal(TIMEOUT_MS)]);
   try {
     const version = await runtime.version(limited);
     const found = `${version.runtimeName} ${version.runtimeVersion} with CRI ${version.runtimeApiVersion}`;
@@ -54,7 +55,7 @@ export async function checkEvents(
 async function trySource(source: RuntimeEvents, signal: AbortSignal): Promise<string | undefined> {
   const stop = new AbortController();
   let works = false;
-  const limited = AbortSignal.any([signal, stop.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const limited = AbortSignal.any([signal, stop.signal, timeoutSignal(TIMEOUT_MS)]);
   try {
     await source.subscribe(
       () => {

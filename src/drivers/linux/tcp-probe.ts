@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { startTimer } from "../../lib/timers.ts";
 import { noLongerNeeded } from "../../lib/with-either.ts";
 import type { ProbeOutcome } from "../../ports/probe-runner.ts";
 import type { LookupOf } from "./http-probe.ts";
@@ -22,7 +23,7 @@ export function runTcpProbe(
     let isResolved = false;
     const socket = connect({ host, port, autoSelectFamily: true, lookup: lookup(end.signal) });
     const finish = (settle: () => void): void => {
-      clearTimeout(timer);
+      timer.stop();
       signal.removeEventListener("abort", abort);
       settle();
       end.abort(noLongerNeeded);
@@ -32,7 +33,7 @@ export function runTcpProbe(
     const abort = (): void => finish(() => reject(signal.reason));
     const expire = (): void =>
       fail(`dial tcp${isResolved ? ` ${address}` : `: lookup ${host}`}: i/o timeout`);
-    const timer = setTimeout(expire, timeoutMs);
+    const timer = startTimer(timeoutMs, expire);
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
     socket.on("connectionAttempt", () => {

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { startTimer } from "../../lib/timers.ts";
 import type { HungPaths } from "./hung-paths.ts";
 
 const maxOutputBytes = 64 * 1024;
@@ -35,7 +36,7 @@ export function runVolumeCommand(
     const output = collect(child.stdout);
     const errors = collect(child.stderr);
     const leave = (): void => {
-      clearTimeout(timer);
+      timer.stop();
       signal.removeEventListener("abort", abandon);
     };
     const giveUp = (error: unknown): void => {
@@ -44,9 +45,9 @@ export function runVolumeCommand(
       reject(error);
     };
     const abandon = (): void => giveUp(signal.reason);
-    const timer = setTimeout(() => {
+    const timer = startTimer(timeoutMs, () => {
       giveUp(new CommandTimeoutError(`${text} did not end within ${timeoutMs / 1000} s`));
-    }, timeoutMs);
+    });
     signal.addEventListener("abort", abandon, { once: true });
     child.once("error", (error) => {
       leave();

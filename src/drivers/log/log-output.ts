@@ -1,4 +1,5 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import { startTimer } from "../../lib/timers.ts";
 
 const maxPendingBytes = 1024 * 1024;
 const firstRetryMs = 10;
@@ -54,7 +55,7 @@ export class LogOutput {
     const isRead = this.#pendingBytes < before;
     if (!isDone) {
       this.#retryMs = isRead ? firstRetryMs : Math.min(this.#retryMs * 2, maxRetryMs);
-      setTimeout(() => this.#drain(), this.#retryMs);
+      startTimer(this.#retryMs, () => this.#drain());
     }
     const dropped = this.#dropped;
     if (dropped === 0 || !isRead || this.#isBroken) return;

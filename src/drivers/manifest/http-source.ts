@@ -1,5 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { timeoutSignal } from "../../lib/timers.ts";
 import { withoutDocument } from "../../model/manifest/object-kind.ts";
 import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
 import { type PodText, parsePodListText, parsePodText } from "../../model/manifest/pod-text.ts";
@@ -121,7 +122,7 @@ async function readBody(
       headers: Object.entries(headers).flatMap(([name, values]) =>
         values.map((value): [string, string] => [name, value]),
       ),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]),
+      signal: AbortSignal.any([signal, timeoutSignal(requestTimeoutMs)]),
     });
     const text = await readBounded(response);
     if (text === undefined) return err(`${url}: the answer is larger than ${maxBodyBytes} bytes`);

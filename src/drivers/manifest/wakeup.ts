@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { sleep } from "../../lib/timers.ts";
 import { withEither } from "../../lib/with-either.ts";
 
 export type WakeReason = "notified" | "timeout" | "aborted";
@@ -23,9 +23,7 @@ export class Wakeup {
       const woken = new AbortController();
       this.#wake = () => woken.abort();
       try {
-        await withEither([signal, woken.signal], (either) =>
-          delay(timeoutMs, undefined, { signal: either }),
-        );
+        await withEither([signal, woken.signal], (either) => sleep(timeoutMs, either));
       } catch {
         // Notified or aborted: told apart below.
       } finally {
@@ -40,7 +38,7 @@ export class Wakeup {
 /** Resolves after `ms`, or at once when the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
-    await delay(ms, undefined, { signal });
+    await sleep(ms, signal);
   } catch {
     // An abort is no error.
   }

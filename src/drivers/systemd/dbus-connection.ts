@@ -1,4 +1,5 @@
 import { createConnection, type Socket } from "node:net";
+import { startTimer } from "../../lib/timers.ts";
 import { type DbusMessage, decodeMessage, encodeMessage } from "./dbus-message.ts";
 import type { DbusValue } from "./dbus-value.ts";
 
@@ -82,15 +83,14 @@ export class DbusConnection {
     const answer = new Promise<readonly DbusValue[]>((resolve, reject) => {
       this.#waiting.set(serial, { resolve, reject });
     });
-    const timer = setTimeout(() => {
+    const giveUp = (): void =>
       this.#settle(serial)?.reject(new Error(`${call.destination} does not answer ${call.member}`));
-    }, callTimeoutMs);
-    timer.unref();
+    const timer = startTimer(callTimeoutMs, giveUp, { keepsAlive: false });
     this.#socket.write(encodeMessage({ type: "call", serial, ...call }));
     try {
       return await answer;
     } finally {
-      clearTimeout(timer);
+      timer.stop();
     }
   }
 

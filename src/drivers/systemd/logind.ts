@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { timeoutSignal } from "../../lib/timers.ts";
 import type { ShutdownLock, ShutdownService } from "../../ports/shutdown.ts";
 import { DbusConnection } from "./dbus-connection.ts";
 
@@ -129,7 +130,7 @@ export class Logind implements ShutdownService {
 }
 
 async function waitForLock(holder: ChildProcess): Promise<void> {
-  const signal = AbortSignal.timeout(lockTimeoutMs);
+  const signal = timeoutSignal(lockTimeoutMs);
   const ended = once(holder, "exit", { signal }).then(() => {
     throw new Error("the program that holds the lock ended");
   });

@@ -1,3 +1,4 @@
+import { startTimer } from "../../lib/timers.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import { type DbusConnection, DbusError } from "./dbus-connection.ts";
 import type { DbusMessage } from "./dbus-message.ts";
@@ -105,11 +106,11 @@ export class SystemdUnits {
 
   async #waitForJob(job: string): Promise<string> {
     const ended = new Promise<string>((resolve) => this.#waiting.set(job, resolve));
-    const timer = setTimeout(() => this.#waiting.get(job)?.("does not end"), jobTimeoutMs);
+    const timer = startTimer(jobTimeoutMs, () => this.#waiting.get(job)?.("does not end"));
     try {
       return await ended;
     } finally {
-      clearTimeout(timer);
+      timer.stop();
       this.#waiting.delete(job);
     }
   }

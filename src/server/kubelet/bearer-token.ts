@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { ExpiringCache } from "../../lib/expiring-cache.ts";
+import { timeoutSignal } from "../../lib/timers.ts";
 import type { AgentCalls } from "../../ports/agent-calls.ts";
 import type { User } from "./check-access.ts";
 import { isWebSocket } from "./container-call.ts";
@@ -74,7 +75,7 @@ export class TokenReviewer {
   }
 
   async #ask(token: string, address: string): Promise<User | undefined> {
-    const deadline = AbortSignal.timeout(reviewTimeoutMs);
+    const deadline = timeoutSignal(reviewTimeoutMs);
     const ask = () => this.#options.agent.reviewToken({ token }, deadline);
     const review = await this.#gate.run(address, ask, deadline);
     const { authenticated = false, user, error = "" } = review;

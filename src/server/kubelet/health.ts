@@ -1,6 +1,7 @@
 // /healthz: whether the agent works, as a whole and by check.
 import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import { timeoutSignal } from "../../lib/timers.ts";
 import type { AgentCalls } from "../../ports/agent-calls.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import { type KubeletExchange, sendPlain, sendRefusal } from "./answers.ts";
@@ -34,7 +35,7 @@ export class AgentHealth {
   }
 
   async #ask(): Promise<HealthProblems> {
-    const deadline = AbortSignal.timeout(answerMs);
+    const deadline = timeoutSignal(answerMs);
     try {
       const found = await this.#agent.readHealth(undefined, deadline);
       return { of: (name) => found[name] };

@@ -1,5 +1,6 @@
 // Whether the API server lets a user do something on this node.
 import { ExpiringCache } from "../../lib/expiring-cache.ts";
+import { timeoutSignal } from "../../lib/timers.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { SubjectAccessReviewSpec } from "../../model/generated/kubernetes.ts";
 import type { AgentCalls } from "../../ports/agent-calls.ts";
@@ -69,6 +70,6 @@ async function ask(
   agent: Pick<AgentCalls, "reviewAccess">,
   spec: SubjectAccessReviewSpec,
 ): Promise<boolean> {
-  const status = await agent.reviewAccess(spec, AbortSignal.timeout(reviewTimeoutMs));
+  const status = await agent.reviewAccess(spec, timeoutSignal(reviewTimeoutMs));
   return status.allowed && status.denied !== true;
 }

@@ -1,4 +1,6 @@
 // What a thread counts and logs, kept until the agent takes it over.
+
+import { startTimer, type Timer } from "../../lib/timers.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { Log, LogFields } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -23,7 +25,7 @@ export class NoteKeeper implements MetricSink {
   #observations: MetricNote[] = [];
   #lines: LogNote[] = [];
   #leftOut = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #handingOver: Promise<void> | undefined;
 
   constructor(handOver: (notes: RecordedNotes) => Promise<void>) {
@@ -73,10 +75,10 @@ export class NoteKeeper implements MetricSink {
 
   #schedule(): void {
     if (this.#timer !== undefined || this.#handingOver !== undefined) return;
-    this.#timer = setTimeout(() => {
+    this.#timer = startTimer(gatherMs, () => {
       this.#timer = undefined;
       void this.#next();
-    }, gatherMs);
+    });
   }
 
   #next(): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
+import { startTimer } from "../../lib/timers.ts";
 import { untilDrained } from "../until-drained.ts";
 import { encodeMessage, MessageReader } from "./frame.ts";
 
@@ -74,8 +75,8 @@ export class WebSocketConnection {
   close(): void {
     if (this.#isClosing || this.#socket.destroyed) return;
     this.#isClosing = true;
-    const patience = setTimeout(() => this.#socket.destroy(), goodbyeMs);
-    this.#socket.on("close", () => clearTimeout(patience));
+    const patience = startTimer(goodbyeMs, () => this.#socket.destroy());
+    this.#socket.on("close", () => patience.stop());
     this.#socket.end(encodeMessage("close", normalClosure));
   }
 
