@@ -181,6 +181,9 @@ describe("odd requests", () => {
     api.reviews.allowed.add("reader get metrics").add("reader get healthz");
     const targets = [
       "/metrics/..%2fpods",
+      "/metrics/..%2fconfigz",
+      "/metrics/%2e%2e/configz",
+      "/healthz/..%2fstats/summary",
       "/metrics/%2e%2e/pods",
       "/metrics/../pods",
       "//pods",
