@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { errorText } from "../../lib/error-text.ts";
-import { timeoutSignal } from "../../lib/timers.ts";
 import type {
   ForeignFiles,
   SubPathBind,
@@ -14,7 +13,7 @@ import type { HelperProcess } from "./helper-process.ts";
 import { mountPointAt, unmount } from "./mount-table.ts";
 import { runVolumeCommand } from "./volume-command.ts";
 import { errorCode } from "./volume-error.ts";
-import { kindOfNodePath } from "./volume-node-path.ts";
+import { newKindOf } from "./volume-node-path.ts";
 
 const silenceMs = 10_000;
 const mountTimeoutMs = 30_000;
@@ -23,11 +22,10 @@ const mountTimeoutMs = 30_000;
 const removalSilenceMs = 60_000;
 
 /** However many files there are: beyond this a measurement is of no use. */
-const measureTimeoutMs = 15 * 60_000;
+const measureMs = 15 * 60_000;
 
 /** Foreign files of this machine: no call of the agent's own process touches them. */
 export function linuxForeignFiles(helpers: ForeignHelpers, nowMs: () => number): ForeignFiles {
-  const { hungPaths } = helpers;
   const look = <Name extends keyof Operations>(
     path: string,
     [operation, ...args]: readonly [Name, ...Parameters<Operations[Name]>],
@@ -40,7 +38,7 @@ export function linuxForeignFiles(helpers: ForeignHelpers, nowMs: () => number):
       signal,
     );
   return {
-    kindOf: (path, signal) => kindOfNodePath(path, hungPaths, signal),
+    kindOf: newKindOf(helpers.hungPaths),
     makeFolder: (path, signal) => look(path, ["makeFolder", path], signal),
     makeFile: (path, signal) => look(path, ["makeFile", path], signal),
     bindSubPath: (bind, signal) => bindSubPath(helpers, bind, signal),
@@ -50,12 +48,7 @@ export function linuxForeignFiles(helpers: ForeignHelpers, nowMs: () => number):
       decode(await look(path, ["readEnd", path, maxBytes], signal)),
     changeOwnership: (folder, ownership, signal) =>
       look(folder, ["changeOwnership", folder, ownership], signal),
-    measure: (path, by, signal) =>
-      measure(
-        helpers,
-        { path, by, timeMs: nowMs() },
-        AbortSignal.any([signal, timeoutSignal(measureTimeoutMs)]),
-      ),
+    measure: (path, by, signal) => measure(helpers, { path, by, timeMs: nowMs() }, signal),
     removeTree: (path, signal) =>
       helpers.use(
         "removal",
@@ -79,7 +72,7 @@ async function measure(
   const measured = await helpers.use(
     "measure",
     path,
-    (helper) => helper.call("measure", [path, by], { path, silenceMs }, signal),
+    (helper) => helper.call("measure", [path, by], { path, silenceMs, totalMs: measureMs }, signal),
     signal,
   );
   if (measured === null) return undefined;

@@ -17,6 +17,8 @@ export interface CallLimits {
   readonly path: string;
   /** The helper reports every second that it is working; when it has been silent for so long, it hangs. */
   readonly silenceMs: number;
+  /** How long it may take though it is working. */
+  readonly totalMs?: number | undefined;
 }
 
 /** An operation failed; the helper is well. */
@@ -85,12 +87,13 @@ export class HelperProcess {
   async call<Name extends keyof Operations>(
     operation: Name,
     args: Parameters<Operations[Name]>,
-    { path, silenceMs }: CallLimits,
+    { path, silenceMs, totalMs }: CallLimits,
     signal: AbortSignal,
   ): Promise<ReturnType<Operations[Name]>> {
     signal.throwIfAborted();
     if (this.#isGone) throw new Error(`the helper for ${path} has ended`);
-    let timer: Timer | undefined;
+    let silence: Timer | undefined;
+    let total: Timer | undefined;
     let abandon: (() => void) | undefined;
     this.#setRef(true);
     try {
@@ -104,13 +107,17 @@ export class HelperProcess {
           const text = `${operation} gave no answer within ${silenceMs / 1000} s`;
           giveUp(new Error(`the file system of ${path} does not answer (${text})`));
         };
-        timer = startTimer(silenceMs, onSilence);
+        silence = startTimer(silenceMs, onSilence);
+        if (totalMs !== undefined) {
+          const text = `${operation} of ${path} did not end within ${totalMs / 1000} s`;
+          total = startTimer(totalMs, () => giveUp(new Error(text)));
+        }
         abandon = () => giveUp(signal.reason);
         signal.addEventListener("abort", abandon, { once: true });
         const onAnswer = (answer: Answer): void => {
           if (answer.isWorking !== true) return resolve(answer);
-          timer?.stop();
-          timer = startTimer(silenceMs, onSilence);
+          silence?.stop();
+          silence = startTimer(silenceMs, onSilence);
         };
         this.#call = { onAnswer, onEnd: reject };
         this.#child.stdin?.write(`${JSON.stringify({ operation, arguments: args })}\n`);
@@ -118,7 +125,8 @@ export class HelperProcess {
       if (answer.error !== undefined) throw new ForeignFileError(answer.error, answer.code ?? "");
       return answer.value as ReturnType<Operations[Name]>;
     } finally {
-      timer?.stop();
+      silence?.stop();
+      total?.stop();
       if (abandon !== undefined) signal.removeEventListener("abort", abandon);
       this.#call = undefined;
       this.#setRef(false);

@@ -1,5 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
-import type { FileKind } from "../../ports/foreign-files.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
+import type { FileKind, ForeignFiles } from "../../ports/foreign-files.ts";
 import { HungPathError, type HungPaths } from "./hung-paths.ts";
 import { CommandTimeoutError, runVolumeCommand } from "./volume-command.ts";
 
@@ -15,20 +16,29 @@ const kinds: ReadonlyMap<number, FileKind> = new Map([
   [0o060000, "block-device"],
 ]);
 
+/** A look has a time limit of its own, whoever waits for it. */
+const never = new AbortController().signal;
+
 /**
  * What lies at a path of the node. stat(1) looks: it starts faster than a helper, and every pod with a host path of some
- * type waits for it.
+ * type waits for it. A burst of pods with the same path waits for one look.
  */
-export async function kindOfNodePath(
-  path: string,
-  hungPaths: HungPaths,
-  signal: AbortSignal,
-): Promise<FileKind | undefined> {
+export function newKindOf(hungPaths: HungPaths): ForeignFiles["kindOf"] {
+  const looks = new Map<string, Promise<FileKind | undefined>>();
+  return (path, signal) => {
+    const look =
+      looks.get(path) ?? kindOfNodePath(path, hungPaths).finally(() => looks.delete(path));
+    looks.set(path, look);
+    return untilAborted(look, signal);
+  };
+}
+
+async function kindOfNodePath(path: string, hungPaths: HungPaths): Promise<FileKind | undefined> {
   const args = ["--dereference", "--format=%f", "--", path];
+  const command = { program: "stat", args, timeoutMs, path };
   try {
-    const command = { program: "stat", args, timeoutMs, path };
-    const run = (): Promise<string> => runVolumeCommand(command, hungPaths, signal);
-    const mode = await hungPaths.inTurn(path, run, signal);
+    const run = (): Promise<string> => runVolumeCommand(command, hungPaths, never);
+    const mode = await hungPaths.inTurn(path, run, never);
     return kinds.get(Number.parseInt(mode, 16) & formatBits) ?? "other";
   } catch (error) {
     if (error instanceof HungPathError) throw error;
@@ -37,7 +47,6 @@ export async function kindOfNodePath(
         cause: error,
       });
     }
-    signal.throwIfAborted();
     return undefined;
   }
 }
