@@ -8,7 +8,7 @@ const rules: readonly { readonly because: string; readonly pattern: RegExp }[] =
   {
     because: "it imports what hands a text to a shell",
     pattern:
-      /import\s*(?:\*|\w+\s*,?|\{[^}]*\bexec(?:Sync)?\b[^}]*\})[^;]*"(?:node:)?child_process"/,
+      /import\s*(?:\*|(?!type\s*\{)\w+\s*,?|\{[^}]*\bexec(?:Sync)?\b[^}]*\})[^;]*"(?:node:)?child_process"/,
   },
   {
     because: "it has a program started by a shell",
@@ -53,6 +53,7 @@ describe("a program is started with an array of arguments", () => {
   test.each([
     'import { execFile } from "node:child_process";',
     'import { type ChildProcess, spawn } from "node:child_process";',
+    'import type { ChildProcess } from "node:child_process";',
     'spawn("sh", ["-c", "echo held && exec cat"]);',
   ])("and this is not: %s", (text) => {
     expect(problemsOf(text)).toEqual([]);
@@ -62,7 +63,10 @@ describe("a program is started with an array of arguments", () => {
     const { overrides } = JSON.parse(lintConfig()) as {
       readonly overrides: readonly { readonly files: readonly string[]; readonly rules: object }[];
     };
-    const layers = overrides.filter(({ files }) => files[0]?.startsWith("src/") === true);
+    const layers = overrides.filter(
+      ({ files, rules: found }) =>
+        files[0]?.startsWith("src/") === true && "no-restricted-imports" in found,
+    );
     expect(layers.length).toBeGreaterThan(8);
     for (const { rules: found } of layers) {
       expect(JSON.stringify(found)).toContain('"importNames":["exec","execSync","default"]');
