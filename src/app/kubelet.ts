@@ -30,7 +30,7 @@ import { requireAccessConfig, safeApiConfig } from "./kubelet-api-options.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { openTracer } from "./open-tracer.ts";
-import { packetRules } from "./packet-rules.ts";
+import { withPacketRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 
@@ -54,7 +54,10 @@ export async function runKubelet(
     await mkdir(join(lock.path, kubeletFolder), { recursive: true, mode: 0o700 });
     await shareFolder(lock.path, new HungPaths(Date.now), signal);
     await mkdir(legacyContainerLogsDirectory, { recursive: true, mode: 0o755 });
-    await runLocked(setup, lock.path, { log, onReady: () => onReady(lock.path) }, signal);
+    const rules = setup.config.makeIPTablesUtilChains ? kubeletPacketRules : [];
+    const surroundings = { log, onReady: () => onReady(lock.path) };
+    const run = () => runLocked(setup, lock.path, surroundings, signal);
+    await withPacketRules({ rules, log }, run, signal);
   } finally {
     await lock.release();
   }
@@ -66,11 +69,10 @@ async function runLocked(
   { log, onReady }: { readonly log: AdjustableLog; readonly onReady: () => void },
   signal: AbortSignal,
 ): Promise<void> {
-  const { config } = setup;
   const options = kubeletAgentOptions(setup, rootDir);
   const { nodeName } = options;
   const metrics = new MetricsRegistry(metricDefinitions);
-  const tracer = await openTracer(config, nodeName);
+  const tracer = await openTracer(setup.config, nodeName);
   const count = countRuntimeCalls(metrics);
   const runtime = createCriRuntime(options.runtimeEndpoint, {
     onCall: (call) => {
@@ -78,10 +80,8 @@ async function runLocked(
       tracer?.onCall(call);
     },
   });
-  const rules = config.makeIPTablesUtilChains ? packetRules(kubeletPacketRules, log) : undefined;
   let agent: Agent | undefined;
   try {
-    await rules?.ensure(signal);
     const addresses = () => agent?.nodeAddresses ?? [];
     const deps = { nodeName, addresses, log, metrics };
     const connection = await openClusterConnection(setup, deps, signal);
@@ -94,7 +94,7 @@ async function runLocked(
         beside: async (running, until) => {
           agent = running;
           const api = { setup, agent: running, connection, metrics, nodeName, log };
-          await Promise.all([connection.run(until), runKubeletApi(api, until), rules?.run(until)]);
+          await Promise.all([connection.run(until), runKubeletApi(api, until)]);
         },
       },
       signal,

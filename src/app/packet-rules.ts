@@ -5,13 +5,26 @@ import { iptablesFilter } from "../drivers/linux/iptables.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { PacketRules } from "../engine/node/packet-rules.ts";
+import { withEither } from "../lib/with-either.ts";
 import type { FilterItem, FilterRule } from "../model/packet-filter.ts";
 import type { Log } from "../ports/log.ts";
 
-/** Keeps these rules once it is run. */
-export function packetRules(rules: readonly FilterItem[], log: Log): PacketRules {
+/** Keeps rules while `work` goes on, which does not wait for them: whoever else holds the filter must not hold up the agent. */
+export async function withPacketRules(
+  { rules, log }: { readonly rules: readonly FilterItem[]; readonly log: Log },
+  work: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
   const filter = iptablesFilter(readMachine().tools.iptables);
-  return new PacketRules({ filter, rules, clock: systemClock, log });
+  const keeper = new PacketRules({ filter, rules, clock: systemClock, log });
+  const done = new AbortController();
+  const keeping = withEither([signal, done.signal], (either) => keeper.run(either));
+  try {
+    await work();
+  } finally {
+    done.abort();
+    await keeping;
+  }
 }
 
 /** The rules that `berth up` keeps for a data folder on a runtime that is not its own. */

@@ -20,7 +20,7 @@ import { dataLayout, defaultDataDir } from "./data-layout.ts";
 import { runDown } from "./down.ts";
 import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { createSources } from "./manifest-sources.ts";
-import { dataDirPacketRules, packetRules } from "./packet-rules.ts";
+import { dataDirPacketRules, withPacketRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 import { readRuntimeRecord, writeRuntimeRecord } from "./runtime-record.ts";
@@ -41,7 +41,11 @@ export async function runUp(
   requireOutside(options);
   const lock = await lockDataDir(options.dataDir);
   try {
-    await runLocked({ ...options, dataDir: lock.path }, log, onReady, signal);
+    const run = () => runLocked({ ...options, dataDir: lock.path }, log, onReady, signal);
+    // A network of Berth's own has its rules from the start, and containerd's supervision keeps them.
+    const isManaged = options.runtimeEndpoint === undefined;
+    const rules = isManaged ? [] : dataDirPacketRules(lock.path);
+    await withPacketRules({ rules, log }, run, signal);
   } finally {
     await lock.release();
   }
@@ -74,8 +78,6 @@ async function runLocked(
   await requireSameRuntime(dataDir, isManaged);
   await writeRuntimeRecord(dataDir, record);
   const managed = isManaged ? await startContainerd(dataDir, network, log, signal) : undefined;
-  // A network of Berth's own has its rules from the start, and containerd's supervision keeps them.
-  const rules = isManaged ? undefined : packetRules(dataDirPacketRules(dataDir), log);
   const metrics = new MetricsRegistry(metricDefinitions);
   const runtime = createCriRuntime(endpoint, { onCall: countRuntimeCalls(metrics) });
   try {
@@ -84,7 +86,6 @@ async function runLocked(
       const target = { images: runtime, ctr: managed.tools.ctr, socket: managed.paths.socket };
       await ensureImages(target, [pauseImage(MANAGED_CONTAINERD_DEFAULTS.sandboxImage)], signal);
     }
-    await rules?.ensure(signal);
     const sources = createSources(options.sources, nodeName, dataLayout(dataDir));
     await runAgent(
       {
@@ -103,11 +104,7 @@ async function runLocked(
         log,
         metrics,
       },
-      {
-        socketPath: dataLayout(dataDir).socket,
-        onReady,
-        beside: async (_agent, until) => rules?.run(until),
-      },
+      { socketPath: dataLayout(dataDir).socket, onReady },
       signal,
     );
   } finally {

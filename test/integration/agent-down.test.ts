@@ -102,9 +102,11 @@ describe("the end of an agent on somebody else's runtime", () => {
 
   test("berth down removes the rule that kept neighbours from the loopback address", async () => {
     await world.up();
-    expect(guards()).toEqual([
-      expect.stringMatching(/^-A INPUT ! -s 127\.0\.0\.0\/8 -d 127\.0\.0\.0\/8 .* -j DROP$/),
-    ]);
+    await expect
+      .poll(guards)
+      .toEqual([
+        expect.stringMatching(/^-A INPUT ! -s 127\.0\.0\.0\/8 -d 127\.0\.0\.0\/8 .* -j DROP$/),
+      ]);
     await world.agent.stop("SIGTERM");
     // The pods go on, and so does what protects the machine from their network.
     expect(guards()).toHaveLength(1);

@@ -21,8 +21,13 @@ describe("packet filter rules", () => {
   let folder: string;
   let lines: string[];
   let wake: () => void;
+  let asleep: Promise<void>;
+  let fallAsleep: () => void;
   beforeEach(async () => {
     lines = [];
+    asleep = new Promise((resolve) => {
+      fallAsleep = resolve;
+    });
     network = await NetworkNamespace.start();
     folder = makeTestFolder("rules");
   });
@@ -42,6 +47,8 @@ describe("packet filter rules", () => {
     sleep: (_ms, signal) =>
       new Promise((resolve, reject) => {
         wake = resolve;
+        fallAsleep();
+        if (signal.aborted) reject(new Error("aborted"));
         signal.addEventListener("abort", () => reject(new Error("aborted")), { once: true });
       }),
   };
@@ -93,10 +100,9 @@ describe("packet filter rules", () => {
     ["chains are removed", [["-F"], ["-X"], ["-t", "mangle", "-X"]]],
     ["one jump is removed", [["-D", "INPUT", "-j", "KUBE-FIREWALL"]]],
   ])("come back within a minute when %s", async (_name, attack) => {
-    const rules = keep(kubeletPacketRules);
-    await rules.ensure(never);
     const stop = new AbortController();
-    const running = rules.run(stop.signal);
+    const running = keep(kubeletPacketRules).run(stop.signal);
+    await asleep;
     for (const words of attack) network.run("iptables", "-w", ...words);
     expect(added("filter")).not.toEqual(firewall);
     wake();

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { FilterItem, FilterRule, IpFamily } from "../../model/packet-filter.ts";
 import type { PacketFilter } from "../../ports/packet-filter.ts";
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 20_000;
 // Other programs change the filter too; whoever does holds a lock.
 const WAIT = ["-w", "5"];
 

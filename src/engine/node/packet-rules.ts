@@ -35,12 +35,12 @@ export class PacketRules {
     this.#looks += 1;
   }
 
-  /** The same once a minute, until `signal` aborts. */
+  /** The same now and once a minute, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     while (!signal.aborted) {
+      await this.ensure(signal);
       await clock.sleep(intervalMs, signal).catch(() => undefined);
-      if (!signal.aborted) await this.ensure(signal);
     }
   }
 
