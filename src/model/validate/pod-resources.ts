@@ -1,3 +1,4 @@
+import { ownValue } from "../../lib/own-value.ts";
 import type { PodResourceClaim, PodSpec } from "../generated/kubernetes.ts";
 import { compareQuantity, formatQuantity, mustParseQuantity } from "../quantity.ts";
 import { containerLimits, containerRequests } from "./container-totals.ts";
@@ -46,7 +47,7 @@ function validateTotals(
   return [...totals]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([name, total]) => {
-      const text = spec.resources?.[kind]?.[name];
+      const text = ownValue(spec.resources?.[kind], name);
       if (text === undefined || (kind === "limits" && !isHugePages(name))) return [];
       if (compareQuantity(total, mustParseQuantity(text)) <= 0) return [];
       const detail = `must be greater than or equal to aggregate container ${kind} of ${formatQuantity(total)}`;
@@ -57,7 +58,7 @@ function validateTotals(
 function validateContainerLimits(spec: PodSpec, field: FieldPath): FieldError[] {
   return spec.containers.flatMap((container, index) =>
     sortedEntries(container.resources?.limits).flatMap(([name, limit]) => {
-      const ofPod = spec.resources?.limits?.[name];
+      const ofPod = ownValue(spec.resources?.limits, name);
       if (ofPod === undefined) return [];
       if (compareQuantity(mustParseQuantity(limit), mustParseQuantity(ofPod)) <= 0) return [];
       const at = `${field}.containers[${index}][${name}].limits`;

@@ -1,3 +1,4 @@
+import { ownValue } from "../../lib/own-value.ts";
 import type { ResourceClaim, ResourceRequirements } from "../generated/kubernetes.ts";
 import {
   compareQuantity,
@@ -52,7 +53,7 @@ export function validateResources(
     ),
     ...requests.flatMap(([name, amount]) => {
       const at = `${field}.requests[${name}]`;
-      const limit = resources?.limits?.[name];
+      const limit = ownValue(resources?.limits, name);
       return [
         ...validateNameAndValue(name, amount, owner, at),
         ...validateAgainstLimit(name, amount, limit, field),
