@@ -1,4 +1,5 @@
 // What a kubelet's configuration means for the agent.
+
 import { join, resolve } from "node:path";
 import { isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
@@ -8,6 +9,7 @@ import { createFileSource } from "../drivers/manifest/file-source.ts";
 import { createHttpSource } from "../drivers/manifest/http-source.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
 import { parseNanoseconds } from "../lib/nanoseconds.ts";
+import { trimEndOf } from "../lib/trim-text.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import { clusterSettings } from "./cluster-options.ts";
@@ -48,7 +50,7 @@ export function kubeletAgentOptions(
     },
     nodeName,
     foreignFilesProgram,
-    cgroupRoot: `/${config.cgroupRoot.replace(/^\/+|\/+$/g, "")}`,
+    cgroupRoot: `/${trimEndOf(config.cgroupRoot, "/").replace(/^\/+/, "")}`,
     cgroupDriver: config.cgroupDriver === "systemd" ? "systemd" : "cgroupfs",
     runtimeEndpoint: config.containerRuntimeEndpoint,
     sources: podSources(setup, nodeName),

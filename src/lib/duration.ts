@@ -27,7 +27,7 @@ export function parseDuration(text: string): number | undefined {
   if (/^\d+$/.test(text)) return Number(text) * secondMs;
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
-  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
+  for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/gy)) {
     total += Number(count) * unitMs(unit ?? "");
   }
   return total;

@@ -2,8 +2,8 @@
 import { quoteText } from "./go-text.ts";
 import { err, ok, type Result } from "./result.ts";
 
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/;
-const hexadecimal = /^([+-]?)0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/;
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/;
+const hexadecimal = /^([+-]?)0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/;
 const minInt64 = -(2n ** 63n);
 
 /** Reads a number of single precision: "12.5", "1e3", "0x1p-2", "Inf", "NaN". */
@@ -32,7 +32,9 @@ function specialNumber(lower: string): number | undefined {
 
 function numberOf(lower: string): number | undefined {
   // An underscore stands between two digits, or behind the prefix.
-  if (/_/.test(lower) && !/^[^_]*[\da-fx](?:_[\da-f]+[^_]*)+$/.test(lower)) return undefined;
+  const first = lower.indexOf("_");
+  if (first >= 0 && !/[\da-fx]/.test(lower[first - 1] ?? "")) return undefined;
+  if (/_(?![\da-f])/.test(lower)) return undefined;
   const plain = lower.replaceAll("_", "");
   if (decimal.test(plain)) return Number(plain);
   const match = hexadecimal.exec(plain);

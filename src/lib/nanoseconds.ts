@@ -1,6 +1,8 @@
 // Durations to the nanosecond, read and written as Kubernetes' configuration has them.
+
 import { quoteText } from "./go-text.ts";
 import { err, ok, type Result } from "./result.ts";
+import { trimEndOf } from "./trim-text.ts";
 
 const unitNs: Readonly<Record<string, bigint>> = {
   ns: 1n,
@@ -66,8 +68,6 @@ export function formatNanoseconds(ns: bigint): string {
 
 function decimal(value: bigint, places: number): string {
   const scale = 10n ** BigInt(places);
-  const fraction = String(value % scale)
-    .padStart(places, "0")
-    .replace(/0+$/, "");
+  const fraction = trimEndOf(String(value % scale).padStart(places, "0"), "0");
   return fraction === "" ? `${value / scale}` : `${value / scale}.${fraction}`;
 }

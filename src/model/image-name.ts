@@ -14,7 +14,7 @@ const legacyDefaultDomain = "index.docker.io";
 const officialPath = "library/";
 const longestPath = 255;
 
-const domainPart = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";
+const domainPart = "[a-zA-Z0-9]+(?:-+[a-zA-Z0-9]+)*";
 const host = `(?:${domainPart}(?:\\.${domainPart})*|\\[(?:[a-fA-F0-9:]+)\\])`;
 const domain = `${host}(?::[0-9]+)?`;
 const pathPart = "[a-z0-9]+(?:(?:[._]|__|[-]+)[a-z0-9]+)*";

@@ -23,8 +23,7 @@ const wholeValue = new RegExp(`^${valuePattern}$`);
 export function parseLabelSelector(text: string): Result<LabelSelector, string> {
   const requirements: Requirement[] = [];
   if (text.trim() === "") return ok(() => true);
-  // A comma inside parentheses separates values, not requirements.
-  for (const part of text.split(/,(?![^()]*\))/)) {
+  for (const part of splitRequirements(text)) {
     const requirement = parseRequirement(part.trim());
     if (requirement === undefined) {
       return err(
@@ -34,6 +33,21 @@ export function parseLabelSelector(text: string): Result<LabelSelector, string> 
     requirements.push(requirement);
   }
   return ok((labels) => requirements.every((requirement) => matches(requirement, labels ?? {})));
+}
+
+/** At commas; one inside parentheses, where the next one closes, separates values and not requirements. */
+function splitRequirements(text: string): readonly string[] {
+  const parts: string[] = [];
+  let end = text.length;
+  let next: string | undefined;
+  for (let index = end - 1; index >= 0; index--) {
+    const character = text[index];
+    if (character === "(" || character === ")") next = character;
+    if (character !== "," || next === ")") continue;
+    parts.push(text.slice(index + 1, end));
+    end = index;
+  }
+  return [...parts, text.slice(0, end)].toReversed();
 }
 
 function parseRequirement(text: string): Requirement | undefined {

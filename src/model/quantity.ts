@@ -21,7 +21,8 @@ const formatError =
 const numericError = "unable to parse numeric part of quantity";
 const suffixError = "unable to parse quantity's suffix";
 
-const scanner = /^([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+const scanner =
+  /^([+-]?)(0*)((?:[1-9][0-9]*)?)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
 const nano = -9;
 const milli = -3;
 const smallDigits = 18;

@@ -14,6 +14,7 @@ const nodeVersion = "24.21.0";
 const steps = {
   types: () => one("node_modules/.bin/tsc", ["--noEmit"]),
   lint: () => one("node_modules/.bin/oxlint", ["--type-aware", "--deny-warnings"]),
+  "regular-expressions": () => one(process.execPath, ["tools/regular-expressions/main.mjs"]),
   format: () => one("node_modules/.bin/biome", ["check", "."]),
   generated: () => one(process.execPath, ["tools/run.mjs", "tools/generate/main.ts", "--check"]),
   "dead-code": () => one("node_modules/.bin/knip", []),

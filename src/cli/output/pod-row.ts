@@ -145,7 +145,7 @@ function containersReason(initial: string, status: PodStatus): string {
 /** Beyond kubectl: which image is on its way. */
 function pullOf(waiting: ContainerStateWaiting | undefined): string {
   const [, state = "", image, percent] =
-    /^(Pulling|Waiting to pull) image "(.+)" since \S+?(?:, .*\((\d+%)\))?$/.exec(
+    /^(Pulling|Waiting to pull) image "([^"]+)" since \S+?(?:, .*\((\d+%)\))?$/.exec(
       waiting?.message ?? "",
     ) ?? [];
   const done = percent === undefined ? "" : `, ${percent}`;

@@ -153,12 +153,24 @@ test("a static pod's AppArmor annotation counts, but the field goes first", () =
   ).toMatchObject({ apparmorProfile: "unconfined" });
 });
 
+test("an AppArmor annotation without a profile's name is refused", () => {
+  const annotations = { "container.apparmor.security.beta.kubernetes.io/app": "localhost/" };
+  expect(configure({ annotations })).toEqual({
+    ok: false,
+    error: "invalid empty AppArmor profile name",
+  });
+});
+
 test.each([
   [
     { seccompProfile: { type: "Localhost" } },
     "localhostProfile must be set if seccompProfile type is Localhost.",
   ],
   [{ appArmorProfile: { type: "Localhost" } }, "missing localhost apparmor profile name"],
+  [
+    { appArmorProfile: { type: "Localhost", localhostProfile: " " } },
+    "invalid empty AppArmor profile name",
+  ],
   [{ appArmorProfile: { type: "Odd" } }, 'unknown apparmor profile type: "Odd"'],
 ])("refuses the security context %j", (securityContext, error) => {
   expect(configure({ container: { securityContext } })).toEqual({ ok: false, error });

@@ -71,6 +71,8 @@ export function effectiveAppArmor(pod: Pod, container: AnyContainer): AppArmorPr
 
 function localhostAppArmor(name: string | undefined): Result<AppArmor, string> {
   if (name === undefined) return err("missing localhost apparmor profile name");
+  // Admission refuses it, but only of pods that have not started: runtimes take no name for no profile.
+  if (name.trim() === "") return err("invalid empty AppArmor profile name");
   return ok({
     apparmor: { profileType: SecurityProfile_ProfileType.Localhost, localhostRef: name },
     apparmorProfile: appArmorLocalhostPrefix + name,

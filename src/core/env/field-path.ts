@@ -1,5 +1,6 @@
 import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { type FieldSubscript, splitSubscript } from "../../model/field-subscript.ts";
 import { labelKeyProblems } from "../../model/name-format.ts";
 import type { Pod } from "../../model/pod.ts";
 import { podFieldLabels } from "../../model/pod-field-labels.ts";
@@ -40,15 +41,10 @@ export function metadataField(pod: Pod, fieldPath: string): Result<string, strin
   }
 }
 
-interface Subscripted {
-  readonly path: string;
-  readonly key: string;
-}
-
 function metadataEntry(
   pod: Pod,
   fieldPath: string,
-  { path, key }: Subscripted,
+  { path, key }: FieldSubscript,
 ): Result<string, string> {
   const { annotations = {}, labels = {} } = pod.metadata;
   const isAnnotation = path === "metadata.annotations";
@@ -61,11 +57,6 @@ function metadataEntry(
   }
   const entries = isAnnotation ? annotations : labels;
   return ok(Object.hasOwn(entries, key) ? (entries[key] ?? "") : "");
-}
-
-function splitSubscript(fieldPath: string): Subscripted | undefined {
-  const match = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
-  return match === null ? undefined : { path: match[1] ?? "", key: match[2] ?? "" };
 }
 
 function formatMap(map: Readonly<Record<string, string>>): string {

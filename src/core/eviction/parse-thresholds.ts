@@ -1,6 +1,7 @@
 import { parseGoFloat32 } from "../../lib/go-float.ts";
 import { parseNanoseconds } from "../../lib/nanoseconds.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { trimEndOf } from "../../lib/trim-text.ts";
 import { formatQuantity, parseQuantity } from "../../model/quantity.ts";
 import { spareEntries } from "./first-look.ts";
 import { isSignal, type Signal } from "./signal.ts";
@@ -122,7 +123,7 @@ function parseMinimumReclaim(signal: Signal, text: string): Result<ThresholdValu
 
 function parseValue(text: string): Result<ThresholdValue, string> {
   if (text.endsWith("%")) {
-    const parsed = parseGoFloat32(text.replace(/%+$/, ""));
+    const parsed = parseGoFloat32(trimEndOf(text, "%"));
     if (!parsed.ok) return parsed;
     return ok({ kind: "percentage", percentage: Math.fround(parsed.value / 100) });
   }

@@ -1,5 +1,6 @@
 import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { trimEndOf } from "../../lib/trim-text.ts";
 import { dnsLabelProblems, dnsSubdomainProblems } from "../../model/name-format.ts";
 import type { Pod } from "../../model/pod.ts";
 
@@ -63,7 +64,7 @@ function overriddenHostname(pod: Pod, override: string): Result<PodHostname, str
 
 function truncate(pod: Pod, hostname: string): Result<string, string> {
   if (hostname.length <= hostnameMaxLength) return ok(hostname);
-  const truncated = hostname.slice(0, hostnameMaxLength).replace(/[-.]+$/, "");
+  const truncated = trimEndOf(hostname.slice(0, hostnameMaxLength), "-.");
   if (truncated !== "") return ok(truncated);
   return err(
     `hostname for pod ${quoteText(pod.metadata.name)} was invalid: ${quoteText(hostname)}`,

@@ -7,13 +7,21 @@ export interface OomKill {
 }
 
 const firstLine = /invoked oom-killer:/;
-const constraintLine =
-  /oom-kill:constraint=.*,nodemask=.*,cpuset=.*,mems_allowed=.*,oom_memcg=(?<cgroup>.*),task_memcg=.*,task=(?<name>.*),pid=(?<pid>\d+),uid=/;
-/** A kill without a limit names no cgroup. */
-const globalLine =
-  /oom-kill:constraint=.*,global_oom,task_memcg=.*,task=(?<name>.*),pid=(?<pid>\d+),uid=/;
-const killedLine = new RegExp("Killed process (?<pid>\\d+) \\((?<name>.+?)\\)");
-const olderLimitLine = /Task in .* killed as a result of limit of (?<cgroup>.*)/;
+const constraint = "oom-kill:constraint=";
+// The end of a line of one kill: the name of the process stands before it, and may hold anything.
+const victim = /,pid=(\d+),uid=/g;
+// The fields of such a line before that, the last one first; a kill without a limit names no cgroup.
+const limitFields = [
+  ",task=",
+  ",task_memcg=",
+  ",oom_memcg=",
+  ",mems_allowed=",
+  ",cpuset=",
+  ",nodemask=",
+];
+const globalFields = [",task=", ",global_oom,task_memcg="];
+const killed = new RegExp("Killed process (\\d+) \\(");
+const olderLimit = { start: "Task in ", middle: " killed as a result of limit of " };
 
 /** Puts the lines of the kernel's report of one kill together. */
 export class OomReport {
@@ -26,19 +34,53 @@ export class OomReport {
       return undefined;
     }
     if (this.#cgroup === undefined) return undefined;
-    const limit = olderLimitLine.exec(line)?.groups?.["cgroup"];
+    const limit = olderLimitOf(line);
     if (limit !== undefined) {
       this.#cgroup = limit.startsWith("/") ? limit : `/${limit}`;
       return undefined;
     }
-    const groups = [constraintLine, globalLine, killedLine]
-      .map((pattern) => pattern.exec(line)?.groups)
-      .find((found) => found !== undefined);
-    if (groups === undefined) return undefined;
-    const cgroup = groups["cgroup"] ?? this.#cgroup;
+    const kill =
+      constraintKill(line, limitFields) ?? constraintKill(line, globalFields) ?? plainKill(line);
+    if (kill === undefined) return undefined;
+    const { cgroup = this.#cgroup, processName, pid } = kill;
     this.#cgroup = undefined;
-    return { cgroup, processName: groups["name"] ?? "", pid: Number(groups["pid"]) };
+    return { cgroup, processName, pid };
   }
+}
+
+type FoundKill = Omit<OomKill, "cgroup"> & { readonly cgroup?: string };
+
+/** Reads a line from its end, so that nobody's name for a process moves the fields before it. */
+function constraintKill(line: string, fields: readonly string[]): FoundKill | undefined {
+  const start = line.indexOf(constraint);
+  const last = start < 0 ? undefined : [...line.matchAll(victim)].at(-1);
+  if (last === undefined) return undefined;
+  const values = new Map<string, string>();
+  let end = last.index;
+  for (const field of fields) {
+    const at = line.lastIndexOf(field, end - field.length);
+    if (at < start + constraint.length) return undefined;
+    values.set(field, line.slice(at + field.length, end));
+    end = at;
+  }
+  const cgroup = values.get(",oom_memcg=");
+  const kill = { processName: values.get(",task=") ?? "", pid: Number(last[1]) };
+  return cgroup === undefined ? kill : { ...kill, cgroup };
+}
+
+function plainKill(line: string): FoundKill | undefined {
+  const match = killed.exec(line);
+  if (match === null) return undefined;
+  const start = match.index + match[0].length;
+  const end = line.indexOf(")", start + 1);
+  return end < 0 ? undefined : { processName: line.slice(start, end), pid: Number(match[1]) };
+}
+
+function olderLimitOf(line: string): string | undefined {
+  const { start, middle } = olderLimit;
+  const from = line.indexOf(start);
+  const to = line.lastIndexOf(middle);
+  return from < 0 || to < from + start.length ? undefined : line.slice(to + middle.length);
 }
 
 /** The node's event for a kill; undefined when only a limit was reached, which its own container tells. */

@@ -1,6 +1,8 @@
 // Names of cgroups as lists of components, and the paths that the two cgroup drivers make of them.
+
 import { joinPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { trimEndOf } from "../../lib/trim-text.ts";
 import type { Pod } from "../../model/pod.ts";
 import { podQosClass, type QosClass } from "./qos.ts";
 
@@ -54,7 +56,7 @@ function systemdPath(name: CgroupName): Result<string, string> {
 }
 
 function parseSystemdPath(path: string): CgroupName {
-  const trimmed = path.replace(/\/+$/, "");
+  const trimmed = trimEndOf(path, "/");
   const base = trimmed === "" ? "/" : trimmed.slice(trimmed.lastIndexOf("/") + 1);
   const slice = base.endsWith(sliceSuffix) ? base.slice(0, -sliceSuffix.length) : base;
   return slice.split("-").map((part) => part.replaceAll("_", "-"));

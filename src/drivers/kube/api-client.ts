@@ -1,6 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { sleep } from "../../lib/timers.ts";
+import { trimEndOf } from "../../lib/trim-text.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { ApiClient, ApiRequest, WatchEvent } from "../../ports/api-client.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -224,7 +225,7 @@ class HttpApiClient {
   #wireRequest(request: ApiRequest): WireRequest {
     const { endpoint, userAgent } = this.#options;
     const url = new URL(endpoint.url);
-    url.pathname = `${url.pathname.replace(/\/+$/, "")}${request.path}`;
+    url.pathname = `${trimEndOf(url.pathname, "/")}${request.path}`;
     url.search = new URLSearchParams(request.query).toString();
     const hasBody = request.body !== undefined;
     return {

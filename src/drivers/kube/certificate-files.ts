@@ -1,6 +1,7 @@
 import { lstat, mkdir, open, readFile, rename, rm, stat, symlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { errorText } from "../../lib/error-text.ts";
+import { pemBlocks } from "../../lib/pem-blocks.ts";
 import type { StoredCertificate } from "../../model/certificate.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
 import type { CertificateStore } from "../../ports/certificate-store.ts";
@@ -115,10 +116,12 @@ function certificatesOf(pem: string): string {
     .join("");
 }
 
+const keyLabels = ["PRIVATE KEY", "EC PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY"];
+
 function keyOf(pem: string): string {
-  const block = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]+?-----END \1-----\n?/.exec(pem);
-  if (block === null) throw new Error("there is no private key in it");
-  return block[0].endsWith("\n") ? block[0] : `${block[0]}\n`;
+  const [block] = keyLabels.flatMap((label) => pemBlocks(pem, label));
+  if (block === undefined) throw new Error("there is no private key in it");
+  return `${block}\n`;
 }
 
 /** In local time, as kubelets name their files. */

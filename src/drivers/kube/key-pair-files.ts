@@ -1,13 +1,12 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { errorText } from "../../lib/error-text.ts";
+import { pemBlocks } from "../../lib/pem-blocks.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
-
-const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /** The certificates of a PEM text, in their order. Throws when one is damaged, or when there is none. */
 export function parseCertificates(pem: string): readonly X509Certificate[] {
-  const certificates = (pem.match(certificateBlock) ?? []).map(parseCertificate);
+  const certificates = pemBlocks(pem, "CERTIFICATE").map(parseCertificate);
   if (certificates.length === 0) throw new Error("there is no certificate in it");
   return certificates;
 }

@@ -117,7 +117,7 @@ async function readTasks(): Promise<{ max?: number; running?: number }> {
     ["pid_max", "threads-max"].map((name) => textOf(`/proc/sys/kernel/${name}`)),
   );
   const known = limits.flatMap((text) => (text === undefined ? [] : [Number(text)]));
-  const running = /\d+\/(\d+)/.exec((await textOf("/proc/loadavg")) ?? "")?.[1];
+  const running = /\/(\d+)/.exec((await textOf("/proc/loadavg")) ?? "")?.[1];
   return {
     ...(known.length === 0 ? {} : { max: Math.min(...known) }),
     ...(running === undefined ? {} : { running: Number(running) }),

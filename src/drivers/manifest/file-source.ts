@@ -1,4 +1,5 @@
 import { errorText } from "../../lib/error-text.ts";
+import { trimEndOf } from "../../lib/trim-text.ts";
 import { podKey } from "../../model/pod.ts";
 import type {
   PodSource,
@@ -77,7 +78,7 @@ class FileSource {
 
   constructor(options: FileSourceOptions) {
     this.#options = options;
-    this.#path = options.path.replace(/(?<=.)\/+$/, "");
+    this.#path = trimEndOf(options.path, "/") || options.path.slice(0, 1);
     const names = options.mode === "kubelet" ? "all" : "yamlAndJson";
     this.#reader = new ManifestReader(this.#path, names);
   }

@@ -31,7 +31,8 @@ function kindOfIpv4(address: string): AddressKind {
 }
 
 function kindOfIpv6(address: string): AddressKind {
-  const tail = /(?:^|:)([0-9.]*\.[0-9.]*)$/.exec(address)?.[1];
+  const last = address.slice(address.lastIndexOf(":") + 1);
+  const tail = /^[0-9.]*$/.test(last) && last.includes(".") ? last : undefined;
   const tailKind = tail === undefined ? "strict" : kindOfIpv4(tail);
   if (tailKind === "none") return "none";
   const groups = ipv6Groups(tail === undefined ? address : `${address.slice(0, -tail.length)}0:0`);

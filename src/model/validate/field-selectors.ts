@@ -1,4 +1,5 @@
 // References from a pod to its own fields and resources: the downward API.
+import { splitSubscript } from "../field-subscript.ts";
 import type { ObjectFieldSelector, ResourceFieldSelector } from "../generated/kubernetes.ts";
 import { podFieldLabels } from "../pod-field-labels.ts";
 import { formatQuantity, isZeroQuantity, mustParseQuantity } from "../quantity.ts";
@@ -49,14 +50,14 @@ export function validateFieldSelector(
   const { fieldPath, apiVersion = "" } = selector;
   if (apiVersion === "") return [required(`${field}.apiVersion`)];
   if (fieldPath === "") return [required(`${field}.fieldPath`)];
-  const subscripted = /^(.+?)\['(.*)'\]$/s.exec(fieldPath);
-  const refused = conversionProblem(apiVersion, fieldPath, subscripted?.[1]);
+  const subscripted = splitSubscript(fieldPath);
+  const refused = conversionProblem(apiVersion, fieldPath, subscripted?.path);
   if (refused !== undefined) {
     return [invalid(`${field}.fieldPath`, fieldPath, `error converting fieldPath: ${refused}`)];
   }
-  if (subscripted !== null) {
-    const key = subscripted[2] ?? "";
-    const name = subscripted[1] === "metadata.annotations" ? key.toLowerCase() : key;
+  if (subscripted !== undefined) {
+    const { path, key } = subscripted;
+    const name = path === "metadata.annotations" ? key.toLowerCase() : key;
     return invalidForEach(field, name, qualifiedNameProblems(name));
   }
   const path = fieldPath === "spec.host" ? "spec.nodeName" : fieldPath;

@@ -1,3 +1,4 @@
+import { trimEndOf } from "../../lib/trim-text.ts";
 import type { ConfigMap, Secret } from "../generated/kubernetes.ts";
 import { byteLength } from "./byte-length.ts";
 import {
@@ -47,7 +48,7 @@ export function validateSecret({ metadata = {}, data = {}, type }: Secret): Fiel
 
 /** How many bytes base64 text stands for. */
 function decodedLength(text: string): number {
-  return Math.floor((text.replace(/=+$/, "").length * 3) / 4);
+  return Math.floor((trimEndOf(text, "=").length * 3) / 4);
 }
 
 function sum(numbers: readonly number[]): number {

@@ -18,6 +18,8 @@ import { validateDescendingPath } from "./paths.ts";
 import { requireText } from "./volume-disks.ts";
 
 const maxDriverNameBytes = 63;
+/** The protocol's own limit is 223 bytes. */
+const maxInitiatorLength = 1024;
 const initiatorForms: readonly (readonly [prefix: string, form: RegExp])[] = [
   ["iqn", /iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/],
   ["eui", /^eui.[a-zA-Z0-9]{16}$/],
@@ -93,7 +95,8 @@ function validateInitiator(name: string, field: FieldPath): FieldError[] {
   if (form === undefined) {
     return [invalid(field, name, "must be valid format starting with iqn, eui, or naa")];
   }
-  return form[1].test(name) ? [] : [invalid(field, name, "must be valid format")];
+  const isValid = name.length <= maxInitiatorLength && form[1].test(name);
+  return isValid ? [] : [invalid(field, name, "must be valid format")];
 }
 
 function validateQuobyte(source: QuobyteVolumeSource, field: FieldPath): FieldError[] {

@@ -29,8 +29,11 @@ export function cipherList(names: readonly string[]): string {
 }
 
 function opensslSuite(name: string): string | undefined {
-  const [, exchange, cipher, hash] = /^TLS_(.+)_WITH_(.+?)(?:_(SHA\d*))?$/.exec(name) ?? [];
-  if (exchange === undefined || cipher === undefined) return undefined;
+  const [, exchange = ""] = /^TLS_(.+)_WITH_./.exec(name) ?? [];
+  if (exchange === "") return undefined;
+  const suite = name.slice(`TLS_${exchange}_WITH_`.length);
+  const hash = /._(SHA\d*)$/.exec(suite)?.[1];
+  const cipher = hash === undefined ? suite : suite.slice(0, -hash.length - 1);
   const prefix = exchange === "RSA" ? "" : `${exchange.replace("_", "-")}-`;
   if (cipher === "CHACHA20_POLY1305") return `${prefix}CHACHA20-POLY1305`;
   if (cipher === "3DES_EDE_CBC") return `${prefix}DES-CBC3-SHA`;
