@@ -43,6 +43,8 @@ export class AgentMetrics {
   readonly #metrics: Metrics;
   readonly #clock: Pick<Clock, "nowMs">;
   readonly starts: PodStartMetrics;
+  /** Pods whose probes were measured, by UID. */
+  readonly #probed = new Map<string, { readonly pod: string; readonly namespace: string }>();
 
   constructor(metrics: Metrics, clock: Pick<Clock, "nowMs">) {
     this.#metrics = metrics;
@@ -64,6 +66,10 @@ export class AgentMetrics {
   forget(uid: string): void {
     this.starts.forget(uid);
     this.#metrics.drop("prober_probe_total", { pod_uid: uid });
+    const probed = this.#probed.get(uid);
+    if (probed === undefined) return;
+    this.#probed.delete(uid);
+    this.#metrics.drop("prober_probe_duration_seconds", probed);
   }
 
   /** How long a new pod waited for its worker. */
@@ -105,6 +111,7 @@ export class AgentMetrics {
       result: probeResults[result],
     });
     if (result === "Failure") return;
+    this.#probed.set(uid, { pod: name, namespace });
     this.#metrics.observe("prober_probe_duration_seconds", durationMs / 1000, labels);
   }
 

@@ -6,6 +6,7 @@ import {
 } from "../core/image/credential-provider.ts";
 import type { RegistryLogin } from "../core/image/docker-config.ts";
 import { errorText } from "../lib/error-text.ts";
+import { forgetOldest } from "../lib/forget-oldest.ts";
 import { untilAborted } from "../lib/until-aborted.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { CredentialPlugins } from "../ports/credential-plugins.ts";
@@ -21,6 +22,9 @@ export interface CredentialProvidersDeps {
   /** Ends with the agent. */
   readonly lifetime: AbortSignal;
 }
+
+/** Pods choose the images that are asked for. */
+const maxCached = 1_000;
 
 interface CachedLogins {
   readonly logins: readonly RegistryLogin[];
@@ -87,6 +91,7 @@ export class CredentialProviders {
         const place = { Image: repository, Registry: registryOf(repository), Global: everything };
         const untilMs = clock.nowMs() + cacheMs;
         this.#cache.set(cacheKey(provider, place[scope]), { logins, untilMs });
+        forgetOldest(this.#cache, maxCached);
       }
       return logins;
     } catch (error) {

@@ -4,6 +4,8 @@ import type { Clock } from "../ports/clock.ts";
 import type { PodEvent, PodEvents, PodReference } from "../ports/pod-events.ts";
 
 const eventsPerPod = 100;
+/** Output of probes is part of messages: 10 KiB each time, if a pod likes. */
+const messageLengthPerPod = 64 * 1024;
 
 /** The events of this node's pods, newest last; a repetition counts up instead of adding a line. */
 export class EventLog implements PodEvents {
@@ -42,7 +44,9 @@ export class EventLog implements PodEvents {
         : { ...earlier, count: (earlier.count ?? 1) + 1, lastTimestamp: now };
     if (earlier !== undefined) events.splice(index, 1);
     events.push(next);
-    if (events.length > eventsPerPod) events.shift();
+    const isFull = (): boolean =>
+      events.length > eventsPerPod || messageLength(events) > messageLengthPerPod;
+    while (events.length > 1 && isFull()) events.shift();
     this.#onEvent(next);
   }
 
@@ -89,6 +93,10 @@ export class EventLog implements PodEvents {
       reportingInstance: this.#host,
     };
   }
+}
+
+function messageLength(events: readonly Event[]): number {
+  return events.reduce((sum, { message = "" }) => sum + message.length, 0);
 }
 
 function fieldPathOf({ container }: PodEvent): string | undefined {

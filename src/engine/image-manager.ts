@@ -14,6 +14,7 @@ import {
   refuseUninspected,
 } from "../core/image/image-pull.ts";
 import { errorText } from "../lib/error-text.ts";
+import { forgetOldest } from "../lib/forget-oldest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { ImageSpec, PodSandboxConfig } from "../model/generated/cri.ts";
 import { parseImageName, withDefaultTag } from "../model/image-name.ts";
@@ -81,6 +82,8 @@ type ImageRequestObserver = (
 ) => void;
 
 const progressIntervalMs = 1000;
+/** Pulls that failed a while ago, of pods and images that others choose. */
+const maxBackoffs = 10_000;
 
 interface FailedPull extends PullBackoff {
   readonly credentialsVersion: string;
@@ -203,6 +206,7 @@ export class ImageManager {
       const failed = failedPull({ image, backoff, nowMs }, pulled.error, this.#limits);
       const credentialsVersion = request.credentials.version;
       this.#backoffs.set(backoffKey(request), { ...failed.backoff, credentialsVersion });
+      forgetOldest(this.#backoffs, maxBackoffs);
       return refused(request, failed);
     }
     this.#forgetExpired(nowMs);

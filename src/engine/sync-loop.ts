@@ -1,3 +1,4 @@
+import { coalesceUpdates } from "../core/source/coalesce-updates.ts";
 import type { SourceUpdate } from "../core/source/merge-source.ts";
 import { hasOutdatedReadiness } from "../core/status/outdated-readiness.ts";
 import type { PodUpdateType } from "../core/worker/pod-update.ts";
@@ -19,6 +20,8 @@ const firstBackoffMs = 100;
 const longestBackoffMs = 5_000;
 /** When a pod is tried again that could not be handled. */
 const faultRetryMs = 10_000;
+/** Beyond that, updates of one pod become one. */
+const longestQueue = 1_000;
 
 export interface SyncLoopDeps {
   readonly registry: PodRegistry;
@@ -52,7 +55,7 @@ export interface SyncLoopDeps {
  */
 export class SyncLoop {
   readonly #deps: SyncLoopDeps;
-  readonly #updates: SourceUpdate[] = [];
+  #updates: SourceUpdate[] = [];
   readonly #due = new Set<string>();
   readonly #handledSources = new Set<string>();
   #wake: () => void = () => undefined;
@@ -78,6 +81,8 @@ export class SyncLoop {
 
   deliver(update: SourceUpdate): void {
     this.#updates.push(update);
+    // Nobody takes them while the runtime is away.
+    if (this.#updates.length > longestQueue) this.#updates = [...coalesceUpdates(this.#updates)];
     this.#wake();
   }
 

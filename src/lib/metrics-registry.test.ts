@@ -72,3 +72,17 @@ describe("MetricsRegistry", () => {
     expect(metrics.text(() => true)).toContain("renewals 1");
   });
 });
+
+it("a metric has no more than ten thousand series", () => {
+  const registry = new MetricsRegistry({
+    many_total: { type: "counter", help: "", stability: "ALPHA", labels: ["name"] },
+  });
+  for (let index = 0; index < 10_100; index += 1) {
+    registry.increment("many_total", { name: String(index) });
+  }
+  const lines = registry
+    .text(() => true)
+    .split("\n")
+    .filter((line) => line.startsWith("many"));
+  expect(lines).toHaveLength(10_000);
+});

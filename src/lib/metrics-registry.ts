@@ -23,6 +23,9 @@ interface Series {
   readonly counts: number[];
 }
 
+/** More of one metric are not counted: labels may hold names that others choose. */
+const maxSeries = 10_000;
+
 /** Counters, gauges and histograms by name, and their text form for Prometheus. What it does not know it ignores. */
 export class MetricsRegistry {
   readonly #definitions: Readonly<Record<string, MetricDefinition>>;
@@ -87,6 +90,7 @@ export class MetricsRegistry {
     const key = definition.labels.map((label) => labels[label] ?? "").join("\u0000");
     const known = family.get(key);
     if (known !== undefined) return known;
+    if (family.size >= maxSeries) return undefined;
     const series = { labels, value: 0, count: 0, counts: [] };
     family.set(key, series);
     return series;

@@ -61,3 +61,11 @@ test("a removed journal is empty", async () => {
   expect(await journal.read("pod-1")).toEqual([]);
   expect(await journal.keys()).toEqual([]);
 });
+
+test("while the disk does not take them, no more entries wait than the file would keep", async () => {
+  const journal = new JsonJournal(folder, fail);
+  for (let index = 0; index < 1000; index++) journal.append("pod-1", { index });
+  const entries = await journal.read("pod-1");
+  expect(entries).toHaveLength(100);
+  expect(entries.at(-1)).toEqual({ index: 999 });
+});

@@ -24,6 +24,8 @@ export class JsonJournal implements Journal {
     const lines = this.#pending.get(key) ?? [];
     this.#pending.set(key, lines);
     lines.push(JSON.stringify(entry));
+    // Those that wait for a disk that hangs: the file would keep no more.
+    if (lines.length > keptEntries) lines.shift();
     this.#writing ??= this.#writeAll();
   }
 

@@ -14,7 +14,8 @@ import type { ProbeOutcome } from "../../ports/probe-runner.ts";
 import { networkErrorText } from "./network-error-text.ts";
 
 export const maxBodyBytes: number = 10 * 1024;
-const maxHeaderBytes = 1024 * 1024;
+/** A kubelet takes more; but many answers may come at once, and no health check needs that. */
+const maxHeaderBytes = 128 * 1024;
 const maxRequests = 10;
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 

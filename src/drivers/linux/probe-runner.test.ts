@@ -193,6 +193,28 @@ describe("httpGet", () => {
     });
   });
 
+  test("a pod has 16 probes at once, and another pod's do not wait for them", async () => {
+    let open = 0;
+    const port = await serve((request, response) => {
+      if (request.url === "/other") response.end();
+      else open += 1;
+    });
+    const runner = newProbeRunner({ execSync: () => Promise.reject(), names: new PodNames() });
+    const ends = Array.from({ length: 20 }, () => new AbortController());
+    const probe = (uid: string, path: string, signal: AbortSignal) => {
+      const probed = { ...pod, metadata: { ...pod.metadata, uid } };
+      const about = { kind: "liveness", status: { podIP: "127.0.0.1" }, containerId: "x" } as const;
+      const action = { httpGet: { port, path }, timeoutSeconds: 60 };
+      return runner.run({ ...about, probe: action, pod: probed, container }, signal);
+    };
+    const running = Promise.allSettled(ends.map(({ signal }) => probe("many", "/", signal)));
+    await expect.poll(() => open).toBe(16);
+    expect(await probe("other", "/other", never)).toMatchObject({ result: "success" });
+    expect(open).toBe(16);
+    for (const end of ends) end.abort();
+    await running;
+  });
+
   test("an unknown port name is an error of the probe", async () => {
     expect(await run({ httpGet: { port: "nope" } })).toEqual({
       result: "error",

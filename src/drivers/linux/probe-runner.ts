@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { KeyedSemaphore } from "../../lib/keyed-semaphore.ts";
 import { resolveContainerPort } from "../../model/container-port.ts";
 import { httpGetRequest } from "../../model/http-get-request.ts";
 import { podDisplayName } from "../../model/pod.ts";
@@ -13,6 +14,8 @@ import { runTcpProbe } from "./tcp-probe.ts";
 const userAgent = "kube-probe/1.36";
 const defaultTimeoutSeconds = 1;
 const execsPerCore = 2;
+/** A pod with more of them waits for its own, and holds up no other. */
+const probesAtOncePerPod = 16;
 
 interface ProbeMeans {
   readonly execSync: ContainerRuntime["execSync"];
@@ -22,7 +25,17 @@ interface ProbeMeans {
 /** Probes from the node itself: over its network, and through the runtime for commands. */
 export function newProbeRunner({ execSync, names }: ProbeMeans): ProbeRunner {
   const inTurn = inTurns(execSync, execsPerCore * availableParallelism());
-  return { run: (request, signal) => runProbe({ execSync: inTurn, names }, request, signal) };
+  const turns = new KeyedSemaphore(probesAtOncePerPod);
+  return {
+    run: async (request, signal) => {
+      const leave = await turns.enter(request.pod.metadata.uid, signal);
+      try {
+        return await runProbe({ execSync: inTurn, names }, request, signal);
+      } finally {
+        leave();
+      }
+    },
+  };
 }
 
 async function runProbe(
