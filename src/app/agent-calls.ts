@@ -38,11 +38,11 @@ export function createAgentCalls(deps: AgentCallsDeps): AgentCalls {
   const find = (reference: PodReference): Pod => findPod(view, reference);
   return {
     findPod: async ({ namespace, name }) => view.findPod(namespace, name),
-    listPods: async () => podListText(view.listPods().map(listedPod)),
+    listPods: async () => bytes(podListText(view.listPods().map(listedPod))),
     listRunningPods: (_, signal) => host.listRunningPods(signal),
     readSummary: async (options, signal) =>
-      JSON.stringify(encodeSummary(await stats.summary(options, signal)), undefined, 1),
-    readMetrics: ({ page }, signal) => pages[page].text(signal),
+      bytes(JSON.stringify(encodeSummary(await stats.summary(options, signal)), undefined, 1)),
+    readMetrics: async ({ page }, signal) => bytes(await pages[page].text(signal)),
     findLog: async (reference) => (await findLog(view, reference))?.path,
     // Another file means that the container was started again since.
     isLogFinished: async ({ path, ...reference }) => {
@@ -62,10 +62,17 @@ export function createAgentCalls(deps: AgentCallsDeps): AgentCalls {
     readHealth: async () => readHealth(deps.healthChecks),
     reviewToken: ({ token }, signal) => reviewToken(deps.api, token, signal),
     reviewAccess: (spec, signal) => reviewAccess(deps.api, spec, signal),
-    takeProfile: ({ kind, durationMs }, signal) => takeProfile(kind, durationMs, signal),
+    takeProfile: async ({ kind, durationMs }, signal) =>
+      bytes(await takeProfile(kind, durationMs, signal)),
     setVerbosity: async ({ level }) => deps.setVerbosity(level),
     record: async (notes) => record(deps, notes),
   };
+}
+
+const encoder = new TextEncoder();
+
+function bytes(text: string): Uint8Array {
+  return encoder.encode(text);
 }
 
 /** Throws when the pod is gone, or another one has its name now. */

@@ -20,6 +20,13 @@ import { serveCalls } from "../server/thread/thread-calls.ts";
 
 /** The pages of a full node take some megabytes each while they are sent; new objects mostly die young. */
 const resourceLimits: ResourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
+/** Calls whose answers are bytes that nobody else uses. */
+const handedOver: readonly (keyof AgentCalls)[] = [
+  "listPods",
+  "readMetrics",
+  "readSummary",
+  "takeProfile",
+];
 /** Looks at a thread that works without any progress until it counts as frozen. */
 const maxStandingLooks = 4;
 /** The same while it starts: a busy machine may take long to load its program. */
@@ -104,7 +111,7 @@ async function runOnce(
     agentPort: port2,
     progress,
   };
-  serveCalls(port1, options.calls);
+  serveCalls(port1, options.calls, handedOver);
   const worker = new Worker(options.entry, {
     name: "kubelet-api",
     workerData,

@@ -26,16 +26,22 @@ export type ProfileKind = "profile" | "heap";
 
 /**
  * All that the kubelet's API asks of the agent. The two run in threads of their own: arguments and answers are plain
- * data. What is large is text already.
+ * data. What is large is bytes of text already, which are handed over without a copy.
  */
 export interface AgentCalls {
   findPod(asked: Omit<PodReference, "uid">, signal: AbortSignal): Promise<Pod | undefined>;
   /** The desired pods with their statuses, as the JSON of a PodList. */
-  listPods(asked: undefined, signal: AbortSignal): Promise<string>;
+  listPods(asked: undefined, signal: AbortSignal): Promise<Uint8Array>;
   listRunningPods(asked: undefined, signal: AbortSignal): Promise<readonly RunningPod[]>;
   /** As /stats/summary shows it. */
-  readSummary(asked: { readonly cpuAndMemoryOnly: boolean }, signal: AbortSignal): Promise<string>;
-  readMetrics(asked: { readonly page: keyof MetricsPages }, signal: AbortSignal): Promise<string>;
+  readSummary(
+    asked: { readonly cpuAndMemoryOnly: boolean },
+    signal: AbortSignal,
+  ): Promise<Uint8Array>;
+  readMetrics(
+    asked: { readonly page: keyof MetricsPages },
+    signal: AbortSignal,
+  ): Promise<Uint8Array>;
   /** The file of a container's log; undefined when there is none (yet). */
   findLog(asked: LogReference, signal: AbortSignal): Promise<string | undefined>;
   /** Whether nothing will be written to that file any more. */
@@ -86,7 +92,7 @@ export interface AgentCalls {
   takeProfile(
     asked: { readonly kind: ProfileKind; readonly durationMs: number },
     signal: AbortSignal,
-  ): Promise<string>;
+  ): Promise<Uint8Array>;
   setVerbosity(asked: { readonly level: number }, signal: AbortSignal): Promise<void>;
   /** Takes over what was counted and logged since the last call. */
   record(asked: RecordedNotes, signal: AbortSignal): Promise<void>;

@@ -25,7 +25,7 @@ const plain = "text/plain; charset=utf-8";
 export function sendPlain(
   response: ServerResponse,
   status: number,
-  text: string,
+  text: string | Uint8Array,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   if (response.headersSent) {
@@ -34,10 +34,14 @@ export function sendPlain(
   }
   response.writeHead(status, {
     "Content-Type": plain,
-    "Content-Length": Buffer.byteLength(text),
+    "Content-Length": lengthOf(text),
     ...headers,
   });
   response.end(text);
+}
+
+function lengthOf(text: string | Uint8Array): number {
+  return typeof text === "string" ? Buffer.byteLength(text) : text.byteLength;
 }
 
 /** A refusal in a line of its own, which no browser takes for anything but text. */
@@ -58,7 +62,7 @@ export function sendJsonText(
 ): void {
   response.writeHead(200, {
     "Content-Type": "application/json",
-    "Content-Length": typeof text === "string" ? Buffer.byteLength(text) : text.byteLength,
+    "Content-Length": lengthOf(text),
     ...headers,
   });
   response.end(text);

@@ -24,12 +24,19 @@ type Answer =
 /** Far more than a caller has in flight; one that has more is broken. */
 const maxServedCalls = 1024;
 
-/** Serves calls that come over `port` until it closes, and then aborts those that are still carried out. */
-export function serveCalls<Calls extends Callable<Calls>>(port: MessagePort, calls: Calls): void {
+/**
+ * Serves calls that come over `port` until it closes, and then aborts those that are still carried out. Answers are
+ * copied, except those of the calls that are `handedOver`.
+ */
+export function serveCalls<Calls extends Callable<Calls>>(
+  port: MessagePort,
+  calls: Calls,
+  handedOver: readonly (keyof Calls)[],
+): void {
   const running = new Map<number, AbortController>();
-  const send = (answer: Answer): void => {
+  const send = (answer: Answer, transferred: readonly ArrayBuffer[] = []): void => {
     try {
-      port.postMessage(answer);
+      port.postMessage(answer, transferred);
     } catch (error) {
       // A value that cannot be copied is a failure of its call alone.
       port.postMessage({ kind: "failure", id: answer.id, error: carryError(error) });
@@ -45,7 +52,10 @@ export function serveCalls<Calls extends Callable<Calls>>(port: MessagePort, cal
     }
     running.set(id, aborted);
     try {
-      send({ kind: "answer", id, value: await call(asked as never, aborted.signal) });
+      const value = await call(asked as never, aborted.signal);
+      const isBytes = value instanceof Uint8Array && value.buffer instanceof ArrayBuffer;
+      const isHandedOver = isBytes && handedOver.includes(name as keyof Calls);
+      send({ kind: "answer", id, value }, isHandedOver ? [value.buffer] : []);
     } catch (error) {
       send({ kind: "failure", id, error: carryError(error) });
     } finally {
