@@ -3,7 +3,7 @@ import type { Container, PodSpec } from "../../model/generated/kubernetes.ts";
 import { type Pod, podContainers } from "../../model/pod.ts";
 import { referencedConfigMaps, referencedSecrets } from "../../model/referenced-objects.ts";
 import { nonRootViolation } from "../cri/security-context.ts";
-import { seccompProfile } from "../cri/security-profiles.ts";
+import { appArmorProfile, seccompProfile } from "../cri/security-profiles.ts";
 import { admitAppArmor } from "./app-armor-admission.ts";
 
 const good: Container = { name: "good", image: "a" };
@@ -43,5 +43,6 @@ test.each(places)("%s is checked as every other", (_, spec) => {
     expect(
       seccompProfile(pod, container, { seccompProfileRoot: "/s", seccompDefault: true }).ok,
     ).toBe(false);
+    expect(appArmorProfile(pod, container).ok).toBe(false);
   }
 });
