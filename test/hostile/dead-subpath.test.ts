@@ -2,6 +2,9 @@ import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { podManifest, shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { isReady, waitForPod } from "../integration/support/agent-watch.ts";
+import { AgentWorld } from "../integration/support/agent-world.ts";
 import { HungMount } from "../integration/support/hung-mount.ts";
 import { never, podWith, VolumeWorld } from "../integration/support/volume-world.ts";
 
@@ -53,3 +56,32 @@ async function expectWorkingAgent(
   const started = await manager.mount({ ...pod, metadata: { ...pod.metadata, uid } }, never);
   expect(started.ok).toBe(true);
 }
+
+test("an agent goes on starting and removing pods beside those on a dead mount", async () => {
+  const agent = await AgentWorld.start(152);
+  try {
+    const path = join(world.folder, "mnt");
+    for (let index = 0; index < 5; index += 1) {
+      const volumeMounts = [{ name: "host", mountPath: "/data", subPath: `nfs/data-${index}` }];
+      const containers = [shell("main", untilTold, { volumeMounts })];
+      const volumes = [{ name: "host", hostPath: { path } }];
+      agent.write(`stuck-${index}.json`, podManifest(`stuck-${index}`, { containers, volumes }));
+    }
+    for (let index = 0; index < 5; index += 1) {
+      await waitForPod(agent.client, agent.podName(`stuck-${index}`), ({ status }) =>
+        JSON.stringify(status ?? {}).includes("failed to prepare subPath"),
+      );
+    }
+    const volumeMounts = [{ name: "disk", mountPath: "/disk", subPath: "part" }];
+    const healthy = {
+      containers: [shell("main", untilTold, { volumeMounts })],
+      volumes: [{ name: "disk", emptyDir: {} }],
+    };
+    agent.write("healthy.json", podManifest("healthy", healthy));
+    const pod = await waitForPod(agent.client, agent.podName("healthy"), isReady);
+    agent.remove("healthy.json");
+    expect(await agent.tracesLeft([pod.metadata.uid])).toEqual([]);
+  } finally {
+    await agent.close();
+  }
+});
