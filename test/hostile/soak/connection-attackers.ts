@@ -87,8 +87,9 @@ export class ConnectionAttackers implements AsyncDisposable {
   async #garbage(): Promise<void> {
     const socket = connectPlain(this.#target.port, this.#target.host);
     socket.on("error", () => undefined);
+    socket.resume();
     socket.end(randomBytes(10_000));
-    await once(socket, "close");
+    await once(socket, "close", { signal: AbortSignal.timeout(20_000) });
   }
 
   /** A command whose input comes in frames of no and of one byte. */

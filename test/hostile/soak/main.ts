@@ -83,10 +83,8 @@ async function soak(world: ClusterWorld, durationMs: number): Promise<readonly s
     [
       `the loop's longest pause: ${loop.longestMs()} ms`,
       `the lease's longest time without renewal: ${lease.longestGapMs()} ms`,
-      `memory before: ${before.rssMib.toFixed(0)} MiB (${before.anonymousMib.toFixed(0)} anonymous)`,
-      after === undefined
-        ? "the agent has ended"
-        : `memory at the end: ${after.rssMib.toFixed(0)} MiB (${after.anonymousMib.toFixed(0)} anonymous)`,
+      `memory before: ${memoryText(before)}`,
+      after === undefined ? "the agent has ended" : `memory at the end: ${memoryText(after)}`,
       pods.summary(),
       connections.summary(),
     ].join("\n"),
@@ -97,6 +95,11 @@ async function soak(world: ClusterWorld, durationMs: number): Promise<readonly s
     ...lease.problems(),
     ...loop.problems(),
   ];
+}
+
+/** Of the agent and its helpers; what they share counts once. */
+function memoryText({ pssMib, anonymousMib }: ReturnType<typeof readProcessTree>): string {
+  return `${pssMib.toFixed(0)} MiB, ${anonymousMib.toFixed(0)} of it anonymous`;
 }
 
 /** Everything goes at once, and leaves nothing. */
