@@ -103,3 +103,12 @@ test("who waits for a slow provider can give up", async () => {
   stop.abort(new Error("pod deleted"));
   await expect(waiting).rejects.toThrow("pod deleted");
 });
+
+test("answers for a thousand images are kept, and the oldest are asked for again", async () => {
+  const { calls, users } = world([provider("p")], () => answer({ cacheKeyType: "Image" }));
+  for (let index = 0; index < 1001; index += 1) await users(`a.io/image-${index}`);
+  await users("a.io/image-1000");
+  expect(calls).toHaveLength(1001);
+  await users("a.io/image-0");
+  expect(calls).toHaveLength(1002);
+});
