@@ -57,12 +57,13 @@ const rest = await build({
   splitting: true,
   banner: { js: requireBanner },
 });
-// Programs of their own, each with only what it needs: a helper process that starts often, and the thread of the kubelet's API.
+// Programs of their own, each with only what it needs: a helper process that starts often, and the threads of the kubelet's API and the watchdog.
 const apart = await build({
   ...common,
   entryPoints: {
     "foreign-files": join(root, "src/drivers/linux/foreign/main.ts"),
     "kubelet-api-thread": join(root, "src/app/kubelet-api-thread.ts"),
+    "watchdog-thread": join(root, "src/drivers/watchdog/watchdog-thread.ts"),
   },
   outdir: partsDir,
 });

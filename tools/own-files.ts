@@ -79,4 +79,7 @@ export const ownFiles: readonly string[] = [
   "src/server/newest-log.ts",
   "src/server/open-log.ts",
   "src/server/unix-socket.ts",
+  "src/drivers/watchdog/freeze-file.ts",
+  "src/drivers/watchdog/watchdog-thread.ts",
+  "src/drivers/watchdog/watchdog.ts",
 ];

@@ -46,6 +46,7 @@ import type { Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { Tracer } from "../ports/tracer.ts";
+import type { Watchdog } from "../ports/watchdog.ts";
 import { type DataLayout, dataLayout } from "./data-layout.ts";
 import { defaultEviction } from "./eviction-options.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
@@ -78,6 +79,7 @@ export interface AgentOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly tracer?: Tracer | undefined;
+  readonly watchdog?: Watchdog | undefined;
   /** Undefined = the node belongs to no cluster. */
   readonly api?: ApiClient | undefined;
   readonly heartbeatApi?: ApiClient | undefined;
@@ -221,7 +223,7 @@ async function tellPodCidr(
 }
 
 function machinePorts(
-  { runtime, foreignFilesProgram, log }: AgentOptions,
+  { runtime, foreignFilesProgram, watchdog, log }: AgentOptions,
   { cgroups, cgroupsAt }: OpenedCgroups,
   recordsFolder: string,
 ): Omit<AgentPorts, "sources" | "metrics" | "readNodeDns" | "credentialPlugins" | "pullProgress"> {
@@ -250,6 +252,7 @@ function machinePorts(
     memoryGauge: openMemoryGauge(),
     nodeFacts: linuxNodeFacts,
     hostUsage: linuxHostUsage(Date.now, Date.now() - uptime() * 1000),
+    watchdog,
     hookHttp: newHookHttp(names),
     probeRunner: newProbeRunner({
       execSync: (id, command, timeoutSeconds, signal) =>

@@ -31,6 +31,7 @@ import {
   recordPath,
   removeRuntimeRecord,
 } from "./runtime-record.ts";
+import { freezeReportPath } from "./start-watchdog.ts";
 
 const agentStopMs = 20_000;
 const runtimeTimeoutMs = 30_000;
@@ -137,7 +138,8 @@ async function removeFiles(dataDir: string): Promise<void> {
   const { socket, rootFolder, podLogs, records, lastGood } = dataLayout(dataDir);
   const { base } = containerdPaths(dataDir);
   const helpers = new ForeignHelpers(foreignFilesProgram, new HungPaths(Date.now));
-  for (const path of [socket, rootFolder, podLogs, records, lastGood, base]) {
+  const frozen = freezeReportPath(dataDir);
+  for (const path of [socket, rootFolder, podLogs, records, lastGood, base, frozen]) {
     await removeOwn(path, helpers);
   }
   await removeRuntimeRecord(dataDir);

@@ -14,6 +14,7 @@ import { kernelSettingFiles } from "../drivers/linux/kernel-setting-files.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { shareFolder } from "../drivers/linux/shared-folder.ts";
 import { isSwapOn } from "../drivers/linux/swap.ts";
+import { type ServiceManager, takeServiceManager } from "../drivers/systemd/service-notifier.ts";
 import type { Agent } from "../engine/agent.ts";
 import { errorText } from "../lib/error-text.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
@@ -22,6 +23,7 @@ import { metricDefinitions } from "../model/generated/metrics.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { AdjustableLog, Log } from "../ports/log.ts";
+import type { Watchdog } from "../ports/watchdog.ts";
 import { openClusterConnection } from "./cluster-connection.ts";
 import { kubeletFolder } from "./data-layout.ts";
 import { applyKernelSettings, type KernelSettingsPolicy } from "./kernel-settings.ts";
@@ -33,6 +35,7 @@ import { openTracer } from "./open-tracer.ts";
 import { withPacketRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
+import { startWatchdog } from "./start-watchdog.ts";
 
 const runtimeTimeoutMs = 30_000;
 
@@ -44,9 +47,11 @@ export async function runKubelet(
   signal: AbortSignal,
 ): Promise<void> {
   await requireMachine(setup.config);
+  const serviceManager = takeServiceManager(process.env, process.pid);
   const hasCluster = (setup.settings.get("kubeconfig") ?? "") !== "";
   requireAccessConfig(safeApiConfig(setup).config, hasCluster);
   const lock = await lockDataDir(kubeletRootDir(setup));
+  const watchdog = startWatchdog(join(lock.path, kubeletFolder), log);
   try {
     tellWarnings(setup, log);
     setOomScore(setup.config.oomScoreAdj, log);
@@ -55,18 +60,26 @@ export async function runKubelet(
     await shareFolder(lock.path, new HungPaths(Date.now), signal);
     await mkdir(legacyContainerLogsDirectory, { recursive: true, mode: 0o755 });
     const rules = setup.config.makeIPTablesUtilChains ? kubeletPacketRules : [];
-    const surroundings = { log, onReady: () => onReady(lock.path) };
-    const run = () => runLocked(setup, lock.path, surroundings, signal);
+    const own = { log, watchdog, serviceManager, onReady: () => onReady(lock.path) };
+    const run = () => runLocked(setup, lock.path, own, signal);
     await withPacketRules({ rules, log }, run, signal);
   } finally {
+    watchdog.close();
     await lock.release();
   }
+}
+
+interface KubeletOwn {
+  readonly log: AdjustableLog;
+  readonly watchdog: Watchdog;
+  readonly serviceManager: ServiceManager | undefined;
+  readonly onReady: () => void;
 }
 
 async function runLocked(
   setup: KubeletSetup,
   rootDir: string,
-  { log, onReady }: { readonly log: AdjustableLog; readonly onReady: () => void },
+  { log, watchdog, serviceManager, onReady }: KubeletOwn,
   signal: AbortSignal,
 ): Promise<void> {
   const options = kubeletAgentOptions(setup, rootDir);
@@ -87,10 +100,11 @@ async function runLocked(
     const connection = await openClusterConnection(setup, deps, signal);
     await waitForRuntime(runtime, runtimeTimeoutMs, signal);
     await runAgent(
-      { ...options, ...connection.clients, runtime, log, metrics, tracer },
+      { ...options, ...connection.clients, runtime, log, metrics, tracer, watchdog },
       {
         socketPath: join(rootDir, "berth.sock"),
         onReady,
+        serviceManager,
         beside: async (running, until) => {
           agent = running;
           const api = { setup, agent: running, connection, metrics, nodeName, log };

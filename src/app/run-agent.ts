@@ -1,14 +1,17 @@
 import { systemClock } from "../drivers/linux/system-clock.ts";
+import type { ServiceManager } from "../drivers/systemd/service-notifier.ts";
 import type { Agent } from "../engine/agent.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import { type LocalApiOptions, runLocalApi } from "../server/local-api.ts";
 import { type AgentOptions, createAgent } from "./create-agent.ts";
+import { notifyOfAgent } from "./notify-service-manager.ts";
 
 export interface AgentSurroundings {
   /** Of the local API. */
   readonly socketPath: string;
   /** The local API answers. */
   readonly onReady: (view: AgentView) => void;
+  readonly serviceManager?: ServiceManager | undefined;
   /** What runs beside the agent, as long as it does. */
   readonly beside?: ((agent: Agent, signal: AbortSignal) => Promise<void>) | undefined;
 }
@@ -19,8 +22,16 @@ export function runAgent(
   surroundings: AgentSurroundings,
   signal: AbortSignal,
 ): Promise<void> {
+  const { serviceManager, ...rest } = surroundings;
   const create = (lifetime: AbortSignal): Promise<Agent> => createAgent(options, lifetime);
-  return serveAgent(create, { ...surroundings, clock: systemClock }, signal);
+  const beside = async (agent: Agent, until: AbortSignal): Promise<void> => {
+    const deps = { agent, clock: systemClock, log: options.log };
+    await Promise.all([
+      rest.beside?.(agent, until),
+      serviceManager === undefined ? undefined : notifyOfAgent(serviceManager, deps, until),
+    ]);
+  };
+  return serveAgent(create, { ...rest, beside, clock: systemClock }, signal);
 }
 
 /** The same for an agent that is made otherwise. */

@@ -22,10 +22,12 @@ import { metricDefinitions } from "../model/generated/metrics.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
+import type { Watchdog } from "../ports/watchdog.ts";
 import { dataLayout } from "./data-layout.ts";
 import { serveAgent } from "./run-agent.ts";
 import { type SimMachine, simHostIp, simPorts, simSettings } from "./sim-agent.ts";
 import { simSource } from "./sim-sources.ts";
+import { startWatchdog } from "./start-watchdog.ts";
 
 export interface SimOptions {
   /** Files and folders. */
@@ -47,11 +49,13 @@ export async function runSim(
 ): Promise<void> {
   const lock = await lockDataDir(options.dataDir ?? (await ownFolder(options.runtimeDir)));
   const files = join(lock.path, "sim");
+  const watchdog = startWatchdog(lock.path, log);
   try {
     await rm(files, { recursive: true, force: true });
     await mkdir(files, { mode: 0o700 });
-    await runLocked(options, { dataDir: lock.path, files, log, onReady }, signal);
+    await runLocked(options, { dataDir: lock.path, files, log, watchdog, onReady }, signal);
   } finally {
+    watchdog.close();
     await rm(files, { recursive: true, force: true });
     await lock.release();
     // Stays when there is something else in it.
@@ -64,12 +68,13 @@ interface SimPlace {
   /** What the agent writes; nothing of it outlasts the agent, as its containers do not. */
   readonly files: string;
   readonly log: Log;
+  readonly watchdog: Watchdog;
   readonly onReady: (dataDir: string) => void;
 }
 
 async function runLocked(options: SimOptions, place: SimPlace, signal: AbortSignal): Promise<void> {
   const { manifests, nodeName, speed } = options;
-  const { dataDir, log } = place;
+  const { dataDir, log, watchdog } = place;
   const clock = scaledClock(systemClock, speed);
   const events = new SimEvents();
   const runtime = new ScriptedRuntime({
@@ -83,7 +88,8 @@ async function runLocked(options: SimOptions, place: SimPlace, signal: AbortSign
   const settings = placedSettings(nodeName, place.files);
   const machine = { clock, runtime, events, files: hostFiles };
   await serveAgent(
-    (lifetime) => new Agent(scriptedPorts(machine, source, log), settings, lifetime),
+    (lifetime) =>
+      new Agent({ ...scriptedPorts(machine, source, log), watchdog }, settings, lifetime),
     {
       socketPath: dataLayout(dataDir).socket,
       clock,

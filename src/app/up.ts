@@ -11,11 +11,13 @@ import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
+import { type ServiceManager, takeServiceManager } from "../drivers/systemd/service-notifier.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import { metricDefinitions } from "../model/generated/metrics.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { Log } from "../ports/log.ts";
+import type { Watchdog } from "../ports/watchdog.ts";
 import { dataLayout, defaultDataDir } from "./data-layout.ts";
 import { runDown } from "./down.ts";
 import { foreignFilesProgram } from "./foreign-files-program.ts";
@@ -24,6 +26,7 @@ import { dataDirPacketRules, withPacketRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 import { readRuntimeRecord, writeRuntimeRecord } from "./runtime-record.ts";
+import { startWatchdog } from "./start-watchdog.ts";
 import type { UpSetup } from "./up-options.ts";
 
 const runtimeTimeoutMs = 30_000;
@@ -39,14 +42,18 @@ export async function runUp(
     throw new SetupError("the agent needs to be root to run containers", "run it with sudo");
   }
   requireOutside(options);
+  const serviceManager = takeServiceManager(process.env, process.pid);
   const lock = await lockDataDir(options.dataDir);
+  const watchdog = startWatchdog(lock.path, log);
+  const own = { dataDir: lock.path, watchdog, serviceManager };
   try {
-    const run = () => runLocked({ ...options, dataDir: lock.path }, log, onReady, signal);
+    const run = () => runLocked({ ...options, ...own }, log, onReady, signal);
     // A network of Berth's own has its rules from the start, and containerd's supervision keeps them.
     const isManaged = options.runtimeEndpoint === undefined;
     const rules = isManaged ? [] : dataDirPacketRules(lock.path);
     await withPacketRules({ rules, log }, run, signal);
   } finally {
+    watchdog.close();
     await lock.release();
   }
   if (options.downOnExit) await runDown(options.dataDir, log);
@@ -63,8 +70,13 @@ function requireOutside({ dataDir, sources: { manifests } }: UpSetup): void {
   );
 }
 
+interface UpOwn {
+  readonly watchdog: Watchdog;
+  readonly serviceManager: ServiceManager | undefined;
+}
+
 async function runLocked(
-  options: UpSetup,
+  options: UpSetup & UpOwn,
   log: Log,
   onReady: (view: AgentView) => void,
   signal: AbortSignal,
@@ -103,8 +115,13 @@ async function runLocked(
         podPidsLimit: options.podPidsLimit,
         log,
         metrics,
+        watchdog: options.watchdog,
       },
-      { socketPath: dataLayout(dataDir).socket, onReady },
+      {
+        socketPath: dataLayout(dataDir).socket,
+        onReady,
+        serviceManager: options.serviceManager,
+      },
       signal,
     );
   } finally {

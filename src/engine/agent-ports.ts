@@ -32,6 +32,7 @@ import type { RuntimeEvents } from "../ports/runtime-events.ts";
 import type { ShutdownService } from "../ports/shutdown.ts";
 import type { CgroupStats } from "../ports/stats.ts";
 import type { Tracer } from "../ports/tracer.ts";
+import type { Watchdog } from "../ports/watchdog.ts";
 import type { ClusterSettings } from "./cluster/cluster-settings.ts";
 import type { EvictionSettings } from "./eviction/eviction-settings.ts";
 import type { ImagePullLimits } from "./image-puller.ts";
@@ -81,6 +82,8 @@ export interface AgentPorts {
   readonly metrics: Metrics;
   /** Undefined = nobody asked for traces. */
   readonly tracer?: Tracer | undefined;
+  /** Undefined = nobody watches whether the agent stands still. */
+  readonly watchdog?: Watchdog | undefined;
   readonly log: Log;
 }
 

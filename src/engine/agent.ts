@@ -9,6 +9,7 @@ import { containerCollectorDeps } from "./compose/resources.ts";
 import { runContainerCollector } from "./container-collector.ts";
 import { runLogRotator } from "./log-rotator.ts";
 import { runOomWatcher } from "./oom-watcher.ts";
+import { reportFreeze } from "./report-freeze.ts";
 import { supervise } from "./supervise.ts";
 
 /**
@@ -39,6 +40,11 @@ export class Agent {
 
   get stats(): StatsProvider & CgroupMeasurements {
     return this.#parts.stats;
+  }
+
+  /** What was wanted when it started is known, as far as it lies on this machine, and the runtime has answered. */
+  get isServing(): boolean {
+    return this.#parts.runtimeListed && this.#parts.loop.handledSources.size > 0;
   }
 
   /** When the sync loop last turned, on the monotonic clock. */
@@ -97,6 +103,7 @@ export class Agent {
       "shutdown manager": () => parts.shutdown?.run(signal),
       "oom watcher": () => this.#runOomWatcher(),
       "log rotator": () => this.#runLogRotator(),
+      "freeze report": () => this.#reportFreeze(),
     };
   }
 
@@ -115,6 +122,25 @@ export class Agent {
     const { kernelLog, log } = this.#ports;
     const onNodeEvent = (event: NodeEvent) => this.#parts.cluster?.events.recordNode(event);
     return runOomWatcher({ kernelLog, onNodeEvent, log }, this.#signal);
+  }
+
+  #reportFreeze(): Promise<void> | undefined {
+    const { watchdog, clock, log } = this.#ports;
+    if (watchdog === undefined) return undefined;
+    const { registry, intake, loop, memory, cluster } = this.#parts;
+    return reportFreeze(
+      {
+        watchdog,
+        pod: (uid) => registry.get(uid),
+        allSourcesSeen: () => intake.seenAllSources(loop.handledSources),
+        events: memory.events,
+        recorder: memory.recorder,
+        onNodeEvent: (event) => cluster?.events.recordNode(event),
+        clock,
+        log,
+      },
+      this.#signal,
+    );
   }
 
   #runLogRotator(): Promise<void> {

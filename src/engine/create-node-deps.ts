@@ -61,6 +61,7 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     images: parts.images,
     configs: createPodConfigs(parts),
     crashLoop: parts.crashLoop,
+    progress: ports.watchdog?.progress,
     http: hookHttp,
     files,
     clock,

@@ -9,6 +9,7 @@ import type { Pod } from "../model/pod.ts";
 import { isMirrorPod } from "../model/pod-source.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
+import type { Progress } from "../ports/watchdog.ts";
 import type { PodAllocations } from "./allocation/pod-allocations.ts";
 import type { FaultPlace, Faults } from "./faults.ts";
 import type { PodRegistry } from "./pod-registry.ts";
@@ -30,6 +31,7 @@ export interface SyncLoopDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly faults: Pick<Faults, "note">;
+  readonly progress?: Progress | undefined;
   /** Refuses a pod that this node cannot run; it then has its final status already. */
   readonly admit: (pod: Pod) => boolean;
   /** Why the runtime cannot be worked with now; undefined when it can. */
@@ -109,9 +111,10 @@ export class SyncLoop {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, runtimeProblem } = this.#deps;
+    const { clock, log, runtimeProblem, progress } = this.#deps;
     let backoffMs = firstBackoffMs;
     while (!signal.aborted) {
+      progress?.noteTurn();
       this.#lastTurnMs = clock.monotonicMs();
       const problem = runtimeProblem();
       if (problem !== undefined) {
@@ -223,6 +226,7 @@ export class SyncLoop {
 
   /** What one pod makes this loop throw costs that pod a delay, and no other pod anything. */
   #attempt(during: FaultPlace, { metadata }: Pod, work: () => void): void {
+    this.#deps.progress?.noteStep(metadata.uid, during);
     try {
       work();
     } catch (error) {

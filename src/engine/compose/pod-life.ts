@@ -135,6 +135,7 @@ export function composeLoop(parts: AgentParts): SyncLoop {
     clock,
     log,
     faults: parts.faults,
+    progress: parts.ports.watchdog?.progress,
     admit: (pod) => parts.admission.admit(pod),
     runtimeProblem: () => parts.health.problem,
     housekeep: () => tidyUp(parts),

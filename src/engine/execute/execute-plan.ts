@@ -11,6 +11,7 @@ import type { PodSandboxConfig } from "../../model/generated/cri.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podDisplayName } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
+import type { Progress } from "../../ports/watchdog.ts";
 import type { CrashLoop } from "../crash-loop.ts";
 import type { PodCredentials } from "../pull-credentials.ts";
 import { rawContainerId } from "./container-id.ts";
@@ -25,6 +26,7 @@ import type { StepFailure, StepOutcome, StepReport } from "./step-report.ts";
 
 export interface ExecutorDeps extends StartDeps, ResizeDeps {
   readonly crashLoop: CrashLoop;
+  readonly progress?: Progress | undefined;
 }
 
 export interface ExecuteRequest {
@@ -146,6 +148,7 @@ class PlanRun {
     because: string,
     work: () => StepOutcome | Promise<StepOutcome>,
   ): Promise<boolean> {
+    this.#deps.progress?.noteStep(this.#request.pod.metadata.uid, `${action} ${target}`);
     const startedMs = this.#deps.clock.monotonicMs();
     const outcome = await work();
     const durationMs = this.#deps.clock.monotonicMs() - startedMs;

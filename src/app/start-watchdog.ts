@@ -1,0 +1,40 @@
+import { join } from "node:path";
+import { ThreadWatchdog } from "../drivers/watchdog/watchdog.ts";
+import { errorText } from "../lib/error-text.ts";
+import { SetupError } from "../model/setup-error.ts";
+import type { Log } from "../ports/log.ts";
+
+const usualSeconds = 60;
+/** A turn of the sync loop waits for other programs, a thread never does. */
+const loopFactor = 5;
+
+/** The build puts it beside the file that this one becomes part of. */
+const entry = new URL("./watchdog-thread.js", import.meta.url);
+
+/** Where the report of a frozen agent lies in the folder that the agent keeps for itself. */
+export function freezeReportPath(folder: string): string {
+  return join(folder, "frozen.json");
+}
+
+/** Ends this process when the agent stands still; `folder` is the agent's own. */
+export function startWatchdog(folder: string, log: Log): ThreadWatchdog {
+  const threadMs = readSeconds(process.env["BERTH_WATCHDOG_SECONDS"]) * 1000;
+  return new ThreadWatchdog({
+    entry,
+    reportPath: freezeReportPath(folder),
+    threadMs,
+    loopMs: threadMs * loopFactor,
+    onFailure: (error) =>
+      log.error("nobody watches whether the agent stands still", { error: errorText(error) }),
+  });
+}
+
+function readSeconds(given: string | undefined): number {
+  if (given === undefined || given === "") return usualSeconds;
+  const seconds = Number(given);
+  if (seconds > 0 && seconds <= 3600) return seconds;
+  throw new SetupError(
+    `BERTH_WATCHDOG_SECONDS: "${given}" is not a number of seconds`,
+    "give a number from 1 to 3600, or unset it",
+  );
+}

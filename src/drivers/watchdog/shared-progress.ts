@@ -1,0 +1,56 @@
+import type { Progress } from "../../ports/watchdog.ts";
+
+const cells = { turns: 0, ticks: 1, end: 2, stepBytes: 3 } as const;
+const cellBytes = 4 * Int32Array.BYTES_PER_ELEMENT;
+const maxStepBytes = 1024;
+
+/** What the agent's thread writes and the watchdog's reads, in memory that they share. */
+export class SharedProgress implements Progress {
+  readonly buffer: SharedArrayBuffer;
+  readonly #cells: Int32Array<SharedArrayBuffer>;
+  readonly #text: Buffer;
+
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(cellBytes + maxStepBytes)) {
+    this.buffer = buffer;
+    this.#cells = new Int32Array(buffer, 0, cellBytes / Int32Array.BYTES_PER_ELEMENT);
+    this.#text = Buffer.from(buffer, cellBytes, maxStepBytes);
+  }
+
+  noteTurn(): void {
+    Atomics.add(this.#cells, cells.turns, 1);
+  }
+
+  /** The thread runs, whatever the loop does. */
+  noteTick(): void {
+    Atomics.add(this.#cells, cells.ticks, 1);
+  }
+
+  noteStep(podUid: string, step: string): void {
+    Atomics.store(this.#cells, cells.stepBytes, this.#text.write(`${podUid}\n${step}`));
+  }
+
+  get turns(): number {
+    return Atomics.load(this.#cells, cells.turns);
+  }
+
+  get ticks(): number {
+    return Atomics.load(this.#cells, cells.ticks);
+  }
+
+  get step(): { readonly podUid: string; readonly step: string } {
+    const bytes = Math.min(Atomics.load(this.#cells, cells.stepBytes), maxStepBytes);
+    const [podUid = "", step = ""] = this.#text.toString("utf8", 0, bytes).split("\n");
+    return { podUid, step };
+  }
+
+  /** The agent ends: nobody need watch it. */
+  end(): void {
+    Atomics.store(this.#cells, cells.end, 1);
+    Atomics.notify(this.#cells, cells.end);
+  }
+
+  /** Blocks the thread that calls it; answers whether `end` was called. */
+  waitForEnd(ms: number): boolean {
+    return Atomics.wait(this.#cells, cells.end, 0, ms) !== "timed-out";
+  }
+}

@@ -1,0 +1,67 @@
+import { rm } from "node:fs/promises";
+import { Worker } from "node:worker_threads";
+import type { FreezeReport, Progress, Watchdog } from "../../ports/watchdog.ts";
+import { readReport } from "./freeze-file.ts";
+import { SharedProgress } from "./shared-progress.ts";
+import type { StandstillLimits } from "./standstill.ts";
+
+const longestLookMs = 1_000;
+const longestTickMs = 5_000;
+const looksPerLimit = 4;
+
+export interface WatchdogOptions extends StandstillLimits {
+  /** The program of the thread. */
+  readonly entry: URL;
+  readonly reportPath: string;
+  /** The agent goes on unwatched. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export interface WatchdogData extends StandstillLimits {
+  readonly buffer: SharedArrayBuffer;
+  readonly reportPath: string;
+  readonly lookMs: number;
+}
+
+/** Watches this thread from another one, from its construction until `close`. */
+export class ThreadWatchdog implements Watchdog {
+  readonly #progress = new SharedProgress();
+  readonly #reportPath: string;
+  readonly #ticking: NodeJS.Timeout;
+
+  constructor({ entry, reportPath, onFailure, threadMs, loopMs }: WatchdogOptions) {
+    this.#reportPath = reportPath;
+    const { buffer } = this.#progress;
+    const lookMs = Math.min(longestLookMs, threadMs / looksPerLimit);
+    const workerData: WatchdogData = { buffer, reportPath, lookMs, threadMs, loopMs };
+    const worker = new Worker(entry, {
+      name: "watchdog",
+      workerData,
+      // It allocates next to nothing.
+      resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
+      env: {},
+      execArgv: [],
+    });
+    worker.on("error", onFailure);
+    worker.unref();
+    const tickMs = Math.min(longestTickMs, threadMs / looksPerLimit);
+    this.#ticking = setInterval(() => this.#progress.noteTick(), tickMs).unref();
+  }
+
+  get progress(): Progress {
+    return this.#progress;
+  }
+
+  readReport(): Promise<FreezeReport | undefined> {
+    return readReport(this.#reportPath);
+  }
+
+  async forgetReport(): Promise<void> {
+    await rm(this.#reportPath, { force: true });
+  }
+
+  close(): void {
+    clearInterval(this.#ticking);
+    this.#progress.end();
+  }
+}
