@@ -5,8 +5,6 @@ import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 
 const usualSeconds = 60;
-/** A turn of the sync loop waits for other programs, a thread never does. */
-const loopFactor = 5;
 
 /** The build puts it beside the file that this one becomes part of. */
 const entry = new URL("./watchdog-thread.js", import.meta.url);
@@ -18,12 +16,10 @@ export function freezeReportPath(folder: string): string {
 
 /** Ends this process when the agent stands still; `folder` is the agent's own. */
 export function startWatchdog(folder: string, log: Log): ThreadWatchdog {
-  const threadMs = readSeconds(process.env["BERTH_WATCHDOG_SECONDS"]) * 1000;
   return new ThreadWatchdog({
     entry,
     reportPath: freezeReportPath(folder),
-    threadMs,
-    loopMs: threadMs * loopFactor,
+    limitMs: readSeconds(process.env["BERTH_WATCHDOG_SECONDS"]) * 1000,
     onFailure: (error) =>
       log.error("nobody watches whether the agent stands still", { error: errorText(error) }),
   });

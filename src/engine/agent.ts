@@ -42,7 +42,7 @@ export class Agent {
     return this.#parts.stats;
   }
 
-  /** What was wanted when it started is known, as far as it lies on this machine, and the runtime has answered. */
+  /** The runtime has answered, and what the first source wants was handed to the workers. */
   get isServing(): boolean {
     return this.#parts.runtimeListed && this.#parts.loop.handledSources.size > 0;
   }

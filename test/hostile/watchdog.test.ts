@@ -32,7 +32,7 @@ function startAgent(script = ""): BerthProcess {
   const args = ["sim", "-f", join(folder, "pods"), "--data-dir", join(folder, "data")];
   agent = new BerthProcess(args, {
     NODE_OPTIONS: `--require ${preload}`,
-    BERTH_WATCHDOG_SECONDS: "2",
+    BERTH_WATCHDOG_SECONDS: "6",
   });
   return agent;
 }

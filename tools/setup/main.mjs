@@ -22,6 +22,8 @@ const packages = [
   // Its package brings a service on all addresses; the tests start the program themselves.
   { name: "docker-registry", files: programs("docker-registry"), testOnly: true, unwanted: true },
   { name: "openssl", files: programs("openssl"), testOnly: true },
+  // For systemd-notify alone.
+  { name: "systemd", files: programs("systemd-notify"), testOnly: true },
 ];
 
 function programs(name) {

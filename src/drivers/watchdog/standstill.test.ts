@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { Standstill } from "./standstill.ts";
 
-const limits = { threadMs: 3_000, loopMs: 5_000 };
+const limitMs = 3_000;
 
 /** What was found after each look. */
 function looks(seen: readonly (readonly [ticks: number, turns: number])[]): readonly string[] {
-  const standstill = new Standstill(limits, 1_000);
+  const standstill = new Standstill(limitMs, 1_000);
   return seen.map(([ticks, turns]) => standstill.look({ ticks, turns })?.kind ?? "fine");
 }
 
@@ -34,8 +34,9 @@ test("a thread that gets on once begins again", () => {
 });
 
 test("a loop that does not turn is found although its thread runs", () => {
-  const seen = [1, 2, 3, 4, 5, 6].map((ticks) => [ticks, 7] as const);
-  expect(looks(seen)).toEqual(["fine", "fine", "fine", "fine", "fine", "loop"]);
+  const seen = [1, 2, 3, 4].map((ticks) => [ticks, 7] as const);
+  // The first look only sees where it stands.
+  expect(looks(seen)).toEqual(["fine", "fine", "fine", "loop"]);
 });
 
 test("a loop that has not begun may take its time", () => {

@@ -7,9 +7,9 @@ import { SharedProgress } from "./shared-progress.ts";
 import { Standstill } from "./standstill.ts";
 import type { WatchdogData } from "./watchdog.ts";
 
-async function watch({ buffer, reportPath, lookMs, ...limits }: WatchdogData): Promise<void> {
+async function watch({ buffer, reportPath, lookMs, limitMs }: WatchdogData): Promise<void> {
   const progress = new SharedProgress(buffer);
-  const standstill = new Standstill(limits, lookMs);
+  const standstill = new Standstill(limitMs, lookMs);
   for (;;) {
     if (progress.waitForEnd(lookMs)) return;
     const found = standstill.look(progress);

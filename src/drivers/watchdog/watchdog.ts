@@ -3,21 +3,23 @@ import { Worker } from "node:worker_threads";
 import type { FreezeReport, Progress, Watchdog } from "../../ports/watchdog.ts";
 import { readReport } from "./freeze-file.ts";
 import { SharedProgress } from "./shared-progress.ts";
-import type { StandstillLimits } from "./standstill.ts";
 
 const longestLookMs = 1_000;
 const longestTickMs = 5_000;
 const looksPerLimit = 4;
 
-export interface WatchdogOptions extends StandstillLimits {
+export interface WatchdogOptions {
   /** The program of the thread. */
   readonly entry: URL;
+  /** How long the agent may stand still. */
+  readonly limitMs: number;
   readonly reportPath: string;
   /** The agent goes on unwatched. */
   readonly onFailure: (error: unknown) => void;
 }
 
-export interface WatchdogData extends StandstillLimits {
+export interface WatchdogData {
+  readonly limitMs: number;
   readonly buffer: SharedArrayBuffer;
   readonly reportPath: string;
   readonly lookMs: number;
@@ -29,11 +31,11 @@ export class ThreadWatchdog implements Watchdog {
   readonly #reportPath: string;
   readonly #ticking: NodeJS.Timeout;
 
-  constructor({ entry, reportPath, onFailure, threadMs, loopMs }: WatchdogOptions) {
+  constructor({ entry, reportPath, onFailure, limitMs }: WatchdogOptions) {
     this.#reportPath = reportPath;
     const { buffer } = this.#progress;
-    const lookMs = Math.min(longestLookMs, threadMs / looksPerLimit);
-    const workerData: WatchdogData = { buffer, reportPath, lookMs, threadMs, loopMs };
+    const lookMs = Math.min(longestLookMs, limitMs / looksPerLimit);
+    const workerData: WatchdogData = { buffer, reportPath, lookMs, limitMs };
     const worker = new Worker(entry, {
       name: "watchdog",
       workerData,
@@ -44,7 +46,7 @@ export class ThreadWatchdog implements Watchdog {
     });
     worker.on("error", onFailure);
     worker.unref();
-    const tickMs = Math.min(longestTickMs, threadMs / looksPerLimit);
+    const tickMs = Math.min(longestTickMs, limitMs / looksPerLimit);
     this.#ticking = setInterval(() => this.#progress.noteTick(), tickMs).unref();
   }
 
