@@ -55,10 +55,7 @@ export async function runKubelet(
   try {
     tellWarnings(setup, log);
     setOomScore(setup.config.oomScoreAdj, log);
-    await applyKernelSettings(kernelPolicy(setup), kernelSettingFiles(), log);
     await mkdir(join(lock.path, kubeletFolder), { recursive: true, mode: 0o700 });
-    await shareFolder(lock.path, new HungPaths(Date.now), signal);
-    await mkdir(legacyContainerLogsDirectory, { recursive: true, mode: 0o755 });
     const rules = setup.config.makeIPTablesUtilChains ? kubeletPacketRules : [];
     const own = { log, watchdog, serviceManager, onReady: () => onReady(lock.path) };
     const run = () => runLocked(setup, lock.path, own, signal);
@@ -98,6 +95,7 @@ async function runLocked(
     const addresses = () => agent?.nodeAddresses ?? [];
     const deps = { nodeName, addresses, log, metrics };
     const connection = await openClusterConnection(setup, deps, signal);
+    await prepareMachine(setup, rootDir, log, signal);
     await waitForRuntime(runtime, runtimeTimeoutMs, signal);
     await runAgent(
       { ...options, ...connection.clients, runtime, log, metrics, tracer, watchdog },
@@ -117,6 +115,18 @@ async function runLocked(
     runtime.close();
     await tracer?.close();
   }
+}
+
+/** Only once all that was configured is known to be usable: a start that is refused changes nothing. */
+async function prepareMachine(
+  setup: KubeletSetup,
+  rootDir: string,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  await applyKernelSettings(kernelPolicy(setup), kernelSettingFiles(), log);
+  await shareFolder(rootDir, new HungPaths(Date.now), signal);
+  await mkdir(legacyContainerLogsDirectory, { recursive: true, mode: 0o755 });
 }
 
 async function requireMachine(config: KubeletConfiguration): Promise<void> {

@@ -29,6 +29,8 @@ export async function forbidDebugger(log: Log): Promise<void> {
   process.on("SIGUSR1", () => {
     log.warn("ignored SIGUSR1, which would open a debugger for everybody on this machine");
   });
+  // Node would end at this one; kubelets ignore both.
+  process.on("SIGUSR2", () => log.warn("ignored SIGUSR2"));
   await closeDebugger(log);
   // What a signal of the first moments asked for may happen a little later.
   startTimer(settledMs, () => void closeDebugger(log), { keepsAlive: false });

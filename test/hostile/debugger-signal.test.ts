@@ -63,6 +63,14 @@ test("a running agent ignores the signal, opens nothing and logs it", async () =
   expect(listeningPorts(running.pid)).toEqual([]);
 });
 
+test("SIGUSR2, at which Node would end, is ignored as by a kubelet", async () => {
+  const running = startAgent();
+  await running.untilPrinted(isUp);
+  process.kill(running.pid, "SIGUSR2");
+  await running.untilPrinted(({ stderr }) => stderr.includes("ignored SIGUSR2"));
+  expect(running.isRunning).toBe(true);
+});
+
 test("what the signal opens while the agent starts is closed", async () => {
   // Before Node has set itself up the signal ends the process, as it ends any other: then a little later.
   for (let waitMs = 0; ; waitMs += 10) {
