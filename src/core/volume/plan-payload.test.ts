@@ -54,3 +54,20 @@ test("a file that cannot be one of ours is written again", () => {
   const plan = planPayload(payload, { entries: new Map([["a", undefined]]) });
   expect(plan.ok && plan.value.content).toEqual(payload);
 });
+
+test("paths with very many parts cost no text for each part", () => {
+  const file = { data: new Uint8Array(), mode: 0o644 };
+  const deep = Array.from({ length: 300 }, (_, index) => `${index}/${"a/".repeat(2000)}b`);
+  const before = process.memoryUsage().heapUsed;
+  expect(planPayload(new Map(deep.map((path) => [path, file])), undefined).ok).toBe(true);
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(512 * 1024 * 1024);
+  const clash = new Map([
+    ["a/b/c/d", file],
+    ["a", file],
+    ["a/b", file],
+  ]);
+  expect(planPayload(clash, undefined)).toEqual({
+    ok: false,
+    error: "invalid path: a/b is a file and the folder of a/b/c/d",
+  });
+});

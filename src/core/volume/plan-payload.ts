@@ -18,15 +18,13 @@ export function planPayload(
     if (problem !== undefined) return err(`invalid path: ${problem}`);
   }
   const content = new Map([...payload].map(([path, file]) => [cleanPath(path), file]));
-  const kept = new Set([...content.keys()].flatMap(pathAndParents));
-  for (const [path] of content) {
-    const parent = pathAndParents(path)
-      .slice(1)
-      .find((each) => content.has(each));
+  const tree = treeOf(content.keys());
+  for (const path of content.keys()) {
+    const parent = fileAbove(tree, path);
     if (parent !== undefined)
       return err(`invalid path: ${parent} is a file and the folder of ${path}`);
   }
-  const removed = [...(published?.entries.keys() ?? [])].filter((path) => !kept.has(path));
+  const removed = [...(published?.entries.keys() ?? [])].filter((path) => !holds(tree, path));
   const isCurrent = published !== undefined && removed.length === 0 && shows(published, content);
   const links = new Map<string, number | undefined>();
   for (const [path, { ownerUid }] of content) {
@@ -83,7 +81,41 @@ function isSameData(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
-function pathAndParents(path: string): string[] {
+/** What is at a path. Paths may have two thousand parts: a text for each of their folders would be megabytes. */
+interface TreeEntry {
+  isFile: boolean;
+  readonly children: Map<string, TreeEntry>;
+}
+
+function treeOf(files: Iterable<string>): TreeEntry {
+  const root: TreeEntry = { isFile: false, children: new Map() };
+  for (const path of files) {
+    let entry = root;
+    for (const name of path.split("/")) {
+      const child = entry.children.get(name) ?? { isFile: false, children: new Map() };
+      entry.children.set(name, child);
+      entry = child;
+    }
+    entry.isFile = true;
+  }
+  return root;
+}
+
+/** The innermost folder of a path that is a file as well. */
+function fileAbove(tree: TreeEntry, path: string): string | undefined {
   const names = path.split("/");
-  return names.map((_, index) => names.slice(0, names.length - index).join("/"));
+  let entry: TreeEntry | undefined = tree;
+  let depth = 0;
+  for (const [index, name] of names.slice(0, -1).entries()) {
+    entry = entry?.children.get(name);
+    if (entry?.isFile === true) depth = index + 1;
+  }
+  return depth === 0 ? undefined : names.slice(0, depth).join("/");
+}
+
+/** Whether there is a file or a folder at the path. */
+function holds(tree: TreeEntry, path: string): boolean {
+  let entry: TreeEntry | undefined = tree;
+  for (const name of path.split("/")) entry = entry?.children.get(name);
+  return entry !== undefined;
 }
