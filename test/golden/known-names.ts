@@ -39,7 +39,9 @@ export class KnownNames {
       [`${folders.cgroupRoot}/kubepods`, "/kubepods"],
       [folders.registry, recordedRegistry],
     ];
-    for (const call of trace) this.#learn(call);
+    // An agent that starts lists both at once, and containers are known by their sandboxes.
+    for (const call of trace) this.#learnSandboxes(call);
+    for (const call of trace) this.#learnContainers(call);
   }
 
   /** The pod that a call is about: namespace/name. */
@@ -78,23 +80,25 @@ export class KnownNames {
     return result;
   }
 
-  #learn(call: TracedCall): void {
-    const { method, request, response } = call;
-    if (method === "RunPodSandbox" && isObject(request)) {
-      this.#learnSandbox(textAt(response, "pod_sandbox_id"), request["config"]);
-    }
+  #learnContainers({ method, request, response }: TracedCall): void {
     if (method === "CreateContainer" && isObject(request)) {
       const sandbox = textAt(request, "pod_sandbox_id");
       this.#learnContainer(textAt(response, "container_id"), sandbox, request["config"]);
     }
-    if (method === "ListPodSandbox") {
-      for (const item of byCreation(listAt(response, "items"))) {
-        this.#learnSandbox(textAt(item, "id"), item);
-      }
-    }
     if (method === "ListContainers") {
       for (const item of byCreation(listAt(response, "containers"))) {
         this.#learnContainer(textAt(item, "id"), textAt(item, "pod_sandbox_id"), item);
+      }
+    }
+  }
+
+  #learnSandboxes({ method, request, response }: TracedCall): void {
+    if (method === "RunPodSandbox" && isObject(request)) {
+      this.#learnSandbox(textAt(response, "pod_sandbox_id"), request["config"]);
+    }
+    if (method === "ListPodSandbox") {
+      for (const item of byCreation(listAt(response, "items"))) {
+        this.#learnSandbox(textAt(item, "id"), item);
       }
     }
     if (method === "PodSandboxStatus") {
