@@ -6,6 +6,9 @@ export const maxNestingDepth = 100;
 /** Of one document, in characters. */
 export const maxDocumentLength: number = 10 * 1024 * 1024;
 
+/** Keys and values of one document. A text of few bytes can have millions, and each takes time, on the agent's only thread. */
+export const maxDocumentValues = 100_000;
+
 /** JSON.parse for text that the agent did not write itself: a SyntaxError too when it is nested deeper than anything real. */
 export function parseJsonText(text: string): unknown {
   if (isDeeperThan(text, maxNestingDepth)) {

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { errorText } from "../../lib/error-text.ts";
 import { trimEndOf } from "../../lib/trim-text.ts";
 import { podKey } from "../../model/pod.ts";
@@ -144,7 +145,7 @@ class FileSource {
     if (content.kind === "missing" && trigger === "event" && this.#kind !== undefined) {
       return { isUncertain: this.#kind !== "missing" };
     }
-    const files = this.#updatedFiles(content, trigger);
+    const files = await this.#updatedFiles(content, trigger);
     if (this.#isShown(files, content)) return { isUncertain: false };
     this.#files = files;
     this.#options.lastGood?.keepOnly(this.#files.keys());
@@ -179,9 +180,17 @@ class FileSource {
     return this.#reader.read();
   }
 
-  #updatedFiles(content: FolderContent, trigger: Trigger): ReadonlyMap<string, FileState> {
+  /** Each file that is parsed has a turn of the event loop for itself. */
+  async #updatedFiles(
+    content: FolderContent,
+    trigger: Trigger,
+  ): Promise<ReadonlyMap<string, FileState>> {
     const files = new Map<string, FileState>();
-    for (const file of content.files) files.set(file.path, this.#updatedFile(file, trigger));
+    for (const file of content.files) {
+      const state = this.#updatedFile(file, trigger);
+      files.set(file.path, state);
+      if (state !== this.#files.get(file.path)) await setImmediate();
+    }
     for (const { path, message } of content.unreadable) {
       const objects = this.#keptObjects(path, trigger);
       files.set(path, { text: "", objects, problems: [{ origin: path, message }] });

@@ -69,6 +69,15 @@ test("aliases cannot blow a small text up", () => {
   expect(jsonOf(levels.join("\n"))).toContain("excessive aliasing");
 });
 
+test.each([
+  ["comments", "#\n".repeat(80_000), "more than 150000 tokens"],
+  ["keys", "a: 1\n".repeat(80_000), "more than 150000 tokens"],
+  ["flow values", `[${"1,".repeat(70_000)}]`, "more than 150000 tokens"],
+])("a document of very many %s is refused by its number", (_title, text, message) => {
+  const parsed = parseYaml(text);
+  expect(parsed.ok ? "" : parsed.error.message).toContain(message);
+});
+
 test("syntax errors have a line", () => {
   const parsed = parseYaml("a: b\nc: [d\ne: f");
   expect(parsed.ok ? 0 : parsed.error.at.line).toBeGreaterThan(1);

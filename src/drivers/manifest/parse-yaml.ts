@@ -9,15 +9,13 @@ import {
   type Scalar,
   type YAMLMap,
 } from "yaml";
-import { maxNestingDepth } from "../../lib/json-text.ts";
+import { maxDocumentValues, maxNestingDepth } from "../../lib/json-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { JsonEntry, JsonNode, Position } from "../../model/manifest/json-node.ts";
 import type { SyntaxProblem } from "../../model/manifest/json-parser.ts";
 import { composeYaml, YamlLimitError } from "./compose-yaml.ts";
 import { plainScalar } from "./yaml-scalar.ts";
 
-// Aliases can make a small text mean a huge document.
-const maxNodes = 1_000_000;
 const maxDocuments = 1000;
 const tagPrefix = "tag:yaml.org,2002:";
 const typedTags: ReadonlySet<string> = new Set(
@@ -111,6 +109,7 @@ class Converter {
   readonly #anchored = new Map<string, Node>();
   readonly #converted = new Map<Node, Converted>();
   #count = 0;
+  #hasAliases = false;
   /** The deepest level since this was last set back. */
   #deepest = 0;
 
@@ -155,6 +154,7 @@ class Converter {
     if (converted === undefined) {
       throw new YamlError(`yaml: anchor '${name}' value contains itself`, at);
     }
+    this.#hasAliases = true;
     this.#add(converted.size, at);
     this.#reach(depth + converted.height, at);
     return converted.node;
@@ -169,9 +169,11 @@ class Converter {
 
   #add(count: number, at: Position): void {
     this.#count += count;
-    if (this.#count > maxNodes) {
-      throw new YamlError("yaml: document contains excessive aliasing", at);
-    }
+    if (this.#count <= maxDocumentValues) return;
+    // Aliases can make a small text mean a huge document.
+    if (this.#hasAliases) throw new YamlError("yaml: document contains excessive aliasing", at);
+    const message = `yaml: line ${at.line}: more than ${maxDocumentValues} values: use more files`;
+    throw new YamlError(message, at);
   }
 
   #position(node: Node | null): Position {

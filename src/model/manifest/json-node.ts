@@ -59,8 +59,20 @@ export function childNode(node: JsonNode | undefined, step: string): JsonNode | 
   return node && childOf(node, step)?.value;
 }
 
+/** Of two entries with one key the last counts. */
+const entriesByKey = new WeakMap<readonly JsonEntry[], ReadonlyMap<string, JsonEntry>>();
+
+/** One after the other, all entries of a large object are looked up. */
+function entryOf(entries: readonly JsonEntry[], key: string): JsonEntry | undefined {
+  const known = entriesByKey.get(entries);
+  if (known !== undefined) return known.get(key);
+  const byKey = new Map(entries.map((entry) => [entry.key, entry]));
+  entriesByKey.set(entries, byKey);
+  return byKey.get(key);
+}
+
 function childOf(node: JsonNode, step: string): JsonEntry | undefined {
-  if (node.kind === "object") return node.entries.findLast(({ key }) => key === step);
+  if (node.kind === "object") return entryOf(node.entries, step);
   if (node.kind !== "array") return undefined;
   const value = node.items[Number(step)];
   return value === undefined ? undefined : { key: step, keyAt: value.at, value };

@@ -43,6 +43,14 @@ test("deep nesting is refused instead of ending the process", () => {
   expect(parsed.ok ? "" : parsed.error.message).toBe("exceeded max depth of 100");
 });
 
+test.each([`[${"1,".repeat(100_000)}1]`, `{${'"a":1,'.repeat(50_000)}"a":1}`])(
+  "very many values are refused by their number",
+  (text) => {
+    const parsed = parseJson(text);
+    expect(parsed.ok ? "" : parsed.error.message).toMatch(/^more than 100000 keys and values/);
+  },
+);
+
 test("a field is found where it stands, and its nearest parent where it is missing", () => {
   const parsed = parseJson(
     '{\n  "spec": {\n    "containers": [\n      {"name": "c"}\n    ]\n  }\n}',

@@ -1,5 +1,5 @@
 import { quoteText } from "../../lib/go-text.ts";
-import { maxDocumentLength, maxNestingDepth } from "../../lib/json-text.ts";
+import { maxDocumentLength, maxDocumentValues, maxNestingDepth } from "../../lib/json-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { JsonEntry, JsonNode, Position } from "./json-node.ts";
 
@@ -46,6 +46,7 @@ class JsonParser {
   #offset = 0;
   #line = 1;
   #lineStart = 0;
+  #count = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -67,6 +68,7 @@ class JsonParser {
     }
     this.#skipSpace();
     const at = this.#position();
+    this.#addValue();
     switch (this.#peek()) {
       case "{":
         return { kind: "object", entries: this.#parseEntries(depth), at };
@@ -85,6 +87,13 @@ class JsonParser {
     }
   }
 
+  #addValue(): void {
+    this.#count++;
+    if (this.#count > maxDocumentValues) {
+      throw this.#error(`more than ${maxDocumentValues} keys and values: use more files`);
+    }
+  }
+
   #parseEntries(depth: number): JsonEntry[] {
     const entries: JsonEntry[] = [];
     this.#offset++;
@@ -95,6 +104,7 @@ class JsonParser {
       const keyAt = this.#position();
       if (this.#peek() !== '"')
         throw this.#unexpected("looking for beginning of object key string");
+      this.#addValue();
       const key = this.#parseString();
       this.#skipSpace();
       if (!this.#accept(":")) throw this.#unexpected("after object key");
