@@ -1,14 +1,15 @@
-import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 import {
   type CredentialProvider,
   parseCredentialProviders,
 } from "../core/image/credential-provider.ts";
+import { readRegularFile } from "../drivers/disk/read-regular-file.ts";
 import { credentialPlugins } from "../drivers/linux/credential-provider.ts";
 import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import type { ImagePullLimits } from "../engine/image-puller.ts";
 import { errorText } from "../lib/error-text.ts";
-import { parseJsonText } from "../lib/json-text.ts";
+import { maxDocumentLength, parseJsonText } from "../lib/json-text.ts";
 import { nodeText } from "../model/manifest/json-node.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { CredentialPlugins } from "../ports/credential-plugins.ts";
@@ -100,7 +101,7 @@ function configFiles(path: string): readonly string[] {
 }
 
 function readProviders(file: string): readonly CredentialProvider[] {
-  const document = parseYaml(reading(file, () => readFileSync(file, "utf8")));
+  const document = parseYaml(reading(file, () => readRegularFile(file, maxDocumentLength)));
   if (!document.ok) throw new SetupError(`${file}: ${document.error.message}`, "correct the file");
   const parsed = parseCredentialProviders(parseJsonText(nodeText(document.value)));
   if (parsed.ok) return parsed.value;

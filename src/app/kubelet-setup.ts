@@ -1,5 +1,5 @@
 // What `berth kubelet` is to do, from its flags and files.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { FeatureGateState } from "../config/feature-gates.ts";
 import { applyFlags, type KubeletCommandLine } from "../config/flags/command-line.ts";
@@ -8,10 +8,12 @@ import { type ConfigFile, loadConfig } from "../config/load-config.ts";
 import { mergeDropIns } from "../config/merge-drop-ins.ts";
 import { judgeConfig } from "../config/support/judge-config.ts";
 import { validateConfig } from "../config/validate/validate-config.ts";
+import { readRegularFile } from "../drivers/disk/read-regular-file.ts";
 import { openCgroups } from "../drivers/linux/open-cgroups.ts";
 import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import { listDuplicateKeys } from "../drivers/manifest/yaml-duplicates.ts";
 import { errorText } from "../lib/error-text.ts";
+import { maxDocumentLength } from "../lib/json-text.ts";
 import type { Result } from "../lib/result.ts";
 import { withoutDocument } from "../model/manifest/object-kind.ts";
 import { SetupError } from "../model/setup-error.ts";
@@ -100,7 +102,7 @@ function valueOf<T>(result: Result<T, { readonly message: string }>): T {
 
 function readText(path: string, flag: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFile(path, maxDocumentLength);
   } catch (error) {
     throw new SetupError(`cannot read ${path} (${errorText(error)})`, `check ${flag}`, {
       cause: error,

@@ -1,9 +1,11 @@
 // `berth replay`: makes the decisions of a recording again and compares.
-import { readFile } from "node:fs/promises";
 import { parseRecording, type RecordingOrigin } from "../core/record/recording.ts";
 import { type Difference, findDifference } from "../core/record/replay.ts";
+import { readRegularFile } from "../drivers/disk/read-regular-file.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { readProblem } from "./read-problem.ts";
+
+const maxRecordingBytes = 256 * 1024 * 1024;
 
 export interface Replay {
   readonly origin: RecordingOrigin;
@@ -13,10 +15,10 @@ export interface Replay {
 }
 
 /** A refusal says what is wrong with the file, and where. */
-export async function replayFile(path: string): Promise<Result<Replay, string>> {
+export function replayFile(path: string): Result<Replay, string> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = readRegularFile(path, maxRecordingBytes);
   } catch (error) {
     return err(readProblem(path, error));
   }

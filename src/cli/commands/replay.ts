@@ -23,7 +23,7 @@ export const replayCommand: Command = defineCommand({
     if (path === undefined) throw usageError(`the file is missing: berth ${usage}`);
     if (surplus !== undefined) throw usageError(`unexpected argument "${surplus}": berth ${usage}`);
     const { replayFile } = await import("../../app/replay.ts");
-    const replay = await replayFile(path);
+    const replay = replayFile(path);
     const paint = painter(terminal.colours);
     if (!replay.ok) {
       terminal.note(`${paint("red", "berth:")} ${replay.error}`);
