@@ -1,5 +1,5 @@
-import type { BigIntStats, Dirent } from "node:fs";
-import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { type BigIntStats, constants, type Dirent } from "node:fs";
+import { type FileHandle, lstat, open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 export type ManifestNames = "all" | "yamlAndJson";
@@ -26,6 +26,7 @@ export interface WatchedFolder {
 }
 
 const maxFileBytes = 10 * 1024 * 1024;
+const partBytes = 64 * 1024;
 const tooLarge = `larger than ${maxFileBytes} bytes`;
 // Of a folder: far more than a node has pods. Files beyond are refused by name, in the order of names.
 const maxFiles = 1000;
@@ -131,9 +132,28 @@ async function readBounded(path: string, found: BigIntStats): Promise<string> {
   // A pipe or device would block or never end.
   if (!found.isFile()) throw new Error("manifest path is not a directory or file");
   if (found.size > maxFileBytes) throw new Error(tooLarge);
-  const bytes = await readFile(path);
-  if (bytes.length > maxFileBytes) throw new Error(tooLarge);
-  return bytes.toString("utf8");
+  // What was put there since may be a pipe, and a file of the kernel's may wait for more to come.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) throw new Error("manifest path is not a directory or file");
+    return await readAtMost(file);
+  } catch (error) {
+    if (!hasCode(error, "EAGAIN")) throw error;
+    throw new Error("does not answer: it has no end to read to", { cause: error });
+  } finally {
+    await file.close();
+  }
+}
+
+async function readAtMost(file: FileHandle): Promise<string> {
+  const parts: Buffer[] = [];
+  for (let length = 0; length <= maxFileBytes; ) {
+    const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafe(partBytes) });
+    if (bytesRead === 0) return Buffer.concat(parts).toString("utf8");
+    parts.push(buffer.subarray(0, bytesRead));
+    length += bytesRead;
+  }
+  throw new Error(tooLarge);
 }
 
 /** The folder that holds the path, or the nearest one above it that exists. */
@@ -169,5 +189,9 @@ async function statOrUndefined(path: string): Promise<BigIntStats | undefined> {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
+  return hasCode(error, "ENOENT");
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }
