@@ -143,9 +143,10 @@ function dumpList(item: string, dumped: Dumped): string {
 function dumpMap(item: string, dumped: Dumped): string {
   const entries = Object.entries((dumped.value ?? {}) as Fields);
   if (entries.length === 0 && isNothing(dumped)) return "<nil>";
+  const nodes = new Map(entriesOf(dumped.node).map(({ key, value }) => [key, value]));
   const texts = entries
     .toSorted(([a], [b]) => compareBytes(a, b))
-    .map(([key, value]) => `${key}:${dump(item, { value, node: childNode(dumped.node, key) })}`);
+    .map(([key, value]) => `${key}:${dump(item, { value, node: nodes.get(key) })}`);
   return `map[${texts.join(" ")}]`;
 }
 

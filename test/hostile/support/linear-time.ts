@@ -14,7 +14,9 @@ type HostileText = (length: number) => string;
 
 const givenUpMs = 10_000;
 const firstLength = 8 * 1024;
-const glanceLength = 64 * 1024;
+// Of texts for every entry, which repeat a character or two, and of an entry's own, which repeat more.
+const glanceLength = 32 * 1024;
+const ownGlanceLength = 128 * 1024;
 const lastLength = 1024 * 1024;
 // Below it a measurement is mostly noise; what is as fast at the glance cannot be quadratic: that would be 10^9 steps.
 const shortMs = 3;
@@ -29,7 +31,7 @@ const characters = Array.from("a0 /,[{($.-=%\\\"'\n\t&*_~:;<@#+!|?^\u00e9");
 const pairs =
   '$( $$ a, a= =a, 1. 0_ %2f ../ a. a- a/ a: [\' (a 1h 1s *a \ud83d\ude00 "" {} a=b& ::'.split(" ");
 const units = [...characters, ...pairs, "- ", "a: b\n", ", ", " = ", "\r\n", "a b "];
-const tails = ["", "!", "\u0000"];
+const tails = ["", "\u0000"];
 
 const general = units.flatMap((unit) =>
   tails.map(
@@ -41,21 +43,24 @@ const general = units.flatMap((unit) =>
 
 /** The first text that takes an entry more than linear time, as a sentence. */
 export function superLinear(entry: Entry): string | undefined {
-  const texts = [...(entry.isSecond === true ? [] : general), ...(entry.texts ?? [])];
-  for (const text of texts) {
-    const problem = judge(entry, text);
+  for (const text of entry.isSecond === true ? [] : general) {
+    const problem = judge(entry, text, glanceLength);
+    if (problem !== undefined) return problem;
+  }
+  for (const text of entry.texts ?? []) {
+    const problem = judge(entry, text, ownGlanceLength);
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function judge(entry: Entry, text: HostileText): string | undefined {
+function judge(entry: Entry, text: HostileText, glance: number): string | undefined {
   const shown = JSON.stringify(text(12).slice(0, 60));
   try {
     // A short one first: an expression that takes exponential time would not end with any other.
     measure(entry, text(64), 1);
-    const shortTime = Math.max(measure(entry, text(glanceLength / 4), 2), 1);
-    const time = measure(entry, text(glanceLength), 1);
+    const shortTime = Math.max(measure(entry, text(glance / 4), 2), 1);
+    const time = measure(entry, text(glance), 1);
     // Two doublings in one step: most texts are done with here.
     if (time < glanceMs || time <= shortTime * mostGrowth ** 2) return undefined;
     const growth = steepGrowth((length, runs) => measure(entry, text(length), runs));
