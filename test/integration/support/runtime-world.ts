@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { ensureImages, pauseImage } from "../../../src/drivers/containerd/local-images.ts";
 import {
   MANAGED_CONTAINERD_DEFAULTS,
@@ -58,6 +59,7 @@ export interface StartedPod {
 }
 
 const START_TIMEOUT_MS = 60_000;
+const retryMs = 200;
 const silent: Log = {
   debug: () => undefined,
   info: () => undefined,
@@ -88,17 +90,25 @@ export async function startRuntimeWorld(given: RuntimeWorldOptions): Promise<Run
     runtime,
     cgroupRoot: cgroupRoot(options),
     runPod: (pod) => runPod(runtime, options, pod),
-    removePod: async (sandboxId) => {
-      try {
-        await runtime.stopPodSandbox(sandboxId, AbortSignal.timeout(START_TIMEOUT_MS));
-        await runtime.removePodSandbox(sandboxId, AbortSignal.timeout(START_TIMEOUT_MS));
-      } catch (error) {
-        // The last call of an agent that has ended may be carried out only now.
-        if (!isNotFound(error)) throw error;
-      }
-    },
+    removePod: (sandboxId) => removePod(runtime, sandboxId),
     close,
   };
+}
+
+/** The last call of an agent that was killed may be carried out only now: what it is at fails until it is done. */
+async function removePod(runtime: CriRuntime, sandboxId: string): Promise<void> {
+  const timeout = AbortSignal.timeout(START_TIMEOUT_MS);
+  for (;;) {
+    try {
+      await runtime.stopPodSandbox(sandboxId, timeout);
+      await runtime.removePodSandbox(sandboxId, timeout);
+      return;
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (timeout.aborted) throw error;
+      await delay(retryMs);
+    }
+  }
 }
 
 /** Runs a pod on a managed containerd with these options. */
