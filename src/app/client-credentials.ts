@@ -21,8 +21,8 @@ import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import {
   CertificateManager,
   type CertificateManagerDeps,
-} from "../engine/certificate/certificate-manager.ts";
-import { awaitCertificate, placeOrder } from "../engine/certificate/request-certificate.ts";
+} from "../engine/cluster/certificate-manager.ts";
+import { awaitCertificate, placeOrder } from "../engine/cluster/request-certificate.ts";
 import { errorText } from "../lib/error-text.ts";
 import { timeoutSignal } from "../lib/timers.ts";
 import type { StoredCertificate } from "../model/certificate.ts";

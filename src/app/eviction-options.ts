@@ -5,7 +5,7 @@ import { fileDefaultConfig } from "../config/legacy-defaults.ts";
 import { parseThresholds } from "../core/eviction/parse-thresholds.ts";
 import { type ImageGcPolicy, imageGcPolicyProblem } from "../core/image/image-gc.ts";
 import { hasCriticalPriority, isCriticalPod } from "../core/resource/critical.ts";
-import type { EvictionSettings } from "../engine/eviction/eviction-settings.ts";
+import type { EvictionSettings } from "../engine/resources/eviction/eviction-settings.ts";
 import { parseNanoseconds } from "../lib/nanoseconds.ts";
 import { SetupError } from "../model/setup-error.ts";
 

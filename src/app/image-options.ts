@@ -7,7 +7,7 @@ import {
 import { readRegularFile } from "../drivers/disk/read-regular-file.ts";
 import { credentialPlugins } from "../drivers/linux/credential-provider.ts";
 import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
-import type { ImagePullLimits } from "../engine/image-puller.ts";
+import type { ImagePullLimits } from "../engine/images/image-puller.ts";
 import { errorText } from "../lib/error-text.ts";
 import { maxDocumentLength, parseJsonText } from "../lib/json-text.ts";
 import { nodeText } from "../model/manifest/json-node.ts";

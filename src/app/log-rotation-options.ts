@@ -1,4 +1,4 @@
-import type { LogRotationSettings } from "../engine/log-rotator.ts";
+import type { LogRotationSettings } from "../engine/node/log-rotator.ts";
 import { parseQuantity, quantityValue } from "../model/quantity.ts";
 import { SetupError } from "../model/setup-error.ts";
 

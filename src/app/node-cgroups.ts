@@ -13,7 +13,7 @@ import { openCgroups } from "../drivers/linux/open-cgroups.ts";
 import { DbusConnection } from "../drivers/systemd/dbus-connection.ts";
 import { SystemdCgroups } from "../drivers/systemd/systemd-cgroups.ts";
 import { SystemdUnits } from "../drivers/systemd/systemd-units.ts";
-import type { NodeCgroupSettings } from "../engine/node-cgroups.ts";
+import type { NodeCgroupSettings } from "../engine/resources/node-cgroups.ts";
 import { parseNanoseconds } from "../lib/nanoseconds.ts";
 import type { RuntimeConfigResponse } from "../model/generated/cri.ts";
 import { RuntimeError } from "../model/runtime-error.ts";

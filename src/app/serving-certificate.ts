@@ -9,7 +9,7 @@ import {
 } from "../drivers/kube/serving-files.ts";
 import { createSelfSigned } from "../drivers/kube/x509.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
-import { CertificateManager } from "../engine/certificate/certificate-manager.ts";
+import { CertificateManager } from "../engine/cluster/certificate-manager.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { NodeAddress } from "../model/generated/kubernetes.ts";
 import { SetupError } from "../model/setup-error.ts";

@@ -20,7 +20,7 @@ import { SimMounts } from "../drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
 import { createSimProbeRunner } from "../drivers/sim/sim-probe-runner.ts";
 import { SimRuntime } from "../drivers/sim/sim-runtime.ts";
-import type { AgentPorts, AgentSettings } from "../engine/agent-ports.ts";
+import type { AgentPorts, AgentSettings } from "../engine/agent/agent-ports.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { RuntimeEvent } from "../ports/runtime-events.ts";

@@ -2,8 +2,8 @@
 import { MANAGED_CONTAINERD_DEFAULTS } from "../drivers/containerd/managed-containerd.ts";
 import { readNetwork } from "../drivers/containerd/prepare-machine.ts";
 import { cgroupRootProblem } from "../drivers/linux/cgroup-files.ts";
-import type { EvictionSettings } from "../engine/eviction/eviction-settings.ts";
-import type { LogRotationSettings } from "../engine/log-rotator.ts";
+import type { LogRotationSettings } from "../engine/node/log-rotator.ts";
+import type { EvictionSettings } from "../engine/resources/eviction/eviction-settings.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { dnsSubdomainProblems } from "../model/name-format.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";

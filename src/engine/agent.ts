@@ -3,14 +3,14 @@ import type { NodeAddress } from "../model/generated/kubernetes.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { KubeletHost } from "../ports/kubelet-host.ts";
 import type { CgroupMeasurements, StatsProvider } from "../ports/stats.ts";
-import { AgentParts } from "./agent-parts.ts";
-import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
-import { containerCollectorDeps } from "./compose/resources.ts";
-import { runContainerCollector } from "./container-collector.ts";
-import { runLogRotator } from "./log-rotator.ts";
-import { runOomWatcher } from "./oom-watcher.ts";
-import { reportFreeze } from "./report-freeze.ts";
-import { supervise } from "./supervise.ts";
+import { AgentParts } from "./agent/agent-parts.ts";
+import type { AgentPorts, AgentSettings } from "./agent/agent-ports.ts";
+import { containerCollectorDeps } from "./agent/compose/resources.ts";
+import { reportFreeze } from "./agent/report-freeze.ts";
+import { supervise } from "./agent/supervise.ts";
+import { runContainerCollector } from "./node/container-collector.ts";
+import { runLogRotator } from "./node/log-rotator.ts";
+import { runOomWatcher } from "./node/oom-watcher.ts";
 
 /**
  * The whole agent above its ports: sources and runtime in, pods and their statuses out. One instance runs

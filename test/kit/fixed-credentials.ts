@@ -1,4 +1,4 @@
-import type { PodCredentials } from "../../src/engine/pull-credentials.ts";
+import type { PodCredentials } from "../../src/engine/images/pull-credentials.ts";
 import { ok } from "../../src/lib/result.ts";
 import type { AuthConfig } from "../../src/model/generated/cri.ts";
 

@@ -1,4 +1,4 @@
-import type { Faults } from "../../src/engine/faults.ts";
+import type { Faults } from "../../src/engine/agent/faults.ts";
 
 /** Keeps nothing from being thrown. */
 export const loudFaults: Pick<Faults, "note" | "attempt"> = {

@@ -3,7 +3,7 @@ import type { NodePressure } from "../../src/core/eviction/signal.ts";
 import type { NodeEvent } from "../../src/core/node/node-event.ts";
 import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
 import { NodeAgent, type NodeSettings } from "../../src/engine/node/node-agent.ts";
-import type { RuntimeReport } from "../../src/engine/runtime-health.ts";
+import type { RuntimeReport } from "../../src/engine/observe/runtime-health.ts";
 import { ok } from "../../src/lib/result.ts";
 import type { Image } from "../../src/model/generated/cri.ts";
 import type { Node } from "../../src/model/generated/kubernetes.ts";

@@ -16,7 +16,7 @@ const imageVolumes = "test/sim/scenarios/image-volumes.test.ts";
 const hooksInside = "test/integration/lifecycle-hooks.test.ts";
 const hooks = ["src/engine/execute/run-hook.test.ts", hooksInside];
 const probes = "src/drivers/linux/probe-runner.test.ts";
-const pullSecrets = "src/engine/pull-credentials.test.ts";
+const pullSecrets = "src/engine/images/pull-credentials.test.ts";
 const runtimeConfig = "test/pod-fields-in-runtime.test.ts";
 const networkNames = "test/integration/network-names.test.ts";
 const dns = ["dns-config", networkNames];
@@ -58,7 +58,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     hostNetwork: namespaces,
     hostPID: namespaces,
     hostUsers: {
-      proof: "src/engine/user-namespaces.test.ts",
+      proof: "src/engine/resources/user-namespaces.test.ts",
       when: "false only where the runtime has user namespaces",
     },
     hostname: names,

@@ -28,7 +28,7 @@ export const exceptions = [
     because: kernelFile,
   },
   {
-    file: "src/engine/shutdown/shutdown-manager.ts",
+    file: "src/engine/node/shutdown-manager.ts",
     pattern: '`"${name}":"([^"]+)"`',
     because: "the names are constants, and the agent wrote the file",
   },

@@ -3,10 +3,11 @@ import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
-import type { AgentPorts, AgentSettings } from "../agent-ports.ts";
-import type { Faults } from "../faults.ts";
-import type { PodRegistry } from "../pod-registry.ts";
-import type { PodWorkers } from "../pod-workers.ts";
+import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
+import type { Faults } from "../agent/faults.ts";
+import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodWorkers } from "../pods/pod-workers.ts";
+import { StatusReporter } from "../status/status-reporter.ts";
 import { ApiObjects } from "./api-objects.ts";
 import { ApiPodSource } from "./api-pod-source.ts";
 import { defaultClusterSettings } from "./cluster-settings.ts";
@@ -14,7 +15,6 @@ import { EventSender } from "./event-sender.ts";
 import { MirrorPods } from "./mirror-pods.ts";
 import { Reflector } from "./reflector.ts";
 import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
-import { StatusReporter } from "./status-reporter.ts";
 
 export interface ClusterPartsDeps {
   readonly api: ApiClient;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
-import { EventLog } from "../event-log.ts";
+import { EventLog } from "../view/event-log.ts";
 import { EventSender } from "./event-sender.ts";
 
 const silent = { debug: noop, info: noop, warn: noop, error: noop };

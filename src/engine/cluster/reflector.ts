@@ -4,7 +4,7 @@ import type { ListMeta } from "../../model/generated/kubernetes.ts";
 import type { ApiClient, WatchEvent } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import { withDeadline } from "../deadline.ts";
+import { withDeadline } from "../execute/deadline.ts";
 import { ApiBackoff, type ApiBackoffLimits } from "./api-backoff.ts";
 import { type ApiObject, ObjectSet, objectKey } from "./object-set.ts";
 

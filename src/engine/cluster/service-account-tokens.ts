@@ -8,7 +8,7 @@ import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { ServiceAccountTokens } from "../../ports/service-account-tokens.ts";
-import { withDeadline } from "../deadline.ts";
+import { withDeadline } from "../execute/deadline.ts";
 
 const longestUseMs = 24 * 60 * 60_000;
 const longestJitterSeconds = 10;

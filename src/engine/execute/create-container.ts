@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { ContainerConfig, ImageSpec, PodSandboxConfig } from "../../model/generated/cri.ts";
 import { findObserved, type ObservedPod } from "../../model/observed.ts";
 import type { PlacedContainer, Pod } from "../../model/pod.ts";
-import type { ReadyImage } from "../image-manager.ts";
+import type { ReadyImage } from "../images/image-manager.ts";
 import { rawContainerId } from "./container-id.ts";
 import type { ContainerConfigRequest } from "./pod-configs.ts";
 import {

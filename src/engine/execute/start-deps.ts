@@ -1,6 +1,6 @@
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
-import type { ImageManager } from "../image-manager.ts";
+import type { ImageManager } from "../images/image-manager.ts";
 import type { KillDeps } from "./kill-container.ts";
 import type { PodConfigs } from "./pod-configs.ts";
 import type { ActuatedRecord } from "./resize-pod.ts";

@@ -20,7 +20,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
 import type { HostUsage } from "../../ports/host-usage.ts";
 import type { NodeFacts } from "../../ports/node-facts.ts";
-import type { RuntimeReport } from "../runtime-health.ts";
+import type { RuntimeReport } from "../observe/runtime-health.ts";
 
 const imageListAgeMs = 120_000;
 const versionAgeMs = 300_000;

@@ -5,8 +5,8 @@ import { HungPaths } from "../../../src/drivers/linux/hung-paths.ts";
 import { linuxMounts } from "../../../src/drivers/linux/mounts.ts";
 import { payloadFiles } from "../../../src/drivers/linux/payload-files.ts";
 import { systemClock } from "../../../src/drivers/linux/system-clock.ts";
-import { VolumeUsage } from "../../../src/engine/stats/volume-usage.ts";
 import { VolumeManager } from "../../../src/engine/volumes/volume-manager.ts";
+import { VolumeUsage } from "../../../src/engine/volumes/volume-usage.ts";
 import { MetricsRegistry } from "../../../src/lib/metrics-registry.ts";
 import { err, ok, type Result } from "../../../src/lib/result.ts";
 import type {

@@ -1,4 +1,4 @@
-import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import { ContainerState } from "../../../src/model/generated/cri.ts";
 import type { ContainerRuntime, ImageService } from "../../../src/ports/container-runtime.ts";
 import { preStopMark } from "../simulator/random-pod.ts";

@@ -1,6 +1,6 @@
 // Pods that need more than their manifest.
 import { expect, test } from "vitest";
-import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { ConfigMap } from "../../../src/model/generated/kubernetes.ts";
 import { parseJson } from "../../../src/model/manifest/json-parser.ts";
 import { parseStaticPod } from "../../../src/model/manifest/static-pod.ts";

@@ -1,6 +1,6 @@
 // Pods that end: nothing may call them ended before they are, and nothing may keep them from it.
 import { expect, test } from "vitest";
-import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import { leftovers } from "../simulator/convergence.ts";

@@ -1,4 +1,4 @@
-import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 
 /**
  * One life of the agent. When it is over, nothing that was asked of the world is answered any more, and nothing new is

@@ -1,4 +1,4 @@
-import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { Dice } from "./dice.ts";
 
 const changingFiles = /^(ensure|write|symlink|remove|append|publish|make|change)/;

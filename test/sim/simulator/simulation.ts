@@ -6,8 +6,8 @@ import {
   simSettings,
 } from "../../../src/app/sim-agent.ts";
 import { VirtualClock } from "../../../src/drivers/sim/virtual-clock.ts";
+import type { AgentPorts, AgentSettings } from "../../../src/engine/agent/agent-ports.ts";
 import { Agent } from "../../../src/engine/agent.ts";
-import type { AgentPorts, AgentSettings } from "../../../src/engine/agent-ports.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Log } from "../../../src/ports/log.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";

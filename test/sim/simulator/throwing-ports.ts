@@ -1,4 +1,4 @@
-import type { AgentPorts } from "../../../src/engine/agent-ports.ts";
+import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 
 const portNames = [
   "runtime",

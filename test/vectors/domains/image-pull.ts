@@ -1,4 +1,4 @@
-import { ImageManager } from "../../../src/engine/image-manager.ts";
+import { ImageManager } from "../../../src/engine/images/image-manager.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { ImageService } from "../../../src/ports/container-runtime.ts";

@@ -1,5 +1,5 @@
 import { removeContainer } from "../../../src/engine/execute/remove-container.ts";
-import { rotateIfFull } from "../../../src/engine/log-rotator.ts";
+import { rotateIfFull } from "../../../src/engine/node/log-rotator.ts";
 import { parseTime } from "../../../src/lib/time.ts";
 import { findRotatedLogs } from "../../../src/model/log/rotated-logs.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";

@@ -1,8 +1,8 @@
 import type { PodStatusFunction, PodUpdate } from "../../../src/core/worker/pod-update.ts";
 import type { KnownPod } from "../../../src/core/worker/worker-queries.ts";
-import { PodCache } from "../../../src/engine/pod-cache.ts";
-import type { PodSyncer } from "../../../src/engine/pod-syncer.ts";
-import { PodWorkers } from "../../../src/engine/pod-workers.ts";
+import { PodCache } from "../../../src/engine/observe/pod-cache.ts";
+import type { PodSyncer } from "../../../src/engine/pods/pod-syncer.ts";
+import { PodWorkers } from "../../../src/engine/pods/pod-workers.ts";
 import { emptyObservedPod, type ObservedPod } from "../../../src/model/observed.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { loudFaults } from "../../kit/loud-faults.ts";

@@ -1,5 +1,5 @@
-import { ProbeResultStore } from "../../../src/engine/probe-results.ts";
-import { ProbeWorker } from "../../../src/engine/probe-worker.ts";
+import { ProbeResultStore } from "../../../src/engine/probes/probe-results.ts";
+import { ProbeWorker } from "../../../src/engine/probes/probe-worker.ts";
 import { formatTime } from "../../../src/lib/time.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/model/generated/kubernetes.ts";
 import { findContainer, type Pod } from "../../../src/model/pod.ts";

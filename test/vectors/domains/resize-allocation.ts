@@ -1,8 +1,8 @@
 import type { AdmissionResult } from "../../../src/core/admission/admission.ts";
 import { admitToNode } from "../../../src/core/admission/node-admission.ts";
 import type { PodResources } from "../../../src/core/allocation/pod-allocation.ts";
-import { AllocationManager } from "../../../src/engine/allocation/allocation-manager.ts";
-import { ResizeStatuses } from "../../../src/engine/allocation/resize-statuses.ts";
+import { AllocationManager } from "../../../src/engine/resources/allocation/allocation-manager.ts";
+import { ResizeStatuses } from "../../../src/engine/resources/allocation/resize-statuses.ts";
 import type { Node } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { loudFaults } from "../../kit/loud-faults.ts";

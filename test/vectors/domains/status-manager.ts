@@ -1,4 +1,4 @@
-import { StatusManager } from "../../../src/engine/status-manager.ts";
+import { StatusManager } from "../../../src/engine/status/status-manager.ts";
 import type { PodStatus } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { withoutNulls } from "../encodings.ts";

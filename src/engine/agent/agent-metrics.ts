@@ -1,0 +1,219 @@
+import type { ProbeSubject } from "../../core/probe/probe-worker.ts";
+import type { Termination } from "../../core/status/terminations.ts";
+import { parseTime } from "../../lib/time.ts";
+import type { MetricName } from "../../model/generated/metrics.ts";
+import type { ObservedPod } from "../../model/observed.ts";
+import { type ContainerKind, findContainer, type Pod } from "../../model/pod.ts";
+import { configSeenAnnotation, isStaticPod } from "../../model/pod-source.ts";
+import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { StepReport } from "../execute/step-report.ts";
+import { PodStartMetrics } from "../pods/pod-start-metrics.ts";
+import type { VolumeCounts } from "../volumes/volume-metrics.ts";
+
+/** What is counted anew whenever somebody asks. */
+export interface AgentState {
+  readonly pods: readonly Pod[];
+  readonly isActive: (pod: Pod) => boolean;
+  readonly mirrorCount: number;
+  readonly runtimePods: ReadonlyMap<string, ObservedPod>;
+  readonly volumes: VolumeCounts;
+  readonly workerState: (uid: string) => string | undefined;
+}
+
+const containerTypes: Readonly<Record<ContainerKind, string>> = {
+  init: "init_container",
+  regular: "container",
+  ephemeral: "ephemeral_container",
+};
+const probeTypes: Readonly<Record<ProbeKind, string>> = {
+  readiness: "Readiness",
+  liveness: "Liveness",
+  startup: "Startup",
+};
+const probeResults: Readonly<Record<ProbeResult, string>> = {
+  Success: "successful",
+  Failure: "failed",
+  UNKNOWN: "unknown",
+};
+
+/** Counts what the agent does, under the kubelet's names. */
+export class AgentMetrics {
+  readonly #metrics: Metrics;
+  readonly #clock: Pick<Clock, "nowMs">;
+  readonly starts: PodStartMetrics;
+  /** Pods whose probes were measured, by UID. */
+  readonly #probed = new Map<string, { readonly pod: string; readonly namespace: string }>();
+
+  constructor(metrics: Metrics, clock: Pick<Clock, "nowMs">) {
+    this.#metrics = metrics;
+    this.#clock = clock;
+    this.starts = new PodStartMetrics(metrics, clock);
+    for (const label of ["", "true"]) {
+      metrics.increment("kubelet_restarted_pods_total", { static: label }, 0);
+    }
+  }
+
+  noteTermination({ kind, exitCode, reason }: Termination): void {
+    this.#metrics.increment("kubelet_terminated_containers_total", {
+      container_type: containerTypes[kind],
+      exit_code: String(exitCode),
+      reason,
+    });
+  }
+
+  forget(uid: string): void {
+    this.starts.forget(uid);
+    this.#metrics.drop("prober_probe_total", { pod_uid: uid });
+    const probed = this.#probed.get(uid);
+    if (probed === undefined) return;
+    this.#probed.delete(uid);
+    this.#metrics.drop("prober_probe_duration_seconds", probed);
+  }
+
+  /** How long a new pod waited for its worker. */
+  noteWorkerStart({ metadata }: Pod): void {
+    const seenMs = parseTime(metadata.annotations?.[configSeenAnnotation] ?? "");
+    if (seenMs === undefined) return;
+    const seconds = (this.#clock.nowMs() - seenMs) / 1000;
+    this.#metrics.observe("kubelet_pod_worker_start_duration_seconds", seconds);
+  }
+
+  noteRestart(pod: Pod): void {
+    const labels = { static: isStaticPod(pod) ? "true" : "" };
+    this.#metrics.increment("kubelet_restarted_pods_total", labels);
+  }
+
+  /** One round of removing what pods left. */
+  noteSweep(pods: number, failures: number): void {
+    this.#metrics.set("kubelet_orphan_pod_cleaned_volumes", pods);
+    this.#metrics.set("kubelet_orphan_pod_cleaned_volumes_errors", failures);
+  }
+
+  noteWork(operation: string, durationMs: number): void {
+    this.#metrics.observe("kubelet_pod_worker_duration_seconds", durationMs / 1000, {
+      operation_type: operation,
+    });
+  }
+
+  noteProbe({ pod, container, kind }: ProbeSubject, result: ProbeResult, durationMs: number): void {
+    const { name, namespace, uid } = pod.metadata;
+    const labels = {
+      probe_type: probeTypes[kind],
+      container: container.name,
+      pod: name,
+      namespace,
+    };
+    this.#metrics.increment("prober_probe_total", {
+      ...labels,
+      pod_uid: uid,
+      result: probeResults[result],
+    });
+    if (result === "Failure") return;
+    this.#probed.set(uid, { pod: name, namespace });
+    this.#metrics.observe("prober_probe_duration_seconds", durationMs / 1000, labels);
+  }
+
+  noteSteps(pod: Pod, reports: readonly StepReport[]): void {
+    for (const { action, target, failure } of reports) {
+      if (action === "CreatePodSandbox") {
+        this.#metrics.increment("kubelet_started_pods_total");
+        if (failure !== undefined) this.#metrics.increment("kubelet_started_pods_errors_total");
+        if (pod.spec.hostUsers !== false) continue;
+        this.#metrics.increment("kubelet_started_user_namespaced_pods_total");
+        if (failure === undefined) continue;
+        this.#metrics.increment("kubelet_started_user_namespaced_pods_errors_total");
+      }
+      // A container that waits its turn was not started at all.
+      if (action !== "StartContainer" || failure?.retryAtMs !== undefined) continue;
+      const kind = findContainer(pod, target)?.kind ?? "regular";
+      const labels = { container_type: containerTypes[kind] };
+      this.#metrics.increment("kubelet_started_containers_total", labels);
+      if (failure === undefined) continue;
+      this.#metrics.increment("kubelet_started_containers_errors_total", {
+        ...labels,
+        code: failure.code,
+      });
+    }
+  }
+
+  noteRejection(reason: string): void {
+    this.#metrics.increment("kubelet_admission_rejections_total", { reason });
+  }
+
+  noteOrphan(): void {
+    this.#metrics.increment("kubelet_orphaned_runtime_pods_total");
+  }
+
+  /** How long the API server took to hear of a status. */
+  noteStatusSync(durationMs: number): void {
+    this.#metrics.observe("kubelet_pod_status_sync_duration_seconds", durationMs / 1000);
+  }
+
+  notePreemption(): void {
+    this.#metrics.increment("kubelet_preemptions", { preemption_signal: "" });
+  }
+
+  /** One look at a single pod of the runtime. */
+  notePodRead(durationMs: number): void {
+    this.#metrics.observe("kubelet_pleg_pod_relist_duration_seconds", durationMs / 1000);
+  }
+
+  /** One look at all pods of the runtime. */
+  noteRelist(durationMs: number, sinceLastMs: number | undefined): void {
+    this.#metrics.observe("kubelet_pleg_relist_duration_seconds", durationMs / 1000);
+    this.#metrics.set("kubelet_pleg_last_seen_seconds", Math.floor(this.#clock.nowMs() / 1000));
+    if (sinceLastMs === undefined) return;
+    this.#metrics.observe("kubelet_pleg_relist_interval_seconds", sinceLastMs / 1000);
+  }
+
+  /** Sets the gauges of what is there now. */
+  collect({ pods, isActive, mirrorCount, runtimePods, volumes, workerState }: AgentState): void {
+    for (const [name, list] of [
+      ["kubelet_desired_pods", pods],
+      ["kubelet_active_pods", pods.filter(isActive)],
+    ] as const) {
+      const statics = list.filter(isStaticPod).length;
+      this.#metrics.set(name, list.length - statics, { static: "" });
+      this.#metrics.set(name, statics, { static: "true" });
+    }
+    this.#metrics.set("kubelet_mirror_pods", mirrorCount);
+    this.#countBy("kubelet_working_pods", pods, (pod) => ({
+      lifecycle: lifecycleOf(workerState(pod.metadata.uid)),
+      config: "desired",
+      static: isStaticPod(pod) ? "true" : "",
+    }));
+    const observed = [...runtimePods.values()];
+    this.#countBy(
+      "kubelet_running_containers",
+      observed.flatMap(({ containers }) => containers),
+      ({ state }) => ({ container_state: state }),
+    );
+    const running = observed.filter(({ sandboxes }) => sandboxes[0]?.state === "ready");
+    this.#metrics.set("kubelet_running_pods", running.length);
+    this.#metrics.reset("volume_manager_total_volumes");
+    for (const [state, byPlugin] of Object.entries(volumes)) {
+      for (const [plugin, count] of byPlugin) {
+        const labels = { plugin_name: plugin, state };
+        this.#metrics.set("volume_manager_total_volumes", count, labels);
+      }
+    }
+    const ephemeral = pods.map(({ spec }) => spec.ephemeralContainers?.length ?? 0);
+    const managed = ephemeral.reduce((sum, count) => sum + count, 0);
+    this.#metrics.set("kubelet_managed_ephemeral_containers", managed);
+  }
+
+  #countBy<T>(
+    name: MetricName,
+    items: readonly T[],
+    labelsOf: (item: T) => Readonly<Record<string, string>>,
+  ): void {
+    this.#metrics.reset(name);
+    for (const item of items) this.#metrics.increment(name, labelsOf(item));
+  }
+}
+
+function lifecycleOf(state: string | undefined): string {
+  return state === "terminating" || state === "terminated" ? state : "sync";
+}

@@ -1,0 +1,208 @@
+import { nodeHostIps } from "../../core/node/node-host-ips.ts";
+import { ClusterParts } from "../cluster/cluster-parts.ts";
+import type { ImageCollector } from "../images/image-collector.ts";
+import type { ImageManager } from "../images/image-manager.ts";
+import type { PodAdmission } from "../intake/pod-admission.ts";
+import type { SourceIntake } from "../intake/source-intake.ts";
+import type { SyncLoop } from "../loop/sync-loop.ts";
+import { WorkQueue } from "../loop/work-queue.ts";
+import type { GarbageCollection } from "../node/garbage-collection.ts";
+import type { NodeAgent } from "../node/node-agent.ts";
+import type { NodeHost } from "../node/node-host.ts";
+import type { ShutdownManager } from "../node/shutdown-manager.ts";
+import type { Observer } from "../observe/observer.ts";
+import { PodCache } from "../observe/pod-cache.ts";
+import { RuntimeHealth } from "../observe/runtime-health.ts";
+import { PodMemory } from "../pods/pod-memory.ts";
+import type { PodNames } from "../pods/pod-names.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodRemains } from "../pods/pod-remains.ts";
+import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { Prober } from "../probes/prober.ts";
+import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import type { EvictionManager } from "../resources/eviction/eviction-manager.ts";
+import type { NodeCgroups } from "../resources/node-cgroups.ts";
+import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
+import type { NodeStatsProvider } from "../resources/stats/stats-provider.ts";
+import type { PodStatuses } from "../status/pod-statuses.ts";
+import type { NodeView } from "../view/node-view.ts";
+import type { VolumeManager } from "../volumes/volume-manager.ts";
+import type { VolumeUsage } from "../volumes/volume-usage.ts";
+import { AgentMetrics } from "./agent-metrics.ts";
+import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { composeFaults } from "./compose/faults.ts";
+import { composeHost } from "./compose/kubelet-host.ts";
+import { composeNode } from "./compose/node.ts";
+import { composeNames, composeObserver, composeProber } from "./compose/observation.ts";
+import { composeCgroups, composeRemains, composeVolumes } from "./compose/pod-data.ts";
+import {
+  composeAdmission,
+  composeAllocations,
+  composeIntake,
+  composeLoop,
+  composeStatuses,
+  composeWorkers,
+} from "./compose/pod-life.ts";
+import {
+  composeEviction,
+  composeGarbageCollection,
+  composeImageCollector,
+  composeNodeCgroups,
+  composeShutdown,
+  composeStats,
+  composeVolumeUsage,
+} from "./compose/resources.ts";
+import { createImageManager } from "./create-image-manager.ts";
+import { createView } from "./create-view.ts";
+import type { Faults } from "./faults.ts";
+
+/**
+ * The parts of the agent, put together by `compose/`: each knows of the others only what it needs, and asks for it when
+ * it needs it, since they need each other in circles. `Agent` runs them.
+ */
+export class AgentParts {
+  readonly ports: AgentPorts;
+  readonly settings: AgentSettings;
+  readonly signal: AbortSignal;
+  /** All pods of the runtime are known. */
+  runtimeListed = false;
+
+  readonly registry: PodRegistry = new PodRegistry();
+  readonly queue: WorkQueue;
+  readonly memory: PodMemory;
+  readonly metrics: AgentMetrics;
+  readonly faults: Faults;
+  /** Undefined = the node belongs to no cluster. */
+  readonly cluster: ClusterParts | undefined;
+  readonly intake: SourceIntake;
+  readonly health: RuntimeHealth;
+  readonly cache: PodCache;
+  readonly observer: Observer;
+  readonly names: PodNames;
+  readonly prober: Prober;
+  readonly allocations: PodAllocations;
+  readonly statuses: PodStatuses;
+  readonly images: ImageManager;
+  readonly cgroups: NodePodCgroups;
+  readonly volumes: VolumeManager;
+  readonly remains: PodRemains;
+  readonly workers: PodWorkers;
+  readonly admission: PodAdmission;
+  readonly loop: SyncLoop;
+  readonly volumeUsage: VolumeUsage;
+  readonly stats: NodeStatsProvider;
+  readonly imageCollector: ImageCollector;
+  readonly garbage: GarbageCollection;
+  readonly eviction: EvictionManager;
+  readonly nodeCgroups: NodeCgroups;
+  /** Undefined = the machine does not wait for pods when it goes down. */
+  readonly shutdown: ShutdownManager | undefined;
+  /** Undefined = the node belongs to no cluster. */
+  readonly node: NodeAgent | undefined;
+  readonly view: NodeView;
+  readonly host: NodeHost;
+
+  constructor(ports: AgentPorts, settings: AgentSettings, signal: AbortSignal) {
+    this.ports = ports;
+    this.settings = settings;
+    this.signal = signal;
+    this.queue = new WorkQueue(ports.clock);
+    this.metrics = new AgentMetrics(ports.metrics, ports.clock);
+    this.memory = new PodMemory(ports, settings, (event) => this.cluster?.events.take(event));
+    this.faults = composeFaults(this);
+    this.cluster = this.#createCluster();
+    this.intake = composeIntake(this);
+    this.health = new RuntimeHealth(ports.runtime, ports.clock, {
+      onReport: () => this.node?.requestUpdate(),
+      onWell: () => this.loop.resume(),
+    });
+    this.cache = new PodCache((uid) => this.observer.requestRead(uid));
+    this.observer = composeObserver(this);
+    this.names = composeNames(this);
+    this.prober = composeProber(this);
+    this.allocations = composeAllocations(this);
+    this.statuses = composeStatuses(this);
+    this.images = createImageManager(ports, settings, {
+      onPulls: (uid) => this.#notePulls(uid),
+      onPulled: (uid, ms) => this.metrics.starts.notePull(uid, ms),
+    });
+    this.cgroups = composeCgroups(this);
+    this.volumes = composeVolumes(this);
+    this.remains = composeRemains(this);
+    this.workers = composeWorkers(this);
+    this.admission = composeAdmission(this);
+    this.loop = composeLoop(this);
+    this.volumeUsage = composeVolumeUsage(this);
+    this.stats = composeStats(this);
+    this.imageCollector = composeImageCollector(this);
+    this.garbage = composeGarbageCollection(this);
+    this.eviction = composeEviction(this);
+    this.nodeCgroups = composeNodeCgroups(this);
+    this.shutdown = composeShutdown(this);
+    this.node = composeNode(this);
+    this.view = createView({
+      ports,
+      settings,
+      startedAtMs: ports.clock.nowMs(),
+      registry: this.registry,
+      faults: this.faults,
+      workers: this.workers,
+      memory: this.memory,
+      images: this.images,
+      observer: this.observer,
+      intake: this.intake,
+      garbage: this.garbage,
+      stats: this.stats,
+    });
+    this.host = composeHost(this);
+  }
+
+  /** The node's addresses as its cluster shows them; those of the machine until then. */
+  hostIps(): readonly string[] {
+    const shown = nodeHostIps(this.cluster?.node);
+    return shown.length > 0 ? shown : this.settings.hostIps;
+  }
+
+  /** Every pod wants a look. */
+  syncAll(): void {
+    for (const { metadata } of this.registry.list()) this.loop.requestSync(metadata.uid);
+  }
+
+  /** Counts what there is now, for somebody who asks for metrics. */
+  collectMetrics(): void {
+    this.metrics.collect({
+      pods: this.registry.list(),
+      isActive: (pod) => this.admission.isActive(pod),
+      mirrorCount: this.registry.mirrorCount,
+      runtimePods: this.observer.pods,
+      volumes: this.volumes.countByPlugin(),
+      workerState: (uid) => this.workers.stateOf(uid),
+    });
+  }
+
+  #createCluster(): ClusterParts | undefined {
+    const { api } = this.ports;
+    if (api === undefined) return undefined;
+    return new ClusterParts({
+      api,
+      ports: this.ports,
+      settings: this.settings,
+      registry: this.registry,
+      faults: this.faults,
+      workers: () => this.workers,
+      sourcesReady: () => this.intake.seenAllSources(this.loop.handledSources),
+      requestSync: (uid) => this.loop.requestSync(uid),
+      onNodeChange: () => {
+        // A node that was deleted is missed at once.
+        if (this.cluster?.node === undefined) this.node?.requestUpdate();
+      },
+      onStatusSent: (ms) => this.metrics.noteStatusSync(ms),
+      lifetime: this.signal,
+    });
+  }
+
+  #notePulls(uid: string): void {
+    const pod = this.registry.get(uid);
+    if (pod !== undefined) this.view.noteChange("MODIFIED", pod);
+  }
+}

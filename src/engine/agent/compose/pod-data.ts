@@ -1,0 +1,84 @@
+import type { MemoryReserve } from "../../../core/resource/cgroup-resources.ts";
+import { podsRootResources } from "../../../core/resource/node-cgroups.ts";
+import { amountOf, resourceList } from "../../../core/resource/resource-list.ts";
+import { quantityValue } from "../../../model/quantity.ts";
+import { PodRemains } from "../../pods/pod-remains.ts";
+import { NodePodCgroups } from "../../resources/pod-cgroups.ts";
+import { VolumeManager } from "../../volumes/volume-manager.ts";
+import type { AgentParts } from "../agent-parts.ts";
+
+export function composeCgroups(parts: AgentParts): NodePodCgroups {
+  const { nodeCgroups, runtimeSettings } = parts.settings;
+  const { cpuCfsQuota, cpuCfsPeriodUs } = runtimeSettings;
+  return new NodePodCgroups({
+    cgroups: parts.ports.cgroups,
+    driver: parts.settings.cgroupDriver,
+    root: parts.settings.cgroupRoot,
+    cpuQuota: { enforceCpuLimits: cpuCfsQuota, cpuPeriodUs: cpuCfsPeriodUs },
+    activePods: () =>
+      parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
+    lifetime: parts.signal,
+    clock: parts.ports.clock,
+    metrics: parts.ports.metrics,
+    perQos: nodeCgroups.perQos,
+    podPidsLimit: nodeCgroups.podPidsLimit,
+    rootResources: () =>
+      podsRootResources(
+        parts.settings.node.status?.capacity ?? {},
+        nodeCgroups.maxPids,
+        nodeCgroups.reservations,
+      ),
+    memoryReserve: () => memoryReserve(parts),
+  });
+}
+
+function memoryReserve({ settings }: AgentParts): MemoryReserve | undefined {
+  const { qosMemoryPercent: percent } = settings.nodeCgroups;
+  if (percent === undefined) return undefined;
+  const memory = amountOf(resourceList(settings.node.status?.allocatable), "memory");
+  return { percent, allocatableBytes: quantityValue(memory) };
+}
+
+export function composeVolumes(parts: AgentParts): VolumeManager {
+  const { files, payloadFiles, foreignFiles, mounts, log } = parts.ports;
+  const { rootFolder, node } = parts.settings;
+  return new VolumeManager({
+    rootFolder,
+    files,
+    payloadFiles,
+    foreignFiles,
+    mounts,
+    objects: parts.cluster?.objects ?? parts.intake.objects,
+    tokens: parts.cluster?.tokens,
+    allocatable: () => node.status?.allocatable ?? {},
+    events: parts.memory.events,
+    metrics: parts.ports.metrics,
+    clock: parts.ports.clock,
+    log,
+    lifetime: parts.signal,
+  });
+}
+
+export function composeRemains(parts: AgentParts): PodRemains {
+  const { runtime, files, foreignFiles, clock, log } = parts.ports;
+  const { rootFolder, runtimeSettings } = parts.settings;
+  return new PodRemains({
+    runtime,
+    files,
+    foreignFiles,
+    clock,
+    log,
+    lifetime: parts.signal,
+    rootFolder,
+    podLogsRoot: runtimeSettings.podLogsRoot,
+    runtimePods: () => parts.observer.pods,
+    readNewer: (uid, minMs, signal) => parts.cache.getNewerThan(uid, minMs, signal),
+    unmountVolumes: (uid, signal) => parts.volumes.unmount(uid, signal),
+    cgroups: {
+      list: () => parts.cgroups.list(),
+      remove: (uid) => parts.cgroups.removeByUid(uid),
+    },
+    onSwept: (pods, failures) => parts.metrics.noteSweep(pods, failures),
+    onGone: () => parts.loop.requestHousekeeping(),
+  });
+}

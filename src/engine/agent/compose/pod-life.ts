@@ -1,0 +1,189 @@
+import type { Node, PodStatus } from "../../../model/generated/kubernetes.ts";
+import type { Pod } from "../../../model/pod.ts";
+import { PodAdmission } from "../../intake/pod-admission.ts";
+import { SourceIntake } from "../../intake/source-intake.ts";
+import { SyncLoop } from "../../loop/sync-loop.ts";
+import type { PodWorkers } from "../../pods/pod-workers.ts";
+import { createAllocations } from "../../resources/allocation/create-allocations.ts";
+import type { PodAllocations } from "../../resources/allocation/pod-allocations.ts";
+import type { PodStatuses } from "../../status/pod-statuses.ts";
+import type { AgentParts } from "../agent-parts.ts";
+import { createNodeDeps } from "../create-node-deps.ts";
+import { createStatuses } from "../create-statuses.ts";
+import { createWorkers } from "../create-workers.ts";
+import { tidyUp } from "./tidy-up.ts";
+
+export function composeIntake(parts: AgentParts): SourceIntake {
+  const { sources, clock, log } = parts.ports;
+  return new SourceIntake({
+    sources: parts.cluster === undefined ? sources : [...sources, parts.cluster.source],
+    restore: (pod, source) => parts.memory.restore(pod, source),
+    clock,
+    log,
+    events: parts.memory.events,
+    faults: parts.faults,
+    deliver: (update) => parts.loop.deliver(update),
+    onObjects: () => parts.syncAll(),
+  });
+}
+
+export function composeAllocations(parts: AgentParts): PodAllocations {
+  return createAllocations({
+    ports: parts.ports,
+    settings: parts.settings,
+    events: parts.memory.events,
+    faults: parts.faults,
+    registry: parts.registry,
+    fits: (pod, others) => parts.admission.fits(pod, others),
+    activePods: () => parts.admission.activePods(),
+    sourcesReady: () => parts.intake.seenAllSources(parts.loop.handledSources),
+    requestSync: (uid) => parts.loop.requestSync(uid),
+  });
+}
+
+export function composeStatuses(parts: AgentParts): PodStatuses {
+  return createStatuses({
+    ports: parts.ports,
+    settings: parts.settings,
+    registry: parts.registry,
+    allocations: parts.allocations,
+    prober: parts.prober,
+    cgroups: () => parts.cgroups,
+    hostIps: () => parts.hostIps(),
+    onDecision: (decision) => parts.memory.recorder.noteDecision(decision),
+    onChange: (pod, status, _version, isFinished) => noteStatus(parts, pod, status, isFinished),
+    onTermination: (termination) => parts.metrics.noteTermination(termination),
+  });
+}
+
+export function composeAdmission(parts: AgentParts): PodAdmission {
+  const { clock, log } = parts.ports;
+  return new PodAdmission({
+    registry: parts.registry,
+    workers: parts.workers,
+    statuses: parts.statuses,
+    admitUnderPressure: (pod) => {
+      const goingDown = parts.shutdown?.admit();
+      return goingDown?.admit === false ? goingDown : parts.eviction.admit(pod);
+    },
+    facts: () => ({ ...parts.settings, node: currentNode(parts) }),
+    allocations: parts.allocations,
+    clock,
+    log,
+    events: parts.memory.events,
+    faults: parts.faults,
+    lifetime: parts.signal,
+    isHere: (uid) => parts.observer.has(uid),
+    onRefused: (reason) => parts.metrics.noteRejection(reason),
+    onPreempted: () => parts.metrics.notePreemption(),
+  });
+}
+
+/** Labels and taints are the cluster's; what the node has it knows first. */
+function currentNode({ cluster, settings }: AgentParts): Node {
+  const { node } = cluster ?? {};
+  if (node === undefined) return settings.node;
+  return { ...node, status: { ...settings.node.status, ...node.status } };
+}
+
+export function composeWorkers(parts: AgentParts): PodWorkers {
+  const deps = createNodeDeps({
+    ports: parts.ports,
+    settings: parts.settings,
+    lifetime: parts.signal,
+    objects: parts.intake.objects,
+    cluster: parts.cluster,
+    hostIps: () => parts.hostIps(),
+    images: parts.images,
+    events: parts.memory.events,
+    allocations: parts.allocations,
+    statuses: parts.statuses,
+    prober: parts.prober,
+    crashLoop: parts.memory.crashLoop,
+    cgroups: parts.cgroups,
+    volumes: parts.volumes,
+    recorder: parts.memory.recorder,
+    health: parts.health,
+    onSteps: (pod, reports) => parts.metrics.noteSteps(pod, reports),
+    requestRead: (uid) => parts.observer.requestRead(uid),
+    readWhenQuiet: (uid) => void parts.observer.readWhenQuiet(uid),
+    requestSync: (uid) => parts.loop.requestSync(uid),
+    readNewer: (uid, minMs, signal) => parts.cache.getNewerThan(uid, minMs, signal),
+    follow: (uid, onState) => parts.cache.follow(uid, onState),
+  });
+  return createWorkers({
+    ports: parts.ports,
+    settings: parts.settings,
+    deps,
+    cache: parts.cache,
+    events: parts.memory.events,
+    faults: parts.faults,
+    enqueue: (uid, delayMs) => enqueue(parts, uid, delayMs),
+    allocatedPod: (pod) => parts.allocations.allocatedPod(pod),
+    onFirstSync: (pod) => parts.metrics.noteWorkerStart(pod),
+    onWorked: (operation, ms) => parts.metrics.noteWork(operation, ms),
+    onFinished: () => afterFinish(parts),
+  });
+}
+
+export function composeLoop(parts: AgentParts): SyncLoop {
+  const { clock, log } = parts.ports;
+  return new SyncLoop({
+    registry: parts.registry,
+    workers: parts.workers,
+    queue: parts.queue,
+    clock,
+    log,
+    faults: parts.faults,
+    progress: parts.ports.watchdog?.progress,
+    admit: (pod) => parts.admission.admit(pod),
+    runtimeProblem: () => parts.health.problem,
+    housekeep: () => tidyUp(parts),
+    whenClean: (pod) => whenClean(parts, pod),
+    allocations: parts.allocations,
+    onAdded: (pod) => {
+      parts.metrics.starts.noteNewPod(pod);
+      parts.view.noteChange("ADDED", pod);
+    },
+    onUpdated: (pod) => parts.view.noteChange("MODIFIED", pod),
+    onRemoved: (pod) => parts.view.noteRemoved(pod),
+    onShown: (pod) => parts.cluster?.noteShown(pod),
+  });
+}
+
+function whenClean(parts: AgentParts, pod: Pod): Promise<void> | undefined {
+  const { uid } = pod.metadata;
+  const isNew = parts.workers.stateOf(uid) === undefined;
+  return (
+    parts.remains.whenRemoved(uid) ??
+    parts.admission.whenRoom(uid) ??
+    (isNew ? parts.names.whenFree(pod) : undefined)
+  );
+}
+
+function noteStatus(parts: AgentParts, pod: Pod, status: PodStatus, isFinished: boolean): void {
+  parts.metrics.starts.noteStatus(pod, status);
+  parts.cluster?.noteStatus(pod, status, isFinished);
+  parts.memory.checkpoints.save(pod.metadata.uid, status, () =>
+    parts.view.noteChange("MODIFIED", pod),
+  );
+}
+
+function enqueue(parts: AgentParts, uid: string, delayMs: number): void {
+  const pod = parts.registry.get(uid);
+  const ms = pod === undefined ? delayMs : parts.statuses.lookAgainInMs(pod, delayMs);
+  parts.queue.enqueue(uid, ms);
+  parts.loop.wake();
+}
+
+// The name of the finished pod is free: whoever waits for it must hear of that.
+function afterFinish(parts: AgentParts): void {
+  parts.names.look();
+  for (const { metadata } of parts.registry.list()) {
+    if (parts.workers.stateOf(metadata.uid) === "wait-to-start") {
+      parts.loop.requestSync(metadata.uid);
+    }
+  }
+  parts.allocations.noteEnded();
+  parts.loop.requestHousekeeping();
+}

@@ -1,0 +1,174 @@
+// What looks after the node's memory and disks.
+import { reservedCgroups } from "../../../core/resource/node-cgroups.ts";
+import { systemContainerName } from "../../../model/stats-summary.ts";
+import { ImageCollector } from "../../images/image-collector.ts";
+import { type ContainerCollectorDeps, collectContainers } from "../../node/container-collector.ts";
+import { GarbageCollection } from "../../node/garbage-collection.ts";
+import { ShutdownManager } from "../../node/shutdown-manager.ts";
+import { killPodAndWait } from "../../pods/pod-worker-kill.ts";
+import { EvictionManager } from "../../resources/eviction/eviction-manager.ts";
+import { readFsLayout, readImageFs } from "../../resources/eviction/image-fs.ts";
+import { MemoryWatch } from "../../resources/eviction/memory-watch.ts";
+import { NodeCgroups } from "../../resources/node-cgroups.ts";
+import { CgroupSamples } from "../../resources/stats/cgroup-samples.ts";
+import { NodeStatsProvider } from "../../resources/stats/stats-provider.ts";
+import { VolumeUsage } from "../../volumes/volume-usage.ts";
+import type { AgentParts } from "../agent-parts.ts";
+
+const settlePollMs = 100;
+const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
+
+export function composeVolumeUsage(parts: AgentParts): VolumeUsage {
+  const { clock, log, metrics, foreignFiles } = parts.ports;
+  return new VolumeUsage({
+    foreignFiles,
+    clock,
+    log,
+    metrics,
+    pods: () => parts.registry.list(),
+    mountedVolumes: (uid) => parts.volumes.mountedVolumes(uid),
+    periodMs: parts.settings.volumeStatsMs,
+  });
+}
+
+export function composeStats(parts: AgentParts): NodeStatsProvider {
+  const { runtime, cgroups, cgroupStats, hostUsage, clock } = parts.ports;
+  const { nodeName, rootFolder, runtimeSettings, systemCgroups } = parts.settings;
+  return new NodeStatsProvider({
+    runtime,
+    cgroups,
+    samples: new CgroupSamples(cgroupStats, clock),
+    host: hostUsage,
+    clock,
+    faults: parts.faults,
+    nodeName,
+    rootFolder,
+    podLogsRoot: runtimeSettings.podLogsRoot,
+    podCgroups: () => parts.cgroups.podPaths(),
+    systemCgroups: { ...systemCgroups, [systemContainerName.pods]: parts.cgroups.rootPath },
+    classCgroups: parts.cgroups.classPaths,
+    volumeUsage: (uid) => parts.volumeUsage.latest(uid),
+    startedAtMs: clock.nowMs(),
+  });
+}
+
+export function composeImageCollector(parts: AgentParts): ImageCollector {
+  const { runtime, hostUsage, metrics, clock, log } = parts.ports;
+  return new ImageCollector({
+    runtime,
+    imageFs: (signal) => readImageFs({ runtime, host: hostUsage }, signal),
+    mountedImages: () =>
+      [...parts.observer.pods.values()]
+        .flatMap(({ containers }) => containers.flatMap(({ mounts = [] }) => mounts))
+        .flatMap(({ image = "" }) => image || []),
+    policy: parts.settings.eviction.images,
+    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+    metrics,
+    clock,
+    log,
+  });
+}
+
+export function containerCollectorDeps(parts: AgentParts): ContainerCollectorDeps {
+  const { runtime, files, foreignFiles, clock, log } = parts.ports;
+  return {
+    runtime,
+    files,
+    foreignFiles,
+    clock,
+    log,
+    policy: parts.settings.deadContainers ?? keptDeadContainers,
+    podLogsRoot: parts.settings.runtimeSettings.podLogsRoot,
+    allSourcesReady: () => parts.intake.seenAllSources(parts.loop.handledSources),
+    isContentRemovable: (uid) => parts.workers.shouldPodContentBeRemoved(uid),
+    isRuntimeRemovable: (uid) => parts.workers.shouldPodRuntimeBeRemoved(uid),
+    hasDead: () => parts.observer.hasDead,
+    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+  };
+}
+
+export function composeGarbageCollection(parts: AgentParts): GarbageCollection {
+  return new GarbageCollection({
+    containers: containerCollectorDeps(parts),
+    images: parts.imageCollector,
+    files: parts.ports.files,
+    rootFolder: parts.settings.rootFolder,
+    isWanted: (uid) => parts.registry.get(uid) !== undefined,
+    requestHousekeeping: () => parts.loop.requestHousekeeping(),
+  });
+}
+
+export function composeEviction(parts: AgentParts): EvictionManager {
+  const { runtime, hostUsage, memoryGauge, metrics, clock, log } = parts.ports;
+  const { eviction, rootFolder } = parts.settings;
+  const { events } = parts.memory;
+  const podsCgroup = parts.cgroups.rootPath;
+  const killer = { workers: parts.workers, clock, events };
+  return new EvictionManager(
+    {
+      stats: parts.stats,
+      fsLayout: (signal) => readFsLayout({ runtime, host: hostUsage }, rootFolder, signal),
+      // What pods were granted counts, not what they ask for now.
+      activePods: () =>
+        parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
+      isCleanedUp: ({ metadata }) => parts.workers.shouldPodBeFinished(metadata.uid),
+      killPod: (pod, kill, signal) => killPodAndWait(killer, pod, kill, signal),
+      reclaim: (what, signal) =>
+        what === "images"
+          ? parts.imageCollector.deleteUnused(signal)
+          : collectContainers(containerCollectorDeps(parts), { evictNonDeletedPods: true }, signal),
+      memoryWatch: new MemoryWatch({ gauge: memoryGauge, clock, podsCgroup }),
+      events,
+      onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+      metrics,
+      clock,
+      log,
+    },
+    eviction.thresholds,
+    eviction.policy,
+  );
+}
+
+export function composeNodeCgroups(parts: AgentParts): NodeCgroups {
+  const { cgroups, cgroupsAt, metrics, clock, log } = parts.ports;
+  return new NodeCgroups({
+    version: cgroups.version,
+    metrics,
+    pods: parts.cgroups,
+    reserved: reservedCgroups(parts.settings.nodeCgroups.reservations),
+    cgroupsAt,
+    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+    clock,
+    log,
+  });
+}
+
+/** Undefined when the machine does not wait for pods. */
+export function composeShutdown(parts: AgentParts): ShutdownManager | undefined {
+  const { shutdown, files, metrics, clock, log } = parts.ports;
+  const { shutdownPeriods, rootFolder } = parts.settings;
+  if (shutdownPeriods.length === 0) return undefined;
+  const killer = { workers: parts.workers, clock, events: parts.memory.events };
+  return new ShutdownManager({
+    service: shutdown,
+    periods: shutdownPeriods,
+    activePods: () => parts.admission.activePods(),
+    killPod: (pod, kill, signal) => killPodAndWait(killer, pod, kill, signal),
+    whenUnmounted: async (pods, signal) => {
+      while (pods.some((pod) => parts.volumes.mountedVolumes(pod.metadata.uid).size > 0)) {
+        await clock.sleep(settlePollMs, signal);
+      }
+    },
+    reportStatuses: async (signal) => {
+      await parts.memory.checkpoints.flush();
+      while (parts.cluster?.hasReportedAll === false) await clock.sleep(settlePollMs, signal);
+    },
+    onChange: () => parts.node?.requestUpdate(),
+    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+    files,
+    rootFolder,
+    metrics,
+    clock,
+    log,
+  });
+}

@@ -1,0 +1,149 @@
+import { cniCapabilities } from "../../core/network/cni-capabilities.ts";
+import type { ObjectStore, RuntimeClassStore } from "../../ports/object-store.ts";
+import type { ClusterParts } from "../cluster/cluster-parts.ts";
+import type { CrashLoop } from "../execute/crash-loop.ts";
+import { NodePodConfigs } from "../execute/node-pod-configs.ts";
+import { CredentialProviders } from "../images/credential-providers.ts";
+import type { ImageManager } from "../images/image-manager.ts";
+import { NodeLogins } from "../images/node-logins.ts";
+import { PullCredentials } from "../images/pull-credentials.ts";
+import type { RuntimeHealth } from "../observe/runtime-health.ts";
+import type { Prober } from "../probes/prober.ts";
+import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
+import { UserNamespaces } from "../resources/user-namespaces.ts";
+import type { PodStatuses } from "../status/pod-statuses.ts";
+import type { EventLog } from "../view/event-log.ts";
+import type { FlightRecorder } from "../view/flight-recorder.ts";
+import type { VolumeManager } from "../volumes/volume-manager.ts";
+import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import type { NodeDeps, PodObjects } from "./node-deps.ts";
+
+/** The parts of the agent that the recipes of a pod work with. */
+export interface NodeParts
+  extends Pick<
+    NodeDeps,
+    | "lifetime"
+    | "requestRead"
+    | "readWhenQuiet"
+    | "requestSync"
+    | "readNewer"
+    | "follow"
+    | "onSteps"
+  > {
+  readonly ports: AgentPorts;
+  readonly settings: AgentSettings;
+  /** Those that lie beside the pods of a node without a cluster. */
+  readonly objects: ObjectStore & RuntimeClassStore;
+  readonly cluster: ClusterParts | undefined;
+  readonly hostIps: () => readonly string[];
+  readonly images: ImageManager;
+  readonly events: EventLog;
+  readonly allocations: PodAllocations;
+  readonly statuses: PodStatuses;
+  readonly prober: Prober;
+  readonly crashLoop: CrashLoop;
+  readonly cgroups: NodePodCgroups;
+  readonly volumes: VolumeManager;
+  readonly recorder: FlightRecorder;
+  readonly health: RuntimeHealth;
+}
+
+/** Objects that lie beside the pods are there at once. */
+const noObjects: PodObjects = { prepare: () => Promise.resolve(), release: () => undefined };
+
+export function createNodeDeps(parts: NodeParts): NodeDeps {
+  const { ports, settings, events, health } = parts;
+  const { runtime, clock, files, log, hookHttp } = ports;
+  const credentials = createPullCredentials(parts);
+  return {
+    runtime,
+    images: parts.images,
+    configs: createPodConfigs(parts),
+    crashLoop: parts.crashLoop,
+    progress: ports.watchdog?.progress,
+    http: hookHttp,
+    files,
+    clock,
+    log,
+    events,
+    lifetime: parts.lifetime,
+    rootFolder: settings.rootFolder,
+    podLogsRoot: settings.runtimeSettings.podLogsRoot,
+    linkLogs: settings.linkLogs,
+    metrics: ports.metrics,
+    actuated: parts.allocations.actuated,
+    resizes: parts.allocations.resizes,
+    allocationsKept: () => parts.allocations.kept(),
+    statuses: parts.statuses,
+    probes: parts.prober,
+    cgroups: parts.cgroups,
+    volumes: parts.volumes,
+    objects: parts.cluster ?? noObjects,
+    recorder: parts.recorder,
+    onSteps: parts.onSteps,
+    networkProblem: () => health.networkProblem,
+    requestRead: parts.requestRead,
+    readWhenQuiet: parts.readWhenQuiet,
+    requestSync: parts.requestSync,
+    readNewer: parts.readNewer,
+    follow: parts.follow,
+    pullCredentials: (pod) => credentials.of(pod),
+  };
+}
+
+function createPullCredentials(parts: NodeParts): PullCredentials {
+  const { ports, settings, cluster, events, lifetime } = parts;
+  const objects = cluster?.objects ?? parts.objects;
+  const { clock, files, log, metrics, credentialPlugins: plugins } = ports;
+  const { credentialProviders: providers, dockerConfigs: candidates = [] } = settings;
+  const own = new NodeLogins({ candidates, files, clock, log });
+  const asked = new CredentialProviders({ providers, plugins, clock, log, metrics, lifetime });
+  return new PullCredentials(objects, events, [own, asked], ports.sha256);
+}
+
+function createPodConfigs(parts: NodeParts): NodePodConfigs {
+  const { ports, settings, cluster, events, cgroups, volumes, lifetime } = parts;
+  const objects = cluster?.objects ?? parts.objects;
+  const { runtime, files, readNodeDns, uniqueName } = ports;
+  const { rootFolder, clusterDomain, runtimeSettings, node } = settings;
+  const readHandlers = async () => (await runtime.status(false, lifetime)).runtimeHandlers ?? [];
+  return new NodePodConfigs({
+    images: runtime,
+    files,
+    events,
+    settings: runtimeSettings,
+    rootFolder,
+    clusterDomain,
+    nodeHostsFile: "/etc/hosts",
+    readNodeDns,
+    readNetworkCapabilities: async () => {
+      const { info } = await runtime.status(true, lifetime);
+      return cniCapabilities(info?.["cniconfig"]);
+    },
+    readHandlers,
+    cgroupParent: (pod) => cgroups.path(pod),
+    volumes,
+    runtimeClass: (name) => objects.runtimeClass(name),
+    userNamespaces: new UserNamespaces({
+      files,
+      rootFolder,
+      maxPods: Number(node.status?.capacity?.["pods"] ?? 0),
+      readHandlers,
+    }),
+    envSources: {
+      get services() {
+        return cluster === undefined ? [] : cluster.objects.services;
+      },
+      configMap: (namespace, name) => objects.configMap(namespace, name),
+      secret: (namespace, name) => objects.secret(namespace, name),
+      get hostIps() {
+        return parts.hostIps();
+      },
+      get allocatable() {
+        return (cluster?.node ?? node).status?.allocatable;
+      },
+    },
+    uniqueName,
+  });
+}

@@ -1,0 +1,76 @@
+import { errorText } from "../../lib/error-text.ts";
+import { LruMap } from "../../lib/lru-map.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+
+/** What the agent was doing when something unexpected was thrown. */
+export type FaultPlace =
+  | "admission"
+  | "background task"
+  | "dispatch"
+  | "housekeeping"
+  | "intake"
+  | "observation"
+  | "probe"
+  | "resize"
+  | "stats"
+  | "status report"
+  | "sync"
+  | "view"
+  | "worker";
+
+export interface FaultsDeps {
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "increment">;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** Shows it where people look for what is wrong with that pod. */
+  readonly showAtPod: (podUid: string, message: string) => void;
+}
+
+/** One that comes again and again is logged no more often. */
+const repeatMs = 60_000;
+const rememberedFaults = 1_000;
+
+/**
+ * Where exceptions end that concern one pod or one task. They are logged with their stack, counted, and shown at the pod; all
+ * other pods go on. See ADR 17.
+ */
+export class Faults {
+  readonly #deps: FaultsDeps;
+  readonly #loggedAtMs = new LruMap<string, number>(rememberedFaults);
+
+  constructor(deps: FaultsDeps) {
+    this.#deps = deps;
+  }
+
+  /** `subject` is a pod's UID, or the name of a task. */
+  note(error: unknown, during: FaultPlace, subject: string): void {
+    const { log, metrics, clock, showAtPod } = this.#deps;
+    metrics.increment("berth_unexpected_errors_total", { during });
+    const message = errorText(error);
+    const key = `${during} ${subject} ${message}`;
+    const nowMs = clock.monotonicMs();
+    const loggedAtMs = this.#loggedAtMs.get(key);
+    if (loggedAtMs !== undefined && nowMs - loggedAtMs < repeatMs) return;
+    this.#loggedAtMs.set(key, nowMs);
+    const stack = error instanceof Error ? error.stack : undefined;
+    log.error("unexpected error", { during, subject, error: message, stack });
+    if (during === "background task") return;
+    try {
+      showAtPod(subject, `unexpected error (${during}): ${message}`);
+    } catch (thrown) {
+      log.error("cannot show an unexpected error", { subject, error: errorText(thrown) });
+    }
+  }
+
+  /** Does one pod's part of a larger work: undefined when it threw. */
+  attempt<T>(during: FaultPlace, podUid: string, work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      this.note(error, during, podUid);
+      return undefined;
+    }
+  }
+}

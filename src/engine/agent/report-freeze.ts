@@ -1,0 +1,58 @@
+import type { NodeEvent } from "../../core/node/node-event.ts";
+import { type Pod, podKey } from "../../model/pod.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { PodEvents } from "../../ports/pod-events.ts";
+import type { FreezeReport, Watchdog } from "../../ports/watchdog.ts";
+import type { FlightRecorder } from "../view/flight-recorder.ts";
+
+export interface ReportFreezeDeps {
+  readonly watchdog: Watchdog;
+  readonly pod: (uid: string) => Pod | undefined;
+  readonly allSourcesSeen: () => boolean;
+  readonly events: Pick<PodEvents, "record">;
+  readonly recorder: Pick<FlightRecorder, "record">;
+  readonly onNodeEvent: (event: NodeEvent) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const reason = "AgentFrozen";
+const lookMs = 500;
+
+/** Reports once that the agent before this one stood still and was ended: in the log, for the node, and at its pod. */
+export async function reportFreeze(deps: ReportFreezeDeps, signal: AbortSignal): Promise<void> {
+  const { watchdog, clock, log, onNodeEvent, events, recorder } = deps;
+  const report = await watchdog.readReport();
+  if (report === undefined) return;
+  const message = freezeText(report);
+  log.error("the agent before this one stood still and was ended by its watchdog", { ...report });
+  onNodeEvent({ type: "Warning", reason, message });
+  // Its pod may come from a source that takes its time.
+  let pod = deps.pod(report.podUid);
+  while (pod === undefined && !deps.allSourcesSeen()) {
+    await clock.sleep(lookMs, signal);
+    pod = deps.pod(report.podUid);
+  }
+  if (pod !== undefined) {
+    recorder.record({
+      podUid: report.podUid,
+      pod: podKey(pod),
+      kind: "sync",
+      startedAtMs: report.atMs,
+      durationMs: report.stillMs,
+      seen: [],
+      steps: [],
+      error: message,
+    });
+    events.record(pod, { type: "Warning", reason, message });
+  }
+  await watchdog.forgetReport();
+}
+
+function freezeText({ kind, stillMs, step, stack }: FreezeReport): string {
+  const what = kind === "thread" ? "the agent's thread stood still" : "the sync loop did not turn";
+  const doing = step === "" ? "" : `; the last thing it began was: ${step}`;
+  const where = stack[0] === undefined ? "" : `, at ${stack[0]}`;
+  return `${what} for ${Math.round(stillMs / 1000)} s, and its watchdog ended the process${doing}${where}`;
+}

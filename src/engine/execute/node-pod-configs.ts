@@ -1,0 +1,293 @@
+import { containerConfig } from "../../core/cri/container-config.ts";
+import { type ImageUser, imageUser } from "../../core/cri/image-user.ts";
+import {
+  containerResources,
+  overheadResources,
+  resizedSandboxResources,
+} from "../../core/cri/linux-resources.ts";
+import type { RuntimeSettings } from "../../core/cri/runtime-settings.ts";
+import { sandboxConfig } from "../../core/cri/sandbox-config.ts";
+import { containerEnv, type EnvSources } from "../../core/env/container-env.ts";
+import {
+  type ContainerMount,
+  containerMounts,
+  type MountedVolume,
+} from "../../core/mount/container-mounts.ts";
+import {
+  supportsRecursiveReadOnly,
+  wantsRecursiveReadOnly,
+} from "../../core/mount/recursive-read-only.ts";
+import { type NodeDns, podDnsConfig } from "../../core/network/dns-config.ts";
+import { hostNetworkHostsFile, managedHostsFile } from "../../core/network/hosts-file.ts";
+import { bandwidthProblem, networkNeeds, unmetNeed } from "../../core/network/network-needs.ts";
+import { kernelHostname, podHostname } from "../../core/network/pod-hostname.ts";
+import { podContainerDirectory, podHostsFile } from "../../core/paths/data-paths.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { CgroupResources } from "../../model/cgroup.ts";
+import type {
+  ContainerConfig,
+  LinuxContainerResources,
+  PodSandboxConfig,
+  RuntimeHandler,
+  UserNamespace,
+} from "../../model/generated/cri.ts";
+import type { AnyContainer, Pod } from "../../model/pod.ts";
+import { runtimeErrorText } from "../../model/runtime-error.ts";
+import type { ImageService } from "../../ports/container-runtime.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
+import type { RuntimeClassStore } from "../../ports/object-store.ts";
+import type { PodEvents } from "../../ports/pod-events.ts";
+import type { UserNamespaces } from "../resources/user-namespaces.ts";
+import type { ContainerConfigRequest, PodConfigs } from "./pod-configs.ts";
+import { withSeccompFile } from "./seccomp-profile.ts";
+import type { StepFailure } from "./step-report.ts";
+
+export interface NodePodConfigsDeps {
+  readonly images: Pick<ImageService, "imageStatus">;
+  readonly files: HostFiles;
+  readonly events: PodEvents;
+  readonly settings: RuntimeSettings;
+  readonly rootFolder: string;
+  readonly clusterDomain: string;
+  readonly nodeHostsFile: string;
+  readonly readNodeDns: () => Promise<NodeDns>;
+  /** What the plugins of the pod network can do; undefined where the runtime does not say. */
+  readonly readNetworkCapabilities: () => Promise<ReadonlySet<string> | undefined>;
+  readonly readHandlers: () => Promise<readonly RuntimeHandler[]>;
+  readonly cgroupParent: (pod: Pod) => string;
+  readonly volumes: ContainerVolumes;
+  readonly runtimeClass: RuntimeClassStore["runtimeClass"];
+  readonly userNamespaces: Pick<UserNamespaces, "of">;
+  readonly envSources: Omit<EnvSources, "podIps" | "envFile">;
+  /** A name that no other file in a folder has. */
+  readonly uniqueName: () => string;
+}
+
+/** What the volume manager tells of volumes that are set up. */
+export interface ContainerVolumes {
+  mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume>;
+  /** Reads the environment files that a container refers to. */
+  envFiles(pod: Pod, container: AnyContainer): Promise<EnvSources["envFile"]>;
+  /** Binds the part of a volume that the mount asks for; answers where it lies. */
+  bindSubPath(pod: Pod, container: string, mount: ContainerMount): Promise<Result<string, string>>;
+}
+
+/** Assembles the runtime's configs from the pod and from this node. */
+export class NodePodConfigs implements PodConfigs {
+  readonly #deps: NodePodConfigsDeps;
+
+  constructor(deps: NodePodConfigsDeps) {
+    this.#deps = deps;
+  }
+
+  async sandboxConfig(pod: Pod, attempt: number): Promise<Result<PodSandboxConfig, string>> {
+    const { clusterDomain, events, settings } = this.#deps;
+    const dns = podDnsConfig(pod, await this.#deps.readNodeDns());
+    if (!dns.ok) return dns;
+    for (const { about, reason, message } of dns.value.events) {
+      // Without a cluster nobody misses its DNS, though every pod's default policy asks for it.
+      const isMoot = reason === "MissingClusterDNS" && clusterDomain === "";
+      if (about === "pod" && !isMoot) events.record(pod, { type: "Warning", reason, message });
+    }
+    const networkProblem = bandwidthProblem(pod) ?? (await this.#unmetNetworkNeed(pod));
+    if (networkProblem !== undefined) return err(networkProblem);
+    const names = podHostname(pod, clusterDomain);
+    if (!names.ok) return names;
+    const hostname = kernelHostname(names.value, pod.spec.setHostnameAsFQDN === true);
+    if (!hostname.ok) return hostname;
+    const userNamespace = await this.#userNamespace(pod);
+    if (!userNamespace.ok) return userNamespace;
+    return sandboxConfig(
+      {
+        pod,
+        attempt,
+        dns: dns.value.config,
+        hostname: hostname.value,
+        cgroupParent: this.#deps.cgroupParent(pod),
+        userNamespace: userNamespace.value,
+      },
+      settings,
+    );
+  }
+
+  async #userNamespace(pod: Pod): Promise<Result<UserNamespace, string>> {
+    const handler = this.runtimeHandler(pod);
+    return handler.ok ? this.#deps.userNamespaces.of(pod, handler.value) : handler;
+  }
+
+  // A plugin that lacks the capability would not be told at all, and the pod run without what it asks for.
+  async #unmetNetworkNeed(pod: Pod): Promise<string | undefined> {
+    const needs = networkNeeds(pod);
+    if (needs.length === 0) return undefined;
+    const capabilities = await this.#deps.readNetworkCapabilities();
+    return capabilities === undefined ? undefined : unmetNeed(needs, capabilities);
+  }
+
+  runtimeHandler(pod: Pod): Result<string, string> {
+    const { runtimeClassName = "" } = pod.spec;
+    if (runtimeClassName === "") return ok("");
+    const found = this.#deps.runtimeClass(runtimeClassName);
+    return found.ok ? ok(found.value.handler) : err(found.error.message);
+  }
+
+  containerResources(pod: Pod, container: AnyContainer): LinuxContainerResources {
+    return containerResources(pod, container, false, this.#deps.settings);
+  }
+
+  sandboxResources(pod: Pod, cgroup: CgroupResources): ReturnType<PodConfigs["sandboxResources"]> {
+    return {
+      overhead: overheadResources(pod, this.#deps.settings),
+      resources: resizedSandboxResources(pod, cgroup),
+    };
+  }
+
+  async containerConfig(
+    request: ContainerConfigRequest,
+    signal: AbortSignal,
+  ): Promise<Result<ContainerConfig, StepFailure>> {
+    const config = await this.#containerConfig(request, signal);
+    if (config.ok) return config;
+    return err({ code: "CreateContainerConfigError", message: config.error });
+  }
+
+  async #containerConfig(
+    request: ContainerConfigRequest,
+    signal: AbortSignal,
+  ): Promise<Result<ContainerConfig, string>> {
+    const { settings, files } = this.#deps;
+    const { pod, placed, podIps, imageRef } = request;
+    const { container } = placed;
+    const environment = containerEnv(pod, container, {
+      ...this.#deps.envSources,
+      envFile: await this.#deps.volumes.envFiles(pod, container),
+      podIps,
+    });
+    if (!environment.ok) return environment;
+    const [mounts, userNamespace, user] = await Promise.all([
+      this.#mounts(request, environment.value),
+      this.#userNamespace(pod),
+      this.#imageUser(request, signal),
+    ]);
+    if (!mounts.ok) return mounts;
+    if (!userNamespace.ok) return userNamespace;
+    if (!user.ok) return user;
+    const config = containerConfig(
+      {
+        pod,
+        container,
+        restartCount: request.restartCount,
+        imageRef,
+        imageUser: user.value,
+        environment: environment.value,
+        mounts: mounts.value,
+        terminationLogPath: await this.#terminationLog(request),
+        userNamespace: userNamespace.value,
+        targetContainerId: request.targetContainerId,
+      },
+      settings,
+    );
+    if (!config.ok) return config;
+    return withSeccompFile(config.value, settings.seccompProfileRoot, files);
+  }
+
+  async #mounts(
+    { pod, placed, podIps, imageVolumes }: ContainerConfigRequest,
+    environment: ReadonlyMap<string, string>,
+  ): Promise<Result<readonly ContainerMount[], string>> {
+    const { volumes, rootFolder } = this.#deps;
+    const { container } = placed;
+    const isRecursive = await this.#supportsRecursiveReadOnly(pod, container);
+    if (!isRecursive.ok) return isRecursive;
+    const planned = containerMounts({
+      pod,
+      container,
+      podIps,
+      volumes: withImages(volumes.mountedVolumes(pod.metadata.uid), imageVolumes),
+      environment,
+      supportsRecursiveReadOnly: isRecursive.value,
+      dataRoot: rootFolder,
+    });
+    if (!planned.ok) return planned;
+    await this.#writeHostsFile(pod, podIps);
+    const mounts: ContainerMount[] = [];
+    for (const mount of planned.value) {
+      if (mount.subPath === undefined) {
+        mounts.push(mount);
+        continue;
+      }
+      const bound = await volumes.bindSubPath(pod, container.name, mount);
+      if (!bound.ok) return bound;
+      mounts.push({ ...mount, hostPath: bound.value });
+    }
+    return ok(mounts);
+  }
+
+  async #supportsRecursiveReadOnly(
+    pod: Pod,
+    container: AnyContainer,
+  ): Promise<Result<boolean, string>> {
+    if (!wantsRecursiveReadOnly(container)) return ok(false);
+    const handler = this.runtimeHandler(pod);
+    if (!handler.ok) return handler;
+    return ok(supportsRecursiveReadOnly(handler.value, await this.#deps.readHandlers()));
+  }
+
+  // Running containers have the file mounted: it stays the same file, whose size is the pod's (CVE-2020-8557), and is left alone as
+  // long as it says the right thing.
+  async #writeHostsFile(pod: Pod, podIps: readonly string[]): Promise<void> {
+    const { files, rootFolder, clusterDomain, nodeHostsFile } = this.#deps;
+    const aliases = pod.spec.hostAliases ?? [];
+    const names = podHostname(pod, clusterDomain);
+    if (!names.ok) return;
+    const content =
+      pod.spec.hostNetwork === true
+        ? hostNetworkHostsFile((await files.readText(nodeHostsFile)) ?? "", aliases)
+        : managedHostsFile({ podIps, ...names.value }, aliases);
+    const path = podHostsFile(rootFolder, pod.metadata.uid);
+    if (!(await this.#hasContent(path, content))) await files.overwrite(path, content, 0o644);
+  }
+
+  // Containers may have made the file as large as they like: no more of it is read than it takes to tell.
+  async #hasContent(path: string, content: string): Promise<boolean> {
+    const wanted = new TextEncoder().encode(content);
+    const found = await this.#deps.files.readTail(path, wanted.length + 1);
+    return found !== undefined && new TextDecoder().decode(found) === content;
+  }
+
+  async #terminationLog({ pod, placed }: ContainerConfigRequest): Promise<string | undefined> {
+    const { files, rootFolder, uniqueName } = this.#deps;
+    if ((placed.container.terminationMessagePath ?? "") === "") return undefined;
+    const folder = podContainerDirectory(rootFolder, pod.metadata.uid, placed.container.name);
+    await files.ensureFolder(folder, 0o750);
+    const path = `${folder}/${uniqueName()}`;
+    // Any user that the container may run as writes its last words here.
+    await files.writeBriefly(path, "", 0o666);
+    return path;
+  }
+
+  async #imageUser(
+    { imageRef, imageUser: known }: ContainerConfigRequest,
+    signal: AbortSignal,
+  ): Promise<Result<ImageUser, string>> {
+    if (known !== undefined) return ok(known);
+    try {
+      const { image } = await this.#deps.images.imageStatus({ image: imageRef }, false, signal);
+      // Whoever it runs as would be a guess, and the image may be back when the container is made.
+      if (image === undefined) return err(`image ${imageRef} is gone: its user is not known`);
+      return ok(imageUser(image));
+    } catch (error) {
+      return err(runtimeErrorText(error));
+    }
+  }
+}
+
+/** Volumes that are images have their content by the runtime, once the image is there. */
+function withImages(
+  mounted: ReadonlyMap<string, MountedVolume>,
+  images: ContainerConfigRequest["imageVolumes"] = new Map(),
+): ReadonlyMap<string, MountedVolume> {
+  if (images.size === 0) return mounted;
+  return new Map(
+    [...mounted].map(([name, volume]) => [name, { ...volume, image: images.get(name) }]),
+  );
+}

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { testPod } from "../../../test/sim/test-pod.ts";
+import { admitted } from "../../core/admission/admission.ts";
+import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { PodEvent } from "../../ports/pod-events.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodAdmission, type PodAdmissionDeps } from "./pod-admission.ts";
+
+interface Decided {
+  readonly admitted: boolean;
+  readonly statuses: ReadonlyMap<string, PodStatus>;
+  readonly events: readonly PodEvent[];
+}
+
+/** Asks a node with nothing on it whether it takes a pod. */
+function decide(pod: Pod, isHere = false): Decided {
+  const statuses = new Map<string, PodStatus>();
+  const events: PodEvent[] = [];
+  const quiet = (): undefined => undefined;
+  const deps: PodAdmissionDeps = {
+    faults: loudFaults,
+    registry: new PodRegistry(),
+    workers: { isPodKnownTerminated: () => false, stateOf: quiet, updatePod: quiet },
+    statuses: {
+      get: (uid) => statuses.get(uid),
+      set: ({ metadata }, status) => void statuses.set(metadata.uid, status),
+    },
+    admitUnderPressure: () => admitted,
+    facts: () => ({
+      node: { metadata: { name: "n" }, status: { allocatable: { pods: "9" } } },
+      sysctls: { names: new Map(), prefixes: new Map() },
+      appArmorEnabled: false,
+    }),
+    allocations: { admit: (asked) => admission.fits(asked, []), grant: quiet },
+    clock: new VirtualClock(),
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    events: { record: (_, event) => void events.push(event) },
+    isHere: () => isHere,
+    lifetime: new AbortController().signal,
+    onRefused: () => undefined,
+    onPreempted: () => undefined,
+  };
+  const admission = new PodAdmission(deps);
+  return { admitted: admission.admit(pod), statuses, events };
+}
+
+const unhonoured = testPod({
+  containers: [{ name: "web" }],
+  volumes: [{ name: "share", nfs: { server: "files.example", path: "/" } }],
+});
+const message =
+  "spec.volumes[0].nfs: not supported by this node; mount it on the node and use hostPath";
+
+test("a pod that uses a field that this node cannot honour has failed, by that field", () => {
+  const { admitted, statuses, events } = decide(unhonoured);
+  expect(admitted).toBe(false);
+  expect(statuses.get("uid-1")).toMatchObject({
+    phase: "Failed",
+    reason: "UnsupportedField",
+    message: `Pod was rejected: ${message}`,
+  });
+  expect(events).toEqual([{ type: "Warning", reason: "UnsupportedField", message }]);
+});
+
+test("a pod that already runs here is not asked again", () => {
+  expect(decide(unhonoured, true)).toMatchObject({ admitted: true, events: [] });
+});

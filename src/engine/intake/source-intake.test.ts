@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import type { SourceUpdate } from "../../core/source/merge-source.ts";
+import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { PodSource, SourceProblem } from "../../ports/pod-source.ts";
+import { SourceIntake } from "./source-intake.ts";
+
+function podOf(name: string, uid: string): Pod {
+  return { metadata: { name, namespace: "default", uid }, spec: { containers: [] } };
+}
+
+async function takeIn(
+  pods: readonly Pod[],
+  unknownFields: readonly SourceProblem[] = [],
+): Promise<{
+  readonly updates: readonly SourceUpdate[];
+  readonly intake: SourceIntake;
+  readonly warnings: readonly unknown[];
+}> {
+  const source: PodSource = {
+    name: "file",
+    run: ({ deliver }) => {
+      deliver({ pods, configMaps: [], secrets: [], problems: [], unknownFields, ignored: [] });
+      return Promise.resolve();
+    },
+  };
+  const updates: SourceUpdate[] = [];
+  const warnings: unknown[] = [];
+  const quiet = (): undefined => undefined;
+  const intake = new SourceIntake({
+    faults: loudFaults,
+    sources: [source],
+    restore: (pod) => pod,
+    clock: new VirtualClock(),
+    log: {
+      debug: quiet,
+      info: quiet,
+      warn: (message, fields) => void warnings.push({ message, ...fields }),
+      error: quiet,
+    },
+    events: { record: quiet },
+    deliver: (update) => void updates.push(update),
+    onObjects: quiet,
+  });
+  await intake.run(new AbortController().signal);
+  return { updates, intake, warnings };
+}
+
+test.each(["../../etc", "..", "a/b", "", "x\u0000y", "-rf"])(
+  "a pod whose UID is %j is kept out and reported, the others come in",
+  async (uid) => {
+    const { updates, intake } = await takeIn([podOf("bad", uid), podOf("good", "uid-1")]);
+    expect(updates.flatMap(({ pods }) => pods.map(({ metadata }) => metadata.name))).toEqual([
+      "good",
+    ]);
+    expect(intake.problems).toMatchObject([{ origin: "default/bad", field: "metadata.uid" }]);
+  },
+);
+
+test("a field that does not exist is logged by name, and is no problem of the pod", async () => {
+  const field = "spec.hostnetwork";
+  const unknown = { origin: "a.yaml", field, message: "unknown field spec.hostnetwork" };
+  const { updates, intake, warnings } = await takeIn([podOf("good", "uid-1")], [unknown]);
+  expect(updates.flatMap(({ pods }) => pods)).toHaveLength(1);
+  expect(intake.problems).toEqual([]);
+  expect(warnings).toMatchObject([{ origin: "a.yaml", field }]);
+});

@@ -1,0 +1,119 @@
+import type { SourceUpdate } from "../../core/source/merge-source.ts";
+import { type Pod, podKey } from "../../model/pod.ts";
+import type { PodSourceName } from "../../model/pod-source.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { ObjectStore, RuntimeClassStore } from "../../ports/object-store.ts";
+import type { PodEvents } from "../../ports/pod-events.ts";
+import type { PodSource, SourceProblem, SourceSnapshot } from "../../ports/pod-source.ts";
+import type { Faults } from "../agent/faults.ts";
+import { LocalObjects } from "./local-objects.ts";
+import { PodConfig } from "./pod-config.ts";
+
+export interface SourceIntakeDeps {
+  readonly sources: readonly PodSource[];
+  /** A pod as a source has it, with what only this node knows of it. */
+  readonly restore: (pod: Pod, source: PodSourceName) => Pod;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: PodEvents;
+  readonly faults: Pick<Faults, "attempt">;
+  readonly deliver: (update: SourceUpdate) => void;
+  /** ConfigMaps or Secrets are not what they were: pods may wait for them or show them. */
+  readonly onObjects: () => void;
+}
+
+/** Takes what the sources deliver: pods go on as changes, objects are kept, problems are shown. */
+export class SourceIntake {
+  readonly #deps: SourceIntakeDeps;
+  readonly #config: PodConfig;
+  readonly #objects = new LocalObjects();
+  readonly #problems = new Map<PodSourceName, readonly SourceProblem[]>();
+  readonly #snapshots = new Map<PodSourceName, SourceSnapshot>();
+
+  constructor(deps: SourceIntakeDeps) {
+    this.#deps = deps;
+    const { sources, clock, events, deliver } = deps;
+    this.#config = new PodConfig(
+      sources.map(({ name }) => name),
+      { clock, events, deliver },
+    );
+  }
+
+  get objects(): ObjectStore & RuntimeClassStore {
+    return this.#objects;
+  }
+
+  get problems(): readonly SourceProblem[] {
+    return [...this.#problems.values()].flat();
+  }
+
+  get ignoredFiles(): readonly string[] {
+    return [...this.#snapshots.values()].flatMap(({ ignored }) => ignored);
+  }
+
+  /** Every source has delivered, and an update of each was `handled`. */
+  seenAllSources(handled: ReadonlySet<string>): boolean {
+    return this.#config.seenAllSources(handled);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(
+      this.#deps.sources.map((source) =>
+        source.run(
+          {
+            deliver: (snapshot) => this.#take(source.name, snapshot),
+            report: (problems) => this.#noteProblems(source.name, problems),
+          },
+          signal,
+        ),
+      ),
+    );
+  }
+
+  #take(source: PodSourceName, snapshot: SourceSnapshot): void {
+    this.#snapshots.set(source, snapshot);
+    const unsafe = snapshot.pods.filter((pod) => !hasSafeUid(pod)).map(uidProblem);
+    this.#noteProblems(source, [...snapshot.problems, ...unsafe]);
+    for (const { origin, field, message } of snapshot.unknownFields ?? []) {
+      this.#deps.log.warn("unknown field in a manifest", { origin, field, message });
+    }
+    const objectsChanged = this.#objects.set(source, snapshot);
+    this.#setPods(source, snapshot);
+    if (objectsChanged) this.#deps.onObjects();
+  }
+
+  /** What this node knows of pods has changed, not what the sources want. */
+  restoreAgain(): void {
+    for (const [source, snapshot] of this.#snapshots) this.#setPods(source, snapshot);
+  }
+
+  #setPods(source: PodSourceName, { pods }: SourceSnapshot): void {
+    const safe = pods.filter(hasSafeUid);
+    const { restore, faults } = this.#deps;
+    const restored = safe.map(
+      (pod) => faults.attempt("intake", pod.metadata.uid, () => restore(pod, source)) ?? pod,
+    );
+    this.#config.set({ source, pods: restored });
+  }
+
+  #noteProblems(source: PodSourceName, problems: readonly SourceProblem[]): void {
+    this.#problems.set(source, problems);
+    for (const problem of problems) this.#deps.log.warn("bad manifest", { ...problem });
+  }
+}
+
+/** A pod's UID names its folders: it must stay one name in one folder. */
+const safeUid = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+
+function hasSafeUid({ metadata }: Pod): boolean {
+  return safeUid.test(metadata.uid);
+}
+
+function uidProblem(pod: Pod): SourceProblem {
+  return {
+    origin: podKey(pod),
+    field: "metadata.uid",
+    message: `"${pod.metadata.uid}" cannot name a folder: use letters, digits, "-", "_" and "."`,
+  };
+}

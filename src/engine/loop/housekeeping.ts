@@ -1,0 +1,114 @@
+import { replacedPods } from "../../core/source/replaced-pods.ts";
+import type { KnownPod } from "../../core/worker/worker-queries.ts";
+import type { ObservedPod } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+import { isStaticPod } from "../../model/pod-source.ts";
+import type { Faults } from "../agent/faults.ts";
+import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodRemains } from "../pods/pod-remains.ts";
+import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { PodStatuses } from "../status/pod-statuses.ts";
+
+export interface HousekeepingDeps {
+  readonly registry: PodRegistry;
+  readonly workers: PodWorkers;
+  readonly statuses: Pick<PodStatuses, "forget" | "keepOnly">;
+  readonly remains: PodRemains;
+  readonly faults: Pick<Faults, "attempt">;
+  readonly probes: { cleanup(runningUids: ReadonlySet<string>): void };
+  /** All pods of the runtime are known. */
+  readonly runtimeListed: boolean;
+  /** Every source was heard: who is not wanted by now is wanted by nobody. */
+  readonly allSourcesHeard: boolean;
+  readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
+  /** Pods that the runtime has but does not tell of: they may run. */
+  readonly unreadPods: () => Iterable<readonly [uid: string, key: string]>;
+  /** A pod came back under its old UID, and begins anew. */
+  readonly onRestarted: (pod: Pod) => void;
+  /** A pod that nobody wants was found running. */
+  readonly onOrphan: () => void;
+  /** Whether the node has room for the pod; one that is refused has its final status afterwards. */
+  readonly admit: (pod: Pod) => boolean;
+  /** Whether a pod that has no worker should get one: it was not refused and has not ended. */
+  readonly isActive: (pod: Pod) => boolean;
+}
+
+/**
+ * Brings the agent's memory and the machine in line with what is wanted: ends pods that nobody wants, restarts
+ * the life of pods that came back under their old UID, and removes what ended pods left.
+ */
+export async function housekeep(deps: HousekeepingDeps): Promise<void> {
+  if (!deps.runtimeListed) return;
+  const { registry, workers, statuses, probes, remains } = deps;
+  const desired = registry.list();
+  if (!deps.allSourcesHeard) {
+    endReplaced(deps, desired);
+    return;
+  }
+  const desiredUids = new Set(desired.map(({ metadata }) => metadata.uid));
+  const hadWorker = desired.filter(({ metadata }) => workers.stateOf(metadata.uid) !== undefined);
+  const known = workers.syncKnownPods(desiredUids);
+  for (const pod of hadWorker.filter(isStaticPod)) {
+    if (!known.has(pod.metadata.uid)) forgetLife(deps, pod);
+  }
+  probes.cleanup(mayRun(known));
+  for (const pod of registry.list()) {
+    const { uid } = pod.metadata;
+    if (known.has(uid) || remains.isRemoving(uid)) continue;
+    // Also one that throws: it stays wanted.
+    desiredUids.add(uid);
+    deps.faults.attempt("housekeeping", uid, () => restartPod(deps, pod));
+  }
+  for (const [uid, observed] of deps.runtimePods()) {
+    if (known.has(uid) || desiredUids.has(uid) || !isRunning(observed)) continue;
+    deps.faults.attempt("housekeeping", uid, () => endOrphan(deps, observed));
+    desiredUids.add(uid);
+  }
+  const unread = [...deps.unreadPods()].map(([uid]) => uid);
+  const kept = new Set([...desiredUids, ...known.keys(), ...unread]);
+  statuses.keepOnly(kept);
+  await remains.removeAllBut(kept);
+}
+
+function restartPod(deps: HousekeepingDeps, pod: Pod): void {
+  const { registry, workers } = deps;
+  if (!deps.isActive(pod)) return;
+  // What its last life was granted is given back: the next one asks for its own.
+  if (!deps.admit(pod)) return;
+  workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
+  deps.onRestarted(pod);
+}
+
+/** What was told of a static pod's last life says nothing about the next: containers that had ended for good begin again. */
+function forgetLife({ registry, statuses }: HousekeepingDeps, pod: Pod): void {
+  statuses.forget(pod.metadata.uid);
+  registry.set({ ...pod, status: undefined });
+}
+
+/**
+ * A static pod may be what the API server waits for, or the API server itself: what runs in its place does not wait
+ * until the API server was heard.
+ */
+function endReplaced(deps: HousekeepingDeps, desired: readonly Pod[]): void {
+  const running = [...deps.runtimePods().values()].filter(isRunning);
+  for (const observed of replacedPods(desired, running)) {
+    if (deps.workers.stateOf(observed.uid) === undefined) endOrphan(deps, observed);
+  }
+}
+
+function endOrphan({ workers, onOrphan }: HousekeepingDeps, runningPod: ObservedPod): void {
+  workers.updatePod({ updateType: "kill", runningPod, kill: { graceSeconds: 1 } });
+  onOrphan();
+}
+
+function mayRun(known: ReadonlyMap<string, KnownPod>): ReadonlySet<string> {
+  const live = [...known].filter(([, { state }]) => state !== "terminated");
+  return new Set(live.map(([uid]) => uid));
+}
+
+function isRunning({ containers, sandboxes }: ObservedPod): boolean {
+  return (
+    containers.some(({ state }) => state === "running") ||
+    sandboxes.some(({ state }) => state === "ready")
+  );
+}

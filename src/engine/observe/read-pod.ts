@@ -1,0 +1,128 @@
+import { withExit } from "../../core/observe/exited-status.ts";
+import { observePod, type ReadContainer } from "../../core/observe/observe-pod.ts";
+import type { PodSandboxStatus } from "../../model/generated/cri.ts";
+import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
+import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
+import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
+import { isNotFound } from "../../model/runtime-error.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import { rawContainerId } from "../execute/container-id.ts";
+import type { ListedPod } from "./runtime-listing.ts";
+import { type ReadEnd, readTerminationMessage } from "./termination-message.ts";
+
+export interface ReadPodDeps {
+  readonly runtime: ContainerRuntime;
+  /** Of log files and of termination messages, which pods can have in any file. */
+  readonly readEnd: ReadEnd;
+  readonly clock: Clock;
+  /** As it stands in container ids: "containerd". */
+  readonly runtimeName: string;
+  /** The feature ContainerStopSignals. */
+  readonly hasStopSignals?: boolean | undefined;
+  /** The resources that a container was last given. */
+  readonly givenResources: (uid: string, containerName: string) => ResourceRequirements | undefined;
+  /** How that container ended, where the runtime has told of it. */
+  readonly exitOf?: (containerId: string) => ContainerExit | undefined;
+}
+
+/** What is known of a pod before it is read. */
+export interface ReadHint {
+  /** What the lists have of it, where they were just asked for. */
+  readonly listed?: ListedPod | undefined;
+  /** As it was last read: what there was then is asked about at once, while the lists tell whether that is all. */
+  readonly before?: ObservedPod | undefined;
+}
+
+/** Reads everything the runtime has of one pod. What vanishes while it is being read is left out. */
+export async function readPod(
+  deps: ReadPodDeps,
+  uid: string,
+  signal: AbortSignal,
+  { listed, before }: ReadHint = {},
+): Promise<ObservedPod> {
+  const sandboxStatus = once((id) => readSandbox(deps.runtime, id, signal));
+  const containerStatus = once((id) => readContainer(deps, uid, id, signal));
+  const listing = listed ?? listPod(deps, uid, signal);
+  for (const { id } of before?.sandboxes ?? []) sandboxStatus(id).catch(() => undefined);
+  for (const { id } of before?.containers ?? []) {
+    containerStatus(rawContainerId(id)).catch(() => undefined);
+  }
+  const { sandboxes, containers, listedAtMs } = await listing;
+  const labels = { ...containers[0]?.labels, ...sandboxes[0]?.labels };
+  const [sandboxStatuses, readContainers] = await Promise.all([
+    Promise.all(sandboxes.map(({ id = "" }) => sandboxStatus(id))),
+    Promise.all(
+      containers.map(async ({ id = "", podSandboxId = "" }) => {
+        const read = await containerStatus(id);
+        return read && { ...read, sandboxId: podSandboxId };
+      }),
+    ),
+  ]);
+  return observePod({
+    uid,
+    name: labels[podNameLabel] ?? "",
+    namespace: labels[podNamespaceLabel] ?? "",
+    runtimeName: deps.runtimeName,
+    hasStopSignals: deps.hasStopSignals,
+    sandboxes: sandboxStatuses.filter((status) => status !== undefined),
+    containers: readContainers.filter((container) => container !== undefined),
+    observedAtMs: listedAtMs,
+  });
+}
+
+function once<T>(read: (id: string) => Promise<T>): (id: string) => Promise<T> {
+  const reads = new Map<string, Promise<T>>();
+  return (id) => {
+    const begun = reads.get(id) ?? read(id);
+    reads.set(id, begun);
+    return begun;
+  };
+}
+
+async function listPod(
+  { runtime, clock }: ReadPodDeps,
+  uid: string,
+  signal: AbortSignal,
+): Promise<ListedPod> {
+  const listedAtMs = clock.nowMs();
+  const labelSelector = { [podUidLabel]: uid };
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listPodSandboxes({ labelSelector }, signal),
+    runtime.listContainers({ labelSelector }, signal),
+  ]);
+  return { sandboxes, containers, listedAtMs };
+}
+
+async function readSandbox(
+  runtime: ContainerRuntime,
+  id: string,
+  signal: AbortSignal,
+): Promise<PodSandboxStatus | undefined> {
+  return unlessGone(async () => (await runtime.podSandboxStatus(id, signal)).status);
+}
+
+async function readContainer(
+  deps: ReadPodDeps,
+  uid: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<Omit<ReadContainer, "sandboxId"> | undefined> {
+  return unlessGone(async () => {
+    const answer = await deps.runtime.containerStatus(id, signal);
+    if (answer.status === undefined) return undefined;
+    const status = withExit(answer.status, deps.exitOf?.(id));
+    const terminationMessage = await readTerminationMessage(deps.readEnd, status);
+    const actuated = deps.givenResources(uid, status.metadata?.name ?? "");
+    return { status, terminationMessage, actuated };
+  });
+}
+
+async function unlessGone<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,108 @@
+import {
+  type Container,
+  ContainerState,
+  type PodSandbox,
+  PodSandboxState,
+} from "../../model/generated/cri.ts";
+import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
+import type { ObservedPod } from "../../model/observed.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import { rawContainerId } from "../execute/container-id.ts";
+
+/** What the runtime's lists have of one pod. */
+export interface ListedPod {
+  readonly sandboxes: readonly PodSandbox[];
+  readonly containers: readonly Container[];
+  /** When the lists were asked for. */
+  readonly listedAtMs: number;
+}
+
+/** One listing of the whole runtime. */
+export interface RuntimeListing {
+  /** By pod UID. */
+  readonly pods: ReadonlyMap<string, ListedPod>;
+  /** The pod of each sandbox and container id. */
+  readonly podOfId: ReadonlyMap<string, string>;
+  /** By pod UID: namespace/name. */
+  readonly keys: ReadonlyMap<string, string>;
+}
+
+export async function listRuntime(
+  runtime: ContainerRuntime,
+  clock: Pick<Clock, "nowMs">,
+  signal: AbortSignal,
+): Promise<RuntimeListing> {
+  const listedAtMs = clock.nowMs();
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listPodSandboxes({}, signal),
+    runtime.listContainers({}, signal),
+  ]);
+  const pods = new Map<
+    string,
+    { sandboxes: PodSandbox[]; containers: Container[]; listedAtMs: number }
+  >();
+  const podOfId = new Map<string, string>();
+  const keys = new Map<string, string>();
+  const partOf = ({ id = "", labels = {} }: PodSandbox | Container) => {
+    const uid = labels[podUidLabel];
+    // What carries no pod UID was made by somebody else and is none of the agent's business.
+    if (uid === undefined) return undefined;
+    podOfId.set(id, uid);
+    keys.set(uid, `${labels[podNamespaceLabel]}/${labels[podNameLabel]}`);
+    const pod = pods.get(uid) ?? { sandboxes: [], containers: [], listedAtMs };
+    pods.set(uid, pod);
+    return pod;
+  };
+  for (const sandbox of sandboxes) partOf(sandbox)?.sandboxes.push(sandbox);
+  for (const container of containers) partOf(container)?.containers.push(container);
+  return { pods, podOfId, keys };
+}
+
+/** Tells whether a pod must be read again: which sandboxes and containers exist, in which states. */
+export function listedFingerprint({ sandboxes, containers }: ListedPod): string {
+  return joined([
+    ...sandboxes.map(({ id = "", state }) =>
+      sandboxPart(id, (state ?? 0) === PodSandboxState.SANDBOX_READY),
+    ),
+    ...containers.map(({ id = "", state }) =>
+      containerPart(id, stateNames[state ?? ContainerState.CONTAINER_CREATED]),
+    ),
+  ]);
+}
+
+/** The same fingerprint of a pod that was read; "" for one the runtime has nothing of. */
+export function fingerprintOf({ sandboxes, containers }: ObservedPod): string {
+  return joined([
+    ...sandboxes.map(({ id, state }) => sandboxPart(id, state === "ready")),
+    ...containers.map(({ id, state }) => containerPart(rawContainerId(id), state)),
+  ]);
+}
+
+const stateNames = {
+  [ContainerState.CONTAINER_CREATED]: "created",
+  [ContainerState.CONTAINER_RUNNING]: "running",
+  [ContainerState.CONTAINER_EXITED]: "exited",
+  [ContainerState.CONTAINER_UNKNOWN]: "unknown",
+} as const;
+
+function sandboxPart(id: string, ready: boolean): string {
+  return `sandbox ${id} ${ready ? "ready" : "not ready"}`;
+}
+
+function containerPart(id: string, state: string): string {
+  return `container ${id} ${state}`;
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.toSorted().join("\n");
+}
+
+/** False for one that was never read: it may have ended right after its start. */
+export function hasEnded({ containers, sandboxes }: ObservedPod, id: string): boolean {
+  return (
+    containers.some(
+      (container) => rawContainerId(container.id) === id && container.state === "exited",
+    ) || sandboxes.some((sandbox) => sandbox.id === id && sandbox.state !== "ready")
+  );
+}

@@ -1,0 +1,77 @@
+import { terminationMessageSource } from "../../core/observe/termination-message.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { decodeUtf8 } from "../../lib/utf8.ts";
+import type { ContainerStatus } from "../../model/generated/cri.ts";
+import { detectLogFormat, parseLogLine } from "../../model/log/log-line.ts";
+
+const longestMessageBytes = 4096;
+const longestLogMessageBytes = 2048;
+const longestLogMessageLines = 80;
+// A line of a log holds at most 16 KiB: the last whole lines in so much hold a whole message.
+const logWindowBytes = 64 * 1024;
+
+/** Reads the end of a file; undefined when it does not exist. */
+export type ReadEnd = (path: string, maxBytes: number) => Promise<Uint8Array | undefined>;
+
+/** An exited container's last words: its termination message file, or the end of its log where it asks for that. */
+export async function readTerminationMessage(
+  readEnd: ReadEnd,
+  status: ContainerStatus,
+): Promise<string> {
+  const { filePath, logPath } = terminationMessageSource(status);
+  if (filePath !== undefined) {
+    try {
+      const bytes = await readEnd(filePath, longestMessageBytes);
+      if (bytes !== undefined && bytes.length > 0) return decodeUtf8(bytes);
+    } catch (error) {
+      return `Error on reading termination log ${filePath}: ${errorText(error)}`;
+    }
+  }
+  return logPath === undefined ? "" : readEndOfLog(readEnd, logPath);
+}
+
+async function readEndOfLog(readEnd: ReadEnd, path: string): Promise<string> {
+  try {
+    const bytes = await readEnd(path, logWindowBytes);
+    if (bytes === undefined) throw new Error(`${path} does not exist`);
+    return endOfLog(bytes);
+  } catch (error) {
+    return `Error on reading termination message from logs: ${errorText(error)}`;
+  }
+}
+
+/** What the container wrote in the last lines, without the time, stream and tag of each. */
+function endOfLog(bytes: Uint8Array): string {
+  const lines = splitLines(bytes);
+  // A window full to the brim begins within a line.
+  const whole = bytes.length === logWindowBytes ? lines.slice(1) : lines;
+  const last = whole.slice(-longestLogMessageLines);
+  const format = last[0] && detectLogFormat(last[0]);
+  if (format === undefined) return "";
+  const texts = last.map((line) => parseLogLine(format, line)?.bytes ?? new Uint8Array());
+  const text = concatenate(texts);
+  return decodeUtf8(text.subarray(Math.max(0, text.length - longestLogMessageBytes)));
+}
+
+/** Each with its newline. */
+function splitLines(bytes: Uint8Array): Uint8Array[] {
+  const lines: Uint8Array[] = [];
+  let start = 0;
+  while (start < bytes.length) {
+    const newline = bytes.indexOf(0x0a, start);
+    const end = newline < 0 ? bytes.length : newline + 1;
+    lines.push(bytes.subarray(start, end));
+    start = end;
+  }
+  return lines;
+}
+
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    all.set(part, offset);
+    offset += part.length;
+  }
+  return all;
+}

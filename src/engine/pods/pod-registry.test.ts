@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { testPod } from "../../../test/sim/test-pod.ts";
+import { planMirror } from "../../core/status/plan-mirror.ts";
+import type { Pod } from "../../model/pod.ts";
+import { configHashAnnotation, configSourceAnnotation } from "../../model/pod-source.ts";
+import { PodRegistry } from "./pod-registry.ts";
+
+const node = { metadata: { name: "node-a", uid: "node-uid" } };
+
+function version(hash: string): Pod {
+  const pod = testPod({ containers: [{ name: "web" }] });
+  const annotations = { [configHashAnnotation]: hash, [configSourceAnnotation]: "file" };
+  return { ...pod, metadata: { ...pod.metadata, uid: hash, annotations } };
+}
+
+test("the picture of another version of a static pod is not the pod's", () => {
+  const registry = new PodRegistry();
+  const old = version("one");
+  const step = planMirror(old, undefined, node);
+  if (step.kind !== "create") throw new Error("no picture was planned");
+  registry.set(step.mirror);
+  expect(registry.mirrorOf(old)).toBe(step.mirror);
+  expect(registry.mirrorOf(version("two"))).toBeUndefined();
+});

@@ -1,0 +1,242 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import type { PodUpdate } from "../../core/worker/pod-update.ts";
+import { emptyObservedPod } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+import { PodCache } from "../observe/pod-cache.ts";
+import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
+import { PodWorkers, type PodWorkersDependencies } from "./pod-workers.ts";
+
+const uids = ["1", "2", "3"] as const;
+
+function staticPod(uid: string, metadata: Partial<Pod["metadata"]> = {}): Pod {
+  const annotations = { "kubernetes.io/config.source": "file" };
+  return {
+    metadata: { name: "a", namespace: "ns", uid, annotations, ...metadata },
+    spec: { containers: [], terminationGracePeriodSeconds: 30 },
+  };
+}
+
+/** Resolves when nothing more can happen without outside help. */
+function untilBlocked(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** A syncer whose every call waits for `finish`, or ends with an error when it is aborted. */
+class SteppedSyncer implements PodSyncer {
+  readonly log: string[] = [];
+  readonly inProgress = new Map<
+    string,
+    { readonly resolve: () => void; readonly fail: (error: Error) => void }
+  >();
+
+  async syncPod({ pod }: { pod: Pod }, signal: AbortSignal) {
+    await this.#wait(pod.metadata.uid, "sync", signal);
+    return { terminal: false };
+  }
+
+  syncTerminatingPod({ pod }: { pod: Pod }, signal: AbortSignal) {
+    return this.#wait(pod.metadata.uid, "terminate", signal);
+  }
+
+  syncTerminatingRuntimePod({ uid }: { uid: string }, signal: AbortSignal) {
+    return this.#wait(uid, "terminate-runtime", signal);
+  }
+
+  syncTerminatedPod({ pod }: { pod: Pod }, signal: AbortSignal) {
+    return this.#wait(pod.metadata.uid, "clean-up", signal);
+  }
+
+  /** Ends all calls, and those that follow from them, until none is in progress. */
+  async finishAll(): Promise<void> {
+    await untilBlocked();
+    while (this.inProgress.size > 0) {
+      for (const { resolve } of this.inProgress.values()) resolve();
+      await untilBlocked();
+    }
+  }
+
+  #wait(uid: string, call: string, signal: AbortSignal): Promise<void> {
+    if (this.inProgress.has(uid)) throw new Error(`two calls at once for pod ${uid}`);
+    this.log.push(`${call} ${uid}`);
+    return new Promise<void>((resolve, fail) => {
+      this.inProgress.set(uid, { resolve, fail });
+      signal.addEventListener("abort", () => fail(new Error("aborted")));
+    }).finally(() => this.inProgress.delete(uid));
+  }
+}
+
+function ignore(): void {}
+
+function setUp(overrides: Partial<PodWorkersDependencies> = {}) {
+  const syncer = new SteppedSyncer();
+  const cache = new PodCache(() => undefined);
+  cache.noteListing(1);
+  const delays: number[] = [];
+  const workers = new PodWorkers({
+    syncer,
+    cache,
+    queue: { enqueue: (_uid, delayMs) => void delays.push(delayMs) },
+    clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
+    random: () => 0,
+    settings: { resyncIntervalMs: 60_000, backoffMs: 10_000 },
+    events: { record: ignore },
+    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    faults: loudFaults,
+    allocatedPod: (pod) => pod,
+    onWorked: ignore,
+    onFinished: ignore,
+    ...overrides,
+  });
+  return { workers, syncer, cache, delays };
+}
+
+function updateOf(uid: string, update: "create" | "sync" | "delete" | "kill"): PodUpdate {
+  if (update !== "delete") return { updateType: update, pod: staticPod(uid) };
+  const deletionTimestamp = "2026-05-04T10:00:00Z";
+  return { updateType: "update", pod: staticPod(uid, { deletionTimestamp }) };
+}
+
+describe("static pods of one full name", () => {
+  type Action =
+    | {
+        readonly kind: "update";
+        readonly uid: string;
+        readonly update: "create" | "sync" | "delete" | "kill";
+      }
+    | { readonly kind: "finish"; readonly uid: string }
+    | { readonly kind: "fail"; readonly uid: string }
+    | { readonly kind: "housekeeping"; readonly desired: readonly string[] };
+
+  const action: fc.Arbitrary<Action> = fc.oneof(
+    fc.record({
+      kind: fc.constant("update" as const),
+      uid: fc.constantFrom(...uids),
+      update: fc.constantFrom("create", "sync", "delete", "kill"),
+    }),
+    fc.record({
+      kind: fc.constantFrom("finish" as const, "fail" as const),
+      uid: fc.constantFrom(...uids),
+    }),
+    fc.record({ kind: fc.constant("housekeeping" as const), desired: fc.subarray([...uids]) }),
+  );
+
+  test("never two of them at once, no way back from the end, and all of them end when nobody wants them", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
+        const { workers, syncer } = setUp();
+        const endedUids = new Set<string>();
+        for (const step of actions) {
+          if (step.kind === "update") workers.updatePod(updateOf(step.uid, step.update));
+          if (step.kind === "finish") syncer.inProgress.get(step.uid)?.resolve();
+          if (step.kind === "fail") syncer.inProgress.get(step.uid)?.fail(new Error("broken"));
+          if (step.kind === "housekeeping") {
+            const known = workers.syncKnownPods(new Set(step.desired));
+            for (const uid of uids) if (!known.has(uid)) endedUids.delete(uid);
+          }
+          const endedBefore = new Set(endedUids);
+          const logLength = syncer.log.length;
+          await untilBlocked();
+          const living = [...syncer.inProgress.keys()].filter(
+            (uid) => !workers.isPodKnownTerminated(uid),
+          );
+          expect(living.length).toBeLessThanOrEqual(1);
+          for (const uid of uids) {
+            if (workers.isPodKnownTerminated(uid)) endedUids.add(uid);
+          }
+          expect([...endedUids].filter((uid) => !workers.isPodKnownTerminated(uid))).toEqual([]);
+          const revived = syncer.log
+            .slice(logLength)
+            .filter((call) => !call.startsWith("clean-up") && endedBefore.has(call.slice(-1)));
+          expect(revived).toEqual([]);
+        }
+        for (let round = 0; round < 4; round++) {
+          await syncer.finishAll();
+          workers.syncKnownPods(new Set());
+        }
+        await workers.idle();
+        for (const uid of uids) expect(workers.couldHaveRunningContainers(uid)).toBe(false);
+        expect(workers.syncKnownPods(new Set()).size).toBe(0);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("the next one starts when it is looked at again after the first one ended", async () => {
+    const { workers, syncer } = setUp();
+    workers.updatePod({ updateType: "create", pod: staticPod("1") });
+    workers.updatePod({ updateType: "create", pod: staticPod("2") });
+    await syncer.finishAll();
+    workers.updatePod({ updateType: "kill", pod: staticPod("1") });
+    await syncer.finishAll();
+    workers.updatePod({ updateType: "sync", pod: staticPod("2") });
+    await syncer.finishAll();
+    expect(syncer.log).toEqual(["sync 1", "terminate 1", "clean-up 1", "sync 2"]);
+  });
+});
+
+test("a worker waits for a state that was read after its last call", async () => {
+  const asked: string[] = [];
+  const cache = new PodCache((uid) => void asked.push(uid));
+  cache.set("1", emptyObservedPod("1", "a", "ns"), 1);
+  let nowMs = 5;
+  const { workers, syncer } = setUp({
+    cache,
+    clock: { nowMs: () => 0, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
+  });
+  workers.updatePod({ updateType: "create", pod: staticPod("1") });
+  await syncer.finishAll();
+  workers.updatePod({ updateType: "update", pod: staticPod("1") });
+  await syncer.finishAll();
+  expect(syncer.log).toEqual(["sync 1"]);
+  expect(asked).toEqual(["1"]);
+  cache.set("1", emptyObservedPod("1", "a", "ns"), 6);
+  nowMs = 7;
+  await syncer.finishAll();
+  expect(syncer.log).toEqual(["sync 1", "sync 1"]);
+});
+
+test("a pod that cannot be observed is told about and tried again", async () => {
+  const cache = new PodCache(() => undefined);
+  cache.set("1", new Error("runtime is gone"), 1);
+  const told: string[] = [];
+  const { workers, syncer, delays } = setUp({
+    cache,
+    events: { record: (_pod, event) => void told.push(`${event.reason}: ${event.message}`) },
+  });
+  workers.updatePod({ updateType: "create", pod: staticPod("1") });
+  await workers.idle();
+  expect(syncer.log).toEqual([]);
+  expect(told).toEqual(["FailedSync: error determining status: runtime is gone"]);
+  expect(delays).toEqual([10_000]);
+});
+
+test.each([
+  { error: new PodSyncError("back-off", 4000), delayMs: 4000 },
+  { error: new PodSyncError("back-off", -1), delayMs: 0 },
+  { error: new PodSyncError("back-off", 900_000), delayMs: 60_000 },
+  { error: new Error("network is not ready: no plugin"), delayMs: 1000 },
+  { error: new Error("broken"), delayMs: 10_000 },
+])("after $error a pod is due in $delayMs ms", async ({ error, delayMs }) => {
+  const { workers, syncer, delays } = setUp();
+  workers.updatePod({ updateType: "create", pod: staticPod("1") });
+  await untilBlocked();
+  syncer.inProgress.get("1")?.fail(error);
+  await workers.idle();
+  expect(delays).toEqual([delayMs]);
+});
+
+test("stopping aborts the calls in progress and starts none", async () => {
+  const { workers, syncer } = setUp();
+  workers.updatePod({ updateType: "create", pod: staticPod("1") });
+  await untilBlocked();
+  workers.updatePod({ updateType: "update", pod: staticPod("1") });
+  await workers.stop();
+  workers.updatePod({ updateType: "update", pod: staticPod("1") });
+  await untilBlocked();
+  expect(syncer.log).toEqual(["sync 1"]);
+  expect(syncer.inProgress.size).toBe(0);
+});

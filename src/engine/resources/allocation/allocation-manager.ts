@@ -1,0 +1,187 @@
+import type { AdmissionResult } from "../../../core/admission/admission.ts";
+import { infeasibleResize, type ResizeFacts } from "../../../core/allocation/infeasible-resize.ts";
+import {
+  type PodResources,
+  specResources,
+  withAllocation,
+} from "../../../core/allocation/pod-allocation.ts";
+import { resizeMessage } from "../../../core/allocation/resize-message.ts";
+import { sortResizes } from "../../../core/allocation/resize-order.ts";
+import { deepEqual } from "../../../lib/deep-equal.ts";
+import type { Pod } from "../../../model/pod.ts";
+import type { Metrics } from "../../../ports/metrics.ts";
+import type { PodEvents } from "../../../ports/pod-events.ts";
+import type { Faults } from "../../agent/faults.ts";
+import type { ResizeStatuses } from "./resize-statuses.ts";
+
+/** What made resizes that wait be tried again. */
+export type RetryTrigger =
+  | "pod_resized"
+  | "pod_updated"
+  | "pods_added"
+  | "pods_removed"
+  | "pod_terminated"
+  | "periodic_retry";
+
+/** The resources of pods, kept over restarts of the agent. */
+interface ResourceRecord {
+  get(uid: string): PodResources | undefined;
+  set(uid: string, resources: PodResources): void;
+  remove(uid: string): void;
+  keepOnly(uids: ReadonlySet<string>): void;
+}
+
+export interface AllocationManagerDeps {
+  readonly record: ResourceRecord;
+  readonly statuses: ResizeStatuses;
+  readonly resizeFacts: ResizeFacts;
+  /** Whether a pod fits beside the others; both have the resources that count. */
+  readonly fits: (pod: Pod, others: readonly Pod[]) => AdmissionResult;
+  readonly activePods: () => readonly Pod[];
+  readonly findPod: (uid: string) => Pod | undefined;
+  readonly sourcesReady: () => boolean;
+  /** The pod got other resources, or its resize stands elsewhere. */
+  readonly onResize: (pod: Pod) => void;
+  readonly events: PodEvents;
+  readonly faults: Pick<Faults, "attempt">;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Grants resources to pods: once when they are admitted, and again when they ask for others. A resize that
+ * cannot be granted waits, and is tried again when something changed.
+ */
+export class AllocationManager {
+  readonly #deps: AllocationManagerDeps;
+  #waiting: readonly string[] = [];
+
+  constructor(deps: AllocationManagerDeps) {
+    this.#deps = deps;
+  }
+
+  /** The pod with what it was granted; the very same pod when it asks for just that, or was granted nothing. */
+  allocatedPod(pod: Pod): Pod {
+    return withAllocation(pod, this.#deps.record.get(pod.metadata.uid));
+  }
+
+  /** Whether the node takes the pod; what it was granted before, it has already. */
+  add(pod: Pod): AdmissionResult {
+    const allocated = this.allocatedPod(pod);
+    const result = this.#deps.fits(allocated, this.#othersThan(pod));
+    if (result.admit) this.grant(allocated);
+    return result;
+  }
+
+  /** Grants all that the spec asks for. */
+  grant(pod: Pod): void {
+    this.#deps.record.set(pod.metadata.uid, specResources(pod));
+  }
+
+  remove(uid: string): void {
+    this.#deps.record.remove(uid);
+  }
+
+  /** Forgets all pods but these. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    this.#deps.record.keepOnly(uids);
+  }
+
+  get waiting(): readonly string[] {
+    return this.#waiting;
+  }
+
+  /** Puts a pod that asks for other resources in its place among those that wait. */
+  queue(uid: string): void {
+    if (this.#waiting.includes(uid)) return;
+    const { findPod, statuses } = this.#deps;
+    const waiting = [...this.#waiting, uid].flatMap((other) => {
+      const pod = findPod(other);
+      if (pod === undefined) return [];
+      const sinceMs = statuses.get(other).pending?.changedAtMs;
+      return [{ pod, allocated: this.allocatedPod(pod), sinceMs }];
+    });
+    this.#waiting = sortResizes(waiting).map(({ pod }) => pod.metadata.uid);
+  }
+
+  /** Tries all resizes that wait. False when not all sources were heard: what else runs is not yet known. */
+  retry(trigger: RetryTrigger): boolean {
+    const { sourcesReady, findPod, faults } = this.#deps;
+    if (!sourcesReady()) return false;
+    const stillWaiting: string[] = [];
+    for (const uid of this.#waiting) {
+      const pod = findPod(uid);
+      if (pod === undefined) continue;
+      if (faults.attempt("resize", uid, () => this.#retryOne(pod, trigger)) ?? true) {
+        stillWaiting.push(uid);
+      }
+    }
+    this.#waiting = stillWaiting;
+    return true;
+  }
+
+  /** Whether it waits still. */
+  #retryOne(pod: Pod, trigger: RetryTrigger): boolean {
+    const { statuses, onResize, metrics } = this.#deps;
+    const { uid } = pod.metadata;
+    const before = statuses.get(uid);
+    const granted = this.#tryResize(pod);
+    const isDeferred = statuses.isDeferred(uid);
+    if (!isDeferred && !statuses.isInfeasible(uid) && before.pending?.reason === "Deferred") {
+      metrics.increment("kubelet_pod_deferred_accepted_resizes_total", {
+        retry_trigger: trigger,
+      });
+    }
+    if (granted || !deepEqual(before, statuses.get(uid))) onResize(pod);
+    return isDeferred;
+  }
+
+  #tryResize(pod: Pod): boolean {
+    const { statuses, events } = this.#deps;
+    const { uid, generation = 0 } = pod.metadata;
+    if (this.allocatedPod(pod) === pod) {
+      statuses.clearPending(uid);
+      return false;
+    }
+    const result = this.#admitResize(pod);
+    if (result.admit) {
+      this.grant(pod);
+      statuses.clearPending(uid);
+      // What went wrong with an earlier resize says nothing about this one.
+      statuses.clearInProgress(uid);
+      statuses.setInProgress(pod);
+      const message = resizeMessage("started", pod, generation);
+      events.record(pod, { type: "Normal", reason: "ResizeStarted", message });
+      return true;
+    }
+    const { reason, message } = result;
+    if (reason !== "" && statuses.setPending(pod, { reason, message })) {
+      events.record(pod, {
+        type: "Warning",
+        reason: reason === "Infeasible" ? "ResizeInfeasible" : "ResizeDeferred",
+        message: resizeMessage(reason, pod, generation, message),
+      });
+    }
+    return false;
+  }
+
+  #admitResize(pod: Pod): AdmissionResult {
+    const { record, resizeFacts, metrics, fits } = this.#deps;
+    const allocation = record.get(pod.metadata.uid) ?? specResources(pod);
+    const infeasible = infeasibleResize(pod, allocation, resizeFacts);
+    if (infeasible === undefined) return fits(pod, this.#othersThan(pod));
+    const { detail, result } = infeasible;
+    metrics.increment("kubelet_pod_infeasible_resizes_total", { reason_detail: detail });
+    return result;
+  }
+
+  #othersThan({ metadata }: Pod): readonly Pod[] {
+    return this.#deps
+      .activePods()
+      .filter((other) => other.metadata.uid !== metadata.uid)
+      .map(
+        (other) =>
+          this.#deps.faults.attempt("resize", other.metadata.uid, () => this.allocatedPod(other)) ??
+          other,
+      );
+  }
+}

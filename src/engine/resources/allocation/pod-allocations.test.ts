@@ -1,0 +1,196 @@
+import { expect, test } from "vitest";
+import { loudFaults } from "../../../../test/kit/loud-faults.ts";
+import { testPod } from "../../../../test/sim/test-pod.ts";
+import { admitToNode } from "../../../core/admission/node-admission.ts";
+import { MemoryFiles } from "../../../drivers/sim/memory-files.ts";
+import { VirtualClock } from "../../../drivers/sim/virtual-clock.ts";
+import type { PodStatus } from "../../../model/generated/kubernetes.ts";
+import type { Pod } from "../../../model/pod.ts";
+import type { Metrics } from "../../../ports/metrics.ts";
+import { PodAllocations } from "./pod-allocations.ts";
+
+const node = { status: { allocatable: { cpu: "2", memory: "1Gi", pods: "9" } } };
+const quiet = (): undefined => undefined;
+
+function podOf(
+  name: string,
+  cpu: string,
+  more: { status?: PodStatus; generation?: number } = {},
+): Pod {
+  const pod = testPod({
+    containers: [{ name: "web", resources: { requests: { cpu }, limits: { cpu: "4" } } }],
+  });
+  const { status = pod.status, generation = 1 } = more;
+  return { ...pod, status, metadata: { ...pod.metadata, name, uid: name, generation } };
+}
+
+/** A node of two CPUs, and its pods. */
+class World {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly events: string[] = [];
+  readonly synced: string[] = [];
+  readonly counted: string[] = [];
+  readonly pods = new Map<string, Pod>();
+  readonly allocations: PodAllocations;
+  readonly files: MemoryFiles;
+  areSourcesReady = true;
+
+  constructor(files: MemoryFiles = new MemoryFiles()) {
+    this.files = files;
+    const count: Metrics["increment"] = (name, labels = {}) =>
+      void this.counted.push([name, ...Object.values(labels)].join(" "));
+    this.allocations = new PodAllocations({
+      faults: loudFaults,
+      files,
+      clock: this.clock,
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      rootFolder: "/data",
+      resizeFacts: {
+        cpuManagerPolicy: "none",
+        memoryManagerPolicy: "None",
+        mayUseSwap: () => false,
+      },
+      fits: (pod, others) => admitToNode(pod, others, node),
+      activePods: () => [...this.pods.values()],
+      findPod: (uid) => this.pods.get(uid),
+      sourcesReady: () => this.areSourcesReady,
+      onResize: ({ metadata }) => void this.synced.push(metadata.uid),
+      events: { record: (_, { reason }) => void this.events.push(reason) },
+      metrics: { increment: count, set: quiet, observe: quiet, reset: quiet, drop: quiet },
+    });
+  }
+
+  add(...pods: readonly Pod[]): void {
+    for (const pod of pods) {
+      this.pods.set(pod.metadata.uid, pod);
+      this.allocations.grant(pod);
+    }
+    this.allocations.noteAdded(pods);
+  }
+
+  update(pod: Pod): void {
+    const before = this.pods.get(pod.metadata.uid);
+    this.pods.set(pod.metadata.uid, pod);
+    this.allocations.noteUpdated(before, pod);
+  }
+
+  remove(uid: string): void {
+    const pod = this.pods.get(uid);
+    this.pods.delete(uid);
+    if (pod !== undefined) this.allocations.noteRemoved([pod]);
+  }
+
+  cpuOf(uid: string): string | undefined {
+    const pod = this.pods.get(uid);
+    const allocated = pod && this.allocations.allocatedPod(pod);
+    return allocated?.spec.containers[0]?.resources?.requests?.["cpu"];
+  }
+
+  /** What is told of the pod's resizes. */
+  conditionOf(uid: string): string {
+    return this.allocations.resizes
+      .podConditions(uid)
+      .map(({ type, reason = "" }) => `${type} ${reason}`.trim())
+      .join(", ");
+  }
+}
+
+test("a resize that fits is granted at once", () => {
+  const world = new World();
+  world.add(podOf("a", "500m"));
+  world.update(podOf("a", "1", { generation: 2 }));
+  expect(world.cpuOf("a")).toBe("1");
+  expect(world.conditionOf("a")).toBe("PodResizeInProgress");
+  expect(world.events).toEqual(["ResizeStarted"]);
+  expect(world.synced).toEqual(["a"]);
+  expect(world.counted).toEqual([
+    "kubelet_container_requested_resizes_total cpu requests increase",
+  ]);
+});
+
+test("a resize that does not fit waits, is told of once, and is granted when a pod goes", () => {
+  const world = new World();
+  world.add(podOf("a", "500m"), podOf("b", "1"));
+  world.update(podOf("a", "1500m", { generation: 2 }));
+  expect(world.cpuOf("a")).toBe("500m");
+  expect(world.conditionOf("a")).toBe("PodResizePending Deferred");
+  world.allocations.noteEnded();
+  expect(world.events).toEqual(["ResizeDeferred"]);
+  world.remove("b");
+  expect(world.cpuOf("a")).toBe("1500m");
+  expect(world.conditionOf("a")).toBe("PodResizeInProgress");
+  expect(world.events).toEqual(["ResizeDeferred", "ResizeStarted"]);
+  expect(world.counted.at(-1)).toBe("kubelet_pod_deferred_accepted_resizes_total pods_removed");
+});
+
+test("a resize that waits is granted when another pod ends or shrinks", () => {
+  const world = new World();
+  const b = podOf("b", "1", { status: { phase: "Running" } });
+  world.add(podOf("a", "500m"), b);
+  world.update(podOf("a", "1500m", { generation: 2 }));
+  world.pods.delete("b");
+  world.allocations.noteStatus(b, podOf("b", "1", { status: { phase: "Succeeded" } }));
+  expect(world.cpuOf("a")).toBe("1500m");
+});
+
+test("a resize that is taken back no longer waits", () => {
+  const world = new World();
+  world.add(podOf("a", "500m"), podOf("b", "1"));
+  world.update(podOf("a", "1500m", { generation: 2 }));
+  world.update(podOf("a", "500m", { generation: 3 }));
+  expect(world.conditionOf("a")).toBe("");
+});
+
+test("a resize that came before every source was heard is tried when they are", () => {
+  const world = new World();
+  world.areSourcesReady = false;
+  world.add(podOf("a", "500m"));
+  world.update(podOf("a", "1500m", { generation: 2 }));
+  expect(world.cpuOf("a")).toBe("500m");
+  world.areSourcesReady = true;
+  world.add();
+  expect(world.cpuOf("a")).toBe("1500m");
+});
+
+test("what waits is tried every three minutes, and the first time after half a minute", async () => {
+  const world = new World();
+  world.areSourcesReady = false;
+  world.add(podOf("a", "500m"), podOf("b", "1"));
+  const stop = new AbortController();
+  const running = world.allocations.run(stop.signal);
+  world.update(podOf("a", "1500m", { generation: 2 }));
+  expect(world.conditionOf("a")).toBe("");
+  world.areSourcesReady = true;
+  await world.clock.advance(29_000);
+  expect(world.conditionOf("a")).toBe("");
+  await world.clock.advance(1_000);
+  expect(world.conditionOf("a")).toBe("PodResizePending Deferred");
+  world.pods.delete("b");
+  await world.clock.advance(179_000);
+  expect(world.cpuOf("a")).toBe("500m");
+  await world.clock.advance(1_000);
+  expect(world.cpuOf("a")).toBe("1500m");
+  expect(world.counted.at(-1)).toBe("kubelet_pod_deferred_accepted_resizes_total periodic_retry");
+  stop.abort();
+  await running;
+});
+
+test("a resize that was asked for while no agent ran is carried out by the next one", async () => {
+  const first = new World();
+  first.add(podOf("a", "500m"));
+  await first.allocations.flush();
+  const next = new World(first.files);
+  await next.allocations.load();
+  const conditions = [{ type: "PodResizePending", status: "True", reason: "Deferred" }];
+  next.add(podOf("a", "1", { generation: 2, status: { phase: "Running", conditions } }));
+  expect(next.cpuOf("a")).toBe("1");
+  expect(next.conditionOf("a")).toBe("PodResizeInProgress");
+});
+
+test("pods that are gone are forgotten", async () => {
+  const world = new World();
+  world.add(podOf("a", "500m"), podOf("b", "1"));
+  world.allocations.keepOnly(new Set(["b"]));
+  world.pods.set("a", podOf("a", "1"));
+  expect(world.cpuOf("a")).toBe("1");
+});

@@ -1,0 +1,123 @@
+import {
+  noResize,
+  type ResizeConditions,
+  reportedResizes,
+  resizePodConditions,
+  saysTheSame,
+  setInProgress,
+  setPending,
+} from "../../../core/allocation/resize-conditions.ts";
+import type { PodCondition } from "../../../model/generated/kubernetes.ts";
+import type { Pod } from "../../../model/pod.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { Metrics } from "../../../ports/metrics.ts";
+
+export interface ResizeStatusesDeps {
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly metrics: Metrics;
+}
+
+const pendingReasons = ["Deferred", "Infeasible"];
+
+/** Where the resizes of every pod stand. */
+export class ResizeStatuses {
+  readonly #deps: ResizeStatusesDeps;
+  readonly #byUid = new Map<string, ResizeConditions>();
+
+  constructor(deps: ResizeStatusesDeps) {
+    this.#deps = deps;
+  }
+
+  get(uid: string): ResizeConditions {
+    return this.#byUid.get(uid) ?? noResize;
+  }
+
+  podConditions(uid: string): readonly PodCondition[] {
+    return resizePodConditions(this.get(uid));
+  }
+
+  isDeferred(uid: string): boolean {
+    return this.get(uid).pending?.reason === "Deferred";
+  }
+
+  isInfeasible(uid: string): boolean {
+    return this.get(uid).pending?.reason === "Infeasible";
+  }
+
+  /** True when the reason or the generation is news. */
+  setPending(pod: Pod, why: { readonly reason: string; readonly message: string }): boolean {
+    const before = this.get(pod.metadata.uid);
+    const said = { ...why, observedGeneration: pod.metadata.generation ?? 0 };
+    const after = setPending(before, said, this.#deps.clock.nowMs());
+    this.#set(pod.metadata.uid, after);
+    return (
+      before.pending?.reason !== after.pending?.reason ||
+      before.pending?.observedGeneration !== after.pending?.observedGeneration
+    );
+  }
+
+  /** Says that the resize is carried out; with an error, what went wrong. True when that is news. */
+  setInProgress(pod: Pod, errorMessage = ""): boolean {
+    const before = this.get(pod.metadata.uid);
+    const reason = errorMessage === "" ? "" : "Error";
+    const said = { reason, message: errorMessage, observedGeneration: generationOf(pod) };
+    const after = setInProgress(before, said, this.#deps.clock.nowMs());
+    this.#set(pod.metadata.uid, after);
+    return after.inProgress !== undefined && !saysTheSame(before.inProgress, after.inProgress);
+  }
+
+  clearPending(uid: string): void {
+    const { pending, inProgress } = this.get(uid);
+    if (pending !== undefined) this.#set(uid, { inProgress });
+  }
+
+  /** The generation whose resize is over; undefined when none was in progress. */
+  clearInProgress(uid: string): number | undefined {
+    const { pending, inProgress } = this.get(uid);
+    if (inProgress !== undefined) this.#set(uid, { pending });
+    return inProgress?.observedGeneration;
+  }
+
+  /** Takes over what pods were reported with before this agent started. */
+  backfill(pods: readonly Pod[]): void {
+    const nowMs = this.#deps.clock.nowMs();
+    for (const pod of pods) {
+      const { pending, inProgress } = reportedResizes(pod, nowMs);
+      if (pending === undefined && inProgress === undefined) continue;
+      const known = this.get(pod.metadata.uid);
+      this.#set(pod.metadata.uid, {
+        pending: pending ?? known.pending,
+        inProgress: inProgress ?? known.inProgress,
+      });
+    }
+  }
+
+  /** Forgets all pods but these. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    for (const uid of this.#byUid.keys()) {
+      if (!uids.has(uid)) this.#set(uid, noResize);
+    }
+  }
+
+  #set(uid: string, conditions: ResizeConditions): void {
+    if (conditions.pending === undefined && conditions.inProgress === undefined) {
+      this.#byUid.delete(uid);
+    } else {
+      this.#byUid.set(uid, conditions);
+    }
+    const all = [...this.#byUid.values()];
+    const { metrics } = this.#deps;
+    metrics.reset("kubelet_pod_pending_resizes");
+    for (const reason of pendingReasons) {
+      const count = all.filter(({ pending }) => pending?.reason === reason).length;
+      if (count === 0) continue;
+      metrics.set("kubelet_pod_pending_resizes", count, { reason: reason.toLowerCase() });
+    }
+    const inProgress = all.filter((conditions) => conditions.inProgress !== undefined).length;
+    metrics.set("kubelet_pod_in_progress_resizes", inProgress);
+  }
+}
+
+function generationOf(pod: Pod): number {
+  return pod.metadata.generation ?? 0;
+}

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { MemoryFiles } from "../../../drivers/sim/memory-files.ts";
+import { ResourceRecords } from "./resource-records.ts";
+
+const path = "/data/allocated_pods_state";
+const quiet = (): undefined => undefined;
+
+function open(files: MemoryFiles, errors: string[] = []): ResourceRecords {
+  const log = {
+    debug: quiet,
+    info: quiet,
+    warn: (message: string) => void errors.push(message),
+    error: (message: string) => void errors.push(message),
+  };
+  return new ResourceRecords({ files, path, log });
+}
+
+test("what is kept is there for the next agent", async () => {
+  const files = new MemoryFiles();
+  const records = open(files);
+  await records.load();
+  records.setContainer("uid-1", "web", { requests: { cpu: "1" } });
+  records.setPod("uid-1", { limits: { cpu: "2" } });
+  await records.flush();
+  const next = open(files);
+  await next.load();
+  expect(next.get("uid-1")).toEqual({
+    containers: new Map([
+      ["web", { requests: { cpu: "1" }, limits: undefined, claims: undefined }],
+    ]),
+    pod: { requests: undefined, limits: { cpu: "2" }, claims: undefined },
+  });
+});
+
+test("a pod that is gone is forgotten with the next change", async () => {
+  const files = new MemoryFiles();
+  const records = open(files);
+  records.set("gone", { containers: new Map() });
+  records.set("here", { containers: new Map() });
+  await records.flush();
+  records.keepOnly(new Set(["here"]));
+  records.set("here", { containers: new Map([["web", {}]]) });
+  await records.flush();
+  const next = open(files);
+  await next.load();
+  expect(next.get("gone")).toBeUndefined();
+  expect(next.get("here")?.containers.size).toBe(1);
+});
+
+test("a damaged file costs the record, and is told of", async () => {
+  const files = new MemoryFiles();
+  await files.writeFile(path, '{"data":"{}","checksum":1}');
+  const errors: string[] = [];
+  const records = open(files, errors);
+  await records.load();
+  expect(records.get("uid-1")).toBeUndefined();
+  expect(errors).toEqual([
+    "cannot read the resources that pods were given; taking those they ask for",
+  ]);
+  records.set("uid-1", { containers: new Map() });
+  await records.flush();
+  const next = open(files);
+  await next.load();
+  expect(next.get("uid-1")).toBeDefined();
+});
+
+test("a full disk keeps nobody waiting, and what could not be written is written later", async () => {
+  const files = new MemoryFiles();
+  const errors: string[] = [];
+  const records = open(files, errors);
+  const write = files.writeFile.bind(files);
+  files.writeFile = () => Promise.reject(new Error("no space left"));
+  records.set("uid-1", { containers: new Map() });
+  await records.flush();
+  expect(errors).toEqual(["cannot write down the resources that pods have"]);
+  files.writeFile = write;
+  records.set("uid-2", { containers: new Map() });
+  await records.flush();
+  const next = open(files);
+  await next.load();
+  expect(next.get("uid-1")).toBeDefined();
+});
+
+test("what could not be written is written by the next who asks", async () => {
+  const files = new MemoryFiles();
+  const write = files.writeFile.bind(files);
+  files.writeFile = () => Promise.reject(new Error("no space left on device"));
+  const records = open(files);
+  records.set("uid-1", { containers: new Map([["web", {}]]) });
+  await records.flush();
+  expect(records.hasFailed).toBe(true);
+  files.writeFile = write;
+  await records.flush();
+  expect(records.hasFailed).toBe(false);
+  const next = open(files);
+  await next.load();
+  expect(next.get("uid-1")?.containers.size).toBe(1);
+});

@@ -1,0 +1,117 @@
+import type { PodResources } from "../../../core/allocation/pod-allocation.ts";
+import {
+  encodeResourceCheckpoint,
+  parseResourceCheckpoint,
+} from "../../../core/allocation/resource-checkpoint.ts";
+import { errorText } from "../../../lib/error-text.ts";
+import type { ResourceRequirements } from "../../../model/generated/kubernetes.ts";
+import type { HostFiles } from "../../../ports/host-files.ts";
+import type { Log } from "../../../ports/log.ts";
+
+export interface ResourceRecordsDeps {
+  readonly files: Pick<HostFiles, "readText" | "writeFile" | "writeBriefly">;
+  /** Whether the record means nothing after a restart of the machine. */
+  readonly isBrief?: boolean;
+  /** The file that holds the record; its folder exists. */
+  readonly path: string;
+  readonly log: Log;
+}
+
+const none: PodResources = { containers: new Map() };
+
+/** The resources of pods, kept over restarts of the agent in a file that a kubelet can read and write too. */
+export class ResourceRecords {
+  readonly #deps: ResourceRecordsDeps;
+  readonly #byUid = new Map<string, PodResources>();
+  #isChanged = false;
+  #hasFailed = false;
+  #lastText: string | undefined;
+  #writing: Promise<void> | undefined;
+
+  constructor(deps: ResourceRecordsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reads what the agent before this one kept. A damaged file is as good as none. */
+  async load(): Promise<void> {
+    const { files, path, log } = this.#deps;
+    const text = await files.readText(path);
+    if (text === undefined) return;
+    this.#lastText = text;
+    const parsed = parseResourceCheckpoint(text);
+    if (!parsed.ok) {
+      log.error("cannot read the resources that pods were given; taking those they ask for", {
+        file: path,
+        error: parsed.error,
+      });
+      return;
+    }
+    for (const [uid, resources] of parsed.value) this.#byUid.set(uid, resources);
+  }
+
+  get(uid: string): PodResources | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  set(uid: string, resources: PodResources): void {
+    this.#byUid.set(uid, resources);
+    this.#isChanged = true;
+  }
+
+  setContainer(uid: string, name: string, resources: ResourceRequirements): void {
+    const before = this.#byUid.get(uid) ?? none;
+    this.set(uid, { ...before, containers: new Map([...before.containers, [name, resources]]) });
+  }
+
+  setPod(uid: string, resources: ResourceRequirements | undefined): void {
+    this.set(uid, { ...(this.#byUid.get(uid) ?? none), pod: resources });
+  }
+
+  /** Whether the newest record could not be written. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
+  }
+
+  /** Is written with the next change: the record of a pod that is gone does no harm. */
+  remove(uid: string): void {
+    this.#byUid.delete(uid);
+  }
+
+  /** Forgets all pods but these. */
+  keepOnly(uids: ReadonlySet<string>): void {
+    for (const uid of this.#byUid.keys()) {
+      if (!uids.has(uid)) this.#byUid.delete(uid);
+    }
+  }
+
+  /** Resolves when everything set so far is on disk, or could not be written; then the next call tries again. */
+  async flush(): Promise<void> {
+    this.#isChanged ||= this.#hasFailed;
+    while (this.#isChanged || this.#writing !== undefined) {
+      this.#writing ??= this.#write().finally(() => {
+        this.#writing = undefined;
+      });
+      await this.#writing;
+    }
+  }
+
+  async #write(): Promise<void> {
+    const { files, path, isBrief, log } = this.#deps;
+    this.#isChanged = false;
+    this.#hasFailed = false;
+    const text = encodeResourceCheckpoint(this.#byUid);
+    if (text === this.#lastText) return;
+    try {
+      if (isBrief === true) await files.writeBriefly(path, text, 0o600);
+      else await files.writeFile(path, text, 0o600);
+      this.#lastText = text;
+    } catch (error) {
+      // A full disk must not keep pods from running.
+      this.#hasFailed = true;
+      log.warn("cannot write down the resources that pods have", {
+        file: path,
+        error: errorText(error),
+      });
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import type { AdmissionResult } from "../../../core/admission/admission.ts";
+import {
+  type EvictionPolicy,
+  type EvictionState,
+  type EvictionStep,
+  initialEvictionState,
+  isEvictionIdle,
+  isRelieved,
+  needsPodStats,
+  planEviction,
+  type Shortage,
+  stepEviction,
+} from "../../../core/eviction/eviction-state.ts";
+import { memoryMargins } from "../../../core/eviction/memory-margins.ts";
+import type { ThresholdList } from "../../../core/eviction/parse-thresholds.ts";
+import {
+  evictedReason,
+  evictedStatus,
+  type PodEviction,
+} from "../../../core/eviction/pod-eviction.ts";
+import { admitUnderPressure } from "../../../core/eviction/pressure-admission.ts";
+import type { NodeReclaim } from "../../../core/eviction/rank-pods.ts";
+import type { NodePressure } from "../../../core/eviction/signal.ts";
+import type { FsLayout } from "../../../core/eviction/threshold.ts";
+import type { NodeEvent } from "../../../core/node/node-event.ts";
+import type { KillPodOptions } from "../../../core/worker/pod-update.ts";
+import { errorText } from "../../../lib/error-text.ts";
+import { type Pod, podKey } from "../../../model/pod.ts";
+import type { Summary } from "../../../model/stats-summary.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { Log } from "../../../ports/log.ts";
+import type { Metrics } from "../../../ports/metrics.ts";
+import type { PodEvents } from "../../../ports/pod-events.ts";
+import type { StatsProvider, SummaryOptions } from "../../../ports/stats.ts";
+import type { MemoryWatch } from "./memory-watch.ts";
+
+const lookMs = 10_000;
+const cleanupMs = 30_000;
+const cleanupGlanceMs = 1_000;
+
+export interface EvictionManagerDeps {
+  readonly stats: Pick<StatsProvider, "summary">;
+  readonly fsLayout: (signal: AbortSignal) => Promise<FsLayout>;
+  /** The pods that run or are to run, with what they were given. */
+  readonly activePods: () => readonly Pod[];
+  /** Nothing of the pod takes anything on this node any more. */
+  readonly isCleanedUp: (pod: Pod) => boolean;
+  /** Resolves when nothing of the pod runs any more. */
+  readonly killPod: (
+    pod: Pod,
+    kill: Omit<KillPodOptions, "onCompleted">,
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /** Gives up everything of a kind that nobody uses. */
+  readonly reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<void>;
+  readonly memoryWatch: MemoryWatch;
+  readonly events: PodEvents;
+  readonly onNodeEvent: (event: NodeEvent) => void;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Looks after the node's memory, disks and process ids: gives up what nobody uses, and ends pods before the node fails. */
+export class EvictionManager {
+  readonly #deps: EvictionManagerDeps;
+  readonly #policy: EvictionPolicy;
+  #state: EvictionState;
+
+  constructor(deps: EvictionManagerDeps, thresholds: ThresholdList, policy: EvictionPolicy) {
+    this.#deps = deps;
+    this.#policy = policy;
+    this.#state = initialEvictionState(thresholds);
+  }
+
+  /** What the node is short of. */
+  get pressures(): readonly NodePressure[] {
+    return this.#state.pressures;
+  }
+
+  /** Whether the node, as short of something as it is, takes a pod. */
+  admit(pod: Pod): AdmissionResult {
+    return admitUnderPressure(pod, this.#state.pressures);
+  }
+
+  /** Looks every ten seconds, and at once when memory runs short, until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (isEvictionIdle(this.#state, this.#policy)) return;
+    const { memoryWatch, log } = this.#deps;
+    let isUrgent = false;
+    while (!signal.aborted) {
+      const evicted = await this.#tryLook(isUrgent, signal);
+      try {
+        if (evicted.length > 0) await this.#whenCleanedUp(evicted, signal);
+        else isUrgent = await memoryWatch.wait(lookMs, signal);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+      if (isUrgent) log.info("memory runs short");
+    }
+  }
+
+  async #tryLook(isUrgent: boolean, signal: AbortSignal): Promise<readonly Pod[]> {
+    try {
+      return await this.#look(isUrgent, signal);
+    } catch (error) {
+      if (!signal.aborted) {
+        this.#deps.log.error("cannot look after the node's resources", { error: errorText(error) });
+      }
+      return [];
+    }
+  }
+
+  async #look(isUrgent: boolean, signal: AbortSignal): Promise<readonly Pod[]> {
+    const { memoryWatch, fsLayout, activePods, clock, log } = this.#deps;
+    const layout = this.#state.layout ?? (await fsLayout(signal));
+    const reading = memoryWatch.read();
+    const pods = activePods();
+    const step = async (options: SummaryOptions): Promise<EvictionStep> =>
+      stepEviction(this.#state, this.#policy, {
+        summary: await this.#summary(options, signal),
+        nowMs: clock.nowMs(),
+        layout,
+        activePods: pods,
+      });
+    // What pods use is worth knowing only where one of them may have to go.
+    const isQuiet = !isUrgent && !needsPodStats(this.#policy, pods);
+    const glance = isQuiet ? await step({ nodeOnly: true }) : undefined;
+    const { state, decision, conflict } =
+      glance?.decision.kind === "nothing" ? glance : await step({ arePodsFresh: isUrgent });
+    this.#take(state);
+    if (conflict !== undefined)
+      log.warn("an eviction threshold is not used", { problem: conflict });
+    memoryWatch.arm(reading, memoryMargins(state.thresholds, state.lastObservations));
+    switch (decision.kind) {
+      case "nothing":
+        return [];
+      case "evict":
+        for (const eviction of decision.evictions) await this.#evict(eviction, signal);
+        return decision.evictions.map(({ pod }) => pod);
+      case "reclaim":
+        return await this.#relieve(decision.shortage, signal);
+    }
+  }
+
+  #take(state: EvictionState): void {
+    const before = this.#state.pressures;
+    this.#state = state;
+    const now = state.pressures;
+    if (now.length === before.length && now.every((pressure) => before.includes(pressure))) return;
+    this.#deps.log.info("what the node is short of has changed", { pressures: now });
+  }
+
+  /** At most one pod goes per look: what it held may be enough. */
+  async #relieve(shortage: Shortage, signal: AbortSignal): Promise<readonly Pod[]> {
+    const { log, metrics, clock, onNodeEvent, reclaim } = this.#deps;
+    const { resource, thresholds, observations } = shortage.cause;
+    log.warn("the node is short of a resource", { resource, signal: shortage.threshold.signal });
+    onNodeEvent({
+      type: "Warning",
+      reason: "EvictionThresholdMet",
+      message: `Attempting to reclaim ${resource}`,
+    });
+    for (const what of shortage.reclaims) {
+      await reclaim(what, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        log.warn("cannot give up what nobody uses", { what, error: errorText(error) });
+      });
+    }
+    if (shortage.reclaims.length > 0) {
+      if (isRelieved(this.#state, await this.#summary({ arePodsFresh: true }, signal))) {
+        log.info("the node has enough again without ending pods", { resource });
+        return [];
+      }
+    }
+    if (shortage.activePods.length === 0) {
+      log.error("the node is short of a resource, but no pod runs", { resource });
+      return [];
+    }
+    for (const { signal: name } of thresholds) {
+      const timeMs = observations.get(name)?.timeMs ?? 0;
+      if (timeMs === 0) continue;
+      const labels = { eviction_signal: name };
+      const ageSeconds = (clock.nowMs() - timeMs) / 1000;
+      metrics.observe("kubelet_eviction_stats_age_seconds", ageSeconds, labels);
+    }
+    const eviction = planEviction(shortage, this.#policy);
+    if (eviction === undefined) {
+      log.error("the node is short of a resource, but no pod may be ended", { resource });
+      return [];
+    }
+    await this.#evict(eviction, signal);
+    return [eviction.pod];
+  }
+
+  async #evict(eviction: PodEviction, signal: AbortSignal): Promise<void> {
+    const { events, killPod, log, metrics } = this.#deps;
+    const { pod, message, annotations, graceSeconds } = eviction;
+    log.warn("evicting a pod", { pod: podKey(pod), message });
+    events.record(pod, { type: "Warning", reason: evictedReason, message, annotations });
+    const statusFunction = evictedStatus.bind(undefined, eviction);
+    try {
+      await killPod(pod, { evict: true, graceSeconds, statusFunction }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // Its worker goes on trying.
+      log.warn("an evicted pod did not end in time", { pod: podKey(pod), error: errorText(error) });
+    }
+    metrics.increment("kubelet_evictions", { eviction_signal: eviction.signal });
+  }
+
+  async #summary(options: SummaryOptions, signal: AbortSignal): Promise<Summary | undefined> {
+    const { stats, log } = this.#deps;
+    try {
+      return await stats.summary({ ...options, isFresh: true }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.error("cannot read the node's statistics", { error: errorText(error) });
+      return undefined;
+    }
+  }
+
+  async #whenCleanedUp(pods: readonly Pod[], signal: AbortSignal): Promise<void> {
+    const { clock, isCleanedUp, log } = this.#deps;
+    const untilMs = clock.monotonicMs() + cleanupMs;
+    while (clock.monotonicMs() < untilMs) {
+      await clock.sleep(cleanupGlanceMs, signal);
+      if (pods.every(isCleanedUp)) return;
+    }
+    log.warn("evicted pods are not cleaned up yet", { pods: pods.map(podKey) });
+  }
+}

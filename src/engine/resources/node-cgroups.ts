@@ -1,0 +1,101 @@
+import type { NodeEvent } from "../../core/node/node-event.ts";
+import type { NodeReservationSettings, ReservedCgroup } from "../../core/resource/node-cgroups.ts";
+import { errorText } from "../../lib/error-text.ts";
+import type { Cgroups } from "../../ports/cgroups.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { NodePodCgroups } from "./pod-cgroups.ts";
+
+/** What the node's cgroups are told to allow. */
+export interface NodeCgroupSettings {
+  /** Whether pods have cgroups by their class, and one each. */
+  readonly perQos: boolean;
+  /** Undefined = a pod may have any number of processes. */
+  readonly podPidsLimit: number | undefined;
+  readonly reservations: NodeReservationSettings;
+  /** How much of the memory that better classes ask for the lower ones may not take. */
+  readonly qosMemoryPercent?: number | undefined;
+  /** How many processes the machine can have. */
+  readonly maxPids?: number | undefined;
+}
+
+export interface NodeCgroupsDeps {
+  readonly pods: Pick<NodePodCgroups, "ensureShared" | "enforceRoot" | "rootPath">;
+  readonly reserved: readonly ReservedCgroup[];
+  /** Cgroups with another root: one that the node's owner made and named. */
+  readonly cgroupsAt: (path: string) => Pick<Cgroups, "exists" | "update">;
+  readonly onNodeEvent: (event: NodeEvent) => void;
+  readonly version: 1 | 2;
+  readonly metrics: Pick<Metrics, "set">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const enforced = "NodeAllocatableEnforced";
+const notEnforced = "FailedNodeAllocatableEnforcement";
+const intervalMs = 60_000;
+
+/** The cgroups above those of pods, and those of the system: what they allow, for as long as the agent runs. */
+export class NodeCgroups {
+  readonly #deps: NodeCgroupsDeps;
+
+  constructor(deps: NodeCgroupsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Holds the system's own cgroups to what is reserved; rejects when one cannot be. */
+  async start(): Promise<void> {
+    const { pods, reserved, version, metrics } = this.#deps;
+    metrics.set("kubelet_cgroup_version", version);
+    await pods.ensureShared();
+    for (const one of reserved) await this.#enforceReserved(one);
+  }
+
+  /** Keeps the classes' shares in line with the pods that run, until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { pods, clock, log } = this.#deps;
+    let isEnforced = false;
+    while (!signal.aborted) {
+      // Pods may take more than they should while the limit is new: then it has to wait for evictions.
+      if (!isEnforced) isEnforced = await this.#enforceRoot();
+      try {
+        await pods.ensureShared();
+      } catch (error) {
+        log.warn("cannot set the limits of the classes of pods", { problem: errorText(error) });
+      }
+      await clock.sleep(intervalMs, signal).catch(() => undefined);
+    }
+  }
+
+  async #enforceRoot(): Promise<boolean> {
+    const { pods, onNodeEvent } = this.#deps;
+    try {
+      await pods.enforceRoot();
+      const message = "Updated Node Allocatable limit across pods";
+      onNodeEvent({ type: "Normal", reason: enforced, message });
+      return true;
+    } catch (error) {
+      const name = pods.rootPath.split("/").filter((part) => part !== "");
+      const list = `[${name.map((part) => `"${part}"`).join(" ")}]`;
+      const message = `Failed to update Node Allocatable Limits ${list}: ${errorText(error)}`;
+      onNodeEvent({ type: "Warning", reason: notEnforced, message });
+      return false;
+    }
+  }
+
+  async #enforceReserved({ title, name, cgroup, resources }: ReservedCgroup): Promise<void> {
+    const { cgroupsAt, onNodeEvent } = this.#deps;
+    try {
+      const cgroups = cgroupsAt(cgroup);
+      if (!cgroups.exists(cgroup)) throw new Error(`cgroup ${cgroup} does not exist`);
+      await cgroups.update(cgroup, resources);
+    } catch (error) {
+      const message = `Failed to enforce ${title} Cgroup Limits on "${cgroup}": ${errorText(error)}`;
+      onNodeEvent({ type: "Warning", reason: notEnforced, message });
+      throw new Error(message, { cause: error });
+    }
+    const message = `Updated limits on ${name} cgroup ${cgroup}`;
+    onNodeEvent({ type: "Normal", reason: enforced, message });
+  }
+}

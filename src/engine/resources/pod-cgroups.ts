@@ -1,0 +1,214 @@
+import { cgroupResourcesInForce } from "../../core/observe/observed-resources.ts";
+import {
+  type CgroupDriver,
+  type CgroupName,
+  cgroupPath,
+  parseCgroupPath,
+  podCgroupName,
+  podUidOfCgroup,
+  qosCgroupName,
+} from "../../core/resource/cgroup-name.ts";
+import {
+  type CpuQuotaPolicy,
+  type MemoryReserve,
+  podCgroupResources,
+  qosCgroupResources,
+} from "../../core/resource/cgroup-resources.ts";
+import type { QosClass } from "../../core/resource/qos.ts";
+import type { CgroupResources } from "../../model/cgroup.ts";
+import type { ObservedResources } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { Cgroups } from "../../ports/cgroups.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+
+export interface PodCgroupsDeps {
+  readonly cgroups: Cgroups;
+  readonly driver: CgroupDriver;
+  /** The cgroup of all pods, such as kubepods. */
+  readonly root: CgroupName;
+  readonly cpuQuota: CpuQuotaPolicy;
+  /** The pods that run now: the classes' shares follow from them. */
+  readonly activePods: () => readonly Pod[];
+  readonly lifetime: AbortSignal;
+  /** What all pods together may take. */
+  readonly rootResources?: (() => CgroupResources) | undefined;
+  /** False leaves pods to the runtime's own cgroups. */
+  readonly perQos?: boolean | undefined;
+  /** How many processes a pod may have; undefined = any number. */
+  readonly podPidsLimit?: number | undefined;
+  readonly memoryReserve?: (() => MemoryReserve | undefined) | undefined;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, "observe">;
+}
+
+/** The cgroups of pods below one root: kubepods, its classes burstable and besteffort, and one per pod. */
+export class NodePodCgroups {
+  readonly #deps: PodCgroupsDeps;
+
+  constructor(deps: PodCgroupsDeps) {
+    this.#deps = deps;
+  }
+
+  /** As the runtime is told; empty when it decides itself. */
+  path(pod: Pod): string {
+    return this.#perQos ? this.#path(podCgroupName(this.#deps.root, pod)) : "";
+  }
+
+  exists(pod: Pod): boolean {
+    return !this.#perQos || this.#deps.cgroups.exists(this.path(pod));
+  }
+
+  /** The cgroup of all pods. */
+  get rootPath(): string {
+    return this.#path(this.#deps.root);
+  }
+
+  /** The cgroups of the classes that have one. */
+  get classPaths(): readonly string[] {
+    if (!this.#perQos) return [];
+    const { root } = this.#deps;
+    return [qosCgroupName(root, "Burstable"), qosCgroupName(root, "BestEffort")].map((name) =>
+      this.#path(name),
+    );
+  }
+
+  /** The cgroups of pods by UID. */
+  podPaths(): ReadonlyMap<string, string> {
+    return new Map(this.#found().map(({ uid, path }) => [uid, path]));
+  }
+
+  /** What the cgroup of the pod should be set to. */
+  wanted(pod: Pod): CgroupResources {
+    return podCgroupResources(pod, this.#deps.cpuQuota);
+  }
+
+  /** Throws when the pod has no cgroup of its own. */
+  read(pod: Pod): CgroupResources {
+    if (!this.#perQos) throw new Error("pods have no cgroups of their own (cgroupsPerQOS)");
+    return this.#deps.cgroups.read(this.path(pod));
+  }
+
+  /** What the pod has by its cgroup; undefined where that cannot be read. */
+  inForce(pod: Pod): ObservedResources | undefined {
+    try {
+      return cgroupResourcesInForce(this.read(pod));
+    } catch {
+      return undefined;
+    }
+  }
+
+  async update(pod: Pod, resources: CgroupResources): Promise<void> {
+    const startedAtMs = this.#deps.clock.monotonicMs();
+    await this.#deps.cgroups.update(this.path(pod), resources);
+    this.#observe("update", startedAtMs);
+  }
+
+  memoryUsageBytes(pod: Pod): bigint {
+    return this.#deps.cgroups.readMemoryUsageBytes(this.path(pod));
+  }
+
+  async ensure(pod: Pod): Promise<void> {
+    if (!this.#perQos) return;
+    const { cgroups, clock, podPidsLimit: pidsLimit } = this.#deps;
+    await this.ensureShared();
+    const startedAtMs = clock.monotonicMs();
+    await cgroups.create(this.path(pod), { ...this.wanted(pod), pidsLimit });
+    this.#observe("create", startedAtMs);
+  }
+
+  /** Makes the cgroups above those of pods, and brings their limits in line with the pods that run. */
+  async ensureShared(): Promise<void> {
+    if (!this.#perQos) return;
+    const { cgroups, root, rootResources } = this.#deps;
+    const rootPath = this.#path(root);
+    // Its limits are enforced when the agent starts: they may have to wait until pods take less.
+    if (!cgroups.exists(rootPath)) await cgroups.create(rootPath, rootResources?.() ?? {});
+    const { burstable, bestEffort } = this.#classResources();
+    await this.#ensureClass("Burstable", burstable);
+    await this.#ensureClass("BestEffort", bestEffort);
+  }
+
+  /** Sets the limits of the cgroup of all pods; rejects when the kernel refuses one. */
+  async enforceRoot(): Promise<void> {
+    const { cgroups, rootResources } = this.#deps;
+    if (rootResources !== undefined) await cgroups.update(this.rootPath, rootResources());
+  }
+
+  async remove(pod: Pod): Promise<void> {
+    if (this.#perQos) await this.#remove(this.path(pod));
+  }
+
+  /** UIDs of pods that have a cgroup. */
+  list(): readonly string[] {
+    return this.#found().map(({ uid }) => uid);
+  }
+
+  async removeByUid(uid: string): Promise<void> {
+    for (const found of this.#found()) {
+      if (found.uid === uid) await this.#remove(found.path);
+    }
+  }
+
+  /** Removes the root with all that is in it. */
+  async removeAll(): Promise<void> {
+    await this.#deps.cgroups.remove(this.#path(this.#deps.root), this.#deps.lifetime);
+  }
+
+  async #remove(path: string): Promise<void> {
+    const { cgroups, clock, lifetime } = this.#deps;
+    const startedAtMs = clock.monotonicMs();
+    await cgroups.remove(path, lifetime);
+    this.#observe("destroy", startedAtMs);
+  }
+
+  #observe(operation: "create" | "update" | "destroy", startedAtMs: number): void {
+    const { clock, metrics } = this.#deps;
+    const seconds = (clock.monotonicMs() - startedAtMs) / 1000;
+    metrics.observe("kubelet_cgroup_manager_duration_seconds", seconds, {
+      operation_type: operation,
+    });
+  }
+
+  get #perQos(): boolean {
+    return this.#deps.perQos !== false;
+  }
+
+  #classResources() {
+    const { activePods, memoryReserve } = this.#deps;
+    return qosCgroupResources(activePods(), memoryReserve?.());
+  }
+
+  async #ensureClass(qosClass: QosClass, resources: CgroupResources): Promise<void> {
+    const { cgroups, root } = this.#deps;
+    const path = this.#path(qosCgroupName(root, qosClass));
+    if (!cgroups.exists(path)) return await cgroups.create(path, resources);
+    try {
+      await cgroups.update(path, resources);
+    } catch (error) {
+      // The class may take more than it should: then it is kept from taking even more.
+      const { memoryBytes } = resources;
+      const usageBytes = memoryBytes === undefined ? 0n : cgroups.readMemoryUsageBytes(path);
+      if (memoryBytes === undefined || usageBytes <= memoryBytes) throw error;
+      await cgroups.update(path, { ...resources, memoryBytes: usageBytes });
+    }
+  }
+
+  #found(): { readonly uid: string; readonly path: string }[] {
+    const { cgroups, root, driver } = this.#deps;
+    if (!this.#perQos) return [];
+    return [this.rootPath, ...this.classPaths].flatMap((parent) =>
+      cgroups.listChildren(parent).flatMap((child) => {
+        const path = `${parent}/${child}`;
+        const uid = podUidOfCgroup(root, parseCgroupPath(path, driver));
+        return uid === undefined ? [] : [{ uid, path }];
+      }),
+    );
+  }
+
+  #path(name: CgroupName): string {
+    const path = cgroupPath(name, this.#deps.driver);
+    if (!path.ok) throw new Error(`cgroup ${name.join("/")}: ${path.error}`);
+    return path.value;
+  }
+}

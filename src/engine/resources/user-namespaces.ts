@@ -1,0 +1,70 @@
+import {
+  formatPodUsers,
+  nextFreeUsers,
+  nodeUsers,
+  parsePodUsers,
+  podUsers,
+  userNamespaceProblem,
+} from "../../core/cri/user-namespace.ts";
+import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { RuntimeHandler, UserNamespace } from "../../model/generated/cri.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
+
+export interface UserNamespacesDeps {
+  readonly files: Pick<HostFiles, "list" | "readText" | "writeFile">;
+  readonly rootFolder: string;
+  readonly maxPods: number;
+  readonly readHandlers: () => Promise<readonly RuntimeHandler[]>;
+}
+
+/** Gives pods users of their own. A file in each pod's folder says which; they are free when the folder is gone. */
+export class UserNamespaces {
+  readonly #deps: UserNamespacesDeps;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: UserNamespacesDeps) {
+    this.#deps = deps;
+  }
+
+  /** The users of a pod that runs on that handler: always the same, also after a restart of the agent. */
+  async of(pod: Pod, handler: string): Promise<Result<UserNamespace, string>> {
+    if (pod.spec.hostUsers !== false) return ok(nodeUsers);
+    const problem = userNamespaceProblem(handler, await this.#deps.readHandlers());
+    if (problem !== undefined) return err(problem);
+    // One at a time, so that no two pods choose the same.
+    const chosen = this.#last.then(() => this.#choose(pod.metadata.uid));
+    this.#last = chosen.catch(() => undefined);
+    const firstId = await chosen;
+    return firstId.ok ? ok(podUsers(firstId.value)) : firstId;
+  }
+
+  async #choose(uid: string): Promise<Result<number, string>> {
+    const { files, rootFolder, maxPods } = this.#deps;
+    const known = await this.#read(uid);
+    if (known !== undefined) return known.ok ? known : err(`user namespace: ${known.error}`);
+    const taken = new Set<number>();
+    for (const other of await files.list(podsDirectory(rootFolder))) {
+      const users = await this.#read(other);
+      if (users?.ok === true) taken.add(users.value);
+    }
+    const firstId = nextFreeUsers(taken, maxPods);
+    if (firstId === undefined) {
+      return err(
+        "create user namespace: could not find an empty slot to allocate a user namespace",
+      );
+    }
+    await files.writeFile(this.#path(uid), formatPodUsers(firstId), 0o600);
+    return ok(firstId);
+  }
+
+  async #read(uid: string): Promise<Result<number, string> | undefined> {
+    const text = await this.#deps.files.readText(this.#path(uid));
+    return text === undefined || text === "" ? undefined : parsePodUsers(text);
+  }
+
+  #path(uid: string): string {
+    return `${podDirectory(this.#deps.rootFolder, uid)}/userns`;
+  }
+}

@@ -1,0 +1,47 @@
+import { quoteText } from "../../lib/go-text.ts";
+import { formatTime } from "../../lib/time.ts";
+import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { Awaited } from "../../ports/agent-view.ts";
+import type { PullProgress } from "../../ports/pull-progress.ts";
+import type { ActivePull } from "../images/image-manager.ts";
+
+/** The status, in which containers that wait for an image and say nothing else say so. Reasons stay as they are. */
+export function withPulls(status: PodStatus, pulls: readonly ActivePull[]): PodStatus {
+  if (pulls.length === 0) return status;
+  const shown = (statuses: readonly ContainerStatus[] | undefined) =>
+    statuses?.map((container) => withPull(container, pulls));
+  const { initContainerStatuses, containerStatuses, ephemeralContainerStatuses } = status;
+  return {
+    ...status,
+    initContainerStatuses: shown(initContainerStatuses),
+    containerStatuses: shown(containerStatuses),
+    ephemeralContainerStatuses: shown(ephemeralContainerStatuses),
+  };
+}
+
+/** The pulls as what a pod waits for. */
+export function awaitedPulls(pulls: readonly ActivePull[]): readonly Awaited[] {
+  return pulls.map((pull) => ({ what: `container ${pull.container}: ${pullText(pull)}` }));
+}
+
+function withPull(status: ContainerStatus, pulls: readonly ActivePull[]): ContainerStatus {
+  const pull = pulls.find(({ container }) => container === status.name);
+  const waiting = status.state?.waiting;
+  if (pull === undefined || waiting === undefined || (waiting.message ?? "") !== "") return status;
+  return { ...status, state: { waiting: { ...waiting, message: pullText(pull) } } };
+}
+
+function pullText({ image, sinceMs, isQueued, progress }: ActivePull): string {
+  const state = isQueued ? "Waiting to pull" : "Pulling";
+  const done = progress === undefined ? "" : `, ${progressText(progress)}`;
+  return `${state} image ${quoteText(image)} since ${formatTime(sinceMs)}${done}`;
+}
+
+function progressText({ doneBytes, totalBytes }: PullProgress): string {
+  const percent = Math.floor((100 * doneBytes) / Math.max(totalBytes, 1));
+  return `${megabytes(doneBytes)} of ${megabytes(totalBytes)} MB (${percent}%)`;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import type { PodReference } from "../../ports/pod-events.ts";
+import { EventLog } from "./event-log.ts";
+
+const pod: PodReference = { metadata: { name: "a", namespace: "ns", uid: "1" } };
+
+function newLog(): EventLog {
+  return new EventLog({ clock: new VirtualClock(), host: "node", onEvent: () => undefined });
+}
+
+test("a pod keeps its last hundred events", () => {
+  const log = newLog();
+  for (let index = 0; index < 150; index += 1) {
+    log.record(pod, { type: "Normal", reason: "Pulled", message: `message ${index}` });
+  }
+  expect(log.list("1")).toHaveLength(100);
+  expect(log.list("1").at(-1)?.message).toBe("message 149");
+});
+
+test("a pod keeps no more than 64 KiB of messages", () => {
+  const log = newLog();
+  for (let index = 0; index < 50; index += 1) {
+    const message = `${index} ${"x".repeat(10 * 1024)}`;
+    log.record(pod, { type: "Warning", reason: "Unhealthy", message });
+  }
+  expect(log.list("1")).toHaveLength(6);
+  log.record(pod, { type: "Warning", reason: "Unhealthy", message: "x".repeat(100_000) });
+  expect(log.list("1")).toHaveLength(1);
+});

@@ -1,0 +1,106 @@
+import { formatTime } from "../../lib/time.ts";
+import type { Event } from "../../model/generated/kubernetes.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { PodEvent, PodEvents, PodReference } from "../../ports/pod-events.ts";
+
+const eventsPerPod = 100;
+/** Output of probes is part of messages: 10 KiB each time, if a pod likes. */
+const messageLengthPerPod = 64 * 1024;
+
+/** The events of this node's pods, newest last; a repetition counts up instead of adding a line. */
+export class EventLog implements PodEvents {
+  readonly #clock: Pick<Clock, "nowMs">;
+  readonly #host: string;
+  readonly #onEvent: (event: Event) => void;
+  readonly #byPod = new Map<string, Event[]>();
+  #sequence = 0;
+
+  constructor(options: {
+    readonly clock: Pick<Clock, "nowMs">;
+    readonly host: string;
+    readonly onEvent: (event: Event) => void;
+  }) {
+    this.#clock = options.clock;
+    this.#host = options.host;
+    this.#onEvent = options.onEvent;
+  }
+
+  record(pod: PodReference, event: PodEvent): void {
+    const { uid } = pod.metadata;
+    const events = this.#byPod.get(uid) ?? [];
+    this.#byPod.set(uid, events);
+    const fieldPath = fieldPathOf(event);
+    const index = events.findIndex(
+      (earlier) =>
+        earlier.reason === event.reason &&
+        earlier.message === event.message &&
+        earlier.involvedObject.fieldPath === fieldPath,
+    );
+    const now = formatTime(this.#clock.nowMs());
+    const earlier = events[index];
+    const next =
+      earlier === undefined
+        ? this.#newEvent(pod, event, now)
+        : { ...earlier, count: (earlier.count ?? 1) + 1, lastTimestamp: now };
+    if (earlier !== undefined) events.splice(index, 1);
+    events.push(next);
+    const isFull = (): boolean =>
+      events.length > eventsPerPod || messageLength(events) > messageLengthPerPod;
+    while (events.length > 1 && isFull()) events.shift();
+    this.#onEvent(next);
+  }
+
+  list(podUid?: string): readonly Event[] {
+    if (podUid !== undefined) return this.#byPod.get(podUid) ?? [];
+    return [...this.#byPod.values()].flat();
+  }
+
+  /** Drops the events of pods that are gone, but for the most recently finished ones. */
+  forget(podUid: string): void {
+    this.#byPod.delete(podUid);
+  }
+
+  #newEvent(pod: PodReference, event: PodEvent, now: string): Event {
+    const { name, namespace, uid, resourceVersion } = pod.metadata;
+    this.#sequence += 1;
+    const suffix = `${Math.floor(this.#clock.nowMs()).toString(16)}${this.#sequence.toString(16)}`;
+    return {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: {
+        name: `${name}.${suffix}`,
+        namespace,
+        creationTimestamp: now,
+        annotations: event.annotations,
+      },
+      involvedObject: {
+        kind: "Pod",
+        apiVersion: "v1",
+        name,
+        namespace,
+        uid,
+        resourceVersion,
+        fieldPath: fieldPathOf(event),
+      },
+      type: event.type,
+      reason: event.reason,
+      message: event.message,
+      source: { component: "kubelet", host: this.#host },
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
+      reportingComponent: "kubelet",
+      reportingInstance: this.#host,
+    };
+  }
+}
+
+function messageLength(events: readonly Event[]): number {
+  return events.reduce((sum, { message = "" }) => sum + message.length, 0);
+}
+
+function fieldPathOf({ container }: PodEvent): string | undefined {
+  if (container === undefined) return undefined;
+  const list = { init: "initContainers", regular: "containers", ephemeral: "ephemeralContainers" };
+  return `spec.${list[container.kind]}{${container.name}}`;
+}
