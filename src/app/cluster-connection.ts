@@ -4,7 +4,7 @@ import type { KubeletConfiguration } from "../config/generated/kubelet-configura
 import { createApiClient } from "../drivers/kube/api-client.ts";
 import { ConnectionPool } from "../drivers/kube/connection-pool.ts";
 import type { RequestRate } from "../drivers/kube/request-rate.ts";
-import { parseNanoseconds } from "../lib/nanoseconds.ts";
+import { millisecondsOf } from "../lib/duration.ts";
 import { berthVersion, kubernetesVersion } from "../lib/version.ts";
 import type { NodeAddress } from "../model/generated/kubernetes.ts";
 import { SetupError } from "../model/setup-error.ts";
@@ -155,8 +155,7 @@ function requestRate({ kubeAPIQPS, kubeAPIBurst }: KubeletConfiguration): Reques
 
 /** A status or lease that comes later than the next one is of no use. */
 function heartbeatMs(config: KubeletConfiguration): number {
-  const frequency = parseNanoseconds(config.nodeStatusUpdateFrequency);
-  const statusMs = frequency.ok ? Number(frequency.value) / 1_000_000 : requestMs;
+  const statusMs = millisecondsOf(config.nodeStatusUpdateFrequency);
   return Math.max(1000, Math.min(statusMs, config.nodeLeaseDurationSeconds * 1000));
 }
 

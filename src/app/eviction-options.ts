@@ -6,7 +6,7 @@ import { parseThresholds } from "../core/eviction/parse-thresholds.ts";
 import { type ImageGcPolicy, imageGcPolicyProblem } from "../core/image/image-gc.ts";
 import { hasCriticalPriority, isCriticalPod } from "../core/resource/critical.ts";
 import type { EvictionSettings } from "../engine/resources/eviction/eviction-settings.ts";
-import { parseNanoseconds } from "../lib/nanoseconds.ts";
+import { millisecondsOf } from "../lib/duration.ts";
 import { SetupError } from "../model/setup-error.ts";
 
 /** Eviction as a kubelet's configuration has it. Throws a SetupError that names the field. */
@@ -24,8 +24,8 @@ export function kubeletEviction(
   const images: ImageGcPolicy = {
     highThresholdPercent: config.imageGCHighThresholdPercent,
     lowThresholdPercent: config.imageGCLowThresholdPercent,
-    minAgeMs: milliseconds(config.imageMinimumGCAge),
-    maxAgeMs: milliseconds(config.imageMaximumGCAge),
+    minAgeMs: millisecondsOf(config.imageMinimumGCAge),
+    maxAgeMs: millisecondsOf(config.imageMaximumGCAge),
   };
   const problem = imageGcPolicyProblem(images);
   if (problem !== undefined) {
@@ -37,7 +37,7 @@ export function kubeletEviction(
   return {
     thresholds: parsed.value,
     policy: {
-      pressureTransitionMs: milliseconds(config.evictionPressureTransitionPeriod),
+      pressureTransitionMs: millisecondsOf(config.evictionPressureTransitionPeriod),
       maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
       localStorageIsolation: config.localStorageCapacityIsolation,
       isSpared: isCriticalPod,
@@ -97,9 +97,4 @@ function parseEvictionHard(text: string): Readonly<Record<string, string>> {
       throw new SetupError(`--eviction-hard: "${pair}" is no limit`, limitHint);
     }),
   );
-}
-
-function milliseconds(duration: string): number {
-  const parsed = parseNanoseconds(duration);
-  return parsed.ok ? Number(parsed.value) / 1_000_000 : 0;
 }

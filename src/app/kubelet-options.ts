@@ -7,8 +7,8 @@ import { dockerConfigFiles } from "../core/image/docker-config.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import { createFileSource } from "../drivers/manifest/file-source.ts";
 import { createHttpSource } from "../drivers/manifest/http-source.ts";
+import { millisecondsOf } from "../lib/duration.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
-import { parseNanoseconds } from "../lib/nanoseconds.ts";
 import { trimEndOf } from "../lib/trim-text.ts";
 import { SetupError } from "../model/setup-error.ts";
 import type { PodSource } from "../ports/pod-source.ts";
@@ -59,7 +59,7 @@ export function kubeletAgentOptions(
         containerLogMaxSize: config.containerLogMaxSize,
         containerLogMaxFiles: String(config.containerLogMaxFiles),
       }),
-      intervalMs: milliseconds(config.containerLogMonitorInterval),
+      intervalMs: millisecondsOf(config.containerLogMonitorInterval),
     },
     images: imageSetup(setup),
     eviction: kubeletEviction(config, {
@@ -90,14 +90,14 @@ function podSources({ config, settings }: KubeletSetup, nodeName: string): reado
     path: resolve(staticPodPath),
     nodeName,
     mode: "kubelet",
-    rescanMs: milliseconds(config.fileCheckFrequency),
+    rescanMs: millisecondsOf(config.fileCheckFrequency),
   });
   const url = createHttpSource({
     url: staticPodURL,
     headers: staticPodURLHeader,
     nodeName,
     mode: "kubelet",
-    frequencyMs: milliseconds(config.httpCheckFrequency),
+    frequencyMs: millisecondsOf(config.httpCheckFrequency),
   });
   return [...(staticPodPath === "" ? [] : [file]), ...(staticPodURL === "" ? [] : [url])];
 }
@@ -121,7 +121,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
   const { config, settings } = setup;
   const { crashLoopBackOff, memorySwap, singleProcessOOMKill } = config;
   const stopSignals = isFeatureEnabled(setup.gates, "ContainerStopSignals");
-  const longestMs = milliseconds(crashLoopBackOff.maxContainerRestartPeriod ?? "5m0s");
+  const longestMs = millisecondsOf(crashLoopBackOff.maxContainerRestartPeriod ?? "5m0s");
   const number = (flag: string, usual: number): number => Number(settings.get(flag) ?? usual);
   return {
     settings: {
@@ -132,14 +132,14 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
         home: process.env["HOME"] ?? process.cwd(),
       }),
       fieldGates: new Set(stopSignals ? ["ContainerStopSignals"] : []),
-      resyncIntervalMs: milliseconds(config.syncFrequency),
+      resyncIntervalMs: millisecondsOf(config.syncFrequency),
       crashLoop: { initialMs: Math.min(crashLoopInitialMs, longestMs), maxMs: longestMs },
       deadContainers: {
-        minAgeMs: milliseconds(settings.get("minimum-container-ttl-duration") ?? "0s"),
+        minAgeMs: millisecondsOf(settings.get("minimum-container-ttl-duration") ?? "0s"),
         maxPerContainer: number("maximum-dead-containers-per-container", 1),
         maxContainers: number("maximum-dead-containers", -1),
       },
-      volumeStatsMs: milliseconds(config.volumeStatsAggPeriod),
+      volumeStatsMs: millisecondsOf(config.volumeStatsAggPeriod),
       systemCgroups: {
         kubelet: config.kubeletCgroups,
         runtime: settings.get("runtime-cgroups"),
@@ -152,7 +152,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
     runtime: {
       containerStopSignals: stopSignals,
       cpuCfsQuota: config.cpuCFSQuota,
-      cpuCfsPeriodUs: milliseconds(config.cpuCFSQuotaPeriod) * 1000,
+      cpuCfsPeriodUs: millisecondsOf(config.cpuCFSQuotaPeriod) * 1000,
       ...(singleProcessOOMKill === undefined ? {} : { singleProcessOomKill: singleProcessOOMKill }),
     },
     swapBehavior: memorySwap.swapBehavior === "LimitedSwap" ? "LimitedSwap" : "NoSwap",
@@ -189,9 +189,4 @@ async function readNodeDns(
     nodeIps,
     resolverConfig: resolvConf === "" ? undefined : readResolverConfig(resolvConf),
   };
-}
-
-function milliseconds(duration: string): number {
-  const parsed = parseNanoseconds(duration);
-  return parsed.ok ? Number(parsed.value) / 1_000_000 : 0;
 }

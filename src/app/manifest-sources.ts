@@ -87,9 +87,7 @@ function parseHeaders(text: string): Record<string, string[]> {
 }
 
 function frequencyMs(flag: string, text: string = defaultFrequency): number {
-  const ms = parseDuration(text);
-  if (ms === undefined || ms <= 0) {
-    throw new SetupError(`${flag} "${text}" is no duration`, "give one such as 20s");
-  }
-  return ms;
+  const duration = parseDuration(text);
+  if (duration.ok && duration.value > 0) return duration.value;
+  throw new SetupError(`${flag} "${text}" is not a duration above zero`, "give one such as 20s");
 }

@@ -14,7 +14,7 @@ import { DbusConnection } from "../drivers/systemd/dbus-connection.ts";
 import { SystemdCgroups } from "../drivers/systemd/systemd-cgroups.ts";
 import { SystemdUnits } from "../drivers/systemd/systemd-units.ts";
 import type { NodeCgroupSettings } from "../engine/resources/node-cgroups.ts";
-import { parseNanoseconds } from "../lib/nanoseconds.ts";
+import { millisecondsOf } from "../lib/duration.ts";
 import type { RuntimeConfigResponse } from "../model/generated/cri.ts";
 import { RuntimeError } from "../model/runtime-error.ts";
 import { SetupError } from "../model/setup-error.ts";
@@ -134,8 +134,8 @@ export function kubeletShutdownPeriods(
   const usesPriorities = isFeatureEnabled(gates, "GracefulNodeShutdownBasedOnPodPriority");
   const { shutdownGracePeriodByPodPriority = [] } = config;
   return shutdownPeriods({
-    graceMs: milliseconds(config.shutdownGracePeriod),
-    criticalGraceMs: milliseconds(config.shutdownGracePeriodCriticalPods),
+    graceMs: millisecondsOf(config.shutdownGracePeriod),
+    criticalGraceMs: millisecondsOf(config.shutdownGracePeriodCriticalPods),
     byPriority: (usesPriorities ? shutdownGracePeriodByPodPriority : []).map(
       ({ priority, shutdownGracePeriodSeconds }) => ({
         priority,
@@ -143,9 +143,4 @@ export function kubeletShutdownPeriods(
       }),
     ),
   });
-}
-
-function milliseconds(duration: string): number {
-  const parsed = parseNanoseconds(duration);
-  return parsed.ok ? Number(parsed.value) / 1_000_000 : 0;
 }

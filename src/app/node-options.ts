@@ -6,8 +6,8 @@ import { nodeDeclaredFeatures } from "../core/node/declared-features.ts";
 import type { NodeReservations } from "../core/node/node-allocatable.ts";
 import { resourceList } from "../core/resource/resource-list.ts";
 import type { NodeSettings } from "../engine/node/node-agent.ts";
+import { millisecondsOf } from "../lib/duration.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
-import { parseNanoseconds } from "../lib/nanoseconds.ts";
 import { kubernetesVersion } from "../lib/version.ts";
 import type { RuntimeFeatures } from "../model/generated/cri.ts";
 import { SetupError } from "../model/setup-error.ts";
@@ -76,8 +76,8 @@ export function kubeletNodeSettings(
     reservations,
     declaredFeatures: declaredFeatures(gates, runtime),
     registerNode: config.registerNode,
-    statusUpdateMs: milliseconds(config.nodeStatusUpdateFrequency),
-    statusReportMs: milliseconds(config.nodeStatusReportFrequency),
+    statusUpdateMs: millisecondsOf(config.nodeStatusUpdateFrequency),
+    statusReportMs: millisecondsOf(config.nodeStatusReportFrequency),
     leaseDurationSeconds: config.nodeLeaseDurationSeconds,
   });
 }
@@ -151,9 +151,4 @@ function parseLabels(flag: string): Readonly<Record<string, string>> {
 function goArchitecture(name: string): string {
   const other: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", ppc64: "ppc64le" };
   return other[name] ?? name;
-}
-
-function milliseconds(duration: string): number {
-  const parsed = parseNanoseconds(duration);
-  return parsed.ok ? Number(parsed.value) / 1_000_000 : 0;
 }

@@ -1,6 +1,6 @@
 // The kubelet's API, as its configuration has it: served in a thread of its own, which asks the agent.
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
-import { parseNanoseconds } from "../lib/nanoseconds.ts";
+import { millisecondsOf } from "../lib/duration.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -124,7 +124,7 @@ function apiSettings(
     configText: JSON.stringify({ kubeletconfig: shownConfig(config) }),
     flags: deps.flags,
     systemLogFolder,
-    streamIdleMs: milliseconds(config.streamingConnectionIdleTimeout),
+    streamIdleMs: millisecondsOf(config.streamingConnectionIdleTimeout),
     splitsLogStreams: deps.splitsLogStreams,
     translatesWebSockets: deps.translatesWebSockets,
   };
@@ -154,13 +154,13 @@ function accessSettings({ config, nodeName, switches }: KubeletApiDeps): AccessS
     nodeName,
     upstreamExecVerb: switches.upstreamExecAuthorization,
     anonymous: anonymous.enabled,
-    tokenCacheMs: webhook.enabled ? milliseconds(webhook.cacheTTL) : undefined,
+    tokenCacheMs: webhook.enabled ? millisecondsOf(webhook.cacheTTL) : undefined,
     authorization:
       mode === "AlwaysAllow"
         ? undefined
         : {
-            allowedMs: milliseconds(answers.cacheAuthorizedTTL),
-            deniedMs: milliseconds(answers.cacheUnauthorizedTTL),
+            allowedMs: millisecondsOf(answers.cacheAuthorizedTTL),
+            deniedMs: millisecondsOf(answers.cacheUnauthorizedTTL),
           },
   };
 }
@@ -173,9 +173,4 @@ function healthChecks({ host, healthChecks: others = [] }: KubeletApiDeps): read
     { name: "syncloop", problem: () => host.syncLoopProblem() },
     ...others,
   ];
-}
-
-function milliseconds(duration: string): number {
-  const parsed = parseNanoseconds(duration);
-  return parsed.ok ? Number(parsed.value) / 1_000_000 : 0;
 }

@@ -1,5 +1,13 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatAge, parseDuration } from "./duration.ts";
+import {
+  formatAge,
+  formatNanoseconds,
+  millisecondsOf,
+  nanosecondsOf,
+  parseDuration,
+  parseNanoseconds,
+} from "./duration.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -28,14 +36,57 @@ test.each([
 });
 
 test.each([
-  ["10", 10_000],
-  ["90s", 90_000],
-  ["1h30m", 5_400_000],
-  ["1.5m", 90_000],
-  ["500ms", 500],
-  ["", undefined],
-  ["5 minutes", undefined],
-  ["-5s", undefined],
-])("%j is read as %s ms", (text, expected) => {
-  expect(parseDuration(text)).toBe(expected);
+  ["1h2m3s4ms5us6ns", "1h2m3.004005006s"],
+  ["+5s", "5s"],
+  ["-1.5h", "-1h30m0s"],
+  [".5ms", "500\u00b5s"],
+  ["0", "0s"],
+  ["-0", "0s"],
+  ["1500us", "1.5ms"],
+])("%s is %s", (text, canonical) => {
+  const parsed = parseNanoseconds(text);
+  expect(parsed.ok && formatNanoseconds(parsed.value)).toBe(canonical);
 });
+
+test.each([
+  ["", 'time: invalid duration ""'],
+  ["-", 'time: invalid duration "-"'],
+  [".s", 'time: invalid duration ".s"'],
+  ["10", 'time: missing unit in duration "10"'],
+  ["1s5", 'time: missing unit in duration "1s5"'],
+  ["1d", 'time: unknown unit "d" in duration "1d"'],
+  ["1 m", 'time: unknown unit " m" in duration "1 m"'],
+  ["9223372036854775808ns", 'time: invalid duration "9223372036854775808ns"'],
+])("%s is refused: %s", (text, message) => {
+  expect(parseNanoseconds(text)).toEqual({ ok: false, error: message });
+});
+
+test("what is written is read as the same", () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (ns) => {
+      expect(parseNanoseconds(formatNanoseconds(ns))).toEqual({ ok: true, value: ns });
+    }),
+  );
+});
+
+test.each([
+  ["12h", 43_200_000],
+  ["1m30s", 90_000],
+  ["0", 0],
+  ["1.5s", 1500],
+  [".5m", 30_000],
+  ["-5s", -5000],
+  ["250us", 0.25],
+])("%s is %d ms", (text, ms) => {
+  expect(parseDuration(text)).toEqual({ ok: true, value: ms });
+  expect(millisecondsOf(text)).toBe(ms);
+});
+
+test.each(["", "5", "s", "1d", "1 h", "--1s", "1s2", ".", "NaN"])(
+  "%j is refused with an error that names it",
+  (text) => {
+    expect(parseDuration(text)).toMatchObject({ error: expect.stringContaining(`"${text}"`) });
+    expect(() => millisecondsOf(text)).toThrow(`duration "${text}"`);
+    expect(() => nanosecondsOf(text)).toThrow(`duration "${text}"`);
+  },
+);

@@ -1,6 +1,6 @@
 // How the eviction domains write statistics and thresholds.
 import type { Threshold, ThresholdValue } from "../../src/core/eviction/threshold.ts";
-import { formatNanoseconds } from "../../src/lib/nanoseconds.ts";
+import { formatNanoseconds } from "../../src/lib/duration.ts";
 import { parseTime } from "../../src/lib/time.ts";
 import { formatQuantity } from "../../src/model/quantity.ts";
 import type { Summary } from "../../src/model/stats-summary.ts";

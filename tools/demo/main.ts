@@ -21,9 +21,10 @@ const { values } = parseArgs({
     timeout: { type: "string", default: "120s" },
   },
 });
-const timeoutMs = parseDuration(values.timeout);
-if (timeoutMs === undefined || timeoutMs <= 0) {
-  console.error(`demo: --timeout "${values.timeout}" is no duration: give one such as 120s`);
+const timeout = parseDuration(values.timeout);
+const timeoutMs = timeout.ok ? timeout.value : 0;
+if (timeoutMs <= 0) {
+  console.error(`demo: --timeout "${values.timeout}" is not a duration: give one such as 120s`);
   process.exit(2);
 }
 
@@ -90,7 +91,7 @@ async function untilAnswering(client: AgentClient): Promise<void> {
 }
 
 async function untilReady(client: AgentClient): Promise<number> {
-  const deadline = AbortSignal.timeout(timeoutMs ?? 0);
+  const deadline = AbortSignal.timeout(timeoutMs);
   let pods: readonly Pod[] = [];
   try {
     for (;;) {

@@ -69,15 +69,18 @@ function allContainers({ spec }: Pod): string[] {
   return [...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name);
 }
 
+function sinceFlagMs(text: string): number {
+  const duration = parseDuration(text);
+  if (duration.ok && duration.value >= 0) return duration.value;
+  throw usageError(`flag --since: "${text}" is not a duration; write 90s, 5m or 1h30m`);
+}
+
 type LogQuery = Readonly<Record<string, string | undefined>>;
 
 /** Checks the flags; what they mean may depend on the time. */
 function logQuery({ flags }: Logs): (nowMs: number) => LogQuery {
   const { tail, since } = flags;
-  const sinceMs = since === undefined ? undefined : parseDuration(since);
-  if (since !== undefined && sinceMs === undefined) {
-    throw usageError(`flag --since: "${since}" is no duration; write 90s, 5m or 1h30m`);
-  }
+  const sinceMs = since === undefined ? undefined : sinceFlagMs(since);
   const sinceTime = flags["since-time"];
   if (sinceTime !== undefined && parseTime(sinceTime) === undefined) {
     throw usageError(`flag --since-time: "${sinceTime}" is no time; write 2026-01-01T00:00:00Z`);

@@ -1,4 +1,4 @@
-import { parseNanoseconds } from "../../lib/nanoseconds.ts";
+import { millisecondsOf } from "../../lib/duration.ts";
 import { isFeatureEnabled } from "../feature-gates.ts";
 import type { KubeletFacts, UpFacts } from "./cis-facts.ts";
 import { judged, notApplicable, type Verdict } from "./verdict.ts";
@@ -52,9 +52,8 @@ export const kubeletLines: readonly KubeletLine[] = [
       ),
   },
   served("4.2.5", "idle streams", ({ config: { streamingConnectionIdleTimeout } }) => {
-    const timeout = parseNanoseconds(streamingConnectionIdleTimeout);
     return judged(
-      timeout.ok && timeout.value !== 0n,
+      millisecondsOf(streamingConnectionIdleTimeout) !== 0,
       `streamingConnectionIdleTimeout is ${streamingConnectionIdleTimeout}`,
       "set streamingConnectionIdleTimeout (--streaming-connection-idle-timeout) to a time such as 5m",
     );

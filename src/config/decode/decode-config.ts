@@ -1,5 +1,5 @@
+import { formatNanoseconds, parseNanoseconds } from "../../lib/duration.ts";
 import { quoteText } from "../../lib/go-text.ts";
-import { formatNanoseconds, parseNanoseconds } from "../../lib/nanoseconds.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { formatTime, parseTime } from "../../lib/time.ts";
 import { type JsonNode, nodeText } from "../../model/manifest/json-node.ts";

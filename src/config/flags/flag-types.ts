@@ -1,8 +1,8 @@
 import { formatCsvRecord, parseCsvRecord } from "../../lib/csv-record.ts";
+import { formatNanoseconds, parseNanoseconds } from "../../lib/duration.ts";
 import { parseGoBool, parseGoInt, parseGoUint } from "../../lib/go-number.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { parseIpAddress } from "../../lib/ip-address.ts";
-import { formatNanoseconds, parseNanoseconds } from "../../lib/nanoseconds.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { formatQuantity, parseQuantity } from "../../model/quantity.ts";
 import type { MemoryReservation, Taint, VModuleItem } from "../generated/kubelet-configuration.ts";

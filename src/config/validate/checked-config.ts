@@ -1,4 +1,3 @@
-import { parseNanoseconds } from "../../lib/nanoseconds.ts";
 import type { FeatureGateState } from "../feature-gates.ts";
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
 
@@ -16,12 +15,6 @@ export type Check = (checked: CheckedConfig) => readonly string[];
 /** The message alone where the condition holds. */
 export function when(condition: boolean, message: string): readonly string[] {
   return condition ? [`invalid configuration: ${message}`] : [];
-}
-
-/** Nanoseconds of a duration of the configuration, whose durations are all well-formed. */
-export function nanoseconds(duration: string): bigint {
-  const parsed = parseNanoseconds(duration);
-  return parsed.ok ? parsed.value : 0n;
 }
 
 export function isOutside(value: number, least: number, most: number): boolean {

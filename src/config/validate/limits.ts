@@ -1,5 +1,6 @@
+import { nanosecondsOf } from "../../lib/duration.ts";
 import { isFeatureEnabled } from "../feature-gates.ts";
-import { type Check, isOutside, nanoseconds, when } from "./checked-config.ts";
+import { type Check, isOutside, when } from "./checked-config.ts";
 
 const millisecondNs = 1_000_000n;
 const secondNs = 1_000_000_000n;
@@ -31,7 +32,7 @@ const checkNode: Check = ({ config }) => [
 const checkCpuPeriod: Check = ({ config, gates }) => {
   const { cpuCFSQuotaPeriod } = config;
   const isFree = isFeatureEnabled(gates, "CustomCPUCFSQuotaPeriod");
-  const period = nanoseconds(cpuCFSQuotaPeriod);
+  const period = nanosecondsOf(cpuCFSQuotaPeriod);
   const subject = `cpuCFSQuotaPeriod (--cpu-cfs-quota-period) {${cpuCFSQuotaPeriod}}`;
   return [
     ...when(
@@ -49,8 +50,8 @@ const checkImageCollection: Check = ({ config, gates }) => {
   const { imageGCHighThresholdPercent: high, imageGCLowThresholdPercent: low } = config;
   const highText = "imageGCHighThresholdPercent (--image-gc-high-threshold)";
   const lowText = "imageGCLowThresholdPercent (--image-gc-low-threshold)";
-  const minimum = nanoseconds(config.imageMinimumGCAge);
-  const maximum = nanoseconds(config.imageMaximumGCAge);
+  const minimum = nanosecondsOf(config.imageMinimumGCAge);
+  const maximum = nanosecondsOf(config.imageMaximumGCAge);
   return [
     ...when(isOutside(high, 0, 100), `${highText} ${high} must be between 0 and 100, inclusive`),
     ...when(isOutside(low, 0, 100), `${lowText} ${low} must be between 0 and 100, inclusive`),

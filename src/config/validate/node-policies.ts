@@ -1,8 +1,9 @@
+import { nanosecondsOf } from "../../lib/duration.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { labelValueProblems, qualifiedNameProblems } from "../../model/validate/names.ts";
 import { isFeatureEnabled } from "../feature-gates.ts";
 import type { Taint } from "../generated/kubelet-configuration.ts";
-import { type Check, isOutside, nanoseconds, shortFloat, when } from "./checked-config.ts";
+import { type Check, isOutside, shortFloat, when } from "./checked-config.ts";
 
 const secondNs = 1_000_000_000n;
 const topologyPolicies = ["none", "best-effort", "restricted", "single-numa-node"];
@@ -58,8 +59,8 @@ const checkTopology: Check = ({ config }) => {
 
 const checkShutdown: Check = ({ config, gates }) => {
   const { shutdownGracePeriod, shutdownGracePeriodCriticalPods } = config;
-  const total = nanoseconds(shutdownGracePeriod);
-  const critical = nanoseconds(shutdownGracePeriodCriticalPods);
+  const total = nanosecondsOf(shutdownGracePeriod);
+  const critical = nanosecondsOf(shutdownGracePeriodCriticalPods);
   const totalText = `shutdownGracePeriod {${shutdownGracePeriod}}`;
   const criticalText = `shutdownGracePeriodCriticalPods {${shutdownGracePeriodCriticalPods}}`;
   if (!isFeatureEnabled(gates, "GracefulNodeShutdown")) {
@@ -83,8 +84,8 @@ function isShort(period: bigint): boolean {
 const checkShutdownByPriority: Check = ({ config, gates }) => {
   if ((config.shutdownGracePeriodByPodPriority ?? []).length === 0) return [];
   const isPlain =
-    nanoseconds(config.shutdownGracePeriod) > 0n ||
-    nanoseconds(config.shutdownGracePeriodCriticalPods) > 0n;
+    nanosecondsOf(config.shutdownGracePeriod) > 0n ||
+    nanosecondsOf(config.shutdownGracePeriodCriticalPods) > 0n;
   const isOn = isFeatureEnabled(gates, "GracefulNodeShutdownBasedOnPodPriority");
   return [
     ...when(
@@ -126,7 +127,7 @@ const checkRestartPeriod: Check = ({ config, gates }) => {
       "FeatureGate KubeletCrashLoopBackOffMax is enabled, CrashLoopBackOff.MaxContainerRestartPeriod must be set",
     );
   }
-  const ns = nanoseconds(period);
+  const ns = nanosecondsOf(period);
   const seconds = Number(ns / secondNs) + Number(ns % secondNs) / 1e9;
   return when(
     isOutside(Number(ns / 1_000_000n), 1000, 300_000),

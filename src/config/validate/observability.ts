@@ -1,3 +1,4 @@
+import { nanosecondsOf } from "../../lib/duration.ts";
 import { parseUrlScheme } from "../../lib/go-url-problem.ts";
 import { mustParseQuantity, quantityMilliValue } from "../../model/quantity.ts";
 import {
@@ -9,7 +10,7 @@ import {
 } from "../../model/validate/field-error.ts";
 import { type FeatureGateState, isFeatureEnabled } from "../feature-gates.ts";
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
-import { type Check, nanoseconds } from "./checked-config.ts";
+import { type Check } from "./checked-config.ts";
 
 const previousVersion = "1.35";
 const maxVerbosity = 2 ** 31 - 1;
@@ -35,7 +36,7 @@ function loggingErrors(
 ): readonly FieldError[] {
   const { format, flushFrequency, verbosity, vmodule = [], options } = logging;
   const isFlushed =
-    typeof flushFrequency === "number" ? flushFrequency > 0 : nanoseconds(flushFrequency) > 0n;
+    typeof flushFrequency === "number" ? flushFrequency > 0 : nanosecondsOf(flushFrequency) > 0n;
   return [
     ...(isFlushed
       ? []

@@ -1,9 +1,10 @@
+import { nanosecondsOf } from "../../lib/duration.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { cleanPath } from "../../lib/path.ts";
 import { joinErrors } from "../error-list.ts";
 import { type FeatureGateState, isFeatureEnabled, setFeatureGates } from "../feature-gates.ts";
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
-import { type Check, nanoseconds, shortFloat, when } from "./checked-config.ts";
+import { type Check, shortFloat, when } from "./checked-config.ts";
 import { checkImageVerification } from "./images.ts";
 import { checkLimits } from "./limits.ts";
 import { checkNodePolicies } from "./node-policies.ts";
@@ -103,7 +104,7 @@ const checkContainerLogs: Check = ({ config }) => {
       "containerLogMaxWorkers must be greater than or equal to 1",
     ),
     ...when(
-      nanoseconds(config.containerLogMonitorInterval) < 3_000_000_000n,
+      nanosecondsOf(config.containerLogMonitorInterval) < 3_000_000_000n,
       "containerLogMonitorInterval must be a positive time duration greater than or equal to 3s",
     ),
     ...when(config.containerLogMaxFiles <= 1, "containerLogMaxFiles must be greater than 1"),

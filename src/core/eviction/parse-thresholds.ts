@@ -1,5 +1,5 @@
+import { parseDuration } from "../../lib/duration.ts";
 import { parseGoFloat32 } from "../../lib/go-float.ts";
-import { parseNanoseconds } from "../../lib/nanoseconds.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { trimEndOf } from "../../lib/trim-text.ts";
 import { formatQuantity, parseQuantity } from "../../model/quantity.ts";
@@ -100,12 +100,12 @@ function thresholdProblem(signal: Signal, text: string, value: ThresholdValue): 
 }
 
 function parseGracePeriod(_signal: Signal, text: string): Result<number, string> {
-  const period = parseNanoseconds(text);
+  const period = parseDuration(text);
   if (!period.ok) return period;
-  if (period.value < 0n) {
+  if (period.value < 0) {
     return err(`invalid eviction grace period specified: ${text}, must be a positive value`);
   }
-  return ok(Number(period.value) / 1_000_000);
+  return period;
 }
 
 function parseMinimumReclaim(signal: Signal, text: string): Result<ThresholdValue, string> {

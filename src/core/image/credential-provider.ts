@@ -1,5 +1,5 @@
 // Programs that hand out registry logins: their config file, what they are asked, and what they answer.
-import { parseGoDuration } from "../../lib/go-duration.ts";
+import { parseDuration } from "../../lib/duration.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { nearestName } from "../../lib/nearest-name.ts";
@@ -90,17 +90,16 @@ export function parseCredentialAnswer(
   if (scope === undefined)
     return err(`its answer's cacheKeyType is not one of ${scopes.join(", ")}`);
   const { cacheDuration } = answer;
-  const cacheMs =
+  const cache =
     cacheDuration === undefined || cacheDuration === null
-      ? provider.defaultCacheMs
-      : typeof cacheDuration === "string"
-        ? parseGoDuration(cacheDuration)
-        : undefined;
-  if (cacheMs === undefined) return err("its answer's cacheDuration is no duration");
+      ? ok(provider.defaultCacheMs)
+      : parseDuration(typeof cacheDuration === "string" ? cacheDuration : "");
+  // An answer may hold secrets anywhere: its text is not shown.
+  if (!cache.ok) return err("its answer's cacheDuration is not a duration");
   const logins = parseLogins(answer["auth"] ?? {});
   return logins === undefined
     ? err("its answer's auth has an entry without username and password")
-    : ok({ scope, cacheMs, logins });
+    : ok({ scope, cacheMs: cache.value, logins });
 }
 
 function parseProvider(value: unknown, path: string, errors: string[]): CredentialProvider {
@@ -129,9 +128,8 @@ function parseProvider(value: unknown, path: string, errors: string[]): Credenti
       errors.push(`${path}.matchImages: ${quoteText(pattern)} is no registry with a path`);
     }
   }
-  const cacheMs =
-    typeof defaultCacheDuration === "string" ? parseGoDuration(defaultCacheDuration) : undefined;
-  if (cacheMs === undefined || cacheMs < 0) {
+  const cache = parseDuration(typeof defaultCacheDuration === "string" ? defaultCacheDuration : "");
+  if (!cache.ok || cache.value < 0) {
     errors.push(`${path}.defaultCacheDuration: give a duration of 0s or more, such as 10m`);
   }
   if (fields["tokenAttributes"] !== undefined && fields["tokenAttributes"] !== null) {
@@ -142,7 +140,7 @@ function parseProvider(value: unknown, path: string, errors: string[]): Credenti
   return {
     name: String(name),
     matchImages,
-    defaultCacheMs: cacheMs ?? 0,
+    defaultCacheMs: cache.ok ? cache.value : 0,
     apiVersion: String(apiVersion),
     args: texts(fields["args"], `${path}.args`, errors),
     env: variables(fields["env"], `${path}.env`, errors),

@@ -76,8 +76,9 @@ function parseRun(clauses: readonly string[]): Result<RunScript, string> {
       /^on TERM (ignore|exit (\d+)(?: in (\S+))?)$/.exec(clause) ?? [];
     if (clause === "run" || duration !== undefined) {
       runs = true;
-      runsMs = duration === undefined ? undefined : parseDuration(duration);
-      if (duration !== undefined && runsMs === undefined) return err(noDuration(duration));
+      const lasts = duration === undefined ? undefined : parseLength(duration);
+      if (lasts?.ok === false) return lasts;
+      runsMs = lasts?.value;
     } else if (exit !== undefined) {
       if (Number(exit) > 255) return err(noExitCode(exit));
       end = { exitCode: Number(exit), isOutOfMemory: false };
@@ -86,10 +87,10 @@ function parseRun(clauses: readonly string[]): Result<RunScript, string> {
     } else if (reaction === "ignore") {
       onStop = "ignore";
     } else if (stopExit !== undefined) {
-      const afterMs = parseDuration(delay);
-      if (afterMs === undefined) return err(noDuration(delay));
+      const after = parseLength(delay);
+      if (!after.ok) return after;
       if (Number(stopExit) > 255) return err(noExitCode(stopExit));
-      onStop = { afterMs, exitCode: Number(stopExit) };
+      onStop = { afterMs: after.value, exitCode: Number(stopExit) };
     } else {
       return err(`"${clause}" is not understood`);
     }
@@ -108,9 +109,9 @@ function parseDeed(clauses: readonly string[]): Result<Deed, string> {
   for (const clause of clauses) {
     const [, duration] = /^take (\S+)$/.exec(clause) ?? [];
     if (duration !== undefined) {
-      const ms = parseDuration(duration);
-      if (ms === undefined) return err(noDuration(duration));
-      takesMs = ms;
+      const takes = parseLength(duration);
+      if (!takes.ok) return takes;
+      takesMs = takes.value;
     } else if (clause === "fail") {
       fails = true;
     } else if (clause !== "ok") {
@@ -134,15 +135,18 @@ function parseProbe(clauses: readonly string[]): Result<readonly ProbePhase[], s
           : `"${clause}" needs a duration: another one follows`,
       );
     }
-    const lastsMs = isLast ? Number.POSITIVE_INFINITY : parseDuration(duration ?? "");
-    if (lastsMs === undefined) return err(noDuration(duration ?? ""));
-    phases.push({ finds, lastsMs });
+    const lasts = isLast ? ok(Number.POSITIVE_INFINITY) : parseLength(duration ?? "");
+    if (!lasts.ok) return lasts;
+    phases.push({ finds, lastsMs: lasts.value });
   }
   return ok(phases);
 }
 
-function noDuration(text: string): string {
-  return `"${text}" is no duration such as 500ms, 5s or 2m`;
+/** Milliseconds that something in a script lasts. */
+function parseLength(text: string): Result<number, string> {
+  const duration = parseDuration(text);
+  if (duration.ok && duration.value >= 0) return duration;
+  return err(`"${text}" is not a duration such as 500ms, 5s or 2m`);
 }
 
 function noExitCode(text: string): string {

@@ -25,14 +25,12 @@ import { decodeBase64 } from "../../../src/lib/base64.ts";
 import { parseCsvRecord } from "../../../src/lib/csv-record.ts";
 import { parseDuration } from "../../../src/lib/duration.ts";
 import { matchesGlob } from "../../../src/lib/glob.ts";
-import { parseGoDuration } from "../../../src/lib/go-duration.ts";
 import { parseGoFloat32 } from "../../../src/lib/go-float.ts";
 import { quoteText } from "../../../src/lib/go-text.ts";
 import { parseUrlReference } from "../../../src/lib/go-url.ts";
 import { parseIpAddress } from "../../../src/lib/ip-address.ts";
 import { parseJsonText } from "../../../src/lib/json-text.ts";
 import { parseMountInfo } from "../../../src/lib/mount-info.ts";
-import { parseNanoseconds } from "../../../src/lib/nanoseconds.ts";
 import { cleanPath } from "../../../src/lib/path.ts";
 import { parseTime } from "../../../src/lib/time.ts";
 import { decodeKubeconfig } from "../../../src/model/decode-kubeconfig.ts";
@@ -345,7 +343,7 @@ export const textEntries: Readonly<Record<string, readonly Entry[]>> = {
     },
     {
       name: "duration",
-      run: (text) => [parseDuration(text), parseGoDuration(text), parseNanoseconds(text)],
+      run: parseDuration,
       texts: [repeated("s000", "1.", "\u00b5")],
     },
     {
