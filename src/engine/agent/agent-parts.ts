@@ -17,6 +17,7 @@ import { PodMemory } from "../pods/pod-memory.ts";
 import type { PodNames } from "../pods/pod-names.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { Prober } from "../probes/prober.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
@@ -55,6 +56,7 @@ import {
 import { createImageManager } from "./create-image-manager.ts";
 import { createView } from "./create-view.ts";
 import type { Faults } from "./faults.ts";
+import { Wakeups } from "./wakeups.ts";
 
 /**
  * The parts of the agent, put together by `compose/`: each knows of the others only what it needs, and asks for it when
@@ -67,7 +69,9 @@ export class AgentParts {
   /** All pods of the runtime are known. */
   runtimeListed = false;
 
-  readonly registry: PodRegistry = new PodRegistry();
+  readonly table: PodTable = new PodTable();
+  readonly wakeups: Wakeups = new Wakeups();
+  readonly registry: PodRegistry = new PodRegistry(this.table);
   readonly queue: WorkQueue;
   readonly memory: PodMemory;
   readonly metrics: AgentMetrics;
@@ -113,8 +117,8 @@ export class AgentParts {
     this.cluster = this.#createCluster();
     this.intake = composeIntake(this);
     this.health = new RuntimeHealth(ports.runtime, ports.clock, {
-      onReport: () => this.node?.requestUpdate(),
-      onWell: () => this.loop.resume(),
+      onReport: () => this.wakeups.updateNode(),
+      onWell: () => this.wakeups.resume(),
     });
     this.cache = new PodCache((uid) => this.observer.requestRead(uid));
     this.observer = composeObserver(this);
@@ -155,6 +159,7 @@ export class AgentParts {
       stats: this.stats,
     });
     this.host = composeHost(this);
+    this.wakeups.connect({ loop: this.loop, observer: this.observer, node: this.node });
   }
 
   /** The node's addresses as its cluster shows them; those of the machine until then. */

@@ -7,6 +7,7 @@ import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodEvent } from "../../ports/pod-events.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { PodAdmission, type PodAdmissionDeps } from "./pod-admission.ts";
 
 interface Decided {
@@ -22,7 +23,7 @@ function decide(pod: Pod, isHere = false): Decided {
   const quiet = (): undefined => undefined;
   const deps: PodAdmissionDeps = {
     faults: loudFaults,
-    registry: new PodRegistry(),
+    registry: new PodRegistry(new PodTable()),
     workers: { isPodKnownTerminated: () => false, stateOf: quiet, updatePod: quiet },
     statuses: {
       get: (uid) => statuses.get(uid),

@@ -3,6 +3,7 @@ import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { SyncLoop } from "./sync-loop.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -13,7 +14,7 @@ function version(index: number): Pod {
 
 test("updates that come while the runtime is away become few, and the newest counts", async () => {
   const clock = new VirtualClock();
-  const registry = new PodRegistry();
+  const registry = new PodRegistry(new PodTable());
   const quiet = (): undefined => undefined;
   let problem: string | undefined = "away";
   let updates = 0;

@@ -4,6 +4,7 @@ import { planMirror } from "../../core/status/plan-mirror.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configHashAnnotation, configSourceAnnotation } from "../../model/pod-source.ts";
 import { PodRegistry } from "./pod-registry.ts";
+import { PodTable } from "./pod-table.ts";
 
 const node = { metadata: { name: "node-a", uid: "node-uid" } };
 
@@ -14,7 +15,7 @@ function version(hash: string): Pod {
 }
 
 test("the picture of another version of a static pod is not the pod's", () => {
-  const registry = new PodRegistry();
+  const registry = new PodRegistry(new PodTable());
   const old = version("one");
   const step = planMirror(old, undefined, node);
   if (step.kind !== "create") throw new Error("no picture was planned");

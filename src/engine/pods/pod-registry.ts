@@ -1,11 +1,16 @@
 import { isMirrorOf } from "../../core/status/plan-mirror.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
+import type { PodTable, SliceWriter } from "./pod-table.ts";
 
-/** The pods that the sources want now. Mirror pods are held apart: they are pictures, not pods. */
+/** The pods that the sources want now. Mirror pods are held apart, by full name: they are copies of static pods. */
 export class PodRegistry {
-  readonly #pods = new Map<string, Pod>();
+  readonly #pods: SliceWriter<"wanted">;
   readonly #mirrors = new Map<string, Pod>();
+
+  constructor(table: PodTable) {
+    this.#pods = table.writer("wanted");
+  }
 
   set(pod: Pod): void {
     if (isMirrorPod(pod)) this.#mirrors.set(podFullName(pod), pod);
@@ -14,7 +19,7 @@ export class PodRegistry {
 
   remove(pod: Pod): void {
     if (isMirrorPod(pod)) this.#mirrors.delete(podFullName(pod));
-    else this.#pods.delete(pod.metadata.uid);
+    else this.#pods.set(pod.metadata.uid, undefined);
   }
 
   get(uid: string): Pod | undefined {
@@ -45,6 +50,6 @@ export class PodRegistry {
   }
 
   list(): readonly Pod[] {
-    return [...this.#pods.values()];
+    return [...this.#pods.entries()].map(([, pod]) => pod);
   }
 }

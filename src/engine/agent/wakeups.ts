@@ -1,0 +1,79 @@
+import { assert } from "../../lib/assert.ts";
+
+interface LoopWakeups {
+  requestSync(uid: string): void;
+  requestHousekeeping(): void;
+  /** A time was set at which something is due. */
+  wake(): void;
+  resume(): void;
+}
+
+interface ReadWakeups {
+  requestRead(uid: string): void;
+  readWhenQuiet(uid: string): Promise<void>;
+}
+
+interface NodeWakeups {
+  requestUpdate(): void;
+}
+
+interface WakeupTargets {
+  readonly loop: LoopWakeups;
+  readonly observer: ReadWakeups;
+  /** Undefined = the node belongs to no cluster. */
+  readonly node: NodeWakeups | undefined;
+}
+
+/**
+ * What flows back: parts are constructed in the order in which they use each other, and ask those that come after them
+ * through this. Nothing here returns anything or waits.
+ */
+export class Wakeups {
+  #connected: WakeupTargets | undefined;
+
+  /** Once, when everything is constructed. */
+  connect(targets: WakeupTargets): void {
+    assert(this.#connected === undefined, "the wake-ups are connected already");
+    this.#connected = targets;
+  }
+
+  /** The sync loop looks at that pod soon. */
+  look(uid: string): void {
+    this.#targets.loop.requestSync(uid);
+  }
+
+  /** The sync loop finds out what is due next. */
+  lookAtQueue(): void {
+    this.#targets.loop.wake();
+  }
+
+  /** The sync loop works with the runtime again. */
+  resume(): void {
+    this.#targets.loop.resume();
+  }
+
+  /** The next round of housekeeping comes soon. */
+  housekeep(): void {
+    this.#targets.loop.requestHousekeeping();
+  }
+
+  /** The pod is read from the runtime again. */
+  read(uid: string): void {
+    this.#targets.observer.requestRead(uid);
+  }
+
+  /** The same when nobody works on the pod, or soon if that takes long. */
+  readWhenQuiet(uid: string): void {
+    void this.#targets.observer.readWhenQuiet(uid);
+  }
+
+  /** The API server gets the node's status soon. */
+  updateNode(): void {
+    this.#targets.node?.requestUpdate();
+  }
+
+  get #targets(): WakeupTargets {
+    assert(this.#connected !== undefined, "a wake-up before everything is constructed");
+    return this.#connected;
+  }
+}

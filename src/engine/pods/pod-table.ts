@@ -1,0 +1,54 @@
+import { assert } from "../../lib/assert.ts";
+import type { ManagedPod, PodSlices, SliceName } from "./managed-pod.ts";
+
+type Entry = { readonly uid: string } & { [Name in SliceName]?: PodSlices[Name] | undefined };
+
+/** The right to write one slice of every pod. */
+export interface SliceWriter<Name extends SliceName> {
+  get(uid: string): PodSlices[Name] | undefined;
+  /** Undefined takes the slice away; a value makes an entry for a pod that has none. */
+  set(uid: string, value: PodSlices[Name] | undefined): void;
+  /** Of all pods that have the slice, in the order in which the pods came. Slices may be set meanwhile. */
+  entries(): IterableIterator<readonly [uid: string, value: PodSlices[Name]]>;
+}
+
+/** The pods of the node: the only map keyed by pod UID in the engine. */
+export class PodTable {
+  readonly #pods = new Map<string, Entry>();
+  readonly #written = new Set<SliceName>();
+
+  get(uid: string): ManagedPod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  /** In the order in which they came. Pods may be forgotten meanwhile. */
+  all(): IterableIterator<ManagedPod> {
+    return this.#pods.values();
+  }
+
+  /** The one writer of that slice: asking twice is a mistake of the program. */
+  writer<Name extends SliceName>(name: Name): SliceWriter<Name> {
+    assert(!this.#written.has(name), `the slice ${name} has a writer already`);
+    this.#written.add(name);
+    const pods = this.#pods;
+    return {
+      get: (uid) => pods.get(uid)?.[name],
+      set: (uid, value) => {
+        const entry = pods.get(uid) ?? { uid };
+        entry[name] = value;
+        if (value !== undefined) pods.set(uid, entry);
+      },
+      *entries() {
+        for (const entry of pods.values()) {
+          const value = entry[name];
+          if (value !== undefined) yield [entry.uid, value];
+        }
+      },
+    };
+  }
+
+  /** Whoever writes a slice of the pod afterwards begins a new entry. */
+  delete(uid: string): void {
+    this.#pods.delete(uid);
+  }
+}
