@@ -1,3 +1,5 @@
+import type { WatchEvent } from "../model/watch-event.ts";
+
 /** One request to the API server. */
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -7,11 +9,6 @@ export interface ApiRequest {
   readonly body?: unknown;
   /** What the body of a PATCH is; a strategic merge patch unless told. */
   readonly patchType?: "strategic" | "merge" | "json" | undefined;
-}
-
-export interface WatchEvent<T> {
-  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK";
-  readonly object: T;
 }
 
 /**

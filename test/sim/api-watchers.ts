@@ -1,4 +1,4 @@
-import type { WatchEvent } from "../../src/ports/api-client.ts";
+import type { WatchEvent } from "../../src/model/watch-event.ts";
 import type { ApiPath } from "./api-path.ts";
 import { matchesSelectors } from "./api-selectors.ts";
 

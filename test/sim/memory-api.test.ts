@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { WatchEvent } from "../../src/ports/api-client.ts";
+import type { WatchEvent } from "../../src/model/watch-event.ts";
 import type { StoredObject } from "./api-watchers.ts";
 import { MemoryApi } from "./memory-api.ts";
 

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { formatTime } from "../../src/lib/time.ts";
 import { ApiError } from "../../src/model/api-error.ts";
-import type { ApiClient, ApiRequest, WatchEvent } from "../../src/ports/api-client.ts";
+import type { WatchEvent } from "../../src/model/watch-event.ts";
+import type { ApiClient, ApiRequest } from "../../src/ports/api-client.ts";
 import { type ApiPath, parseApiPath } from "./api-path.ts";
 import { matchesSelectors } from "./api-selectors.ts";
 import { type Change, isBelow, type StoredObject, tell, type Watcher } from "./api-watchers.ts";

@@ -1,5 +1,5 @@
 import { parseJsonText } from "../../lib/json-text.ts";
-import type { WatchEvent } from "../../ports/api-client.ts";
+import type { WatchEvent } from "../../model/watch-event.ts";
 import { statusError } from "./api-status.ts";
 import { JsonLines } from "./json-lines.ts";
 import type { WireResponse } from "./wire.ts";

@@ -5,7 +5,8 @@ import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { PodSpec } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { ApiClient, WatchEvent } from "../../ports/api-client.ts";
+import type { WatchEvent } from "../../model/watch-event.ts";
+import type { ApiClient } from "../../ports/api-client.ts";
 import { ApiObjects, type ApiObjectsDeps } from "./api-objects.ts";
 
 const silent = { debug: noop, info: noop, warn: noop, error: noop };

@@ -1,3 +1,4 @@
+import type { ApiObject } from "../../core/cluster/object-set.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ConfigMap, RuntimeClass, Secret, Service } from "../../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
@@ -7,7 +8,6 @@ import { referencedConfigMaps, referencedSecrets } from "../../model/referenced-
 import type { ObjectStore, RuntimeClassStore } from "../../ports/object-store.ts";
 import { FetchedObjects } from "./fetched-objects.ts";
 import type { NeededObjects, ObjectKind, ObjectName } from "./needed-objects.ts";
-import type { ApiObject } from "./object-set.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 import { WatchedObjects } from "./watched-objects.ts";
 import { whenSynced } from "./when-synced.ts";
@@ -42,13 +42,11 @@ export class ApiObjects implements ObjectStore, RuntimeClassStore {
     this.#runtimeClasses = new Reflector({
       ...deps,
       path: "/apis/node.k8s.io/v1/runtimeclasses",
-      onChange: () => undefined,
     });
     this.#services = new Reflector({
       ...deps,
       path: "/api/v1/services",
       query: { fieldSelector: "spec.clusterIP!=None" },
-      onChange: () => undefined,
     });
   }
 

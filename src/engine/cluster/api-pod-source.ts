@@ -1,7 +1,7 @@
+import { objectKey } from "../../core/cluster/object-set.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSource, SourceSink } from "../../ports/pod-source.ts";
-import { objectKey } from "./object-set.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
 export interface ApiPodSourceDeps
@@ -28,14 +28,16 @@ export class ApiPodSource implements PodSource {
       log,
       path: "/api/v1/pods",
       query: { fieldSelector: `spec.nodeName=${nodeName}` },
-      onChange: (pods) =>
-        this.#sink?.deliver({
-          pods: [...pods.values()],
-          configMaps: [],
-          secrets: [],
-          problems: [],
-          ignored: [],
-        }),
+      sink: {
+        deliver: (pods) =>
+          this.#sink?.deliver({
+            pods: [...pods.values()],
+            configMaps: [],
+            secrets: [],
+            problems: [],
+            ignored: [],
+          }),
+      },
     });
   }
 

@@ -61,9 +61,11 @@ export class ClusterParts {
       log,
       path: "/api/v1/nodes",
       query: { fieldSelector: `metadata.name=${nodeName}` },
-      onChange: () => {
-        deps.onNodeChange();
-        this.lookAtMirrors();
+      sink: {
+        deliver: () => {
+          deps.onNodeChange();
+          this.lookAtMirrors();
+        },
       },
     });
     this.#reporter = new StatusReporter({

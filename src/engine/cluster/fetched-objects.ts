@@ -1,3 +1,4 @@
+import { type ApiObject, isEarlier } from "../../core/cluster/object-set.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { isApiStatus } from "../../model/api-error.ts";
@@ -11,7 +12,6 @@ import {
   type ObjectKind,
   type ObjectName,
 } from "./needed-objects.ts";
-import { type ApiObject, isEarlier } from "./object-set.ts";
 import { ObjectUsers } from "./object-users.ts";
 
 export interface FetchedObjectsDeps {

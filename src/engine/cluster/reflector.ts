@@ -1,24 +1,45 @@
+import { type ApiObject, ObjectSet } from "../../core/cluster/object-set.ts";
+import {
+  afterEnd,
+  afterList,
+  afterListError,
+  afterWatchError,
+  type EndedWatch,
+  type IdleState,
+  type NextStep,
+  nextRequest,
+  type ReflectorRequest,
+  receiveEvent,
+  type SetChange,
+  watchDeadlineMs,
+  watchTimeoutSeconds,
+} from "../../core/cluster/reflector-step.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { ApiError, isApiStatus } from "../../model/api-error.ts";
+import { ApiError } from "../../model/api-error.ts";
 import type { ListMeta } from "../../model/generated/kubernetes.ts";
-import type { ApiClient, WatchEvent } from "../../ports/api-client.ts";
+import type { WatchEvent } from "../../model/watch-event.ts";
+import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Random } from "../../ports/random.ts";
 import { withDeadline } from "../execute/deadline.ts";
 import { ApiBackoff, type ApiBackoffLimits } from "./api-backoff.ts";
-import { type ApiObject, ObjectSet, objectKey } from "./object-set.ts";
 
 const defaultWatchMs = 5 * 60_000;
-/** A connection that ends sooner, and brought nothing, is not worth opening again at once. */
-const shortWatchMs = 1000;
-/** How much later than it promised the server may end a watch before the connection counts as dead. */
-const lateMs = 30_000;
+
+/** Receives what a reflector learns. */
+interface ObjectSink<T> {
+  /**
+   * Called with the first complete set, even an empty one, and then after every change: all objects that there are, and
+   * the keys of those that were added, changed or removed. The map changes later: keep a copy.
+   */
+  deliver(items: ReadonlyMap<string, T>, changed: ReadonlySet<string>): void;
+}
 
 export interface ReflectorOptions<T> {
   readonly api: ApiClient;
   readonly clock: Clock;
-  /** From 0 (included) to 1 (excluded). */
-  readonly random: () => number;
+  readonly random: Random;
   readonly log: Log;
   /** Of the collection, such as /api/v1/pods. */
   readonly path: string;
@@ -27,14 +48,9 @@ export interface ReflectorOptions<T> {
   /** The server is asked to end each watch after this time or up to twice as much. */
   readonly watchMs?: number | undefined;
   readonly backoff?: ApiBackoffLimits | undefined;
-  /**
-   * Told of the first complete set, even an empty one, and then of every change: all there is now, and the keys of what
-   * is new, other or gone. The map changes later: keep a copy.
-   */
-  readonly onChange: (items: ReadonlyMap<string, T>, changed: ReadonlySet<string>) => void;
+  /** Undefined = `items` is all that is needed. */
+  readonly sink?: ObjectSink<T> | undefined;
 }
-
-type Query = Readonly<Record<string, string>>;
 
 /** Follows a collection of the API server: complete at all times once it is synced, and catching up after every outage. */
 export class Reflector<T extends ApiObject> {
@@ -42,11 +58,10 @@ export class Reflector<T extends ApiObject> {
   readonly #set = new ObjectSet<T>();
   readonly #backoff: ApiBackoff;
   readonly #waiting = new Set<() => void>();
+  #state: IdleState = { kind: "empty" };
   #isSynced = false;
-  /** Whether the version that the set is at can be watched from. */
-  #canResume = false;
   #failure: string | undefined;
-  /** Thrown by who is told of changes. */
+  /** Thrown by the sink. */
   #broken: { readonly error: unknown } | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -54,7 +69,7 @@ export class Reflector<T extends ApiObject> {
     this.#backoff = new ApiBackoff(options.clock, options.random, options.backoff);
   }
 
-  /** All objects as last heard of; keyed by namespace/name. */
+  /** All objects as last reported; keyed by namespace/name. */
   get items(): ReadonlyMap<string, T> {
     return this.#set.items;
   }
@@ -64,7 +79,7 @@ export class Reflector<T extends ApiObject> {
     return this.#isSynced;
   }
 
-  /** Why the server could not be followed the last time it was tried; undefined when it can. */
+  /** Why the collection could not be followed the last time it was tried; undefined when it can. */
   get failure(): string | undefined {
     return this.#failure;
   }
@@ -94,136 +109,110 @@ export class Reflector<T extends ApiObject> {
     });
   }
 
-  /** Follows the collection until `signal` aborts; rejects only with what `onChange` throws. */
+  /** Follows the collection until `signal` aborts; rejects only with what the sink throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
-      let waitMs = 0;
-      try {
-        waitMs = this.#canResume ? await this.#resume(signal) : await this.#start(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        if (this.#broken !== undefined) throw this.#broken.error;
-        waitMs = this.#delayMs(error);
-        // After a refusal nobody knows what was missed.
-        if (error instanceof ApiError && error.status !== 429) this.#canResume = false;
-        const failure = errorText(error);
-        if (failure !== this.#failure) this.#logFailure(error);
-        this.#failure = failure;
-      }
-      if (waitMs > 0) await clock.sleep(waitMs, signal).catch(() => undefined);
+      const { state, delay } = await this.#step(signal);
+      this.#state = state;
+      if (delay === undefined) continue;
+      const delayMs = Math.max(delay.atLeastMs, this.#backoff.nextMs());
+      await clock.sleep(delayMs, signal).catch(() => undefined);
     }
   }
 
-  /** One stream brings what there is, a bookmark that says that this was all, and then the changes. */
-  async #start(signal: AbortSignal): Promise<number> {
-    const found = new Map<string, T>();
-    let isComplete = false;
-    const take = (event: WatchEvent<T>): void => {
-      if (isComplete) {
-        this.#take(event);
-        return;
-      }
-      if (event.type === "DELETED") found.delete(objectKey(event.object));
-      // What there is comes in no order of versions.
-      else if (event.type !== "BOOKMARK") found.set(objectKey(event.object), event.object);
-      if (event.type !== "BOOKMARK") return;
-      const { annotations, resourceVersion = "" } = event.object.metadata ?? {};
-      if (annotations?.["k8s.io/initial-events-end"] !== "true") return;
-      isComplete = true;
-      this.#replace(found.values(), resourceVersion);
-    };
-    try {
-      const initial = { resourceVersionMatch: "NotOlderThan", sendInitialEvents: "true" };
-      const waitMs = await this.#watch(initial, take, signal);
-      return isComplete ? waitMs : this.#backoff.nextMs();
-    } catch (error) {
-      const wasRefused = error instanceof ApiError && error.status !== 429 && error.status !== 410;
-      if (isComplete || !wasRefused) throw error;
-      // Servers that do not stream what there is refuse to: they are asked for a list.
-      await this.#list(signal);
-      return 0;
-    }
+  /** One request and all that it brings. */
+  async #step(signal: AbortSignal): Promise<NextStep> {
+    const { watchMs = defaultWatchMs, random } = this.#options;
+    const timeoutSeconds = watchTimeoutSeconds(watchMs, random());
+    const request = nextRequest(this.#state, timeoutSeconds);
+    if (request.kind === "list") return await this.#list(signal);
+    return await this.#watch(request, watchDeadlineMs(timeoutSeconds), signal);
   }
 
-  async #list(signal: AbortSignal): Promise<void> {
+  async #list(signal: AbortSignal): Promise<NextStep> {
     const { api, path, query } = this.#options;
-    const list = await api.send<{
-      readonly metadata?: ListMeta | undefined;
-      readonly items?: readonly T[] | null | undefined;
-    }>({ method: "GET", path, query }, signal);
-    this.#replace(list.items ?? [], list.metadata?.resourceVersion ?? "");
-  }
-
-  async #resume(signal: AbortSignal): Promise<number> {
     try {
-      const { resourceVersion } = this.#set;
-      return await this.#watch({ resourceVersion }, (event) => this.#take(event), signal);
+      const list = await api.send<{
+        readonly metadata?: ListMeta | undefined;
+        readonly items?: readonly T[] | null | undefined;
+      }>({ method: "GET", path, query }, signal);
+      this.#replace(list.items ?? []);
+      return afterList(list.metadata?.resourceVersion ?? "");
     } catch (error) {
-      if (!isApiStatus(error, 410)) throw error;
-      this.#canResume = false;
-      return 0;
+      return this.#failed(error, afterListError(error), signal);
     }
   }
 
-  /** Answers how long to wait before the next watch once this one has ended. */
   async #watch(
-    from: Query,
-    onEvent: (event: WatchEvent<T>) => void,
+    request: Extract<ReflectorRequest, { readonly kind: "watch" }>,
+    deadlineMs: number,
     signal: AbortSignal,
-  ): Promise<number> {
-    const { api, clock, random, path, query, watchMs = defaultWatchMs } = this.#options;
-    const timeoutSeconds = Math.floor((watchMs * (1 + random())) / 1000);
+  ): Promise<NextStep> {
+    const { api, clock, path } = this.#options;
+    const query = { ...this.#options.query, ...request.query };
     const startedAtMs = clock.monotonicMs();
+    const found = new ObjectSet<T>();
+    let { state } = request;
     let events = 0;
-    const count = (event: WatchEvent<T>): void => {
+    const onEvent = (event: WatchEvent<T>): void => {
       events += 1;
       this.#failure = undefined;
-      onEvent(event);
+      const received = receiveEvent(state, event);
+      state = received.state;
+      if (received.change !== undefined) this.#apply(received.change, found);
     };
-    const request: Query = {
-      ...query,
-      ...from,
-      watch: "true",
-      allowWatchBookmarks: "true",
-      timeoutSeconds: String(timeoutSeconds),
-    };
-    const limit = { ms: timeoutSeconds * 1000 + lateMs, what: `the watch of ${path}` };
-    const wasShort = (): boolean =>
-      events === 0 && clock.monotonicMs() - startedAtMs < shortWatchMs;
+    const ended = (): EndedWatch => ({ events, durationMs: clock.monotonicMs() - startedAtMs });
     try {
+      const limit = { ms: deadlineMs, what: `the watch of ${path}` };
       await withDeadline(clock, limit, signal, (late) =>
-        api.watch<T>({ path, query: request }, count, late),
+        api.watch<T>({ path, query }, onEvent, late),
       );
+      return afterEnd(state, ended());
     } catch (error) {
-      // A connection that broke after it had worked goes on where it broke.
-      if (error instanceof ApiError || wasShort() || this.#broken !== undefined) throw error;
-      return 0;
+      return this.#failed(error, afterWatchError(state, error, ended()), signal);
     }
-    return wasShort() ? this.#backoff.nextMs() : 0;
   }
 
-  #take(event: WatchEvent<T>): void {
-    const key = this.#set.apply(event);
-    if (key !== undefined) this.#tell(new Set([key]));
+  #failed(error: unknown, next: NextStep, signal: AbortSignal): NextStep {
+    if (this.#broken !== undefined && !signal.aborted) throw this.#broken.error;
+    if (signal.aborted || next.isFailure !== true) return next;
+    const failure = errorText(error);
+    if (failure !== this.#failure) this.#logFailure(error);
+    this.#failure = failure;
+    return next;
   }
 
-  #replace(objects: Iterable<T>, resourceVersion: string): void {
-    const changed = this.#set.replace(objects, resourceVersion);
-    // Without a version to go on from, only the whole collection says what has changed since.
-    this.#canResume = resourceVersion !== "";
+  /** `found`: the objects that the open watch has brought before it was complete. */
+  #apply(change: SetChange<T>, found: ObjectSet<T>): void {
+    switch (change.kind) {
+      case "found":
+        found.apply(change.event);
+        return;
+      case "complete":
+        this.#replace(found.items.values());
+        return;
+      case "changed": {
+        const key = this.#set.apply(change.event);
+        if (key !== undefined) this.#deliver(new Set([key]));
+      }
+    }
+  }
+
+  #replace(objects: Iterable<T>): void {
+    const changed = this.#set.replace(objects);
     this.#failure = undefined;
     const isFirst = !this.#isSynced;
     this.#isSynced = true;
-    if (isFirst || changed.size > 0) this.#tell(changed);
+    if (isFirst || changed.size > 0) this.#deliver(changed);
     for (const wake of this.#waiting) wake();
   }
 
-  #tell(changed: ReadonlySet<string>): void {
+  #deliver(changed: ReadonlySet<string>): void {
     try {
-      this.#options.onChange(this.#set.items, changed);
+      this.#options.sink?.deliver(this.#set.items, changed);
     } catch (error) {
-      // Nothing the server did, and no connection that broke.
+      // Neither the server nor the connection is at fault.
       this.#broken = { error };
       throw error;
     }
@@ -232,13 +221,8 @@ export class Reflector<T extends ApiObject> {
   #logFailure(error: unknown): void {
     const { log, path, query } = this.#options;
     const fields = { path, ...query, error: errorText(error) };
-    // A server that is away is away for all that is followed: whoever needs it at once says so.
-    if (error instanceof ApiError) log.warn("the api server does not show objects", fields);
-    else log.debug("the api server cannot be reached for objects", fields);
-  }
-
-  #delayMs(error: unknown): number {
-    const askedMs = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-    return Math.max(askedMs, this.#backoff.nextMs());
+    // While the server cannot be reached, no collection can be followed: whoever needs one at once reports it.
+    if (error instanceof ApiError) log.warn("cannot list or watch objects", fields);
+    else log.debug("cannot reach the api server to watch objects", fields);
   }
 }

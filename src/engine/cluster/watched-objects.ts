@@ -1,3 +1,4 @@
+import type { ApiObject } from "../../core/cluster/object-set.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { withEither } from "../../lib/with-either.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
@@ -10,7 +11,6 @@ import {
   type ObjectKind,
   type ObjectName,
 } from "./needed-objects.ts";
-import type { ApiObject } from "./object-set.ts";
 import { ObjectUsers } from "./object-users.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 import { whenSynced } from "./when-synced.ts";
@@ -90,14 +90,16 @@ export class WatchedObjects<T extends ApiObject & { readonly immutable?: boolean
       query: { fieldSelector: `metadata.name=${escapedSelector(object.name)}` },
       watchMs,
       backoff,
-      onChange: (items) => {
-        // What cannot change any more needs no watch.
-        if (items.get(nameKey(object))?.immutable === true) {
-          stop.abort(new Error("the object is immutable"));
-        }
-        const isNews = !isFirst || watched.isMissed;
-        isFirst = false;
-        if (isNews) for (const uid of this.#users.podsOf(object)) this.#deps.onChange(uid);
+      sink: {
+        deliver: (items) => {
+          // What cannot change any more needs no watch.
+          if (items.get(nameKey(object))?.immutable === true) {
+            stop.abort(new Error("the object is immutable"));
+          }
+          const isNews = !isFirst || watched.isMissed;
+          isFirst = false;
+          if (isNews) for (const uid of this.#users.podsOf(object)) this.#deps.onChange(uid);
+        },
       },
     });
     const watched: Watched<T> = { reflector, stop, isMissed: false };

@@ -1,5 +1,6 @@
 import type { ObjectMeta } from "../../model/generated/kubernetes.ts";
-import type { WatchEvent } from "../../ports/api-client.ts";
+import type { WatchEvent } from "../../model/watch-event.ts";
+import { isAtMost } from "./resource-version.ts";
 
 /** What every object of the API server has. */
 export interface ApiObject {
@@ -12,21 +13,16 @@ export function objectKey({ metadata }: ApiObject): string {
   return namespace === "" ? name : `${namespace}/${name}`;
 }
 
-/** The objects that the API server holds, as of one resource version. */
+/** The objects of a collection, by key. */
 export class ObjectSet<T extends ApiObject> {
   #items = new Map<string, T>();
-  #resourceVersion = "";
 
   get items(): ReadonlyMap<string, T> {
     return this.#items;
   }
 
-  get resourceVersion(): string {
-    return this.#resourceVersion;
-  }
-
-  /** Takes a complete set; answers the keys of what is new, other or gone. */
-  replace(objects: Iterable<T>, resourceVersion: string): Set<string> {
+  /** Takes a complete set; returns the keys of what was added, changed or removed. */
+  replace(objects: Iterable<T>): Set<string> {
     const before = this.#items;
     const items = new Map<string, T>();
     for (const object of objects) items.set(objectKey(object), object);
@@ -37,29 +33,23 @@ export class ObjectSet<T extends ApiObject> {
     }
     for (const key of before.keys()) if (!items.has(key)) changed.add(key);
     this.#items = items;
-    this.#resourceVersion = resourceVersion;
     return changed;
   }
 
-  /** Takes one change; answers the key of what is different now, and undefined for what was known already. */
+  /** Takes one event; returns the key of the object that changed, if one did. */
   apply({ type, object }: WatchEvent<T>): string | undefined {
     const key = objectKey(object);
-    const version = object.metadata?.resourceVersion ?? "";
-    const isOld = isAtMost(version, this.#resourceVersion);
-    if (!isOld && version !== "") this.#resourceVersion = version;
     const held = this.#items.get(key);
     switch (type) {
       case "BOOKMARK":
         return undefined;
       case "DELETED":
-        // A repeated deletion must not take away an object that was made anew since.
-        if (held === undefined || isBefore(version, held.metadata?.resourceVersion))
-          return undefined;
+        // A repeated deletion must not remove an object of the same name that was created since.
+        if (held === undefined || isEarlier(object, held)) return undefined;
         this.#items.delete(key);
         return key;
       case "ADDED":
       case "MODIFIED":
-        if (isOld) return undefined;
         this.#items.set(key, object);
         return key;
     }
@@ -73,17 +63,9 @@ function isSame(one: ApiObject, other: ApiObject): boolean {
   );
 }
 
-/** Whether `one` is an earlier state of the object than `other`, as far as that can be told. */
+/** Whether `one` is an earlier state of the object than `other`; false where the versions cannot be compared. */
 export function isEarlier(one: ApiObject, other: ApiObject): boolean {
-  return isBefore(one.metadata?.resourceVersion ?? "", other.metadata?.resourceVersion);
-}
-
-function isBefore(version: string, other: string | undefined): boolean {
-  return other !== undefined && version !== other && isAtMost(version, other);
-}
-
-// The server's versions are decimal numbers of any size; what is not a number is not compared.
-function isAtMost(version: string, other: string): boolean {
-  if (!/^[0-9]+$/.test(version) || !/^[0-9]+$/.test(other)) return false;
-  return BigInt(version) <= BigInt(other);
+  const version = one.metadata?.resourceVersion ?? "";
+  const otherVersion = other.metadata?.resourceVersion ?? "";
+  return version !== otherVersion && isAtMost(version, otherVersion);
 }
