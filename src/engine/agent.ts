@@ -44,7 +44,7 @@ export class Agent {
 
   /** The runtime has answered, and what the first source wants was handed to the workers. */
   get isServing(): boolean {
-    return this.#parts.runtimeListed && this.#parts.loop.handledSources.size > 0;
+    return this.#parts.runtimeListed && this.#parts.readiness.isAnyHeard;
   }
 
   /** When the sync loop last turned, on the monotonic clock. */
@@ -127,12 +127,12 @@ export class Agent {
   #reportFreeze(): Promise<void> | undefined {
     const { watchdog, clock, log } = this.#ports;
     if (watchdog === undefined) return undefined;
-    const { registry, intake, loop, memory, cluster } = this.#parts;
+    const { registry, readiness, memory, cluster } = this.#parts;
     return reportFreeze(
       {
         watchdog,
         pod: (uid) => registry.get(uid),
-        allSourcesSeen: () => intake.seenAllSources(loop.handledSources),
+        sources: readiness,
         events: memory.events,
         recorder: memory.recorder,
         onNodeEvent: (event) => cluster?.events.recordNode(event),

@@ -4,6 +4,7 @@ import type { ImageCollector } from "../images/image-collector.ts";
 import type { ImageManager } from "../images/image-manager.ts";
 import type { PodAdmission } from "../intake/pod-admission.ts";
 import type { SourceIntake } from "../intake/source-intake.ts";
+import { SourceReadiness } from "../intake/source-readiness.ts";
 import type { SyncLoop } from "../loop/sync-loop.ts";
 import { WorkQueue } from "../loop/work-queue.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";
@@ -72,6 +73,7 @@ export class AgentParts {
   readonly table: PodTable = new PodTable();
   readonly wakeups: Wakeups = new Wakeups();
   readonly registry: PodRegistry = new PodRegistry(this.table);
+  readonly readiness: SourceReadiness;
   readonly queue: WorkQueue;
   readonly memory: PodMemory;
   readonly metrics: AgentMetrics;
@@ -110,6 +112,9 @@ export class AgentParts {
     this.ports = ports;
     this.settings = settings;
     this.signal = signal;
+    const { sources, api } = ports;
+    const names = sources.map(({ name }) => name);
+    this.readiness = new SourceReadiness(api === undefined ? names : [...names, "api"]);
     this.queue = new WorkQueue(ports.clock);
     this.metrics = new AgentMetrics(ports.metrics, ports.clock);
     this.memory = new PodMemory(ports, settings, (event) => this.cluster?.events.take(event));
@@ -195,7 +200,7 @@ export class AgentParts {
       registry: this.registry,
       faults: this.faults,
       workers: () => this.workers,
-      sourcesReady: () => this.intake.seenAllSources(this.loop.handledSources),
+      sources: this.readiness,
       requestSync: (uid) => this.loop.requestSync(uid),
       onNodeChange: () => {
         // A node that was deleted is missed at once.

@@ -4,12 +4,13 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { FreezeReport, Watchdog } from "../../ports/watchdog.ts";
+import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
 
 export interface ReportFreezeDeps {
   readonly watchdog: Watchdog;
   readonly pod: (uid: string) => Pod | undefined;
-  readonly allSourcesSeen: () => boolean;
+  readonly sources: SourceReadiness;
   readonly events: Pick<PodEvents, "record">;
   readonly recorder: Pick<FlightRecorder, "record">;
   readonly onNodeEvent: (event: NodeEvent) => void;
@@ -30,7 +31,7 @@ export async function reportFreeze(deps: ReportFreezeDeps, signal: AbortSignal):
   onNodeEvent({ type: "Warning", reason, message });
   // Its pod may come from a source that takes its time.
   let pod = deps.pod(report.podUid);
-  while (pod === undefined && !deps.allSourcesSeen()) {
+  while (pod === undefined && !deps.sources.areAllHeard) {
     await clock.sleep(lookMs, signal);
     pod = deps.pod(report.podUid);
   }

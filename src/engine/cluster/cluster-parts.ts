@@ -5,6 +5,7 @@ import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
+import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import { StatusReporter } from "../status/status-reporter.ts";
@@ -26,8 +27,7 @@ export interface ClusterPartsDeps {
     PodWorkers,
     "couldHaveRunningContainers" | "isPodForMirrorPodTerminatingByFullName" | "startedStaticPod"
   >;
-  /** Every source of pods has told what it has. */
-  readonly sourcesReady: () => boolean;
+  readonly sources: SourceReadiness;
   /** What a pod refers to has changed. */
   readonly requestSync: (podUid: string) => void;
   /** The API server shows this node otherwise than before, or no more. */
@@ -89,7 +89,7 @@ export class ClusterParts {
         mirror: registry.mirror(fullName),
         isEnding: workers().isPodForMirrorPodTerminatingByFullName(fullName),
         startedUid: workers().startedStaticPod(fullName),
-        mayCome: !deps.sourcesReady(),
+        mayCome: !deps.sources.areAllHeard,
       }),
       lifetime,
     });

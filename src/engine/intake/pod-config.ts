@@ -17,13 +17,10 @@ export interface PodConfigDependencies {
 
 /** What every source wants, and the stream of changes that follows from it. */
 export class PodConfig {
-  readonly #sources: readonly PodSourceName[];
   readonly #deps: PodConfigDependencies;
   readonly #known = new Map<PodSourceName, KnownPods>();
 
-  /** `sources` are those that must be heard before anything may be cleaned up. */
-  constructor(sources: readonly PodSourceName[], deps: PodConfigDependencies) {
-    this.#sources = sources;
+  constructor(deps: PodConfigDependencies) {
     this.#deps = deps;
   }
 
@@ -44,10 +41,5 @@ export class PodConfig {
 
   hasSeen(source: PodSourceName): boolean {
     return this.#known.has(source);
-  }
-
-  /** Every source has delivered a set, and the sync loop has `handled` an update of each. */
-  seenAllSources(handled: ReadonlySet<string>): boolean {
-    return this.#sources.every((source) => this.hasSeen(source) && handled.has(source));
   }
 }

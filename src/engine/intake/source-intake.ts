@@ -33,11 +33,8 @@ export class SourceIntake {
 
   constructor(deps: SourceIntakeDeps) {
     this.#deps = deps;
-    const { sources, clock, events, deliver } = deps;
-    this.#config = new PodConfig(
-      sources.map(({ name }) => name),
-      { clock, events, deliver },
-    );
+    const { clock, events, deliver } = deps;
+    this.#config = new PodConfig({ clock, events, deliver });
   }
 
   get objects(): ObjectStore & RuntimeClassStore {
@@ -50,11 +47,6 @@ export class SourceIntake {
 
   get ignoredFiles(): readonly string[] {
     return [...this.#snapshots.values()].flatMap(({ ignored }) => ignored);
-  }
-
-  /** Every source has delivered, and an update of each was `handled`. */
-  seenAllSources(handled: ReadonlySet<string>): boolean {
-    return this.#config.seenAllSources(handled);
   }
 
   async run(signal: AbortSignal): Promise<void> {

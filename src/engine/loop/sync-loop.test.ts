@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
+import { SourceReadiness } from "../intake/source-readiness.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { SyncLoop } from "./sync-loop.ts";
@@ -20,6 +21,7 @@ test("updates that come while the runtime is away become few, and the newest cou
   let updates = 0;
   const loop = new SyncLoop({
     registry,
+    sources: new SourceReadiness([]),
     workers: {
       updatePod: () => void updates++,
       stateOf: quiet,

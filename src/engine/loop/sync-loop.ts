@@ -11,6 +11,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Progress } from "../../ports/watchdog.ts";
 import type { FaultPlace, Faults } from "../agent/faults.ts";
+import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
@@ -28,6 +29,7 @@ export interface SyncLoopDeps {
   readonly registry: PodRegistry;
   readonly workers: PodWorkers;
   readonly queue: WorkQueue;
+  readonly sources: SourceReadiness;
   readonly clock: Clock;
   readonly log: Log;
   readonly faults: Pick<Faults, "note">;
@@ -59,7 +61,6 @@ export class SyncLoop {
   readonly #deps: SyncLoopDeps;
   #updates: SourceUpdate[] = [];
   readonly #due = new Set<string>();
-  readonly #handledSources = new Set<string>();
   #wake: () => void = () => undefined;
   #resume: () => void = () => undefined;
   #housekeepSoon = false;
@@ -69,11 +70,6 @@ export class SyncLoop {
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
     this.#lastTurnMs = deps.clock.monotonicMs();
-  }
-
-  /** Sources of which an update was handled. */
-  get handledSources(): ReadonlySet<string> {
-    return this.#handledSources;
   }
 
   /** When the loop last turned, on the monotonic clock: a loop that hangs shows here. */
@@ -155,11 +151,11 @@ export class SyncLoop {
 
   #handle({ op, source, pods }: SourceUpdate): void {
     this.#deps.log.debug("pods from a source", { op, source, count: pods.length });
-    const { allocations } = this.#deps;
+    const { allocations, sources } = this.#deps;
     for (const pod of pods.toSorted(byBeginning)) {
       this.#attempt("intake", pod, () => this.#handlePod(op, pod));
     }
-    this.#handledSources.add(source);
+    sources.noteHandled(source);
     const real = pods.filter((pod) => !isMirrorPod(pod));
     if (op === "ADD") allocations.noteAdded(real);
     else if (op === "REMOVE") allocations.noteRemoved(real);

@@ -19,6 +19,7 @@ import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 import { removeContainer } from "../execute/remove-container.ts";
+import type { SourceReadiness } from "../intake/source-readiness.ts";
 
 const collectMs = 60_000;
 
@@ -30,7 +31,7 @@ export interface ContainerCollectorDeps {
   readonly log: Log;
   readonly policy: ContainerGcPolicy;
   readonly podLogsRoot: string;
-  readonly allSourcesReady: () => boolean;
+  readonly sources: SourceReadiness;
   readonly isContentRemovable: (uid: string) => boolean;
   readonly isRuntimeRemovable: (uid: string) => boolean;
   /** Whether the runtime was seen to have anything that does not run. */
@@ -134,8 +135,8 @@ class Attempts {
 
 /** The log folders of pods that are gone for good; an evicted pod's are among them. */
 async function planLogsCollection(deps: ContainerCollectorDeps): Promise<readonly string[]> {
-  const { files, podLogsRoot, allSourcesReady } = deps;
-  if (!allSourcesReady()) return [];
+  const { files, podLogsRoot, sources } = deps;
+  if (!sources.areAllHeard) return [];
   const names = planLogsGc(await files.list(podLogsRoot), deps);
   return names.map((name) => `${podLogsRoot}/${name}`);
 }
@@ -171,11 +172,11 @@ function planRemovals(
   containers: readonly Container[],
   scope: Scope,
 ): readonly ContainerRemoval[] {
-  const { policy, clock, allSourcesReady } = deps;
+  const { policy, clock, sources } = deps;
   return planContainerGc(containers, deps, {
     policy,
     nowMs: clock.nowMs(),
-    allSourcesReady: allSourcesReady(),
+    allSourcesReady: sources.areAllHeard,
     ...scope,
   });
 }

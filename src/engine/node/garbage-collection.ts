@@ -50,7 +50,7 @@ export class GarbageCollection {
 
   async #planFolders(): Promise<readonly GcItem[]> {
     const { containers, files, rootFolder, isWanted } = this.#deps;
-    if (!containers.allSourcesReady()) return [];
+    if (!containers.sources.areAllHeard) return [];
     const uids = await files.list(podsDirectory(rootFolder));
     return uids
       .filter((uid) => !isWanted(uid) && containers.isContentRemovable(uid))

@@ -15,7 +15,7 @@ const sources = ["api", "file", "http"] as const;
 
 export const configMux: VectorDomain = vectorDomain<Input>("config-mux", ({ steps }) => {
   let updates: object[] = [];
-  const config = new PodConfig(sources, {
+  const config = new PodConfig({
     clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
     events: { record: () => undefined },
     deliver: (update) => updates.push(encodeUpdate(update)),

@@ -64,7 +64,7 @@ class World {
       fits: (pod, others) => admitToNode(pod, others, input.node),
       activePods: () => [...this.#pods.values()],
       findPod: (uid) => [...this.#pods.values()].find(({ metadata }) => metadata.uid === uid),
-      sourcesReady: () => input.sourcesReady,
+      sources: { areAllHeard: input.sourcesReady },
       onResize: (pod) => this.#synced.push(pod.metadata.name),
       events: {
         record: (_pod, { type, reason, message }) =>

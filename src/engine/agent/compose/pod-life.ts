@@ -36,7 +36,7 @@ export function composeAllocations(parts: AgentParts): PodAllocations {
     registry: parts.registry,
     fits: (pod, others) => parts.admission.fits(pod, others),
     activePods: () => parts.admission.activePods(),
-    sourcesReady: () => parts.intake.seenAllSources(parts.loop.handledSources),
+    sources: parts.readiness,
     requestSync: (uid) => parts.loop.requestSync(uid),
   });
 }
@@ -132,6 +132,7 @@ export function composeLoop(parts: AgentParts): SyncLoop {
     registry: parts.registry,
     workers: parts.workers,
     queue: parts.queue,
+    sources: parts.readiness,
     clock,
     log,
     faults: parts.faults,

@@ -79,7 +79,7 @@ export function containerCollectorDeps(parts: AgentParts): ContainerCollectorDep
     log,
     policy: parts.settings.deadContainers ?? keptDeadContainers,
     podLogsRoot: parts.settings.runtimeSettings.podLogsRoot,
-    allSourcesReady: () => parts.intake.seenAllSources(parts.loop.handledSources),
+    sources: parts.readiness,
     isContentRemovable: (uid) => parts.workers.shouldPodContentBeRemoved(uid),
     isRuntimeRemovable: (uid) => parts.workers.shouldPodRuntimeBeRemoved(uid),
     hasDead: () => parts.observer.hasDead,

@@ -4,7 +4,7 @@ import type { AgentParts } from "../agent-parts.ts";
 /** Brings the agent's memory and the machine in line with what is wanted, and forgets pods of which nothing is left. */
 export async function tidyUp(parts: AgentParts): Promise<void> {
   const { runtimeListed } = parts;
-  const allSourcesHeard = parts.intake.seenAllSources(parts.loop.handledSources);
+  const allSourcesHeard = parts.readiness.areAllHeard;
   await housekeep({
     registry: parts.registry,
     workers: parts.workers,

@@ -12,6 +12,7 @@ import type { Pod } from "../../../model/pod.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { Faults } from "../../agent/faults.ts";
+import type { SourceReadiness } from "../../intake/source-readiness.ts";
 import type { ResizeStatuses } from "./resize-statuses.ts";
 
 /** What made resizes that wait be tried again. */
@@ -39,7 +40,7 @@ export interface AllocationManagerDeps {
   readonly fits: (pod: Pod, others: readonly Pod[]) => AdmissionResult;
   readonly activePods: () => readonly Pod[];
   readonly findPod: (uid: string) => Pod | undefined;
-  readonly sourcesReady: () => boolean;
+  readonly sources: Pick<SourceReadiness, "areAllHeard">;
   /** The pod got other resources, or its resize stands elsewhere. */
   readonly onResize: (pod: Pod) => void;
   readonly events: PodEvents;
@@ -105,8 +106,8 @@ export class AllocationManager {
 
   /** Tries all resizes that wait. False when not all sources were heard: what else runs is not yet known. */
   retry(trigger: RetryTrigger): boolean {
-    const { sourcesReady, findPod, faults } = this.#deps;
-    if (!sourcesReady()) return false;
+    const { sources, findPod, faults } = this.#deps;
+    if (!sources.areAllHeard) return false;
     const stillWaiting: string[] = [];
     for (const uid of this.#waiting) {
       const pod = findPod(uid);

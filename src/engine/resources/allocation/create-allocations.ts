@@ -4,6 +4,7 @@ import type { Pod } from "../../../model/pod.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { AgentPorts, AgentSettings } from "../../agent/agent-ports.ts";
 import type { Faults } from "../../agent/faults.ts";
+import type { SourceReadiness } from "../../intake/source-readiness.ts";
 import type { PodRegistry } from "../../pods/pod-registry.ts";
 import { PodAllocations } from "./pod-allocations.ts";
 
@@ -15,12 +16,12 @@ export interface AllocationParts {
   readonly registry: PodRegistry;
   readonly fits: (pod: Pod, others: readonly Pod[]) => AdmissionResult;
   readonly activePods: () => readonly Pod[];
-  readonly sourcesReady: () => boolean;
+  readonly sources: SourceReadiness;
   readonly requestSync: (uid: string) => void;
 }
 
 export function createAllocations(parts: AllocationParts): PodAllocations {
-  const { ports, settings, events, faults, registry, fits, activePods, sourcesReady } = parts;
+  const { ports, settings, events, faults, registry, fits, activePods, sources } = parts;
   const { files, clock, log, metrics } = ports;
   return new PodAllocations({
     files,
@@ -40,7 +41,7 @@ export function createAllocations(parts: AllocationParts): PodAllocations {
     fits,
     activePods,
     findPod: (uid) => registry.get(uid),
-    sourcesReady,
+    sources,
     onResize: ({ metadata }) => parts.requestSync(metadata.uid),
   });
 }

@@ -33,7 +33,7 @@ class World {
   readonly pods = new Map<string, Pod>();
   readonly allocations: PodAllocations;
   readonly files: MemoryFiles;
-  areSourcesReady = true;
+  readonly sources = { areAllHeard: true };
 
   constructor(files: MemoryFiles = new MemoryFiles()) {
     this.files = files;
@@ -53,7 +53,7 @@ class World {
       fits: (pod, others) => admitToNode(pod, others, node),
       activePods: () => [...this.pods.values()],
       findPod: (uid) => this.pods.get(uid),
-      sourcesReady: () => this.areSourcesReady,
+      sources: this.sources,
       onResize: ({ metadata }) => void this.synced.push(metadata.uid),
       events: { record: (_, { reason }) => void this.events.push(reason) },
       metrics: { increment: count, set: quiet, observe: quiet, reset: quiet, drop: quiet },
@@ -143,24 +143,24 @@ test("a resize that is taken back no longer waits", () => {
 
 test("a resize that came before every source was heard is tried when they are", () => {
   const world = new World();
-  world.areSourcesReady = false;
+  world.sources.areAllHeard = false;
   world.add(podOf("a", "500m"));
   world.update(podOf("a", "1500m", { generation: 2 }));
   expect(world.cpuOf("a")).toBe("500m");
-  world.areSourcesReady = true;
+  world.sources.areAllHeard = true;
   world.add();
   expect(world.cpuOf("a")).toBe("1500m");
 });
 
 test("what waits is tried every three minutes, and the first time after half a minute", async () => {
   const world = new World();
-  world.areSourcesReady = false;
+  world.sources.areAllHeard = false;
   world.add(podOf("a", "500m"), podOf("b", "1"));
   const stop = new AbortController();
   const running = world.allocations.run(stop.signal);
   world.update(podOf("a", "1500m", { generation: 2 }));
   expect(world.conditionOf("a")).toBe("");
-  world.areSourcesReady = true;
+  world.sources.areAllHeard = true;
   await world.clock.advance(29_000);
   expect(world.conditionOf("a")).toBe("");
   await world.clock.advance(1_000);
