@@ -5,5 +5,5 @@ export interface ServiceAccountTokenRequest {
   readonly namespace: string;
   /** Of the service account. */
   readonly name: string;
-  readonly spec: TokenRequestSpec;
+  readonly spec: TokenRequestSpec & { readonly boundObjectRef: { readonly uid: string } };
 }

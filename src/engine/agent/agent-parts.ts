@@ -201,7 +201,8 @@ export class AgentParts {
       faults: this.faults,
       workers: () => this.workers,
       sources: this.readiness,
-      requestSync: (uid) => this.loop.requestSync(uid),
+      table: this.table,
+      wakeups: this.wakeups,
       onNodeChange: () => {
         // A node that was deleted is missed at once.
         if (this.cluster?.node === undefined) this.node?.requestUpdate();

@@ -3,10 +3,11 @@ import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { testPod } from "../../../test/sim/test-pod.ts";
 import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
-import type { PodSpec } from "../../model/generated/kubernetes.ts";
+import type { Node, PodSpec } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { WatchEvent } from "../../model/watch-event.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { ApiObjects, type ApiObjectsDeps } from "./api-objects.ts";
 
 const silent = { debug: noop, info: noop, warn: noop, error: noop };
@@ -37,14 +38,16 @@ function world(strategy: ApiObjectsDeps["strategy"] = "Watch") {
   const api = new HesitantApi(() => clock.nowMs());
   const stop = new AbortController();
   const changed: string[] = [];
+  const nodes = new Map<string, Node>();
   const objects = new ApiObjects({
     api,
     clock,
     random: () => 0,
     log: silent,
     strategy,
-    objectTtlMs: () => undefined,
-    onChange: (uid) => void changed.push(uid),
+    nodes: { items: nodes },
+    table: new PodTable(),
+    wakeups: { look: (uid) => void changed.push(uid) },
     lifetime: stop.signal,
   });
   const running = objects.run(stop.signal);
@@ -53,7 +56,7 @@ function world(strategy: ApiObjectsDeps["strategy"] = "Watch") {
     stop.abort(new Error("the test is over"));
     await running;
   };
-  return { clock, api, objects, changed, prepare, end };
+  return { clock, api, objects, changed, nodes, prepare, end };
 }
 
 const configMapPath = "/api/v1/namespaces/default/configmaps/settings";
@@ -142,7 +145,7 @@ test("a pod that refers to something else now no longer holds what it referred t
   await end();
 });
 
-test("the pods that refer to an object hear of its changes, its coming and its going", async () => {
+test("the pods that refer to an object are synced when it changes, comes or goes", async () => {
   const { api, objects, changed, prepare, end } = world();
   await prepare(usesSettings("uid-1"));
   await prepare(usesSettings("uid-2"));
@@ -168,7 +171,7 @@ test("an immutable object is kept without a watch", async () => {
   await end();
 });
 
-test("what the server does not tell in time is missing, and news when it comes", async () => {
+test("what the server does not send in time is missing, and its pods are synced when it comes", async () => {
   const { clock, api, objects, changed, prepare, end } = world();
   api.put(configMapPath, { data: {} });
   api.goDown();
@@ -203,7 +206,7 @@ test("a node that may see an object a moment after its pod does not miss it", as
   await end();
 });
 
-test("what is known serves while the server is away, and what changed meanwhile is told", async () => {
+test("what is known serves while the server is away, and pods of what changed meanwhile are synced", async () => {
   const { clock, api, objects, changed, prepare, end } = world();
   api.put(configMapPath, { data: { key: "1" } });
   await prepare(usesSettings("uid-1"));
@@ -245,6 +248,21 @@ test("Cache reads an object again after a minute, and keeps it when the server c
   await end();
 });
 
+test("Cache keeps an object for as long as the node's annotation says", async () => {
+  const { clock, api, nodes, prepare, end } = world("Cache");
+  nodes.set("n", { metadata: { annotations: { "node.alpha.kubernetes.io/ttl": "15" } } });
+  api.put(configMapPath, { data: {} });
+  const reads = (): number => api.requests.filter(({ path }) => path === configMapPath).length;
+  await prepare(usesSettings("uid-1"));
+  await clock.advance(14_000);
+  await prepare(usesSettings("uid-1"));
+  expect(reads()).toBe(1);
+  await clock.advance(1000);
+  await prepare(usesSettings("uid-1"));
+  expect(reads()).toBe(2);
+  await end();
+});
+
 test("Get reads each time, and says what the server refuses", async () => {
   const { api, objects, prepare, end } = world("Get");
   api.put(configMapPath, { data: {} });
@@ -264,7 +282,7 @@ test("Get reads each time, and says what the server refuses", async () => {
   await end();
 });
 
-test("services and runtime classes are known to pods that start after the cluster told of them", async () => {
+test("services and runtime classes are known to pods that start after they were read", async () => {
   const { api, objects, prepare, end } = world();
   api.put("/apis/node.k8s.io/v1/runtimeclasses/gvisor", { handler: "runsc" });
   api.put("/api/v1/namespaces/default/services/kubernetes", { spec: { clusterIP: "10.96.0.1" } });

@@ -1,35 +1,47 @@
 import type { ApiObject } from "../../core/cluster/object-set.ts";
+import {
+  type PodReferences,
+  podReferences,
+  type ReferencedKind,
+  referencedObjects,
+  refersTo,
+} from "../../core/cluster/pod-references.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { ConfigMap, RuntimeClass, Secret, Service } from "../../model/generated/kubernetes.ts";
+import type {
+  ConfigMap,
+  Node,
+  RuntimeClass,
+  Secret,
+  Service,
+} from "../../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
-import { referencedConfigMaps, referencedSecrets } from "../../model/referenced-objects.ts";
 import type { ObjectStore, RuntimeClassStore } from "../../ports/object-store.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import { FetchedObjects } from "./fetched-objects.ts";
-import type { NeededObjects, ObjectKind, ObjectName } from "./needed-objects.ts";
+import type { NeededObjects } from "./needed-objects.ts";
+import { ObjectUsers } from "./object-users.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 import { WatchedObjects } from "./watched-objects.ts";
 import { whenSynced } from "./when-synced.ts";
-
-const configMaps: ObjectKind = { name: "configmap", plural: "configmaps" };
-const secrets: ObjectKind = { name: "secret", plural: "secrets" };
-const defaultTtlMs = 60_000;
 
 export interface ApiObjectsDeps
   extends Pick<ReflectorOptions<unknown>, "api" | "clock" | "random" | "log"> {
   /** How changes of config maps and secrets are noticed. */
   readonly strategy: "Watch" | "Cache" | "Get";
-  /** For Cache: how long the cluster wants objects to be cached, if it says so. */
-  readonly objectTtlMs: () => number | undefined;
-  /** An object that a pod refers to is another one now. */
-  readonly onChange: (podUid: string) => void;
+  /** This node. */
+  readonly nodes: Pick<Reflector<Node>, "items">;
+  readonly table: PodTable;
+  readonly wakeups: Pick<Wakeups, "look">;
   readonly lifetime: AbortSignal;
 }
 
 /** What pods of the cluster refer to: config maps and secrets of their namespace, runtime classes, services. */
 export class ApiObjects implements ObjectStore, RuntimeClassStore {
   readonly #deps: ApiObjectsDeps;
+  readonly #users: ObjectUsers;
   readonly #configMaps: NeededObjects<ConfigMap>;
   readonly #secrets: NeededObjects<Secret>;
   readonly #runtimeClasses: Reflector<RuntimeClass>;
@@ -37,8 +49,9 @@ export class ApiObjects implements ObjectStore, RuntimeClassStore {
 
   constructor(deps: ApiObjectsDeps) {
     this.#deps = deps;
-    this.#configMaps = neededObjects<ConfigMap>(deps, configMaps);
-    this.#secrets = neededObjects<Secret>(deps, secrets);
+    this.#users = new ObjectUsers(deps.table, deps.wakeups);
+    this.#configMaps = neededObjects<ConfigMap>(deps, "configmaps", this.#users);
+    this.#secrets = neededObjects<Secret>(deps, "secrets", this.#users);
     this.#runtimeClasses = new Reflector({
       ...deps,
       path: "/apis/node.k8s.io/v1/runtimeclasses",
@@ -56,28 +69,22 @@ export class ApiObjects implements ObjectStore, RuntimeClassStore {
   }
 
   /**
-   * From now on what the pod refers to is kept up to date. Waits a short time for what was never heard of; what has
-   * not come by then is missing for who asks.
+   * From now on what the pod refers to is kept up to date. Waits a short time for what was never read; what has not
+   * come by then is reported as missing to whoever uses it.
    */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { namespace, uid } = pod.metadata;
-    const inNamespace = (names: ReadonlySet<string>): ObjectName[] =>
-      [...names].map((name) => ({ namespace, name }));
-    const configMapNames = inNamespace(referencedConfigMaps(pod.spec));
-    const secretNames = inNamespace(referencedSecrets(pod.spec));
-    this.#configMaps.setNeeded(uid, configMapNames);
-    this.#secrets.setNeeded(uid, secretNames);
+    const references = podReferences(pod);
+    this.#setReferences(pod.metadata.uid, references);
     await Promise.all([
-      this.#configMaps.refresh(configMapNames, signal),
-      this.#secrets.refresh(secretNames, signal),
+      this.#configMaps.refresh(referencedObjects(references, "configmaps"), signal),
+      this.#secrets.refresh(referencedObjects(references, "secrets"), signal),
       whenSynced(this.#collectionsOf(pod), this.#deps.clock, signal),
     ]);
   }
 
   /** The pod needs nothing any more. */
   release(podUid: string): void {
-    this.#configMaps.setNeeded(podUid, []);
-    this.#secrets.setNeeded(podUid, []);
+    this.#setReferences(podUid, undefined);
   }
 
   configMap(namespace: string, name: string): Result<ConfigMap, LookUpFailure> {
@@ -100,6 +107,18 @@ export class ApiObjects implements ObjectStore, RuntimeClassStore {
     return this.#services.isSynced ? [...this.#services.items.values()] : undefined;
   }
 
+  #setReferences(podUid: string, after: PodReferences | undefined): void {
+    const before = this.#users.setReferences(podUid, after);
+    const stores = { configmaps: this.#configMaps, secrets: this.#secrets };
+    for (const kind of ["configmaps", "secrets"] as const) {
+      for (const object of referencedObjects(after, kind)) stores[kind].keep(object);
+      for (const object of referencedObjects(before, kind)) {
+        const isNeeded = refersTo(after, kind, object) || this.#users.hasUser(kind, object);
+        if (!isNeeded) stores[kind].drop(object);
+      }
+    }
+  }
+
   #collectionsOf(pod: Pod): readonly Pick<Reflector<object>, "isSynced" | "whenSynced">[] {
     return [
       ...((pod.spec.runtimeClassName ?? "") === "" ? [] : [this.#runtimeClasses]),
@@ -111,18 +130,15 @@ export class ApiObjects implements ObjectStore, RuntimeClassStore {
 
 function neededObjects<T extends ApiObject & { readonly immutable?: boolean | undefined }>(
   deps: ApiObjectsDeps,
-  kind: ObjectKind,
+  kind: ReferencedKind,
+  users: ObjectUsers,
 ): NeededObjects<T> {
   switch (deps.strategy) {
     case "Watch":
-      return new WatchedObjects<T>({ ...deps, kind });
+      return new WatchedObjects<T>({ ...deps, kind, users });
     case "Cache":
-      return new FetchedObjects<T>({
-        ...deps,
-        kind,
-        ttlMs: () => deps.objectTtlMs() ?? defaultTtlMs,
-      });
+      return new FetchedObjects<T>({ ...deps, kind });
     case "Get":
-      return new FetchedObjects<T>({ ...deps, kind, ttlMs: () => 0 });
+      return new FetchedObjects<T>({ ...deps, kind, nodes: undefined });
   }
 }

@@ -1,5 +1,6 @@
 import { objectKey } from "../../core/cluster/object-set.ts";
 import { errorText } from "../../lib/error-text.ts";
+import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSource, SourceSink } from "../../ports/pod-source.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
@@ -7,8 +8,8 @@ import { Reflector, type ReflectorOptions } from "./reflector.ts";
 export interface ApiPodSourceDeps
   extends Pick<ReflectorOptions<Pod>, "api" | "clock" | "random" | "log"> {
   readonly nodeName: string;
-  /** Resolves when the API server's node is known: admission judges pods by it. */
-  readonly whenNodeKnown: (signal: AbortSignal) => Promise<void>;
+  /** This node: admission checks pods against it, so it must be known first. */
+  readonly nodes: Pick<Reflector<Node>, "whenSynced">;
 }
 
 /** The pods that the cluster has bound to this node. */
@@ -41,14 +42,14 @@ export class ApiPodSource implements PodSource {
     });
   }
 
-  /** The pod of that name as the API server last showed it. */
+  /** The pod of that name as the API server last reported it. */
   find(pod: Pod): Pod | undefined {
     return this.#pods.items.get(objectKey(pod));
   }
 
   async run(sink: SourceSink, signal: AbortSignal): Promise<void> {
     this.#sink = sink;
-    await this.#deps.whenNodeKnown(signal).catch((error: unknown) => {
+    await this.#deps.nodes.whenSynced(signal).catch((error: unknown) => {
       if (!signal.aborted) throw new Error(`cannot wait for the node: ${errorText(error)}`);
     });
     if (!signal.aborted) await this.#pods.run(signal);

@@ -5,8 +5,10 @@ import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import { StatusReporter } from "../status/status-reporter.ts";
 import { ApiObjects } from "./api-objects.ts";
@@ -28,8 +30,8 @@ export interface ClusterPartsDeps {
     "couldHaveRunningContainers" | "isPodForMirrorPodTerminatingByFullName" | "startedStaticPod"
   >;
   readonly sources: SourceReadiness;
-  /** What a pod refers to has changed. */
-  readonly requestSync: (podUid: string) => void;
+  readonly table: PodTable;
+  readonly wakeups: Wakeups;
   /** The API server shows this node otherwise than before, or no more. */
   readonly onNodeChange: () => void;
   /** How long the API server took to hear of a status. */
@@ -99,10 +101,10 @@ export class ClusterParts {
       random,
       log,
       nodeName,
-      whenNodeKnown: (signal) => this.#nodes.whenSynced(signal),
+      nodes: this.#nodes,
     });
     this.objects = this.#createObjects();
-    this.tokens = new ApiServiceAccountTokens({ api, clock, random, log });
+    this.tokens = new ApiServiceAccountTokens({ api, clock, random, log, table: deps.table });
     this.events = this.#createEvents();
   }
 
@@ -178,7 +180,7 @@ export class ClusterParts {
   }
 
   #createObjects(): ApiObjects {
-    const { api, ports, settings, requestSync, lifetime } = this.#deps;
+    const { api, ports, settings, table, wakeups, lifetime } = this.#deps;
     const { clock, random, log } = ports;
     const { changeDetection } = settings.cluster ?? defaultClusterSettings;
     return new ApiObjects({
@@ -187,8 +189,9 @@ export class ClusterParts {
       random,
       log,
       strategy: changeDetection,
-      objectTtlMs: () => objectTtlMs(this.node),
-      onChange: requestSync,
+      nodes: this.#nodes,
+      table,
+      wakeups,
       lifetime,
     });
   }
@@ -208,10 +211,4 @@ export class ClusterParts {
       burst: eventBurst,
     });
   }
-}
-
-/** How long the cluster wants a node to cache objects: the more nodes, the longer. */
-function objectTtlMs(node: Node | undefined): number | undefined {
-  const text = node?.metadata?.annotations?.["node.alpha.kubernetes.io/ttl"] ?? "";
-  return /^\d+$/.test(text) ? Number(text) * 1000 : undefined;
 }

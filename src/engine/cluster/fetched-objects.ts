@@ -1,25 +1,23 @@
 import { type ApiObject, isEarlier } from "../../core/cluster/object-set.ts";
+import type { ObjectName, ReferencedKind } from "../../core/cluster/pod-references.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { isApiStatus } from "../../model/api-error.ts";
+import type { Node } from "../../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
-import {
-  collectionPath,
-  type NeededObjects,
-  notRegistered,
-  type ObjectKind,
-  type ObjectName,
-} from "./needed-objects.ts";
-import { ObjectUsers } from "./object-users.ts";
+import { collectionPath, type NeededObjects, nameKey, notRegistered } from "./needed-objects.ts";
+import type { Reflector } from "./reflector.ts";
+
+const defaultTtlMs = 60_000;
 
 export interface FetchedObjectsDeps {
   readonly api: ApiClient;
   readonly clock: Pick<Clock, "monotonicMs">;
-  readonly kind: ObjectKind;
-  /** How long an object serves before it is read again. */
-  readonly ttlMs: () => number;
+  readonly kind: ReferencedKind;
+  /** This node, by whose annotation objects are cached for some time; undefined = they are read for each use. */
+  readonly nodes: Pick<Reflector<Node>, "items"> | undefined;
 }
 
 interface Fetched<T> {
@@ -31,17 +29,20 @@ interface Fetched<T> {
 /** Reads objects one by one when a pod is about to use them, unless they were read a short time ago. */
 export class FetchedObjects<T extends ApiObject> implements NeededObjects<T> {
   readonly #deps: FetchedObjectsDeps;
-  readonly #users = new ObjectUsers<Fetched<T>>(
-    () => ({ found: undefined, readAtMs: undefined }),
-    () => undefined,
-  );
+  readonly #fetched = new Map<string, Fetched<T>>();
 
   constructor(deps: FetchedObjectsDeps) {
     this.#deps = deps;
   }
 
-  setNeeded(podUid: string, objects: readonly ObjectName[]): void {
-    this.#users.setNeeded(podUid, objects);
+  keep(object: ObjectName): void {
+    const key = nameKey(object);
+    if (this.#fetched.has(key)) return;
+    this.#fetched.set(key, { found: undefined, readAtMs: undefined });
+  }
+
+  drop(object: ObjectName): void {
+    this.#fetched.delete(nameKey(object));
   }
 
   async refresh(objects: readonly ObjectName[], signal: AbortSignal): Promise<void> {
@@ -49,16 +50,16 @@ export class FetchedObjects<T extends ApiObject> implements NeededObjects<T> {
   }
 
   get(object: ObjectName): Result<T, LookUpFailure> {
-    return this.#users.get(object)?.found ?? err(notRegistered(object));
+    return this.#fetched.get(nameKey(object))?.found ?? err(notRegistered(object));
   }
 
   async #refresh(object: ObjectName, signal: AbortSignal): Promise<void> {
-    const { api, clock, kind, ttlMs } = this.#deps;
-    const item = this.#users.get(object);
+    const { api, clock, kind, nodes } = this.#deps;
+    const item = this.#fetched.get(nameKey(object));
     if (item === undefined) return;
     const { readAtMs, found } = item;
     const nowMs = clock.monotonicMs();
-    const isFresh = readAtMs !== undefined && nowMs < readAtMs + ttlMs();
+    const isFresh = readAtMs !== undefined && nowMs < readAtMs + ttlMs(nodes);
     if (isFresh && found?.ok === true) return;
     try {
       const path = `${collectionPath(kind, object.namespace)}/${encodeURIComponent(object.name)}`;
@@ -78,4 +79,12 @@ export class FetchedObjects<T extends ApiObject> implements NeededObjects<T> {
       }
     }
   }
+}
+
+/** The more nodes a cluster has, the longer it wants them to cache objects. */
+function ttlMs(nodes: FetchedObjectsDeps["nodes"]): number {
+  if (nodes === undefined) return 0;
+  const [node] = nodes.items.values();
+  const text = node?.metadata?.annotations?.["node.alpha.kubernetes.io/ttl"] ?? "";
+  return /^\d+$/.test(text) ? Number(text) * 1000 : defaultTtlMs;
 }

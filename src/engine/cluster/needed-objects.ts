@@ -1,30 +1,25 @@
+import type { ObjectName, ReferencedKind } from "../../core/cluster/pod-references.ts";
 import type { Result } from "../../lib/result.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
 
-/** Which objects of one kind are looked at, and how messages call the kind. */
-export interface ObjectKind {
-  /** Such as configmap. */
-  readonly name: string;
-  /** As paths have it, such as configmaps. */
-  readonly plural: string;
-}
-
-export interface ObjectName {
-  readonly namespace: string;
-  readonly name: string;
-}
-
 /** The objects of one kind that the node's pods refer to, and no others. */
 export interface NeededObjects<T> {
-  /** Makes these the objects that a pod refers to. */
-  setNeeded(podUid: string, objects: readonly ObjectName[]): void;
-  /** Brings what is known of these up to date, as far as that is possible in a short time. */
+  /** A pod refers to it. Does nothing for an object that is kept already. */
+  keep(object: ObjectName): void;
+  /** No pod refers to it any more. */
+  drop(object: ObjectName): void;
+  /** Brings these up to date, as far as that is possible in a short time. */
   refresh(objects: readonly ObjectName[], signal: AbortSignal): Promise<void>;
   get(object: ObjectName): Result<T, LookUpFailure>;
 }
 
-export function collectionPath({ plural }: ObjectKind, namespace: string): string {
-  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/${plural}`;
+export function collectionPath(kind: ReferencedKind, namespace: string): string {
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/${kind}`;
+}
+
+/** As messages have it, such as configmap. */
+export function singular(kind: ReferencedKind): string {
+  return kind.slice(0, -1);
 }
 
 export function nameKey({ namespace, name }: ObjectName): string {

@@ -1,47 +1,41 @@
-import { nameKey, type ObjectName } from "./needed-objects.ts";
+import {
+  type ObjectName,
+  type PodReferences,
+  type ReferencedKind,
+  refersTo,
+} from "../../core/cluster/pod-references.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
-/** Counts which pods refer to which objects; each object is started with its first user and stopped with its last. */
-export class ObjectUsers<Item> {
-  readonly #start: (object: ObjectName) => Item;
-  readonly #stop: (item: Item) => void;
-  readonly #items = new Map<string, { readonly item: Item; readonly podUids: Set<string> }>();
-  readonly #byPod = new Map<string, ReadonlySet<string>>();
+/** Which pods refer to which objects. */
+export class ObjectUsers {
+  readonly #references: SliceWriter<"references">;
+  readonly #wakeups: Pick<Wakeups, "look">;
 
-  constructor(start: (object: ObjectName) => Item, stop: (item: Item) => void) {
-    this.#start = start;
-    this.#stop = stop;
+  constructor(table: PodTable, wakeups: Pick<Wakeups, "look">) {
+    this.#references = table.writer("references");
+    this.#wakeups = wakeups;
   }
 
-  get(object: ObjectName): Item | undefined {
-    return this.#items.get(nameKey(object))?.item;
+  /** Undefined = to nothing. Returns what the pod referred to before. */
+  setReferences(podUid: string, references: PodReferences | undefined): PodReferences | undefined {
+    const before = this.#references.get(podUid);
+    this.#references.set(podUid, references);
+    return before;
   }
 
-  podsOf(object: ObjectName): readonly string[] {
-    return [...(this.#items.get(nameKey(object))?.podUids ?? [])];
+  hasUser(kind: ReferencedKind, object: ObjectName): boolean {
+    return this.#find(kind, object).next().done !== true;
   }
 
-  setNeeded(podUid: string, objects: readonly ObjectName[]): void {
-    for (const object of objects) this.#add(object, podUid);
-    const needed = new Set(objects.map(nameKey));
-    for (const key of this.#byPod.get(podUid) ?? []) {
-      if (!needed.has(key)) this.#remove(key, podUid);
+  /** The pods that refer to the object are synced soon. */
+  noteChange(kind: ReferencedKind, object: ObjectName): void {
+    for (const podUid of this.#find(kind, object)) this.#wakeups.look(podUid);
+  }
+
+  *#find(kind: ReferencedKind, object: ObjectName): Generator<string, void> {
+    for (const [podUid, references] of this.#references.entries()) {
+      if (refersTo(references, kind, object)) yield podUid;
     }
-    if (needed.size === 0) this.#byPod.delete(podUid);
-    else this.#byPod.set(podUid, needed);
-  }
-
-  #add(object: ObjectName, podUid: string): void {
-    const key = nameKey(object);
-    const known = this.#items.get(key) ?? { item: this.#start(object), podUids: new Set<string>() };
-    this.#items.set(key, known);
-    known.podUids.add(podUid);
-  }
-
-  #remove(key: string, podUid: string): void {
-    const known = this.#items.get(key);
-    known?.podUids.delete(podUid);
-    if (known === undefined || known.podUids.size > 0) return;
-    this.#items.delete(key);
-    this.#stop(known.item);
   }
 }

@@ -5,6 +5,7 @@ import { formatTime } from "../../lib/time.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { TokenRequest } from "../../model/generated/kubernetes.ts";
 import type { ServiceAccountTokenRequest } from "../../model/service-account-token.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
 
 const silent = { debug: noop, info: noop, warn: noop, error: noop };
@@ -37,7 +38,13 @@ function world() {
     const status = { token: `token-${given}`, expirationTimestamp: formatTime(expiresAtMs) };
     return { spec, status };
   });
-  const tokens = new ApiServiceAccountTokens({ api, clock, random: () => 0, log: silent });
+  const tokens = new ApiServiceAccountTokens({
+    api,
+    clock,
+    random: () => 0,
+    log: silent,
+    table: new PodTable(),
+  });
   const ask = (asked: ServiceAccountTokenRequest) => tokens.request(asked, signal);
   return { clock, api, tokens, ask, server };
 }
@@ -105,7 +112,7 @@ test("a server that does not answer holds up no pod that has a token", async () 
   expect(clock.monotonicMs()).toBe(510_000);
 });
 
-test("a refusal is told", async () => {
+test("a refusal is returned", async () => {
   const { ask, server } = world();
   server.does = "refuse";
   expect(await ask(request(3600))).toEqual({

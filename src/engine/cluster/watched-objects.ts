@@ -1,4 +1,5 @@
 import type { ApiObject } from "../../core/cluster/object-set.ts";
+import type { ObjectName, ReferencedKind } from "../../core/cluster/pod-references.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { withEither } from "../../lib/with-either.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
@@ -8,10 +9,9 @@ import {
   type NeededObjects,
   nameKey,
   notRegistered,
-  type ObjectKind,
-  type ObjectName,
+  singular,
 } from "./needed-objects.ts";
-import { ObjectUsers } from "./object-users.ts";
+import type { ObjectUsers } from "./object-users.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 import { whenSynced } from "./when-synced.ts";
 
@@ -22,16 +22,16 @@ const backoff: ApiBackoffLimits = { ...defaultBackoff, firstMs: 100 };
 
 export interface WatchedObjectsDeps
   extends Pick<ReflectorOptions<unknown>, "api" | "clock" | "random" | "log"> {
-  readonly kind: ObjectKind;
-  /** An object that a pod refers to is another one now, or came late. */
-  readonly onChange: (podUid: string) => void;
+  readonly kind: ReferencedKind;
+  /** Notified of objects that changed, or came late. */
+  readonly users: Pick<ObjectUsers, "noteChange">;
   readonly lifetime: AbortSignal;
 }
 
 interface Watched<T> {
   readonly reflector: Reflector<T & ApiObject>;
   readonly stop: AbortController;
-  /** Somebody had to do without it: it is news when it comes. */
+  /** A pod was synced without it, and has to be synced again when it comes. */
   isMissed: boolean;
 }
 
@@ -40,22 +40,25 @@ export class WatchedObjects<T extends ApiObject & { readonly immutable?: boolean
   implements NeededObjects<T>
 {
   readonly #deps: WatchedObjectsDeps;
-  readonly #users: ObjectUsers<Watched<T>>;
+  readonly #watched = new Map<string, Watched<T>>();
 
   constructor(deps: WatchedObjectsDeps) {
     this.#deps = deps;
-    this.#users = new ObjectUsers<Watched<T>>(
-      (object) => this.#start(object),
-      ({ stop }) => stop.abort(new Error("no pod refers to the object any more")),
-    );
   }
 
-  setNeeded(podUid: string, objects: readonly ObjectName[]): void {
-    this.#users.setNeeded(podUid, objects);
+  keep(object: ObjectName): void {
+    const key = nameKey(object);
+    if (!this.#watched.has(key)) this.#watched.set(key, this.#start(object));
+  }
+
+  drop(object: ObjectName): void {
+    const key = nameKey(object);
+    this.#watched.get(key)?.stop.abort(new Error("no pod refers to the object any more"));
+    this.#watched.delete(key);
   }
 
   async refresh(objects: readonly ObjectName[], signal: AbortSignal): Promise<void> {
-    const items = objects.flatMap((object) => this.#users.get(object) ?? []);
+    const items = objects.flatMap((object) => this.#watched.get(nameKey(object)) ?? []);
     await whenSynced(
       items.map(({ reflector }) => reflector),
       this.#deps.clock,
@@ -65,20 +68,20 @@ export class WatchedObjects<T extends ApiObject & { readonly immutable?: boolean
   }
 
   get(object: ObjectName): Result<T, LookUpFailure> {
-    const watched = this.#users.get(object);
+    const watched = this.#watched.get(nameKey(object));
     if (watched === undefined) return err(notRegistered(object));
-    const { kind } = this.#deps;
+    const kind = singular(this.#deps.kind);
     if (!watched.reflector.isSynced) {
-      const message = `failed to sync ${kind.name} cache: timed out waiting for the condition`;
+      const message = `failed to sync ${kind} cache: timed out waiting for the condition`;
       return err({ code: "failed", message });
     }
     const found = watched.reflector.items.get(nameKey(object));
     if (found !== undefined) return ok(found);
-    return err({ code: "not-found", message: `${kind.name} "${object.name}" not found` });
+    return err({ code: "not-found", message: `${kind} "${object.name}" not found` });
   }
 
   #start(object: ObjectName): Watched<T> {
-    const { api, clock, random, log, kind, lifetime } = this.#deps;
+    const { api, clock, random, log, kind, users, lifetime } = this.#deps;
     const stop = new AbortController();
     let isFirst = true;
     const reflector = new Reflector<T>({
@@ -98,7 +101,7 @@ export class WatchedObjects<T extends ApiObject & { readonly immutable?: boolean
           }
           const isNews = !isFirst || watched.isMissed;
           isFirst = false;
-          if (isNews) for (const uid of this.#users.podsOf(object)) this.#deps.onChange(uid);
+          if (isNews) users.noteChange(kind, object);
         },
       },
     });

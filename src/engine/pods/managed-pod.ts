@@ -1,3 +1,5 @@
+import type { HeldToken } from "../../core/cluster/held-token.ts";
+import type { PodReferences } from "../../core/cluster/pod-references.ts";
 import type { Pod } from "../../model/pod.ts";
 
 /**
@@ -8,6 +10,10 @@ import type { Pod } from "../../model/pod.ts";
 export interface PodSlices {
   /** The pod as its source last had it; absent when no source wants it. Writer: `PodRegistry`. */
   readonly wanted: Pod;
+  /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
+  readonly references: PodReferences;
+  /** Its service account tokens, by request. Writer: `ApiServiceAccountTokens`. */
+  readonly tokens: ReadonlyMap<string, HeldToken>;
 }
 
 export type SliceName = keyof PodSlices;

@@ -1,7 +1,8 @@
 import { assert } from "../../lib/assert.ts";
 import type { ManagedPod, PodSlices, SliceName } from "./managed-pod.ts";
 
-type Entry = { readonly uid: string } & { [Name in SliceName]?: PodSlices[Name] | undefined };
+type Slices = { [Name in SliceName]?: PodSlices[Name] | undefined };
+type Entry = { readonly uid: string } & Slices;
 
 /** The right to write one slice of every pod. */
 export interface SliceWriter<Name extends SliceName> {
@@ -32,15 +33,20 @@ export class PodTable {
     this.#written.add(name);
     const pods = this.#pods;
     return {
-      get: (uid) => pods.get(uid)?.[name],
+      get: (uid) => {
+        const slices: Slices | undefined = pods.get(uid);
+        return slices?.[name];
+      },
       set: (uid, value) => {
-        const entry = pods.get(uid) ?? { uid };
-        entry[name] = value;
+        const entry: Entry = pods.get(uid) ?? { uid };
+        const slices: Slices = entry;
+        slices[name] = value;
         if (value !== undefined) pods.set(uid, entry);
       },
       *entries() {
         for (const entry of pods.values()) {
-          const value = entry[name];
+          const slices: Slices = entry;
+          const value = slices[name];
           if (value !== undefined) yield [entry.uid, value];
         }
       },
