@@ -9,6 +9,7 @@ import type { StepReport } from "../../src/engine/execute/step-report.ts";
 import { ImageManager } from "../../src/engine/images/image-manager.ts";
 import type { PodCredentials } from "../../src/engine/images/pull-credentials.ts";
 import { readPod } from "../../src/engine/observe/read-pod.ts";
+import { PodTable } from "../../src/engine/pods/pod-table.ts";
 import { ResourceRecords } from "../../src/engine/resources/allocation/resource-records.ts";
 import { ok } from "../../src/lib/result.ts";
 import type { ObservedPod } from "../../src/model/observed.ts";
@@ -56,7 +57,12 @@ export class ExecutorWorld {
     const runtime = new SimRuntime({ clock, files: options.writesLogs ? files : undefined });
     const events = { record: (_pod: unknown, event: PodEvent) => void this.events.push(event) };
     this.runtime = runtime;
-    this.actuated = new ResourceRecords({ files, log: silent, path: "/actuated_pods_state" });
+    this.actuated = new ResourceRecords({
+      slice: new PodTable().writer("actuated"),
+      files,
+      log: silent,
+      path: "/actuated_pods_state",
+    });
     this.deps = {
       runtime,
       clock,

@@ -180,6 +180,7 @@ export class AgentParts {
 
   /** Counts what there is now, for somebody who asks for metrics. */
   collectMetrics(): void {
+    this.allocations.resizes.collect(this.ports.metrics);
     this.metrics.collect({
       pods: this.registry.list(),
       isActive: (pod) => this.admission.isActive(pod),

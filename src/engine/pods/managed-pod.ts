@@ -1,3 +1,5 @@
+import type { PodResources } from "../../core/allocation/pod-allocation.ts";
+import type { ResizeConditions } from "../../core/allocation/resize-conditions.ts";
 import type { HeldToken } from "../../core/cluster/held-token.ts";
 import type { PodReferences } from "../../core/cluster/pod-references.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -8,12 +10,18 @@ import type { Pod } from "../../model/pod.ts";
  * What is only here is gone with the pod's entry: nobody has to remember to forget it.
  */
 export interface PodSlices {
-  /** The pod as its source last had it; absent when no source wants it. Writer: `PodRegistry`. */
-  readonly wanted: Pod;
+  /** The resources that were applied to it in the runtime. Writer: `ResourceRecords` of `PodAllocations`. */
+  readonly actuated: PodResources;
+  /** The resources that it was granted. Writer: `ResourceRecords` of `PodAllocations`. */
+  readonly allocated: PodResources;
   /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
   readonly references: PodReferences;
+  /** Where its resize stands. Writer: `ResizeStatuses`. */
+  readonly resize: ResizeConditions;
   /** Its service account tokens, by request. Writer: `ApiServiceAccountTokens`. */
   readonly tokens: ReadonlyMap<string, HeldToken>;
+  /** The pod as its source last had it; absent when no source wants it. Writer: `PodRegistry`. */
+  readonly wanted: Pod;
 }
 
 export type SliceName = keyof PodSlices;

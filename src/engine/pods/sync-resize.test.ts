@@ -1,16 +1,17 @@
 import { expect, test } from "vitest";
-import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { testPod } from "../../../test/sim/test-pod.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 import { ResourceRecords } from "../resources/allocation/resource-records.ts";
+import { PodTable } from "./pod-table.ts";
 import { lookAgainIfResized, noteResizeErrors, noteResizeProgress } from "./sync-resize.ts";
 
 const quiet = (): undefined => undefined;
 
 function world() {
+  const table = new PodTable();
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
   const events: string[] = [];
   const requested: string[] = [];
@@ -19,8 +20,13 @@ function world() {
     reasons: events,
     requested,
     requestSync: (uid: string) => void requested.push(uid),
-    resizes: new ResizeStatuses({ clock: { nowMs: () => 0 }, metrics: noMetrics }),
-    actuated: new ResourceRecords({ files: new MemoryFiles(), path: "/record", log }),
+    resizes: new ResizeStatuses(table, { nowMs: () => 0 }),
+    actuated: new ResourceRecords({
+      slice: table.writer("actuated"),
+      files: new MemoryFiles(),
+      path: "/record",
+      log,
+    }),
   };
 }
 

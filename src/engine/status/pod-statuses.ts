@@ -138,7 +138,6 @@ export class PodStatuses {
   /** Forgets all pods but these. */
   keepOnly(uids: ReadonlySet<string>): void {
     this.#deps.manager.removeOrphanedStatuses(uids);
-    this.#deps.resizes.keepOnly(uids);
     for (const uid of this.#startFailures.keys()) {
       if (!uids.has(uid)) this.#startFailures.delete(uid);
     }

@@ -1,13 +1,18 @@
 import type { AdmissionResult } from "../../../src/core/admission/admission.ts";
 import { admitToNode } from "../../../src/core/admission/node-admission.ts";
-import type { PodResources } from "../../../src/core/allocation/pod-allocation.ts";
+import { MemoryFiles } from "../../../src/drivers/sim/memory-files.ts";
+import { PodRegistry } from "../../../src/engine/pods/pod-registry.ts";
+import { PodTable } from "../../../src/engine/pods/pod-table.ts";
 import { AllocationManager } from "../../../src/engine/resources/allocation/allocation-manager.ts";
 import { ResizeStatuses } from "../../../src/engine/resources/allocation/resize-statuses.ts";
+import { ResourceRecords } from "../../../src/engine/resources/allocation/resource-records.ts";
 import type { Node } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { loudFaults } from "../../kit/loud-faults.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
+
+const quiet = (): undefined => undefined;
 
 interface Input {
   readonly cpuManagerPolicy: string;
@@ -34,7 +39,9 @@ class World {
   readonly #wanted: ReadonlyMap<string, Pod>;
   /** By name. */
   readonly #pods = new Map<string, Pod>();
-  readonly #record = new Map<string, PodResources>();
+  readonly #table = new PodTable();
+  readonly #registry = new PodRegistry(this.#table);
+  readonly #record: ResourceRecords;
   readonly #statuses: ResizeStatuses;
   readonly #manager: AllocationManager;
   #nowMs = 0;
@@ -43,29 +50,31 @@ class World {
 
   constructor(input: Input) {
     this.#wanted = new Map(input.pods.map((pod) => [pod.metadata.name, pod]));
-    this.#statuses = new ResizeStatuses({
-      clock: { nowMs: () => this.#nowMs++ },
-      metrics: noMetrics,
+    this.#statuses = new ResizeStatuses(this.#table, { nowMs: () => this.#nowMs++ });
+    this.#record = new ResourceRecords({
+      slice: this.#table.writer("allocated"),
+      files: new MemoryFiles(),
+      path: "/allocated_pods_state",
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     });
     this.#manager = new AllocationManager({
       faults: loudFaults,
-      record: {
-        get: (uid) => this.#record.get(uid),
-        set: (uid, resources) => this.#record.set(uid, resources),
-        remove: (uid) => this.#record.delete(uid),
-        keepOnly: () => {},
-      },
+      record: this.#record,
       statuses: this.#statuses,
       resizeFacts: {
         cpuManagerPolicy: input.cpuManagerPolicy,
         memoryManagerPolicy: input.memoryManagerPolicy,
         mayUseSwap: (_pod, { name }) => (input.swapBehavior?.[name] ?? "NoSwap") !== "NoSwap",
       },
-      fits: (pod, others) => admitToNode(pod, others, input.node),
-      activePods: () => [...this.#pods.values()],
-      findPod: (uid) => [...this.#pods.values()].find(({ metadata }) => metadata.uid === uid),
+      room: {
+        fits: (pod, others) => admitToNode(pod, others, input.node),
+        activePods: () => [...this.#pods.values()],
+      },
+      table: this.#table,
       sources: { areAllHeard: input.sourcesReady },
-      onResize: (pod) => this.#synced.push(pod.metadata.name),
+      wakeups: {
+        look: (uid) => void this.#synced.push(this.#registry.get(uid)?.metadata.name ?? uid),
+      },
       events: {
         record: (_pod, { type, reason, message }) =>
           this.#events.push(`${type} ${reason} ${message}`),
@@ -93,14 +102,14 @@ class World {
         const pod = this.#wanted.get(name);
         if (pod === undefined) throw new Error(`no pod ${name}`);
         const result = this.#manager.add(pod);
-        if (result.admit) this.#pods.set(name, pod);
+        if (result.admit) this.#set(name, pod);
         return encodeResult(result);
       }
       case "resize":
       case "push": {
         const pod = this.#pods.get(name);
         if (pod === undefined || newPod === undefined) return { skipped: true };
-        this.#pods.set(name, newPod);
+        this.#set(name, newPod);
         this.#manager.queue(newPod.metadata.uid);
         if (op === "resize") this.#manager.retry("pod_updated");
         return {};
@@ -111,10 +120,17 @@ class World {
       case "remove": {
         const pod = this.#pods.get(name);
         this.#pods.delete(name);
-        if (pod !== undefined) this.#manager.remove(pod.metadata.uid);
+        if (pod === undefined) return {};
+        this.#registry.remove(pod);
+        this.#manager.remove(pod.metadata.uid);
         return {};
       }
     }
+  }
+
+  #set(name: string, pod: Pod): void {
+    this.#pods.set(name, pod);
+    this.#registry.set(pod);
   }
 
   #shown({ metadata }: Pod): [string, unknown] {

@@ -33,11 +33,13 @@ export function composeAllocations(parts: AgentParts): PodAllocations {
     settings: parts.settings,
     events: parts.memory.events,
     faults: parts.faults,
-    registry: parts.registry,
-    fits: (pod, others) => parts.admission.fits(pod, others),
-    activePods: () => parts.admission.activePods(),
+    table: parts.table,
+    room: {
+      fits: (pod, others) => parts.admission.fits(pod, others),
+      activePods: () => parts.admission.activePods(),
+    },
     sources: parts.readiness,
-    requestSync: (uid) => parts.loop.requestSync(uid),
+    wakeups: parts.wakeups,
   });
 }
 

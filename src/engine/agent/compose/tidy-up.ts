@@ -13,7 +13,6 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
       keepOnly: (uids) => {
         parts.statuses.keepOnly(uids);
         parts.memory.checkpoints.keepOnly(uids);
-        parts.allocations.keepOnly(uids);
         parts.cluster?.keepOnly(uids);
       },
     },
@@ -47,6 +46,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
   );
   const gone = [...parts.view.forgetGone(isLeft), ...unknown.filter((uid) => !isLeft(uid))];
   for (const uid of new Set(gone)) {
+    parts.table.delete(uid);
     parts.cache.delete(uid);
     parts.memory.forget(uid);
     parts.metrics.forget(uid);

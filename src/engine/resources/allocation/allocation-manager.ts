@@ -1,10 +1,6 @@
 import type { AdmissionResult } from "../../../core/admission/admission.ts";
 import { infeasibleResize, type ResizeFacts } from "../../../core/allocation/infeasible-resize.ts";
-import {
-  type PodResources,
-  specResources,
-  withAllocation,
-} from "../../../core/allocation/pod-allocation.ts";
+import { specResources, withAllocation } from "../../../core/allocation/pod-allocation.ts";
 import { resizeMessage } from "../../../core/allocation/resize-message.ts";
 import { sortResizes } from "../../../core/allocation/resize-order.ts";
 import { deepEqual } from "../../../lib/deep-equal.ts";
@@ -12,8 +8,11 @@ import type { Pod } from "../../../model/pod.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { Faults } from "../../agent/faults.ts";
+import type { Wakeups } from "../../agent/wakeups.ts";
 import type { SourceReadiness } from "../../intake/source-readiness.ts";
+import type { PodTable } from "../../pods/pod-table.ts";
 import type { ResizeStatuses } from "./resize-statuses.ts";
+import type { ResourceRecords } from "./resource-records.ts";
 
 /** What made resizes that wait be tried again. */
 export type RetryTrigger =
@@ -24,25 +23,22 @@ export type RetryTrigger =
   | "pod_terminated"
   | "periodic_retry";
 
-/** The resources of pods, kept over restarts of the agent. */
-interface ResourceRecord {
-  get(uid: string): PodResources | undefined;
-  set(uid: string, resources: PodResources): void;
-  remove(uid: string): void;
-  keepOnly(uids: ReadonlySet<string>): void;
+/** What is left on the node, and for whom. */
+interface NodeRoom {
+  /** Whether a pod fits beside the others; both have the resources that count. */
+  fits(pod: Pod, others: readonly Pod[]): AdmissionResult;
+  /** The pods that hold or will hold resources, each with its newest status. */
+  activePods(): readonly Pod[];
 }
 
 export interface AllocationManagerDeps {
-  readonly record: ResourceRecord;
+  readonly record: ResourceRecords;
   readonly statuses: ResizeStatuses;
   readonly resizeFacts: ResizeFacts;
-  /** Whether a pod fits beside the others; both have the resources that count. */
-  readonly fits: (pod: Pod, others: readonly Pod[]) => AdmissionResult;
-  readonly activePods: () => readonly Pod[];
-  readonly findPod: (uid: string) => Pod | undefined;
+  readonly room: NodeRoom;
+  readonly table: PodTable;
   readonly sources: Pick<SourceReadiness, "areAllHeard">;
-  /** The pod got other resources, or its resize stands elsewhere. */
-  readonly onResize: (pod: Pod) => void;
+  readonly wakeups: Pick<Wakeups, "look">;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "attempt">;
   readonly metrics: Metrics;
@@ -68,7 +64,7 @@ export class AllocationManager {
   /** Whether the node takes the pod; what it was granted before, it has already. */
   add(pod: Pod): AdmissionResult {
     const allocated = this.allocatedPod(pod);
-    const result = this.#deps.fits(allocated, this.#othersThan(pod));
+    const result = this.#deps.room.fits(allocated, this.#othersThan(pod));
     if (result.admit) this.grant(allocated);
     return result;
   }
@@ -82,11 +78,6 @@ export class AllocationManager {
     this.#deps.record.remove(uid);
   }
 
-  /** Forgets all pods but these. */
-  keepOnly(uids: ReadonlySet<string>): void {
-    this.#deps.record.keepOnly(uids);
-  }
-
   get waiting(): readonly string[] {
     return this.#waiting;
   }
@@ -94,9 +85,9 @@ export class AllocationManager {
   /** Puts a pod that asks for other resources in its place among those that wait. */
   queue(uid: string): void {
     if (this.#waiting.includes(uid)) return;
-    const { findPod, statuses } = this.#deps;
+    const { table, statuses } = this.#deps;
     const waiting = [...this.#waiting, uid].flatMap((other) => {
-      const pod = findPod(other);
+      const pod = table.get(other)?.wanted;
       if (pod === undefined) return [];
       const sinceMs = statuses.get(other).pending?.changedAtMs;
       return [{ pod, allocated: this.allocatedPod(pod), sinceMs }];
@@ -106,11 +97,11 @@ export class AllocationManager {
 
   /** Tries all resizes that wait. False when not all sources were heard: what else runs is not yet known. */
   retry(trigger: RetryTrigger): boolean {
-    const { sources, findPod, faults } = this.#deps;
+    const { sources, table, faults } = this.#deps;
     if (!sources.areAllHeard) return false;
     const stillWaiting: string[] = [];
     for (const uid of this.#waiting) {
-      const pod = findPod(uid);
+      const pod = table.get(uid)?.wanted;
       if (pod === undefined) continue;
       if (faults.attempt("resize", uid, () => this.#retryOne(pod, trigger)) ?? true) {
         stillWaiting.push(uid);
@@ -122,7 +113,7 @@ export class AllocationManager {
 
   /** Whether it waits still. */
   #retryOne(pod: Pod, trigger: RetryTrigger): boolean {
-    const { statuses, onResize, metrics } = this.#deps;
+    const { statuses, wakeups, metrics } = this.#deps;
     const { uid } = pod.metadata;
     const before = statuses.get(uid);
     const granted = this.#tryResize(pod);
@@ -132,7 +123,7 @@ export class AllocationManager {
         retry_trigger: trigger,
       });
     }
-    if (granted || !deepEqual(before, statuses.get(uid))) onResize(pod);
+    if (granted || !deepEqual(before, statuses.get(uid))) wakeups.look(uid);
     return isDeferred;
   }
 
@@ -166,17 +157,17 @@ export class AllocationManager {
   }
 
   #admitResize(pod: Pod): AdmissionResult {
-    const { record, resizeFacts, metrics, fits } = this.#deps;
+    const { record, resizeFacts, metrics, room } = this.#deps;
     const allocation = record.get(pod.metadata.uid) ?? specResources(pod);
     const infeasible = infeasibleResize(pod, allocation, resizeFacts);
-    if (infeasible === undefined) return fits(pod, this.#othersThan(pod));
+    if (infeasible === undefined) return room.fits(pod, this.#othersThan(pod));
     const { detail, result } = infeasible;
     metrics.increment("kubelet_pod_infeasible_resizes_total", { reason_detail: detail });
     return result;
   }
 
   #othersThan({ metadata }: Pod): readonly Pod[] {
-    return this.#deps
+    return this.#deps.room
       .activePods()
       .filter((other) => other.metadata.uid !== metadata.uid)
       .map(

@@ -1,47 +1,58 @@
-import type { AdmissionResult } from "../../../core/admission/admission.ts";
+import type { RuntimeSettings } from "../../../core/cri/runtime-settings.ts";
 import { containerSwapBehavior } from "../../../core/cri/swap-limit.ts";
-import type { Pod } from "../../../model/pod.ts";
-import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { AgentPorts, AgentSettings } from "../../agent/agent-ports.ts";
-import type { Faults } from "../../agent/faults.ts";
-import type { SourceReadiness } from "../../intake/source-readiness.ts";
-import type { PodRegistry } from "../../pods/pod-registry.ts";
+import type { PodTable } from "../../pods/pod-table.ts";
+import { AllocationManager, type AllocationManagerDeps } from "./allocation-manager.ts";
 import { PodAllocations } from "./pod-allocations.ts";
+import { ResizeStatuses } from "./resize-statuses.ts";
+import { ResourceRecords } from "./resource-records.ts";
 
-export interface AllocationParts {
-  readonly ports: AgentPorts;
-  readonly settings: AgentSettings;
-  readonly events: PodEvents;
-  readonly faults: Faults;
-  readonly registry: PodRegistry;
-  readonly fits: (pod: Pod, others: readonly Pod[]) => AdmissionResult;
-  readonly activePods: () => readonly Pod[];
-  readonly sources: SourceReadiness;
-  readonly requestSync: (uid: string) => void;
+export interface AllocationParts
+  extends Pick<AllocationManagerDeps, "room" | "sources" | "wakeups" | "events" | "faults"> {
+  readonly ports: Pick<AgentPorts, "files" | "clock" | "log" | "metrics">;
+  readonly settings: Pick<AgentSettings, "rootFolder"> & {
+    readonly runtimeSettings: Pick<RuntimeSettings, "swap" | "cgroupVersion">;
+  };
+  readonly table: PodTable;
 }
 
+/** The records lie where a kubelet has them too. */
 export function createAllocations(parts: AllocationParts): PodAllocations {
-  const { ports, settings, events, faults, registry, fits, activePods, sources } = parts;
+  const { ports, settings, table, faults } = parts;
   const { files, clock, log, metrics } = ports;
-  return new PodAllocations({
+  const { rootFolder, runtimeSettings } = settings;
+  const allocated = new ResourceRecords({
+    slice: table.writer("allocated"),
     files,
-    clock,
     log,
-    metrics,
-    events,
-    faults,
-    rootFolder: settings.rootFolder,
+    path: `${rootFolder}/allocated_pods_state`,
+  });
+  const actuated = new ResourceRecords({
+    slice: table.writer("actuated"),
+    files,
+    log,
+    path: `${rootFolder}/actuated_pods_state`,
+    isBrief: true,
+  });
+  const resizes = new ResizeStatuses(table, clock);
+  const { room, sources, wakeups, events } = parts;
+  const manager = new AllocationManager({
+    record: allocated,
+    statuses: resizes,
     resizeFacts: {
       // No pod has CPUs or memory of its own on this node.
       cpuManagerPolicy: "none",
       memoryManagerPolicy: "None",
       mayUseSwap: (pod, container) =>
-        containerSwapBehavior(pod, container, settings.runtimeSettings) !== "NoSwap",
+        containerSwapBehavior(pod, container, runtimeSettings) !== "NoSwap",
     },
-    fits,
-    activePods,
-    findPod: (uid) => registry.get(uid),
+    room,
+    table,
     sources,
-    onResize: ({ metadata }) => parts.requestSync(metadata.uid),
+    wakeups,
+    events,
+    faults,
+    metrics,
   });
+  return new PodAllocations({ manager, allocated, actuated, resizes, clock, faults, metrics });
 }

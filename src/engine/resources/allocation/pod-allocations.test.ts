@@ -7,9 +7,13 @@ import { VirtualClock } from "../../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../../model/generated/kubernetes.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
-import { PodAllocations } from "./pod-allocations.ts";
+import { PodRegistry } from "../../pods/pod-registry.ts";
+import { PodTable } from "../../pods/pod-table.ts";
+import { createAllocations } from "./create-allocations.ts";
+import type { PodAllocations } from "./pod-allocations.ts";
 
 const node = { status: { allocatable: { cpu: "2", memory: "1Gi", pods: "9" } } };
+const noSwap = { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 } as const;
 const quiet = (): undefined => undefined;
 
 function podOf(
@@ -30,7 +34,8 @@ class World {
   readonly events: string[] = [];
   readonly synced: string[] = [];
   readonly counted: string[] = [];
-  readonly pods = new Map<string, Pod>();
+  readonly table = new PodTable();
+  readonly pods = new PodRegistry(this.table);
   readonly allocations: PodAllocations;
   readonly files: MemoryFiles;
   readonly sources = { areAllHeard: true };
@@ -39,30 +44,29 @@ class World {
     this.files = files;
     const count: Metrics["increment"] = (name, labels = {}) =>
       void this.counted.push([name, ...Object.values(labels)].join(" "));
-    this.allocations = new PodAllocations({
-      faults: loudFaults,
-      files,
-      clock: this.clock,
-      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-      rootFolder: "/data",
-      resizeFacts: {
-        cpuManagerPolicy: "none",
-        memoryManagerPolicy: "None",
-        mayUseSwap: () => false,
+    this.allocations = createAllocations({
+      ports: {
+        files,
+        clock: this.clock,
+        log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+        metrics: { increment: count, set: quiet, observe: quiet, reset: quiet, drop: quiet },
       },
-      fits: (pod, others) => admitToNode(pod, others, node),
-      activePods: () => [...this.pods.values()],
-      findPod: (uid) => this.pods.get(uid),
+      settings: { rootFolder: "/data", runtimeSettings: { cgroupVersion: 1, swap: noSwap } },
+      table: this.table,
+      room: {
+        fits: (pod, others) => admitToNode(pod, others, node),
+        activePods: () => this.pods.list(),
+      },
       sources: this.sources,
-      onResize: ({ metadata }) => void this.synced.push(metadata.uid),
+      wakeups: { look: (uid) => void this.synced.push(uid) },
       events: { record: (_, { reason }) => void this.events.push(reason) },
-      metrics: { increment: count, set: quiet, observe: quiet, reset: quiet, drop: quiet },
+      faults: loudFaults,
     });
   }
 
   add(...pods: readonly Pod[]): void {
     for (const pod of pods) {
-      this.pods.set(pod.metadata.uid, pod);
+      this.pods.set(pod);
       this.allocations.grant(pod);
     }
     this.allocations.noteAdded(pods);
@@ -70,14 +74,15 @@ class World {
 
   update(pod: Pod): void {
     const before = this.pods.get(pod.metadata.uid);
-    this.pods.set(pod.metadata.uid, pod);
+    this.pods.set(pod);
     this.allocations.noteUpdated(before, pod);
   }
 
   remove(uid: string): void {
     const pod = this.pods.get(uid);
-    this.pods.delete(uid);
-    if (pod !== undefined) this.allocations.noteRemoved([pod]);
+    if (pod === undefined) return;
+    this.pods.remove(pod);
+    this.allocations.noteRemoved([pod]);
   }
 
   cpuOf(uid: string): string | undefined {
@@ -128,7 +133,7 @@ test("a resize that waits is granted when another pod ends or shrinks", () => {
   const b = podOf("b", "1", { status: { phase: "Running" } });
   world.add(podOf("a", "500m"), b);
   world.update(podOf("a", "1500m", { generation: 2 }));
-  world.pods.delete("b");
+  world.pods.remove(podOf("b", "1"));
   world.allocations.noteStatus(b, podOf("b", "1", { status: { phase: "Succeeded" } }));
   expect(world.cpuOf("a")).toBe("1500m");
 });
@@ -165,7 +170,7 @@ test("what waits is tried every three minutes, and the first time after half a m
   expect(world.conditionOf("a")).toBe("");
   await world.clock.advance(1_000);
   expect(world.conditionOf("a")).toBe("PodResizePending Deferred");
-  world.pods.delete("b");
+  world.pods.remove(podOf("b", "1"));
   await world.clock.advance(179_000);
   expect(world.cpuOf("a")).toBe("500m");
   await world.clock.advance(1_000);
@@ -190,7 +195,7 @@ test("a resize that was asked for while no agent ran is carried out by the next 
 test("pods that are gone are forgotten", async () => {
   const world = new World();
   world.add(podOf("a", "500m"), podOf("b", "1"));
-  world.allocations.keepOnly(new Set(["b"]));
-  world.pods.set("a", podOf("a", "1"));
+  world.table.delete("a");
+  world.pods.set(podOf("a", "1"));
   expect(world.cpuOf("a")).toBe("1");
 });

@@ -7,25 +7,25 @@ import {
 import { isTerminalPhase } from "../../../core/status/phase.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { Clock } from "../../../ports/clock.ts";
-import type { HostFiles } from "../../../ports/host-files.ts";
-import type { Log } from "../../../ports/log.ts";
-import {
-  AllocationManager,
-  type AllocationManagerDeps,
-  type RetryTrigger,
-} from "./allocation-manager.ts";
-import { ResizeStatuses } from "./resize-statuses.ts";
-import { ResourceRecords } from "./resource-records.ts";
+import type { Metrics } from "../../../ports/metrics.ts";
+import type { Faults } from "../../agent/faults.ts";
+import type { AllocationManager, RetryTrigger } from "./allocation-manager.ts";
+import type { ResizeStatuses } from "./resize-statuses.ts";
+import type { ResourceRecords } from "./resource-records.ts";
 
 const firstRetryMs = 30_000;
 const retryMs = 180_000;
 
-export interface PodAllocationsDeps extends Omit<AllocationManagerDeps, "record" | "statuses"> {
-  readonly files: HostFiles;
+export interface PodAllocationsDeps {
+  readonly manager: AllocationManager;
+  /** What pods were granted. */
+  readonly allocated: ResourceRecords;
+  /** What was applied to pods. */
+  readonly actuated: ResourceRecords;
+  readonly resizes: ResizeStatuses;
   readonly clock: Clock;
-  readonly log: Log;
-  /** The data folder, where a kubelet keeps its records too. */
-  readonly rootFolder: string;
+  readonly faults: Pick<Faults, "attempt">;
+  readonly metrics: Metrics;
 }
 
 /** The resources of all pods: what they ask for, what they were granted and what they have. */
@@ -41,26 +41,12 @@ export class PodAllocations {
   #isHeldUp = false;
 
   constructor(deps: PodAllocationsDeps) {
-    const { files, log, rootFolder, clock, metrics } = deps;
     this.#deps = deps;
-    this.#allocated = new ResourceRecords({
-      files,
-      log,
-      path: `${rootFolder}/allocated_pods_state`,
-    });
-    this.actuated = new ResourceRecords({
-      files,
-      log,
-      path: `${rootFolder}/actuated_pods_state`,
-      isBrief: true,
-    });
-    this.resizes = new ResizeStatuses({ clock, metrics });
-    this.#manager = new AllocationManager({
-      ...deps,
-      record: this.#allocated,
-      statuses: this.resizes,
-    });
-    this.#retryAtMs = clock.monotonicMs() + firstRetryMs;
+    this.#allocated = deps.allocated;
+    this.#manager = deps.manager;
+    this.actuated = deps.actuated;
+    this.resizes = deps.resizes;
+    this.#retryAtMs = deps.clock.monotonicMs() + firstRetryMs;
   }
 
   async load(): Promise<void> {
@@ -150,12 +136,6 @@ export class PodAllocations {
   /** A pod came to its end. */
   noteEnded(): void {
     if (this.#manager.waiting.length > 0) this.#retry("pod_terminated");
-  }
-
-  /** Forgets what pods other than these were granted, and have. */
-  keepOnly(uids: ReadonlySet<string>): void {
-    this.#manager.keepOnly(uids);
-    this.actuated.keepOnly(uids);
   }
 
   /** Tries resizes that wait again from time to time. */

@@ -11,25 +11,22 @@ import type { PodCondition } from "../../../model/generated/kubernetes.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
-
-export interface ResizeStatusesDeps {
-  readonly clock: Pick<Clock, "nowMs">;
-  readonly metrics: Metrics;
-}
+import type { PodTable, SliceWriter } from "../../pods/pod-table.ts";
 
 const pendingReasons = ["Deferred", "Infeasible"];
 
 /** Where the resizes of every pod stand. */
 export class ResizeStatuses {
-  readonly #deps: ResizeStatusesDeps;
-  readonly #byUid = new Map<string, ResizeConditions>();
+  readonly #slice: SliceWriter<"resize">;
+  readonly #clock: Pick<Clock, "nowMs">;
 
-  constructor(deps: ResizeStatusesDeps) {
-    this.#deps = deps;
+  constructor(table: PodTable, clock: Pick<Clock, "nowMs">) {
+    this.#slice = table.writer("resize");
+    this.#clock = clock;
   }
 
   get(uid: string): ResizeConditions {
-    return this.#byUid.get(uid) ?? noResize;
+    return this.#slice.get(uid) ?? noResize;
   }
 
   podConditions(uid: string): readonly PodCondition[] {
@@ -48,7 +45,7 @@ export class ResizeStatuses {
   setPending(pod: Pod, why: { readonly reason: string; readonly message: string }): boolean {
     const before = this.get(pod.metadata.uid);
     const said = { ...why, observedGeneration: pod.metadata.generation ?? 0 };
-    const after = setPending(before, said, this.#deps.clock.nowMs());
+    const after = setPending(before, said, this.#clock.nowMs());
     this.#set(pod.metadata.uid, after);
     return (
       before.pending?.reason !== after.pending?.reason ||
@@ -61,7 +58,7 @@ export class ResizeStatuses {
     const before = this.get(pod.metadata.uid);
     const reason = errorMessage === "" ? "" : "Error";
     const said = { reason, message: errorMessage, observedGeneration: generationOf(pod) };
-    const after = setInProgress(before, said, this.#deps.clock.nowMs());
+    const after = setInProgress(before, said, this.#clock.nowMs());
     this.#set(pod.metadata.uid, after);
     return after.inProgress !== undefined && !saysTheSame(before.inProgress, after.inProgress);
   }
@@ -80,7 +77,7 @@ export class ResizeStatuses {
 
   /** Takes over what pods were reported with before this agent started. */
   backfill(pods: readonly Pod[]): void {
-    const nowMs = this.#deps.clock.nowMs();
+    const nowMs = this.#clock.nowMs();
     for (const pod of pods) {
       const { pending, inProgress } = reportedResizes(pod, nowMs);
       if (pending === undefined && inProgress === undefined) continue;
@@ -92,21 +89,9 @@ export class ResizeStatuses {
     }
   }
 
-  /** Forgets all pods but these. */
-  keepOnly(uids: ReadonlySet<string>): void {
-    for (const uid of this.#byUid.keys()) {
-      if (!uids.has(uid)) this.#set(uid, noResize);
-    }
-  }
-
-  #set(uid: string, conditions: ResizeConditions): void {
-    if (conditions.pending === undefined && conditions.inProgress === undefined) {
-      this.#byUid.delete(uid);
-    } else {
-      this.#byUid.set(uid, conditions);
-    }
-    const all = [...this.#byUid.values()];
-    const { metrics } = this.#deps;
+  /** Counts the resizes of all pods, for somebody who asks for metrics. */
+  collect(metrics: Metrics): void {
+    const all = [...this.#slice.entries()].map(([, conditions]) => conditions);
     metrics.reset("kubelet_pod_pending_resizes");
     for (const reason of pendingReasons) {
       const count = all.filter(({ pending }) => pending?.reason === reason).length;
@@ -115,6 +100,11 @@ export class ResizeStatuses {
     }
     const inProgress = all.filter((conditions) => conditions.inProgress !== undefined).length;
     metrics.set("kubelet_pod_in_progress_resizes", inProgress);
+  }
+
+  #set(uid: string, conditions: ResizeConditions): void {
+    const isOver = conditions.pending === undefined && conditions.inProgress === undefined;
+    this.#slice.set(uid, isOver ? undefined : conditions);
   }
 }
 

@@ -1,18 +1,23 @@
 import { expect, test } from "vitest";
 import { MemoryFiles } from "../../../drivers/sim/memory-files.ts";
+import { PodTable } from "../../pods/pod-table.ts";
 import { ResourceRecords } from "./resource-records.ts";
 
 const path = "/data/allocated_pods_state";
 const quiet = (): undefined => undefined;
 
-function open(files: MemoryFiles, errors: string[] = []): ResourceRecords {
+function open(
+  files: MemoryFiles,
+  errors: string[] = [],
+  table: PodTable = new PodTable(),
+): ResourceRecords {
   const log = {
     debug: quiet,
     info: quiet,
     warn: (message: string) => void errors.push(message),
     error: (message: string) => void errors.push(message),
   };
-  return new ResourceRecords({ files, path, log });
+  return new ResourceRecords({ slice: table.writer("allocated"), files, path, log });
 }
 
 test("what is kept is there for the next agent", async () => {
@@ -34,11 +39,12 @@ test("what is kept is there for the next agent", async () => {
 
 test("a pod that is gone is forgotten with the next change", async () => {
   const files = new MemoryFiles();
-  const records = open(files);
+  const table = new PodTable();
+  const records = open(files, [], table);
   records.set("gone", { containers: new Map() });
   records.set("here", { containers: new Map() });
   await records.flush();
-  records.keepOnly(new Set(["here"]));
+  table.delete("gone");
   records.set("here", { containers: new Map([["web", {}]]) });
   await records.flush();
   const next = open(files);

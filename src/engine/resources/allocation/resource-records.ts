@@ -7,8 +7,10 @@ import { errorText } from "../../../lib/error-text.ts";
 import type { ResourceRequirements } from "../../../model/generated/kubernetes.ts";
 import type { HostFiles } from "../../../ports/host-files.ts";
 import type { Log } from "../../../ports/log.ts";
+import type { SliceWriter } from "../../pods/pod-table.ts";
 
 export interface ResourceRecordsDeps {
+  readonly slice: SliceWriter<"allocated"> | SliceWriter<"actuated">;
   readonly files: Pick<HostFiles, "readText" | "writeFile" | "writeBriefly">;
   /** Whether the record means nothing after a restart of the machine. */
   readonly isBrief?: boolean;
@@ -22,7 +24,6 @@ const none: PodResources = { containers: new Map() };
 /** The resources of pods, kept over restarts of the agent in a file that a kubelet can read and write too. */
 export class ResourceRecords {
   readonly #deps: ResourceRecordsDeps;
-  readonly #byUid = new Map<string, PodResources>();
   #isChanged = false;
   #hasFailed = false;
   #lastText: string | undefined;
@@ -46,25 +47,25 @@ export class ResourceRecords {
       });
       return;
     }
-    for (const [uid, resources] of parsed.value) this.#byUid.set(uid, resources);
+    for (const [uid, resources] of parsed.value) this.#deps.slice.set(uid, resources);
   }
 
   get(uid: string): PodResources | undefined {
-    return this.#byUid.get(uid);
+    return this.#deps.slice.get(uid);
   }
 
   set(uid: string, resources: PodResources): void {
-    this.#byUid.set(uid, resources);
+    this.#deps.slice.set(uid, resources);
     this.#isChanged = true;
   }
 
   setContainer(uid: string, name: string, resources: ResourceRequirements): void {
-    const before = this.#byUid.get(uid) ?? none;
+    const before = this.get(uid) ?? none;
     this.set(uid, { ...before, containers: new Map([...before.containers, [name, resources]]) });
   }
 
   setPod(uid: string, resources: ResourceRequirements | undefined): void {
-    this.set(uid, { ...(this.#byUid.get(uid) ?? none), pod: resources });
+    this.set(uid, { ...(this.get(uid) ?? none), pod: resources });
   }
 
   /** Whether the newest record could not be written. */
@@ -74,14 +75,7 @@ export class ResourceRecords {
 
   /** Is written with the next change: the record of a pod that is gone does no harm. */
   remove(uid: string): void {
-    this.#byUid.delete(uid);
-  }
-
-  /** Forgets all pods but these. */
-  keepOnly(uids: ReadonlySet<string>): void {
-    for (const uid of this.#byUid.keys()) {
-      if (!uids.has(uid)) this.#byUid.delete(uid);
-    }
+    this.#deps.slice.set(uid, undefined);
   }
 
   /** Resolves when everything set so far is on disk, or could not be written; then the next call tries again. */
@@ -99,7 +93,7 @@ export class ResourceRecords {
     const { files, path, isBrief, log } = this.#deps;
     this.#isChanged = false;
     this.#hasFailed = false;
-    const text = encodeResourceCheckpoint(this.#byUid);
+    const text = encodeResourceCheckpoint(new Map(this.#deps.slice.entries()));
     if (text === this.#lastText) return;
     try {
       if (isBrief === true) await files.writeBriefly(path, text, 0o600);
