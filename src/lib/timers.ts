@@ -12,6 +12,12 @@ interface TimerOptions {
   readonly keepsAlive?: boolean;
 }
 
+/** Who waits: the system's timers, or a clock of the engine. */
+export interface Sleeper {
+  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
 /** Calls back once, when that time has passed. */
 export function startTimer(
   ms: number,

@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { dirname } from "node:path";
-import { startTimer } from "../lib/timers.ts";
+import { sleep } from "../lib/timers.ts";
+import { WakeUp } from "../lib/wake-up.ts";
 
 /** File systems exist on which no notification ever comes. */
 const recheckMs = 1000;
@@ -8,13 +9,12 @@ const recheckMs = 1000;
 /** Wakes a reader when something in the folder of a file changes; in any case once a second. */
 export class FileChanges implements Disposable {
   readonly #watcher: FSWatcher | undefined;
-  #changed = false;
-  #wake: (() => void) | undefined;
+  readonly #changes = new WakeUp({ sleep });
 
   constructor(path: string) {
     try {
-      this.#watcher = watch(dirname(path), { persistent: false }, () => this.#notify());
-      this.#watcher.on("error", () => this.#notify());
+      this.#watcher = watch(dirname(path), { persistent: false }, () => this.#changes.notify());
+      this.#watcher.on("error", () => this.#changes.notify());
     } catch {
       this.#watcher = undefined;
     }
@@ -22,28 +22,10 @@ export class FileChanges implements Disposable {
 
   /** Resolves at the next change since the last call, after a second, or when `signal` aborts. */
   async next(signal: AbortSignal): Promise<void> {
-    if (!this.#changed && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          timer.stop();
-          signal.removeEventListener("abort", done);
-          this.#wake = undefined;
-          resolve();
-        };
-        const timer = startTimer(recheckMs, done);
-        signal.addEventListener("abort", done);
-        this.#wake = done;
-      });
-    }
-    this.#changed = false;
+    await this.#changes.wait(recheckMs, signal);
   }
 
   [Symbol.dispose](): void {
     this.#watcher?.close();
-  }
-
-  #notify(): void {
-    this.#changed = true;
-    this.#wake?.();
   }
 }

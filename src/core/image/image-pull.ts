@@ -1,4 +1,5 @@
 // The decision whether a container may use an image, must pull it, or must wait; and the texts users see.
+import { type BackoffLimits, nextDelayMs } from "../../lib/backoff.ts";
 import { durationText, quoteText } from "../../lib/go-text.ts";
 
 /** Why there is no image: `reason` is the container's waiting reason. */
@@ -52,11 +53,6 @@ export interface PullBackoff {
   readonly failure: string;
 }
 
-export interface PullBackoffLimits {
-  readonly initialMs: number;
-  readonly maxMs: number;
-}
-
 interface ImageQuestion {
   /** As the pod names it. */
   readonly image: string;
@@ -73,7 +69,7 @@ export function mustLookForImage(policy: string): boolean {
 }
 
 /** What happens next for an image that has been looked for, as its pull policy wants. */
-export function decideImage(question: ImageQuestion, limits: PullBackoffLimits): ImageDecision {
+export function decideImage(question: ImageQuestion, limits: BackoffLimits): ImageDecision {
   const { image, policy, imageRef, backoff, nowMs } = question;
   if (imageRef !== undefined) {
     const message = `Container image ${quoteText(image)} already present on machine and can be accessed by the pod`;
@@ -105,13 +101,11 @@ export function refuseUninspected(why: string): ImageRefusal {
 export function failedPull(
   { image, backoff, nowMs }: Pick<ImageQuestion, "image" | "backoff" | "nowMs">,
   why: string,
-  limits: PullBackoffLimits,
+  limits: BackoffLimits,
 ): ImageRefusal & { readonly backoff: PullBackoff } {
   const failure = pullFailure(image, why);
-  const delayMs =
-    backoff === undefined || hasExpired(backoff, nowMs, limits)
-      ? limits.initialMs
-      : Math.min(backoff.delayMs * 2, limits.maxMs);
+  const isFirst = backoff === undefined || hasExpired(backoff, nowMs, limits);
+  const delayMs = nextDelayMs(isFirst ? undefined : backoff.delayMs, limits);
   return {
     kind: "refuse",
     failure,
@@ -139,11 +133,7 @@ export function pulledEvent(
 }
 
 /** A pod that has long not failed to pull starts anew with the shortest delay. */
-export function hasExpired(
-  backoff: PullBackoff,
-  nowMs: number,
-  { maxMs }: PullBackoffLimits,
-): boolean {
+export function hasExpired(backoff: PullBackoff, nowMs: number, { maxMs }: BackoffLimits): boolean {
   return nowMs - backoff.failedAtMs > 2 * maxMs;
 }
 

@@ -1,8 +1,8 @@
+import type { BackoffLimits } from "../../lib/backoff.ts";
 import type { PlanPodInput } from "../pod/plan-input.ts";
 import { planPod } from "../pod/plan-pod.ts";
 import type { PodPlan } from "../pod/step.ts";
 import {
-  type BackoffLimits,
   type RestartAttempt,
   type RestartBackoff,
   type RestartHistory,

@@ -1,11 +1,7 @@
+import { type BackoffLimits, delayAfterMs, nextDelayMs } from "../../lib/backoff.ts";
 import { durationText } from "../../lib/go-text.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type AnyContainer, type Pod, podDisplayName } from "../../model/pod.ts";
-
-export interface BackoffLimits {
-  readonly initialMs: number;
-  readonly maxMs: number;
-}
 
 export const crashLoopLimits: BackoffLimits = { initialMs: 10_000, maxMs: 300_000 };
 
@@ -51,8 +47,7 @@ export function restartBackoff(
     const message = `back-off ${delay} restarting failed container=${container.name} pod=${podDisplayName(pod)}`;
     return { kind: "wait", untilMs: finishedAtMs + record.delayMs, message };
   }
-  const delayMs =
-    record === undefined ? limits.initialMs : Math.min(record.delayMs * 2, limits.maxMs);
+  const delayMs = nextDelayMs(record?.delayMs, limits);
   return { kind: "start", history: new Map(history).set(key, { delayMs, increasedAtMs: nowMs }) };
 }
 
@@ -69,7 +64,7 @@ export function recallRestarts(
   const key = backoffKey(pod, container);
   if (last?.createdAtMs === undefined || last.restartCount === 0 || history.has(key))
     return history;
-  const delayMs = Math.min(limits.initialMs * 2 ** (last.restartCount - 1), limits.maxMs);
+  const delayMs = delayAfterMs(last.restartCount, limits);
   return new Map(history).set(key, { delayMs, increasedAtMs: last.createdAtMs });
 }
 

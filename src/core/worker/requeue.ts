@@ -1,3 +1,4 @@
+import { withJitter } from "../../lib/backoff.ts";
 import type { PodWorkOutcome } from "./worker-state.ts";
 
 /** When to look at a pod again, before jitter. */
@@ -16,7 +17,7 @@ export interface RequeueSettings {
 export const networkNotReadyMessage = "network is not ready";
 
 const transientBackoffMs = 1000;
-const jitterFactor = 0.5;
+const jitterShare = 0.5;
 
 /** When to look again after a call that did not change the pod's phase of life. */
 export function requeueAfter(outcome: PodWorkOutcome): Requeue {
@@ -39,7 +40,7 @@ export function requeueDelayMs(
   nowMs: number,
   random: number,
 ): number {
-  return baseDelayMs(requeue, settings, nowMs) * (1 + random * jitterFactor);
+  return withJitter(baseDelayMs(requeue, settings, nowMs), jitterShare, random);
 }
 
 function baseDelayMs(requeue: Requeue, settings: RequeueSettings, nowMs: number): number {

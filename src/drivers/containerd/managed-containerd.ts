@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Backoff } from "../../lib/backoff.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { sleep } from "../../lib/timers.ts";
 import { hasCapability, type Machine } from "../../model/machine.ts";
@@ -34,8 +35,7 @@ import {
 import { removeOrphans } from "./remove-orphans.ts";
 import { removeContainerdTraces } from "./remove-traces.ts";
 
-const FIRST_BACKOFF_MS = 100;
-const MAX_BACKOFF_MS = 5_000;
+const BACKOFF_LIMITS = { initialMs: 100, maxMs: 5_000 };
 // A run this long counts as healthy: the next failure starts again with the first backoff.
 const HEALTHY_MS = 10_000;
 const START_TIMEOUT_MS = 30_000;
@@ -154,15 +154,15 @@ export class ManagedContainerd {
         .then(() => this.#lookAfter())
         .catch((error: unknown) => this.#log.warn("cannot look after containerd", { error }));
     }, LOOK_AFTER_MS).unref();
-    let backoffMs = FIRST_BACKOFF_MS;
+    const backoff = new Backoff(BACKOFF_LIMITS);
     while (!signal.aborted) {
       const startedAtMs = Date.now();
       await Promise.race([this.#process.exited, stopped]);
       if (signal.aborted) break;
-      if (Date.now() - startedAtMs > HEALTHY_MS) backoffMs = FIRST_BACKOFF_MS;
+      if (Date.now() - startedAtMs > HEALTHY_MS) backoff.reset();
+      const backoffMs = backoff.nextMs();
       this.#log.warn("containerd ended, starting it again", { pid: this.pid, backoffMs });
       await Promise.race([sleep(backoffMs, undefined, { keepsAlive: false }), stopped]);
-      backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
       if (!signal.aborted) await this.#restart();
     }
     clearInterval(lookAfter);

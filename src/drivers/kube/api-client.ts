@@ -1,3 +1,4 @@
+import { DeadlineError, withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { sleep } from "../../lib/timers.ts";
@@ -13,7 +14,6 @@ import { readBody } from "./read-body.ts";
 import { readWatch } from "./read-watch.ts";
 import { RequestGate, type RequestRate } from "./request-rate.ts";
 import { StaleConnectionError, type WireRequest, type WireResponse } from "./wire.ts";
-import { DeadlineError, withDeadline } from "./with-deadline.ts";
 
 const maxTries = 10;
 const maxStaleTries = 3;
@@ -66,6 +66,10 @@ function parseAnswer(body: string): unknown {
   }
 }
 
+function nameOf({ method, url: { origin, pathname } }: WireRequest): string {
+  return `${method} ${origin}${pathname}`;
+}
+
 class HttpApiClient {
   readonly #options: ApiClientOptions;
   readonly #gate: RequestGate | undefined;
@@ -109,7 +113,7 @@ class HttpApiClient {
     const identity = await this.#options.identity.current(signal);
     // The server ends a watch by itself; one that outlasts its time hangs on a connection that leads nowhere.
     const limitMs = (Number(timeoutSeconds) + watchGraceSeconds) * 1000;
-    await withDeadline(limitMs, signal, (bounded) =>
+    await withDeadline({ sleep }, { ms: limitMs, what: nameOf(wire) }, signal, (bounded) =>
       this.#exchange(wire, identity, bounded, async (response, use) => {
         const { status } = response;
         if (status === 200)
@@ -156,7 +160,7 @@ class HttpApiClient {
   }
 
   #ask(wire: WireRequest, signal: AbortSignal): Promise<Answer> {
-    return withDeadline(this.#options.timeoutMs, signal, async (bounded) => {
+    return withDeadline({ sleep }, this.#limit(wire), signal, async (bounded) => {
       const identity = await this.#options.identity.current(bounded);
       return this.#exchange(wire, identity, bounded, async (response) => ({
         status: response.status,
@@ -196,7 +200,7 @@ class HttpApiClient {
     signal: AbortSignal,
     read: (response: WireResponse, use: PoolUse) => Promise<T>,
   ): Promise<T> {
-    return withDeadline(this.#options.timeoutMs, signal, async (bounded, cancelDeadline) => {
+    return withDeadline({ sleep }, this.#limit(wire), signal, async (bounded, cancelDeadline) => {
       const response = await use.transport.open(wire, bounded);
       cancelDeadline();
       this.#count("rest_client_requests_total", wire, String(response.status));
@@ -210,8 +214,12 @@ class HttpApiClient {
     if (error instanceof ApiError || isAbort) return error;
     this.#options.pool.distrust();
     this.#count("rest_client_requests_total", wire, "<error>");
-    const { origin, pathname } = wire.url;
-    return new Error(`${wire.method} ${origin}${pathname}: ${errorText(error)}`, { cause: error });
+    if (error instanceof DeadlineError) return error;
+    return new Error(`${nameOf(wire)}: ${errorText(error)}`, { cause: error });
+  }
+
+  #limit(wire: WireRequest): { readonly ms: number; readonly what: string } {
+    return { ms: this.#options.timeoutMs, what: nameOf(wire) };
   }
 
   #count(

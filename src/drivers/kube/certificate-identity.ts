@@ -1,6 +1,9 @@
+import { withDeadline } from "../../lib/deadline.ts";
+import { sleep } from "../../lib/timers.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
+import { noLongerNeeded } from "../../lib/with-either.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
 import type { Identity, IdentitySource } from "./identity.ts";
-import { withDeadline } from "./with-deadline.ts";
 
 const waitMs = 10_000;
 
@@ -30,16 +33,10 @@ export function certificateIdentity(
 }
 
 async function nextPair(pairs: RenewedPair, signal: AbortSignal): Promise<KeyPair> {
-  return await withDeadline(waitMs, signal, (bounded) => {
+  const limit = { ms: waitMs, what: "waiting for a valid client certificate" };
+  return await withDeadline({ sleep }, limit, signal, async (bounded) => {
     const done = new AbortController();
-    return new Promise<KeyPair>((resolve, reject) => {
-      const giveUp = (): void => {
-        reject(
-          signal.aborted ? signal.reason : new Error("there is no valid client certificate yet"),
-        );
-      };
-      bounded.addEventListener("abort", giveUp, { once: true });
-      pairs.onChange(resolve, done.signal);
-    }).finally(() => done.abort());
+    const next = new Promise<KeyPair>((resolve) => pairs.onChange(resolve, done.signal));
+    return await untilAborted(next, bounded).finally(() => done.abort(noLongerNeeded));
   });
 }

@@ -1,20 +1,19 @@
+import { Backoff } from "../../lib/backoff.ts";
 import { sleep } from "../../lib/timers.ts";
 import { processesIn, removeFolders, tryWrite } from "./cgroup-files.ts";
 
 const maxAttempts = 12;
-const firstDelayMs = 5;
-const maxDelayMs = 500;
+const retryLimits = { initialMs: 5, maxMs: 500 };
 
 /** Kills what runs in the folders of a cgroup and removes them; a killed process takes a moment to go. */
 export async function removeCgroup(folders: readonly string[], signal: AbortSignal): Promise<void> {
-  let delayMs = firstDelayMs;
+  const backoff = new Backoff(retryLimits);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     signal.throwIfAborted();
     for (const folder of folders) await killProcesses(folder);
     const left = folders.filter((folder) => !removeFolders(folder));
     if (left.length === 0) return;
-    await sleep(delayMs, signal);
-    delayMs = Math.min(delayMs * 2, maxDelayMs);
+    await sleep(backoff.nextMs(), signal);
   }
   const left = folders.filter((folder) => !removeFolders(folder));
   if (left.length === 0) return;

@@ -1,9 +1,9 @@
 import { constants, fstatSync, openSync, writeSync } from "node:fs";
+import { Backoff } from "../../lib/backoff.ts";
 import { startTimer } from "../../lib/timers.ts";
 
 const maxPendingBytes = 1024 * 1024;
-const firstRetryMs = 10;
-const maxRetryMs = 1_000;
+const retryLimits = { initialMs: 10, maxMs: 1_000 };
 const lastLinesMs = 1_000;
 const lastLinesRetryMs = 10;
 
@@ -17,7 +17,7 @@ export class LogOutput {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #dropped = 0;
-  #retryMs = firstRetryMs;
+  readonly #backoff = new Backoff(retryLimits);
   /** Nobody will ever read it again. */
   #isBroken = false;
 
@@ -54,8 +54,8 @@ export class LogOutput {
     const isDone = this.#writePending();
     const isRead = this.#pendingBytes < before;
     if (!isDone) {
-      this.#retryMs = isRead ? firstRetryMs : Math.min(this.#retryMs * 2, maxRetryMs);
-      startTimer(this.#retryMs, () => this.#drain());
+      if (isRead) this.#backoff.reset();
+      startTimer(this.#backoff.nextMs(), () => this.#drain());
     }
     const dropped = this.#dropped;
     if (dropped === 0 || !isRead || this.#isBroken) return;

@@ -1,6 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { errorText } from "../../lib/error-text.ts";
+import { sleep } from "../../lib/timers.ts";
 import { trimEndOf } from "../../lib/trim-text.ts";
+import { WakeUp } from "../../lib/wake-up.ts";
 import { podKey } from "../../model/pod.ts";
 import type {
   PodSource,
@@ -13,7 +15,6 @@ import { FolderWatcher } from "./folder-watcher.ts";
 import type { LastGoodFiles } from "./last-good-files.ts";
 import { type FolderContent, type ManifestFile, ManifestReader } from "./manifest-folder.ts";
 import { type FileObjects, type ManifestMode, parseFile } from "./parse-file.ts";
-import { pause, Wakeup } from "./wakeup.ts";
 
 export interface FileSourceOptions {
   /** A folder of manifests, or one manifest. */
@@ -64,10 +65,10 @@ class FileSource {
   readonly #path: string;
   readonly #options: FileSourceOptions;
   readonly #reader: ManifestReader;
-  readonly #wakeup = new Wakeup();
+  readonly #wakeUp = new WakeUp({ sleep });
   readonly #watcher = new FolderWatcher((change) => {
     if (change === "written") this.#isBeingWritten = true;
-    this.#wakeup.notify();
+    this.#wakeUp.notify();
   });
   #isBeingWritten = false;
   #files: ReadonlyMap<string, FileState> = new Map();
@@ -90,7 +91,7 @@ class FileSource {
     let waitMs = rescanMs;
     try {
       while (!signal.aborted) {
-        this.#wakeup.clear();
+        this.#wakeUp.clear();
         this.#forgetRecreated(this.#watcher.takeRecreated(), sink);
         const { snapshot, problems, isUncertain } = await this.#scan(trigger);
         const scannedMs = performance.now();
@@ -98,7 +99,7 @@ class FileSource {
         if (snapshot !== undefined) this.#deliverChanged(snapshot, sink);
         else if (problems !== undefined) sink.report(problems);
         waitMs = isUncertain ? missingGraceMs : rescanMs;
-        const reason = await this.#wakeup.wait(waitMs, signal);
+        const reason = await this.#wakeUp.wait(waitMs, signal);
         if (reason === "notified") await this.#settle(scannedMs, signal);
         trigger = reason === "notified" ? "event" : "list";
       }
@@ -109,9 +110,10 @@ class FileSource {
 
   async #settle(scannedMs: number, signal: AbortSignal): Promise<void> {
     const isBusy = performance.now() - scannedMs < busyMs;
-    await pause(isBusy ? busySettleMs : movedSettleMs, signal);
+    const pause = (ms: number) => sleep(ms, signal).catch(() => undefined);
+    await pause(isBusy ? busySettleMs : movedSettleMs);
     // A new file is announced before its first byte is written.
-    if (this.#isBeingWritten && !isBusy) await pause(writtenSettleMs - movedSettleMs, signal);
+    if (this.#isBeingWritten && !isBusy) await pause(writtenSettleMs - movedSettleMs);
     this.#isBeingWritten = false;
   }
 

@@ -1,6 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { timeoutSignal } from "../../lib/timers.ts";
+import { sleep, timeoutSignal } from "../../lib/timers.ts";
 import { withoutDocument } from "../../model/manifest/object-kind.ts";
 import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
 import { type PodText, parsePodListText, parsePodText } from "../../model/manifest/pod-text.ts";
@@ -9,7 +9,6 @@ import type { Pod } from "../../model/pod.ts";
 import type { PodSource, SourceProblem, SourceSink } from "../../ports/pod-source.ts";
 import type { ManifestMode } from "./parse-file.ts";
 import { parseYaml } from "./parse-yaml.ts";
-import { pause } from "./wakeup.ts";
 
 export interface HttpSourceOptions {
   readonly url: string;
@@ -69,7 +68,7 @@ async function runHttpSource(
         });
       }
     }
-    await pause(options.frequencyMs ?? defaultFrequencyMs, signal);
+    await sleep(options.frequencyMs ?? defaultFrequencyMs, signal).catch(() => undefined);
   }
 }
 

@@ -5,8 +5,8 @@ import type { CredentialProvider } from "../../core/image/credential-provider.ts
 import type { DockerConfigFile } from "../../core/image/docker-config.ts";
 import type { NodeDns } from "../../core/network/dns-config.ts";
 import type { CgroupDriver, CgroupName } from "../../core/resource/cgroup-name.ts";
-import type { BackoffLimits } from "../../core/restart/crash-loop-backoff.ts";
 import type { ShutdownPeriod } from "../../core/shutdown/plan-shutdown.ts";
+import type { BackoffLimits } from "../../lib/backoff.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import type { Clock } from "../../ports/clock.ts";

@@ -1,8 +1,8 @@
+import { Backoff } from "../../lib/backoff.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Faults } from "./faults.ts";
 
-const firstRestartMs = 1_000;
-const longestRestartMs = 60_000;
+const restartLimits = { initialMs: 1_000, maxMs: 60_000 };
 /** A task that ran for so long begins with the short pause again. */
 const soundMs = 300_000;
 
@@ -18,7 +18,7 @@ export async function supervise(
   run: () => Promise<void> | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  let pauseMs = firstRestartMs;
+  const backoff = new Backoff(restartLimits);
   while (!signal.aborted) {
     const startedAtMs = clock.monotonicMs();
     try {
@@ -28,8 +28,7 @@ export async function supervise(
       if (signal.aborted) return;
       faults.note(error, "background task", name);
     }
-    if (clock.monotonicMs() - startedAtMs >= soundMs) pauseMs = firstRestartMs;
-    await clock.sleep(pauseMs, signal).catch(() => undefined);
-    pauseMs = Math.min(pauseMs * 2, longestRestartMs);
+    if (clock.monotonicMs() - startedAtMs >= soundMs) backoff.reset();
+    await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
   }
 }

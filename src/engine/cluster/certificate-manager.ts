@@ -1,4 +1,5 @@
 import { hasSubject, rotationTimeMs } from "../../core/certificate/rotation.ts";
+import { Backoff } from "../../lib/backoff.ts";
 import { deepEqual } from "../../lib/deep-equal.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { isApiStatus } from "../../model/api-error.ts";
@@ -15,7 +16,7 @@ import { awaitCertificate, placeOrder } from "./request-certificate.ts";
 const orderMs = 15 * 60_000;
 const checkMs = 10_000;
 const templateMs = 1000;
-const firstBackoffMs = 2000;
+const backoffLimits = { initialMs: 2_000, maxMs: 32_000 };
 const backoffTries = 5;
 const lateRetryMs = 32_000;
 
@@ -132,10 +133,10 @@ export class CertificateManager {
 
   async #rotateUntilDone(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#deps;
+    const backoff = new Backoff({ ...backoffLimits, jitter: { share: 0.1, random } });
     for (let tries = 1; !(await this.#rotate(signal)); tries++) {
       if (tries === backoffTries) log.error("still no new certificate after several attempts");
-      const backoffMs = firstBackoffMs * 2 ** (tries - 1) * (1 + 0.1 * random());
-      await clock.sleep(tries < backoffTries ? backoffMs : lateRetryMs, signal);
+      await clock.sleep(tries < backoffTries ? backoff.nextMs() : lateRetryMs, signal);
     }
   }
 

@@ -3,6 +3,7 @@ import type { NodeEvent } from "../../core/node/node-event.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { formatTime } from "../../lib/time.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
+import { WakeUp } from "../../lib/wake-up.ts";
 import { ApiError, isApiStatus } from "../../model/api-error.ts";
 import type { Event } from "../../model/generated/kubernetes.ts";
 import { dnsSubdomainProblems } from "../../model/name-format.ts";
@@ -38,12 +39,13 @@ export class EventSender {
   readonly #queue: Event[] = [];
   readonly #correlator = new EventCorrelator();
   readonly #requests: TokenBucket | undefined;
-  #wake: () => void = () => undefined;
+  readonly #taken: WakeUp;
   #lastNs = 0n;
   #dropped = 0;
 
   constructor(deps: EventSenderDeps) {
     this.#deps = deps;
+    this.#taken = new WakeUp(deps.clock);
     const { perSecond, burst } = deps;
     this.#requests =
       perSecond > 0 ? new TokenBucket(perSecond, burst > 0 ? burst : usualBurst) : undefined;
@@ -87,14 +89,10 @@ export class EventSender {
 
   /** Sends what was taken until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const stop = (): void => this.#wake();
-    signal.addEventListener("abort", stop, { once: true });
     while (!signal.aborted) {
       const event = this.#queue.shift();
       if (event === undefined) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
+        await this.#taken.wait(Number.POSITIVE_INFINITY, signal);
         continue;
       }
       const correlated = this.#correlator.correlate(event, this.#nowNs());
@@ -115,7 +113,7 @@ export class EventSender {
       return;
     }
     this.#queue.push(event);
-    this.#wake();
+    this.#taken.notify();
   }
 
   async #send(correlated: Sendable, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import { isMirrorOf, planMirror } from "../../core/status/plan-mirror.ts";
+import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { podPath, podsPath } from "../../model/api-path.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
@@ -8,8 +9,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { deleteAtOnce, unlessStatus } from "./pod-requests.ts";
 
-const firstRetryMs = 1_000;
-const longestRetryMs = 30_000;
+const retryLimits = { initialMs: 1_000, maxMs: 30_000 };
 
 export interface MirrorPodsDeps {
   readonly api: ApiClient;
@@ -54,7 +54,7 @@ export class MirrorPods {
 
   async #work(fullName: string): Promise<void> {
     const { clock, log, lifetime } = this.#deps;
-    let retryMs = firstRetryMs;
+    const backoff = new Backoff(retryLimits);
     while (!lifetime.aborted) {
       this.#again.delete(fullName);
       try {
@@ -64,8 +64,7 @@ export class MirrorPods {
         if (lifetime.aborted) return;
         const fields = { pod: fullName, error: errorText(error) };
         log.warn("cannot correct a mirror pod, trying again", fields);
-        await clock.sleep(retryMs, lifetime).catch(() => undefined);
-        retryMs = Math.min(retryMs * 2, longestRetryMs);
+        await clock.sleep(backoff.nextMs(), lifetime).catch(() => undefined);
       }
     }
   }

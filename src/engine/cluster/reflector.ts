@@ -14,6 +14,8 @@ import {
   watchDeadlineMs,
   watchTimeoutSeconds,
 } from "../../core/cluster/reflector-step.ts";
+import { Backoff, type BackoffLimits } from "../../lib/backoff.ts";
+import { withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { ListMeta } from "../../model/generated/kubernetes.ts";
@@ -22,9 +24,10 @@ import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Random } from "../../ports/random.ts";
-import { withDeadline } from "../execute/deadline.ts";
-import { ApiBackoff, type ApiBackoffLimits } from "./api-backoff.ts";
 
+const defaultBackoff: BackoffLimits = { initialMs: 800, maxMs: 30_000 };
+/** After this time without a failure the delays begin again. */
+const quietMs = 120_000;
 const defaultWatchMs = 5 * 60_000;
 
 /** Receives what a reflector learns. */
@@ -47,7 +50,7 @@ export interface ReflectorOptions<T> {
   readonly query?: Readonly<Record<string, string>> | undefined;
   /** The server is asked to end each watch after this time or up to twice as much. */
   readonly watchMs?: number | undefined;
-  readonly backoff?: ApiBackoffLimits | undefined;
+  readonly backoff?: BackoffLimits | undefined;
   /** Undefined = `items` is all that is needed. */
   readonly sink?: ObjectSink<T> | undefined;
 }
@@ -56,7 +59,7 @@ export interface ReflectorOptions<T> {
 export class Reflector<T extends ApiObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #set = new ObjectSet<T>();
-  readonly #backoff: ApiBackoff;
+  readonly #backoff: Backoff;
   readonly #waiting = new Set<() => void>();
   #state: IdleState = { kind: "empty" };
   #isSynced = false;
@@ -66,7 +69,12 @@ export class Reflector<T extends ApiObject> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
-    this.#backoff = new ApiBackoff(options.clock, options.random, options.backoff);
+    const { clock, random, backoff = defaultBackoff } = options;
+    this.#backoff = new Backoff({
+      ...backoff,
+      jitter: { share: 1, random },
+      quiet: { ms: quietMs, nowMs: () => clock.monotonicMs() },
+    });
   }
 
   /** All objects as last reported; keyed by namespace/name. */

@@ -1,4 +1,5 @@
 import { type HeldToken, isTokenDue } from "../../core/cluster/held-token.ts";
+import { withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -10,7 +11,6 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Random } from "../../ports/random.ts";
 import type { ServiceAccountTokens } from "../../ports/service-account-tokens.ts";
-import { withDeadline } from "../execute/deadline.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 /** How long a pod that has a token waits for its next one. */

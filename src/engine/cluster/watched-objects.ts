@@ -1,9 +1,9 @@
 import type { ApiObject } from "../../core/cluster/object-set.ts";
 import type { ObjectName, ReferencedKind } from "../../core/cluster/pod-references.ts";
+import type { BackoffLimits } from "../../lib/backoff.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { withEither } from "../../lib/with-either.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
-import { type ApiBackoffLimits, defaultBackoff } from "./api-backoff.ts";
 import {
   collectionPath,
   type NeededObjects,
@@ -18,7 +18,7 @@ import { whenSynced } from "./when-synced.ts";
 /** There are many of these watches, and most objects hardly change. */
 const watchMs = 30 * 60_000;
 /** A server that just bound a pod may not know yet that its node may see the pod's objects, but will in a moment. */
-const backoff: ApiBackoffLimits = { ...defaultBackoff, firstMs: 100 };
+const backoff: BackoffLimits = { initialMs: 100, maxMs: 30_000 };
 
 export interface WatchedObjectsDeps
   extends Pick<ReflectorOptions<unknown>, "api" | "clock" | "random" | "log"> {

@@ -1,6 +1,5 @@
 import type { Decision } from "../../core/record/decision.ts";
 import {
-  type BackoffLimits,
   crashLoopLimits,
   pruneRestartHistory,
   type RestartHistory,
@@ -8,6 +7,7 @@ import {
   restartBackoff,
   restartHistoryOf,
 } from "../../core/restart/crash-loop-backoff.ts";
+import type { BackoffLimits } from "../../lib/backoff.ts";
 import { findObserved, type ObservedPod } from "../../model/observed.ts";
 import { type PlacedContainer, type Pod, podDisplayName } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";

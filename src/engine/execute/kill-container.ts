@@ -3,7 +3,7 @@ import {
   stopTimeoutSeconds,
   terminationGraceSeconds,
 } from "../../core/termination/grace-period.ts";
-import { withEither } from "../../lib/with-either.ts";
+import { isDoneWithin } from "../../lib/deadline.ts";
 import {
   type AnyContainer,
   type ContainerKind,
@@ -63,12 +63,12 @@ export async function killContainer(
   try {
     if (container.lifecycle?.preStop !== undefined && leftMs() > 0) {
       const hook = runPreStop(deps, request, over.signal);
-      if (!(await within(clock, hook.ended, leftMs(), signal))) {
+      if (!(await isDoneWithin(clock, hook.ended, leftMs(), signal))) {
         hook.giveUp();
         if (!signal.aborted) noteLateHook(deps, request, graceSeconds);
       }
     }
-    if (turn !== undefined && leftMs() > 0) await within(clock, turn, leftMs(), signal);
+    if (turn !== undefined && leftMs() > 0) await isDoneWithin(clock, turn, leftMs(), signal);
     signal.throwIfAborted();
     // Runtimes count whole seconds; a broken one is the container's.
     const timeoutSeconds = stopTimeoutSeconds(Math.ceil(leftMs() / 1000));
@@ -123,21 +123,4 @@ function record(
   event: { readonly type: "Normal" | "Warning"; readonly reason: string; readonly message: string },
 ): void {
   events.record(pod, { ...event, container: { kind, name: container.name } });
-}
-
-/** Waits for the promise, at most `ms`; whether it was in time. */
-async function within(
-  clock: Clock,
-  promise: Promise<unknown>,
-  ms: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const done = new AbortController();
-  const late = withEither([signal, done.signal], (either) => clock.sleep(ms, either)).then(
-    () => false,
-    () => false,
-  );
-  const inTime = await Promise.race([promise.then(() => true), late]);
-  done.abort();
-  return inTime;
 }

@@ -8,11 +8,11 @@ import {
   type ImageRefusal,
   mustLookForImage,
   type PullBackoff,
-  type PullBackoffLimits,
   pulledEvent,
   refuseName,
   refuseUninspected,
 } from "../../core/image/image-pull.ts";
+import type { BackoffLimits } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { forgetOldest } from "../../lib/forget-oldest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -60,7 +60,7 @@ export interface ActivePull {
 }
 
 export interface ImageManagerSettings {
-  readonly backoff: PullBackoffLimits;
+  readonly backoff: BackoffLimits;
   readonly pulls: ImagePullLimits;
   /** The pulls under way for a pod are others now. */
   readonly onPulls?: ((podUid: string) => void) | undefined;
@@ -93,7 +93,7 @@ interface FailedPull extends PullBackoff {
 export class ImageManager {
   readonly #images: ImageService;
   readonly #clock: Clock;
-  readonly #limits: PullBackoffLimits;
+  readonly #limits: BackoffLimits;
   readonly #puller: ImagePuller;
   readonly #onPulls: (podUid: string) => void;
   readonly #onPulled: PullObserver;

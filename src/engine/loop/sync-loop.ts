@@ -2,9 +2,10 @@ import { coalesceUpdates } from "../../core/source/coalesce-updates.ts";
 import type { SourceUpdate } from "../../core/source/merge-source.ts";
 import { hasOutdatedReadiness } from "../../core/status/outdated-readiness.ts";
 import type { PodUpdateType } from "../../core/worker/pod-update.ts";
+import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { parseTime } from "../../lib/time.ts";
-import { noLongerNeeded, withEither } from "../../lib/with-either.ts";
+import { WakeUp } from "../../lib/wake-up.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isMirrorPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -18,8 +19,7 @@ import type { PodAllocations } from "../resources/allocation/pod-allocations.ts"
 import type { WorkQueue } from "./work-queue.ts";
 
 const housekeepingMs = 2_000;
-const firstBackoffMs = 100;
-const longestBackoffMs = 5_000;
+const backoffLimits = { initialMs: 100, maxMs: 5_000 };
 /** When a pod is tried again that could not be handled. */
 const faultRetryMs = 10_000;
 /** Beyond that, updates of one pod become one. */
@@ -61,8 +61,8 @@ export class SyncLoop {
   readonly #deps: SyncLoopDeps;
   #updates: SourceUpdate[] = [];
   readonly #due = new Set<string>();
-  #wake: () => void = () => undefined;
-  #resume: () => void = () => undefined;
+  readonly #work: WakeUp;
+  readonly #resumed: WakeUp;
   #housekeepSoon = false;
   #lastHousekeptMs = Number.NEGATIVE_INFINITY;
   #lastTurnMs: number;
@@ -70,6 +70,8 @@ export class SyncLoop {
   constructor(deps: SyncLoopDeps) {
     this.#deps = deps;
     this.#lastTurnMs = deps.clock.monotonicMs();
+    this.#work = new WakeUp(deps.clock);
+    this.#resumed = new WakeUp(deps.clock);
   }
 
   /** When the loop last turned, on the monotonic clock: a loop that hangs shows here. */
@@ -81,47 +83,47 @@ export class SyncLoop {
     this.#updates.push(update);
     // Nobody takes them while the runtime is away.
     if (this.#updates.length > longestQueue) this.#updates = [...coalesceUpdates(this.#updates)];
-    this.#wake();
+    this.#work.notify();
   }
 
   /** That pod wants a look. */
   requestSync(uid: string): void {
     this.#due.add(uid);
-    this.#wake();
+    this.#work.notify();
   }
 
   /** A time was set at which something is due. */
   wake(): void {
-    this.#wake();
+    this.#work.notify();
   }
 
   /** The runtime can be worked with again. */
   resume(): void {
-    this.#resume();
+    this.#resumed.notify();
   }
 
   /** Something ended: what is left of it need not wait for the next round. */
   requestHousekeeping(): void {
     this.#housekeepSoon = true;
-    this.#wake();
+    this.#work.notify();
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, runtimeProblem, progress } = this.#deps;
-    let backoffMs = firstBackoffMs;
+    const backoff = new Backoff(backoffLimits);
     while (!signal.aborted) {
       progress?.noteTurn();
       this.#lastTurnMs = clock.monotonicMs();
       const problem = runtimeProblem();
       if (problem !== undefined) {
-        if (backoffMs > firstBackoffMs) log.warn("waiting for the container runtime", { problem });
-        await this.#sleep(backoffMs, signal, (resume) => {
-          this.#resume = resume;
-        });
-        backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+        const delayMs = backoff.nextMs();
+        const isFirst = delayMs === backoffLimits.initialMs;
+        if (!isFirst) log.warn("waiting for the container runtime", { problem });
+        this.#resumed.clear();
+        await this.#resumed.wait(delayMs, signal);
         continue;
       }
-      backoffMs = firstBackoffMs;
+      backoff.reset();
       await this.#turn();
       await this.#nextWork(signal);
     }
@@ -239,18 +241,9 @@ export class SyncLoop {
     const dueInMs = Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs);
     // Whole milliseconds: a timer is no finer, and what is left of one may be too little for any clock to pass.
     const waitMs = Math.max(0, Math.ceil(dueInMs));
-    await this.#sleep(waitMs, signal, (wake) => {
-      this.#wake = wake;
-    });
-  }
-
-  /** Shorter when what `offer` is given meanwhile is called. */
-  async #sleep(ms: number, signal: AbortSignal, offer: (end: () => void) => void): Promise<void> {
-    const over = new AbortController();
-    offer(() => over.abort(noLongerNeeded));
-    const sleep = (either: AbortSignal) => this.#deps.clock.sleep(ms, either);
-    await withEither([signal, over.signal], sleep).catch(() => undefined);
-    offer(() => undefined);
+    // What came in during the turn was handled in it.
+    this.#work.clear();
+    await this.#work.wait(waitMs, signal);
   }
 }
 

@@ -1,7 +1,9 @@
 import { hasNodeStatusChanged } from "../../core/node/node-change.ts";
 import type { NodeEvent } from "../../core/node/node-event.ts";
 import { type NodeStatusSettings, withRequiredLabels } from "../../core/node/node-status.ts";
+import { withJitter } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { WakeUp } from "../../lib/wake-up.ts";
 import { isApiStatus } from "../../model/api-error.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
@@ -15,10 +17,9 @@ import { NodeLease } from "./node-lease.ts";
 import { registerNode } from "./node-registrar.ts";
 import { NodeStartup } from "./node-startup.ts";
 import { NodeStatusSource, type NodeStatusSourceDeps } from "./node-status-source.ts";
-import { WakeUp } from "./wake-up.ts";
 
 const updateTries = 5;
-const jitter = 0.04;
+const jitterShare = 0.04;
 /** What changes together is told together. */
 const settleMs = 100;
 
@@ -99,7 +100,7 @@ export class NodeAgent {
 
   /** Something that the node tells of may have changed. */
   requestUpdate(): void {
-    this.#wakeUp.ask();
+    this.#wakeUp.notify();
   }
 
   /** Keeps the node known, ready and alive until `signal` aborts. */
@@ -123,7 +124,7 @@ export class NodeAgent {
       }
       if (settings.registerNode && !this.#isRegistered) continue;
       const startedAtMs = clock.monotonicMs();
-      const waitMs = settings.statusUpdateMs * (1 + jitter * random());
+      const waitMs = withJitter(settings.statusUpdateMs, jitterShare, random());
       await this.#wakeUp.wait(waitMs, signal);
       if (clock.monotonicMs() - startedAtMs < waitMs) {
         await clock.sleep(settleMs, signal).catch(() => undefined);

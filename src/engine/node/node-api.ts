@@ -1,8 +1,8 @@
 import { nodeStatusPatch } from "../../core/node/node-patch.ts";
+import { withDeadline } from "../../lib/deadline.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { ApiClient, ApiRequest } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { withDeadline } from "../execute/deadline.ts";
 
 /** This node as the API server has it. */
 export class NodeApi {

@@ -1,3 +1,4 @@
+import { Backoff, withJitter } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { formatTimeMicro } from "../../lib/time.ts";
 import { isApiStatus } from "../../model/api-error.ts";
@@ -8,9 +9,8 @@ import type { NodeApi } from "./node-api.ts";
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 const updateTries = 5;
-const firstRetryMs = 200;
-const longestRetryMs = 7_000;
-const jitter = 0.04;
+const retryLimits = { initialMs: 200, maxMs: 7_000 };
+const jitterShare = 0.04;
 
 export interface NodeLeaseDeps {
   readonly nodes: NodeApi;
@@ -40,7 +40,7 @@ export class NodeLease {
     const renewMs = (durationSeconds * 1000) / 4;
     while (!signal.aborted) {
       await this.#renew(signal).catch(() => undefined);
-      await clock.sleep(renewMs * (1 + jitter * random()), signal).catch(() => undefined);
+      await clock.sleep(withJitter(renewMs, jitterShare, random()), signal).catch(() => undefined);
     }
   }
 
@@ -56,7 +56,8 @@ export class NodeLease {
     signal: AbortSignal,
   ): Promise<{ readonly lease: Lease | undefined; readonly isNew: boolean }> {
     const { clock, log, nodes } = this.#deps;
-    for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
+    const backoff = new Backoff(retryLimits);
+    while (true) {
       try {
         return {
           lease: await nodes.inTime<Lease>({ method: "GET", path: this.#path }, signal),
@@ -71,7 +72,7 @@ export class NodeLease {
           log.warn("could not read the node's lease", { error: errorText(error) });
         }
       }
-      await clock.sleep(retryMs, signal);
+      await clock.sleep(backoff.nextMs(), signal);
     }
   }
 

@@ -4,6 +4,7 @@ import {
   type NodeRegistrationSettings,
   reconcileNode,
 } from "../../core/node/node-registration.ts";
+import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { ApiError, isApiStatus } from "../../model/api-error.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
@@ -13,8 +14,7 @@ import type { NodeApi } from "./node-api.ts";
 import type { NodeStartup } from "./node-startup.ts";
 import type { NodeStatusSource } from "./node-status-source.ts";
 
-const firstRetryMs = 100;
-const longestRetryMs = 7_000;
+const retryLimits = { initialMs: 100, maxMs: 7_000 };
 
 export interface NodeRegistrarDeps {
   readonly nodes: NodeApi;
@@ -30,8 +30,9 @@ export interface NodeRegistrarDeps {
 export async function registerNode(deps: NodeRegistrarDeps, signal: AbortSignal): Promise<Node> {
   const { clock, log, settings, source, startup } = deps;
   startup.noteAttempt();
-  for (let retryMs = firstRetryMs; ; retryMs = Math.min(retryMs * 2, longestRetryMs)) {
-    await clock.sleep(retryMs, signal);
+  const backoff = new Backoff(retryLimits);
+  while (true) {
+    await clock.sleep(backoff.nextMs(), signal);
     const { node, events, problems } = await source.compute(initialNode(settings), false, signal);
     for (const problem of problems) log.warn("could not tell all of the node", { problem });
     try {

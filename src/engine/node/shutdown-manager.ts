@@ -12,6 +12,7 @@ import {
   shutdownRefusal,
   shutdownStatus,
 } from "../../core/shutdown/shutdown-status.ts";
+import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { durationText } from "../../lib/go-text.ts";
 import { joinPath } from "../../lib/path.ts";
@@ -54,7 +55,7 @@ export interface ShutdownManagerDeps {
 }
 
 const reconnectMs = 1000;
-const firstPollMs = 100;
+const pollLimits = { initialMs: 100, maxMs: 1_600 };
 const maxPolls = 5;
 /** What is left of a group's time, or this, goes to the last statuses. */
 const lastReportMs = 5000;
@@ -122,10 +123,11 @@ export class ShutdownManager {
     let delayMs = await service.maxDelayMs();
     if (delayMs >= neededMs) return;
     await service.extendMaxDelay(neededMs);
+    const backoff = new Backoff(pollLimits);
     for (let poll = 0; poll < maxPolls; poll++) {
       delayMs = await service.maxDelayMs();
       if (delayMs >= neededMs) return;
-      await clock.sleep(firstPollMs * 2 ** poll, signal);
+      await clock.sleep(backoff.nextMs(), signal);
     }
     throw new Error(
       `node shutdown manager was timed out after ${maxPolls} attempts waiting for logind InhibitDelayMaxSec to update ` +

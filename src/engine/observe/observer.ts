@@ -1,10 +1,11 @@
+import { Backoff } from "../../lib/backoff.ts";
+import { isDoneWithin, withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { noLongerNeeded, withEither } from "../../lib/with-either.ts";
+import { withEither } from "../../lib/with-either.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { RuntimeEvent, RuntimeEvents } from "../../ports/runtime-events.ts";
 import { rawContainerId } from "../execute/container-id.ts";
-import { withDeadline } from "../execute/deadline.ts";
 import type { ObserverDeps, ObserverMode } from "./observer-deps.ts";
 import {
   fingerprintOf,
@@ -22,8 +23,7 @@ const listDeadlineMs = 30_000;
 const lateReadMs = 3_000;
 /** So many are named where there may be many. */
 const fewPods = 5;
-const firstBackoffMs = 100;
-const longestBackoffMs = 5_000;
+const backoffLimits = { initialMs: 100, maxMs: 5_000 };
 /** How long a pod that is being worked on goes unread, however much happens to it. */
 const busyReadMs = 1_000;
 /** The runtime's status lags behind its exit events: look again until they agree. */
@@ -37,7 +37,7 @@ interface ListedAt {
 
 /** A pod that could not be read when it was last tried. */
 interface FailedRead {
-  delayMs: number;
+  readonly backoff: Backoff;
   isWaiting: boolean;
 }
 
@@ -150,9 +150,7 @@ export class Observer {
   async #untilQuiet(uid: string): Promise<void> {
     const work = this.#deps.workOn(uid);
     if (work === undefined) return;
-    const over = new AbortController();
-    await Promise.race([work, this.#sleep(busyReadMs, over.signal)]);
-    over.abort(noLongerNeeded);
+    await isDoneWithin(this.#deps.clock, work, busyReadMs, this.#signal);
     await this.#reads.get(uid)?.done;
   }
 
@@ -201,13 +199,15 @@ export class Observer {
 
   // No event tells that a pod can be read again.
   async #readAgainLater(uid: string): Promise<void> {
-    const failed = this.#failed.get(uid) ?? { delayMs: firstBackoffMs, isWaiting: false };
+    const failed = this.#failed.get(uid) ?? {
+      backoff: new Backoff(backoffLimits),
+      isWaiting: false,
+    };
     this.#failed.set(uid, failed);
     if (failed.isWaiting) return;
     failed.isWaiting = true;
-    await this.#sleep(failed.delayMs);
+    await this.#sleep(failed.backoff.nextMs());
     failed.isWaiting = false;
-    failed.delayMs = Math.min(failed.delayMs * 2, longestBackoffMs);
     if (!this.#signal.aborted && this.#failed.get(uid) === failed) this.requestRead(uid);
   }
 
@@ -226,7 +226,7 @@ export class Observer {
   /** Follows one source over all its interruptions; returns when the runtime does not have it. */
   async #follow(source: RuntimeEvents, onReady: () => void): Promise<void> {
     const { log } = this.#deps;
-    let backoffMs = firstBackoffMs;
+    const backoff = new Backoff(backoffLimits);
     while (!this.#signal.aborted) {
       const stop = new AbortController();
       let relisting: Promise<void> | undefined;
@@ -234,7 +234,7 @@ export class Observer {
         await source.subscribe(
           () => {
             this.#mode = source.name;
-            backoffMs = firstBackoffMs;
+            backoff.reset();
             relisting = this.#relistWhile(stop.signal, onReady);
           },
           (event) => this.#onEvent(event),
@@ -250,21 +250,19 @@ export class Observer {
         stop.abort();
         await relisting;
       }
-      await this.#sleep(backoffMs);
-      backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+      await this.#sleep(backoff.nextMs());
     }
   }
 
   async #relistWhile(stop: AbortSignal, onReady: () => void): Promise<void> {
-    let backoffMs = firstBackoffMs;
+    const backoff = new Backoff(backoffLimits);
     while (!stop.aborted && !this.#signal.aborted) {
       if (await this.#relist()) {
         onReady();
-        backoffMs = firstBackoffMs;
+        backoff.reset();
         await this.#sleep(relistMs, stop);
       } else {
-        await this.#sleep(backoffMs, stop);
-        backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+        await this.#sleep(backoff.nextMs(), stop);
       }
     }
   }
@@ -310,9 +308,7 @@ export class Observer {
 
   /** Nobody but a pod's own worker waits long for one that the runtime is slow to tell of. */
   async #awaitReads(uids: readonly string[], reads: readonly Promise<void>[]): Promise<void> {
-    const done = new AbortController();
-    await Promise.race([Promise.all(reads), this.#sleep(lateReadMs, done.signal)]);
-    done.abort(noLongerNeeded);
+    await isDoneWithin(this.#deps.clock, Promise.all(reads), lateReadMs, this.#signal);
     const isLate = (uid: string) => this.#reads.has(uid) && !this.#pods.has(uid);
     const late = uids.filter((uid) => isLate(uid) && !this.#failed.has(uid));
     if (late.length === 0) return;
@@ -320,7 +316,7 @@ export class Observer {
     this.#deps.log.warn("the runtime is slow to tell of pods", { count: late.length, pods });
     for (const uid of late) {
       this.#deps.cache.noteUnread(uid);
-      this.#failed.set(uid, { delayMs: firstBackoffMs, isWaiting: false });
+      this.#failed.set(uid, { backoff: new Backoff(backoffLimits), isWaiting: false });
     }
   }
 

@@ -1,5 +1,5 @@
 import { errorText } from "../../lib/error-text.ts";
-import { withEither } from "../../lib/with-either.ts";
+import { WakeUp } from "../../lib/wake-up.ts";
 import type { RuntimeFeatures, RuntimeHandler, StatusResponse } from "../../model/generated/cri.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -40,7 +40,7 @@ export class RuntimeHealth {
   #handlers: readonly RuntimeHandler[] = [];
   #features: RuntimeFeatures | undefined;
   #toldReport = "";
-  #wake: () => void = () => undefined;
+  readonly #lost: WakeUp;
 
   constructor(
     runtime: Pick<ContainerRuntime, "status">,
@@ -49,6 +49,7 @@ export class RuntimeHealth {
   ) {
     this.#runtime = runtime;
     this.#clock = clock;
+    this.#lost = new WakeUp(clock);
     this.#listeners = listeners;
   }
 
@@ -75,7 +76,7 @@ export class RuntimeHealth {
     const isNews = problem !== undefined && this.#listProblem === undefined;
     const wasWell = this.problem === undefined;
     this.#listProblem = problem;
-    if (isNews) this.#wake();
+    if (isNews) this.#lost.notify();
     this.#tellIfWell(wasWell);
   }
 
@@ -89,16 +90,9 @@ export class RuntimeHealth {
       this.#tellReport();
       if (!wasReady && this.#networkProblem === undefined) onReady();
       const settled = this.#networkProblem === undefined && this.problem === undefined;
-      await this.#sleep(settled ? settledRecheckMs : recheckMs, signal);
+      // Sooner when the runtime seems to be lost.
+      await this.#lost.wait(settled ? settledRecheckMs : recheckMs, signal);
     }
-  }
-
-  /** Shorter when the runtime seems to be lost. */
-  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    const sleep = (either: AbortSignal) => this.#clock.sleep(ms, either);
-    await withEither([signal, woken.signal], sleep).catch(() => undefined);
   }
 
   async #check(signal: AbortSignal): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type ResultChange,
   settleProbe,
 } from "../../core/probe/probe-worker.ts";
+import { WakeUp } from "../../lib/wake-up.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { findContainer } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
@@ -45,12 +46,13 @@ export class ProbeWorker {
   readonly #stop = new AbortController();
   #state: ProbeState = initialProbeState;
   #triggered = false;
-  #wake = new AbortController();
+  readonly #wakeUp: WakeUp;
 
   constructor(subject: ProbeSubject, results: ProbeResultStore, deps: ProbeWorkerDependencies) {
     this.subject = subject;
     this.#results = results;
     this.#deps = deps;
+    this.#wakeUp = new WakeUp(deps.clock);
   }
 
   get onHold(): boolean {
@@ -60,13 +62,12 @@ export class ProbeWorker {
   /** Runs the probe once more without waiting for its time. */
   trigger(): void {
     this.#triggered = true;
-    this.#wake.abort();
+    this.#wakeUp.notify();
   }
 
   /** Ends the loop and any probe in progress, and forgets the result. */
   stop(): void {
     this.#stop.abort();
-    this.#wake.abort();
   }
 
   /** Probes in the period of the probe, until stopped or until there is nothing left to probe. */
@@ -83,10 +84,9 @@ export class ProbeWorker {
         tickAtMs = clock.monotonicMs() + periodMs;
         continue;
       }
-      // Stopped during the probe: nobody would end the sleep.
-      if (this.#stop.signal.aborted) break;
-      this.#wake = new AbortController();
-      await this.#sleep(tickAtMs - clock.monotonicMs(), this.#wake.signal);
+      // A trigger from before this round was served by it.
+      this.#wakeUp.clear();
+      await this.#wakeUp.wait(tickAtMs - clock.monotonicMs(), this.#stop.signal);
       const nowMs = clock.monotonicMs();
       if (this.#triggered) tickAtMs = nowMs + periodMs;
       else tickAtMs += periodMs * (1 + Math.max(0, Math.floor((nowMs - tickAtMs) / periodMs)));

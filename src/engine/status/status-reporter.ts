@@ -6,6 +6,7 @@ import {
 } from "../../core/status/reported-status.ts";
 import { wireStatus } from "../../core/status/wire-status.ts";
 import { isProgrammingError } from "../../lib/assert.ts";
+import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
 import { ApiError, isApiStatus } from "../../model/api-error.ts";
@@ -20,8 +21,7 @@ import type { Faults } from "../agent/faults.ts";
 import { deleteAtOnce, unlessStatus } from "../cluster/pod-requests.ts";
 
 const sendersAtOnce = 10;
-const firstRetryMs = 500;
-const longestRetryMs = 10_000;
+const retryLimits = { initialMs: 500, maxMs: 10_000 };
 const heldBackMs = 10_000;
 /** Of a pod that others change at the same time. */
 const attemptsInARow = 5;
@@ -66,7 +66,7 @@ export class StatusReporter {
   readonly #answers = new Map<string, Pod>();
   /** Pods that this reporter had the API server forget: it refuses every question about them. */
   readonly #forgotten = new Set<string>();
-  #retryMs = firstRetryMs;
+  readonly #backoff = new Backoff(retryLimits);
   #resting: Promise<void> | undefined;
 
   constructor(deps: StatusReporterDeps) {
@@ -143,7 +143,7 @@ export class StatusReporter {
       const { clock, onSent } = this.#deps;
       await this.#send(wanted);
       onSent(clock.monotonicMs() - wanted.sinceMs);
-      this.#retryMs = firstRetryMs;
+      this.#backoff.reset();
     } catch (error) {
       if (this.#deps.lifetime.aborted) return;
       this.#deps.log.warn("cannot report a pod's status, trying again", {
@@ -162,8 +162,8 @@ export class StatusReporter {
 
   // What is wrong with the server or the way to it is wrong for all pods.
   #rest(): void {
-    this.#resting ??= this.#sleep(this.#retryMs);
-    this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+    const delayMs = this.#backoff.nextMs();
+    this.#resting ??= this.#sleep(delayMs);
   }
 
   async #sleep(ms: number): Promise<void> {
