@@ -30,7 +30,12 @@ export function qosCgroupName(root: CgroupName, qosClass: QosClass): CgroupName 
 }
 
 export function podCgroupName(root: CgroupName, pod: Pod): CgroupName {
-  return [...qosCgroupName(root, podQosClass(pod)), `${podPrefix}${pod.metadata.uid}`];
+  return podCgroupNameIn(root, podQosClass(pod), pod.metadata.uid);
+}
+
+/** The cgroup that a pod of that class has. */
+export function podCgroupNameIn(root: CgroupName, qosClass: QosClass, uid: string): CgroupName {
+  return [...qosCgroupName(root, qosClass), `${podPrefix}${uid}`];
 }
 
 /** The UID of the pod whose cgroup this is; undefined when it is no pod's. */

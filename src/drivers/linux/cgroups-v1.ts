@@ -110,7 +110,8 @@ export class CgroupsV1 implements Cgroups {
   }
 
   async remove(path: string, signal: AbortSignal): Promise<void> {
-    await removeCgroup(this.#folders(insideRoot(path, this.#root)), signal);
+    const folders = this.#folders(insideRoot(path, this.#root));
+    await removeCgroup(folders.filter(existsSync), signal);
   }
 
   #folders(path: string): string[] {

@@ -18,6 +18,7 @@ import { PodMemory } from "../pods/pod-memory.ts";
 import type { PodNames } from "../pods/pod-names.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
+import type { PodStage } from "../pods/pod-stage.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { Prober } from "../probes/prober.ts";
@@ -36,7 +37,12 @@ import { composeFaults } from "./compose/faults.ts";
 import { composeHost } from "./compose/kubelet-host.ts";
 import { composeNode } from "./compose/node.ts";
 import { composeNames, composeObserver, composeProber } from "./compose/observation.ts";
-import { composeCgroups, composeRemains, composeVolumes } from "./compose/pod-data.ts";
+import {
+  composeCgroups,
+  composeRemains,
+  composeStages,
+  composeVolumes,
+} from "./compose/pod-data.ts";
 import {
   composeAdmission,
   composeAllocations,
@@ -91,6 +97,7 @@ export class AgentParts {
   readonly images: ImageManager;
   readonly cgroups: NodePodCgroups;
   readonly volumes: VolumeManager;
+  readonly stages: readonly PodStage[];
   readonly remains: PodRemains;
   readonly workers: PodWorkers;
   readonly admission: PodAdmission;
@@ -137,6 +144,7 @@ export class AgentParts {
     });
     this.cgroups = composeCgroups(this);
     this.volumes = composeVolumes(this);
+    this.stages = composeStages(this);
     this.remains = composeRemains(this);
     this.workers = composeWorkers(this);
     this.admission = composeAdmission(this);

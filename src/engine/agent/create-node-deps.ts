@@ -17,13 +17,14 @@ import type { EventLog } from "../view/event-log.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
 import type { VolumeManager } from "../volumes/volume-manager.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
-import type { NodeDeps, PodObjects } from "./node-deps.ts";
+import type { NodeDeps } from "./node-deps.ts";
 
 /** The parts of the agent that the recipes of a pod work with. */
 export interface NodeParts
   extends Pick<
     NodeDeps,
     | "lifetime"
+    | "stages"
     | "requestRead"
     | "readWhenQuiet"
     | "requestSync"
@@ -49,9 +50,6 @@ export interface NodeParts
   readonly health: RuntimeHealth;
 }
 
-/** Objects that lie beside the pods are there at once. */
-const noObjects: PodObjects = { prepare: () => Promise.resolve(), release: () => undefined };
-
 export function createNodeDeps(parts: NodeParts): NodeDeps {
   const { ports, settings, events, health } = parts;
   const { runtime, clock, files, log, hookHttp } = ports;
@@ -68,7 +66,6 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     log,
     events,
     lifetime: parts.lifetime,
-    rootFolder: settings.rootFolder,
     podLogsRoot: settings.runtimeSettings.podLogsRoot,
     linkLogs: settings.linkLogs,
     metrics: ports.metrics,
@@ -78,8 +75,7 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     statuses: parts.statuses,
     probes: parts.prober,
     cgroups: parts.cgroups,
-    volumes: parts.volumes,
-    objects: parts.cluster ?? noObjects,
+    stages: parts.stages,
     recorder: parts.recorder,
     onSteps: parts.onSteps,
     networkProblem: () => health.networkProblem,

@@ -1,4 +1,3 @@
-import type { Result } from "../../lib/result.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ProbeResults } from "../../model/probe.ts";
@@ -6,6 +5,7 @@ import type { ExecutorDeps } from "../execute/execute-plan.ts";
 import type { PodCgroupControl } from "../execute/resize-pod.ts";
 import type { StepReport } from "../execute/step-report.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
+import type { PodStage } from "../pods/pod-stage.ts";
 import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
@@ -18,13 +18,11 @@ export interface NodeDeps extends ExecutorDeps {
   readonly allocationsKept: () => Promise<void>;
   readonly probes: PodProbes;
   readonly cgroups: PodCgroups;
-  readonly volumes: PodVolumes;
-  readonly objects: PodObjects;
+  /** What a pod needs before its containers, in order. */
+  readonly stages: readonly PodStage[];
   readonly recorder: FlightRecorder;
   /** Hears of every plan that was carried out. */
   readonly onSteps: (pod: Pod, reports: readonly StepReport[]) => void;
-  /** The agent's data folder, laid out as a kubelet's. */
-  readonly rootFolder: string;
   /** Why the runtime's network is not ready; undefined when it is. */
   readonly networkProblem: () => string | undefined;
   readonly requestRead: (uid: string) => void;
@@ -42,28 +40,8 @@ export interface NodeDeps extends ExecutorDeps {
 interface PodProbes {
   readonly livenessResults: ProbeResults;
   readonly startupResults: ProbeResults;
-  addPod(pod: Pod): void;
-  stopLivenessAndStartup(uid: string): void;
-  removePod(uid: string): void;
 }
 
 interface PodCgroups extends PodCgroupControl {
   exists(pod: Pod): boolean;
-  /** Creates the pod's cgroup with its limits; rejects, naming the file, when the kernel refuses one. */
-  ensure(pod: Pod): Promise<void>;
-  remove(pod: Pod): Promise<void>;
-}
-
-/** What pods refer to. */
-export interface PodObjects {
-  /** Brings what the pod refers to up to date, as far as that is possible in a short time. */
-  prepare(pod: Pod, signal: AbortSignal): Promise<void>;
-  /** The pod has ended and refers to nothing any more. */
-  release(uid: string): void;
-}
-
-export interface PodVolumes {
-  /** Sets up what is missing; an error says which volume is not ready and why. */
-  mount(pod: Pod, signal: AbortSignal): Promise<Result<void, string>>;
-  unmount(uid: string, signal: AbortSignal): Promise<void>;
 }

@@ -4,6 +4,7 @@ import type { NodeDeps } from "../agent/node-deps.ts";
 import { killPod } from "../execute/kill-pod.ts";
 import { restorePod } from "../execute/restore-pod.ts";
 import { failuresText, type StepReport } from "../execute/step-report.ts";
+import { noteStopping, releaseStages } from "./pod-stage.ts";
 import type { SyncTerminatedPodRequest, SyncTerminatingPodRequest } from "./pod-syncer.ts";
 import { describeSeen, recordedStep } from "./sync-record.ts";
 
@@ -18,7 +19,7 @@ export async function syncTerminatingPod(
     deps.statuses.set(pod, statusFunction === undefined ? computed : statusFunction(computed));
   };
   show(observed);
-  deps.probes.stopLivenessAndStartup(pod.metadata.uid);
+  noteStopping(deps.stages, pod);
   const startedAtMs = deps.clock.nowMs();
   const because =
     graceSeconds === undefined
@@ -46,7 +47,6 @@ export async function syncTerminatingPod(
   progress.changed();
   const stoppedAtMs = deps.clock.monotonicMs();
   failUnlessKilled(deps, pod, reports);
-  deps.probes.removePod(pod.metadata.uid);
   const stopped = await readStopped(deps, pod.metadata.uid, stoppedAtMs, signal);
   // A stopped sandbox has no addresses any more, but the pod's status keeps those it had.
   const ended = { ...stopped, ips: observed.ips };
@@ -67,16 +67,14 @@ export async function syncTerminatingRuntimePod(
   deps.requestRead(runningPod.uid);
 }
 
-/** Releases what an ended pod held: volumes, cgroup; its status becomes final. */
+/** Releases what an ended pod held; its status becomes final. */
 export async function syncTerminatedPod(
   deps: NodeDeps,
   { pod, observed }: SyncTerminatedPodRequest,
   signal: AbortSignal,
 ): Promise<void> {
   deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: true }));
-  await deps.volumes.unmount(pod.metadata.uid, signal);
-  deps.objects.release(pod.metadata.uid);
-  await deps.cgroups.remove(pod);
+  await releaseStages(deps.stages, pod, signal);
   deps.statuses.terminate(pod);
   deps.recorder.record({
     podUid: pod.metadata.uid,

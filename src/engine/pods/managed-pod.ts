@@ -14,6 +14,8 @@ export interface PodSlices {
   readonly actuated: PodResources;
   /** The resources that it was granted. Writer: `ResourceRecords` of `PodAllocations`. */
   readonly allocated: PodResources;
+  /** The folder of its logs, once it was prepared. Writer: the folders stage. */
+  readonly logs: string;
   /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
   readonly references: PodReferences;
   /** Where its resize stands. Writer: `ResizeStatuses`. */

@@ -1,36 +1,26 @@
-import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
-import { podUidOfLogsDirectory } from "../../core/paths/log-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
-import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 import { rawContainerId } from "../execute/container-id.ts";
 import { removeContainer } from "../execute/remove-container.ts";
+import { type PodStage, removeStages } from "./pod-stage.ts";
 
 const lookEveryMs = 10_000;
 
 export interface PodRemainsDeps {
   readonly runtime: ContainerRuntime;
   readonly files: HostFiles;
-  readonly foreignFiles: Pick<ForeignFiles, "removeTree">;
+  readonly stages: readonly PodStage[];
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Log;
   readonly lifetime: AbortSignal;
-  readonly rootFolder: string;
-  readonly podLogsRoot: string;
   readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
   /** The pod as the runtime has it after that time of the monotonic clock. */
   readonly readNewer: (uid: string, minMs: number, signal: AbortSignal) => Promise<ObservedPod>;
-  readonly unmountVolumes: (uid: string, signal: AbortSignal) => Promise<void>;
-  readonly cgroups: {
-    /** UIDs of pods that have a cgroup. */
-    list(): readonly string[];
-    remove(uid: string): Promise<void>;
-  };
   /** Of how many pods a round began to remove what is left, and with how many that failed since the round before. */
   readonly onSwept: (pods: number, failures: number) => void;
   /** Last of all, and only when nothing is left. */
@@ -85,21 +75,17 @@ export class PodRemains {
 
   // What an agent before this one left, or somebody else: seldom, for no pod of this agent's goes unknown.
   async #lookForOthers(): Promise<void> {
-    const { clock, files, cgroups, rootFolder } = this.#deps;
+    const { clock, stages } = this.#deps;
     const nowMs = clock.monotonicMs();
     if (nowMs - this.#lookedAtMs < lookEveryMs) return;
-    const found = [
-      ...cgroups.list(),
-      ...(await files.list(podsDirectory(rootFolder))),
-      ...(await this.#logFolders()).keys(),
-    ];
-    for (const uid of found) this.#mayBeLeft.add(uid);
+    for (const stage of stages) {
+      for (const uid of (await stage.listFound?.()) ?? []) this.#mayBeLeft.add(uid);
+    }
     this.#lookedAtMs = nowMs;
   }
 
   async #remove(uid: string): Promise<void> {
-    const { runtime, foreignFiles, clock, lifetime, rootFolder, podLogsRoot, readNewer } =
-      this.#deps;
+    const { runtime, stages, clock, lifetime, readNewer } = this.#deps;
     const observed = this.#deps.runtimePods().get(uid);
     for (const { id } of observed?.containers ?? []) {
       await unlessGone(() =>
@@ -110,25 +96,11 @@ export class PodRemains {
       await unlessGone(() => runtime.stopPodSandbox(id, lifetime));
       await unlessGone(() => runtime.removePodSandbox(id, lifetime));
     }
-    await this.#deps.unmountVolumes(uid, lifetime);
-    await foreignFiles.removeTree(podDirectory(rootFolder, uid), lifetime);
-    for (const folder of (await this.#logFolders()).get(uid) ?? []) {
-      await foreignFiles.removeTree(`${podLogsRoot}/${folder}`, lifetime);
-    }
-    await this.#deps.cgroups.remove(uid);
+    await removeStages(stages, uid, lifetime);
     // Until it was seen to be gone, the next round would find it again.
     if (observed !== undefined) await readNewer(uid, clock.monotonicMs(), lifetime);
     this.#mayBeLeft.delete(uid);
     this.#deps.onGone(uid);
-  }
-
-  async #logFolders(): Promise<ReadonlyMap<string, readonly string[]>> {
-    const byUid = new Map<string, string[]>();
-    for (const name of await this.#deps.files.list(this.#deps.podLogsRoot)) {
-      const uid = podUidOfLogsDirectory(name);
-      byUid.set(uid, [...(byUid.get(uid) ?? []), name]);
-    }
-    return byUid;
   }
 }
 

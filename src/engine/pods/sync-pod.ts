@@ -1,10 +1,5 @@
 import { isOvertaken } from "../../core/observe/overtaken.ts";
 import { surplusSandboxes } from "../../core/observe/surplus-sandboxes.ts";
-import {
-  podDirectory,
-  podPluginsDirectory,
-  podVolumesDirectory,
-} from "../../core/paths/data-paths.ts";
 import { planPod } from "../../core/pod/plan-pod.ts";
 import { deadlineExceeded } from "../../core/status/active-deadline.ts";
 import { withCondition } from "../../core/status/condition-list.ts";
@@ -21,20 +16,16 @@ import { executePlan } from "../execute/execute-plan.ts";
 import { killPod } from "../execute/kill-pod.ts";
 import { removeContainer } from "../execute/remove-container.ts";
 import { failuresText, type StepReport } from "../execute/step-report.ts";
+import { prepareStages } from "./pod-stage.ts";
 import { PodSyncError, type RuntimeProgress, type SyncPodRequest } from "./pod-syncer.ts";
 import { describeSeen, recordedStep } from "./sync-record.ts";
-import {
-  lookAgainIfResized,
-  noteNewCgroup,
-  noteResizeErrors,
-  noteResizeProgress,
-} from "./sync-resize.ts";
+import { lookAgainIfResized, noteResizeErrors, noteResizeProgress } from "./sync-resize.ts";
 
 const noResources = { containers: new Map<string, never>() };
 
 /**
- * The node's recipe for one pod that is to run: status, network, objects, cgroup, folders, volumes, probes, then the
- * plan. What is missing ends the sync with an error that says so; the worker comes back.
+ * The node's recipe for one pod that is to run: status, network, the stages, then the plan. What is missing ends the
+ * sync with an error that says so; the worker comes back.
  */
 export async function syncPod(
   deps: NodeDeps,
@@ -140,56 +131,24 @@ async function prepare(
     warn(deps, pod, "NetworkNotReady", message);
     throw new PodSyncError(message);
   }
-  await deps.objects.prepare(pod, signal);
-  const isUntouched = await ensureCgroup(deps, pod, observed, signal);
-  await makeFolders(deps, pod);
-  const mounted = await deps.volumes.mount(pod, signal);
-  if (!mounted.ok) throw new PodSyncError(`unable to attach or mount volumes: ${mounted.error}`);
-  deps.probes.addPod(pod);
+  const isUntouched = !(await endOutsideCgroup(deps, pod, observed, signal));
+  await prepareStages(deps.stages, { pod, observed }, signal);
   return isUntouched;
 }
 
-// Containers that run outside their pod's cgroup escape its limits: they are stopped and start again inside.
-// While none runs, the cgroup follows the pod: what is edited then is no resize that a plan would carry out.
-async function ensureCgroup(
+/** Containers that run outside their pod's cgroup escape its limits: they are stopped and start again inside. */
+async function endOutsideCgroup(
   deps: NodeDeps,
   pod: Pod,
   observed: ObservedPod,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const runs = observed.containers.some(({ state }) => state === "running");
-  const runsOutside = runs && !deps.cgroups.exists(pod);
-  if (runs && !runsOutside) return true;
-  if (runsOutside) {
-    const because = "its containers run outside the pod's cgroup";
-    await killPod(deps, { pod, observed, because }, signal);
-    deps.requestRead(pod.metadata.uid);
-  }
-  try {
-    await deps.cgroups.ensure(pod);
-    noteNewCgroup(deps, pod);
-    return !runsOutside;
-  } catch (error) {
-    const message = `unable to ensure pod container exists: ${errorText(error)}`;
-    warn(deps, pod, "FailedCreatePodContainer", message);
-    throw new PodSyncError(message, undefined, { cause: error });
-  }
-}
-
-async function makeFolders(deps: NodeDeps, pod: Pod): Promise<void> {
-  const { rootFolder, files } = deps;
-  const { uid } = pod.metadata;
-  try {
-    await files.ensureFolder(podDirectory(rootFolder, uid), 0o750);
-    await Promise.all([
-      files.ensureFolder(podVolumesDirectory(rootFolder, uid), 0o750),
-      files.ensureFolder(podPluginsDirectory(rootFolder, uid), 0o750),
-    ]);
-  } catch (error) {
-    const message = `error making pod data directories: ${errorText(error)}`;
-    warn(deps, pod, "FailedToMakePodDataDirectories", message);
-    throw new PodSyncError(message, undefined, { cause: error });
-  }
+  const isRunning = observed.containers.some(({ state }) => state === "running");
+  if (!isRunning || deps.cgroups.exists(pod)) return false;
+  const because = "its containers run outside the pod's cgroup";
+  await killPod(deps, { pod, observed, because }, signal);
+  deps.requestRead(pod.metadata.uid);
+  return true;
 }
 
 interface PlanRequest {

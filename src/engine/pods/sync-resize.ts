@@ -35,7 +35,7 @@ export function noteResizeProgress(deps: SyncResizeDeps, pod: Pod, observed: Obs
 }
 
 /** The pod's cgroup was made, with what the pod as a whole has; a new pod's containers start with theirs. */
-export function noteNewCgroup({ actuated }: SyncResizeDeps, pod: Pod): void {
+export function noteNewCgroup({ actuated }: Pick<SyncResizeDeps, "actuated">, pod: Pod): void {
   const { uid } = pod.metadata;
   const { resources } = pod.spec;
   if (actuated.get(uid) === undefined) noteAllApplied(actuated, pod);

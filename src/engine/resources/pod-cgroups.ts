@@ -5,6 +5,7 @@ import {
   cgroupPath,
   parseCgroupPath,
   podCgroupName,
+  podCgroupNameIn,
   podUidOfCgroup,
   qosCgroupName,
 } from "../../core/resource/cgroup-name.ts";
@@ -21,6 +22,8 @@ import type { Pod } from "../../model/pod.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+
+const qosClasses: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 
 export interface PodCgroupsDeps {
   readonly cgroups: Cgroups;
@@ -144,9 +147,15 @@ export class NodePodCgroups {
     return this.#found().map(({ uid }) => uid);
   }
 
+  /** Where its class is not known: a pod lies in one of them, and a list of all pods' cgroups is long. */
   async removeByUid(uid: string): Promise<void> {
-    for (const found of this.#found()) {
-      if (found.uid === uid) await this.#remove(found.path);
+    if (!this.#perQos) return;
+    const { cgroups, root, lifetime } = this.#deps;
+    for (const qosClass of qosClasses) {
+      const path = this.#path(podCgroupNameIn(root, qosClass, uid));
+      if (cgroups.exists(path)) await this.#remove(path);
+      // Some hierarchies may still have it.
+      else await cgroups.remove(path, lifetime);
     }
   }
 

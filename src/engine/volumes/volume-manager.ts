@@ -13,8 +13,8 @@ import { type AnyContainer, type Pod, podKey } from "../../model/pod.ts";
 import type { Payload } from "../../model/volume-payload.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
-import type { PodVolumes } from "../agent/node-deps.ts";
 import type { ContainerVolumes } from "../execute/node-pod-configs.ts";
+import type { PodVolumes } from "../pods/stages/volumes-stage.ts";
 import { publishPayload } from "./payload-volume.ts";
 import { isFoundVolume, listVolumes, tearDownPod, tearDownVolume } from "./tear-down.ts";
 import {

@@ -3,6 +3,9 @@ import { podsRootResources } from "../../../core/resource/node-cgroups.ts";
 import { amountOf, resourceList } from "../../../core/resource/resource-list.ts";
 import { quantityValue } from "../../../model/quantity.ts";
 import { PodRemains } from "../../pods/pod-remains.ts";
+import type { PodStage } from "../../pods/pod-stage.ts";
+import { createPodStages } from "../../pods/pod-stages.ts";
+import type { PodObjects } from "../../pods/stages/objects-stage.ts";
 import { NodePodCgroups } from "../../resources/pod-cgroups.ts";
 import { VolumeManager } from "../../volumes/volume-manager.ts";
 import type { AgentParts } from "../agent-parts.ts";
@@ -59,25 +62,36 @@ export function composeVolumes(parts: AgentParts): VolumeManager {
   });
 }
 
-export function composeRemains(parts: AgentParts): PodRemains {
-  const { runtime, files, foreignFiles, clock, log } = parts.ports;
+/** Objects that lie beside the pods are there at once. */
+const noObjects: PodObjects = { prepare: () => Promise.resolve(), release: () => undefined };
+
+export function composeStages(parts: AgentParts): readonly PodStage[] {
+  const { files, foreignFiles } = parts.ports;
   const { rootFolder, runtimeSettings } = parts.settings;
+  const { podLogsRoot } = runtimeSettings;
+  const { table, cgroups, volumes, prober } = parts;
+  const { events } = parts.memory;
+  const { actuated } = parts.allocations;
+  return createPodStages({
+    objects: parts.cluster ?? noObjects,
+    cgroup: { cgroups, actuated, events },
+    folders: { table, files, foreignFiles, rootFolder, podLogsRoot, events },
+    volumes,
+    probes: prober,
+  });
+}
+
+export function composeRemains(parts: AgentParts): PodRemains {
+  const { runtime, files, clock, log } = parts.ports;
   return new PodRemains({
     runtime,
     files,
-    foreignFiles,
+    stages: parts.stages,
     clock,
     log,
     lifetime: parts.signal,
-    rootFolder,
-    podLogsRoot: runtimeSettings.podLogsRoot,
     runtimePods: () => parts.observer.pods,
     readNewer: (uid, minMs, signal) => parts.cache.getNewerThan(uid, minMs, signal),
-    unmountVolumes: (uid, signal) => parts.volumes.unmount(uid, signal),
-    cgroups: {
-      list: () => parts.cgroups.list(),
-      remove: (uid) => parts.cgroups.removeByUid(uid),
-    },
     onSwept: (pods, failures) => parts.metrics.noteSweep(pods, failures),
     onGone: () => parts.loop.requestHousekeeping(),
   });

@@ -104,6 +104,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     crashLoop: parts.memory.crashLoop,
     cgroups: parts.cgroups,
     volumes: parts.volumes,
+    stages: parts.stages,
     recorder: parts.memory.recorder,
     health: parts.health,
     onSteps: (pod, reports) => parts.metrics.noteSteps(pod, reports),

@@ -1,0 +1,55 @@
+import type { ObservedPod } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+
+type StageName = "objects" | "cgroup" | "folders" | "volumes" | "probes";
+
+export interface PodToPrepare {
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+}
+
+/** Something that a pod needs before its containers run and gives back after them. */
+export interface PodStage {
+  readonly name: StageName;
+  /** Before every plan of a pod that is to run. Throws a `PodSyncError` with the reason when it cannot. */
+  prepare(request: PodToPrepare, signal: AbortSignal): Promise<void>;
+  /** The pod's containers are about to be stopped. */
+  stopping?(pod: Pod): void;
+  /** The pod's containers have ended. Safe without `prepare`. */
+  release?(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** Nothing of the pod may be left. Safe without `prepare` and `release`, also for a pod of a past agent. */
+  remove?(uid: string, signal: AbortSignal): Promise<void>;
+  /** UIDs of all pods of which something is on the machine, whoever left it there. */
+  listFound?(): Promise<readonly string[]>;
+}
+
+/** In order; the first that cannot be prepared ends it. */
+export async function prepareStages(
+  stages: readonly PodStage[],
+  request: PodToPrepare,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const stage of stages) await stage.prepare(request, signal);
+}
+
+export function noteStopping(stages: readonly PodStage[], pod: Pod): void {
+  for (const stage of stages.toReversed()) stage.stopping?.(pod);
+}
+
+/** In reverse order: what builds on another stage goes before it. */
+export async function releaseStages(
+  stages: readonly PodStage[],
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const stage of stages.toReversed()) await stage.release?.(pod, signal);
+}
+
+/** In reverse order, as `releaseStages`. */
+export async function removeStages(
+  stages: readonly PodStage[],
+  uid: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const stage of stages.toReversed()) await stage.remove?.(uid, signal);
+}

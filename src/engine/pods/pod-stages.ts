@@ -1,0 +1,25 @@
+import type { PodStage } from "./pod-stage.ts";
+import { type CgroupStageDeps, cgroupStage } from "./stages/cgroup-stage.ts";
+import { type FoldersStageDeps, foldersStage } from "./stages/folders-stage.ts";
+import { objectsStage, type PodObjects } from "./stages/objects-stage.ts";
+import { type PodProbes, probesStage } from "./stages/probes-stage.ts";
+import { type PodVolumes, volumesStage } from "./stages/volumes-stage.ts";
+
+export interface PodStagesDeps {
+  readonly objects: PodObjects;
+  readonly cgroup: CgroupStageDeps;
+  readonly folders: FoldersStageDeps;
+  readonly volumes: PodVolumes;
+  readonly probes: PodProbes;
+}
+
+/** What a pod needs, in the order in which it is prepared; it is given back in reverse order. */
+export function createPodStages(deps: PodStagesDeps): readonly PodStage[] {
+  return [
+    objectsStage(deps.objects),
+    cgroupStage(deps.cgroup),
+    foldersStage(deps.folders),
+    volumesStage(deps.volumes),
+    probesStage(deps.probes),
+  ];
+}

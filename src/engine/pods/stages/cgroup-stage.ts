@@ -1,0 +1,46 @@
+import { errorText } from "../../../lib/error-text.ts";
+import type { Pod } from "../../../model/pod.ts";
+import type { PodEvents } from "../../../ports/pod-events.ts";
+import type { ActuatedRecord } from "../../execute/resize-pod.ts";
+import type { PodStage } from "../pod-stage.ts";
+import { PodSyncError } from "../pod-syncer.ts";
+import { noteNewCgroup } from "../sync-resize.ts";
+
+interface PodCgroups {
+  exists(pod: Pod): boolean;
+  /** Creates the pod's cgroup with its limits; rejects, naming the file, when the kernel refuses one. */
+  ensure(pod: Pod): Promise<void>;
+  remove(pod: Pod): Promise<void>;
+  removeByUid(uid: string): Promise<void>;
+  /** UIDs of pods that have a cgroup. */
+  list(): readonly string[];
+}
+
+export interface CgroupStageDeps {
+  readonly cgroups: PodCgroups;
+  readonly actuated: ActuatedRecord;
+  readonly events: PodEvents;
+}
+
+/** The cgroup that limits all containers of a pod together. */
+export function cgroupStage({ cgroups, actuated, events }: CgroupStageDeps): PodStage {
+  return {
+    name: "cgroup",
+    prepare: async ({ pod, observed }) => {
+      // While no container runs, the cgroup follows the pod: an edit then is not a resize that a plan would carry out.
+      const isRunning = observed.containers.some(({ state }) => state === "running");
+      if (isRunning && cgroups.exists(pod)) return;
+      try {
+        await cgroups.ensure(pod);
+      } catch (error) {
+        const message = `unable to ensure pod container exists: ${errorText(error)}`;
+        events.record(pod, { type: "Warning", reason: "FailedCreatePodContainer", message });
+        throw new PodSyncError(message, undefined, { cause: error });
+      }
+      noteNewCgroup({ actuated }, pod);
+    },
+    release: (pod) => cgroups.remove(pod),
+    remove: (uid) => cgroups.removeByUid(uid),
+    listFound: async () => cgroups.list(),
+  };
+}

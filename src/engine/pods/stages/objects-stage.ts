@@ -1,0 +1,20 @@
+import type { Pod } from "../../../model/pod.ts";
+import type { PodStage } from "../pod-stage.ts";
+
+/** What pods refer to. */
+export interface PodObjects {
+  /** Brings what the pod refers to up to date, as far as that is possible in a short time. */
+  prepare(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** The pod has ended and refers to nothing any more. */
+  release(uid: string): void;
+}
+
+/** The config maps, secrets and tokens that a pod refers to. */
+export function objectsStage(objects: PodObjects): PodStage {
+  return {
+    name: "objects",
+    prepare: ({ pod }, signal) => objects.prepare(pod, signal),
+    release: async ({ metadata }) => objects.release(metadata.uid),
+    remove: async (uid) => objects.release(uid),
+  };
+}
