@@ -1,6 +1,5 @@
-import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
-import { withCondition } from "../status/condition-list.ts";
+import type { KillReason } from "../status/killed-status.ts";
 
 /** The reason in the status and the event of a pod that had to go. */
 export const evictedReason = "Evicted";
@@ -20,21 +19,11 @@ export interface PodEviction {
   readonly signal: string;
 }
 
-/** The status of an evicted pod. */
-export function evictedStatus(
-  { pod, message, isDisruption }: PodEviction,
-  status: PodStatus,
-): PodStatus {
-  const evicted = { ...status, phase: "Failed", reason: evictedReason, message };
-  if (!isDisruption) return evicted;
+export function evictionKill({ pod, message, isDisruption }: PodEviction): KillReason {
+  const observedGeneration = pod.metadata.generation;
   return {
-    ...evicted,
-    conditions: withCondition(status.conditions ?? [], {
-      type: "DisruptionTarget",
-      status: "True",
-      reason: "TerminationByKubelet",
-      message,
-      observedGeneration: pod.metadata.generation,
-    }),
+    reason: evictedReason,
+    message,
+    disruption: isDisruption ? { message, observedGeneration } : undefined,
   };
 }

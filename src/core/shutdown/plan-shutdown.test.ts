@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
 import type { Pod } from "../../model/pod.ts";
+import { killedStatus } from "../status/killed-status.ts";
 import {
   longestShutdownMs,
   planShutdown,
   shutdownGraceSeconds,
   shutdownPeriods,
 } from "./plan-shutdown.ts";
-import { isEndedByShutdown, shutdownStatus } from "./shutdown-status.ts";
+import { isEndedByShutdown, shutdownKill } from "./shutdown-status.ts";
 
 function podWith(priority: number | undefined, terminationGracePeriodSeconds?: number): Pod {
   return {
@@ -60,7 +61,7 @@ test.each([
 });
 
 test("the pod fails because of the shutdown, unless it succeeded", () => {
-  expect(shutdownStatus(podWith(0), { phase: "Running" })).toEqual({
+  expect(killedStatus({ phase: "Running" }, shutdownKill(podWith(0)))).toEqual({
     phase: "Failed",
     reason: "Terminated",
     message: "Pod was terminated in response to imminent node shutdown.",
@@ -74,13 +75,17 @@ test("the pod fails because of the shutdown, unless it succeeded", () => {
       },
     ],
   });
-  expect(shutdownStatus(podWith(0), { phase: "Succeeded" }).phase).toBe("Succeeded");
+  expect(killedStatus({ phase: "Succeeded" }, shutdownKill(podWith(0))).phase).toBe("Succeeded");
 });
 
 test("a pod that only the shutdown ended is wanted again afterwards", () => {
-  expect(isEndedByShutdown(shutdownStatus(podWith(0), { phase: "Running" }))).toBe(true);
+  expect(isEndedByShutdown(killedStatus({ phase: "Running" }, shutdownKill(podWith(0))))).toBe(
+    true,
+  );
   expect(isEndedByShutdown({ phase: "Failed", reason: "NodeShutdown" })).toBe(true);
-  expect(isEndedByShutdown(shutdownStatus(podWith(0), { phase: "Succeeded" }))).toBe(false);
+  expect(isEndedByShutdown(killedStatus({ phase: "Succeeded" }, shutdownKill(podWith(0))))).toBe(
+    false,
+  );
   expect(isEndedByShutdown({ phase: "Failed", reason: "Terminated", message: "else" })).toBe(false);
   expect(isEndedByShutdown(undefined)).toBe(false);
 });

@@ -1,7 +1,7 @@
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { type AdmissionResult, rejected } from "../admission/admission.ts";
-import { withCondition } from "../status/condition-list.ts";
+import type { KillReason } from "../status/killed-status.ts";
 
 const message = "Pod was terminated in response to imminent node shutdown.";
 
@@ -21,19 +21,7 @@ export function isEndedByShutdown(status: PodStatus | undefined): boolean {
   return reason === "NodeShutdown" || (reason === "Terminated" && status?.message === message);
 }
 
-/** The status of a pod that ends because the machine does; success stays success. */
-export function shutdownStatus({ metadata }: Pod, status: PodStatus): PodStatus {
-  return {
-    ...status,
-    phase: status.phase === "Succeeded" ? "Succeeded" : "Failed",
-    reason: "Terminated",
-    message,
-    conditions: withCondition(status.conditions ?? [], {
-      type: "DisruptionTarget",
-      status: "True",
-      reason: "TerminationByKubelet",
-      message,
-      observedGeneration: metadata.generation,
-    }),
-  };
+export function shutdownKill({ metadata }: Pod): KillReason {
+  const disruption = { message, observedGeneration: metadata.generation };
+  return { reason: "Terminated", message, keepsSuccess: true, disruption };
 }

@@ -49,7 +49,7 @@ function endedByItself(state: Syncing | Terminating): Terminating {
     evicted: false,
     restartRequested: false,
     graceSeconds: 0,
-    completions: [],
+    kills: [],
     active: state.active,
     pending: state.pending ?? replayActive(state.active),
   };
@@ -61,9 +61,9 @@ function stopped(state: Terminating): WorkerTransition {
   const ending = { fullName, started, observedRuntime, deleted, evicted, restartRequested };
   const terminated: Terminated = { state: "terminated", ...ending, active, pending };
   const moved = movedOn(terminated);
-  if (state.completions.length === 0) return moved;
-  const { completions } = state;
-  return { ...moved, effects: [{ kind: "notify", completions }, ...moved.effects] };
+  const { kills } = state;
+  if (kills.length === 0) return moved;
+  return { ...moved, effects: [{ kind: "notify", kills }, ...moved.effects] };
 }
 
 function movedOn(state: WorkerState): WorkerTransition {

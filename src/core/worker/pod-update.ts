@@ -1,19 +1,16 @@
-import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { KillReason } from "../status/killed-status.ts";
 
 export type PodUpdateType = "create" | "update" | "sync" | "kill";
 
-/** Rewrites the status of a pod that is being killed, to say why. */
-export type PodStatusFunction = (status: PodStatus) => PodStatus;
-
 export interface KillPodOptions {
-  /** Called once the kill is done, or at once if there is nothing left to kill. */
-  readonly onCompleted?: (() => void) | undefined;
+  /** Whoever waits for this kill is notified of this number when it is done, or at once if nothing is left to kill. */
+  readonly request?: number | undefined;
   /** An evicted pod's data is removed as soon as possible, not only when the pod is deleted. */
   readonly evict?: boolean | undefined;
   /** The newest one of all kills wins. */
-  readonly statusFunction?: PodStatusFunction | undefined;
+  readonly reason?: KillReason | undefined;
   readonly graceSeconds?: number | undefined;
 }
 

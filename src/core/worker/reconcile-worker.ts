@@ -39,7 +39,7 @@ function endOrphan(state: Syncing): WorkerState {
     evicted: false,
     restartRequested: false,
     graceSeconds: decideGracePeriod(0, state.active.pod, undefined).graceSeconds,
-    completions: [],
+    kills: [],
     active: state.active,
     pending: state.pending ?? replayActive(state.active),
   };

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configSourceAnnotation } from "../../model/pod-source.ts";
@@ -12,6 +11,7 @@ const pod: Pod = {
   metadata: { name: "a", namespace: "ns", uid: "1" },
   spec: { containers: [], terminationGracePeriodSeconds: 30 },
 };
+const evicted = { reason: "Evicted", message: "" };
 const begin: WorkerEvent = { kind: "begin", turn: true };
 
 function update(wanted: Partial<PodUpdate>): WorkerEvent {
@@ -27,10 +27,6 @@ function live(...events: readonly WorkerEvent[]): {
   let effects: readonly WorkerEffect[] = [];
   for (const event of events) ({ state, effects } = transitionWorker(state, event));
   return { state, effects };
-}
-
-function evicted(): PodStatus {
-  return { reason: "Evicted" };
 }
 
 test("an unknown pod has nothing to begin, complete or reconcile", () => {
@@ -93,11 +89,11 @@ test("wishes that replace each other keep the time of the oldest", () => {
   expect(effects).toMatchObject([{ kind: "perform", work: { requestedAtMs: 5 } }]);
 });
 
-test("the newest status function wins, and one that says nothing changes nothing", () => {
+test("the newest reason wins, and one that says nothing changes nothing", () => {
   const { state } = live(
-    update({ updateType: "kill", kill: { statusFunction: () => ({}) } }),
-    update({ updateType: "kill", kill: { statusFunction: evicted } }),
+    update({ updateType: "kill", kill: { reason: { reason: "Preempting", message: "" } } }),
+    update({ updateType: "kill", kill: { reason: evicted } }),
     update({ updateType: "kill" }),
   );
-  expect(state).toMatchObject({ state: "terminating", statusFunction: evicted });
+  expect(state).toMatchObject({ state: "terminating", reason: evicted });
 });

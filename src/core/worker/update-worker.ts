@@ -91,7 +91,7 @@ function updateTerminating(state: Terminating, update: PodUpdate): WorkerTransit
 }
 
 function terminate(update: PodUpdate, subject: PodSubject, state: Terminating): WorkerTransition {
-  const { onCompleted, statusFunction, graceSeconds: override } = update.kill ?? {};
+  const { request, reason, graceSeconds: override } = update.kill ?? {};
   const grace = decideGracePeriod(state.graceSeconds, subject.pod, override);
   const pending: PendingUpdate = {
     ...subject,
@@ -104,9 +104,8 @@ function terminate(update: PodUpdate, subject: PodSubject, state: Terminating): 
     state: {
       ...state,
       graceSeconds: grace.graceSeconds,
-      completions:
-        onCompleted === undefined ? state.completions : [...state.completions, onCompleted],
-      statusFunction: statusFunction ?? state.statusFunction,
+      kills: request === undefined ? state.kills : [...state.kills, request],
+      reason: reason ?? state.reason,
       pending,
     },
     effects: grace.changed ? [{ kind: "wake" }, { kind: "cancel" }] : [{ kind: "wake" }],
@@ -176,7 +175,7 @@ function newTerminating(fullName: string, end: End, update: PodUpdate): Terminat
     observedRuntime: update.pod === undefined,
     acknowledged: false,
     graceSeconds: 0,
-    completions: [],
+    kills: [],
   };
 }
 
@@ -198,7 +197,5 @@ function oldest(replacedMs: number | undefined, ms: number | undefined): number 
 }
 
 function notifyOf(kill: KillPodOptions | undefined): readonly WorkerEffect[] {
-  return kill?.onCompleted === undefined
-    ? []
-    : [{ kind: "notify", completions: [kill.onCompleted] }];
+  return kill?.request === undefined ? [] : [{ kind: "notify", kills: [kill.request] }];
 }

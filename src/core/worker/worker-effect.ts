@@ -6,7 +6,8 @@ export type WorkerEffect =
   | { readonly kind: "wake" }
   /** Abort the call in progress. */
   | { readonly kind: "cancel" }
-  | { readonly kind: "notify"; readonly completions: readonly (() => void)[] }
+  /** These kills are done. */
+  | { readonly kind: "notify"; readonly kills: readonly number[] }
   | { readonly kind: "perform"; readonly work: PodWork }
   | { readonly kind: "requeue"; readonly requeue: Requeue };
 

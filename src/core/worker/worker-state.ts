@@ -1,6 +1,7 @@
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { PodStatusFunction, PodSubject, PodUpdateType, SpecifiedPod } from "./pod-update.ts";
+import type { KillReason } from "../status/killed-status.ts";
+import type { PodSubject, PodUpdateType, SpecifiedPod } from "./pod-update.ts";
 
 /** The newest wish that no call has seen yet; a newer one replaces it. */
 export type PendingUpdate<Subject = PodSubject> = Subject & {
@@ -54,8 +55,9 @@ export interface Terminating extends EndingWork {
   readonly acknowledged: boolean;
   /** The grace period decided so far, which can only shrink; 0 = none decided. */
   readonly graceSeconds: number;
-  readonly completions: readonly (() => void)[];
-  readonly statusFunction?: PodStatusFunction | undefined;
+  /** The kills that somebody waits for. */
+  readonly kills: readonly number[];
+  readonly reason?: KillReason | undefined;
 }
 
 export interface Terminated extends EndingWork {

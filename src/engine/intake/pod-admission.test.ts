@@ -24,7 +24,11 @@ function decide(pod: Pod, isHere = false): Decided {
   const deps: PodAdmissionDeps = {
     faults: loudFaults,
     registry: new PodRegistry(new PodTable()),
-    workers: { isPodKnownTerminated: () => false, stateOf: quiet, updatePod: quiet },
+    workers: {
+      isPodKnownTerminated: () => false,
+      stateOf: quiet,
+      killPod: () => Promise.resolve(),
+    },
     statuses: {
       get: (uid) => statuses.get(uid),
       set: ({ metadata }, status) => void statuses.set(metadata.uid, status),

@@ -1,6 +1,6 @@
 import type { AdmissionResult } from "../../core/admission/admission.ts";
 import { type AdmissionFacts, admitPod } from "../../core/admission/admit-pod.ts";
-import { preemptedStatus, preemption } from "../../core/admission/preempted-status.ts";
+import { preemption, preemptionKill } from "../../core/admission/preemption-kill.ts";
 import { podLimits, podRequests } from "../../core/resource/pod-resources.ts";
 import { podQosClass } from "../../core/resource/qos.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
@@ -12,14 +12,13 @@ import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
-import { killPodAndWait } from "../pods/pod-worker-kill.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 
 export interface PodAdmissionDeps {
   readonly registry: PodRegistry;
-  readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf" | "updatePod">;
+  readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf" | "killPod">;
   readonly statuses: Pick<PodStatuses, "get" | "set">;
   readonly facts: () => AdmissionFacts;
   /** Whether the node, as short of something as it is, takes the pod. */
@@ -161,15 +160,15 @@ export class PodAdmission {
   }
 
   async #makeRoom(pod: Pod, victims: readonly Pod[]): Promise<void> {
-    const { log, events, lifetime } = this.#deps;
+    const { workers, log, events, lifetime } = this.#deps;
     for (const { metadata } of victims) this.#victims.add(metadata.uid);
     for (const victim of victims) {
       log.warn("ending a pod for a critical one", { pod: podKey(victim), for: podKey(pod) });
       events.record(victim, { type: "Warning", ...preemption });
       this.#deps.onPreempted();
-      const statusFunction = preemptedStatus.bind(undefined, victim);
+      const reason = preemptionKill(victim);
       try {
-        await killPodAndWait(this.#deps, victim, { evict: true, statusFunction }, lifetime);
+        await workers.killPod(victim, { evict: true, reason }, lifetime);
       } catch (error) {
         // Its worker goes on trying; meanwhile the critical pod starts without the room.
         log.warn("cannot end a pod", { pod: podKey(victim), error: errorText(error) });

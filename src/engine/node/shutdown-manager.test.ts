@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { killedStatus } from "../../core/status/killed-status.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
@@ -54,12 +55,16 @@ class World {
       { priority: 1000, graceSeconds: 10 },
     ],
     activePods: () => [podOf("critical", 2000, 60), podOf("web", 0, 5), podOf("slow", 0, 300)],
-    killPod: async (pod, { graceSeconds, statusFunction }, signal) => {
-      const { name } = pod.metadata;
-      this.#note(`end ${name} within ${graceSeconds}`);
-      await this.clock.sleep(this.endsAfterMs.get(name) ?? 1000, signal);
-      this.statuses.set(name, statusFunction({ phase: "Running" }));
-      this.#note(`ended ${name}`);
+    workers: {
+      killPod: async (pod, { graceSeconds, reason }, signal) => {
+        const { name } = pod.metadata;
+        this.#note(`end ${name} within ${graceSeconds}`);
+        await this.clock.sleep(this.endsAfterMs.get(name) ?? 1000, signal);
+        if (reason !== undefined) {
+          this.statuses.set(name, killedStatus({ phase: "Running" }, reason));
+        }
+        this.#note(`ended ${name}`);
+      },
     },
     whenUnmounted: (pods) => {
       this.#note(`unmounted ${pods.map(({ metadata }) => metadata.name).join(" ")}`);

@@ -8,9 +8,9 @@ import {
   shutdownGraceSeconds,
 } from "../../core/shutdown/plan-shutdown.ts";
 import {
+  shutdownKill,
   shutdownProblem,
   shutdownRefusal,
-  shutdownStatus,
 } from "../../core/shutdown/shutdown-status.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
@@ -18,28 +18,19 @@ import { durationText } from "../../lib/go-text.ts";
 import { joinPath } from "../../lib/path.ts";
 import { formatTimeNano, parseTime } from "../../lib/time.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
-import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { ShutdownLock, ShutdownService } from "../../ports/shutdown.ts";
+import type { PodWorkers } from "../pods/pod-workers.ts";
 
 export interface ShutdownManagerDeps {
   readonly service: ShutdownService;
   readonly periods: readonly ShutdownPeriod[];
   readonly activePods: () => readonly Pod[];
-  /** Resolves when nothing of the pod runs. */
-  readonly killPod: (
-    pod: Pod,
-    kill: {
-      readonly evict: boolean;
-      readonly graceSeconds: number;
-      readonly statusFunction: (status: PodStatus) => PodStatus;
-    },
-    signal: AbortSignal,
-  ) => Promise<void>;
+  readonly workers: Pick<PodWorkers, "killPod">;
   /** Resolves when no volume of these pods is mounted any more. */
   readonly whenUnmounted: (pods: readonly Pod[], signal: AbortSignal) => Promise<void>;
   /** Resolves when everybody who is told of statuses knows the last ones. */
@@ -203,11 +194,11 @@ export class ShutdownManager {
   }
 
   async #endPod(pod: Pod, group: ShutdownGroup, signal: AbortSignal): Promise<void> {
-    const { killPod, log } = this.#deps;
+    const { workers, log } = this.#deps;
     const graceSeconds = shutdownGraceSeconds(pod, group);
-    const statusFunction = (status: PodStatus) => shutdownStatus(pod, status);
+    const reason = shutdownKill(pod);
     try {
-      await killPod(pod, { evict: false, graceSeconds, statusFunction }, signal);
+      await workers.killPod(pod, { evict: false, graceSeconds, reason }, signal);
     } catch (error) {
       log.warn("cannot end a pod", { pod: podKey(pod), problem: errorText(error) });
     }

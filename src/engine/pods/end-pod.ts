@@ -1,3 +1,4 @@
+import { killedStatus } from "../../core/status/killed-status.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { NodeDeps } from "../agent/node-deps.ts";
@@ -11,12 +12,15 @@ import { describeSeen, recordedStep } from "./sync-record.ts";
 /** Stops everything of a pod; resolves only when nothing of it runs, and its status says how it ended. */
 export async function syncTerminatingPod(
   deps: NodeDeps,
-  { pod, observed, graceSeconds, statusFunction, progress }: SyncTerminatingPodRequest,
+  { pod, observed, graceSeconds, killReason, progress }: SyncTerminatingPodRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const show = (seen: ObservedPod): void => {
     const computed = deps.statuses.compute(pod, seen, { isTerminal: false });
-    deps.statuses.set(pod, statusFunction === undefined ? computed : statusFunction(computed));
+    deps.statuses.set(
+      pod,
+      killReason === undefined ? computed : killedStatus(computed, killReason),
+    );
   };
   show(observed);
   noteStopping(deps.stages, pod);

@@ -1,4 +1,5 @@
-import type { PodStatusFunction, PodUpdateType } from "../../core/worker/pod-update.ts";
+import type { KillReason } from "../../core/status/killed-status.ts";
+import type { PodUpdateType } from "../../core/worker/pod-update.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 
@@ -24,7 +25,8 @@ export interface SyncTerminatingPodRequest {
   readonly observed: ObservedPod;
   /** Absent = as the pod's spec says. */
   readonly graceSeconds: number | undefined;
-  readonly statusFunction: PodStatusFunction | undefined;
+  /** Absent = its source wants it to end, or it ran to its end. */
+  readonly killReason: KillReason | undefined;
   readonly progress: RuntimeProgress;
 }
 

@@ -1,4 +1,4 @@
-import type { PodStatusFunction } from "../../core/worker/pod-update.ts";
+import type { KillReason } from "../../core/status/killed-status.ts";
 import type { PodWork } from "../../core/worker/worker-state.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { PodSyncer, RuntimeProgress } from "./pod-syncer.ts";
@@ -8,8 +8,8 @@ export interface PodWorkContext {
   readonly syncer: PodSyncer;
   /** The pod as it is now, not as it was before the worker's last call. */
   readonly observe: () => Promise<ObservedPod>;
-  /** From here on no container is started. Answers what the newest kill wants the status to say. */
-  readonly acknowledge: () => PodStatusFunction | undefined;
+  /** From here on no container is started. Returns the reason of the newest kill. */
+  readonly acknowledge: () => KillReason | undefined;
   /** Until now the call may have changed something in the runtime. */
   readonly acted: () => void;
 }
@@ -37,9 +37,9 @@ export async function callSyncer(
     }
     case "terminate": {
       const { graceSeconds } = work;
-      const statusFunction = acknowledge();
+      const killReason = acknowledge();
       await withProgress(acted, (progress) => {
-        const request = { pod, observed, graceSeconds, statusFunction, progress };
+        const request = { pod, observed, graceSeconds, killReason, progress };
         return syncer.syncTerminatingPod(request, signal);
       });
       return false;

@@ -240,3 +240,68 @@ test("stopping aborts the calls in progress and starts none", async () => {
   expect(syncer.log).toEqual(["sync 1"]);
   expect(syncer.inProgress.size).toBe(0);
 });
+
+describe("somebody waits for a kill", () => {
+  function untilAborted(_ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  }
+
+  function setUpKill(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
+    const reasons: string[] = [];
+    const made = setUp({
+      clock: { nowMs: () => 0, monotonicMs: () => 0, sleep },
+      events: { record: (_pod, { reason }) => void reasons.push(reason) },
+    });
+    return { ...made, reasons };
+  }
+
+  test("it is over when nothing of the pod runs, not before and not only when all is cleaned up", async () => {
+    const { workers, syncer, reasons } = setUpKill(untilAborted);
+    workers.updatePod({ updateType: "create", pod: staticPod("1") });
+    await syncer.finishAll();
+    const order: string[] = [];
+    const kill = async (): Promise<void> => {
+      await workers.killPod(staticPod("1"), { evict: true }, new AbortController().signal);
+      order.push("killed");
+    };
+    const killing = kill();
+    await untilBlocked();
+    expect(syncer.log.at(-1)).toBe("terminate 1");
+    expect(order).toEqual([]);
+    syncer.inProgress.get("1")?.resolve();
+    await killing;
+    expect(syncer.log.at(-1)).toBe("clean-up 1");
+    expect(reasons).toEqual([]);
+  });
+
+  test.each([
+    { graceSeconds: undefined, waitMs: 45_000 },
+    { graceSeconds: 1, waitMs: 10_000 },
+  ])("with grace $graceSeconds it may take $waitMs ms", async ({ graceSeconds, waitMs }) => {
+    const waited: number[] = [];
+    const { workers, reasons } = setUpKill((ms) => {
+      waited.push(ms);
+      return Promise.resolve();
+    });
+    workers.updatePod({ updateType: "create", pod: staticPod("1") });
+    await untilBlocked();
+    const { signal } = new AbortController();
+    const killing = workers.killPod(staticPod("1"), { graceSeconds }, signal);
+    await expect(killing).rejects.toThrow("timeout waiting to kill pod");
+    expect(waited).toEqual([waitMs]);
+    expect(reasons).toEqual(["ExceededGracePeriod"]);
+  });
+
+  test("an aborted wait is not a timeout", async () => {
+    const { workers, reasons } = setUpKill(untilAborted);
+    workers.updatePod({ updateType: "create", pod: staticPod("1") });
+    await untilBlocked();
+    const controller = new AbortController();
+    const killing = workers.killPod(staticPod("1"), {}, controller.signal);
+    controller.abort(new Error("stopping"));
+    await expect(killing).rejects.toThrow("stopping");
+    expect(reasons).toEqual([]);
+  });
+});

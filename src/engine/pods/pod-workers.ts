@@ -1,8 +1,5 @@
-import {
-  type PodStatusFunction,
-  type PodUpdate,
-  subjectUid,
-} from "../../core/worker/pod-update.ts";
+import type { KillReason } from "../../core/status/killed-status.ts";
+import { type KillPodOptions, type PodUpdate, subjectUid } from "../../core/worker/pod-update.ts";
 import { type RequeueSettings, requeueDelayMs } from "../../core/worker/requeue.ts";
 import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
 import {
@@ -26,6 +23,7 @@ import {
 } from "../../core/worker/worker-queries.ts";
 import type { PodWork, PodWorkOutcome, WorkerState } from "../../core/worker/worker-state.ts";
 import { isProgrammingError } from "../../lib/assert.ts";
+import { withEither } from "../../lib/with-either.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
@@ -36,6 +34,9 @@ import type { Faults } from "../agent/faults.ts";
 import type { PodCacheReader } from "../observe/pod-cache.ts";
 import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
 import { callSyncer } from "./pod-worker-call.ts";
+
+/** Even without any grace a kill takes its time. */
+const shortestKillSeconds = 10;
 
 export interface PodWorkersDependencies {
   readonly syncer: PodSyncer;
@@ -75,6 +76,9 @@ export class PodWorkers {
   readonly #deps: PodWorkersDependencies;
   readonly #workers = new Map<string, Worker>();
   readonly #running = new Set<Promise<void>>();
+  /** By the number of the request. */
+  readonly #killWaiters = new Map<number, () => void>();
+  #lastKillRequest = 0;
   #staticOrder: StaticOrder = emptyStaticOrder;
   #podsSynced = false;
   #stopped = false;
@@ -98,6 +102,44 @@ export class PodWorkers {
       if (update.pod === undefined || !isStaticPod(update.pod)) return;
       this.#staticOrder = joinStaticOrder(this.#staticOrder, worker.state.fullName, uid);
     });
+  }
+
+  /** Kills a pod and waits until nothing of it runs; rejects when that takes half as long again as it may. */
+  async killPod(
+    pod: Pod,
+    kill: Omit<KillPodOptions, "request">,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, events } = this.#deps;
+    const graceSeconds = kill.graceSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+    const waitSeconds = Math.max(graceSeconds + Math.trunc(graceSeconds / 2), shortestKillSeconds);
+    const done = new AbortController();
+    const timer = withEither([signal, done.signal], (either) =>
+      clock.sleep(waitSeconds * 1000, either),
+    );
+    const request = this.awaitKill(() => done.abort());
+    this.updatePod({ updateType: "kill", pod, kill: { ...kill, request } });
+    try {
+      await timer;
+    } catch (error) {
+      if (done.signal.aborted) return;
+      throw error;
+    } finally {
+      this.#killWaiters.delete(request);
+    }
+    events.record(pod, {
+      type: "Warning",
+      reason: "ExceededGracePeriod",
+      message: "Container runtime did not kill the pod within specified grace period.",
+    });
+    throw new Error("timeout waiting to kill pod");
+  }
+
+  /** The number to kill with for somebody who waits. */
+  awaitKill(onKilled: () => void): number {
+    this.#lastKillRequest += 1;
+    this.#killWaiters.set(this.#lastKillRequest, onKilled);
+    return this.#lastKillRequest;
   }
 
   /**
@@ -224,9 +266,7 @@ export class PodWorkers {
           worker.abort?.abort();
           break;
         case "notify":
-          for (const complete of effect.completions) {
-            this.#deps.faults.attempt("worker", worker.uid, complete);
-          }
+          for (const request of effect.kills) this.#killWaiters.get(request)?.();
           break;
         case "perform":
           work = effect.work;
@@ -332,10 +372,10 @@ export class PodWorkers {
     }
   }
 
-  #acknowledge(worker: Worker): PodStatusFunction | undefined {
+  #acknowledge(worker: Worker): KillReason | undefined {
     this.#apply(worker, { kind: "acknowledge" });
     const { state } = worker;
-    return state?.state === "terminating" ? state.statusFunction : undefined;
+    return state?.state === "terminating" ? state.reason : undefined;
   }
 }
 

@@ -11,12 +11,13 @@ import {
 } from "../../../src/core/eviction/parse-thresholds.ts";
 import {
   evictedReason,
-  evictedStatus,
+  evictionKill,
   type PodEviction,
 } from "../../../src/core/eviction/pod-eviction.ts";
 import { admitUnderPressure } from "../../../src/core/eviction/pressure-admission.ts";
 import type { FsLayout } from "../../../src/core/eviction/threshold.ts";
 import { isCriticalPod } from "../../../src/core/resource/critical.ts";
+import { killedStatus } from "../../../src/core/status/killed-status.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Summary } from "../../../src/model/stats-summary.ts";
 import { withoutNulls } from "../encodings.ts";
@@ -108,7 +109,7 @@ function encodeEvictions(evictions: readonly PodEviction[]) {
       pod: eviction.pod.metadata.name,
       evict: true,
       gracePeriodOverride: eviction.graceSeconds,
-      status: evictedStatus(eviction, {}),
+      status: killedStatus({}, evictionKill(eviction)),
     })),
     events: evictions.map(({ pod, message, annotations }) => ({
       object: `Pod/${pod.metadata.name}`,

@@ -1,4 +1,4 @@
-import type { PodStatusFunction, PodUpdate } from "../../../src/core/worker/pod-update.ts";
+import type { PodUpdate } from "../../../src/core/worker/pod-update.ts";
 import type { KnownPod } from "../../../src/core/worker/worker-queries.ts";
 import { PodCache } from "../../../src/engine/observe/pod-cache.ts";
 import type { PodSyncer } from "../../../src/engine/pods/pod-syncer.ts";
@@ -57,7 +57,6 @@ export const podWorkers: VectorDomain = vectorDomain<Input>("pod-workers", async
 class Bench {
   readonly #input: Input;
   readonly #workers: PodWorkers;
-  readonly #statusFunctions = new Map<PodStatusFunction, string>();
   readonly #held = new Map<string, Set<() => void>>();
   readonly #results = new Map<string, { terminal?: boolean; error?: string }[]>();
   readonly #completed: string[] = [];
@@ -151,21 +150,17 @@ class Bench {
     }
     if (killPodOptions === undefined) return { updateType, pod };
     const { evict, gracePeriodOverride, completedID, statusFn } = killPodOptions;
-    const statusFunction = statusFn === undefined ? undefined : this.#statusFunction(statusFn);
     const kill = {
       evict,
       graceSeconds: gracePeriodOverride,
-      onCompleted:
-        completedID === undefined ? undefined : () => void this.#completed.push(completedID),
-      statusFunction,
+      request: completedID === undefined ? undefined : this.#request(completedID),
+      reason: statusFn === undefined ? undefined : { reason: statusFn, message: "" },
     };
     return { updateType, pod, kill };
   }
 
-  #statusFunction(id: string): PodStatusFunction {
-    const statusFunction: PodStatusFunction = (status) => ({ ...status, reason: id });
-    this.#statusFunctions.set(statusFunction, id);
-    return statusFunction;
+  #request(id: string): number {
+    return this.#workers.awaitKill(() => void this.#completed.push(id));
   }
 
   #syncer(): PodSyncer {
@@ -174,12 +169,12 @@ class Bench {
         const call = { method: "syncPod" as const, updateType, rev: revision(pod) };
         return { terminal: await this.#call(pod.metadata.uid, call, signal) };
       },
-      syncTerminatingPod: async ({ pod, graceSeconds, statusFunction }, signal) => {
+      syncTerminatingPod: async ({ pod, graceSeconds, killReason }, signal) => {
         const call = {
           method: "syncTerminatingPod" as const,
           rev: revision(pod),
           gracePeriod: graceSeconds ?? null,
-          statusFn: statusFunction === undefined ? null : this.#statusFunctions.get(statusFunction),
+          statusFn: killReason?.reason ?? null,
         };
         await this.#call(pod.metadata.uid, call, signal);
       },

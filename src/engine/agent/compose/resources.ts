@@ -5,7 +5,6 @@ import { ImageCollector } from "../../images/image-collector.ts";
 import { type ContainerCollectorDeps, collectContainers } from "../../node/container-collector.ts";
 import { GarbageCollection } from "../../node/garbage-collection.ts";
 import { ShutdownManager } from "../../node/shutdown-manager.ts";
-import { killPodAndWait } from "../../pods/pod-worker-kill.ts";
 import { EvictionManager } from "../../resources/eviction/eviction-manager.ts";
 import { readFsLayout, readImageFs } from "../../resources/eviction/image-fs.ts";
 import { MemoryWatch } from "../../resources/eviction/memory-watch.ts";
@@ -103,7 +102,6 @@ export function composeEviction(parts: AgentParts): EvictionManager {
   const { eviction, rootFolder } = parts.settings;
   const { events } = parts.memory;
   const podsCgroup = parts.cgroups.rootPath;
-  const killer = { workers: parts.workers, clock, events };
   return new EvictionManager(
     {
       stats: parts.stats,
@@ -112,7 +110,7 @@ export function composeEviction(parts: AgentParts): EvictionManager {
       activePods: () =>
         parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
       isCleanedUp: ({ metadata }) => parts.workers.shouldPodBeFinished(metadata.uid),
-      killPod: (pod, kill, signal) => killPodAndWait(killer, pod, kill, signal),
+      workers: parts.workers,
       reclaim: (what, signal) =>
         what === "images"
           ? parts.imageCollector.deleteUnused(signal)
@@ -148,12 +146,11 @@ export function composeShutdown(parts: AgentParts): ShutdownManager | undefined 
   const { shutdown, files, metrics, clock, log } = parts.ports;
   const { shutdownPeriods, rootFolder } = parts.settings;
   if (shutdownPeriods.length === 0) return undefined;
-  const killer = { workers: parts.workers, clock, events: parts.memory.events };
   return new ShutdownManager({
     service: shutdown,
     periods: shutdownPeriods,
     activePods: () => parts.admission.activePods(),
-    killPod: (pod, kill, signal) => killPodAndWait(killer, pod, kill, signal),
+    workers: parts.workers,
     whenUnmounted: async (pods, signal) => {
       while (pods.some((pod) => parts.volumes.mountedVolumes(pod.metadata.uid).size > 0)) {
         await clock.sleep(settlePollMs, signal);

@@ -4,6 +4,7 @@ import { testPod } from "../../../../test/sim/test-pod.ts";
 import { parseThresholds } from "../../../core/eviction/parse-thresholds.ts";
 import type { NodeEvent } from "../../../core/node/node-event.ts";
 import { isCriticalPod } from "../../../core/resource/critical.ts";
+import { killedStatus } from "../../../core/status/killed-status.ts";
 import type { KillPodOptions } from "../../../core/worker/pod-update.ts";
 import { VirtualClock } from "../../../drivers/sim/virtual-clock.ts";
 import type { PodSpec, PodStatus } from "../../../model/generated/kubernetes.ts";
@@ -54,7 +55,7 @@ class World {
         fsLayout: () => Promise.resolve({ dedicatedImageFs: false, splitContainerFs: false }),
         activePods: () => this.pods,
         isCleanedUp: (pod) => !this.pods.includes(pod),
-        killPod: (pod, kill) => this.#kill(pod, kill),
+        workers: { killPod: (pod, kill) => this.#kill(pod, kill) },
         reclaim: (what) => this.#reclaim(what),
         memoryWatch: new MemoryWatch({ gauge, clock, podsCgroup: undefined }),
         events: { record: (_, event) => void this.podEvents.push(event) },
@@ -109,8 +110,8 @@ class World {
     };
   }
 
-  #kill(pod: Pod, { statusFunction }: Omit<KillPodOptions, "onCompleted">): Promise<void> {
-    const status = statusFunction?.({ phase: "Running" }) ?? {};
+  #kill(pod: Pod, { reason }: KillPodOptions): Promise<void> {
+    const status = reason === undefined ? {} : killedStatus({ phase: "Running" }, reason);
     this.killed.push({ name: pod.metadata.name, atMs: this.clock.monotonicMs(), status });
     this.pods = this.pods.filter((other) => other !== pod);
     return Promise.resolve();

@@ -15,7 +15,7 @@ import { memoryMargins } from "../../../core/eviction/memory-margins.ts";
 import type { ThresholdList } from "../../../core/eviction/parse-thresholds.ts";
 import {
   evictedReason,
-  evictedStatus,
+  evictionKill,
   type PodEviction,
 } from "../../../core/eviction/pod-eviction.ts";
 import { admitUnderPressure } from "../../../core/eviction/pressure-admission.ts";
@@ -23,7 +23,6 @@ import type { NodeReclaim } from "../../../core/eviction/rank-pods.ts";
 import type { NodePressure } from "../../../core/eviction/signal.ts";
 import type { FsLayout } from "../../../core/eviction/threshold.ts";
 import type { NodeEvent } from "../../../core/node/node-event.ts";
-import type { KillPodOptions } from "../../../core/worker/pod-update.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { type Pod, podKey } from "../../../model/pod.ts";
 import type { Summary } from "../../../model/stats-summary.ts";
@@ -32,6 +31,7 @@ import type { Log } from "../../../ports/log.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { StatsProvider, SummaryOptions } from "../../../ports/stats.ts";
+import type { PodWorkers } from "../../pods/pod-workers.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 
 const lookMs = 10_000;
@@ -45,12 +45,7 @@ export interface EvictionManagerDeps {
   readonly activePods: () => readonly Pod[];
   /** Nothing of the pod takes anything on this node any more. */
   readonly isCleanedUp: (pod: Pod) => boolean;
-  /** Resolves when nothing of the pod runs any more. */
-  readonly killPod: (
-    pod: Pod,
-    kill: Omit<KillPodOptions, "onCompleted">,
-    signal: AbortSignal,
-  ) => Promise<void>;
+  readonly workers: Pick<PodWorkers, "killPod">;
   /** Gives up everything of a kind that nobody uses. */
   readonly reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<void>;
   readonly memoryWatch: MemoryWatch;
@@ -194,13 +189,13 @@ export class EvictionManager {
   }
 
   async #evict(eviction: PodEviction, signal: AbortSignal): Promise<void> {
-    const { events, killPod, log, metrics } = this.#deps;
+    const { events, workers, log, metrics } = this.#deps;
     const { pod, message, annotations, graceSeconds } = eviction;
     log.warn("evicting a pod", { pod: podKey(pod), message });
     events.record(pod, { type: "Warning", reason: evictedReason, message, annotations });
-    const statusFunction = evictedStatus.bind(undefined, eviction);
+    const reason = evictionKill(eviction);
     try {
-      await killPod(pod, { evict: true, graceSeconds, statusFunction }, signal);
+      await workers.killPod(pod, { evict: true, graceSeconds, reason }, signal);
     } catch (error) {
       signal.throwIfAborted();
       // Its worker goes on trying.
