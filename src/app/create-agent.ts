@@ -218,7 +218,7 @@ async function tellPodCidr(
   const cidr = tuning?.podCidr ?? "";
   if (cidr === "") return;
   await runtime.updateRuntimeConfig(cidr, signal).catch((error: unknown) => {
-    log.warn("could not tell the runtime the pods' network", { cidr, error: errorText(error) });
+    log.warn("cannot pass the pod CIDR to the runtime", { cidr, error: errorText(error) });
   });
 }
 

@@ -131,8 +131,8 @@ describe("packet filter rules", () => {
     await rules.ensure(never);
     await rules.ensure(never);
     expect(lines).toEqual([
-      'packet filter rules are missing, the agent goes on without {"family":"IPv4","error":"iptables is not installed"}',
-      'packet filter rules are missing, the agent goes on without {"family":"IPv6","error":"iptables is not installed"}',
+      'cannot make packet filter rules, continuing without them {"family":"IPv4","error":"iptables is not installed"}',
+      'cannot make packet filter rules, continuing without them {"family":"IPv6","error":"iptables is not installed"}',
     ]);
   });
 

@@ -2,7 +2,10 @@ import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
 import type { NodePressure } from "../../src/core/eviction/signal.ts";
 import type { NodeEvent } from "../../src/core/node/node-event.ts";
 import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
+import { CsiNode } from "../../src/engine/node/csi-node.ts";
 import { NodeAgent, type NodeSettings } from "../../src/engine/node/node-agent.ts";
+import { NodeStartup } from "../../src/engine/node/node-startup.ts";
+import { NodeStatusSource } from "../../src/engine/node/node-status-source.ts";
 import type { RuntimeReport } from "../../src/engine/observe/runtime-health.ts";
 import { ok } from "../../src/lib/result.ts";
 import type { Image } from "../../src/model/generated/cri.ts";
@@ -43,7 +46,6 @@ export class NodeWorld {
   report: RuntimeReport = { problems: [], handlers: [], features: undefined };
   pressures: readonly NodePressure[] = [];
   formerDevices: readonly string[] = [];
-  volumesInUse: readonly string[] | undefined = [];
   readonly agent: NodeAgent;
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
@@ -76,13 +78,49 @@ export class NodeWorld {
   }
 
   #createAgent(settings: NodeSettings): NodeAgent {
+    const { api, clock } = this;
+    const { nodeName } = settings;
+    const readNode = (): Node | undefined => this.node;
+    const events = { recordNode: (event: NodeEvent) => void this.events.push(event) };
+    const csiNode = new CsiNode({ api, log: quietLog, nodeName });
+    const source = this.#createSource(settings, csiNode);
+    const startup = new NodeStartup({
+      metrics: { ...noMetrics, set: (name, value) => void this.metrics.set(name, value) },
+      clock,
+      events,
+      nodeName,
+      bootTimeMs: clock.nowMs() - 60_000,
+      cgroupVersion: 2,
+    });
     return new NodeAgent({
-      api: this.api,
+      api,
+      settings,
+      clock,
+      random: () => 0.5,
+      log: quietLog,
+      runtime: {
+        updateRuntimeConfig: (cidr) => {
+          this.podCidrs.push(cidr);
+          return Promise.resolve();
+        },
+      },
+      cluster: {
+        events,
+        get node() {
+          return readNode();
+        },
+      },
+      source,
+      csiNode,
+      startup,
+    });
+  }
+
+  #createSource(settings: NodeSettings, csiNode: CsiNode): NodeStatusSource {
+    return new NodeStatusSource({
       settings,
       rootFolder: "/var/lib/kubelet",
       clock: this.clock,
-      random: () => 0.5,
-      log: quietLog,
       facts: {
         readMachine: () => this.machine,
         readSystem: () => ({
@@ -93,13 +131,7 @@ export class NodeWorld {
         lookUp: () => Promise.resolve([]),
         defaultIp: () => ok("10.99.0.1"),
       },
-      metrics: {
-        ...noMetrics,
-        set: (name, value) => void this.metrics.set(name, value),
-      },
-      cgroupVersion: 2,
       usage: {
-        bootTimeMs: this.clock.nowMs() - 60_000,
         fileSystem: () =>
           Promise.resolve({
             timeMs: 0,
@@ -114,20 +146,19 @@ export class NodeWorld {
       runtime: {
         version: () => Promise.resolve({ runtimeVersion: "1.6.20~ds1" }),
         listImages: () => Promise.resolve(this.images),
-        updateRuntimeConfig: (cidr) => {
-          this.podCidrs.push(cidr);
-          return Promise.resolve();
-        },
       },
-      runtimeReport: () => this.report,
-      pressures: () => this.pressures,
-      problems: () => [],
-      readFormerDevices: () => Promise.resolve(this.formerDevices),
-      volumesInUse: () => this.volumesInUse,
-      knownNode: () => this.node,
-      recordNodeEvent: (event) => this.events.push(event),
+      files: { readText: () => Promise.resolve(deviceCheckpoint(this.formerDevices)) },
+      health: this,
+      eviction: this,
+      readiness: [csiNode],
     });
   }
+}
+
+/** What a kubelet whose device plugins served these resources leaves on disk. */
+function deviceCheckpoint(resources: readonly string[]): string {
+  const devices = Object.fromEntries(resources.map((name) => [name, []]));
+  return JSON.stringify({ Data: { RegisteredDevices: devices } });
 }
 
 const defaultSettings: NodeSettings = {

@@ -10,6 +10,7 @@ import { dnsSubdomainProblems } from "../../model/name-format.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Random } from "../../ports/random.ts";
 
 const longestQueue = 1000;
 const triesPerEvent = 12;
@@ -19,8 +20,7 @@ const usualBurst = 10;
 export interface EventSenderDeps {
   readonly api: ApiClient;
   readonly clock: Clock;
-  /** From 0 (included) to 1 (excluded). */
-  readonly random: () => number;
+  readonly random: Random;
   readonly log: Log;
   readonly nodeName: string;
   /** A valid object name that nothing else has. */
@@ -33,7 +33,7 @@ export interface EventSenderDeps {
 
 type Sendable = Exclude<CorrelatedEvent, { readonly kind: "skip" }>;
 
-/** Tells the API server what happens on this node: one event after the other, none waited for, too many dropped. */
+/** Sends the node's events to the API server, one after the other. Nobody waits for it; what is too much is dropped. */
 export class EventSender {
   readonly #deps: EventSenderDeps;
   readonly #queue: Event[] = [];
@@ -108,7 +108,9 @@ export class EventSender {
       this.#dropped += 1;
       // Once per so many: what floods the queue must not flood the log.
       if (this.#dropped % longestQueue === 1) {
-        this.#deps.log.warn("too many events wait for the api server", { dropped: this.#dropped });
+        this.#deps.log.warn("dropped events: too many wait for the api server", {
+          dropped: this.#dropped,
+        });
       }
       return;
     }
@@ -131,7 +133,7 @@ export class EventSender {
           return;
         }
         if (tries >= triesPerEvent) {
-          log.warn("an event could not be sent", fields);
+          log.warn("cannot send an event", fields);
           return;
         }
         // The nodes of a cluster whose server went away do not come back all at once.

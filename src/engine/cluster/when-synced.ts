@@ -2,10 +2,10 @@ import { noLongerNeeded, withEither } from "../../lib/with-either.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Reflector } from "./reflector.ts";
 
-/** How long the use of an object waits for the API server to tell of it. */
+/** How long the use of an object waits for the API server to send it. */
 const longestWaitMs = 1000;
 
-/** Waits a short time for what was never heard of. */
+/** Waits a short time for the first complete set of each. */
 export async function whenSynced(
   reflectors: readonly Pick<Reflector<object>, "isSynced" | "whenSynced">[],
   clock: Pick<Clock, "sleep">,

@@ -23,7 +23,7 @@ export interface CsiNodeDeps {
   readonly nodeName: string;
 }
 
-/** Keeps the object that tells the scheduler which CSI drivers the node has. The node is not ready without it. */
+/** Keeps the object by which the scheduler knows the node's CSI drivers. The node is not ready without it. */
 export class CsiNode {
   readonly #deps: CsiNodeDeps;
   readonly #path: string;
@@ -40,7 +40,7 @@ export class CsiNode {
     return this.#problem;
   }
 
-  /** Makes the object there and the node's own. Costs nothing once that is done; answers whether `problem` changed. */
+  /** Makes the object there and the node's own. Costs nothing once that is done; returns whether `problem` changed. */
   async ensure(node: Node, signal: AbortSignal): Promise<boolean> {
     const uid = node.metadata?.uid ?? "";
     if (uid === this.#ownerUid) return false;
@@ -52,7 +52,7 @@ export class CsiNode {
     } catch (error) {
       signal.throwIfAborted();
       this.#problem = `failed to initialize CSINode: ${errorText(error)}`;
-      this.#deps.log.warn("could not initialize the csi node", { error: errorText(error) });
+      this.#deps.log.warn("cannot initialize the csi node", { error: errorText(error) });
     }
     return this.#problem !== before;
   }
@@ -67,7 +67,7 @@ export class CsiNode {
       await this.#annotate(known, signal);
       return;
     }
-    // It told of a node of this name that is no more.
+    // It belongs to a former node of this name.
     if (known !== undefined) await api.send({ method: "DELETE", path: this.#path }, signal);
     const body: CSINode = {
       kind: "CSINode",

@@ -87,7 +87,7 @@ describe("a node of a cluster", () => {
     await world.stop();
   });
 
-  test("does not register when told not to, and serves a node that someone else made", async () => {
+  test("does not register when that is switched off, and serves a node that someone else made", async () => {
     const world = new NodeWorld({ registerNode: false });
     world.start();
     await world.clock.advance(30_000);
@@ -98,7 +98,7 @@ describe("a node of a cluster", () => {
     await world.stop();
   });
 
-  test("looks at its status every 10 s, and tells it every 5 min when nothing changes", async () => {
+  test("computes its status every 10 s, and reports it every 5 min when nothing changes", async () => {
     const world = new NodeWorld();
     world.start();
     await world.clock.advance(15_000);
@@ -112,7 +112,7 @@ describe("a node of a cluster", () => {
     await world.stop();
   });
 
-  test("tells at once what it is asked to look at, and nothing when nothing changed", async () => {
+  test("reports a change at once when an update is requested, and nothing when nothing changed", async () => {
     const world = new NodeWorld();
     world.start();
     await world.clock.advance(1000);
@@ -155,7 +155,7 @@ describe("a node of a cluster", () => {
     await world.stop();
   });
 
-  test("waits out an API server that is away, and tells then what has changed", async () => {
+  test("waits for an API server that is away, and then reports what has changed", async () => {
     const world = new NodeWorld();
     world.start();
     await world.clock.advance(15_000);
@@ -203,7 +203,7 @@ describe("a node of a cluster", () => {
     await world.stop();
   });
 
-  test("tells of a reboot once, and of being cordoned", async () => {
+  test("reports a reboot once, and being cordoned", async () => {
     const world = new NodeWorld();
     world.start();
     await world.clock.advance(1000);
@@ -227,7 +227,7 @@ describe("a node of a cluster", () => {
   });
 });
 
-test("a node that is new to its cluster tells how long its start took", async () => {
+test("a node that is new to its cluster measures how long its start took", async () => {
   const world = new NodeWorld();
   world.start();
   await world.clock.advance(1000);

@@ -5,6 +5,7 @@ import { isApiStatus } from "../../model/api-error.ts";
 import type { Lease, OwnerReference } from "../../model/generated/kubernetes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Random } from "../../ports/random.ts";
 import type { NodeApi } from "./node-api.ts";
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
@@ -15,8 +16,7 @@ const jitterShare = 0.04;
 export interface NodeLeaseDeps {
   readonly nodes: NodeApi;
   readonly clock: Clock;
-  /** From 0 (included) to 1 (excluded). */
-  readonly random: () => number;
+  readonly random: Random;
   readonly log: Log;
   readonly nodeName: string;
   readonly durationSeconds: number;
@@ -69,7 +69,7 @@ export class NodeLease {
           const created = await this.#create(signal);
           if (created.isDone) return { lease: created.lease, isNew: true };
         } else {
-          log.warn("could not read the node's lease", { error: errorText(error) });
+          log.warn("cannot read the node lease", { error: errorText(error) });
         }
       }
       await clock.sleep(backoff.nextMs(), signal);
@@ -93,12 +93,12 @@ export class NodeLease {
       return { isDone: true, lease: await nodes.inTime<Lease>(request, signal) };
     } catch (error) {
       signal.throwIfAborted();
-      log.warn("could not create the node's lease", { error: errorText(error) });
+      log.warn("cannot create the node lease", { error: errorText(error) });
       return { isDone: false };
     }
   }
 
-  /** Answers whether it is renewed. */
+  /** Returns whether it is renewed. */
   async #update(base: Lease, signal: AbortSignal): Promise<boolean> {
     const { log, nodes } = this.#deps;
     let lease: Lease | undefined = base;
@@ -110,7 +110,7 @@ export class NodeLease {
         return true;
       } catch (error) {
         signal.throwIfAborted();
-        log.warn("could not renew the node's lease", { error: errorText(error), tried });
+        log.warn("cannot renew the node lease", { error: errorText(error), tried });
         // Someone else changed it, or it is gone with a node that was deleted.
         if (isApiStatus(error, 404)) return false;
         if (isApiStatus(error, 409)) lease = (await this.#ensure(signal)).lease;
@@ -145,7 +145,7 @@ export class NodeLease {
       return { apiVersion: "v1", kind: "Node", name: nodeName, uid: metadata?.uid ?? "" };
     } catch (error) {
       signal.throwIfAborted();
-      log.debug("the node's lease has no node yet", { error: errorText(error) });
+      log.debug("the node of the lease is not registered yet", { error: errorText(error) });
       return undefined;
     }
   }

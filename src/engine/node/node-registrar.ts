@@ -1,4 +1,3 @@
-import type { NodeEvent } from "../../core/node/node-event.ts";
 import {
   initialNode,
   type NodeRegistrationSettings,
@@ -10,6 +9,7 @@ import { ApiError, isApiStatus } from "../../model/api-error.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { EventSender } from "../cluster/event-sender.ts";
 import type { NodeApi } from "./node-api.ts";
 import type { NodeStartup } from "./node-startup.ts";
 import type { NodeStatusSource } from "./node-status-source.ts";
@@ -23,10 +23,10 @@ export interface NodeRegistrarDeps {
   readonly settings: NodeRegistrationSettings;
   readonly source: NodeStatusSource;
   readonly startup: NodeStartup;
-  readonly recordNodeEvent: (event: NodeEvent) => void;
+  readonly events: Pick<EventSender, "recordNode">;
 }
 
-/** Makes the node known to the API server; takes as long as that needs. Answers the node as the server has it. */
+/** Registers the node with the API server; retries until that is done. Returns the node as the server has it. */
 export async function registerNode(deps: NodeRegistrarDeps, signal: AbortSignal): Promise<Node> {
   const { clock, log, settings, source, startup } = deps;
   startup.noteAttempt();
@@ -34,15 +34,16 @@ export async function registerNode(deps: NodeRegistrarDeps, signal: AbortSignal)
   while (true) {
     await clock.sleep(backoff.nextMs(), signal);
     const { node, events, problems } = await source.compute(initialNode(settings), false, signal);
-    for (const problem of problems) log.warn("could not tell all of the node", { problem });
+    for (const problem of problems)
+      log.warn("cannot determine all of the node status", { problem });
     try {
       const registered = await createOrReconcile(deps, node, signal);
       log.info("registered the node", { node: settings.nodeName });
-      for (const event of events) deps.recordNodeEvent(event);
+      for (const event of events) deps.events.recordNode(event);
       return registered;
     } catch (error) {
       signal.throwIfAborted();
-      log.warn("could not register the node, will try again", {
+      log.warn("cannot register the node, will retry", {
         node: settings.nodeName,
         error: errorText(error),
       });
@@ -61,7 +62,7 @@ async function createOrReconcile(
     return created;
   } catch (error) {
     const isThere = error instanceof ApiError && error.reason === "AlreadyExists";
-    // Who may not create nodes may still find its own.
+    // An agent that may not create nodes may use the one that somebody else created for it.
     if (!isThere && !isApiStatus(error, 403)) throw error;
   }
   const existing = await nodes.read(signal);

@@ -1,13 +1,25 @@
+import type { NodeEvent } from "../../core/node/node-event.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { EventSender } from "../cluster/event-sender.ts";
+
+const cgroupV1Event: NodeEvent = {
+  type: "Warning",
+  reason: "CgroupV1",
+  message:
+    "cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1",
+};
 
 export interface NodeStartupDeps {
   readonly metrics: Metrics;
   readonly clock: Clock;
+  readonly events: Pick<EventSender, "recordNode">;
+  readonly nodeName: string;
   readonly bootTimeMs: number;
+  readonly cgroupVersion: 1 | 2;
 }
 
-/** Measures how long a machine takes to become a ready node of its cluster; only of nodes that are new there. */
+/** Announces the start of the agent, and measures how long a machine that is new in its cluster takes to become ready. */
 export class NodeStartup {
   readonly #deps: NodeStartupDeps;
   readonly #startedAtMs: number;
@@ -20,10 +32,19 @@ export class NodeStartup {
     this.#startedAtMs = deps.clock.nowMs();
   }
 
+  announce(): void {
+    const { metrics, events, nodeName, cgroupVersion } = this.#deps;
+    metrics.set("kubelet_node_name", 1, { node: nodeName });
+    events.recordNode({ type: "Normal", reason: "Starting", message: "Starting kubelet." });
+    if (cgroupVersion === 1) events.recordNode(cgroupV1Event);
+  }
+
+  /** The agent registers the node. */
   noteAttempt(): void {
     this.#attemptedAtMs ??= this.#deps.clock.nowMs();
   }
 
+  /** The API server did not have the node before. */
   noteCreated(): void {
     if (this.#attemptedAtMs === undefined || this.#createdAtMs !== undefined) return;
     const { metrics, clock, bootTimeMs } = this.#deps;

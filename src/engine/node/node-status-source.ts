@@ -1,4 +1,4 @@
-import type { NodePressure } from "../../core/eviction/signal.ts";
+import { parseRegisteredDevices } from "../../core/node/device-checkpoint.ts";
 import { needsAddressLookup } from "../../core/node/node-addresses.ts";
 import type { StoredImage } from "../../core/node/node-images.ts";
 import { nodeIpProblem } from "../../core/node/node-ip-problem.ts";
@@ -18,13 +18,15 @@ import type { Node, NodeRuntimeHandler } from "../../model/generated/kubernetes.
 import { type Quantity, wholeQuantity } from "../../model/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
 import type { HostUsage } from "../../ports/host-usage.ts";
 import type { NodeFacts } from "../../ports/node-facts.ts";
-import type { RuntimeReport } from "../observe/runtime-health.ts";
+import type { RuntimeHealth } from "../observe/runtime-health.ts";
+import type { EvictionManager } from "../resources/eviction/eviction-manager.ts";
 
 const imageListAgeMs = 120_000;
 const versionAgeMs = 300_000;
-/** With many pods the machine has many interfaces, and asking for them takes long. */
+/** With many pods the machine has many interfaces, and listing them takes long. */
 const hostIpsAgeMs = 60_000;
 
 export interface NodeStatusSourceDeps {
@@ -35,17 +37,14 @@ export interface NodeStatusSourceDeps {
   readonly facts: NodeFacts;
   readonly usage: Pick<HostUsage, "fileSystem">;
   readonly runtime: Pick<ContainerRuntime, "version"> & Pick<ImageService, "listImages">;
-  readonly runtimeReport: () => RuntimeReport;
-  readonly pressures: () => readonly NodePressure[];
-  /** Other reasons why the node is not ready: of storage, and of a shutdown. */
-  readonly problems: () => readonly string[];
-  /** Resources of device plugins that another agent served on this node; there are none of them now. */
-  readonly readFormerDevices: () => Promise<readonly string[]>;
-  /** Undefined while it is not known. */
-  readonly volumesInUse: () => readonly string[] | undefined;
+  readonly files: Pick<HostFiles, "readText">;
+  readonly health: Pick<RuntimeHealth, "report">;
+  readonly eviction: Pick<EvictionManager, "pressures">;
+  /** What else can make the node not ready: storage, and a shutdown. */
+  readonly readiness: readonly { readonly problem: string | undefined }[];
 }
 
-/** Looks at the machine and the runtime, and says what the node's status is. */
+/** Reads the state of the machine and of the runtime, and computes the node's status from it. */
 export class NodeStatusSource {
   readonly #deps: NodeStatusSourceDeps;
   #images: Result<readonly StoredImage[], string> = ok([]);
@@ -66,9 +65,9 @@ export class NodeStatusSource {
   }
 
   async #look(wasUnschedulable: boolean, signal: AbortSignal): Promise<NodeStatusFacts> {
-    const { facts, pressures, problems, volumesInUse, runtimeReport } = this.#deps;
-    const shortOf = pressures();
-    const report = runtimeReport();
+    const { facts, readiness } = this.#deps;
+    const { pressures } = this.#deps.eviction;
+    const { report } = this.#deps.health;
     return {
       machine: await resultOf(() => facts.readMachine()),
       system: await resultOf(() => facts.readSystem()),
@@ -96,13 +95,14 @@ export class NodeStatusSource {
         removed: await this.#readFormerDevices(),
       },
       health: {
-        memoryPressure: shortOf.includes("MemoryPressure"),
-        diskPressure: shortOf.includes("DiskPressure"),
-        pidPressure: shortOf.includes("PIDPressure"),
-        problems: [...report.problems, ...problems()],
+        memoryPressure: pressures.includes("MemoryPressure"),
+        diskPressure: pressures.includes("DiskPressure"),
+        pidPressure: pressures.includes("PIDPressure"),
+        problems: [...report.problems, ...readiness.flatMap(({ problem }) => problem ?? [])],
         softProblem: "",
       },
-      volumesInUse: volumesInUse(),
+      // No volume that needs attaching is supported, so none is in use.
+      volumesInUse: [],
       wasUnschedulable,
     };
   }
@@ -133,8 +133,13 @@ export class NodeStatusSource {
     };
   }
 
+  /** Resources of device plugins that another agent served on this node; there are none of them now. */
   async #readFormerDevices(): Promise<readonly string[]> {
-    this.#formerDevices ??= await this.#deps.readFormerDevices();
+    const { files, rootFolder } = this.#deps;
+    if (this.#formerDevices === undefined) {
+      const record = `${rootFolder}/device-plugins/kubelet_internal_checkpoint`;
+      this.#formerDevices = parseRegisteredDevices((await files.readText(record)) ?? "");
+    }
     return this.#formerDevices;
   }
 

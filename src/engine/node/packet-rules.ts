@@ -14,7 +14,7 @@ export interface PacketRulesDeps {
   readonly log: Log;
 }
 
-/** Keeps rules in the packet filter: whoever flushes it gets them back within a minute. Trouble is logged, and never more than that. */
+/** Keeps rules in the packet filter: they are back within a minute after a flush. Failures are only logged. */
 export class PacketRules {
   readonly #deps: PacketRulesDeps;
   /** The last failure that was logged, by family. */
@@ -53,7 +53,7 @@ export class PacketRules {
         if (await filter.ensure(item, signal)) made.push(`${item.table} ${item.chain}`);
       } catch (error) {
         if (signal.aborted) return;
-        // The other ones may still be made.
+        // The other rules may still be made.
         failure ??= errorText(error);
       }
     }
@@ -72,7 +72,7 @@ export class PacketRules {
     }
     if (this.#failures.get(family) === failure) return;
     this.#failures.set(family, failure);
-    this.#deps.log.warn("packet filter rules are missing, the agent goes on without", {
+    this.#deps.log.warn("cannot make packet filter rules, continuing without them", {
       family,
       error: failure,
     });
