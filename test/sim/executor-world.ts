@@ -49,6 +49,7 @@ export class ExecutorWorld {
   /** Everything that was told of pods, in order. */
   readonly events: PodEvent[] = [];
   readonly cgroups: MemoryCgroups = new MemoryCgroups();
+  readonly table: PodTable = new PodTable();
   readonly actuated: ResourceRecords;
   readonly deps: ExecutorDeps;
 
@@ -58,7 +59,7 @@ export class ExecutorWorld {
     const events = { record: (_pod: unknown, event: PodEvent) => void this.events.push(event) };
     this.runtime = runtime;
     this.actuated = new ResourceRecords({
-      slice: new PodTable().writer("actuated"),
+      slice: this.table.writer("actuated"),
       files,
       log: silent,
       path: "/actuated_pods_state",
@@ -70,7 +71,11 @@ export class ExecutorWorld {
       events,
       log: silent,
       http: { get: async () => undefined },
-      images: new ImageManager(runtime, clock, {
+      images: new ImageManager({
+        table: this.table,
+        images: runtime,
+        clock,
+        metrics: noMetrics,
         backoff: { initialMs: 10_000, maxMs: 300_000 },
         pulls: { maxParallel: undefined, perSecond: 0, burst: 0 },
       }),

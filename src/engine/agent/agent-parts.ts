@@ -138,9 +138,9 @@ export class AgentParts {
     this.prober = composeProber(this);
     this.allocations = composeAllocations(this);
     this.statuses = composeStatuses(this);
-    this.images = createImageManager(ports, settings, {
-      onPulls: (uid) => this.#notePulls(uid),
-      onPulled: (uid, ms) => this.metrics.starts.notePull(uid, ms),
+    this.images = createImageManager(ports, settings, this.table, {
+      pullsChanged: (uid) => this.#notePulls(uid),
+      pulled: (uid, ms) => this.metrics.starts.notePull(uid, ms),
     });
     this.cgroups = composeCgroups(this);
     this.volumes = composeVolumes(this);
@@ -165,7 +165,7 @@ export class AgentParts {
       faults: this.faults,
       workers: this.workers,
       memory: this.memory,
-      images: this.images,
+      table: this.table,
       observer: this.observer,
       intake: this.intake,
       garbage: this.garbage,

@@ -1,10 +1,11 @@
 import type { StatsProvider } from "../../ports/stats.ts";
-import type { ImageManager } from "../images/image-manager.ts";
+import { activePulls } from "../images/pod-images.ts";
 import type { SourceIntake } from "../intake/source-intake.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { PodMemory } from "../pods/pod-memory.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import { NodeView } from "../view/node-view.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
@@ -18,7 +19,7 @@ export interface ViewParts {
   readonly faults: Faults;
   readonly workers: PodWorkers;
   readonly memory: PodMemory;
-  readonly images: ImageManager;
+  readonly table: PodTable;
   readonly observer: Observer;
   readonly intake: SourceIntake;
   readonly garbage: GarbageCollection;
@@ -28,7 +29,7 @@ export interface ViewParts {
 /** The agent as others see it. */
 export function createView(parts: ViewParts): NodeView {
   const { ports, settings, startedAtMs, registry, workers, memory } = parts;
-  const { images, observer, intake } = parts;
+  const { observer, intake } = parts;
   const { version, nodeName, runtimeName, runtimeVersion, runtimeEndpoint } = settings;
   return new NodeView({
     info: () => ({
@@ -46,7 +47,7 @@ export function createView(parts: ViewParts): NodeView {
     statuses: { get: (uid) => memory.checkpoints.written(uid) },
     recorder: memory.recorder,
     events: memory.events,
-    activePulls: (uid) => images.activePulls(uid),
+    activePulls: (uid) => activePulls(parts.table.get(uid)?.images),
     runtime: ports.runtime,
     observedPod: (uid) => observer.pods.get(uid),
     garbage: parts.garbage,

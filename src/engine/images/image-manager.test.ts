@@ -1,13 +1,16 @@
 import { expect, test } from "vitest";
 import { fixedCredentials } from "../../../test/kit/fixed-credentials.ts";
+import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import type { ImageEvent } from "../../core/image/image-pull.ts";
 import { err } from "../../lib/result.ts";
 import type { AuthConfig } from "../../model/generated/cri.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ImageService } from "../../ports/container-runtime.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { ImageManager, type ImageRequest } from "./image-manager.ts";
 import type { ImagePullLimits } from "./image-puller.ts";
+import { activePulls } from "./pod-images.ts";
 
 interface OpenPull {
   readonly image: string;
@@ -62,7 +65,12 @@ function world(limits: Partial<ImagePullLimits> = {}) {
     sleep: async () => {},
   };
   const images = new FakeImages();
-  const manager = new ImageManager(images, clock, {
+  const table = new PodTable();
+  const manager = new ImageManager({
+    table,
+    images,
+    clock,
+    metrics: noMetrics,
     backoff: { initialMs: 10_000, maxMs: 300_000 },
     pulls: { maxParallel: undefined, perSecond: 0, burst: 0, ...limits },
   });
@@ -70,7 +78,8 @@ function world(limits: Partial<ImagePullLimits> = {}) {
   const onEvent = (event: ImageEvent): void => void events.push(event);
   const ensure = (request: Partial<ImageRequest> = {}, signal = new AbortController().signal) =>
     manager.ensureImage({ ...requestFor("busybox"), onEvent, ...request }, signal);
-  return { time, images, events, manager, ensure };
+  const active = () => activePulls(table.get("u1")?.images);
+  return { time, images, events, ensure, active };
 }
 
 test("pods that want the same image share one pull", async () => {
@@ -220,20 +229,20 @@ test("credentials that cannot be used fail the pull before it begins", async () 
 });
 
 test("pulls under way can be seen, and which of them wait for their turn", async () => {
-  const { time, images, manager, ensure } = world({ maxParallel: 1 });
+  const { time, images, ensure, active } = world({ maxParallel: 1 });
   time.ms = 5000;
   const both = [ensure({ container: "a", image: "x" }), ensure({ container: "b", image: "y" })];
   await settle();
-  expect(manager.activePulls("u1")).toEqual([
+  expect(active()).toEqual([
     { container: "a", image: "x", sinceMs: 5000, isQueued: false },
     { container: "b", image: "y", sinceMs: 5000, isQueued: true },
   ]);
   images.pulls[0]?.finish("x");
   await settle();
-  expect(manager.activePulls("u1")).toMatchObject([{ container: "b", isQueued: false }]);
+  expect(active()).toMatchObject([{ container: "b", isQueued: false }]);
   images.pulls[1]?.finish("y");
   await Promise.all(both);
-  expect(manager.activePulls("u1")).toEqual([]);
+  expect(active()).toEqual([]);
 });
 
 test("a pull that gets no further does not hold up others", async () => {
@@ -253,7 +262,11 @@ test("a pull that gets no further does not hold up others", async () => {
   };
   const done = { bytes: 1 };
   const images = new FakeImages();
-  const manager = new ImageManager(images, clock, {
+  const manager = new ImageManager({
+    table: new PodTable(),
+    images,
+    clock,
+    metrics: noMetrics,
     backoff: { initialMs: 10_000, maxMs: 300_000 },
     pulls: { maxParallel: 1, perSecond: 0, burst: 0 },
     progress: { read: async () => ({ doneBytes: done.bytes, totalBytes: 10 }) },

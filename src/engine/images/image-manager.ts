@@ -7,11 +7,11 @@ import {
   type ImageFailure,
   type ImageRefusal,
   mustLookForImage,
-  type PullBackoff,
   pulledEvent,
   refuseName,
   refuseUninspected,
 } from "../../core/image/image-pull.ts";
+import { imageSizeClass } from "../../core/image/image-size-class.ts";
 import type { BackoffLimits } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { forgetOldest } from "../../lib/forget-oldest.ts";
@@ -21,8 +21,11 @@ import { parseImageName, withDefaultTag } from "../../model/image-name.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ImageService } from "../../ports/container-runtime.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { PullProgress, PullProgressReader } from "../../ports/pull-progress.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import { ImagePuller, type ImagePullLimits } from "./image-puller.ts";
+import type { ActivePull, FailedPull, PodImages } from "./pod-images.ts";
 import type { PodCredentials, PullCredential } from "./pull-credentials.ts";
 import type { PullRecords } from "./pull-records.ts";
 
@@ -49,80 +52,56 @@ export interface ReadyImage {
   readonly user?: ImageUser | undefined;
 }
 
-/** An image on its way to a container. */
-export interface ActivePull {
-  readonly container: string;
-  readonly image: string;
-  readonly sinceMs: number;
-  /** It waits for other pulls to end. */
-  readonly isQueued: boolean;
-  readonly progress?: PullProgress | undefined;
+/** Who wants to know how pulls go. */
+export interface PullObserver {
+  /** The pulls under way for a pod have changed. */
+  pullsChanged(podUid: string): void;
+  /** A pull for a pod succeeded; the time includes that for which it waited for others. */
+  pulled(podUid: string, durationMs: number): void;
 }
 
-export interface ImageManagerSettings {
+export interface ImageManagerDeps {
+  readonly table: PodTable;
+  readonly images: ImageService;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
   readonly backoff: BackoffLimits;
   readonly pulls: ImagePullLimits;
-  /** The pulls under way for a pod are others now. */
-  readonly onPulls?: ((podUid: string) => void) | undefined;
-  /** A pull that succeeded, with the time that it waited for others. */
-  readonly onPulled?: PullObserver | undefined;
-  /** Somebody wanted an image: whether it was here, and whether it had to be pulled, as far as that was found out. */
-  readonly onRequest?: ImageRequestObserver | undefined;
+  readonly observer?: PullObserver | undefined;
   readonly progress?: PullProgressReader | undefined;
   /** Without them whatever is on the machine is everybody's. */
   readonly records?: PullRecords | undefined;
 }
 
-type PullObserver = (podUid: string, sizeBytes: number, durationMs: number) => void;
-
-type ImageRequestObserver = (
-  policy: string,
-  presentLocally: boolean | undefined,
-  pullRequired: boolean | undefined,
-) => void;
-
 const progressIntervalMs = 1000;
-/** Pulls that failed a while ago, of pods and images that others choose. */
-const maxBackoffs = 10_000;
+/** Pulls that failed a while ago, of images that somebody else names. */
+const maxFailedPerPod = 1_000;
 
-interface FailedPull extends PullBackoff {
-  readonly credentialsVersion: string;
-}
+const noImages: PodImages = { active: new Map(), failed: new Map() };
 
 /** Makes sure of the images of containers: looks, pulls, and backs off per pod and image. */
 export class ImageManager {
+  readonly #deps: ImageManagerDeps;
   readonly #images: ImageService;
   readonly #clock: Clock;
   readonly #limits: BackoffLimits;
   readonly #puller: ImagePuller;
-  readonly #onPulls: (podUid: string) => void;
-  readonly #onPulled: PullObserver;
-  readonly #onRequest: ImageRequestObserver;
-  readonly #progress: PullProgressReader | undefined;
   readonly #records: PullRecords | undefined;
-  readonly #backoffs = new Map<string, FailedPull>();
-  readonly #active = new Map<string, Map<string, ActivePull>>();
+  readonly #slice: SliceWriter<"images">;
 
-  constructor(images: ImageService, clock: Clock, settings: ImageManagerSettings) {
-    this.#images = images;
-    this.#clock = clock;
-    this.#limits = settings.backoff;
-    this.#puller = new ImagePuller(images, clock, settings.pulls, settings.progress);
-    this.#onPulls = settings.onPulls ?? (() => undefined);
-    this.#onPulled = settings.onPulled ?? (() => undefined);
-    this.#onRequest = settings.onRequest ?? (() => undefined);
-    this.#progress = settings.progress;
-    this.#records = settings.records;
+  constructor(deps: ImageManagerDeps) {
+    this.#deps = deps;
+    this.#images = deps.images;
+    this.#clock = deps.clock;
+    this.#limits = deps.backoff;
+    this.#puller = new ImagePuller(deps.images, deps.clock, deps.pulls, deps.progress);
+    this.#records = deps.records;
+    this.#slice = deps.table.writer("images");
   }
 
   /** Takes up what an agent before this one left; to be done once, at the start. */
   async recover(signal: AbortSignal): Promise<void> {
     await this.#records?.recover(() => this.#images.listImages(signal));
-  }
-
-  /** The pulls under way for a pod, in the order they began. */
-  activePulls(podUid: string): readonly ActivePull[] {
-    return [...(this.#active.get(podUid)?.values() ?? [])];
   }
 
   /** Rejects only when `signal` aborts; every other trouble is a failure with its waiting reason. */
@@ -133,7 +112,7 @@ export class ImageManager {
     const { policy } = request;
     const name = withDefaultTag(request.image);
     if (!name.ok) {
-      this.#onRequest(policy, undefined, undefined);
+      this.#countRequest(policy, undefined, undefined);
       return refused(request, refuseName(request.image, name.error));
     }
     const spec: ImageSpec = {
@@ -143,14 +122,14 @@ export class ImageManager {
     };
     const found = await this.#findImage(spec, policy, signal);
     if (!found.ok) {
-      this.#onRequest(policy, undefined, undefined);
+      this.#countRequest(policy, undefined, undefined);
       return refused(request, refuseUninspected(found.error));
     }
     const { id, user } = found.value ?? {};
     const isHere = mustLookForImage(policy) ? id !== undefined : undefined;
     const imageRef = (await this.#mayUse(request, id)) ? id : undefined;
     const isMissed = isHere === false && policy === "Never";
-    this.#onRequest(policy, isHere, isMissed ? undefined : imageRef === undefined);
+    this.#countRequest(policy, isHere, isMissed ? undefined : imageRef === undefined);
     const nowMs = this.#clock.nowMs();
     const backoff = this.#backoffOf(request);
     const decision = decideImage({ ...request, imageRef, backoff, nowMs }, this.#limits);
@@ -168,9 +147,9 @@ export class ImageManager {
     return !(await this.#records.mustProve(image, imageRef, shown));
   }
 
-  // What other secrets the pod has now deserves a try at once.
+  // A pod whose pull secrets have changed deserves a try at once.
   #backoffOf(request: ImageRequest): FailedPull | undefined {
-    const failed = this.#backoffs.get(backoffKey(request));
+    const failed = this.#failedPull(request);
     return failed?.credentialsVersion === request.credentials.version ? failed : undefined;
   }
 
@@ -202,17 +181,19 @@ export class ImageManager {
     const nowMs = this.#clock.nowMs();
     if (!pulled.ok) {
       const { image } = request;
-      const backoff = this.#backoffs.get(backoffKey(request));
+      const backoff = this.#failedPull(request);
       const failed = failedPull({ image, backoff, nowMs }, pulled.error, this.#limits);
       const credentialsVersion = request.credentials.version;
-      this.#backoffs.set(backoffKey(request), { ...failed.backoff, credentialsVersion });
-      forgetOldest(this.#backoffs, maxBackoffs);
+      this.#noteFailed(request, { ...failed.backoff, credentialsVersion });
       return refused(request, failed);
     }
-    this.#forgetExpired(nowMs);
+    this.#forgetExpired(request.podUid, nowMs);
     const totalMs = this.#clock.monotonicMs() - startMs;
     request.onEvent(pulledEvent(request.image, { ...pulled.value, totalMs }));
-    this.#onPulled(request.podUid, Number(pulled.value.sizeBytes), totalMs);
+    this.#deps.metrics.observe("kubelet_image_pull_duration_seconds", totalMs / 1000, {
+      image_size_in_bytes: imageSizeClass(Number(pulled.value.sizeBytes)),
+    });
+    this.#deps.observer?.pulled(request.podUid, totalMs);
     return ok({ imageRef: pulled.value.imageRef, message: "" });
   }
 
@@ -222,13 +203,9 @@ export class ImageManager {
     signal: AbortSignal,
   ): ReturnType<ImagePuller["pull"]> {
     const { credentials, sandboxConfig, podUid, container, image } = request;
-    const pulls = this.#active.get(podUid) ?? new Map<string, ActivePull>();
-    this.#active.set(podUid, pulls);
     const sinceMs = this.#clock.nowMs();
-    const show = (isQueued: boolean, progress?: PullProgress): void => {
-      pulls.set(container, { container, image, sinceMs, isQueued, progress });
-      this.#onPulls(podUid);
-    };
+    const show = (isQueued: boolean, progress?: PullProgress): void =>
+      this.#setActive(podUid, container, { container, image, sinceMs, isQueued, progress });
     const ended = new AbortController();
     let followed: Promise<void> | undefined;
     try {
@@ -246,9 +223,7 @@ export class ImageManager {
     } finally {
       ended.abort();
       await followed;
-      pulls.delete(container);
-      if (pulls.size === 0) this.#active.delete(podUid);
-      this.#onPulls(podUid);
+      this.#setActive(podUid, container, undefined);
     }
   }
 
@@ -283,12 +258,13 @@ export class ImageManager {
     onProgress: (progress: PullProgress) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    if (this.#progress === undefined) return;
+    const { progress: reader } = this.#deps;
+    if (reader === undefined) return;
     let before = -1;
     try {
       while (!signal.aborted) {
         await this.#clock.sleep(progressIntervalMs, signal);
-        const progress = await this.#progress.read(repository, signal);
+        const progress = await reader.read(repository, signal);
         if (progress === undefined || progress.doneBytes === before) continue;
         before = progress.doneBytes;
         onProgress(progress);
@@ -298,20 +274,45 @@ export class ImageManager {
     }
   }
 
-  #forgetExpired(nowMs: number): void {
-    for (const [key, backoff] of this.#backoffs) {
-      if (hasExpired(backoff, nowMs, this.#limits)) this.#backoffs.delete(key);
-    }
+  #countRequest(policy: string, isHere: boolean | undefined, isPulled: boolean | undefined): void {
+    this.#deps.metrics.increment("kubelet_image_manager_ensure_image_requests_total", {
+      pull_policy: policy.toLowerCase(),
+      present_locally: String(isHere ?? "unknown"),
+      pull_required: String(isPulled ?? "unknown"),
+    });
+  }
+
+  #failedPull({ podUid, image }: ImageRequest): FailedPull | undefined {
+    return this.#slice.get(podUid)?.failed.get(image);
+  }
+
+  #noteFailed({ podUid, image }: ImageRequest, pull: FailedPull): void {
+    const images = this.#slice.get(podUid) ?? noImages;
+    const failed = new Map(images.failed).set(image, pull);
+    forgetOldest(failed, maxFailedPerPod);
+    this.#slice.set(podUid, { ...images, failed });
+  }
+
+  #forgetExpired(podUid: string, nowMs: number): void {
+    const images = this.#slice.get(podUid);
+    if (images === undefined) return;
+    const kept = [...images.failed].filter(([, pull]) => !hasExpired(pull, nowMs, this.#limits));
+    this.#slice.set(podUid, { ...images, failed: new Map(kept) });
+  }
+
+  #setActive(podUid: string, container: string, pull: ActivePull | undefined): void {
+    const images = this.#slice.get(podUid) ?? noImages;
+    const active = new Map(images.active);
+    if (pull === undefined) active.delete(container);
+    else active.set(container, pull);
+    this.#slice.set(podUid, { ...images, active });
+    this.#deps.observer?.pullsChanged(podUid);
   }
 }
 
 function repositoryOf(image: string): string {
   const name = parseImageName(image);
   return name.ok ? name.value.repository : image;
-}
-
-function backoffKey({ podUid, image }: ImageRequest): string {
-  return `${podUid}_${image}`;
 }
 
 function refused(

@@ -3,6 +3,7 @@ import type { ResizeConditions } from "../../core/allocation/resize-conditions.t
 import type { HeldToken } from "../../core/cluster/held-token.ts";
 import type { PodReferences } from "../../core/cluster/pod-references.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { PodImages } from "../images/pod-images.ts";
 
 /**
  * All the agent knows of one pod, in slices. A slice has one writer, named in its comment, which holds the slice's
@@ -16,6 +17,8 @@ export interface PodSlices {
   readonly allocated: PodResources;
   /** The folder of its logs, once it was prepared. Writer: the folders stage. */
   readonly logs: string;
+  /** The images that it waits for. Writer: `ImageManager`. */
+  readonly images: PodImages;
   /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
   readonly references: PodReferences;
   /** Where its resize stands. Writer: `ResizeStatuses`. */

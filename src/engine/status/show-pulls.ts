@@ -3,7 +3,7 @@ import { formatTime } from "../../lib/time.ts";
 import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Awaited } from "../../ports/agent-view.ts";
 import type { PullProgress } from "../../ports/pull-progress.ts";
-import type { ActivePull } from "../images/image-manager.ts";
+import type { ActivePull } from "../images/pod-images.ts";
 
 /** The status, in which containers that wait for an image and say nothing else say so. Reasons stay as they are. */
 export function withPulls(status: PodStatus, pulls: readonly ActivePull[]): PodStatus {

@@ -24,7 +24,7 @@ import type { SourceProblem } from "../../ports/pod-source.ts";
 import type { StatsProvider } from "../../ports/stats.ts";
 import type { Faults } from "../agent/faults.ts";
 import { rawContainerId } from "../execute/container-id.ts";
-import type { ActivePull } from "../images/image-manager.ts";
+import type { ActivePull } from "../images/pod-images.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";

@@ -1,8 +1,10 @@
 import { ImageManager } from "../../../src/engine/images/image-manager.ts";
+import { PodTable } from "../../../src/engine/pods/pod-table.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { ImageService } from "../../../src/ports/container-runtime.ts";
 import { fixedCredentials } from "../../kit/fixed-credentials.ts";
+import { noMetrics } from "../../kit/no-metrics.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {
@@ -43,7 +45,11 @@ async function run(input: Input): Promise<unknown> {
   const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: async () => {} };
   const images = new VectorImages(input.presentInitially);
   const { initialSeconds, maxSeconds } = input.backoff;
-  const manager = new ImageManager(images, clock, {
+  const manager = new ImageManager({
+    table: new PodTable(),
+    images,
+    clock,
+    metrics: noMetrics,
     backoff: { initialMs: initialSeconds * 1000, maxMs: maxSeconds * 1000 },
     pulls: { maxParallel: undefined, perSecond: 0, burst: 0 },
   });
