@@ -21,6 +21,7 @@ import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import {
   CertificateManager,
   type CertificateManagerDeps,
+  type CertificateProfile,
 } from "../engine/cluster/certificate-manager.ts";
 import { awaitCertificate, placeOrder } from "../engine/cluster/request-certificate.ts";
 import { errorText } from "../lib/error-text.ts";
@@ -35,10 +36,17 @@ import type { Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
 
 const signerName = "kubernetes.io/kube-apiserver-client-kubelet";
-const clientUsages = ["digital signature", "client auth"];
 const requestMs = 30_000;
 const firstCertificateMs = 3_600_000;
-const giveUpMs = 300_000;
+const profile: CertificateProfile = {
+  signerName,
+  usages: ["digital signature", "client auth"],
+  giveUpMs: 300_000,
+  metricNames: {
+    ttl: "kubelet_certificate_manager_client_ttl_seconds",
+    renewErrors: "kubelet_certificate_manager_client_expiration_renew_errors",
+  },
+};
 
 export interface ClientCredentialsOptions {
   readonly kubeconfig: string;
@@ -57,7 +65,7 @@ export interface ClientCredentials {
   readonly endpoint: ApiEndpoint;
   readonly identity: IdentitySource;
   /** Renews the client certificate until `signal` aborts; rejects when only a restart can help. */
-  readonly run: (signal: AbortSignal) => Promise<void>;
+  run(signal: AbortSignal): Promise<void>;
 }
 
 /** Reads the files that the flags name. Without rotation, it waits for a first certificate if one is needed. */
@@ -139,19 +147,12 @@ async function openRotating(
   const store = clientStore(options, given, bootstrap !== undefined);
   const own = given === undefined ? plainCredentials(options, { cluster, user }) : undefined;
   const endpoint = own?.endpoint ?? endpointOf({ cluster, user });
-  const manager: CertificateManager = await openManager({
+  const manager = await openManager({
     store,
     requests: certificateRequests,
-    api: (isValid) => (isValid || first === undefined ? renewing : first),
-    template: () => nodeSubject(nodeName),
-    signerName,
-    usages: clientUsages,
+    profile,
+    subject: { template: nodeSubject(nodeName) },
     initial: givenPair(given),
-    giveUpMs,
-    metricNames: {
-      ttl: "kubelet_certificate_manager_client_ttl_seconds",
-      renewErrors: "kubelet_certificate_manager_client_expiration_renew_errors",
-    },
     clock: systemClock,
     log,
     metrics,
@@ -161,8 +162,8 @@ async function openRotating(
   const before = bootstrap === undefined ? own?.identity : undefined;
   const identity = certificateIdentity(manager, before);
   const renewing = clientOf(options, { endpoint, identity });
-  const first = own === undefined ? undefined : clientOf(options, own);
-  return { endpoint, identity, run: (signal) => manager.run(signal) };
+  const first = own === undefined ? renewing : clientOf(options, own);
+  return { endpoint, identity, run: (signal) => manager.run({ first, renewing }, signal) };
 }
 
 async function openManager(deps: CertificateManagerDeps): Promise<CertificateManager> {

@@ -12,7 +12,7 @@ import type { ApiClient } from "../ports/api-client.ts";
 import type { Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { ServingCertificate } from "../ports/serving-certificate.ts";
-import { openClientCredentials } from "./client-credentials.ts";
+import { type ClientCredentials, openClientCredentials } from "./client-credentials.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { openServingCertificate } from "./serving-certificate.ts";
 
@@ -103,7 +103,7 @@ export async function openClusterConnection(
         ? { api, heartbeatApi, eventApi, reviewApi }
         : undefined,
     servingCertificate: serving.certificate,
-    run: (until) => runBoth([credentials?.run, serving.run], until).finally(() => pool?.close()),
+    run: (until) => runBoth([credentials, serving], until).finally(() => pool?.close()),
   };
 }
 
@@ -128,12 +128,12 @@ function requireKubeconfig(
 
 /** Ends both when one fails. */
 async function runBoth(
-  tasks: readonly (((signal: AbortSignal) => Promise<void>) | undefined)[],
+  parts: readonly (Pick<ClientCredentials, "run"> | undefined)[],
   signal: AbortSignal,
 ): Promise<void> {
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
-  const running = tasks.map((task) => task?.(either) ?? untilAbort(either));
+  const running = parts.map((part) => part?.run(either) ?? untilAbort(either));
   for (const task of running) task.catch((error: unknown) => failed.abort(error));
   await Promise.allSettled(running);
   if (failed.signal.aborted && !signal.aborted) throw failed.signal.reason;

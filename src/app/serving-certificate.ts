@@ -9,7 +9,10 @@ import {
 } from "../drivers/kube/serving-files.ts";
 import { createSelfSigned } from "../drivers/kube/x509.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
-import { CertificateManager } from "../engine/cluster/certificate-manager.ts";
+import {
+  CertificateManager,
+  type CertificateProfile,
+} from "../engine/cluster/certificate-manager.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { NodeAddress } from "../model/generated/kubernetes.ts";
 import { SetupError } from "../model/setup-error.ts";
@@ -18,7 +21,15 @@ import type { Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
 
 const reloadMs = 5000;
-const signerName = "kubernetes.io/kubelet-serving";
+const profile: CertificateProfile = {
+  signerName: "kubernetes.io/kubelet-serving",
+  usages: ["digital signature", "server auth"],
+  metricNames: {
+    ttl: "kubelet_certificate_manager_server_ttl_seconds",
+    rotationAge: "kubelet_certificate_manager_server_rotation_seconds",
+    renewErrors: "kubelet_server_expiration_renew_errors",
+  },
+};
 
 export interface ServingCertificateOptions {
   readonly certDir: string;
@@ -59,27 +70,24 @@ async function fromCluster(
   const manager = await CertificateManager.open({
     store: certificateFiles({ folder: certDir, prefix: "kubelet-server", fallback }),
     requests: certificateRequests,
-    api: () => api,
-    template: () => servingSubject(nodeName, addresses()),
-    signerName,
-    usages: ["digital signature", "server auth"],
-    metricNames: {
-      ttl: "kubelet_certificate_manager_server_ttl_seconds",
-      rotationAge: "kubelet_certificate_manager_server_rotation_seconds",
-      renewErrors: "kubelet_server_expiration_renew_errors",
+    profile,
+    subject: {
+      get template() {
+        return servingSubject(nodeName, addresses());
+      },
     },
     clock: systemClock,
     log,
     metrics,
     random: Math.random,
   });
-  // Nobody who checks certificates is taken in by it, and those who do not are served from the start.
+  // Clients that check certificates refuse it, and those that do not are served from the start.
   const meanwhile = manager.current() ?? (await createSelfSigned(nodeName, systemClock.nowMs()));
   return {
     certificate: {
       current: () => manager.current() ?? meanwhile,
       onChange: (listener, signal) => manager.onChange(listener, signal),
     },
-    run: (signal) => manager.run(signal),
+    run: (signal) => manager.run({ first: api, renewing: api }, signal),
   };
 }

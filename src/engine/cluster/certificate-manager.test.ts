@@ -8,11 +8,25 @@ import type { CertificateTemplate, StoredCertificate } from "../../model/certifi
 import type { MetricName } from "../../model/generated/metrics.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
 import { encodeBase64 } from "../../model/manifest/base64.ts";
-import { CertificateManager, type CertificateManagerDeps } from "./certificate-manager.ts";
+import {
+  CertificateManager,
+  type CertificateManagerDeps,
+  type CertificateProfile,
+} from "./certificate-manager.ts";
 
 const dayMs = 86_400_000;
 const collection = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+const profile: CertificateProfile = {
+  signerName: "kubernetes.io/kubelet-serving",
+  usages: ["digital signature", "server auth"],
+  metricNames: {
+    ttl: "kubelet_certificate_manager_server_ttl_seconds",
+    rotationAge: "kubelet_certificate_manager_server_rotation_seconds",
+    renewErrors: "kubelet_certificate_manager_client_expiration_renew_errors",
+  },
+};
 
 function pathOf(order: StoredObject | undefined): string {
   return `${collection}/${String(order?.metadata["name"])}`;
@@ -23,6 +37,7 @@ class CertificateWorld {
   readonly clock = new VirtualClock();
   readonly api = new MemoryApi();
   readonly bootstrapApi = new MemoryApi();
+  readonly clients = { first: this.bootstrapApi, renewing: this.api };
   readonly counts = new Map<MetricName, number>();
   readonly values = new Map<MetricName, number>();
   stored: StoredCertificate | undefined;
@@ -51,15 +66,8 @@ class CertificateWorld {
           keyPem: `key-${this.#keys++}`,
         }),
       },
-      api: (hasCertificate) => (hasCertificate ? this.api : this.bootstrapApi),
-      template: () => this.template,
-      signerName: "kubernetes.io/kubelet-serving",
-      usages: ["digital signature", "server auth"],
-      metricNames: {
-        ttl: "kubelet_certificate_manager_server_ttl_seconds",
-        rotationAge: "kubelet_certificate_manager_server_rotation_seconds",
-        renewErrors: "kubelet_certificate_manager_client_expiration_renew_errors",
-      },
+      profile,
+      subject: this,
       clock: this.clock,
       log: silent,
       metrics: {
@@ -100,7 +108,7 @@ test("without a certificate one is asked for with the first credentials, and the
   const stop = new AbortController();
   const seen: KeyPair[] = [];
   manager.onChange((pair) => seen.push(pair), stop.signal);
-  const running = manager.run(stop.signal);
+  const running = manager.run(world.clients, stop.signal);
   await world.clock.advance(100);
   const [order] = world.orders(world.bootstrapApi);
   expect(order).toMatchObject({
@@ -137,7 +145,7 @@ test("a certificate of the store is used as it is", async () => {
   const again = await world.open();
   expect(again.current()).toEqual(manager.current());
   const stop = new AbortController();
-  const running = again.run(stop.signal);
+  const running = again.run(world.clients, stop.signal);
   await world.clock.advance(0.6 * dayMs);
   expect(world.orders()).toEqual([]);
   stop.abort();
@@ -149,7 +157,7 @@ test("a certificate to begin with is kept, and replaced at once", async () => {
   const manager = await world.open({ initial: world.certificate(nodeSubject("admin")) });
   expect(manager.current()?.subject.commonName).toBe("system:node:admin");
   const stop = new AbortController();
-  const running = manager.run(stop.signal);
+  const running = manager.run(world.clients, stop.signal);
   await world.clock.advance(100);
   expect(world.orders()).toHaveLength(1);
   stop.abort();
@@ -160,7 +168,7 @@ test("a request that is denied, fails or vanishes is made again, later and later
   const world = new CertificateWorld();
   const manager = await world.open();
   const stop = new AbortController();
-  const running = manager.run(stop.signal);
+  const running = manager.run(world.clients, stop.signal);
   await world.clock.advance(100);
   const api = world.bootstrapApi;
   world.decide(world.orders(api)[0], "Denied", "", api);
@@ -186,7 +194,7 @@ test("a request outlives watches that break and a server that is away", async ()
   const world = new CertificateWorld();
   const manager = await world.open();
   const stop = new AbortController();
-  const running = manager.run(stop.signal);
+  const running = manager.run(world.clients, stop.signal);
   const api = world.bootstrapApi;
   await world.clock.advance(100);
   api.goDown();
@@ -204,7 +212,7 @@ test("a request that nobody decides on is given up after a quarter of an hour", 
   const world = new CertificateWorld();
   const manager = await world.open();
   const stop = new AbortController();
-  const running = manager.run(stop.signal);
+  const running = manager.run(world.clients, stop.signal);
   await world.clock.advance(15 * 60_000 - 1000);
   expect(world.orders(world.bootstrapApi)).toHaveLength(1);
   await world.clock.advance(10_000);
@@ -219,7 +227,7 @@ test("other addresses make another certificate, also while a request is open; no
   world.template = undefined;
   const manager = await world.open();
   const stop = new AbortController();
-  const running = manager.run(stop.signal);
+  const running = manager.run(world.clients, stop.signal);
   await world.clock.advance(60_000);
   expect(world.orders(world.bootstrapApi)).toHaveLength(0);
   world.template = withIp("10.0.0.1");
@@ -241,7 +249,7 @@ test("a certificate that someone else put in place is taken over", async () => {
   const world = new CertificateWorld();
   const manager = await world.open({ initial: world.certificate(nodeSubject("a")) });
   const stop = new AbortController();
-  const running = manager.run(stop.signal);
+  const running = manager.run(world.clients, stop.signal);
   const other = world.certificate(nodeSubject("a"), 2 * dayMs);
   world.stored = { ...(JSON.parse(other.certPem) as StoredCertificate), ...other };
   await world.clock.advance(10_500);
@@ -252,10 +260,10 @@ test("a certificate that someone else put in place is taken over", async () => {
 
 test("it gives up when there is no certificate and the server refuses, but not while the server is away", async () => {
   const world = new CertificateWorld();
-  const manager = await world.open({ giveUpMs: 300_000 });
+  const manager = await world.open({ profile: { ...profile, giveUpMs: 300_000 } });
   const api = world.bootstrapApi;
   api.goDown();
-  const running = manager.run(new AbortController().signal).catch(String);
+  const running = manager.run(world.clients, new AbortController().signal).catch(String);
   await world.clock.advance(600_000);
   api.comeBack();
   api.intercept(() => {

@@ -11,6 +11,7 @@ import type { CertificateRequests, CertificateStore } from "../../ports/certific
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { Random } from "../../ports/random.ts";
 import { awaitCertificate, placeOrder } from "./request-certificate.ts";
 
 const orderMs = 15 * 60_000;
@@ -20,17 +21,10 @@ const backoffLimits = { initialMs: 2_000, maxMs: 32_000 };
 const backoffTries = 5;
 const lateRetryMs = 32_000;
 
-export interface CertificateManagerDeps {
-  readonly store: CertificateStore;
-  readonly requests: CertificateRequests;
-  /** The client to ask for certificates with, by whether there is a certificate that is valid now. */
-  readonly api: (hasCertificate: boolean) => ApiClient;
-  /** Whom the certificate is to be for; undefined as long as that is not known. */
-  readonly template: () => CertificateTemplate | undefined;
+/** What a certificate is for. */
+export interface CertificateProfile {
   readonly signerName: string;
   readonly usages: readonly string[];
-  /** What to begin with where the store has none; it is replaced at once. */
-  readonly initial?: KeyPair | undefined;
   /** Give up when there has been no valid certificate for so long although the API server answers. */
   readonly giveUpMs?: number | undefined;
   readonly metricNames: {
@@ -38,14 +32,31 @@ export interface CertificateManagerDeps {
     readonly renewErrors?: MetricName | undefined;
     readonly rotationAge?: MetricName | undefined;
   };
+}
+
+export interface CertificateManagerDeps {
+  readonly store: CertificateStore;
+  readonly requests: CertificateRequests;
+  readonly profile: CertificateProfile;
+  /** Whom the certificate is to be for; its template is undefined as long as that is not known. */
+  readonly subject: { readonly template: CertificateTemplate | undefined };
+  /** What to begin with where the store has none; it is replaced at once. */
+  readonly initial?: KeyPair | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Between 0 and 1. */
-  readonly random: () => number;
+  readonly random: Random;
 }
 
-/** Keeps one certificate valid: asks for the next one in time, and takes over what others put in its place. */
+/** What certificates are requested with. */
+interface CertificateClients {
+  /** While there is no valid certificate. */
+  readonly first: ApiClient;
+  /** While there is one. */
+  readonly renewing: ApiClient;
+}
+
+/** Keeps one certificate valid: requests the next one in time, and takes over what others put in its place. */
 export class CertificateManager {
   readonly #deps: CertificateManagerDeps;
   readonly #listeners = new Set<(pair: KeyPair) => void>();
@@ -77,38 +88,38 @@ export class CertificateManager {
     return isExpired ? undefined : this.#current;
   }
 
-  /** Calls back whenever there is another certificate. */
+  /** Calls back whenever the certificate has changed. */
   onChange(listener: (pair: KeyPair) => void, signal: AbortSignal): void {
     this.#listeners.add(listener);
     signal.addEventListener("abort", () => this.#listeners.delete(listener), { once: true });
   }
 
-  /** Rotates until `signal` aborts; rejects when there is nothing left to ask with and a restart may help. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Rotates until `signal` aborts; rejects when there is nothing left to request with and a restart may help. */
+  async run(clients: CertificateClients, signal: AbortSignal): Promise<void> {
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
     const stopOnFailure = (error: unknown): void => {
       if (!either.aborted) failed.abort(error);
     };
     await Promise.all([
-      this.#rotateForever(either).catch(stopOnFailure),
+      this.#rotateForever(clients, either).catch(stopOnFailure),
       this.#checkForever(either).catch(stopOnFailure),
     ]);
     if (failed.signal.aborted) throw failed.signal.reason;
   }
 
-  async #rotateForever(signal: AbortSignal): Promise<void> {
-    const { clock, template } = this.#deps;
+  async #rotateForever(clients: CertificateClients, signal: AbortSignal): Promise<void> {
+    const { clock, subject } = this.#deps;
     for (;;) {
       await this.#waitForTime(signal);
-      if (template() !== undefined) await this.#rotateUntilDone(signal);
-      // A signer that leaves out what was asked for is not asked again and again.
+      if (subject.template !== undefined) await this.#rotateUntilDone(clients, signal);
+      // A signer that leaves out what was requested is not asked again at once.
       const isLacking = this.#current !== undefined && !this.#fits();
       await clock.sleep(isLacking ? lateRetryMs : templateMs, signal);
     }
   }
 
-  /** Resolves when the certificate is old enough, or when it is not for whom it should be any more. */
+  /** Resolves when the certificate is old enough, or when its subject is no longer the right one. */
   async #waitForTime(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     if (this.#mustRotate) {
@@ -126,25 +137,26 @@ export class CertificateManager {
   }
 
   #fits(): boolean {
-    const wanted = this.#deps.template();
+    const wanted = this.#deps.subject.template;
     if (this.#current === undefined) return false;
     return wanted === undefined || hasSubject(this.#current.subject, wanted);
   }
 
-  async #rotateUntilDone(signal: AbortSignal): Promise<void> {
+  async #rotateUntilDone(clients: CertificateClients, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#deps;
     const backoff = new Backoff({ ...backoffLimits, jitter: { share: 0.1, random } });
-    for (let tries = 1; !(await this.#rotate(signal)); tries++) {
+    for (let tries = 1; !(await this.#rotate(clients, signal)); tries++) {
       if (tries === backoffTries) log.error("still no new certificate after several attempts");
       await clock.sleep(tries < backoffTries ? backoff.nextMs() : lateRetryMs, signal);
     }
   }
 
   /** Whether there is a new certificate. */
-  async #rotate(signal: AbortSignal): Promise<boolean> {
-    const { log, metrics, metricNames, signerName } = this.#deps;
+  async #rotate(clients: CertificateClients, signal: AbortSignal): Promise<boolean> {
+    const { log, metrics } = this.#deps;
+    const { metricNames, signerName } = this.#deps.profile;
     try {
-      await this.#orderAndStore(signal);
+      await this.#orderAndStore(clients, signal);
       return true;
     } catch (error) {
       signal.throwIfAborted();
@@ -154,19 +166,20 @@ export class CertificateManager {
     }
   }
 
-  async #orderAndStore(signal: AbortSignal): Promise<void> {
-    const { requests, store, metrics, metricNames, clock, log, signerName, usages } = this.#deps;
-    const template = this.#deps.template();
-    if (template === undefined) throw new Error("it is not known yet whom it is to be for");
+  async #orderAndStore(clients: CertificateClients, signal: AbortSignal): Promise<void> {
+    const { requests, store, metrics, clock, log } = this.#deps;
+    const { metricNames, signerName, usages } = this.#deps.profile;
+    const { template } = this.#deps.subject;
+    if (template === undefined) throw new Error("the subject of the certificate is not known yet");
     const { csrPem, keyPem } = await requests.create(template);
-    const api = this.#deps.api(this.current() !== undefined);
+    const api = this.current() === undefined ? clients.first : clients.renewing;
     const order = await placeOrder(api, { csrPem, signerName, usages }, signal).catch(
       (error: unknown) => {
         this.#isServerHealthy = [401, 403, 404].some((status) => isApiStatus(error, status));
         throw error;
       },
     );
-    log.info("asked for a certificate", { request: order.name, signer: signerName });
+    log.info("requested a certificate", { request: order.name, signer: signerName });
     const certPem = await this.#whileWanted(template, signal, (wanted) =>
       awaitCertificate(api, order, { clock, log }, wanted),
     );
@@ -180,7 +193,7 @@ export class CertificateManager {
     }
   }
 
-  /** Stops waiting after a quarter of an hour, or when the certificate is to be for others meanwhile. */
+  /** Stops waiting after a quarter of an hour, or when the subject has changed meanwhile. */
   async #whileWanted<T>(
     ordered: CertificateTemplate,
     signal: AbortSignal,
@@ -193,7 +206,7 @@ export class CertificateManager {
       const until = AbortSignal.any([signal, done.signal]);
       for (let waitedMs = 0; waitedMs < orderMs; waitedMs += templateMs) {
         await clock.sleep(templateMs, until);
-        if (deepEqual(this.#deps.template() ?? ordered, ordered)) continue;
+        if (deepEqual(this.#deps.subject.template ?? ordered, ordered)) continue;
         stop.abort(new Error("the node's addresses changed while the request was open"));
         return;
       }
@@ -209,7 +222,8 @@ export class CertificateManager {
   }
 
   async #checkForever(signal: AbortSignal): Promise<void> {
-    const { clock, giveUpMs, log } = this.#deps;
+    const { clock, profile, log } = this.#deps;
+    const { giveUpMs } = profile;
     let lastValidMs = clock.nowMs();
     for (;;) {
       await clock.sleep(checkMs, signal);
@@ -224,13 +238,13 @@ export class CertificateManager {
     }
   }
 
-  /** Someone may have put another certificate in place. */
+  /** Takes a certificate that somebody else has put in the store. */
   async #takeOver(): Promise<void> {
     const before = this.#current;
     const stored = await this.#deps.store.read().catch(() => undefined);
     const isOther = stored !== undefined && stored.certPem !== before?.certPem;
     const isValid = stored !== undefined && this.#deps.clock.nowMs() < stored.notAfterMs;
-    // A rotation that ended meanwhile has put its own there.
+    // A rotation that ended meanwhile has stored its own.
     if (isOther && isValid && this.#current === before) this.#adopt(stored);
   }
 
@@ -241,12 +255,12 @@ export class CertificateManager {
   }
 
   #showLife(): void {
-    const { metrics, metricNames, clock } = this.#deps;
+    const { metrics, profile, clock } = this.#deps;
     const certificate = this.current();
     const seconds =
       certificate === undefined
         ? Number.POSITIVE_INFINITY
         : Math.trunc((certificate.notAfterMs - clock.nowMs()) / 1000);
-    metrics.set(metricNames.ttl, seconds);
+    metrics.set(profile.metricNames.ttl, seconds);
   }
 }

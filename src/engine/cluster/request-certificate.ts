@@ -16,7 +16,7 @@ const retryMs = 1000;
 
 export interface CertificateOrder {
   readonly csrPem: string;
-  /** One of its own if undefined; with a name, a request of that name that is there already is taken up again. */
+  /** Undefined = a new one. With a name, a request of that name that exists already is used again. */
   readonly name?: string | undefined;
   readonly signerName: string;
   readonly usages: readonly string[];
@@ -28,7 +28,7 @@ export interface PlacedOrder {
   readonly uid: string;
 }
 
-/** Hands a request for a certificate to the API server. */
+/** Sends a request for a certificate to the API server. */
 export async function placeOrder(
   api: ApiClient,
   { csrPem, name, signerName, usages }: CertificateOrder,
@@ -50,7 +50,7 @@ export async function placeOrder(
     signal,
   );
   if (there.spec.signerName !== signerName) {
-    throw new Error(`the certificate signing request ${name} is there already, for another signer`);
+    throw new Error(`the certificate signing request ${name} exists already, for another signer`);
   }
   return placed(there);
 }
@@ -59,7 +59,7 @@ function placed({ metadata }: CertificateSigningRequest): PlacedOrder {
   return { name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
 }
 
-/** Waits until the certificate is issued, and answers it as PEM. Rejects when it is denied or failed. */
+/** Waits until the certificate is issued, and returns it as PEM. Rejects when it is denied or failed. */
 export async function awaitCertificate(
   api: ApiClient,
   order: PlacedOrder,
@@ -138,6 +138,6 @@ function issuedPem(csr: CertificateSigningRequest, { name, uid }: PlacedOrder): 
   if (!isApproved || certificate === "") return undefined;
   const bytes = decodeBase64(certificate);
   if (bytes === undefined)
-    throw new OrderError(`csr "${name}" has a certificate that is no base64`);
+    throw new OrderError(`csr "${name}" has a certificate that is not base64`);
   return decodeUtf8(bytes);
 }
