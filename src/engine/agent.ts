@@ -64,7 +64,7 @@ export class Agent {
 
   async run(): Promise<void> {
     const signal = this.#signal;
-    const { memory, allocations, loop, workers, prober } = this.#parts;
+    const { memory, checkpoints, allocations, loop, workers, prober } = this.#parts;
     await memory.load();
     await allocations.load();
     await this.#parts.nodeCgroups.start();
@@ -77,7 +77,7 @@ export class Agent {
     } finally {
       await workers.stop();
       await prober.stop();
-      await memory.checkpoints.flush();
+      await checkpoints.flush();
       await allocations.flush();
       await this.#ports.journal.flush();
     }

@@ -18,6 +18,7 @@ import type { ProbeResults } from "../../src/model/probe.ts";
 import type { Log } from "../../src/ports/log.ts";
 import type { PodEvent } from "../../src/ports/pod-events.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
+import { testImagePods } from "../kit/pod-parts.ts";
 import { MemoryCgroups } from "./memory-cgroups.ts";
 import { SimPodConfigs, simSettings } from "./sim-pod-configs.ts";
 
@@ -72,7 +73,7 @@ export class ExecutorWorld {
       log: silent,
       http: { get: async () => undefined },
       images: new ImageManager({
-        table: this.table,
+        ...testImagePods(this.table),
         images: runtime,
         clock,
         metrics: noMetrics,

@@ -9,7 +9,6 @@ import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { StepReport } from "../execute/step-report.ts";
-import { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import type { VolumeCounts } from "../volumes/volume-metrics.ts";
 
 /** What is counted anew whenever somebody asks. */
@@ -42,14 +41,12 @@ const probeResults: Readonly<Record<ProbeResult, string>> = {
 export class AgentMetrics {
   readonly #metrics: Metrics;
   readonly #clock: Pick<Clock, "nowMs">;
-  readonly starts: PodStartMetrics;
   /** Pods whose probes were measured, by UID. */
   readonly #probed = new Map<string, { readonly pod: string; readonly namespace: string }>();
 
   constructor(metrics: Metrics, clock: Pick<Clock, "nowMs">) {
     this.#metrics = metrics;
     this.#clock = clock;
-    this.starts = new PodStartMetrics(metrics, clock);
     for (const label of ["", "true"]) {
       metrics.increment("kubelet_restarted_pods_total", { static: label }, 0);
     }
@@ -64,7 +61,6 @@ export class AgentMetrics {
   }
 
   forget(uid: string): void {
-    this.starts.forget(uid);
     this.#metrics.drop("prober_probe_total", { pod_uid: uid });
     const probed = this.#probed.get(uid);
     if (probed === undefined) return;

@@ -19,6 +19,7 @@ import type { PodNames } from "../pods/pod-names.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
 import type { PodStage } from "../pods/pod-stage.ts";
+import { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { Prober } from "../probes/prober.ts";
@@ -28,7 +29,9 @@ import type { NodeCgroups } from "../resources/node-cgroups.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { NodeStatsProvider } from "../resources/stats/stats-provider.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
-import type { NodeView } from "../view/node-view.ts";
+import { StatusCheckpoints } from "../status/status-checkpoints.ts";
+import { NodeView } from "../view/node-view.ts";
+import { PodChanges } from "../view/pod-changes.ts";
 import type { VolumeManager } from "../volumes/volume-manager.ts";
 import type { VolumeUsage } from "../volumes/volume-usage.ts";
 import { AgentMetrics } from "./agent-metrics.ts";
@@ -61,7 +64,6 @@ import {
   composeVolumeUsage,
 } from "./compose/resources.ts";
 import { createImageManager } from "./create-image-manager.ts";
-import { createView } from "./create-view.ts";
 import type { Faults } from "./faults.ts";
 import { Wakeups } from "./wakeups.ts";
 
@@ -81,9 +83,12 @@ export class AgentParts {
   readonly registry: PodRegistry = new PodRegistry(this.table);
   readonly readiness: SourceReadiness;
   readonly queue: WorkQueue;
-  readonly memory: PodMemory;
   readonly metrics: AgentMetrics;
+  readonly starts: PodStartMetrics;
   readonly faults: Faults;
+  readonly changes: PodChanges;
+  readonly checkpoints: StatusCheckpoints;
+  readonly memory: PodMemory;
   /** Undefined = the node belongs to no cluster. */
   readonly cluster: ClusterParts | undefined;
   readonly intake: SourceIntake;
@@ -124,8 +129,23 @@ export class AgentParts {
     this.readiness = new SourceReadiness(api === undefined ? names : [...names, "api"]);
     this.queue = new WorkQueue(ports.clock);
     this.metrics = new AgentMetrics(ports.metrics, ports.clock);
-    this.memory = new PodMemory(ports, settings, (event) => this.cluster?.events.take(event));
+    this.starts = new PodStartMetrics(this.table, ports.metrics, ports.clock);
     this.faults = composeFaults(this);
+    this.changes = new PodChanges({
+      table: this.table,
+      clock: ports.clock,
+      faults: this.faults,
+    });
+    this.checkpoints = new StatusCheckpoints({
+      table: this.table,
+      files: ports.files,
+      folder: `${settings.rootFolder}/statuses`,
+      log: ports.log,
+      changes: this.changes,
+    });
+    this.memory = new PodMemory(ports, settings, this.checkpoints, (event) =>
+      this.cluster?.events.take(event),
+    );
     this.cluster = this.#createCluster();
     this.intake = composeIntake(this);
     this.health = new RuntimeHealth(ports.runtime, ports.clock, {
@@ -138,9 +158,10 @@ export class AgentParts {
     this.prober = composeProber(this);
     this.allocations = composeAllocations(this);
     this.statuses = composeStatuses(this);
-    this.images = createImageManager(ports, settings, this.table, {
-      pullsChanged: (uid) => this.#notePulls(uid),
-      pulled: (uid, ms) => this.metrics.starts.notePull(uid, ms),
+    this.images = createImageManager(ports, settings, {
+      table: this.table,
+      changes: this.changes,
+      starts: this.starts,
     });
     this.cgroups = composeCgroups(this);
     this.volumes = composeVolumes(this);
@@ -157,20 +178,7 @@ export class AgentParts {
     this.nodeCgroups = composeNodeCgroups(this);
     this.shutdown = composeShutdown(this);
     this.node = composeNode(this);
-    this.view = createView({
-      ports,
-      settings,
-      startedAtMs: ports.clock.nowMs(),
-      registry: this.registry,
-      faults: this.faults,
-      workers: this.workers,
-      memory: this.memory,
-      table: this.table,
-      observer: this.observer,
-      intake: this.intake,
-      garbage: this.garbage,
-      stats: this.stats,
-    });
+    this.view = this.#createView();
     this.host = composeHost(this);
     this.wakeups.connect({ loop: this.loop, observer: this.observer, node: this.node });
   }
@@ -199,6 +207,21 @@ export class AgentParts {
     });
   }
 
+  #createView(): NodeView {
+    return new NodeView({
+      ports: this.ports,
+      settings: this.settings,
+      table: this.table,
+      changes: this.changes,
+      workers: this.workers,
+      observer: this.observer,
+      memory: this.memory,
+      intake: this.intake,
+      garbage: this.garbage,
+      stats: this.stats,
+    });
+  }
+
   #createCluster(): ClusterParts | undefined {
     const { api } = this.ports;
     if (api === undefined) return undefined;
@@ -219,10 +242,5 @@ export class AgentParts {
       onStatusSent: (ms) => this.metrics.noteStatusSync(ms),
       lifetime: this.signal,
     });
-  }
-
-  #notePulls(uid: string): void {
-    const pod = this.registry.get(uid);
-    if (pod !== undefined) this.view.noteChange("MODIFIED", pod);
   }
 }

@@ -1,6 +1,5 @@
-import { ImageManager, type PullObserver } from "../images/image-manager.ts";
+import { ImageManager, type ImageManagerDeps } from "../images/image-manager.ts";
 import { PullRecords } from "../images/pull-records.ts";
-import type { PodTable } from "../pods/pod-table.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 
 /** As a kubelet has it. */
@@ -10,19 +9,17 @@ const backoff = { initialMs: 10_000, maxMs: 300_000 };
 export function createImageManager(
   ports: AgentPorts,
   { rootFolder, imagePulls }: AgentSettings,
-  table: PodTable,
-  observer: PullObserver,
+  pods: Pick<ImageManagerDeps, "table" | "changes" | "starts">,
 ): ImageManager {
   const { runtime, clock, files, sha256, log, pullProgress, metrics } = ports;
   const folder = `${rootFolder}/image_manager`;
   return new ImageManager({
-    table,
+    ...pods,
     images: runtime,
     clock,
     metrics,
     backoff,
     pulls: imagePulls,
-    observer,
     progress: pullProgress,
     records: new PullRecords({ files, folder, sha256, clock, log, metrics }),
   });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { fixedCredentials } from "../../../test/kit/fixed-credentials.ts";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
+import { testImagePods } from "../../../test/kit/pod-parts.ts";
 import type { ImageEvent } from "../../core/image/image-pull.ts";
 import { err } from "../../lib/result.ts";
 import type { AuthConfig } from "../../model/generated/cri.ts";
@@ -67,7 +68,7 @@ function world(limits: Partial<ImagePullLimits> = {}) {
   const images = new FakeImages();
   const table = new PodTable();
   const manager = new ImageManager({
-    table,
+    ...testImagePods(table),
     images,
     clock,
     metrics: noMetrics,
@@ -263,7 +264,7 @@ test("a pull that gets no further does not hold up others", async () => {
   const done = { bytes: 1 };
   const images = new FakeImages();
   const manager = new ImageManager({
-    table: new PodTable(),
+    ...testImagePods(),
     images,
     clock,
     metrics: noMetrics,

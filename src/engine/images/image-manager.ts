@@ -23,7 +23,9 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ImageService } from "../../ports/container-runtime.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { PullProgress, PullProgressReader } from "../../ports/pull-progress.ts";
+import type { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { PodChanges } from "../view/pod-changes.ts";
 import { ImagePuller, type ImagePullLimits } from "./image-puller.ts";
 import type { ActivePull, FailedPull, PodImages } from "./pod-images.ts";
 import type { PodCredentials, PullCredential } from "./pull-credentials.ts";
@@ -52,14 +54,6 @@ export interface ReadyImage {
   readonly user?: ImageUser | undefined;
 }
 
-/** Who wants to know how pulls go. */
-export interface PullObserver {
-  /** The pulls under way for a pod have changed. */
-  pullsChanged(podUid: string): void;
-  /** A pull for a pod succeeded; the time includes that for which it waited for others. */
-  pulled(podUid: string, durationMs: number): void;
-}
-
 export interface ImageManagerDeps {
   readonly table: PodTable;
   readonly images: ImageService;
@@ -67,7 +61,8 @@ export interface ImageManagerDeps {
   readonly metrics: Metrics;
   readonly backoff: BackoffLimits;
   readonly pulls: ImagePullLimits;
-  readonly observer?: PullObserver | undefined;
+  readonly changes: Pick<PodChanges, "noteStatus">;
+  readonly starts: Pick<PodStartMetrics, "notePull">;
   readonly progress?: PullProgressReader | undefined;
   /** Without them whatever is on the machine is everybody's. */
   readonly records?: PullRecords | undefined;
@@ -193,7 +188,7 @@ export class ImageManager {
     this.#deps.metrics.observe("kubelet_image_pull_duration_seconds", totalMs / 1000, {
       image_size_in_bytes: imageSizeClass(Number(pulled.value.sizeBytes)),
     });
-    this.#deps.observer?.pulled(request.podUid, totalMs);
+    this.#deps.starts.notePull(request.podUid, totalMs);
     return ok({ imageRef: pulled.value.imageRef, message: "" });
   }
 
@@ -306,7 +301,7 @@ export class ImageManager {
     if (pull === undefined) active.delete(container);
     else active.set(container, pull);
     this.#slice.set(podUid, { ...images, active });
-    this.#deps.observer?.pullsChanged(podUid);
+    this.#deps.changes.noteStatus(podUid);
   }
 }
 

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { noMetrics } from "../../../test/kit/no-metrics.ts";
+import { testPodChanges } from "../../../test/kit/pod-parts.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { SyncLoop } from "./sync-loop.ts";
 import { WorkQueue } from "./work-queue.ts";
@@ -15,7 +18,8 @@ function version(index: number): Pod {
 
 test("updates that come while the runtime is away become few, and the newest counts", async () => {
   const clock = new VirtualClock();
-  const registry = new PodRegistry(new PodTable());
+  const table = new PodTable();
+  const registry = new PodRegistry(table);
   const quiet = (): undefined => undefined;
   let problem: string | undefined = "away";
   let updates = 0;
@@ -36,10 +40,9 @@ test("updates that come while the runtime is away become few, and the newest cou
     housekeep: () => Promise.resolve(),
     whenClean: quiet,
     allocations: { noteAdded: quiet, noteUpdated: quiet, noteStatus: quiet, noteRemoved: quiet },
-    onAdded: quiet,
-    onUpdated: quiet,
-    onRemoved: quiet,
-    onShown: quiet,
+    starts: new PodStartMetrics(table, noMetrics, clock),
+    changes: testPodChanges(table),
+    cluster: undefined,
   });
   const stop = new AbortController();
   const running = loop.run(stop.signal);

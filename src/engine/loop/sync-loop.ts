@@ -12,10 +12,13 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Progress } from "../../ports/watchdog.ts";
 import type { FaultPlace, Faults } from "../agent/faults.ts";
+import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import type { PodChanges } from "../view/pod-changes.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 const housekeepingMs = 2_000;
@@ -45,12 +48,10 @@ export interface SyncLoopDeps {
     PodAllocations,
     "noteAdded" | "noteUpdated" | "noteStatus" | "noteRemoved"
   >;
-  readonly onAdded: (pod: Pod) => void;
-  /** The pod is wanted otherwise than before, or is to end. */
-  readonly onUpdated: (pod: Pod) => void;
-  readonly onRemoved: (pod: Pod) => void;
-  /** A pod or mirror pod is new, other or gone in its source. */
-  readonly onShown: (pod: Pod) => void;
+  readonly starts: Pick<PodStartMetrics, "noteNewPod">;
+  readonly changes: Pick<PodChanges, "noteAdded" | "noteUpdated" | "noteRemoved">;
+  /** Undefined = the node belongs to no cluster. */
+  readonly cluster: Pick<ClusterParts, "noteShown"> | undefined;
 }
 
 /**
@@ -164,31 +165,31 @@ export class SyncLoop {
   }
 
   #handlePod(op: SourceUpdate["op"], pod: Pod): void {
-    const { registry, workers, allocations, admit, onAdded, onUpdated, onRemoved, onShown } =
-      this.#deps;
+    const { registry, workers, allocations, admit, starts, changes, cluster } = this.#deps;
     if (op === "REMOVE") {
       registry.remove(pod);
       if (isMirrorPod(pod)) {
-        onShown(pod);
+        cluster?.noteShown(pod);
         return;
       }
       workers.updatePod({ updateType: "kill", pod });
-      onRemoved(pod);
+      changes.noteRemoved(pod);
       return;
     }
     const before = registry.get(pod.metadata.uid);
     registry.set(pod);
-    onShown(pod);
+    cluster?.noteShown(pod);
     if (isMirrorPod(pod)) return;
     switch (op) {
       case "ADD":
-        onAdded(pod);
+        starts.noteNewPod(pod);
+        changes.noteAdded(pod);
         if (!workers.isPodTerminationRequested(pod.metadata.uid) && !admit(pod)) return;
         this.#dispatch(pod, "create");
         return;
       case "UPDATE":
       case "DELETE":
-        onUpdated(pod);
+        changes.noteUpdated(pod);
         allocations.noteUpdated(before, pod);
         this.#dispatch(pod, "update");
         return;

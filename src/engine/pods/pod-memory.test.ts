@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
+import { testPodChanges } from "../../../test/kit/pod-parts.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Log } from "../../ports/log.ts";
+import { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import { PodMemory } from "./pod-memory.ts";
+import { PodTable } from "./pod-table.ts";
 
 const log: Log = {
   debug: () => undefined,
@@ -31,17 +34,27 @@ test("a pod is forgotten once, however many rounds of housekeeping ask for it me
   const journal = new SlowJournal();
   const files = new MemoryFiles();
   const ports = { clock: new VirtualClock(), log, files, journal };
-  const memory = new PodMemory(ports, { rootFolder: "/root", nodeName: "node" }, () => undefined);
+  const table = new PodTable();
+  const changes = testPodChanges(table);
+  const checkpoints = new StatusCheckpoints({
+    table,
+    files,
+    folder: "/root/statuses",
+    log,
+    changes,
+  });
+  const settings = { rootFolder: "/root", nodeName: "node" };
+  const memory = new PodMemory(ports, settings, checkpoints, () => undefined);
   await memory.load();
-  memory.checkpoints.save("a", { phase: "Succeeded" }, () => undefined);
-  await memory.checkpoints.flush();
+  checkpoints.save("a", { phase: "Succeeded" });
+  await checkpoints.flush();
   for (let round = 0; round < 100; round += 1) memory.forget("a");
   await expect.poll(() => journal.removed).toEqual(["a"]);
   journal.finish();
   await expect.poll(() => files.readText("/root/statuses/a.json")).toBeUndefined();
   // Should it come back and go again, it is forgotten again.
-  memory.checkpoints.save("a", { phase: "Running" }, () => undefined);
-  await memory.checkpoints.flush();
+  checkpoints.save("a", { phase: "Running" });
+  await checkpoints.flush();
   memory.forget("a");
   await expect.poll(() => journal.removed).toEqual(["a", "a"]);
 });

@@ -8,7 +8,7 @@ import type { PodSourceName } from "../../model/pod-source.ts";
 import type { Log } from "../../ports/log.ts";
 import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
 import { CrashLoop } from "../execute/crash-loop.ts";
-import { StatusCheckpoints } from "../status/status-checkpoints.ts";
+import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import { EventLog } from "../view/event-log.ts";
 import { FlightRecorder } from "../view/flight-recorder.ts";
 import { EphemeralContainers } from "./ephemeral-containers.ts";
@@ -27,7 +27,12 @@ export class PodMemory {
   /** Pods whose files are being removed. */
   readonly #forgetting = new Set<string>();
 
-  constructor(ports: MemoryPorts, settings: MemorySettings, onEvent: (event: Event) => void) {
+  constructor(
+    ports: MemoryPorts,
+    settings: MemorySettings,
+    checkpoints: StatusCheckpoints,
+    onEvent: (event: Event) => void,
+  ) {
     const { clock, log, files } = ports;
     const { rootFolder } = settings;
     this.#log = log;
@@ -36,7 +41,7 @@ export class PodMemory {
     this.crashLoop = new CrashLoop(clock, this.events, settings.crashLoop, (decision) =>
       this.recorder.noteDecision(decision),
     );
-    this.checkpoints = new StatusCheckpoints(files, `${rootFolder}/statuses`, log);
+    this.checkpoints = checkpoints;
     this.ephemeral = new EphemeralContainers(files, `${rootFolder}/ephemeral`, log);
   }
 

@@ -4,6 +4,7 @@ import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
 import type { Pod } from "../../model/pod.ts";
 import { PodStartMetrics } from "./pod-start-metrics.ts";
+import { PodTable } from "./pod-table.ts";
 
 const names = [
   "kubelet_pod_start_total_duration_seconds",
@@ -14,7 +15,7 @@ const names = [
 function world() {
   const time = { ms: 0 };
   const registry = new MetricsRegistry(metricDefinitions);
-  const starts = new PodStartMetrics(registry, { nowMs: () => time.ms });
+  const starts = new PodStartMetrics(new PodTable(), registry, { nowMs: () => time.ms });
   /** The sums of the total and of the promised time, and the first pod's. */
   const seconds = (): (number | undefined)[] => {
     const lines = registry.text(() => true).split("\n");

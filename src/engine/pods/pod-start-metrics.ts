@@ -4,44 +4,45 @@ import type { Pod } from "../../model/pod.ts";
 import { configSeenAnnotation, isStaticPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-
-/** A pod that has not run yet. */
-interface StartingPod {
-  readonly seenMs: number;
-  /** When images were pulled for it, in the order in which that ended. */
-  readonly pulls: { readonly fromMs: number; readonly untilMs: number }[];
-}
+import type { PodStart } from "./managed-pod.ts";
+import type { PodTable, SliceWriter } from "./pod-table.ts";
 
 /** Measures how long pods take until they run; with what the pod itself takes part in, and without. */
 export class PodStartMetrics {
   readonly #metrics: Metrics;
   readonly #clock: Pick<Clock, "nowMs">;
-  readonly #starting = new Map<string, StartingPod>();
+  readonly #starting: SliceWriter<"start">;
   #hasSeenNetworkPod = false;
 
-  constructor(metrics: Metrics, clock: Pick<Clock, "nowMs">) {
+  constructor(table: PodTable, metrics: Metrics, clock: Pick<Clock, "nowMs">) {
+    this.#starting = table.writer("start");
     this.#metrics = metrics;
     this.#clock = clock;
   }
 
   noteNewPod(pod: Pod): void {
-    const seenMs = parseTime(pod.metadata.annotations?.[configSeenAnnotation] ?? "");
+    const { uid, annotations } = pod.metadata;
+    this.#starting.set(uid, undefined);
     if (pod.status?.phase !== undefined && pod.status.phase !== "Pending") return;
-    this.#starting.set(pod.metadata.uid, { seenMs: seenMs ?? this.#clock.nowMs(), pulls: [] });
+    const seenMs = parseTime(annotations?.[configSeenAnnotation] ?? "");
+    this.#starting.set(uid, { seenMs: seenMs ?? this.#clock.nowMs(), pulls: [] });
     this.#metrics.observe("kubelet_containers_per_pod_count", pod.spec.containers.length);
   }
 
   /** A pull for the pod has just succeeded. */
   notePull(uid: string, durationMs: number): void {
     const untilMs = this.#clock.nowMs();
-    this.#starting.get(uid)?.pulls.push({ fromMs: untilMs - durationMs, untilMs });
+    const starting = this.#starting.get(uid);
+    if (starting === undefined) return;
+    const pulls = [...starting.pulls, { fromMs: untilMs - durationMs, untilMs }];
+    this.#starting.set(uid, { ...starting, pulls });
   }
 
   noteStatus(pod: Pod, status: PodStatus): void {
     const { uid, creationTimestamp } = pod.metadata;
     const starting = this.#starting.get(uid);
     if (starting === undefined || status.phase === "Pending") return;
-    this.#starting.delete(uid);
+    this.#starting.set(uid, undefined);
     if (status.phase !== "Running") return;
     const nowMs = this.#clock.nowMs();
     const { seenMs, pulls } = starting;
@@ -56,10 +57,6 @@ export class PodStartMetrics {
     this.#hasSeenNetworkPod = true;
     this.#metrics.set("kubelet_first_network_pod_start_sli_duration_seconds", seconds);
   }
-
-  forget(uid: string): void {
-    this.#starting.delete(uid);
-  }
 }
 
 /** Pods whose start depends on storage that others provide are left out of the promise about starts. */
@@ -71,7 +68,7 @@ function hasLastingVolume({ spec }: Pod): boolean {
 }
 
 /** Pulls at the same time count once. */
-function pullingMs(pulls: StartingPod["pulls"]): number {
+function pullingMs(pulls: PodStart["pulls"]): number {
   let total = 0;
   let countedUntilMs = Number.NEGATIVE_INFINITY;
   for (const { fromMs, untilMs } of pulls.toSorted((a, b) => a.fromMs - b.fromMs)) {

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
+import { testPodChanges } from "../../../test/kit/pod-parts.ts";
+import { testPod } from "../../../test/sim/test-pod.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Log } from "../../ports/log.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { StatusCheckpoints } from "./status-checkpoints.ts";
 
 const log: Log = {
@@ -10,98 +15,136 @@ const log: Log = {
   error: () => undefined,
 };
 
-test("nobody is told of a status that the next agent would not know", async () => {
-  const files = new MemoryFiles();
-  const checkpoints = new StatusCheckpoints(files, "/statuses", log);
-  const onDisk: (string | undefined)[] = [];
-  const told = new Promise<void>((resolve) => {
-    checkpoints.save("a", { phase: "Running" }, () => {
-      expect(checkpoints.written("a")).toEqual({ phase: "Running" });
-      void files.readText("/statuses/a.json").then((text) => onDisk.push(text));
-      resolve();
-    });
-  });
-  expect(checkpoints.written("a")).toBeUndefined();
-  await told;
+const pod = testPod({ containers: [{ name: "web" }] });
+const { uid } = pod.metadata;
+const file = `/statuses/${uid}.json`;
+
+/** An agent that wants the pod, and somebody who watches it. */
+function world(files: MemoryFiles = new MemoryFiles()) {
+  const table = new PodTable();
+  new PodRegistry(table).set(pod);
+  const changes = testPodChanges(table);
+  const checkpoints = new StatusCheckpoints({ table, files, folder: "/statuses", log, changes });
+  const shown: (string | undefined)[] = [];
+  changes.watch(
+    (change) => void shown.push(change.pod.status?.phase),
+    new AbortController().signal,
+  );
+  const written = (): PodStatus | undefined => table.get(uid)?.checkpoint?.written;
+  return { files, table, changes, checkpoints, shown, written };
+}
+
+test("no status is shown that the next agent would not know", async () => {
+  const { files, changes, checkpoints, written } = world();
+  const onDisk: Promise<string | undefined>[] = [];
+  changes.watch(() => onDisk.push(files.readText(file)), new AbortController().signal);
+  checkpoints.save(uid, { phase: "Running" });
+  expect(written()).toBeUndefined();
+  expect(changes.list()[0]?.status?.phase).toBe("Pending");
   await checkpoints.flush();
-  expect(onDisk).toEqual(['{"phase":"Running"}']);
-  const next = new StatusCheckpoints(files, "/statuses", log);
-  await next.load();
-  expect(next.written("a")).toEqual({ phase: "Running" });
+  expect(changes.list()[0]?.status?.phase).toBe("Running");
+  expect(await Promise.all(onDisk)).toEqual(['{"phase":"Running"}']);
+  const next = world(files);
+  await next.checkpoints.load();
+  expect(next.written()).toEqual({ phase: "Running" });
 });
 
-test("the status that a pod has already is no news", async () => {
-  const checkpoints = new StatusCheckpoints(new MemoryFiles(), "/statuses", log);
-  let told = 0;
+test("an equal status is not shown again", async () => {
+  const { checkpoints, shown } = world();
   for (let round = 0; round < 2; round++) {
-    checkpoints.save("a", { phase: "Running" }, () => {
-      told += 1;
-    });
+    checkpoints.save(uid, { phase: "Running" });
     await checkpoints.flush();
   }
-  expect(told).toBe(1);
+  expect(shown).toEqual(["Running"]);
 });
 
-test("a disk that takes nothing keeps nobody from being told", async () => {
-  const files = new MemoryFiles();
-  files.writeFile = () => Promise.reject(new Error("full"));
-  const checkpoints = new StatusCheckpoints(files, "/statuses", log);
-  const told: string[] = [];
-  checkpoints.save("a", { phase: "Running" }, () => told.push("a"));
-  checkpoints.save("b", { phase: "Running" }, () => told.push("b"));
+test("a disk that takes nothing keeps no status from being shown", async () => {
+  const files = new FailingFiles();
+  files.isBroken = true;
+  const { checkpoints, shown } = world(files);
+  checkpoints.save(uid, { phase: "Running" });
   await checkpoints.flush();
-  expect(told).toEqual(["a", "b"]);
+  expect(shown).toEqual(["Running"]);
+});
+
+test("the agent inherits statuses until it keeps its own", async () => {
+  const { files, checkpoints } = world();
+  checkpoints.save(uid, { phase: "Running" });
+  await checkpoints.flush();
+  await files.writeFile("/statuses/torn.json", "{");
+  await files.writeFile("/statuses/torn.json.tmp", "{");
+  const next = world(files);
+  await next.checkpoints.load();
+  expect(next.checkpoints.inherited(uid)).toEqual({ phase: "Running" });
+  expect(next.checkpoints.restore(pod).status).toEqual({ phase: "Running" });
+  expect(next.checkpoints.inherited("torn")).toBeUndefined();
+  next.checkpoints.save(uid, { phase: "Running" });
+  expect(next.checkpoints.inherited(uid)).toBeUndefined();
+  expect(next.checkpoints.restore(pod).status).toEqual({ phase: "Running" });
 });
 
 test("a pod that comes back under its UID after its end begins without the status of its last life", () => {
-  const checkpoints = new StatusCheckpoints(new MemoryFiles(), "/statuses", log);
-  const pod = {
-    metadata: { name: "web", namespace: "default", uid: "a" },
-    spec: { containers: [] },
-  };
-  checkpoints.save("a", { phase: "Running" }, () => undefined);
+  const { checkpoints } = world();
+  checkpoints.save(uid, { phase: "Running" });
   expect(checkpoints.restore(pod).status?.phase).toBe("Running");
-  checkpoints.keepOnly(new Set());
+  checkpoints.endLife(uid);
   expect(checkpoints.restore(pod)).toBe(pod);
-  checkpoints.save("a", { phase: "Pending" }, () => undefined);
+  checkpoints.save(uid, { phase: "Pending" });
   expect(checkpoints.restore(pod).status?.phase).toBe("Pending");
 });
 
 test("a pod that comes back under its UID while it is forgotten keeps its new status", async () => {
-  const checkpoints = new StatusCheckpoints(new MemoryFiles(), "/statuses", log);
-  checkpoints.save("a", { phase: "Failed" }, () => undefined);
-  const forgotten = checkpoints.remove("a");
-  checkpoints.save("a", { phase: "Pending" }, () => undefined);
+  const { files, checkpoints, written } = world();
+  checkpoints.save(uid, { phase: "Failed" });
+  const forgotten = checkpoints.remove(uid);
+  checkpoints.save(uid, { phase: "Pending" });
   await forgotten;
   await checkpoints.flush();
-  expect(checkpoints.written("a")).toEqual({ phase: "Pending" });
+  expect(written()).toEqual({ phase: "Pending" });
+  expect(await files.readText(file)).toBe('{"phase":"Pending"}');
+});
+
+test("a status that is written while the file of the last life is removed stays on disk", async () => {
+  const files = new SlowRemoval();
+  const { checkpoints } = world(files);
+  checkpoints.save(uid, { phase: "Failed" });
+  await checkpoints.flush();
+  const removed = checkpoints.remove(uid);
+  await files.begun;
+  checkpoints.save(uid, { phase: "Pending" });
+  await checkpoints.flush();
+  files.finish();
+  await removed;
+  await checkpoints.flush();
+  expect(await files.readText(file)).toBe('{"phase":"Pending"}');
 });
 
 test("a pod whose status cannot be removed stays known until it can", async () => {
   const files = new FailingFiles();
-  const checkpoints = new StatusCheckpoints(files, "/statuses", log);
-  checkpoints.save("a", { phase: "Failed" }, () => undefined);
+  const { table, checkpoints } = world(files);
+  checkpoints.save(uid, { phase: "Failed" });
   await checkpoints.flush();
   files.isBroken = true;
-  await expect(checkpoints.remove("a")).rejects.toThrow("EIO");
-  expect(checkpoints.uids).toEqual(["a"]);
+  await expect(checkpoints.remove(uid)).rejects.toThrow("EIO");
+  expect(table.get(uid)?.checkpoint?.newest).toEqual({ phase: "Failed" });
   files.isBroken = false;
-  await checkpoints.remove("a");
-  expect(checkpoints.uids).toEqual([]);
+  await checkpoints.remove(uid);
+  expect(table.get(uid)?.checkpoint).toBeUndefined();
   expect(await files.list("/statuses")).toEqual([]);
 });
 
-test("a status that could not be written is written later", async () => {
+test("a status that could not be written is written later, and not shown again", async () => {
   const files = new FailingFiles();
-  const checkpoints = new StatusCheckpoints(files, "/statuses", log);
+  const { checkpoints, shown } = world(files);
   files.isBroken = true;
-  checkpoints.save("a", { phase: "Running" }, () => undefined);
+  checkpoints.save(uid, { phase: "Running" });
   await checkpoints.flush();
   expect(await files.list("/statuses")).toEqual([]);
   files.isBroken = false;
   checkpoints.retry();
   await checkpoints.flush();
-  expect(await files.readText("/statuses/a.json")).toBe('{"phase":"Running"}');
+  expect(await files.readText(file)).toBe('{"phase":"Running"}');
+  expect(shown).toEqual(["Running"]);
 });
 
 class FailingFiles extends MemoryFiles {
@@ -114,6 +157,24 @@ class FailingFiles extends MemoryFiles {
 
   override async removeFile(path: string): Promise<void> {
     if (this.isBroken) throw new Error("EIO");
+    await super.removeFile(path);
+  }
+}
+
+/** A removal that takes effect when the test says so. */
+class SlowRemoval extends MemoryFiles {
+  finish: () => void = () => undefined;
+  #begin: () => void = () => undefined;
+  readonly begun = new Promise<void>((resolve) => {
+    this.#begin = resolve;
+  });
+
+  override async removeFile(path: string): Promise<void> {
+    const finished = new Promise<void>((resolve) => {
+      this.finish = resolve;
+    });
+    this.#begin();
+    await finished;
     await super.removeFile(path);
   }
 }

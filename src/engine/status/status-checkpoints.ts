@@ -6,129 +6,132 @@ import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
+import type { PodCheckpoint } from "../pods/managed-pod.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { PodChanges } from "../view/pod-changes.ts";
 
-interface PendingStatus {
-  readonly status: PodStatus;
-  readonly onWritten: () => void;
+export interface StatusCheckpointsDeps {
+  readonly table: PodTable;
+  readonly files: HostFiles;
+  readonly folder: string;
+  readonly log: Log;
+  /** Notified of every status that is on disk. */
+  readonly changes: PodChanges;
 }
+
+const nothingKept: PodCheckpoint = {
+  newest: undefined,
+  written: undefined,
+  isInherited: false,
+  isOver: false,
+  isPending: false,
+  hasFailed: false,
+};
 
 /**
  * The last status of every pod, on disk. Without an API server nobody else remembers it, and a restarted agent
  * would take a pod that was ready for one that never was.
  */
 export class StatusCheckpoints {
-  readonly #files: HostFiles;
-  readonly #folder: string;
-  readonly #log: Log;
-  /** The newest of each pod. */
-  readonly #stored = new Map<string, PodStatus>();
-  readonly #written = new Map<string, PodStatus>();
-  /** Pods of which this agent has kept nothing yet: what is here is from the one before. */
-  readonly #inherited = new Set<string>();
-  /** Pods that are gone from the node; what they left may still be there. */
-  readonly #over = new Set<string>();
-  readonly #pending = new Map<string, PendingStatus>();
-  /** Pods whose newest status could not be written. */
-  readonly #failed = new Set<string>();
+  readonly #deps: StatusCheckpointsDeps;
+  readonly #kept: SliceWriter<"checkpoint">;
+  /** UIDs of pods whose newest status is to be written. */
+  #queue: string[] = [];
   #writing: Promise<void> | undefined;
 
-  constructor(files: HostFiles, folder: string, log: Log) {
-    this.#files = files;
-    this.#folder = folder;
-    this.#log = log;
+  constructor(deps: StatusCheckpointsDeps) {
+    this.#deps = deps;
+    this.#kept = deps.table.writer("checkpoint");
   }
 
   /** Reads what the agent before this one kept. A damaged file costs that pod its history, no more. */
   async load(): Promise<void> {
-    await this.#files.ensureFolder(this.#folder, 0o700);
-    const names = await this.#files.list(this.#folder);
-    await Promise.all(names.map((name) => this.#loadFile(name)));
-  }
-
-  async #loadFile(name: string): Promise<void> {
-    const path = `${this.#folder}/${name}`;
-    // What an agent was writing when it was killed.
-    if (!name.endsWith(".json")) return this.#files.removeFile(path);
-    const text = await this.#files.readText(path);
-    const uid = name.slice(0, -".json".length);
-    try {
-      const status = parseJsonText(text ?? "") as PodStatus;
-      this.#stored.set(uid, status);
-      this.#written.set(uid, status);
-      this.#inherited.add(uid);
-    } catch (error) {
-      this.#log.warn("cannot read a status checkpoint", { name, error: errorText(error) });
+    const { files, folder } = this.#deps;
+    await files.ensureFolder(folder, 0o700);
+    const names = await files.list(folder);
+    const statuses = await Promise.all(names.map((name) => this.#readFile(name)));
+    for (const [index, status] of statuses.entries()) {
+      const uid = names[index]?.slice(0, -".json".length);
+      if (status === undefined || uid === undefined) continue;
+      this.#kept.set(uid, { ...nothingKept, newest: status, written: status, isInherited: true });
     }
   }
 
-  /** UIDs of the pods that have a status here. */
-  get uids(): readonly string[] {
-    return [...this.#stored.keys()];
+  async #readFile(name: string): Promise<PodStatus | undefined> {
+    const { files, folder, log } = this.#deps;
+    const path = `${folder}/${name}`;
+    if (!name.endsWith(".json")) {
+      // What an agent was writing when it was killed.
+      await files.removeFile(path);
+      return undefined;
+    }
+    const text = await files.readText(path);
+    try {
+      return parseJsonText(text ?? "") as PodStatus;
+    } catch (error) {
+      log.warn("cannot read a status checkpoint", { name, error: errorText(error) });
+      return undefined;
+    }
   }
 
-  /** The pod with the status that it last had here, as if an API server had told it. */
+  /** The pod with the status that it last had here, as if it came from an API server. */
   restore(pod: Pod): Pod {
-    const { uid } = pod.metadata;
-    const status = this.#over.has(uid) ? undefined : this.#stored.get(uid);
-    return status === undefined ? pod : { ...pod, status };
+    const { newest, isOver = false } = this.#kept.get(pod.metadata.uid) ?? {};
+    return newest === undefined || isOver ? pod : { ...pod, status: newest };
   }
 
-  /** All pods but these are over: should one come back under its UID, it begins anew. */
-  keepOnly(uids: ReadonlySet<string>): void {
-    for (const uid of this.#stored.keys()) if (!uids.has(uid)) this.#over.add(uid);
+  /** The pod's life is over: should it come back under its UID, it begins again. */
+  endLife(uid: string): void {
+    const kept = this.#kept.get(uid);
+    if (kept !== undefined && !kept.isOver) this.#kept.set(uid, { ...kept, isOver: true });
   }
 
   /** What the agent before this one kept of the pod, until this one keeps something. */
   inherited(uid: string): PodStatus | undefined {
-    return this.#inherited.has(uid) ? this.#stored.get(uid) : undefined;
+    const kept = this.#kept.get(uid);
+    return kept?.isInherited === true ? kept.newest : undefined;
   }
 
-  /** What the next agent will know of the pod if this one ends now: nobody may be told more. */
-  written(uid: string): PodStatus | undefined {
-    return this.#written.get(uid);
-  }
-
-  /**
-   * Calls back when the status is on disk, unless a newer one has taken its place. The status that the pod last had
-   * here is no news.
-   */
-  save(uid: string, status: PodStatus, onWritten: () => void): void {
-    this.#inherited.delete(uid);
-    this.#over.delete(uid);
-    if (deepEqual(this.#stored.get(uid), status)) return;
-    this.#stored.set(uid, status);
-    this.#pending.set(uid, { status, onWritten });
-    this.#writing ??= this.#writeAll();
-  }
-
-  /** Writes again what could not be written: the next agent would know less than was told. */
-  retry(): void {
-    for (const uid of this.#failed) {
-      const status = this.#stored.get(uid);
-      if (status === undefined || this.#pending.has(uid)) continue;
-      this.#pending.set(uid, { status, onWritten: () => undefined });
+  /** Shown to others when it is on disk, unless a newer one has taken its place. An equal one is not written again. */
+  save(uid: string, status: PodStatus): void {
+    const kept = { ...(this.#kept.get(uid) ?? nothingKept), isInherited: false, isOver: false };
+    if (deepEqual(kept.newest, status)) {
+      this.#kept.set(uid, kept);
+      return;
     }
-    this.#failed.clear();
-    if (this.#pending.size > 0) this.#writing ??= this.#writeAll();
+    this.#kept.set(uid, { ...kept, newest: status });
+    this.#enqueue(uid);
+  }
+
+  /** Writes again what could not be written: the next agent would know less than was shown. */
+  retry(): void {
+    for (const [uid, { hasFailed }] of this.#kept.entries()) if (hasFailed) this.#enqueue(uid);
   }
 
   /** Rejects where the file could not be removed; then the pod stays known here. */
   async remove(uid: string): Promise<void> {
-    const last = this.#stored.get(uid);
-    this.#stored.delete(uid);
-    this.#inherited.delete(uid);
-    this.#over.delete(uid);
-    this.#pending.delete(uid);
+    const { files } = this.#deps;
+    const last = this.#kept.get(uid);
+    if (last !== undefined) this.#kept.set(uid, { ...nothingKept, written: last.written });
     await this.#writing;
     // A pod of the same content has the same UID, and may have come back meanwhile.
-    if (this.#stored.has(uid)) return;
-    this.#written.delete(uid);
+    if (this.#isKept(uid)) return;
+    if (last !== undefined) this.#kept.set(uid, nothingKept);
     try {
-      await this.#files.removeFile(this.#path(uid));
+      await files.removeFile(this.#path(uid));
     } catch (error) {
-      if (last !== undefined && !this.#stored.has(uid)) this.#stored.set(uid, last);
+      if (last !== undefined && !this.#isKept(uid)) {
+        this.#kept.set(uid, { ...nothingKept, newest: last.newest });
+      }
       throw error;
     }
+    // What was written meanwhile may have been removed.
+    if (this.#isKept(uid)) this.#enqueue(uid);
+    else this.#kept.set(uid, undefined);
+  }
+
+  #isKept(uid: string): boolean {
+    return this.#kept.get(uid)?.newest !== undefined;
   }
 
   /** Resolves when everything saved so far is on disk. */
@@ -136,31 +139,51 @@ export class StatusCheckpoints {
     while (this.#writing !== undefined) await this.#writing;
   }
 
+  #enqueue(uid: string): void {
+    const kept = this.#kept.get(uid);
+    if (kept === undefined || kept.isPending) return;
+    this.#kept.set(uid, { ...kept, isPending: true });
+    this.#queue.push(uid);
+    this.#writing ??= this.#writeAll();
+  }
+
   async #writeAll(): Promise<void> {
-    while (this.#pending.size > 0) {
-      const batch = [...this.#pending];
-      this.#pending.clear();
-      await Promise.all(batch.map(([uid, pending]) => this.#write(uid, pending)));
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      await Promise.all(batch.map((uid) => this.#write(uid)));
     }
     this.#writing = undefined;
   }
 
-  async #write(uid: string, { status, onWritten }: PendingStatus): Promise<void> {
+  async #write(uid: string): Promise<void> {
+    const pending = this.#kept.get(uid);
+    const status = pending?.newest;
+    if (pending?.isPending !== true || status === undefined) return;
+    this.#kept.set(uid, { ...pending, isPending: false });
+    const hasFailed = !(await this.#tryWrite(uid, status));
+    const kept = this.#kept.get(uid);
+    if (kept?.newest === undefined) return;
+    this.#kept.set(uid, { ...kept, written: status, hasFailed });
+    if (kept.written !== status) this.#deps.changes.noteStatus(uid);
+  }
+
+  async #tryWrite(uid: string, status: PodStatus): Promise<boolean> {
+    const { files, log } = this.#deps;
     const text = JSON.stringify(status);
     try {
-      // What still runs starts anew with the machine; an end is for good.
-      if (isTerminalPhase(status.phase)) await this.#files.writeFile(this.#path(uid), text, 0o600);
-      else await this.#files.writeBriefly(this.#path(uid), text, 0o600);
+      // What still runs starts again with the machine; an end is for good.
+      if (isTerminalPhase(status.phase)) await files.writeFile(this.#path(uid), text, 0o600);
+      else await files.writeBriefly(this.#path(uid), text, 0o600);
+      return true;
     } catch (error) {
-      this.#failed.add(uid);
       // A full disk must not hide what happens.
-      this.#log.warn("cannot write a status checkpoint", { error: errorText(error) });
+      log.warn("cannot write a status checkpoint", { podUid: uid, error: errorText(error) });
+      return false;
     }
-    this.#written.set(uid, status);
-    onWritten();
   }
 
   #path(uid: string): string {
-    return `${this.#folder}/${uid}.json`;
+    return `${this.#deps.folder}/${uid}.json`;
   }
 }

@@ -1,11 +1,13 @@
 import { containerLogPath, podLogsDirectory } from "../../core/paths/log-paths.ts";
 import { recordingLines } from "../../core/record/recording.ts";
-import { withoutEarlyEnd } from "../../core/status/early-end.ts";
-import { wireStatus } from "../../core/status/wire-status.ts";
-import { formatTime } from "../../lib/time.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../model/generated/kubernetes.ts";
-import { findObserved, type ObservedContainer, type ObservedPod } from "../../model/observed.ts";
+import {
+  emptyObservedPod,
+  findObserved,
+  type ObservedContainer,
+  type ObservedPod,
+} from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Summary } from "../../model/stats-summary.ts";
 import type {
@@ -18,56 +20,54 @@ import type {
   PodChange,
   PodExplanation,
 } from "../../ports/agent-view.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
 import type { StatsProvider } from "../../ports/stats.ts";
-import type { Faults } from "../agent/faults.ts";
+import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
 import { rawContainerId } from "../execute/container-id.ts";
-import type { ActivePull } from "../images/pod-images.ts";
+import { activePulls } from "../images/pod-images.ts";
+import type { SourceIntake } from "../intake/source-intake.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";
-import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { Observer } from "../observe/observer.ts";
+import type { PodMemory } from "../pods/pod-memory.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
-import type { PodStatuses } from "../status/pod-statuses.ts";
-import { awaitedPulls, withPulls } from "../status/show-pulls.ts";
-import type { EventLog } from "./event-log.ts";
-import type { FlightRecorder } from "./flight-recorder.ts";
+import { awaitedPulls } from "../status/show-pulls.ts";
+import type { PodChanges } from "./pod-changes.ts";
 
 export interface NodeViewDeps {
-  readonly info: () => AgentInfo;
-  readonly clock: Clock;
-  readonly registry: PodRegistry;
-  readonly workers: PodWorkers;
-  readonly statuses: Pick<PodStatuses, "get">;
-  readonly recorder: FlightRecorder;
-  readonly events: EventLog;
-  readonly faults: Pick<Faults, "attempt">;
-  readonly activePulls: (uid: string) => readonly ActivePull[];
-  readonly runtime: Pick<ContainerRuntime, "exec" | "attach">;
-  readonly observedPod: (uid: string) => ObservedPod | undefined;
-  readonly problems: () => readonly SourceProblem[];
-  readonly ignoredFiles: () => readonly string[];
-  readonly podLogsRoot: string;
-  readonly setEphemeralContainers: (
-    uid: string,
-    containers: readonly EphemeralContainer[],
-  ) => Promise<void>;
+  readonly ports: Pick<AgentPorts, "clock" | "runtime">;
+  readonly settings: AgentSettings;
+  readonly table: PodTable;
+  readonly changes: PodChanges;
+  readonly workers: Pick<PodWorkers, "stateOf">;
+  readonly observer: Pick<Observer, "mode" | "pods">;
+  readonly memory: PodMemory;
+  readonly intake: Pick<SourceIntake, "problems" | "ignoredFiles" | "restoreAgain">;
   readonly garbage: Pick<GarbageCollection, "plan" | "collect">;
   readonly stats: StatsProvider;
 }
 
-/** The agent as others see it. A pod that was removed stays visible until nothing of it is left. */
+/** The agent as others see it. */
 export class NodeView implements AgentView {
   readonly #deps: NodeViewDeps;
-  readonly #leaving = new Map<string, Pod>();
-  readonly #watchers = new Set<(change: PodChange) => void>();
+  readonly #startedAtMs: number;
 
   constructor(deps: NodeViewDeps) {
     this.#deps = deps;
+    this.#startedAtMs = deps.ports.clock.nowMs();
   }
 
   info(): AgentInfo {
-    return this.#deps.info();
+    const { settings, observer } = this.#deps;
+    const { version, nodeName, runtimeName, runtimeVersion, runtimeEndpoint } = settings;
+    return {
+      version,
+      nodeName,
+      runtime: `${runtimeName} ${runtimeVersion}`,
+      runtimeEndpoint,
+      observer: observer.mode,
+      startedAtMs: this.#startedAtMs,
+    };
   }
 
   readStats(signal: AbortSignal): Promise<Summary> {
@@ -83,10 +83,7 @@ export class NodeView implements AgentView {
   }
 
   listPods(): readonly Pod[] {
-    const wanted = this.#deps.registry.list();
-    const uids = new Set(wanted.map(({ metadata }) => metadata.uid));
-    const leaving = [...this.#leaving.values()].filter(({ metadata }) => !uids.has(metadata.uid));
-    return [...wanted, ...leaving].map((pod) => this.#withStatus(pod));
+    return this.#deps.changes.list();
   }
 
   // While a pod is replaced by one of its name, the one that is wanted answers to the name.
@@ -97,58 +94,55 @@ export class NodeView implements AgentView {
   }
 
   watchPods(onChange: (change: PodChange) => void, signal: AbortSignal): void {
-    if (signal.aborted) return;
-    this.#watchers.add(onChange);
-    signal.addEventListener("abort", () => this.#watchers.delete(onChange), { once: true });
+    this.#deps.changes.watch(onChange, signal);
   }
 
   listEvents(podUid?: string): readonly Event[] {
-    return this.#deps.events.list(podUid);
+    return this.#deps.memory.events.list(podUid);
   }
 
   problems(): readonly SourceProblem[] {
-    return this.#deps.problems();
+    return this.#deps.intake.problems;
   }
 
   ignoredFiles(): readonly string[] {
-    return this.#deps.ignoredFiles();
+    return this.#deps.intake.ignoredFiles;
   }
 
   async explain(podUid: string): Promise<PodExplanation> {
     const pod = this.listPods().find(({ metadata }) => metadata.uid === podUid);
     if (pod === undefined) throw new Error(`no pod has the UID ${podUid}`);
-    const { recorder, workers } = this.#deps;
+    const { table, workers, memory } = this.#deps;
+    const { recorder } = memory;
     return {
       pod,
       workerState: workers.stateOf(podUid) ?? "no worker",
       syncs: await recorder.list(podUid),
       awaiting: [
-        ...awaitedPulls(this.#deps.activePulls(podUid)),
+        ...awaitedPulls(activePulls(table.get(podUid)?.images)),
         ...awaited(pod, recorder.last(podUid)),
       ],
     };
   }
 
   recording(podUid?: string): Iterable<string> {
-    const { info, recorder } = this.#deps;
-    const { version: berthVersion, nodeName } = info();
-    return recordingLines({ berthVersion, nodeName }, recorder.decisions(podUid));
+    const { settings, memory } = this.#deps;
+    const { version: berthVersion, nodeName } = settings;
+    return recordingLines({ berthVersion, nodeName }, memory.recorder.decisions(podUid));
   }
 
   findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined> {
-    const { podLogsRoot, observedPod } = this.#deps;
-    const { uid } = pod.metadata;
-    const id = loggedContainerId(this.#withStatus(pod), container, previous);
-    const find = (): ObservedContainer | undefined =>
-      observedPod(uid)?.containers.find((observed) => observed.id === id);
+    const { settings, changes } = this.#deps;
+    const id = loggedContainerId(changes.show(pod), container, previous);
+    const observed = this.#observed(pod);
     const logged =
-      find() ?? (previous ? undefined : findObserved(observedPod(uid) ?? noContainers, container));
+      findById(observed, id) ?? (previous ? undefined : findObserved(observed, container));
     if (logged === undefined) return Promise.resolve(undefined);
-    const folder = podLogsDirectory(podLogsRoot, pod.metadata);
+    const folder = podLogsDirectory(settings.runtimeSettings.podLogsRoot, pod.metadata);
     return Promise.resolve({
       path: `${folder}/${containerLogPath(container, logged.restartCount)}`,
       finished: () => {
-        const now = observedPod(uid)?.containers.find((observed) => observed.id === logged.id);
+        const now = findById(this.#observed(pod), logged.id);
         return now === undefined || now.state === "exited";
       },
     });
@@ -158,7 +152,7 @@ export class NodeView implements AgentView {
     const containerId = this.#runningId(pod, options.container);
     const { command, stdin, stdout, stderr, tty } = options;
     const request = { containerId, cmd: command, stdin, stdout, stderr, tty };
-    const { url = "" } = await this.#deps.runtime.exec(request, signal);
+    const { url = "" } = await this.#deps.ports.runtime.exec(request, signal);
     return new URL(url);
   }
 
@@ -166,7 +160,7 @@ export class NodeView implements AgentView {
     const containerId = this.#runningId(pod, options.container);
     const { stdin, stdout, stderr, tty } = options;
     const request = { containerId, stdin, stdout, stderr, tty };
-    const { url = "" } = await this.#deps.runtime.attach(request, signal);
+    const { url = "" } = await this.#deps.ports.runtime.attach(request, signal);
     return new URL(url);
   }
 
@@ -174,89 +168,28 @@ export class NodeView implements AgentView {
     pod: Pod,
     ephemeralContainers: readonly EphemeralContainer[],
   ): Promise<Pod> {
-    const { uid } = pod.metadata;
-    await this.#deps.setEphemeralContainers(uid, ephemeralContainers);
+    const { memory, intake, changes } = this.#deps;
+    await memory.ephemeral.set(pod.metadata.uid, ephemeralContainers);
+    intake.restoreAgain();
     const changed = { ...pod, spec: { ...pod.spec, ephemeralContainers } };
-    this.noteChange("MODIFIED", changed);
+    changes.noteUpdated(changed);
     return changed;
   }
 
   #runningId(pod: Pod, name: string): string {
-    const observed = this.#deps.observedPod(pod.metadata.uid) ?? noContainers;
-    const container = findObserved(observed, name);
+    const container = findObserved(this.#observed(pod), name);
     if (container?.state !== "running") throw new Error(`container ${name} is not running`);
     return rawContainerId(container.id);
   }
 
-  /** A pod is new or has a new status. */
-  noteChange(type: "ADDED" | "MODIFIED", pod: Pod): void {
-    const { uid } = pod.metadata;
-    if (type === "ADDED") this.#leaving.delete(uid);
-    const leaving = this.#leaving.get(uid);
-    const shown = this.#withStatus(leaving ?? pod);
-    // The status is forgotten before the last of the pod is gone.
-    if (leaving !== undefined) this.#leaving.set(uid, shown);
-    this.#tell({ type, pod: shown });
-  }
-
-  /** A source does not want the pod any more. */
-  noteRemoved(pod: Pod): void {
-    const deletionTimestamp = formatTime(this.#deps.clock.nowMs());
-    const deletionGracePeriodSeconds = pod.spec.terminationGracePeriodSeconds;
-    const metadata = { ...pod.metadata, deletionTimestamp, deletionGracePeriodSeconds };
-    const leaving = this.#withStatus({ ...pod, metadata });
-    this.#leaving.set(pod.metadata.uid, leaving);
-    this.#tell({ type: "MODIFIED", pod: leaving });
-  }
-
-  /** Pods that were removed, and of which nothing is left now. */
-  forgetGone(isLeft: (uid: string) => boolean): readonly string[] {
-    const gone = [...this.#leaving.values()].filter(({ metadata }) => !isLeft(metadata.uid));
-    for (const pod of gone) {
-      this.#leaving.delete(pod.metadata.uid);
-      this.#tell({ type: "DELETED", pod: this.#withStatus(pod) });
-    }
-    return gone.map(({ metadata }) => metadata.uid);
-  }
-
-  #tell(change: PodChange): void {
-    for (const watcher of this.#watchers) {
-      this.#deps.faults.attempt("view", change.pod.metadata.uid, () => watcher(change));
-    }
-  }
-
-  /** One whose status cannot be shown is shown as its source has it. */
-  #withStatus(pod: Pod): Pod {
-    const { faults } = this.#deps;
-    return faults.attempt("view", pod.metadata.uid, () => this.#tryWithStatus(pod)) ?? pod;
-  }
-
-  #tryWithStatus(pod: Pod): Pod {
-    const status = this.#deps.statuses.get(pod.metadata.uid) ?? pod.status;
-    // A pod from a file was never created anywhere: it is as old as its life on this node.
-    const creationTimestamp = pod.metadata.creationTimestamp ?? status?.startTime;
-    return {
-      apiVersion: "v1",
-      kind: "Pod",
-      ...pod,
-      metadata: { ...pod.metadata, creationTimestamp },
-      status: withPulls(
-        wireStatus(withoutEarlyEnd(status ?? { phase: "Pending" })),
-        this.#deps.activePulls(pod.metadata.uid),
-      ),
-    };
+  #observed({ metadata: { uid, name, namespace } }: Pod): ObservedPod {
+    return this.#deps.observer.pods.get(uid) ?? emptyObservedPod(uid, name, namespace);
   }
 }
 
-const noContainers: ObservedPod = {
-  uid: "",
-  name: "",
-  namespace: "",
-  ips: [],
-  containers: [],
-  sandboxes: [],
-  activeContainerIds: [],
-};
+function findById(observed: ObservedPod, id: string | undefined): ObservedContainer | undefined {
+  return observed.containers.find((container) => container.id === id);
+}
 
 /** The run whose log is meant: one that waits to start again has only the last one. */
 function loggedContainerId(

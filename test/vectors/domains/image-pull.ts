@@ -1,10 +1,10 @@
 import { ImageManager } from "../../../src/engine/images/image-manager.ts";
-import { PodTable } from "../../../src/engine/pods/pod-table.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { ImageService } from "../../../src/ports/container-runtime.ts";
 import { fixedCredentials } from "../../kit/fixed-credentials.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
+import { testImagePods } from "../../kit/pod-parts.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {
@@ -46,7 +46,7 @@ async function run(input: Input): Promise<unknown> {
   const images = new VectorImages(input.presentInitially);
   const { initialSeconds, maxSeconds } = input.backoff;
   const manager = new ImageManager({
-    table: new PodTable(),
+    ...testImagePods(),
     images,
     clock,
     metrics: noMetrics,

@@ -145,13 +145,9 @@ export function composeLoop(parts: AgentParts): SyncLoop {
     housekeep: () => tidyUp(parts),
     whenClean: (pod) => whenClean(parts, pod),
     allocations: parts.allocations,
-    onAdded: (pod) => {
-      parts.metrics.starts.noteNewPod(pod);
-      parts.view.noteChange("ADDED", pod);
-    },
-    onUpdated: (pod) => parts.view.noteChange("MODIFIED", pod),
-    onRemoved: (pod) => parts.view.noteRemoved(pod),
-    onShown: (pod) => parts.cluster?.noteShown(pod),
+    starts: parts.starts,
+    changes: parts.changes,
+    cluster: parts.cluster,
   });
 }
 
@@ -166,11 +162,9 @@ function whenClean(parts: AgentParts, pod: Pod): Promise<void> | undefined {
 }
 
 function noteStatus(parts: AgentParts, pod: Pod, status: PodStatus, isFinished: boolean): void {
-  parts.metrics.starts.noteStatus(pod, status);
+  parts.starts.noteStatus(pod, status);
   parts.cluster?.noteStatus(pod, status, isFinished);
-  parts.memory.checkpoints.save(pod.metadata.uid, status, () =>
-    parts.view.noteChange("MODIFIED", pod),
-  );
+  parts.checkpoints.save(pod.metadata.uid, status);
 }
 
 function enqueue(parts: AgentParts, uid: string, delayMs: number): void {

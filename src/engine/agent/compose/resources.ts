@@ -157,7 +157,7 @@ export function composeShutdown(parts: AgentParts): ShutdownManager | undefined 
       }
     },
     reportStatuses: async (signal) => {
-      await parts.memory.checkpoints.flush();
+      await parts.checkpoints.flush();
       while (parts.cluster?.hasReportedAll === false) await clock.sleep(settlePollMs, signal);
     },
     onChange: () => parts.node?.requestUpdate(),

@@ -12,7 +12,9 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
       forget: (uid) => parts.statuses.forget(uid),
       keepOnly: (uids) => {
         parts.statuses.keepOnly(uids);
-        parts.memory.checkpoints.keepOnly(uids);
+        for (const { uid } of parts.table.all()) {
+          if (!uids.has(uid)) parts.checkpoints.endLife(uid);
+        }
         parts.cluster?.keepOnly(uids);
       },
     },
@@ -35,20 +37,19 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
   if (!runtimeListed || !allSourcesHeard) return;
   parts.cluster?.lookAtMirrors();
   parts.memory.crashLoop.prune();
-  parts.memory.checkpoints.retry();
+  parts.checkpoints.retry();
   const isLeft = (uid: string): boolean =>
     parts.workers.stateOf(uid) !== undefined ||
     parts.observer.pods.has(uid) ||
     parts.remains.isRemoving(uid);
   // Also of pods that went while no agent ran: nobody sees those leave.
-  const unknown = parts.memory.checkpoints.uids.filter(
-    (uid) => parts.registry.get(uid) === undefined,
-  );
-  const gone = [...parts.view.forgetGone(isLeft), ...unknown.filter((uid) => !isLeft(uid))];
-  for (const uid of new Set(gone)) {
-    parts.table.delete(uid);
+  for (const { uid, wanted, checkpoint } of parts.table.all()) {
+    if (wanted !== undefined || isLeft(uid)) continue;
+    parts.changes.noteGone(uid);
     parts.cache.delete(uid);
     parts.memory.forget(uid);
     parts.metrics.forget(uid);
+    // One whose file could not be removed is found by it in the next round.
+    if (checkpoint === undefined) parts.table.delete(uid);
   }
 }

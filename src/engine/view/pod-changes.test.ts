@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { testPodChanges } from "../../../test/kit/pod-parts.ts";
+import { testPod } from "../../../test/sim/test-pod.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
+
+const pod = testPod({ containers: [{ name: "web" }], terminationGracePeriodSeconds: 7 });
+const { uid } = pod.metadata;
+
+function world() {
+  const table = new PodTable();
+  const registry = new PodRegistry(table);
+  const changes = testPodChanges(table);
+  const checkpoints = table.writer("checkpoint");
+  const seen: (string | undefined)[][] = [];
+  const stop = new AbortController();
+  changes.watch(({ type, pod: shown }) => {
+    const { deletionTimestamp } = shown.metadata;
+    seen.push([type, shown.status?.phase, deletionTimestamp === undefined ? "" : "leaving"]);
+  }, stop.signal);
+  const setWritten = (phase: string): void => {
+    const none = { isInherited: false, isOver: false, isPending: false, hasFailed: false };
+    checkpoints.set(uid, { ...none, newest: { phase }, written: { phase } });
+  };
+  return { table, registry, changes, seen, stop, setWritten };
+}
+
+test("a pod is shown with its status from the day it comes until nothing of it is left", () => {
+  const { registry, changes, seen, setWritten } = world();
+  registry.set(pod);
+  changes.noteAdded(pod);
+  setWritten("Running");
+  changes.noteStatus(uid);
+  registry.remove(pod);
+  changes.noteRemoved(pod);
+  expect(changes.list().map(({ metadata }) => metadata.deletionGracePeriodSeconds)).toEqual([7]);
+  setWritten("Succeeded");
+  changes.noteStatus(uid);
+  changes.noteGone(uid);
+  expect(changes.list()).toEqual([]);
+  changes.noteStatus(uid);
+  changes.noteGone(uid);
+  expect(seen).toEqual([
+    ["ADDED", "Pending", ""],
+    ["MODIFIED", "Running", ""],
+    ["MODIFIED", "Running", "leaving"],
+    ["MODIFIED", "Succeeded", "leaving"],
+    ["DELETED", "Succeeded", "leaving"],
+  ]);
+});
+
+test("a pod that comes back while it is leaving is shown as the one that is wanted", () => {
+  const { registry, changes, seen } = world();
+  changes.noteRemoved(pod);
+  registry.set(pod);
+  changes.noteAdded(pod);
+  changes.noteUpdated(pod);
+  changes.noteGone(uid);
+  expect(changes.list()).toHaveLength(1);
+  expect(seen).toEqual([
+    ["MODIFIED", "Pending", "leaving"],
+    ["ADDED", "Pending", ""],
+    ["MODIFIED", "Pending", ""],
+  ]);
+});
+
+test("pods that are wanted come before those that are leaving", () => {
+  const { registry, changes } = world();
+  changes.noteRemoved(pod);
+  registry.set({ ...pod, metadata: { ...pod.metadata, uid: "uid-2" } });
+  expect(changes.list().map(({ metadata }) => metadata.uid)).toEqual(["uid-2", uid]);
+});
+
+test("nobody is notified any more who has stopped watching", () => {
+  const { registry, changes, seen, stop } = world();
+  stop.abort();
+  registry.set(pod);
+  changes.noteAdded(pod);
+  expect(seen).toEqual([]);
+});
