@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
+import { testPod } from "../../../test/sim/test-pod.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { formatTime } from "../../lib/time.ts";
 import { ApiError } from "../../model/api-error.ts";
@@ -38,15 +39,12 @@ function world() {
     const status = { token: `token-${given}`, expirationTimestamp: formatTime(expiresAtMs) };
     return { spec, status };
   });
-  const tokens = new ApiServiceAccountTokens({
-    api,
-    clock,
-    random: () => 0,
-    log: silent,
-    table: new PodTable(),
-  });
+  const table = new PodTable();
+  const wanted = table.writer("wanted");
+  for (const uid of ["uid-1", "uid-2"]) wanted.set(uid, testPod({ containers: [] }));
+  const tokens = new ApiServiceAccountTokens({ api, clock, random: () => 0, log: silent, table });
   const ask = (asked: ServiceAccountTokenRequest) => tokens.request(asked, signal);
-  return { clock, api, tokens, ask, server };
+  return { clock, api, table, tokens, ask, server };
 }
 
 test("a token is asked for once, and again after 80 % of its lifetime", async () => {
@@ -128,4 +126,12 @@ test("the tokens of a pod that is gone are forgotten", async () => {
   tokens.release("uid-1");
   expect(await ask(request(3600, "uid-2"))).toMatchObject({ value: "token-2" });
   expect(await ask(request(3600, "uid-1"))).toMatchObject({ value: "token-3" });
+});
+
+test("a token that arrives after its pod was forgotten does not bring the pod's entry back", async () => {
+  const { table, ask } = world();
+  const asking = ask(request(3600, "uid-1"));
+  table.delete("uid-1");
+  expect(await asking).toMatchObject({ value: "token-1" });
+  expect(table.get("uid-1")).toBeUndefined();
 });

@@ -39,13 +39,16 @@ export class ApiServiceAccountTokens implements ServiceAccountTokens {
     signal: AbortSignal,
   ): Promise<Result<string, string>> {
     const key = tokenKey(request);
-    const { clock, random, log } = this.#deps;
+    const { clock, random, log, table } = this.#deps;
     const { uid } = request.spec.boundObjectRef;
     const held = this.#tokens.get(uid)?.get(key);
     if (held !== undefined && !isTokenDue(held, clock.nowMs(), random())) return ok(held.token);
     try {
       const fetched = await this.#ask(request, held !== undefined, signal);
-      this.#tokens.set(uid, new Map(this.#tokens.get(uid)).set(key, fetched));
+      // The pod may have gone meanwhile: a token does not bring its entry back.
+      if (table.get(uid) !== undefined) {
+        this.#tokens.set(uid, new Map(this.#tokens.get(uid)).set(key, fetched));
+      }
       return ok(fetched.token);
     } catch (error) {
       signal.throwIfAborted();
