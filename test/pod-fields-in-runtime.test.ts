@@ -10,9 +10,9 @@ import type { ContainerConfig } from "../src/model/generated/cri.ts";
 import type { EphemeralContainer, PodSpec } from "../src/model/generated/kubernetes.ts";
 import { containerTerminationMessagePolicyAnnotation } from "../src/model/labels.ts";
 import type { Pod } from "../src/model/pod.ts";
+import { testPod } from "./kit/pods.ts";
 import { ExecutorWorld } from "./sim/executor-world.ts";
 import { simSettings } from "./sim/sim-pod-configs.ts";
-import { testPod } from "./sim/test-pod.ts";
 
 function podOf(spec: Partial<PodSpec>): Pod {
   const containers = [{ name: "main", image: "example.com/app:1" }];

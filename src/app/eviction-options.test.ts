@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../test/kit/pods.ts";
 import { fileDefaultConfig } from "../config/legacy-defaults.ts";
 import type { Pod } from "../model/pod.ts";
 import { defaultEviction, kubeletEviction, parseEviction } from "./eviction-options.ts";
 
-const manifestPod: Pod = {
+const manifestPod: Pod = buildPod({
   metadata: {
     name: "web",
     namespace: "default",
@@ -11,7 +12,7 @@ const manifestPod: Pod = {
     annotations: { "kubernetes.io/config.source": "file" },
   },
   spec: { containers: [] },
-};
+});
 
 test("by default the kubelet's thresholds hold, also for what pods have together", () => {
   const signals = defaultEviction().thresholds.thresholds.map(({ signal }) => signal);

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { silentLog } from "../../test/kit/silent-log.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { takeServiceManager } from "../drivers/systemd/service-notifier.ts";
 import { notifyOfAgent } from "./notify-service-manager.ts";
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 /** Prints what arrives at a datagram socket, which Node cannot read; `@` begins an abstract name. */
 const receiver = `use Socket; $| = 1; my $path = $ARGV[0]; $path =~ s/^@/\\0/;
   my $socket; socket($socket, AF_UNIX, SOCK_DGRAM, 0) and bind($socket, pack_sockaddr_un($path)) or die $!;
@@ -58,7 +58,11 @@ test.each(["path", "abstract"])(
     if (manager === undefined) throw new Error("no service manager");
     const end = new AbortController();
     const agent = { isServing: false, lastTurnMs: systemClock.monotonicMs() };
-    const notified = notifyOfAgent(manager, { agent, clock: systemClock, log: silent }, end.signal);
+    const notified = notifyOfAgent(
+      manager,
+      { agent, clock: systemClock, log: silentLog },
+      end.signal,
+    );
     agent.isServing = true;
     await expect.poll(() => messages()[0], { timeout: 20_000 }).toBe("READY=1");
     await expect
@@ -89,7 +93,7 @@ test("a loop that stands still stops beating", async () => {
       return agent.lastTurnMs;
     },
   };
-  const deps = { agent: standing, clock: systemClock, log: silent };
+  const deps = { agent: standing, clock: systemClock, log: silentLog };
   const notified = notifyOfAgent(manager, deps, end.signal);
   await expect.poll(() => asked, { timeout: 20_000 }).toBeGreaterThan(12);
   end.abort();

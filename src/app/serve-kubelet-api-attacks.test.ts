@@ -1,16 +1,17 @@
 // What went wrong in node agents before, tried against the real server on loopback.
+
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect as connectPlain } from "node:net";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runningPod } from "../../test/fakes/in-memory-agent-view.ts";
 import {
   type ServedKubeletApi,
   serveKubelet,
   withFolder,
 } from "../../test/fakes/served-kubelet-api.ts";
+import { runningPod } from "../../test/kit/pods.ts";
 import { createTestAuthority, type TestAuthority } from "../../test/kit/test-authority.ts";
 import { fileDefaultConfig } from "../config/legacy-defaults.ts";
 import type { KeyPair } from "../model/key-pair.ts";

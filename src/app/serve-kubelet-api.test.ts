@@ -1,13 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runningPod } from "../../test/fakes/in-memory-agent-view.ts";
 import {
   freePort,
   type KubeletRequest,
   type ServedKubeletApi,
   serveKubelet,
 } from "../../test/fakes/served-kubelet-api.ts";
+import { runningPod } from "../../test/kit/pods.ts";
 import { createTestAuthority, type TestAuthority } from "../../test/kit/test-authority.ts";
 import { fileDefaultConfig } from "../config/legacy-defaults.ts";
 import type { KeyPair } from "../model/key-pair.ts";

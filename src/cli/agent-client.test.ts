@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { captureTerminal } from "../../test/fakes/captured-terminal.ts";
-import { runningPod } from "../../test/fakes/in-memory-agent-view.ts";
+import { runningPod } from "../../test/kit/pods.ts";
 import { runCli } from "./main.ts";
 
 let dataDir: string;

@@ -1,7 +1,8 @@
 import { request } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { InMemoryAgentView, runningPod } from "../../test/fakes/in-memory-agent-view.ts";
+import { InMemoryAgentView } from "../../test/fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../../test/fakes/served-api.ts";
+import { runningPod } from "../../test/kit/pods.ts";
 import { defaultPod } from "../model/defaults/default-pod.ts";
 
 let api: ServedApi;

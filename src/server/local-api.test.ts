@@ -4,8 +4,9 @@ import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { InMemoryAgentView, runningPod } from "../../test/fakes/in-memory-agent-view.ts";
+import { InMemoryAgentView } from "../../test/fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../../test/fakes/served-api.ts";
+import { runningPod } from "../../test/kit/pods.ts";
 import { runLocalApi } from "./local-api.ts";
 
 let api: ServedApi;

@@ -8,13 +8,11 @@ import type {
   CertificateSigningRequestList,
   NodeAddress,
 } from "../../src/model/generated/kubernetes.ts";
-import type { Log } from "../../src/ports/log.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
+import { silentLog } from "../kit/silent-log.ts";
 import { ControlPlane } from "./support/control-plane.ts";
 
 const requestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-const silent = (): void => undefined;
-const log: Log = { debug: silent, info: silent, warn: silent, error: silent };
 
 interface SelfReview {
   readonly status: { readonly userInfo: { readonly username: string } };
@@ -45,7 +43,7 @@ describe("the connection of a node to its cluster", () => {
     ]);
     if (!parsed.ok) throw new Error(parsed.error);
     const addresses: readonly NodeAddress[] = [{ type: "InternalIP", address: "10.1.2.3" }];
-    const deps = { nodeName, addresses: () => addresses, log, metrics: noMetrics };
+    const deps = { nodeName, addresses: () => addresses, log: silentLog, metrics: noMetrics };
     return openClusterConnection(parsed.value, deps, signal);
   }
 

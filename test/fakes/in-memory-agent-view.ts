@@ -130,35 +130,3 @@ export class InMemoryAgentView implements AgentView {
     return Promise.resolve(changed);
   }
 }
-
-/** A running pod with one ready container named "main". */
-export function runningPod(name: string, changes: Partial<Pod["metadata"]> = {}): Pod {
-  const startedAt = "2026-01-01T00:00:00Z";
-  return {
-    metadata: {
-      name,
-      namespace: "default",
-      uid: `uid-${name}`,
-      creationTimestamp: startedAt,
-      ...changes,
-    },
-    spec: { nodeName: "node-1", containers: [{ name: "main", image: "example.test/app:1" }] },
-    status: {
-      phase: "Running",
-      podIP: "10.88.0.2",
-      podIPs: [{ ip: "10.88.0.2" }],
-      conditions: [{ type: "Ready", status: "True" }],
-      containerStatuses: [
-        {
-          name: "main",
-          image: "example.test/app:1",
-          imageID: "sha256:1",
-          ready: true,
-          started: true,
-          restartCount: 0,
-          state: { running: { startedAt } },
-        },
-      ],
-    },
-  };
-}

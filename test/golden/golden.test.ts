@@ -1,19 +1,17 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Log } from "../../src/ports/log.ts";
+import { silentLog } from "../kit/silent-log.ts";
 import { type GoldenReport, runGolden } from "./run-golden.ts";
 import { scenariosAlone, scenariosTogether } from "./scenarios.ts";
 
 const scenarios = [...scenariosTogether, ...scenariosAlone];
 const RUN_TIMEOUT_MS = 900_000;
 const PARALLEL = 9;
-const ignore: Log["info"] = () => undefined;
-const silent: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 describe("Berth calls the runtime, asks the API server and answers as the recorded kubelet did", () => {
   let report: GoldenReport;
 
   beforeAll(async () => {
-    report = await runGolden(scenarios, { parallel: PARALLEL, log: silent });
+    report = await runGolden(scenarios, { parallel: PARALLEL, log: silentLog });
   }, RUN_TIMEOUT_MS);
 
   test.each(scenarios)("in %s", (scenario) => {

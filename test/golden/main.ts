@@ -1,6 +1,8 @@
 // `npm run golden -- [--scenario NAME]... [--parallel N] [--verbose]`: Berth's calls and requests against a recorded kubelet's.
+
 import { parseArgs } from "node:util";
 import type { Log } from "../../src/ports/log.ts";
+import { silentLog } from "../kit/silent-log.ts";
 import { type GoldenReport, runGolden } from "./run-golden.ts";
 import { scenariosAlone, scenariosTogether } from "./scenarios.ts";
 
@@ -16,11 +18,9 @@ const say =
   (level: string): Log["info"] =>
   (message, fields = {}) =>
     console.error(new Date().toISOString(), level, message, JSON.stringify(fields));
-const ignore: Log["info"] = () => undefined;
 const log: Log = {
-  debug: ignore,
-  info: values.verbose ? say("info") : ignore,
-  warn: values.verbose ? say("warn") : ignore,
+  ...silentLog,
+  ...(values.verbose ? { info: say("info"), warn: say("warn") } : {}),
   error: say("error"),
 };
 

@@ -1,11 +1,12 @@
 // Clients that open attaches and go away: nothing of them may stay, neither here nor at the runtime.
+
 import { readdirSync, readlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runningPod } from "../fakes/in-memory-agent-view.ts";
 import { type ServedKubeletApi, serveKubelet } from "../fakes/served-kubelet-api.ts";
+import { runningPod } from "../kit/pods.ts";
 import { createTestAuthority, type TestAuthority } from "../kit/test-authority.ts";
 import { webSocketHeaders } from "../kit/websocket-client.ts";
 

@@ -7,13 +7,13 @@ import { linuxHostUsage } from "../../src/drivers/linux/host-usage.ts";
 import { ContainerCheckpoints } from "../../src/engine/node/container-checkpoints.ts";
 import { NodeHost } from "../../src/engine/node/node-host.ts";
 import type { ObservedPod } from "../../src/model/observed.ts";
-import { runningPod } from "../fakes/in-memory-agent-view.ts";
 import {
   freePort,
   type ServedKubeletApi,
   serveKubelet,
   withFolder,
 } from "../fakes/served-kubelet-api.ts";
+import { runningPod } from "../kit/pods.ts";
 import { createTestAuthority, type TestAuthority } from "../kit/test-authority.ts";
 
 const path = "/checkpoint/default/web/main";

@@ -1,9 +1,10 @@
 // Anonymous connections locked everybody out of the kubelet's API, pipelined requests with made-up tokens queued before
 // the node's own requests, and an upgrade behind a request that was not answered yet ended the agent.
+
 import { connect, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { runningPod } from "../fakes/in-memory-agent-view.ts";
 import { type ServedKubeletApi, serveKubelet } from "../fakes/served-kubelet-api.ts";
+import { runningPod } from "../kit/pods.ts";
 import { createTestAuthority, type TestAuthority } from "../kit/test-authority.ts";
 
 let authority: TestAuthority;

@@ -1,9 +1,10 @@
 // Whatever freezes or exhausts the kubelet's API, the agent goes on, and the API comes back on the same port.
+
 import { spawn } from "node:child_process";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { runningPod } from "../fakes/in-memory-agent-view.ts";
 import { freePort, type ServedKubeletApi, serveKubelet } from "../fakes/served-kubelet-api.ts";
 import { apiThreadEntry } from "../kit/api-thread-entry.ts";
+import { runningPod } from "../kit/pods.ts";
 import { createTestAuthority, type TestAuthority } from "../kit/test-authority.ts";
 
 const threadEntry = apiThreadEntry("test/hostile/support/breakable-api-thread.ts");

@@ -3,8 +3,9 @@ import { runCli } from "../../src/cli/main.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { ExecOptions } from "../../src/ports/agent-view.ts";
 import { type CapturedTerminal, captureTerminal } from "../fakes/captured-terminal.ts";
-import { InMemoryAgentView, runningPod } from "../fakes/in-memory-agent-view.ts";
+import { InMemoryAgentView } from "../fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../fakes/served-api.ts";
+import { runningPod } from "../kit/pods.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
 
 /** Pods of the view are containers of a real runtime. */

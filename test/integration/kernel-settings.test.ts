@@ -6,14 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { applyKernelSettings } from "../../src/app/kernel-settings.ts";
 import { kubeletKernelSettings } from "../../src/core/node/kernel-settings.ts";
 import { kernelSettingFiles } from "../../src/drivers/linux/kernel-setting-files.ts";
-import type { Log } from "../../src/ports/log.ts";
+import { silentLog } from "../kit/silent-log.ts";
 import { buildProgram, type Ended } from "./support/agent-process.ts";
 import { removeFolder } from "./support/remove-folder.ts";
 import { makeTestFolder } from "./support/test-folder.ts";
 
 const program = join(import.meta.dirname, "../../dist/berth.js");
-const nothing = (): void => undefined;
-const quiet: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 describe("the kernel's settings of this machine", () => {
   const files = kernelSettingFiles();
@@ -28,7 +26,7 @@ describe("the kernel's settings of this machine", () => {
     for (const [path, text] of before) writeFileSync(path, text);
   });
   const apply = (protects: boolean): Promise<void> =>
-    applyKernelSettings({ protects, inUserNamespace: false }, files, quiet);
+    applyKernelSettings({ protects, inUserNamespace: false }, files, silentLog);
 
   // Other tests' agents set the same files: a try that met one of them is made again.
   test("are compared", async () => {

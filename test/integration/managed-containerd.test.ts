@@ -9,6 +9,7 @@ import { lockDataDir } from "../../src/drivers/linux/data-dir-lock.ts";
 import { readMachine } from "../../src/drivers/linux/read-machine.ts";
 import { ContainerState } from "../../src/model/generated/cri.ts";
 import type { Machine } from "../../src/model/machine.ts";
+import { silentLog } from "../kit/silent-log.ts";
 import { findLeftovers } from "./support/leftovers.ts";
 import {
   closeDataDir,
@@ -206,17 +207,14 @@ async function startWith(
   machine: Machine,
 ): Promise<void> {
   const folder = makeTestFolder("test");
-  const log = { debug: noop, info: noop, warn: noop, error: noop };
   try {
     const options = { ...worldOptions(folder, 13), ...given };
-    const containerd = await ManagedContainerd.start(options, machine, log, signal());
+    const containerd = await ManagedContainerd.start(options, machine, silentLog, signal());
     await containerd.teardown();
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-const noop = (): void => undefined;
 
 /** The process id that the host knows the container's first process by. */
 async function readPid(world: RuntimeWorld, containerId: string): Promise<number> {

@@ -15,10 +15,10 @@ import { ok } from "../../src/lib/result.ts";
 import type { ObservedPod } from "../../src/model/observed.ts";
 import { type Pod, podContainers } from "../../src/model/pod.ts";
 import type { ProbeResults } from "../../src/model/probe.ts";
-import type { Log } from "../../src/ports/log.ts";
 import type { PodEvent } from "../../src/ports/pod-events.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
 import { testImagePods } from "../kit/pod-parts.ts";
+import { silentLog } from "../kit/silent-log.ts";
 import { MemoryCgroups } from "./memory-cgroups.ts";
 import { SimPodConfigs, simSettings } from "./sim-pod-configs.ts";
 
@@ -34,12 +34,6 @@ export const anonymous: PodCredentials = {
   version: "",
   find: async () => ok([]),
   shownLogins: () => [],
-};
-const silent: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
 };
 
 /** The executor with all it needs, on a simulated runtime: what a pod's worker does, without the worker. */
@@ -62,7 +56,7 @@ export class ExecutorWorld {
     this.actuated = new ResourceRecords({
       slice: this.table.writer("actuated"),
       files,
-      log: silent,
+      log: silentLog,
       path: "/actuated_pods_state",
     });
     this.deps = {
@@ -70,7 +64,7 @@ export class ExecutorWorld {
       clock,
       files,
       events,
-      log: silent,
+      log: silentLog,
       http: { get: async () => undefined },
       images: new ImageManager({
         ...testImagePods(this.table),

@@ -11,17 +11,11 @@ import { ok } from "../../src/lib/result.ts";
 import type { Image } from "../../src/model/generated/cri.ts";
 import type { Node } from "../../src/model/generated/kubernetes.ts";
 import type { MachineInfo } from "../../src/model/machine-info.ts";
-import type { Log } from "../../src/ports/log.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
+import { silentLog } from "../kit/silent-log.ts";
 import { MemoryApi } from "./memory-api.ts";
 
 const kib = 1024;
-const quietLog: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 /** A machine whose node lives in the API server in memory. What is writable may be changed while it runs. */
 export class NodeWorld {
@@ -82,7 +76,7 @@ export class NodeWorld {
     const { nodeName } = settings;
     const readNode = (): Node | undefined => this.node;
     const events = { recordNode: (event: NodeEvent) => void this.events.push(event) };
-    const csiNode = new CsiNode({ api, log: quietLog, nodeName });
+    const csiNode = new CsiNode({ api, log: silentLog, nodeName });
     const source = this.#createSource(settings, csiNode);
     const startup = new NodeStartup({
       metrics: { ...noMetrics, set: (name, value) => void this.metrics.set(name, value) },
@@ -97,7 +91,7 @@ export class NodeWorld {
       settings,
       clock,
       random: () => 0.5,
-      log: quietLog,
+      log: silentLog,
       runtime: {
         updateRuntimeConfig: (cidr) => {
           this.podCidrs.push(cidr);

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type CapturedTerminal, captureTerminal } from "../../../test/fakes/captured-terminal.ts";
-import { InMemoryAgentView, runningPod } from "../../../test/fakes/in-memory-agent-view.ts";
+import { InMemoryAgentView } from "../../../test/fakes/in-memory-agent-view.ts";
 import { serveApi } from "../../../test/fakes/served-api.ts";
+import { runningPod } from "../../../test/kit/pods.ts";
 import { runCli } from "../main.ts";
 
 let folder: string;

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type CapturedTerminal, captureTerminal } from "../../../test/fakes/captured-terminal.ts";
-import { InMemoryAgentView, runningPod } from "../../../test/fakes/in-memory-agent-view.ts";
+import { InMemoryAgentView } from "../../../test/fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../../../test/fakes/served-api.ts";
+import { runningPod } from "../../../test/kit/pods.ts";
 import { runCli } from "../main.ts";
 
 let view: InMemoryAgentView;

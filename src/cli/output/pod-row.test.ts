@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { runningPod } from "../../../test/fakes/in-memory-agent-view.ts";
+import { runningPod } from "../../../test/kit/pods.ts";
 import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { podRow } from "./pod-row.ts";

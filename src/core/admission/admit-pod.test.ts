@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { admitPod } from "./admit-pod.ts";
 
 const node: Node = { metadata: { name: "n" }, status: { allocatable: { pods: "1" } } };
 const facts = { node, sysctls: { names: new Map(), prefixes: new Map() }, appArmorEnabled: false };
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "p", namespace: "n", uid: "u" },
   spec: { containers: [{ name: "c", image: "i" }] },
   status: { phase: "Pending" },
-};
+});
 
 test("a pod that asks for nothing special is taken", () => {
   expect(admitPod(pod, [], facts).result).toEqual({ admit: true });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Container, PodSpec } from "../../model/generated/kubernetes.ts";
 import { type Pod, podContainers } from "../../model/pod.ts";
 import { referencedConfigMaps, referencedSecrets } from "../../model/referenced-objects.ts";
@@ -27,11 +28,11 @@ const places: readonly (readonly [string, PodSpec])[] = [
 ];
 
 test.each(places)("%s is checked as every other", (_, spec) => {
-  const pod: Pod = {
+  const pod: Pod = buildPod({
     metadata: { name: "p", namespace: "n", uid: "u" },
     spec,
     status: { phase: "Pending" },
-  };
+  });
   expect(admitAppArmor(pod, false)).toMatchObject({ admit: false });
   expect(admitAppArmor(pod, true)).toMatchObject({ admit: false });
   expect([...referencedSecrets(spec)]).toEqual(["secret"]);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { PodSpec } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { admitAppArmor } from "./app-armor-admission.ts";
@@ -6,11 +7,11 @@ import { admitFeatures } from "./feature-admission.ts";
 import { admitSysctls, parseSysctlAllowlist, safeSysctlNames } from "./sysctl-admission.ts";
 
 function pod(spec: Partial<PodSpec>, annotations: Readonly<Record<string, string>> = {}): Pod {
-  return {
+  return buildPod({
     metadata: { name: "p", namespace: "ns", uid: "u", annotations },
     spec: { containers: [{ name: "app" }], ...spec },
     status: { phase: "Pending" },
-  };
+  });
 }
 
 function sysctls(name: string, spec: Partial<PodSpec> = {}, value = "1") {

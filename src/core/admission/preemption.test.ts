@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { FitFailure } from "./node-fit.ts";
 import { admitWithPreemption, planPreemption } from "./preemption.ts";
@@ -10,13 +11,13 @@ function pod(
   requests: Amounts,
   rest: { limits?: Amounts; priority?: number } = {},
 ): Pod {
-  return {
+  return buildPod({
     metadata: { name, namespace: "ns", uid: name },
     spec: {
       containers: [{ name: "c", resources: { requests, limits: rest.limits ?? {} } }],
       priority: rest.priority ?? 0,
     },
-  };
+  });
 }
 
 function lacking(resource: string, amount: bigint): FitFailure {

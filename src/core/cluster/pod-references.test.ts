@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
 import { podReferences, referencedObjects, refersTo } from "./pod-references.ts";
 
 const pod = testPod({

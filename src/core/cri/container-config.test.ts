@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import {
   type ContainerConfig,
   NamespaceMode,
@@ -37,10 +38,10 @@ interface Wanted {
 
 function configure(wanted: Wanted) {
   const container: Container = { name: "app", image: "busybox", ...wanted.container };
-  const pod: Pod = {
+  const pod: Pod = buildPod({
     metadata: { name: "p", namespace: "ns", uid: "u", annotations: wanted.annotations ?? {} },
     spec: { containers: [container], ...wanted.spec },
-  };
+  });
   return containerConfig(
     {
       pod,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Pod } from "../../model/pod.ts";
 import { resizedSandboxResources } from "./linux-resources.ts";
 
@@ -11,7 +12,7 @@ const cgroup = {
 };
 
 test("a resized sandbox has what its pod's cgroup has", () => {
-  const pod: Pod = { metadata, spec: { containers: [] } };
+  const pod: Pod = buildPod({ metadata, spec: { containers: [] } });
   expect(resizedSandboxResources(pod, cgroup)).toEqual({
     cpuShares: 1024n,
     cpuQuota: 100_000n,
@@ -22,7 +23,7 @@ test("a resized sandbox has what its pod's cgroup has", () => {
 
 test("the overhead is told apart from what the containers may use", () => {
   const overhead = { cpu: "250m", memory: "48576" };
-  const pod: Pod = { metadata, spec: { containers: [], overhead } };
+  const pod: Pod = buildPod({ metadata, spec: { containers: [], overhead } });
   expect(resizedSandboxResources(pod, cgroup)).toMatchObject({
     cpuShares: 768n,
     cpuQuota: 75_000n,

@@ -1,14 +1,15 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { Container } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configSourceAnnotation } from "../../model/pod-source.ts";
 import { containerEnv, type EnvSources } from "./container-env.ts";
 
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "p", namespace: "ns", uid: "u" },
   spec: { containers: [], enableServiceLinks: false },
-};
+});
 
 const sources: EnvSources = {
   services: [],

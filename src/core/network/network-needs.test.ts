@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Pod } from "../../model/pod.ts";
 import { cniCapabilities } from "./cni-capabilities.ts";
 import { bandwidthProblem, networkNeeds, unmetNeed } from "./network-needs.ts";
@@ -8,10 +9,10 @@ const egress = "kubernetes.io/egress-bandwidth";
 
 function podWith(annotations: Record<string, string>, hostNetwork = false): Pod {
   const ports = [{ containerPort: 1 }, { containerPort: 80, hostPort: 8080 }];
-  return {
+  return buildPod({
     metadata: { name: "p", namespace: "default", uid: "u", annotations },
     spec: { hostNetwork, containers: [{ name: "a" }, { name: "b", ports }] },
-  };
+  });
 }
 
 describe("bandwidth", () => {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyPlanInput } from "../../../test/kit/any-plan-input.ts";
 import { carryOut, exitedContainer, runningContainer } from "../../../test/kit/carry-out.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { emptyObservedPod, findObserved, type ObservedContainer } from "../../model/observed.ts";
 import { isSidecar, type Pod } from "../../model/pod.ts";
 import { containerHash } from "../container/container-hash.ts";
@@ -12,10 +13,10 @@ import type { Step } from "./step.ts";
 const web = { name: "web", image: "web:1" };
 
 function podOf(spec: Partial<Pod["spec"]>): Pod {
-  return {
+  return buildPod({
     metadata: { name: "shop", namespace: "default", uid: "uid-1" },
     spec: { containers: [web], ...spec },
-  };
+  });
 }
 
 function inputOf(pod: Pod, containers: readonly ObservedContainer[]): PlanPodInput {

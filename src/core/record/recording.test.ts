@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyPlanInput } from "../../../test/kit/any-plan-input.ts";
 import { exitedContainer } from "../../../test/kit/carry-out.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PlanPodInput } from "../pod/plan-input.ts";
@@ -16,7 +17,7 @@ const origin = { berthVersion: "0.1.0", nodeName: "node-1" };
 const secret = "swordfish";
 
 /** Has a secret wherever a pod and what is seen of it may hold one. */
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: {
     name: "shop",
     namespace: "default",
@@ -42,7 +43,7 @@ const pod: Pod = {
       },
     ],
   },
-};
+});
 const ended = { ...exitedContainer({ name: "web", image: "web:1" }, 1), message: secret };
 const observed = {
   ...emptyObservedPod("uid-1", "shop", "default"),

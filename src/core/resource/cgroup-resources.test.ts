@@ -1,14 +1,15 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { nodeCgroupResources, qosCgroupResources } from "./cgroup-resources.ts";
 import { resourceList } from "./resource-list.ts";
 
 function podAsking(resources: ResourceRequirements): Pod {
-  return {
+  return buildPod({
     metadata: { name: "p", namespace: "ns", uid: "u" },
     spec: { containers: [{ name: "c", resources }] },
-  };
+  });
 }
 
 test("the cgroup above all pods takes CPU, memory, PIDs and huge pages from what can be allocated", () => {

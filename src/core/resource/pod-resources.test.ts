@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type {
   ContainerStatus,
   PodSpec,
@@ -10,11 +11,11 @@ import { formatQuantity } from "../../model/quantity.ts";
 import { type PodResourceOptions, podLimits, podRequests } from "./pod-resources.ts";
 
 function makePod(spec: Partial<PodSpec>, status: PodStatus = {}): Pod {
-  return {
+  return buildPod({
     metadata: { name: "p", namespace: "ns", uid: "u" },
     spec: { containers: [], ...spec },
     status,
-  };
+  });
 }
 
 function container(name: string, resources: ResourceRequirements, restartPolicy?: string) {

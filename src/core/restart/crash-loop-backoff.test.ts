@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { exitedContainer, runningContainer } from "../../../test/kit/carry-out.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import {
@@ -12,10 +13,10 @@ import {
 } from "./crash-loop-backoff.ts";
 
 const web = { name: "web", image: "web:1" };
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "shop", namespace: "default", uid: "uid-1" },
   spec: { containers: [web] },
-};
+});
 
 function tryStart(
   history: RestartHistory,

@@ -1,15 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { exitedContainer, runningContainer } from "../../../test/kit/carry-out.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { decideRestart } from "./restart-policy.ts";
 import { shouldRestartContainer } from "./should-restart.ts";
 
 const web = { name: "web", image: "web:1" };
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "shop", namespace: "default", uid: "uid-1" },
   spec: { containers: [web] },
-};
+});
 
 function restarts(seen: readonly ObservedContainer[], of: Pod = pod): boolean {
   const observed = { ...emptyObservedPod("uid-1", "shop", "default"), containers: seen };

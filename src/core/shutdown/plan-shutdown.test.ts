@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Pod } from "../../model/pod.ts";
 import { killedStatus } from "../status/killed-status.ts";
 import {
@@ -10,10 +11,10 @@ import {
 import { isEndedByShutdown, shutdownKill } from "./shutdown-status.ts";
 
 function podWith(priority: number | undefined, terminationGracePeriodSeconds?: number): Pod {
-  return {
+  return buildPod({
     metadata: { name: `p${priority}`, namespace: "ns", uid: `u${priority}`, generation: 3 },
     spec: { containers: [], priority, terminationGracePeriodSeconds },
-  };
+  });
 }
 
 const none = { graceMs: 0, criticalGraceMs: 0, byPriority: [] };

@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Pod } from "../../model/pod.ts";
 import { coalesceUpdates } from "./coalesce-updates.ts";
 import type { SourceUpdate } from "./merge-source.ts";
 
 function update(op: SourceUpdate["op"], uid: string, version = 1): SourceUpdate {
-  const pod: Pod = {
+  const pod: Pod = buildPod({
     metadata: { name: uid, namespace: "ns", uid, generation: version },
     spec: { containers: [] },
-  };
+  });
   return { op, source: "file", pods: [pod] };
 }
 

@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Pod } from "../../model/pod.ts";
 import { mergeSource } from "./merge-source.ts";
 
 function pod(name: string, uid = name, more: Partial<Pod> = {}): Pod {
-  return {
+  return buildPod({
     metadata: { name, namespace: "ns", uid },
     spec: { containers: [{ name: "c", image: "i" }] },
     ...more,
-  };
+  });
 }
 
 test("the second pod of one full name is rejected with a message that names both", () => {

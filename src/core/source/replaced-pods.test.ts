@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { replacedPods } from "./replaced-pods.ts";
 
 function wantedPod(uid: string, source: "file" | "api"): Pod {
-  return {
+  return buildPod({
     metadata: {
       name: "web",
       namespace: "default",
@@ -12,7 +13,7 @@ function wantedPod(uid: string, source: "file" | "api"): Pod {
       annotations: { "kubernetes.io/config.source": source },
     },
     spec: { containers: [] },
-  };
+  });
 }
 
 const old = emptyObservedPod("old", "web", "default");

@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { ContainerStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { normalizeStatus } from "./normalize-status.ts";
 
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "shop", namespace: "default", uid: "uid-1" },
   spec: {
     initContainers: [{ name: "fetch" }, { name: "check" }],
     containers: [{ name: "web" }],
   },
-};
+});
 
 function exited(name: string, message: string): ContainerStatus {
   const state = { terminated: { exitCode: 1, message } };

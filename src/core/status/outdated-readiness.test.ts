@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { hasOutdatedReadiness } from "./outdated-readiness.ts";
@@ -6,14 +7,14 @@ import { hasOutdatedReadiness } from "./outdated-readiness.ts";
 const container = { name: "c", image: "i", imageID: "", ready: true, restartCount: 0 };
 
 function pod(gates: readonly string[], status: PodStatus): Pod {
-  return {
+  return buildPod({
     metadata: { name: "p", namespace: "n", uid: "u" },
     spec: {
       containers: [{ name: "c" }],
       readinessGates: gates.map((conditionType) => ({ conditionType })),
     },
     status: { phase: "Running", containerStatuses: [container], ...status },
-  };
+  });
 }
 
 const closed = {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { computePodStatus, type PodStatusInput } from "./pod-status.ts";
 
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "shop", namespace: "default", uid: "uid-1", generation: 3 },
   spec: {
     containers: [
@@ -20,7 +21,7 @@ const pod: Pod = {
       },
     ],
   },
-};
+});
 
 const web: ObservedContainer = {
   id: "containerd://web",

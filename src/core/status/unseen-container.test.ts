@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { ContainerStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { unseenContainerStatus } from "./unseen-container.ts";
 
 const web = { name: "web", image: "web:1" };
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "shop", namespace: "default", uid: "uid-1" },
   spec: { containers: [web] },
-};
+});
 const circumstances = { isRestartingAll: false, supportsRecursiveReadOnly: false };
 
 function reported(state: ContainerStatus["state"]): ContainerStatus {

@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Pod } from "../../model/pod.ts";
 import { nestedMountPoints } from "./nested-mount-points.ts";
 
 function podMounting(...mounts: readonly (readonly [string, string])[]): Pod {
   const volumeMounts = mounts.map(([name, mountPath]) => ({ name, mountPath }));
-  return {
+  return buildPod({
     metadata: { name: "p", namespace: "ns", uid: "uid-1" },
     spec: { containers: [{ name: "main", volumeMounts }] },
-  };
+  });
 }
 
 test("other volumes inside a volume need a folder there, those inside them do not", () => {

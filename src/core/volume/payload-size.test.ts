@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { Pod } from "../../model/pod.ts";
 import { downwardPayload } from "./downward-payload.ts";
@@ -7,10 +8,10 @@ import { maxPayloadBytes, payloadTooLarge } from "./payload-size.ts";
 import { projectedPayload } from "./projected-payload.ts";
 
 const mebibyte = "x".repeat(1024 * 1024);
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "p", namespace: "ns", uid: "u", annotations: { a: mebibyte } },
   spec: { containers: [] },
-};
+});
 const timesTooMany = maxPayloadBytes / mebibyte.length + 1;
 
 test("a field that is named too often is refused", () => {

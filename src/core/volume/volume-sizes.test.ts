@@ -1,14 +1,15 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { memoryVolumeBytes } from "./empty-dir-size.ts";
 import { hugePageSize } from "./huge-page-size.ts";
 
 function podWith(...resources: readonly ResourceRequirements[]): Pod {
-  return {
+  return buildPod({
     metadata: { name: "p", namespace: "ns", uid: "uid-1" },
     spec: { containers: resources.map((each, index) => ({ name: `c${index}`, resources: each })) },
-  };
+  });
 }
 
 const mebi = 1024n ** 2n;

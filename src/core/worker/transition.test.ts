@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configSourceAnnotation } from "../../model/pod-source.ts";
@@ -7,10 +8,10 @@ import { transitionWorker, type WorkerEvent } from "./transition.ts";
 import type { WorkerEffect } from "./worker-effect.ts";
 import type { WorkerState } from "./worker-state.ts";
 
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "a", namespace: "ns", uid: "1" },
   spec: { containers: [], terminationGracePeriodSeconds: 30 },
-};
+});
 const evicted = { reason: "Evicted", message: "" };
 const begin: WorkerEvent = { kind: "begin", turn: true };
 

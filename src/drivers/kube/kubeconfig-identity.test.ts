@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { createTestAuthority, type TestAuthority } from "../../../test/kit/test-authority.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
 import type { ExecPlugin, KubeUser } from "../../model/kubeconfig.ts";
@@ -14,10 +15,8 @@ import { kubeconfigIdentity } from "./kubeconfig-identity.ts";
 const { signal } = new AbortController();
 const warnings: string[] = [];
 const log: Log = {
-  debug: () => undefined,
-  info: () => undefined,
+  ...silentLog,
   warn: (message, fields) => warnings.push(`${message} ${JSON.stringify(fields)}`),
-  error: () => undefined,
 };
 
 let authority: TestAuthority;

@@ -3,6 +3,7 @@ import { createServer as createHttpServer, type RequestListener } from "node:htt
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { Server as GrpcServer, status as grpcStatus, ServerCredentials } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { ExecSyncResponse } from "../../model/generated/cri.ts";
 import type { Probe } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -16,10 +17,10 @@ afterEach(() => {
 });
 
 const container = { name: "c", image: "i", ports: [{ name: "web", containerPort: 1 }] };
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "a", namespace: "ns", uid: "1" },
   spec: { containers: [container] },
-};
+});
 const never = new AbortController().signal;
 
 function run(

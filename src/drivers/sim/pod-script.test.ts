@@ -1,22 +1,24 @@
 import { describe, expect, test } from "vitest";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
 import type { Pod } from "../../model/pod.ts";
 import { attemptOf, parsePodScript } from "./pod-script.ts";
 
 const http = { httpGet: { port: 80 } };
 
 function podWith(annotations: Readonly<Record<string, string>>): Pod {
-  const pod = testPod({
-    initContainers: [{ name: "init" }],
-    containers: [
-      {
-        name: "main",
-        livenessProbe: http,
-        lifecycle: { postStart: http, preStop: { sleep: { seconds: 1 } } },
-      },
-    ],
-  });
-  return { ...pod, metadata: { ...pod.metadata, annotations } };
+  return testPod(
+    {
+      initContainers: [{ name: "init" }],
+      containers: [
+        {
+          name: "main",
+          livenessProbe: http,
+          lifecycle: { postStart: http, preStop: { sleep: { seconds: 1 } } },
+        },
+      ],
+    },
+    { annotations },
+  );
 }
 
 function scriptOf(annotations: Readonly<Record<string, string>>) {

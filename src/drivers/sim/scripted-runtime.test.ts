@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
 import type { Container } from "../../model/generated/kubernetes.ts";
 import { podUidLabel } from "../../model/labels.ts";
 import type { ProbeKind } from "../../model/probe.ts";

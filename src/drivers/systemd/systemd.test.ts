@@ -7,6 +7,7 @@ import {
   hasDbusDaemon,
   PrivateBus,
 } from "../../../test/fakes/private-bus.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import { DbusConnection } from "./dbus-connection.ts";
@@ -14,8 +15,6 @@ import { type DbusMessage, decodeMessage, encodeMessage } from "./dbus-message.t
 import { Logind } from "./logind.ts";
 import { SystemdCgroups } from "./systemd-cgroups.ts";
 import { resourceProperties, roundedQuota, SystemdUnits } from "./systemd-units.ts";
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
 test("a message is read as it was written", () => {
   const message: DbusMessage = {
@@ -113,7 +112,7 @@ describe.runIf(hasDbusDaemon)("on a message bus of its own", () => {
     const connection = await DbusConnection.open(bus.path);
     const files = new RecordedFiles();
     const units = new SystemdUnits(connection);
-    const cgroups = new SystemdCgroups({ files, units: async () => units, log: silent });
+    const cgroups = new SystemdCgroups({ files, units: async () => units, log: silentLog });
     const path = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1.slice";
     await cgroups.create(path, { cpuShares: 512, memoryBytes: 64n });
     const [start] = service.calls.filter(({ member }) => member === "StartTransientUnit");

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
@@ -8,11 +9,8 @@ import { supervise } from "./supervise.ts";
 function setUp(showAtPod: (uid: string, message: string) => void = () => undefined) {
   const clock = new VirtualClock();
   const logged: unknown[] = [];
-  const quiet = (): undefined => undefined;
   const log = {
-    debug: quiet,
-    info: quiet,
-    warn: quiet,
+    ...silentLog,
     error: (message: string, fields?: object) => void logged.push({ message, ...fields }),
   };
   const metrics = new MetricsRegistry(metricDefinitions);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
 import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { Node, PodSpec } from "../../model/generated/kubernetes.ts";
@@ -9,12 +10,6 @@ import type { WatchEvent } from "../../model/watch-event.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { ApiObjects, type ApiObjectsDeps } from "./api-objects.ts";
-
-const silent = { debug: noop, info: noop, warn: noop, error: noop };
-
-function noop(): void {
-  return undefined;
-}
 
 /** Refuses the first watches of config maps. */
 class HesitantApi extends MemoryApi {
@@ -43,7 +38,7 @@ function world(strategy: ApiObjectsDeps["strategy"] = "Watch") {
     api,
     clock,
     random: () => 0,
-    log: silent,
+    log: silentLog,
     strategy,
     nodes: { items: nodes },
     table: new PodTable(),
@@ -62,8 +57,7 @@ function world(strategy: ApiObjectsDeps["strategy"] = "Watch") {
 const configMapPath = "/api/v1/namespaces/default/configmaps/settings";
 
 function podWith(uid: string, spec: Partial<PodSpec>): Pod {
-  const pod = testPod({ containers: [{ name: "c" }], ...spec });
-  return { ...pod, metadata: { ...pod.metadata, uid } };
+  return testPod({ containers: [{ name: "c" }], ...spec }, { uid });
 }
 
 function usesSettings(uid: string): Pod {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { StoredObject } from "../../../test/sim/api-watchers.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { nodeSubject } from "../../core/certificate/rotation.ts";
@@ -16,7 +17,6 @@ import {
 
 const dayMs = 86_400_000;
 const collection = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 const profile: CertificateProfile = {
   signerName: "kubernetes.io/kubelet-serving",
@@ -69,7 +69,7 @@ class CertificateWorld {
       profile,
       subject: this,
       clock: this.clock,
-      log: silent,
+      log: silentLog,
       metrics: {
         increment: (name) => this.counts.set(name, (this.counts.get(name) ?? 0) + 1),
         set: (name, value) => this.values.set(name, value),

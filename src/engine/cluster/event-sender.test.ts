@@ -1,15 +1,10 @@
 import { expect, test } from "vitest";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import { EventLog } from "../view/event-log.ts";
 import { EventSender } from "./event-sender.ts";
-
-const silent = { debug: noop, info: noop, warn: noop, error: noop };
-
-function noop(): void {
-  return undefined;
-}
 
 const pod = { metadata: { name: "web", namespace: "ns", uid: "uid-1" } };
 
@@ -23,7 +18,7 @@ function world(
     api,
     clock,
     random: () => 0.5,
-    log: silent,
+    log: silentLog,
     nodeName: "node-a",
     uniqueName: () => "unique",
     ...limits,

@@ -1,22 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { Log } from "../../ports/log.ts";
 import { MirrorPods } from "./mirror-pods.ts";
 
-const quiet: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 const path = "/api/v1/namespaces/ns/pods/web-node-a";
 const fullName = "web-node-a_ns";
 const node = { metadata: { name: "node-a", uid: "node-uid" } };
 
 function staticPod(hash: string): Pod {
-  return {
+  return buildPod({
     metadata: {
       name: "web-node-a",
       namespace: "ns",
@@ -24,7 +19,7 @@ function staticPod(hash: string): Pod {
       annotations: { "kubernetes.io/config.hash": hash, "kubernetes.io/config.source": "file" },
     },
     spec: { containers: [{ name: "c", image: "i" }] },
-  };
+  });
 }
 
 function setUp(pod: Pod | undefined) {
@@ -39,7 +34,7 @@ function setUp(pod: Pod | undefined) {
   const mirrors = new MirrorPods({
     api,
     clock,
-    log: quiet,
+    log: silentLog,
     node: () => node,
     find: () => ({ ...state, mirror: api.get(path) as unknown as Pod | undefined }),
     lifetime: new AbortController().signal,

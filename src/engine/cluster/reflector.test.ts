@@ -1,14 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { ConfigMap } from "../../model/generated/kubernetes.ts";
 import type { WatchEvent } from "../../model/watch-event.ts";
 import type { ApiClient, ApiRequest } from "../../ports/api-client.ts";
 import { Reflector } from "./reflector.ts";
-
-const noop = (): void => undefined;
-const silent = { debug: noop, info: noop, warn: noop, error: noop };
 
 interface OpenWatch {
   readonly query: Readonly<Record<string, string>>;
@@ -152,7 +150,7 @@ function world(api: Collection) {
     api,
     clock,
     random: () => 0.5,
-    log: silent,
+    log: silentLog,
     path: "/api/v1/configmaps",
     query: { fieldSelector: "a=b" },
     sink: {
@@ -316,7 +314,7 @@ test("an error of the sink ends the reflector", async () => {
     api,
     clock,
     random: () => 0,
-    log: silent,
+    log: silentLog,
     path: "/api/v1/configmaps",
     sink: {
       deliver: (items) => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { formatTime } from "../../lib/time.ts";
 import { ApiError } from "../../model/api-error.ts";
@@ -8,12 +9,6 @@ import type { TokenRequest } from "../../model/generated/kubernetes.ts";
 import type { ServiceAccountTokenRequest } from "../../model/service-account-token.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
-
-const silent = { debug: noop, info: noop, warn: noop, error: noop };
-
-function noop(): void {
-  return undefined;
-}
 
 const tokenPath = "/api/v1/namespaces/ns/serviceaccounts/default/token";
 
@@ -42,7 +37,13 @@ function world() {
   const table = new PodTable();
   const wanted = table.writer("wanted");
   for (const uid of ["uid-1", "uid-2"]) wanted.set(uid, testPod({ containers: [] }));
-  const tokens = new ApiServiceAccountTokens({ api, clock, random: () => 0, log: silent, table });
+  const tokens = new ApiServiceAccountTokens({
+    api,
+    clock,
+    random: () => 0,
+    log: silentLog,
+    table,
+  });
   const ask = (asked: ServiceAccountTokenRequest) => tokens.request(asked, signal);
   return { clock, api, table, tokens, ask, server };
 }

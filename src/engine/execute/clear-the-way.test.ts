@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
 import { OutlivedCall } from "../../drivers/sim/sim-call-gate.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 

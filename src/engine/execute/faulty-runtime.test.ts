@@ -1,8 +1,9 @@
 // The executor against a runtime that fails at any moment: nothing runs twice, and all comes right in the end.
+
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
 import { PodSandboxState } from "../../model/generated/cri.ts";
 import { findObserved, type ObservedPod } from "../../model/observed.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";

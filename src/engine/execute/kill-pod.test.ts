@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
 import { settle } from "../../drivers/sim/virtual-clock.ts";
 import { ContainerState } from "../../model/generated/cri.ts";
 import type { PodSpec } from "../../model/generated/kubernetes.ts";

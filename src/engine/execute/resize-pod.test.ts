@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
 import { planPod } from "../../core/pod/plan-pod.ts";
 import type { ResizeStep } from "../../core/pod/step.ts";
 import type { UpdatePodSandboxResourcesRequest } from "../../model/generated/cri.ts";

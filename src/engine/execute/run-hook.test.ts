@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import type { HTTPGetAction, LifecycleHandler } from "../../model/generated/kubernetes.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { ImageGcPolicy } from "../../core/image/image-gc.ts";
 import type { NodeEvent } from "../../core/node/node-event.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
@@ -26,7 +27,6 @@ class Disk {
 
   constructor(sizes: Readonly<Record<string, bigint>>, changes: Partial<ImageGcPolicy> = {}) {
     this.images = Object.entries(sizes).map(([id, size]) => ({ id, repoTags: [`${id}:1`], size }));
-    const quiet = (): void => undefined;
     this.collector = new ImageCollector({
       runtime: {
         listImages: () => Promise.resolve(this.images),
@@ -40,7 +40,7 @@ class Disk {
       onNodeEvent: (event) => void this.events.push(event),
       metrics: noMetrics,
       clock: this.clock,
-      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      log: silentLog,
     });
   }
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { Secret } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -37,10 +38,10 @@ function world(secrets: readonly Secret[]) {
 
 function pod(...names: readonly string[]): Pod {
   const imagePullSecrets = names.map((name) => ({ name }));
-  return {
+  return buildPod({
     metadata: { name: "p", namespace: "ns", uid: "u" },
     spec: { containers: [], imagePullSecrets },
-  };
+  });
 }
 
 const { signal } = new AbortController();

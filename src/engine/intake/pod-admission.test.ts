@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { admitted } from "../../core/admission/admission.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
@@ -41,7 +42,7 @@ function decide(pod: Pod, isHere = false): Decided {
     }),
     allocations: { admit: (asked) => admission.fits(asked, []), grant: quiet },
     clock: new VirtualClock(),
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    log: silentLog,
     events: { record: (_, event) => void events.push(event) },
     isHere: () => isHere,
     lifetime: new AbortController().signal,

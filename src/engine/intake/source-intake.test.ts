@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { SourceUpdate } from "../../core/source/merge-source.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -7,7 +9,7 @@ import type { PodSource, SourceProblem } from "../../ports/pod-source.ts";
 import { SourceIntake } from "./source-intake.ts";
 
 function podOf(name: string, uid: string): Pod {
-  return { metadata: { name, namespace: "default", uid }, spec: { containers: [] } };
+  return buildPod({ metadata: { name, namespace: "default", uid }, spec: { containers: [] } });
 }
 
 async function takeIn(
@@ -34,10 +36,8 @@ async function takeIn(
     restore: (pod) => pod,
     clock: new VirtualClock(),
     log: {
-      debug: quiet,
-      info: quiet,
+      ...silentLog,
       warn: (message, fields) => void warnings.push({ message, ...fields }),
-      error: quiet,
     },
     events: { record: quiet },
     deliver: (update) => void updates.push(update),

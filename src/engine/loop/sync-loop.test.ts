@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { testPodChanges } from "../../../test/kit/pod-parts.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
@@ -13,7 +15,7 @@ import { WorkQueue } from "./work-queue.ts";
 
 function version(index: number): Pod {
   const metadata = { name: "a", namespace: "ns", uid: "1", generation: index };
-  return { metadata, spec: { containers: [] } };
+  return buildPod({ metadata, spec: { containers: [] } });
 }
 
 test("updates that come while the runtime is away become few, and the newest counts", async () => {
@@ -33,7 +35,7 @@ test("updates that come while the runtime is away become few, and the newest cou
     } as never,
     queue: new WorkQueue(clock),
     clock,
-    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    log: silentLog,
     faults: loudFaults,
     admit: () => true,
     runtimeProblem: () => problem,

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { findRotatedLogs } from "../../model/log/rotated-logs.ts";
 import type { LogFiles } from "../../ports/log-files.ts";
@@ -125,16 +126,10 @@ test("logs of others are left alone, and none is rotated twice in one second", a
   for (let line = 0; line < 15; line++) world.write();
   const clock = new VirtualClock();
   const stop = new AbortController();
-  const log = {
-    debug: () => undefined,
-    info: () => undefined,
-    warn: () => undefined,
-    error: () => undefined,
-  };
   const { runtime, files } = world;
   const runningContainers = () => ["c"];
   const faster = { ...settings, intervalMs: 400 };
-  const deps = { runtime, runningContainers, files, clock, log, settings: faster };
+  const deps = { runtime, runningContainers, files, clock, log: silentLog, settings: faster };
   const elsewhere = runLogRotator({ ...deps, podLogsRoot: "/other" }, stop.signal);
   await clock.advance(2000);
   expect(world.reopens).toBe(0);

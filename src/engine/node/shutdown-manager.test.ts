@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { killedStatus } from "../../core/status/killed-status.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
@@ -7,13 +9,11 @@ import type { Pod } from "../../model/pod.ts";
 import type { ShutdownService } from "../../ports/shutdown.ts";
 import { ShutdownManager } from "./shutdown-manager.ts";
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
-
 function podOf(name: string, priority: number, terminationGracePeriodSeconds = 30): Pod {
-  return {
+  return buildPod({
     metadata: { name, namespace: "ns", uid: name },
     spec: { containers: [], priority, terminationGracePeriodSeconds },
-  };
+  });
 }
 
 /** A machine that waits for a while before it goes down. */
@@ -80,7 +80,7 @@ class World {
     rootFolder: "/root",
     metrics: { set() {} },
     clock: this.clock,
-    log: silent,
+    log: silentLog,
   });
   readonly running: Promise<void>;
 

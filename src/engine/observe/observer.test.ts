@@ -1,13 +1,12 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { SimRuntime } from "../../drivers/sim/sim-runtime.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { RuntimeEvents } from "../../ports/runtime-events.ts";
 import { Observer } from "./observer.ts";
 import { PodCache } from "./pod-cache.ts";
-
-const silent = { debug: noop, info: noop, warn: noop, error: noop };
 
 function noop(): void {
   return undefined;
@@ -43,7 +42,7 @@ test("a pod that could not be read is tried again until it can, and then told of
       cache,
       workOn: () => undefined,
       clock,
-      log: silent,
+      log: silentLog,
       faults: loudFaults,
       onChange: ({ uid }) => void changes.push(uid),
       onHealth: noop,
@@ -91,7 +90,7 @@ test("a pod that somebody works on is read when the work ends, or soon if that t
       cache,
       workOn: () => work,
       clock,
-      log: silent,
+      log: silentLog,
       faults: loudFaults,
       onChange: noop,
       onHealth: noop,

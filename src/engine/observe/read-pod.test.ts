@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
 import { type ReadHint, readPod } from "./read-pod.ts";
 import { listRuntime } from "./runtime-listing.ts";
 

@@ -1,19 +1,12 @@
 import { expect, test } from "vitest";
 import { testPodChanges } from "../../../test/kit/pod-parts.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
-import type { Log } from "../../ports/log.ts";
 import { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import { PodMemory } from "./pod-memory.ts";
 import { PodTable } from "./pod-table.ts";
-
-const log: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 /** A disk that takes its time: a removal ends when the test says so. */
 class SlowJournal extends SimJournal {
@@ -33,14 +26,14 @@ class SlowJournal extends SimJournal {
 test("a pod is forgotten once, however many rounds of housekeeping ask for it meanwhile", async () => {
   const journal = new SlowJournal();
   const files = new MemoryFiles();
-  const ports = { clock: new VirtualClock(), log, files, journal };
+  const ports = { clock: new VirtualClock(), log: silentLog, files, journal };
   const table = new PodTable();
   const changes = testPodChanges(table);
   const checkpoints = new StatusCheckpoints({
     table,
     files,
     folder: "/root/statuses",
-    log,
+    log: silentLog,
     changes,
   });
   const settings = { rootFolder: "/root", nodeName: "node" };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
 import { planMirror } from "../../core/status/plan-mirror.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configHashAnnotation, configSourceAnnotation } from "../../model/pod-source.ts";

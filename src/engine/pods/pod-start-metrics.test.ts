@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
 import type { Pod } from "../../model/pod.ts";

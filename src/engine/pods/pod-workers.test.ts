@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { PodUpdate } from "../../core/worker/pod-update.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -12,10 +14,10 @@ const uids = ["1", "2", "3"] as const;
 
 function staticPod(uid: string, metadata: Partial<Pod["metadata"]> = {}): Pod {
   const annotations = { "kubernetes.io/config.source": "file" };
-  return {
+  return buildPod({
     metadata: { name: "a", namespace: "ns", uid, annotations, ...metadata },
     spec: { containers: [], terminationGracePeriodSeconds: 30 },
-  };
+  });
 }
 
 /** Resolves when nothing more can happen without outside help. */
@@ -84,7 +86,7 @@ function setUp(overrides: Partial<PodWorkersDependencies> = {}) {
     random: () => 0,
     settings: { resyncIntervalMs: 60_000, backoffMs: 10_000 },
     events: { record: ignore },
-    log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+    log: silentLog,
     faults: loudFaults,
     allocatedPod: (pod) => pod,
     onWorked: ignore,

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -8,11 +9,8 @@ import { ResourceRecords } from "../resources/allocation/resource-records.ts";
 import { PodTable } from "./pod-table.ts";
 import { lookAgainIfResized, noteResizeErrors, noteResizeProgress } from "./sync-resize.ts";
 
-const quiet = (): undefined => undefined;
-
 function world() {
   const table = new PodTable();
-  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
   const events: string[] = [];
   const requested: string[] = [];
   return {
@@ -25,7 +23,7 @@ function world() {
       slice: table.writer("actuated"),
       files: new MemoryFiles(),
       path: "/record",
-      log,
+      log: silentLog,
     }),
   };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { formatTime } from "../../lib/time.ts";
 import type { Container, PodStatus } from "../../model/generated/kubernetes.ts";
@@ -15,10 +16,10 @@ const probe = {
 };
 
 function podWith(container: Partial<Container>): Pod {
-  return {
+  return buildPod({
     metadata: { name: "a", namespace: "ns", uid: "1" },
     spec: { containers: [{ name: "c", image: "i", ...container }] },
-  };
+  });
 }
 
 /** A prober of a pod whose one container has been running for a minute, in an agent that is as old. */

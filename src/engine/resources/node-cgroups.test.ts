@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { podsRootResources, reservedCgroups } from "../../core/resource/node-cgroups.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import { NodeCgroups } from "./node-cgroups.ts";
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const settings = {
   kubeReserved: { cpu: "500m", memory: "100", pid: "10" },
   systemReserved: { cpu: "1", memory: "200" },
@@ -57,7 +57,7 @@ class World {
     version: 1,
     metrics: { set() {} },
     clock: this.clock,
-    log: silent,
+    log: silentLog,
   });
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { CgroupsV2 } from "../../drivers/linux/cgroups-v2.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
@@ -13,7 +14,7 @@ const files = ["cpu.weight", "cpu.max", "memory.max", "pids.max", "cgroup.subtre
 
 function podOf(uid: string, resources: ResourceRequirements): Pod {
   const metadata = { name: uid, namespace: "ns", uid };
-  return { metadata, spec: { containers: [{ name: "c", resources }] } };
+  return buildPod({ metadata, spec: { containers: [{ name: "c", resources }] } });
 }
 
 const guaranteed = podOf("g", {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { NamespaceMode, type RuntimeHandler } from "../../model/generated/cri.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -10,10 +11,10 @@ const capable: RuntimeHandler[] = [
 ];
 
 function pod(uid: string, spec: Partial<Pod["spec"]> = { hostUsers: false }): Pod {
-  return {
+  return buildPod({
     metadata: { name: uid, namespace: "default", uid },
     spec: { containers: [], ...spec },
-  };
+  });
 }
 
 function open(files: MemoryFiles, handlers: readonly RuntimeHandler[] = capable): UserNamespaces {

@@ -1,19 +1,12 @@
 import { expect, test } from "vitest";
 import { testPodChanges } from "../../../test/kit/pod-parts.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
-import type { Log } from "../../ports/log.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { StatusCheckpoints } from "./status-checkpoints.ts";
-
-const log: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 const pod = testPod({ containers: [{ name: "web" }] });
 const { uid } = pod.metadata;
@@ -24,7 +17,13 @@ function world(files: MemoryFiles = new MemoryFiles()) {
   const table = new PodTable();
   new PodRegistry(table).set(pod);
   const changes = testPodChanges(table);
-  const checkpoints = new StatusCheckpoints({ table, files, folder: "/statuses", log, changes });
+  const checkpoints = new StatusCheckpoints({
+    table,
+    files,
+    folder: "/statuses",
+    log: silentLog,
+    changes,
+  });
   const shown: (string | undefined)[] = [];
   changes.watch(
     (change) => void shown.push(change.pod.status?.phase),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyPod } from "../../../test/kit/any-plan-input.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
 import { computePodStatus } from "../../core/status/pod-status.ts";
 import type { Termination } from "../../core/status/terminations.ts";
@@ -17,10 +18,10 @@ import { StatusManager } from "./status-manager.ts";
 const noon = "2026-05-04T12:00:00Z";
 const morning = "2026-05-04T08:00:00Z";
 
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "shop", namespace: "default", uid: "uid-1", generation: 2 },
   spec: { containers: [{ name: "web", image: "web:1" }], restartPolicy: "Never" },
-};
+});
 
 const running: ContainerStatus = {
   name: "web",

@@ -1,18 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { Log } from "../../ports/log.ts";
 import { StatusReporter } from "./status-reporter.ts";
-
-const quiet: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 const path = "/api/v1/namespaces/ns/pods/web";
 
@@ -32,7 +25,7 @@ function setUp(pod: object = {}) {
     faults: loudFaults,
     api,
     clock,
-    log: quiet,
+    log: silentLog,
     mirrorOf: () => mirror,
     shownPod: () => shown,
     mayHaveRunningContainers: () => running,

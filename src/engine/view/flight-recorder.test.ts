@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
 import type { Decision } from "../../core/record/decision.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { emptyObservedPod } from "../../model/observed.ts";

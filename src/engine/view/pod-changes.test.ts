@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { testPodChanges } from "../../../test/kit/pod-parts.ts";
-import { testPod } from "../../../test/sim/test-pod.ts";
+import { testPod } from "../../../test/kit/pods.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Volume } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { VolumePluginDeps } from "./volume-plugin.ts";
@@ -11,10 +12,10 @@ const gitRepo: Volume = {
 
 test("a git repository is never cloned: the volume has no plugin, and its pod is refused", () => {
   expect(pluginOf(gitRepo)).toBeUndefined();
-  const pod: Pod = {
+  const pod: Pod = buildPod({
     metadata: { name: "p", namespace: "n", uid: "u" },
     spec: { containers: [], volumes: [gitRepo] },
-  };
+  });
   expect(volumeRefusals(pod, {} as VolumePluginDeps)).toEqual([
     "spec.volumes[0].gitRepo: not supported by this node: it ran programs of the repository as root; use an init container that clones to an emptyDir",
   ]);

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
 import { VolumeUsage } from "./volume-usage.ts";
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const room = {
   timeMs: 1,
   device: "1",
@@ -15,7 +16,7 @@ const room = {
 };
 
 function podOf(uid: string): Pod {
-  return {
+  return buildPod({
     metadata: { name: uid, namespace: "ns", uid },
     spec: {
       containers: [],
@@ -26,7 +27,7 @@ function podOf(uid: string): Pod {
         { name: "host", hostPath: { path: "/" } },
       ],
     },
-  };
+  });
 }
 
 class World {
@@ -49,7 +50,7 @@ class World {
         },
       },
       clock: this.clock,
-      log: silent,
+      log: silentLog,
       metrics: { observe() {} },
       pods: () => this.pods,
       mountedVolumes: (uid) =>

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
 import type { Pod } from "../pod.ts";
 import { validateEphemeralUpdate } from "../validate/ephemeral-update.ts";
 import { formatFieldError } from "../validate/field-error.ts";
@@ -10,7 +11,7 @@ const defaults = {
   imagePullPolicy: "IfNotPresent",
 };
 const old = { name: "old", image: "a:1", ...defaults };
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { name: "web", namespace: "default", uid: "u" },
   spec: {
     containers: [{ name: "main", image: "a:1", ...defaults }],
@@ -19,7 +20,7 @@ const pod: Pod = {
     dnsPolicy: "ClusterFirst",
     terminationGracePeriodSeconds: 30,
   },
-};
+});
 
 const body = (...ephemeralContainers: readonly object[]): string =>
   JSON.stringify({ spec: { ephemeralContainers } });

@@ -7,20 +7,14 @@ import { dataLayout } from "../../../src/app/data-layout.ts";
 import { createSources, parseSources } from "../../../src/app/manifest-sources.ts";
 import type { Agent } from "../../../src/engine/agent.ts";
 import type { Pod } from "../../../src/model/pod.ts";
-import type { Log } from "../../../src/ports/log.ts";
 import { foreignFilesProgram } from "../../kit/foreign-files-program.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
+import { silentLog } from "../../kit/silent-log.ts";
 import type { RuntimeWorld } from "./runtime-world.ts";
 
 const nodeName = "node";
 const timeoutMs = 90_000;
 const pollMs = 100;
-const silent: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 /** The agent inside the test's own process, for settings that no command has. */
 export class InsideAgent {
@@ -53,7 +47,7 @@ export class InsideAgent {
         runtime,
         runtimeEndpoint: containerd.endpoint,
         sources: createSources(parseSources({}), nodeName, layout),
-        log: silent,
+        log: silentLog,
         metrics: noMetrics,
         ...options,
       },

@@ -17,8 +17,8 @@ import {
   Protocol,
 } from "../../../src/model/generated/cri.ts";
 import { isNotFound } from "../../../src/model/runtime-error.ts";
-import type { Log } from "../../../src/ports/log.ts";
 import { busyboxImage } from "../../../tools/images/busybox-image.ts";
+import { silentLog } from "../../kit/silent-log.ts";
 import { BUSYBOX } from "./busybox.ts";
 import { findLeftovers, removeCgroups } from "./leftovers.ts";
 import { makeTestFolder } from "./test-folder.ts";
@@ -60,12 +60,6 @@ export interface StartedPod {
 
 const START_TIMEOUT_MS = 60_000;
 const retryMs = 200;
-const silent: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 export async function startRuntimeWorld(given: RuntimeWorldOptions): Promise<RuntimeWorld> {
   const lock = await lockDataDir(makeTestFolder("test", given.folder));
@@ -157,7 +151,7 @@ export function startContainerd(options: ManagedContainerdOptions): Promise<Mana
   return ManagedContainerd.start(
     options,
     readMachine(),
-    silent,
+    silentLog,
     AbortSignal.timeout(START_TIMEOUT_MS),
   );
 }

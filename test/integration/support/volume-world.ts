@@ -20,6 +20,8 @@ import type { LookUpFailure } from "../../../src/model/look-up-failure.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { ForeignFiles } from "../../../src/ports/foreign-files.ts";
 import { testForeignFiles } from "../../kit/foreign-files-program.ts";
+import { buildPod } from "../../kit/pods.ts";
+import { silentLog } from "../../kit/silent-log.ts";
 import { makeTestFolder } from "./test-folder.ts";
 
 export const never: AbortSignal = new AbortController().signal;
@@ -62,7 +64,7 @@ export class VolumeWorld implements AsyncDisposable {
       tokens: undefined,
       allocatable: () => ({ memory: "1Gi" }),
       events: { record: (_, { message }) => void this.events.push(message) },
-      log: { debug() {}, info() {}, warn() {}, error() {} },
+      log: silentLog,
       metrics: this.metrics,
       clock: systemClock,
       lifetime: never,
@@ -74,7 +76,7 @@ export class VolumeWorld implements AsyncDisposable {
     return new VolumeUsage({
       foreignFiles: this.foreignFiles,
       clock: systemClock,
-      log: { debug() {}, info() {}, warn() {}, error() {} },
+      log: silentLog,
       metrics: this.metrics,
       pods,
       mountedVolumes: (uid) => manager.mountedVolumes(uid),
@@ -97,7 +99,7 @@ export class VolumeWorld implements AsyncDisposable {
 
 /** A pod with one container that mounts every volume. */
 export function podWith(volumes: readonly Volume[], spec: Partial<PodSpec> = {}): Pod {
-  return {
+  return buildPod({
     metadata: { name: "web", namespace: "default", uid: "uid-1", labels: { app: "web" } },
     spec: {
       containers: [
@@ -109,7 +111,7 @@ export function podWith(volumes: readonly Volume[], spec: Partial<PodSpec> = {})
       volumes,
       ...spec,
     },
-  };
+  });
 }
 
 function lookUp<T>(

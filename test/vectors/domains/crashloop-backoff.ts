@@ -4,6 +4,7 @@ import {
   restartBackoff,
 } from "../../../src/core/restart/crash-loop-backoff.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { buildPod } from "../../kit/pods.ts";
 import { decodePodStatus, type EncodedContainerStatus } from "../encodings.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
@@ -31,7 +32,7 @@ export const crashloopBackoff: VectorDomain = vectorDomain<Input>("crashloop-bac
   let history: RestartHistory = new Map();
   const steps = input.steps.map((step) => {
     const container = { name: input.pod.container, image: step.image };
-    const pod: Pod = { metadata: input.pod, spec: { containers: [container] } };
+    const pod: Pod = buildPod({ metadata: input.pod, spec: { containers: [container] } });
     const observed = decodePodStatus({
       id: input.pod.uid,
       name: input.pod.name,

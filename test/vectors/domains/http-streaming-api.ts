@@ -6,6 +6,7 @@ import {
 } from "../../../src/server/kubelet/container-call.ts";
 import { endpointTable, findEndpoint } from "../../../src/server/kubelet/endpoints.ts";
 import { parseQuery } from "../../../src/server/kubelet/request-target.ts";
+import { buildPod } from "../../kit/pods.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {
@@ -21,14 +22,14 @@ const table = endpointTable({
   profiling: true,
   debugFlags: true,
 });
-const pod: Pod = {
+const pod: Pod = buildPod({
   metadata: { namespace: "ns", name: "pod1", uid: "uid-1" },
   spec: {
     containers: [{ name: "c0" }],
     initContainers: [{ name: "i0" }],
     ephemeralContainers: [{ name: "e0" }],
   },
-};
+});
 function namedPod({ podNamespace, podID }: Readonly<Record<string, string>>): Pod | undefined {
   return podNamespace === "ns" && podID === "pod1" ? pod : undefined;
 }

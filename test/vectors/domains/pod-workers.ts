@@ -6,6 +6,7 @@ import { PodWorkers } from "../../../src/engine/pods/pod-workers.ts";
 import { emptyObservedPod, type ObservedPod } from "../../../src/model/observed.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { loudFaults } from "../../kit/loud-faults.ts";
+import { silentLog } from "../../kit/silent-log.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 type Method = keyof PodSyncer;
@@ -81,7 +82,7 @@ class Bench {
       random: () => 0.5,
       settings: { resyncIntervalMs: 60_000, backoffMs: 10_000 },
       events: { record: () => undefined },
-      log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+      log: silentLog,
       allocatedPod: (pod) => pod,
       onWorked: ignore,
       onFinished: ignore,

@@ -10,9 +10,8 @@ import type { Node } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { loudFaults } from "../../kit/loud-faults.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
+import { silentLog } from "../../kit/silent-log.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
-
-const quiet = (): undefined => undefined;
 
 interface Input {
   readonly cpuManagerPolicy: string;
@@ -55,7 +54,7 @@ class World {
       slice: this.#table.writer("allocated"),
       files: new MemoryFiles(),
       path: "/allocated_pods_state",
-      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      log: silentLog,
     });
     this.#manager = new AllocationManager({
       faults: loudFaults,

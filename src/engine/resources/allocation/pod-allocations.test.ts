@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../../test/kit/loud-faults.ts";
-import { testPod } from "../../../../test/sim/test-pod.ts";
+import { testPod } from "../../../../test/kit/pods.ts";
+import { silentLog } from "../../../../test/kit/silent-log.ts";
 import { admitToNode } from "../../../core/admission/node-admission.ts";
 import { MemoryFiles } from "../../../drivers/sim/memory-files.ts";
 import { VirtualClock } from "../../../drivers/sim/virtual-clock.ts";
@@ -48,7 +49,7 @@ class World {
       ports: {
         files,
         clock: this.clock,
-        log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+        log: silentLog,
         metrics: { increment: count, set: quiet, observe: quiet, reset: quiet, drop: quiet },
       },
       settings: { rootFolder: "/data", runtimeSettings: { cgroupVersion: 1, swap: noSwap } },

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import { silentLog } from "../../../../test/kit/silent-log.ts";
 import { MemoryFiles } from "../../../drivers/sim/memory-files.ts";
 import { PodTable } from "../../pods/pod-table.ts";
 import { ResourceRecords } from "./resource-records.ts";
 
 const path = "/data/allocated_pods_state";
-const quiet = (): undefined => undefined;
 
 function open(
   files: MemoryFiles,
@@ -12,8 +12,7 @@ function open(
   table: PodTable = new PodTable(),
 ): ResourceRecords {
   const log = {
-    debug: quiet,
-    info: quiet,
+    ...silentLog,
     warn: (message: string) => void errors.push(message),
     error: (message: string) => void errors.push(message),
   };

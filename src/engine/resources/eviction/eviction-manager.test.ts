@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { noMetrics } from "../../../../test/kit/no-metrics.ts";
-import { testPod } from "../../../../test/sim/test-pod.ts";
+import { testPod } from "../../../../test/kit/pods.ts";
+import { silentLog } from "../../../../test/kit/silent-log.ts";
 import { parseThresholds } from "../../../core/eviction/parse-thresholds.ts";
 import type { NodeEvent } from "../../../core/node/node-event.ts";
 import { isCriticalPod } from "../../../core/resource/critical.ts";
@@ -18,8 +19,7 @@ const mebibyte = 2 ** 20;
 const capacityBytes = 1000 * mebibyte;
 
 function podNamed(name: string, spec: Partial<PodSpec> = {}): Pod {
-  const pod = testPod({ containers: [{ name: "main" }], ...spec });
-  return { ...pod, metadata: { ...pod.metadata, name, uid: name } };
+  return testPod({ containers: [{ name: "main" }], ...spec }, { name, uid: name });
 }
 
 /** A machine whose memory and disks are numbers, and the manager that looks after it. */
@@ -47,7 +47,6 @@ class World {
     });
     if (!parsed.ok) throw new Error(parsed.error);
     const { clock } = this;
-    const quiet = (): void => undefined;
     const gauge = { usedBytes: () => this.#used() };
     this.manager = new EvictionManager(
       {
@@ -62,7 +61,7 @@ class World {
         onNodeEvent: (event) => void this.nodeEvents.push(event),
         metrics: noMetrics,
         clock,
-        log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+        log: silentLog,
       },
       parsed.value,
       {
