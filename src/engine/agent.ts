@@ -1,14 +1,11 @@
-import type { NodeEvent } from "../core/node/node-event.ts";
 import type { NodeAddress } from "../model/generated/kubernetes.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { KubeletHost } from "../ports/kubelet-host.ts";
 import type { CgroupMeasurements, StatsProvider } from "../ports/stats.ts";
 import { AgentParts } from "./agent/agent-parts.ts";
 import type { AgentPorts, AgentSettings } from "./agent/agent-ports.ts";
-import { containerCollectorDeps } from "./agent/compose/resources.ts";
 import { reportFreeze } from "./agent/report-freeze.ts";
 import { supervise } from "./agent/supervise.ts";
-import { runContainerCollector } from "./node/container-collector.ts";
 import { runLogRotator } from "./node/log-rotator.ts";
 import { runOomWatcher } from "./node/oom-watcher.ts";
 
@@ -95,7 +92,7 @@ export class Agent {
       cluster: () => parts.cluster?.run(signal),
       "node status": () => parts.node?.run(signal),
       "image records": () => parts.images.recover(signal),
-      "container collector": () => runContainerCollector(containerCollectorDeps(parts), signal),
+      "container collector": () => parts.containerCollector.run(signal),
       "image collector": () => parts.imageCollector.run(signal),
       "volume usage": () => parts.volumeUsage.run(signal),
       eviction: () => parts.eviction.run(signal),
@@ -120,8 +117,8 @@ export class Agent {
 
   #runOomWatcher(): Promise<void> {
     const { kernelLog, log } = this.#ports;
-    const onNodeEvent = (event: NodeEvent) => this.#parts.cluster?.events.recordNode(event);
-    return runOomWatcher({ kernelLog, onNodeEvent, log }, this.#signal);
+    const nodeEvents = this.#parts.cluster?.events;
+    return runOomWatcher({ kernelLog, nodeEvents, log }, this.#signal);
   }
 
   #reportFreeze(): Promise<void> | undefined {
@@ -135,7 +132,7 @@ export class Agent {
         sources: readiness,
         events: memory.events,
         recorder: memory.recorder,
-        onNodeEvent: (event) => cluster?.events.recordNode(event),
+        nodeEvents: cluster?.events,
         clock,
         log,
       },

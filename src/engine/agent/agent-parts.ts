@@ -7,6 +7,7 @@ import type { SourceIntake } from "../intake/source-intake.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
 import type { SyncLoop } from "../loop/sync-loop.ts";
 import { WorkQueue } from "../loop/work-queue.ts";
+import type { ContainerCollector } from "../node/container-collector.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";
 import type { NodeAgent } from "../node/node-agent.ts";
 import type { NodeHost } from "../node/node-host.ts";
@@ -55,6 +56,7 @@ import {
   composeWorkers,
 } from "./compose/pod-life.ts";
 import {
+  composeContainerCollector,
   composeEviction,
   composeGarbageCollection,
   composeImageCollector,
@@ -110,6 +112,7 @@ export class AgentParts {
   readonly volumeUsage: VolumeUsage;
   readonly stats: NodeStatsProvider;
   readonly imageCollector: ImageCollector;
+  readonly containerCollector: ContainerCollector;
   readonly garbage: GarbageCollection;
   readonly eviction: EvictionManager;
   readonly nodeCgroups: NodeCgroups;
@@ -173,6 +176,7 @@ export class AgentParts {
     this.volumeUsage = composeVolumeUsage(this);
     this.stats = composeStats(this);
     this.imageCollector = composeImageCollector(this);
+    this.containerCollector = composeContainerCollector(this);
     this.garbage = composeGarbageCollection(this);
     this.eviction = composeEviction(this);
     this.nodeCgroups = composeNodeCgroups(this);

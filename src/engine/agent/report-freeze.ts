@@ -1,9 +1,9 @@
-import type { NodeEvent } from "../../core/node/node-event.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { FreezeReport, Watchdog } from "../../ports/watchdog.ts";
+import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
 
@@ -13,7 +13,8 @@ export interface ReportFreezeDeps {
   readonly sources: SourceReadiness;
   readonly events: Pick<PodEvents, "record">;
   readonly recorder: Pick<FlightRecorder, "record">;
-  readonly onNodeEvent: (event: NodeEvent) => void;
+  /** Undefined = the node belongs to no cluster. */
+  readonly nodeEvents: NodeEvents | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -23,12 +24,12 @@ const lookMs = 500;
 
 /** Reports once that the agent before this one stood still and was ended: in the log, for the node, and at its pod. */
 export async function reportFreeze(deps: ReportFreezeDeps, signal: AbortSignal): Promise<void> {
-  const { watchdog, clock, log, onNodeEvent, events, recorder } = deps;
+  const { watchdog, clock, log, nodeEvents, events, recorder } = deps;
   const report = await watchdog.readReport();
   if (report === undefined) return;
   const message = freezeText(report);
   log.error("the agent before this one stood still and was ended by its watchdog", { ...report });
-  onNodeEvent({ type: "Warning", reason, message });
+  nodeEvents?.recordNode({ type: "Warning", reason, message });
   // Its pod may come from a source that takes its time.
   let pod = deps.pod(report.podUid);
   while (pod === undefined && !deps.sources.areAllHeard) {

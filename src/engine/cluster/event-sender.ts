@@ -31,10 +31,15 @@ export interface EventSenderDeps {
   readonly burst: number;
 }
 
+/** Takes events about the node itself. */
+export interface NodeEvents {
+  recordNode(event: NodeEvent): void;
+}
+
 type Sendable = Exclude<CorrelatedEvent, { readonly kind: "skip" }>;
 
 /** Sends the node's events to the API server, one after the other. Nobody waits for it; what is too much is dropped. */
-export class EventSender {
+export class EventSender implements NodeEvents {
   readonly #deps: EventSenderDeps;
   readonly #queue: Event[] = [];
   readonly #correlator = new EventCorrelator();
@@ -66,7 +71,6 @@ export class EventSender {
     });
   }
 
-  /** Takes an event about the node itself. */
   recordNode({ type, reason, message }: NodeEvent): void {
     const { clock, nodeName } = this.#deps;
     const now = formatTime(clock.nowMs());

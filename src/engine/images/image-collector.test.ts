@@ -34,10 +34,13 @@ class Disk {
         status: () => Promise.resolve({ info: { config: '{"sandboxImage": "pause:1"}' } }),
         removeImage: ({ image }) => this.#remove(image ?? ""),
       },
-      imageFs: () => Promise.resolve({ capacityBytes: 1000, availableBytes: 1000 - this.#used() }),
-      mountedImages: () => this.mounted,
+      disks: {
+        imageUsage: () =>
+          Promise.resolve({ capacityBytes: 1000, availableBytes: 1000 - this.#used() }),
+      },
+      observer: { mountedImages: () => this.mounted },
       policy: { ...policy, ...changes },
-      onNodeEvent: (event) => void this.events.push(event),
+      nodeEvents: { recordNode: (event) => void this.events.push(event) },
       metrics: noMetrics,
       clock: this.clock,
       log: silentLog,

@@ -14,7 +14,6 @@ import {
   type PresentImage,
   recordImages,
 } from "../../core/image/image-gc.ts";
-import type { NodeEvent } from "../../core/node/node-event.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
 import type { Image } from "../../model/generated/cri.ts";
@@ -22,21 +21,31 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { NodeEvents } from "../cluster/event-sender.ts";
 
 const collectMs = 5 * 60_000;
 
 export interface ImageCollectorDeps {
   readonly runtime: Pick<ContainerRuntime, "listContainers" | "status"> &
     Pick<ImageService, "listImages" | "removeImage">;
-  /** How full the disk is that holds images. */
-  readonly imageFs: (signal: AbortSignal) => Promise<ImageFsUsage>;
-  /** The ids of images that containers have mounted. */
-  readonly mountedImages: () => readonly string[];
+  readonly disks: DiskOfImages;
+  readonly observer: ImageMounts;
   readonly policy: ImageGcPolicy;
-  readonly onNodeEvent: (event: NodeEvent) => void;
+  /** Undefined = the node belongs to no cluster. */
+  readonly nodeEvents: NodeEvents | undefined;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+interface DiskOfImages {
+  /** How full the disk is that holds images. */
+  imageUsage(signal: AbortSignal): Promise<ImageFsUsage>;
+}
+
+interface ImageMounts {
+  /** The ids of images that containers have mounted. */
+  mountedImages(): readonly string[];
 }
 
 type Collect = typeof collectImages;
@@ -55,7 +64,7 @@ export class ImageCollector {
 
   /** Collects every five minutes until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, policy, log, onNodeEvent } = this.#deps;
+    const { clock, policy, log, nodeEvents } = this.#deps;
     let hasFailed = false;
     while (!signal.aborted) {
       try {
@@ -68,7 +77,8 @@ export class ImageCollector {
         const message = errorText(error);
         log.warn("cannot collect images", { error: message });
         // Once may be for lack of statistics so soon.
-        if (hasFailed) onNodeEvent({ type: "Warning", reason: "ImageGCFailed", message });
+        if (hasFailed)
+          nodeEvents?.recordNode({ type: "Warning", reason: "ImageGCFailed", message });
         hasFailed = true;
       }
       await clock.sleep(collectMs, signal).catch(() => undefined);
@@ -87,8 +97,8 @@ export class ImageCollector {
 
   /** What would go now: by policy, or all that is unused. */
   async plan({ all }: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
-    const { policy, imageFs } = this.#deps;
-    const usage = await imageFs(signal);
+    const { policy, disks } = this.#deps;
+    const usage = await disks.imageUsage(signal);
     return await this.#inTurn(async () => {
       const collection = await this.#begin(all ? collectAllImages : collectImages, signal);
       return planImageRemovals(collection, usage, (reason) =>
@@ -101,7 +111,7 @@ export class ImageCollector {
     const { event, error } = await this.#inTurn(async () =>
       this.#drive(await this.#begin(collect, signal), signal),
     );
-    if (event !== undefined) this.#deps.onNodeEvent({ type: "Warning", ...event });
+    if (event !== undefined) this.#deps.nodeEvents?.recordNode({ type: "Warning", ...event });
     if (error !== undefined) throw new Error(error);
   }
 
@@ -122,9 +132,9 @@ export class ImageCollector {
   }
 
   async #answer(request: ImageGcRequest, signal: AbortSignal): Promise<ImageGcAnswer> {
-    const { imageFs, runtime, metrics, log } = this.#deps;
+    const { disks, runtime, metrics, log } = this.#deps;
     try {
-      if (request.kind === "readImageFs") return { usage: await imageFs(signal) };
+      if (request.kind === "readImageFs") return { usage: await disks.imageUsage(signal) };
       const { image, reason } = request;
       log.info("removing an image", { image: image.names[0] ?? image.id, reason });
       await runtime.removeImage({ image: image.id }, signal);
@@ -144,7 +154,7 @@ export class ImageCollector {
     const containers = await runtime.listContainers({}, signal);
     const inUse = new Set([
       ...containers.map(({ imageId = "", imageRef = "" }) => (imageId === "" ? imageRef : imageId)),
-      ...this.#deps.mountedImages(),
+      ...this.#deps.observer.mountedImages(),
     ]);
     const sandboxImage = await this.#sandboxImage(signal);
     const present = images.map((image) => presentImage(image, sandboxImage));

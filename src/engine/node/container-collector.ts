@@ -3,11 +3,11 @@ import {
   type ContainerRemoval,
   type GcScope,
   goneReason,
+  type PodRemains,
   planContainerGc,
   planLogsGc,
   planSandboxGc,
 } from "../../core/collect/container-gc.ts";
-import type { NodeEvent } from "../../core/node/node-event.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { joinedErrors } from "../../lib/joined-errors.ts";
 import type { GcItem } from "../../model/gc-item.ts";
@@ -18,8 +18,10 @@ import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
+import type { NodeEvents } from "../cluster/event-sender.ts";
 import { removeContainer } from "../execute/remove-container.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
+import type { PodWorkers } from "../pods/pod-workers.ts";
 
 const collectMs = 60_000;
 
@@ -32,81 +34,122 @@ export interface ContainerCollectorDeps {
   readonly policy: ContainerGcPolicy;
   readonly podLogsRoot: string;
   readonly sources: SourceReadiness;
-  readonly isContentRemovable: (uid: string) => boolean;
-  readonly isRuntimeRemovable: (uid: string) => boolean;
+  readonly workers: Pick<PodWorkers, "shouldPodContentBeRemoved" | "shouldPodRuntimeBeRemoved">;
   /** Whether the runtime was seen to have anything that does not run. */
-  readonly hasDead: () => boolean;
-  readonly onNodeEvent?: ((event: NodeEvent) => void) | undefined;
+  readonly observer: { readonly hasDead: boolean };
+  /** Undefined = the node belongs to no cluster. */
+  readonly nodeEvents: NodeEvents | undefined;
 }
 
 type Scope = Pick<GcScope, "evictNonDeletedPods">;
 
-/** Removes dead containers and sandboxes, and the logs of pods that are gone for good, once a minute. */
-export async function runContainerCollector(
-  deps: ContainerCollectorDeps,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await deps.clock.sleep(collectMs, signal).catch(() => undefined);
-    if (signal.aborted) return;
-    try {
-      const attempts = new Attempts(signal);
-      const scope = { evictNonDeletedPods: false };
-      if (deps.hasDead()) await collectDead(deps, scope, attempts, signal);
-      await collectLogs(deps, attempts, signal);
-      attempts.throwFailures();
-    } catch (error) {
+/** Removes dead containers and sandboxes, and the logs of pods that are gone for good. */
+export class ContainerCollector {
+  readonly #deps: ContainerCollectorDeps;
+  readonly #remains: PodRemains;
+
+  constructor(deps: ContainerCollectorDeps) {
+    this.#deps = deps;
+    const { workers } = deps;
+    this.#remains = {
+      isContentRemovable: (uid) => workers.shouldPodContentBeRemoved(uid),
+      isRuntimeRemovable: (uid) => workers.shouldPodRuntimeBeRemoved(uid),
+    };
+  }
+
+  /** Collects once a minute until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, observer, nodeEvents } = this.#deps;
+    while (!signal.aborted) {
+      await clock.sleep(collectMs, signal).catch(() => undefined);
       if (signal.aborted) return;
-      const message = errorText(error);
-      deps.log.warn("cannot collect dead containers", { error: message });
-      deps.onNodeEvent?.({ type: "Warning", reason: "ContainerGCFailed", message });
+      try {
+        const attempts = new Attempts(signal);
+        const scope = { evictNonDeletedPods: false };
+        if (observer.hasDead) await this.#collectDead(scope, attempts, signal);
+        await this.#collectLogs(attempts, signal);
+        attempts.throwFailures();
+      } catch (error) {
+        if (signal.aborted) return;
+        const message = errorText(error);
+        log.warn("cannot collect dead containers", { error: message });
+        nodeEvents?.recordNode({ type: "Warning", reason: "ContainerGCFailed", message });
+      }
     }
   }
-}
 
-/** Removes dead containers and sandboxes now. One that cannot be removed holds up no other; the errors come at the end. */
-export async function collectContainers(
-  deps: ContainerCollectorDeps,
-  scope: Scope,
-  signal: AbortSignal,
-): Promise<void> {
-  const attempts = new Attempts(signal);
-  await collectDead(deps, scope, attempts, signal);
-  await collectLogs(deps, attempts, signal);
-  attempts.throwFailures();
-}
-
-async function collectDead(
-  deps: ContainerCollectorDeps,
-  scope: Scope,
-  attempts: Attempts,
-  signal: AbortSignal,
-): Promise<void> {
-  const { runtime } = deps;
-  const dead = await runtime.listContainers({}, signal);
-  for (const { id, stopFirst } of planRemovals(deps, dead, scope)) {
-    await attempts.make(async () => {
-      if (stopFirst) await runtime.stopContainer(id, 2, signal);
-      await removeContainer(deps, id, { keepLogs: false }, signal);
-    });
+  /** Collects now. One that cannot be removed holds up no other; the errors come at the end. */
+  async collect(scope: Scope, signal: AbortSignal): Promise<void> {
+    const attempts = new Attempts(signal);
+    await this.#collectDead(scope, attempts, signal);
+    await this.#collectLogs(attempts, signal);
+    attempts.throwFailures();
   }
-  const containers = await runtime.listContainers({}, signal);
-  const sandboxes = await runtime.listPodSandboxes({}, signal);
-  for (const { id } of planSandboxGc(sandboxes, containers, deps, scope)) {
-    await attempts.make(async () => {
-      await runtime.stopPodSandbox(id, signal);
-      await runtime.removePodSandbox(id, signal);
-    });
-  }
-}
 
-async function collectLogs(
-  deps: ContainerCollectorDeps,
-  attempts: Attempts,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const folder of await planLogsCollection(deps)) {
-    await attempts.make(() => deps.foreignFiles.removeTree(folder, signal));
+  /** What a collection would remove now. */
+  async plan(scope: Scope, signal: AbortSignal): Promise<readonly GcItem[]> {
+    const { runtime, podLogsRoot } = this.#deps;
+    const containers = await runtime.listContainers({}, signal);
+    const sandboxes = await runtime.listPodSandboxes({}, signal);
+    const removals = this.#planRemovals(containers, scope);
+    const removed = new Set(removals.map(({ id }) => id));
+    const rest = containers.filter(({ id = "" }) => !removed.has(id));
+    const podOf = new Map(containers.map(({ id = "", labels = {} }) => [id, podLabel(labels)]));
+    return [
+      ...removals.map(({ id, name, because }): GcItem => {
+        return { kind: "container", id, name: `${podOf.get(id) ?? ""}/${name}`, because };
+      }),
+      ...planSandboxGc(sandboxes, rest, this.#remains, scope).map(
+        (removal): GcItem => ({ kind: "sandbox", ...removal }),
+      ),
+      ...(await this.#planLogs()).map((id): GcItem => {
+        const name = id.slice(podLogsRoot.length + 1);
+        return { kind: "logs", id, name, because: goneReason };
+      }),
+    ];
+  }
+
+  async #collectDead(scope: Scope, attempts: Attempts, signal: AbortSignal): Promise<void> {
+    const { runtime } = this.#deps;
+    const dead = await runtime.listContainers({}, signal);
+    for (const { id, stopFirst } of this.#planRemovals(dead, scope)) {
+      await attempts.make(async () => {
+        if (stopFirst) await runtime.stopContainer(id, 2, signal);
+        await removeContainer(this.#deps, id, { keepLogs: false }, signal);
+      });
+    }
+    const containers = await runtime.listContainers({}, signal);
+    const sandboxes = await runtime.listPodSandboxes({}, signal);
+    for (const { id } of planSandboxGc(sandboxes, containers, this.#remains, scope)) {
+      await attempts.make(async () => {
+        await runtime.stopPodSandbox(id, signal);
+        await runtime.removePodSandbox(id, signal);
+      });
+    }
+  }
+
+  async #collectLogs(attempts: Attempts, signal: AbortSignal): Promise<void> {
+    for (const folder of await this.#planLogs()) {
+      await attempts.make(() => this.#deps.foreignFiles.removeTree(folder, signal));
+    }
+  }
+
+  /** The log folders of pods that are gone for good; an evicted pod's are among them. */
+  async #planLogs(): Promise<readonly string[]> {
+    const { files, podLogsRoot, sources } = this.#deps;
+    if (!sources.areAllHeard) return [];
+    const names = planLogsGc(await files.list(podLogsRoot), this.#remains);
+    return names.map((name) => `${podLogsRoot}/${name}`);
+  }
+
+  #planRemovals(containers: readonly Container[], scope: Scope): readonly ContainerRemoval[] {
+    const { policy, clock, sources } = this.#deps;
+    return planContainerGc(containers, this.#remains, {
+      policy,
+      nowMs: clock.nowMs(),
+      allSourcesReady: sources.areAllHeard,
+      ...scope,
+    });
   }
 }
 
@@ -131,54 +174,6 @@ class Attempts {
   throwFailures(): void {
     if (this.#errors.length > 0) throw new Error(joinedErrors(this.#errors));
   }
-}
-
-/** The log folders of pods that are gone for good; an evicted pod's are among them. */
-async function planLogsCollection(deps: ContainerCollectorDeps): Promise<readonly string[]> {
-  const { files, podLogsRoot, sources } = deps;
-  if (!sources.areAllHeard) return [];
-  const names = planLogsGc(await files.list(podLogsRoot), deps);
-  return names.map((name) => `${podLogsRoot}/${name}`);
-}
-
-/** What a collection would remove now. */
-export async function planContainerCollection(
-  deps: ContainerCollectorDeps,
-  scope: Scope,
-  signal: AbortSignal,
-): Promise<readonly GcItem[]> {
-  const containers = await deps.runtime.listContainers({}, signal);
-  const sandboxes = await deps.runtime.listPodSandboxes({}, signal);
-  const removals = planRemovals(deps, containers, scope);
-  const removed = new Set(removals.map(({ id }) => id));
-  const rest = containers.filter(({ id = "" }) => !removed.has(id));
-  const podOf = new Map(containers.map(({ id = "", labels = {} }) => [id, podLabel(labels)]));
-  return [
-    ...removals.map(({ id, name, because }): GcItem => {
-      return { kind: "container", id, name: `${podOf.get(id) ?? ""}/${name}`, because };
-    }),
-    ...planSandboxGc(sandboxes, rest, deps, scope).map(
-      (removal): GcItem => ({ kind: "sandbox", ...removal }),
-    ),
-    ...(await planLogsCollection(deps)).map((id): GcItem => {
-      const name = id.slice(deps.podLogsRoot.length + 1);
-      return { kind: "logs", id, name, because: goneReason };
-    }),
-  ];
-}
-
-function planRemovals(
-  deps: ContainerCollectorDeps,
-  containers: readonly Container[],
-  scope: Scope,
-): readonly ContainerRemoval[] {
-  const { policy, clock, sources } = deps;
-  return planContainerGc(containers, deps, {
-    policy,
-    nowMs: clock.nowMs(),
-    allSourcesReady: sources.areAllHeard,
-    ...scope,
-  });
 }
 
 function podLabel(labels: Readonly<Record<string, string>>): string {

@@ -1,23 +1,24 @@
 import { goneReason } from "../../core/collect/container-gc.ts";
+import type { NodeReclaim } from "../../core/eviction/rank-pods.ts";
 import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
 import type { ImageCollector } from "../images/image-collector.ts";
-import {
-  type ContainerCollectorDeps,
-  collectContainers,
-  planContainerCollection,
-} from "./container-collector.ts";
+import type { SourceReadiness } from "../intake/source-readiness.ts";
+import type { PodTable } from "../pods/pod-table.ts";
+import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { ContainerCollector } from "./container-collector.ts";
 
 export interface GarbageCollectionDeps {
-  readonly containers: ContainerCollectorDeps;
+  readonly containers: ContainerCollector;
   readonly images: ImageCollector;
   readonly files: Pick<HostFiles, "list">;
   readonly rootFolder: string;
-  /** Some source has the pod. */
-  readonly isWanted: (uid: string) => boolean;
-  /** Removes what pods left that are gone. */
-  readonly requestHousekeeping: () => void;
+  readonly sources: SourceReadiness;
+  readonly table: PodTable;
+  readonly workers: Pick<PodWorkers, "shouldPodContentBeRemoved">;
+  readonly wakeups: Pick<Wakeups, "housekeep">;
 }
 
 /** What nobody needs any more: says what it is, and removes it on demand. */
@@ -31,7 +32,7 @@ export class GarbageCollection {
   async plan({ all }: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
     const { containers, images } = this.#deps;
     return [
-      ...(await planContainerCollection(containers, { evictNonDeletedPods: all }, signal)),
+      ...(await containers.plan({ evictNonDeletedPods: all }, signal)),
       ...(await images.plan({ all }, signal)),
       ...(await this.#planFolders()),
     ];
@@ -39,21 +40,30 @@ export class GarbageCollection {
 
   /** Removes it now, and says what was to go. */
   async collect(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
-    const { containers, images, requestHousekeeping } = this.#deps;
+    const { containers, images, wakeups } = this.#deps;
     const items = await this.plan(options, signal);
-    await collectContainers(containers, { evictNonDeletedPods: options.all }, signal);
+    await containers.collect({ evictNonDeletedPods: options.all }, signal);
     if (options.all) await images.deleteUnused(signal);
     else await images.collectNow(signal);
-    requestHousekeeping();
+    // Folders of pods that are gone are removed there.
+    wakeups.housekeep();
     return items;
   }
 
+  /** Gives up everything of a kind that nobody uses: the node is short of room. */
+  async reclaim(what: NodeReclaim, signal: AbortSignal): Promise<void> {
+    const { containers, images } = this.#deps;
+    if (what === "images") await images.deleteUnused(signal);
+    else await containers.collect({ evictNonDeletedPods: true }, signal);
+  }
+
   async #planFolders(): Promise<readonly GcItem[]> {
-    const { containers, files, rootFolder, isWanted } = this.#deps;
-    if (!containers.sources.areAllHeard) return [];
+    const { files, rootFolder, sources, table, workers } = this.#deps;
+    if (!sources.areAllHeard) return [];
     const uids = await files.list(podsDirectory(rootFolder));
     return uids
-      .filter((uid) => !isWanted(uid) && containers.isContentRemovable(uid))
+      .filter((uid) => table.get(uid)?.wanted === undefined)
+      .filter((uid) => workers.shouldPodContentBeRemoved(uid))
       .map((uid): GcItem => {
         return {
           kind: "folder",

@@ -12,7 +12,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Random } from "../../ports/random.ts";
-import type { EventSender } from "../cluster/event-sender.ts";
+import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { CsiNode } from "./csi-node.ts";
 import { NodeApi } from "./node-api.ts";
 import { NodeLease } from "./node-lease.ts";
@@ -45,7 +45,7 @@ export interface NodeAgentDeps {
   readonly cluster: {
     /** The node as the API server last reported it. */
     readonly node: Node | undefined;
-    readonly events: Pick<EventSender, "recordNode">;
+    readonly events: NodeEvents;
   };
   readonly source: NodeStatusSource;
   readonly csiNode: CsiNode;

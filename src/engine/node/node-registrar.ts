@@ -9,7 +9,7 @@ import { ApiError, isApiStatus } from "../../model/api-error.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import type { EventSender } from "../cluster/event-sender.ts";
+import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { NodeApi } from "./node-api.ts";
 import type { NodeStartup } from "./node-startup.ts";
 import type { NodeStatusSource } from "./node-status-source.ts";
@@ -23,7 +23,7 @@ export interface NodeRegistrarDeps {
   readonly settings: NodeRegistrationSettings;
   readonly source: NodeStatusSource;
   readonly startup: NodeStartup;
-  readonly events: Pick<EventSender, "recordNode">;
+  readonly events: NodeEvents;
 }
 
 /** Registers the node with the API server; retries until that is done. Returns the node as the server has it. */

@@ -1,7 +1,7 @@
 import type { NodeEvent } from "../../core/node/node-event.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-import type { EventSender } from "../cluster/event-sender.ts";
+import type { NodeEvents } from "../cluster/event-sender.ts";
 
 const cgroupV1Event: NodeEvent = {
   type: "Warning",
@@ -13,7 +13,7 @@ const cgroupV1Event: NodeEvent = {
 export interface NodeStartupDeps {
   readonly metrics: Metrics;
   readonly clock: Clock;
-  readonly events: Pick<EventSender, "recordNode">;
+  readonly events: NodeEvents;
   readonly nodeName: string;
   readonly bootTimeMs: number;
   readonly cgroupVersion: 1 | 2;

@@ -66,16 +66,18 @@ class World {
         this.#note(`ended ${name}`);
       },
     },
-    whenUnmounted: (pods) => {
-      this.#note(`unmounted ${pods.map(({ metadata }) => metadata.name).join(" ")}`);
-      return Promise.resolve();
+    settling: {
+      volumesUnmounted: (pods) => {
+        this.#note(`unmounted ${pods.map(({ metadata }) => metadata.name).join(" ")}`);
+        return Promise.resolve();
+      },
+      statusesReported: () => {
+        this.#note("reported");
+        return Promise.resolve();
+      },
     },
-    reportStatuses: () => {
-      this.#note("reported");
-      return Promise.resolve();
-    },
-    onChange: () => this.#note("changed"),
-    onNodeEvent: ({ reason, message }) => this.#note(`${reason}: ${message}`),
+    wakeups: { updateNode: () => this.#note("changed") },
+    nodeEvents: { recordNode: ({ reason, message }) => this.#note(`${reason}: ${message}`) },
     files: this.files,
     rootFolder: "/root",
     metrics: { set() {} },

@@ -1,5 +1,4 @@
 import { type AdmissionResult, admitted } from "../../core/admission/admission.ts";
-import type { NodeEvent } from "../../core/node/node-event.ts";
 import {
   longestShutdownMs,
   planShutdown,
@@ -24,20 +23,27 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { ShutdownLock, ShutdownService } from "../../ports/shutdown.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
+
+/** What the end of pods is followed by. */
+interface Settling {
+  /** Resolves when no volume of these pods is mounted any more. */
+  volumesUnmounted(pods: readonly Pod[], signal: AbortSignal): Promise<void>;
+  /** Resolves when everybody to whom statuses are reported has the last ones. */
+  statusesReported(signal: AbortSignal): Promise<void>;
+}
 
 export interface ShutdownManagerDeps {
   readonly service: ShutdownService;
   readonly periods: readonly ShutdownPeriod[];
   readonly activePods: () => readonly Pod[];
   readonly workers: Pick<PodWorkers, "killPod">;
-  /** Resolves when no volume of these pods is mounted any more. */
-  readonly whenUnmounted: (pods: readonly Pod[], signal: AbortSignal) => Promise<void>;
-  /** Resolves when everybody who is told of statuses knows the last ones. */
-  readonly reportStatuses: (signal: AbortSignal) => Promise<void>;
-  /** The node's own status changed. */
-  readonly onChange: () => void;
-  readonly onNodeEvent: (event: NodeEvent) => void;
+  readonly settling: Settling;
+  readonly wakeups: Pick<Wakeups, "updateNode">;
+  /** Undefined = the node belongs to no cluster. */
+  readonly nodeEvents: NodeEvents | undefined;
   readonly files: HostFiles;
   readonly rootFolder: string;
   readonly metrics: Pick<Metrics, "set">;
@@ -138,16 +144,16 @@ export class ShutdownManager {
   }
 
   #announce(isShuttingDown: boolean): void {
-    const { onNodeEvent, onChange, log } = this.#deps;
+    const { nodeEvents, wakeups, log } = this.#deps;
     const what = isShuttingDown ? "event" : "cancellation";
     log.info("the machine shuts down", { isShuttingDown });
-    onNodeEvent({
+    nodeEvents?.recordNode({
       type: "Normal",
       reason: "Shutdown",
       message: `Shutdown manager detected shutdown ${what}`,
     });
     this.#isShuttingDown = isShuttingDown;
-    onChange();
+    wakeups.updateNode();
   }
 
   async #note(isShuttingDown: boolean, signal: AbortSignal): Promise<void> {
@@ -176,12 +182,12 @@ export class ShutdownManager {
 
   /** Waits for all of a group, but no longer than it may take. */
   async #endGroup(group: ShutdownGroup, signal: AbortSignal): Promise<void> {
-    const { whenUnmounted, clock, log } = this.#deps;
+    const { settling, clock, log } = this.#deps;
     const { priority, graceSeconds, pods } = group;
     const over = new AbortController();
     const limited = AbortSignal.any([signal, over.signal]);
     const ended = Promise.all(pods.map((pod) => this.#endPod(pod, group, signal)))
-      .then(() => whenUnmounted(pods, limited))
+      .then(() => settling.volumesUnmounted(pods, limited))
       .catch((error: unknown) => {
         if (!limited.aborted) log.warn("volumes stay mounted", { problem: errorText(error) });
       });
@@ -205,7 +211,7 @@ export class ShutdownManager {
   }
 
   async #report(signal: AbortSignal): Promise<void> {
-    const { reportStatuses, clock, log } = this.#deps;
+    const { settling, clock, log } = this.#deps;
     const over = new AbortController();
     const limited = AbortSignal.any([signal, over.signal]);
     const time = clock.sleep(lastReportMs, limited).then(
@@ -213,7 +219,7 @@ export class ShutdownManager {
       () => undefined,
     );
     try {
-      await untilAborted(reportStatuses(limited), limited);
+      await untilAborted(settling.statusesReported(limited), limited);
     } catch (error) {
       log.warn("the last statuses of pods were not reported", { problem: errorText(error) });
     } finally {

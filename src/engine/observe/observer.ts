@@ -105,6 +105,13 @@ export class Observer {
     );
   }
 
+  /** The ids of images that containers have mounted. */
+  mountedImages(): readonly string[] {
+    return [...this.#pods.values()]
+      .flatMap(({ containers }) => containers.flatMap(({ mounts = [] }) => mounts))
+      .flatMap(({ image = "" }) => image || []);
+  }
+
   /** How that container ended, as far as the runtime has told. */
   exitOf(containerId: string): ContainerExit | undefined {
     return this.#exits.get(containerId);

@@ -53,7 +53,10 @@ class World {
       exists: (path) => this.existing.includes(path),
       update: async (path, resources) => void this.updates.push([path, resources]),
     }),
-    onNodeEvent: ({ type, reason, message }) => this.events.push(`${type} ${reason}: ${message}`),
+    nodeEvents: {
+      recordNode: ({ type, reason, message }) =>
+        void this.events.push(`${type} ${reason}: ${message}`),
+    },
     version: 1,
     metrics: { set() {} },
     clock: this.clock,

@@ -1,10 +1,10 @@
-import type { NodeEvent } from "../../core/node/node-event.ts";
 import type { NodeReservationSettings, ReservedCgroup } from "../../core/resource/node-cgroups.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
 
 /** What the node's cgroups are told to allow. */
@@ -25,7 +25,8 @@ export interface NodeCgroupsDeps {
   readonly reserved: readonly ReservedCgroup[];
   /** Cgroups with another root: one that the node's owner made and named. */
   readonly cgroupsAt: (path: string) => Pick<Cgroups, "exists" | "update">;
-  readonly onNodeEvent: (event: NodeEvent) => void;
+  /** Undefined = the node belongs to no cluster. */
+  readonly nodeEvents: NodeEvents | undefined;
   readonly version: 1 | 2;
   readonly metrics: Pick<Metrics, "set">;
   readonly clock: Clock;
@@ -69,33 +70,33 @@ export class NodeCgroups {
   }
 
   async #enforceRoot(): Promise<boolean> {
-    const { pods, onNodeEvent } = this.#deps;
+    const { pods, nodeEvents } = this.#deps;
     try {
       await pods.enforceRoot();
       const message = "Updated Node Allocatable limit across pods";
-      onNodeEvent({ type: "Normal", reason: enforced, message });
+      nodeEvents?.recordNode({ type: "Normal", reason: enforced, message });
       return true;
     } catch (error) {
       const name = pods.rootPath.split("/").filter((part) => part !== "");
       const list = `[${name.map((part) => `"${part}"`).join(" ")}]`;
       const message = `Failed to update Node Allocatable Limits ${list}: ${errorText(error)}`;
-      onNodeEvent({ type: "Warning", reason: notEnforced, message });
+      nodeEvents?.recordNode({ type: "Warning", reason: notEnforced, message });
       return false;
     }
   }
 
   async #enforceReserved({ title, name, cgroup, resources }: ReservedCgroup): Promise<void> {
-    const { cgroupsAt, onNodeEvent } = this.#deps;
+    const { cgroupsAt, nodeEvents } = this.#deps;
     try {
       const cgroups = cgroupsAt(cgroup);
       if (!cgroups.exists(cgroup)) throw new Error(`cgroup ${cgroup} does not exist`);
       await cgroups.update(cgroup, resources);
     } catch (error) {
       const message = `Failed to enforce ${title} Cgroup Limits on "${cgroup}": ${errorText(error)}`;
-      onNodeEvent({ type: "Warning", reason: notEnforced, message });
+      nodeEvents?.recordNode({ type: "Warning", reason: notEnforced, message });
       throw new Error(message, { cause: error });
     }
     const message = `Updated limits on ${name} cgroup ${cgroup}`;
-    onNodeEvent({ type: "Normal", reason: enforced, message });
+    nodeEvents?.recordNode({ type: "Normal", reason: enforced, message });
   }
 }

@@ -2,11 +2,11 @@
 import { reservedCgroups } from "../../../core/resource/node-cgroups.ts";
 import { systemContainerName } from "../../../model/stats-summary.ts";
 import { ImageCollector } from "../../images/image-collector.ts";
-import { type ContainerCollectorDeps, collectContainers } from "../../node/container-collector.ts";
+import { ContainerCollector } from "../../node/container-collector.ts";
 import { GarbageCollection } from "../../node/garbage-collection.ts";
 import { ShutdownManager } from "../../node/shutdown-manager.ts";
 import { EvictionManager } from "../../resources/eviction/eviction-manager.ts";
-import { readFsLayout, readImageFs } from "../../resources/eviction/image-fs.ts";
+import { ImageFileSystems } from "../../resources/eviction/image-fs.ts";
 import { MemoryWatch } from "../../resources/eviction/memory-watch.ts";
 import { NodeCgroups } from "../../resources/node-cgroups.ts";
 import { CgroupSamples } from "../../resources/stats/cgroup-samples.ts";
@@ -55,22 +55,19 @@ export function composeImageCollector(parts: AgentParts): ImageCollector {
   const { runtime, hostUsage, metrics, clock, log } = parts.ports;
   return new ImageCollector({
     runtime,
-    imageFs: (signal) => readImageFs({ runtime, host: hostUsage }, signal),
-    mountedImages: () =>
-      [...parts.observer.pods.values()]
-        .flatMap(({ containers }) => containers.flatMap(({ mounts = [] }) => mounts))
-        .flatMap(({ image = "" }) => image || []),
+    disks: new ImageFileSystems(runtime, hostUsage, parts.settings.rootFolder),
+    observer: parts.observer,
     policy: parts.settings.eviction.images,
-    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+    nodeEvents: parts.cluster?.events,
     metrics,
     clock,
     log,
   });
 }
 
-export function containerCollectorDeps(parts: AgentParts): ContainerCollectorDeps {
+export function composeContainerCollector(parts: AgentParts): ContainerCollector {
   const { runtime, files, foreignFiles, clock, log } = parts.ports;
-  return {
+  return new ContainerCollector({
     runtime,
     files,
     foreignFiles,
@@ -79,21 +76,22 @@ export function containerCollectorDeps(parts: AgentParts): ContainerCollectorDep
     policy: parts.settings.deadContainers ?? keptDeadContainers,
     podLogsRoot: parts.settings.runtimeSettings.podLogsRoot,
     sources: parts.readiness,
-    isContentRemovable: (uid) => parts.workers.shouldPodContentBeRemoved(uid),
-    isRuntimeRemovable: (uid) => parts.workers.shouldPodRuntimeBeRemoved(uid),
-    hasDead: () => parts.observer.hasDead,
-    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
-  };
+    workers: parts.workers,
+    observer: parts.observer,
+    nodeEvents: parts.cluster?.events,
+  });
 }
 
 export function composeGarbageCollection(parts: AgentParts): GarbageCollection {
   return new GarbageCollection({
-    containers: containerCollectorDeps(parts),
+    containers: parts.containerCollector,
     images: parts.imageCollector,
     files: parts.ports.files,
     rootFolder: parts.settings.rootFolder,
-    isWanted: (uid) => parts.registry.get(uid) !== undefined,
-    requestHousekeeping: () => parts.loop.requestHousekeeping(),
+    sources: parts.readiness,
+    table: parts.table,
+    workers: parts.workers,
+    wakeups: parts.wakeups,
   });
 }
 
@@ -105,19 +103,15 @@ export function composeEviction(parts: AgentParts): EvictionManager {
   return new EvictionManager(
     {
       stats: parts.stats,
-      fsLayout: (signal) => readFsLayout({ runtime, host: hostUsage }, rootFolder, signal),
+      disks: new ImageFileSystems(runtime, hostUsage, rootFolder),
       // What pods were granted counts, not what they ask for now.
       activePods: () =>
         parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
-      isCleanedUp: ({ metadata }) => parts.workers.shouldPodBeFinished(metadata.uid),
       workers: parts.workers,
-      reclaim: (what, signal) =>
-        what === "images"
-          ? parts.imageCollector.deleteUnused(signal)
-          : collectContainers(containerCollectorDeps(parts), { evictNonDeletedPods: true }, signal),
+      garbage: parts.garbage,
       memoryWatch: new MemoryWatch({ gauge: memoryGauge, clock, podsCgroup }),
       events,
-      onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+      nodeEvents: parts.cluster?.events,
       metrics,
       clock,
       log,
@@ -135,7 +129,7 @@ export function composeNodeCgroups(parts: AgentParts): NodeCgroups {
     pods: parts.cgroups,
     reserved: reservedCgroups(parts.settings.nodeCgroups.reservations),
     cgroupsAt,
-    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+    nodeEvents: parts.cluster?.events,
     clock,
     log,
   });
@@ -151,17 +145,19 @@ export function composeShutdown(parts: AgentParts): ShutdownManager | undefined 
     periods: shutdownPeriods,
     activePods: () => parts.admission.activePods(),
     workers: parts.workers,
-    whenUnmounted: async (pods, signal) => {
-      while (pods.some((pod) => parts.volumes.mountedVolumes(pod.metadata.uid).size > 0)) {
-        await clock.sleep(settlePollMs, signal);
-      }
+    settling: {
+      volumesUnmounted: async (pods, signal) => {
+        while (pods.some((pod) => parts.volumes.mountedVolumes(pod.metadata.uid).size > 0)) {
+          await clock.sleep(settlePollMs, signal);
+        }
+      },
+      statusesReported: async (signal) => {
+        await parts.checkpoints.flush();
+        while (parts.cluster?.hasReportedAll === false) await clock.sleep(settlePollMs, signal);
+      },
     },
-    reportStatuses: async (signal) => {
-      await parts.checkpoints.flush();
-      while (parts.cluster?.hasReportedAll === false) await clock.sleep(settlePollMs, signal);
-    },
-    onChange: () => parts.node?.requestUpdate(),
-    onNodeEvent: (event) => parts.cluster?.events.recordNode(event),
+    wakeups: parts.wakeups,
+    nodeEvents: parts.cluster?.events,
     files,
     rootFolder,
     metrics,

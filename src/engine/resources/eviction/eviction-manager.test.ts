@@ -51,14 +51,18 @@ class World {
     this.manager = new EvictionManager(
       {
         stats: { summary: () => Promise.resolve(this.#summary()) },
-        fsLayout: () => Promise.resolve({ dedicatedImageFs: false, splitContainerFs: false }),
+        disks: {
+          layout: () => Promise.resolve({ dedicatedImageFs: false, splitContainerFs: false }),
+        },
         activePods: () => this.pods,
-        isCleanedUp: (pod) => !this.pods.includes(pod),
-        workers: { killPod: (pod, kill) => this.#kill(pod, kill) },
-        reclaim: (what) => this.#reclaim(what),
+        workers: {
+          killPod: (pod, kill) => this.#kill(pod, kill),
+          shouldPodBeFinished: (uid) => !this.pods.some(({ metadata }) => metadata.uid === uid),
+        },
+        garbage: { reclaim: (what) => this.#reclaim(what) },
         memoryWatch: new MemoryWatch({ gauge, clock, podsCgroup: undefined }),
         events: { record: (_, event) => void this.podEvents.push(event) },
-        onNodeEvent: (event) => void this.nodeEvents.push(event),
+        nodeEvents: { recordNode: (event) => void this.nodeEvents.push(event) },
         metrics: noMetrics,
         clock,
         log: silentLog,

@@ -19,10 +19,8 @@ import {
   type PodEviction,
 } from "../../../core/eviction/pod-eviction.ts";
 import { admitUnderPressure } from "../../../core/eviction/pressure-admission.ts";
-import type { NodeReclaim } from "../../../core/eviction/rank-pods.ts";
 import type { NodePressure } from "../../../core/eviction/signal.ts";
 import type { FsLayout } from "../../../core/eviction/threshold.ts";
-import type { NodeEvent } from "../../../core/node/node-event.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { type Pod, podKey } from "../../../model/pod.ts";
 import type { Summary } from "../../../model/stats-summary.ts";
@@ -31,6 +29,8 @@ import type { Log } from "../../../ports/log.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { StatsProvider, SummaryOptions } from "../../../ports/stats.ts";
+import type { NodeEvents } from "../../cluster/event-sender.ts";
+import type { GarbageCollection } from "../../node/garbage-collection.ts";
 import type { PodWorkers } from "../../pods/pod-workers.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 
@@ -38,19 +38,22 @@ const lookMs = 10_000;
 const cleanupMs = 30_000;
 const cleanupGlanceMs = 1_000;
 
+interface Disks {
+  /** Which of the node's data, images and containers share a file system. */
+  layout(signal: AbortSignal): Promise<FsLayout>;
+}
+
 export interface EvictionManagerDeps {
   readonly stats: Pick<StatsProvider, "summary">;
-  readonly fsLayout: (signal: AbortSignal) => Promise<FsLayout>;
+  readonly disks: Disks;
   /** The pods that run or are to run, with what they were given. */
   readonly activePods: () => readonly Pod[];
-  /** Nothing of the pod takes anything on this node any more. */
-  readonly isCleanedUp: (pod: Pod) => boolean;
-  readonly workers: Pick<PodWorkers, "killPod">;
-  /** Gives up everything of a kind that nobody uses. */
-  readonly reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<void>;
+  readonly workers: Pick<PodWorkers, "killPod" | "shouldPodBeFinished">;
+  readonly garbage: Pick<GarbageCollection, "reclaim">;
   readonly memoryWatch: MemoryWatch;
   readonly events: PodEvents;
-  readonly onNodeEvent: (event: NodeEvent) => void;
+  /** Undefined = the node belongs to no cluster. */
+  readonly nodeEvents: NodeEvents | undefined;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
@@ -107,8 +110,8 @@ export class EvictionManager {
   }
 
   async #look(isUrgent: boolean, signal: AbortSignal): Promise<readonly Pod[]> {
-    const { memoryWatch, fsLayout, activePods, clock, log } = this.#deps;
-    const layout = this.#state.layout ?? (await fsLayout(signal));
+    const { memoryWatch, disks, activePods, clock, log } = this.#deps;
+    const layout = this.#state.layout ?? (await disks.layout(signal));
     const reading = memoryWatch.read();
     const pods = activePods();
     const step = async (options: SummaryOptions): Promise<EvictionStep> =>
@@ -148,16 +151,16 @@ export class EvictionManager {
 
   /** At most one pod goes per look: what it held may be enough. */
   async #relieve(shortage: Shortage, signal: AbortSignal): Promise<readonly Pod[]> {
-    const { log, metrics, clock, onNodeEvent, reclaim } = this.#deps;
+    const { log, metrics, clock, nodeEvents, garbage } = this.#deps;
     const { resource, thresholds, observations } = shortage.cause;
     log.warn("the node is short of a resource", { resource, signal: shortage.threshold.signal });
-    onNodeEvent({
+    nodeEvents?.recordNode({
       type: "Warning",
       reason: "EvictionThresholdMet",
       message: `Attempting to reclaim ${resource}`,
     });
     for (const what of shortage.reclaims) {
-      await reclaim(what, signal).catch((error: unknown) => {
+      await garbage.reclaim(what, signal).catch((error: unknown) => {
         signal.throwIfAborted();
         log.warn("cannot give up what nobody uses", { what, error: errorText(error) });
       });
@@ -216,11 +219,11 @@ export class EvictionManager {
   }
 
   async #whenCleanedUp(pods: readonly Pod[], signal: AbortSignal): Promise<void> {
-    const { clock, isCleanedUp, log } = this.#deps;
+    const { clock, workers, log } = this.#deps;
     const untilMs = clock.monotonicMs() + cleanupMs;
     while (clock.monotonicMs() < untilMs) {
       await clock.sleep(cleanupGlanceMs, signal);
-      if (pods.every(isCleanedUp)) return;
+      if (pods.every(({ metadata }) => workers.shouldPodBeFinished(metadata.uid))) return;
     }
     log.warn("evicted pods are not cleaned up yet", { pods: pods.map(podKey) });
   }

@@ -3,45 +3,49 @@ import type { FilesystemUsage } from "../../../model/generated/cri.ts";
 import type { ImageService } from "../../../ports/container-runtime.ts";
 import type { FileSystemUsage, HostUsage } from "../../../ports/host-usage.ts";
 
-export interface ImageFsDeps {
-  readonly runtime: Pick<ImageService, "imageFsInfo">;
-  readonly host: Pick<HostUsage, "fileSystem">;
-}
+/** The file systems of images and containers, as far as the runtime says where they are. */
+export class ImageFileSystems {
+  readonly #runtime: Pick<ImageService, "imageFsInfo">;
+  readonly #host: Pick<HostUsage, "fileSystem">;
+  readonly #rootFolder: string;
 
-/** The file system that holds images; rejects when it is not known. */
-export async function readImageFs(
-  deps: ImageFsDeps,
-  signal: AbortSignal,
-): Promise<FileSystemUsage> {
-  const { imageFilesystems } = await deps.runtime.imageFsInfo(signal);
-  const usage = await fileSystemOf(deps, imageFilesystems);
-  if (usage === undefined) throw new Error("the runtime does not tell where images are");
-  return usage;
-}
-
-/** Which of the node's data, images and containers share a file system. */
-export async function readFsLayout(
-  deps: ImageFsDeps,
-  rootFolder: string,
-  signal: AbortSignal,
-): Promise<FsLayout> {
-  const { imageFilesystems, containerFilesystems } = await deps.runtime.imageFsInfo(signal);
-  const images = await fileSystemOf(deps, imageFilesystems);
-  const containers = await fileSystemOf(deps, containerFilesystems);
-  const node = await deps.host.fileSystem(rootFolder);
-  if (images === undefined || node === undefined) {
-    throw new Error("it is not known on which file systems images and data are");
+  constructor(
+    runtime: Pick<ImageService, "imageFsInfo">,
+    host: Pick<HostUsage, "fileSystem">,
+    rootFolder: string,
+  ) {
+    this.#runtime = runtime;
+    this.#host = host;
+    this.#rootFolder = rootFolder;
   }
-  return {
-    dedicatedImageFs: images.device !== node.device,
-    splitContainerFs: containers !== undefined && containers.device !== images.device,
-  };
-}
 
-async function fileSystemOf(
-  { host }: ImageFsDeps,
-  filesystems: readonly FilesystemUsage[] | undefined,
-): Promise<FileSystemUsage | undefined> {
-  const path = filesystems?.[0]?.fsId?.mountpoint;
-  return path === undefined ? undefined : await host.fileSystem(path);
+  /** How full the disk is that holds images; rejects when it is not known. */
+  async imageUsage(signal: AbortSignal): Promise<FileSystemUsage> {
+    const { imageFilesystems } = await this.#runtime.imageFsInfo(signal);
+    const usage = await this.#usageOf(imageFilesystems);
+    if (usage === undefined) throw new Error("the runtime does not report where images are");
+    return usage;
+  }
+
+  /** Which of the node's data, images and containers share a file system. */
+  async layout(signal: AbortSignal): Promise<FsLayout> {
+    const { imageFilesystems, containerFilesystems } = await this.#runtime.imageFsInfo(signal);
+    const images = await this.#usageOf(imageFilesystems);
+    const containers = await this.#usageOf(containerFilesystems);
+    const node = await this.#host.fileSystem(this.#rootFolder);
+    if (images === undefined || node === undefined) {
+      throw new Error("it is not known on which file systems images and data are");
+    }
+    return {
+      dedicatedImageFs: images.device !== node.device,
+      splitContainerFs: containers !== undefined && containers.device !== images.device,
+    };
+  }
+
+  async #usageOf(
+    filesystems: readonly FilesystemUsage[] | undefined,
+  ): Promise<FileSystemUsage | undefined> {
+    const path = filesystems?.[0]?.fsId?.mountpoint;
+    return path === undefined ? undefined : await this.#host.fileSystem(path);
+  }
 }
