@@ -16,26 +16,29 @@ export async function withDeadline<T>(
   signal: AbortSignal,
   work: (signal: AbortSignal, cancelDeadline: () => void) => Promise<T>,
 ): Promise<T> {
-  const done = new AbortController();
-  const late = new AbortController();
-  const cancelDeadline = (): void => done.abort(noLongerNeeded);
-  const expire = async (bounded: AbortSignal): Promise<never> => {
-    const sleep = (either: AbortSignal) => clock.sleep(limit.ms, either);
-    const isLate = await withEither([bounded, done.signal], sleep).then(
-      () => true,
-      () => false,
-    );
-    if (!isLate) return await new Promise<never>(() => undefined);
-    const error = new DeadlineError(`${limit.what} took longer than ${limit.ms / 1000} s`);
-    late.abort(error);
-    throw error;
+  const bounded = new AbortController();
+  const timer = new AbortController();
+  const cancelDeadline = (): void => timer.abort(noLongerNeeded);
+  const giveUp = (): void => {
+    bounded.abort(signal.reason);
+    cancelDeadline();
   };
+  const whenLate = (): Promise<never> =>
+    new Promise((_resolve, reject) => {
+      const expire = (): void => {
+        const error = new DeadlineError(`${limit.what} took longer than ${limit.ms / 1000} s`);
+        bounded.abort(error);
+        reject(error);
+      };
+      clock.sleep(limit.ms, timer.signal).then(expire, () => undefined);
+    });
+  if (signal.aborted) giveUp();
+  signal.addEventListener("abort", giveUp, { once: true });
   try {
     // Work that ignores its signal must not hold up the one who waits for it.
-    return await withEither([signal, late.signal], (bounded) =>
-      Promise.race([work(bounded, cancelDeadline), expire(bounded)]),
-    );
+    return await Promise.race([work(bounded.signal, cancelDeadline), whenLate()]);
   } finally {
+    signal.removeEventListener("abort", giveUp);
     cancelDeadline();
   }
 }

@@ -7,11 +7,12 @@ export function deepEqual(a: unknown, b: unknown): boolean {
     return a.every((item, index) => deepEqual(item, b[index]));
   }
   let extraFields = 0;
-  for (const [key, value] of Object.entries(a)) {
+  for (const key of Object.keys(a)) {
+    const value: unknown = Reflect.get(a, key);
     if (value === undefined) continue;
     extraFields += 1;
     if (!deepEqual(value, Reflect.get(b, key))) return false;
   }
-  for (const value of Object.values(b)) if (value !== undefined) extraFields -= 1;
+  for (const key of Object.keys(b)) if (Reflect.get(b, key) !== undefined) extraFields -= 1;
   return extraFields === 0;
 }

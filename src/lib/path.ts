@@ -3,6 +3,7 @@
 /** The shortest equal path: no doubled slashes, no "." and no ".." that can be resolved; "" becomes ".". */
 export function cleanPath(path: string): string {
   const rooted = path.startsWith("/");
+  if (rooted && !/\/(?:[/.]|$)/.test(path)) return path;
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === "" || part === ".") continue;

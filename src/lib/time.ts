@@ -1,6 +1,6 @@
 /** Milliseconds since 1970 as RFC 3339 with second resolution, as the Kubernetes API writes times. */
 export function formatTime(ms: number): string {
-  return new Date(Math.floor(ms / 1000) * 1000).toISOString().replace(".000Z", "Z");
+  return `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, -".000Z".length)}Z`;
 }
 
 /** Milliseconds since 1970 as RFC 3339 with nanosecond digits (sub-millisecond fractions are kept to 100 ns). */

@@ -11,11 +11,20 @@ export type ResourceList = ReadonlyMap<string, Quantity>;
 
 export const hugePagesPrefix = "hugepages-";
 
+const nothing: ResourceList = new Map();
+
+// The lists of a pod are read at every sync, and nobody changes one that was made.
+const read = new WeakMap<object, ResourceList>();
+
 /** A resource list of the API as amounts; its quantities were checked at the border. */
 export function resourceList(list: Readonly<Record<string, string>> | undefined): ResourceList {
-  return new Map(
-    Object.entries(list ?? {}).map(([name, text]) => [name, mustParseQuantity(text)] as const),
-  );
+  if (list === undefined) return nothing;
+  const known = read.get(list);
+  if (known !== undefined) return known;
+  const amounts = new Map<string, Quantity>();
+  for (const [name, text] of Object.entries(list)) amounts.set(name, mustParseQuantity(text));
+  read.set(list, amounts);
+  return amounts;
 }
 
 export function amountOf(list: ResourceList, name: string): Quantity {

@@ -10,6 +10,8 @@ const foreignFields: ReadonlySet<string> = new Set([
   "nodeAllocatableResourceClaimStatuses",
 ]);
 
+const noFields: ReadonlySet<string> = new Set();
+
 /** Fields whose empty object says no more than their absence. */
 const plainFields: ReadonlySet<string> = new Set([
   "state",
@@ -23,11 +25,7 @@ const quantityFields: ReadonlySet<string> = new Set(["allocatedResources", "requ
 
 /** Whether two normalized statuses say the same in all that the node writes; transition times do not count. */
 export function isSameStatus(a: PodStatus, b: PodStatus): boolean {
-  return sameConditions(a.conditions, b.conditions) && sameFields(own(a), own(b));
-}
-
-function own(status: PodStatus): object {
-  return Object.fromEntries(Object.entries(status).filter(([name]) => !foreignFields.has(name)));
+  return sameConditions(a.conditions, b.conditions) && sameFields(a, b, same, foreignFields);
 }
 
 function sameConditions(
@@ -59,30 +57,31 @@ function ownConditions(conditions: readonly PodCondition[] = []): Map<string, Po
 }
 
 function same(a: unknown, b: unknown, field: string): boolean {
+  if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {
     return a.length === b.length && a.every((each, index) => same(each, b[index], ""));
   }
   if (isObject(a) && isObject(b)) {
-    return quantityFields.has(field) ? sameQuantities(a, b) : sameFields(a, b);
+    return sameFields(a, b, quantityFields.has(field) ? sameQuantity : same);
   }
-  return a === b;
+  return false;
 }
 
-function sameFields(a: object, b: object): boolean {
-  const left = written(a);
-  const right = written(b);
-  return (
-    left.size === right.size &&
-    [...left].every(([name, value]) => right.has(name) && same(value, right.get(name), name))
-  );
-}
-
-function sameQuantities(a: object, b: object): boolean {
-  const left = written(a);
-  const right = written(b);
-  return (
-    left.size === right.size &&
-    [...left].every(([name, value]) => sameQuantity(value, right.get(name)))
+function sameFields(
+  a: object,
+  b: object,
+  isSame: (left: unknown, right: unknown, field: string) => boolean,
+  ignored: ReadonlySet<string> = noFields,
+): boolean {
+  for (const [name, left] of Object.entries(a)) {
+    if (ignored.has(name)) continue;
+    const right: unknown = Object.hasOwn(b, name) ? Reflect.get(b, name) : undefined;
+    const isThere = isWritten(name, left);
+    if (isThere !== isWritten(name, right)) return false;
+    if (isThere && !isSame(left, right, name)) return false;
+  }
+  return Object.entries(b).every(
+    ([name, right]) => ignored.has(name) || Object.hasOwn(a, name) || !isWritten(name, right),
   );
 }
 
@@ -94,14 +93,13 @@ function sameQuantity(a: unknown, b: unknown): boolean {
   return left.ok && right.ok && compareQuantity(left.value, right.value) === 0;
 }
 
-/** The fields that say something: an absent one and its zero value are the same, but for `started`. */
-function written(object: object): Map<string, unknown> {
-  return new Map(
-    Object.entries(object).filter(([name, value]) => {
-      if (Array.isArray(value)) return value.length > 0;
-      if (isObject(value)) return !plainFields.has(name) || written(value).size > 0;
-      return name === "started" ? value !== undefined : Boolean(value);
-    }),
+/** Whether a field says something: an absent one and its zero value are the same, but for `started`. */
+function isWritten(name: string, value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  if (!isObject(value)) return name === "started" ? value !== undefined : Boolean(value);
+  return (
+    !plainFields.has(name) ||
+    Object.entries(value).some(([field, inner]) => isWritten(field, inner))
   );
 }
 

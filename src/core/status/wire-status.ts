@@ -3,19 +3,26 @@ import type { PodStatus } from "../../model/generated/kubernetes.ts";
 // These say nothing when they are empty; of other objects it counts that they are there.
 const maps: ReadonlySet<string> = new Set(["allocatedResources", "requests", "limits"]);
 
+// A status is shown more often than it changes, and nobody changes one that was made.
+const made = new WeakMap<PodStatus, PodStatus>();
+
 /** A status as the API server keeps it: without lists and maps that are empty, so that they do not look like news. */
 export function wireStatus(status: PodStatus): PodStatus {
-  return withoutEmpty(status) as PodStatus;
+  const known = made.get(status);
+  if (known !== undefined) return known;
+  const wire = withoutEmpty(status) as PodStatus;
+  made.set(status, wire);
+  return wire;
 }
 
 function withoutEmpty(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutEmpty);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([name, inner]) => !isEmpty(name, inner))
-      .map(([name, inner]) => [name, withoutEmpty(inner)]),
-  );
+  const fields: [string, unknown][] = [];
+  for (const [name, inner] of Object.entries(value)) {
+    if (!isEmpty(name, inner)) fields.push([name, withoutEmpty(inner)]);
+  }
+  return Object.fromEntries(fields);
 }
 
 function isEmpty(name: string, value: unknown): boolean {

@@ -2,7 +2,7 @@ import type { HostFiles } from "../../ports/host-files.ts";
 
 /** Files in memory. Folders come and go with what is in them. */
 export class MemoryFiles implements HostFiles {
-  readonly #files = new Map<string, Uint8Array>();
+  readonly #files = new Map<string, Uint8Array | string>();
   readonly #links = new Map<string, string>();
   readonly #folders = new Set<string>();
 
@@ -11,7 +11,7 @@ export class MemoryFiles implements HostFiles {
   }
 
   async writeFile(path: string, data: Uint8Array | string): Promise<void> {
-    this.#files.set(path, typeof data === "string" ? new TextEncoder().encode(data) : data);
+    this.#files.set(path, data);
   }
 
   async writeBriefly(path: string, data: Uint8Array | string): Promise<void> {
@@ -23,13 +23,14 @@ export class MemoryFiles implements HostFiles {
   }
 
   async readTail(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
-    const data = this.#files.get(path);
+    const file = this.#files.get(path);
+    const data = typeof file === "string" ? new TextEncoder().encode(file) : file;
     return data?.subarray(Math.max(0, data.length - maxBytes));
   }
 
   async readText(path: string): Promise<string | undefined> {
     const data = this.#files.get(path);
-    return data === undefined ? undefined : new TextDecoder().decode(data);
+    return data instanceof Uint8Array ? new TextDecoder().decode(data) : data;
   }
 
   async realPath(path: string): Promise<string | undefined> {
@@ -39,9 +40,12 @@ export class MemoryFiles implements HostFiles {
   }
 
   async list(path: string): Promise<readonly string[]> {
-    const inside = this.#paths().filter((one) => one.startsWith(`${path}/`));
-    const names = inside.map((one) => one.slice(path.length + 1).split("/")[0] ?? "");
-    return [...new Set(names)].toSorted();
+    const prefix = `${path}/`;
+    const names = new Set<string>();
+    for (const one of this.#paths()) {
+      if (one.startsWith(prefix)) names.add(one.slice(prefix.length).split("/", 1)[0] ?? "");
+    }
+    return [...names].toSorted();
   }
 
   async symlink(target: string, path: string): Promise<void> {
