@@ -34,13 +34,7 @@ async function endPod(
 ): Promise<void> {
   const clock = systemClock;
   const runtimeName = "containerd";
-  // Nobody will hear its last words.
-  const readEnd = (): Promise<undefined> => Promise.resolve(undefined);
-  const observed = await readPod(
-    { runtime, readEnd, clock, runtimeName, givenResources: () => undefined },
-    uid,
-    signal,
-  );
+  const observed = await readPod({ runtime, clock, runtimeName }, uid, signal);
   const pod = await restorePod(runtime, observed, signal);
   const events = { record: () => undefined };
   const because = "everything of this data folder is being removed";

@@ -41,7 +41,7 @@ export class Agent {
 
   /** The runtime has answered, and what the first source wants was handed to the workers. */
   get isServing(): boolean {
-    return this.#parts.runtimeListed && this.#parts.readiness.isAnyHeard;
+    return this.#parts.observed.isListed && this.#parts.readiness.isAnyHeard;
   }
 
   /** When the sync loop last turned, on the monotonic clock. */
@@ -85,8 +85,8 @@ export class Agent {
     const parts = this.#parts;
     const signal = this.#signal;
     return {
-      "runtime observer": () => parts.observer.run(() => this.#onListed()),
-      "runtime health": () => parts.health.run(() => parts.syncAll(), signal),
+      "runtime observer": () => parts.observer.run(),
+      "runtime health": () => parts.health.run(signal),
       "pod sources": () => parts.intake.run(signal),
       "resize retries": () => parts.allocations.run(signal),
       cluster: () => parts.cluster?.run(signal),
@@ -107,12 +107,6 @@ export class Agent {
   #supervise(name: string, run: () => Promise<void> | undefined): Promise<void> {
     const { clock } = this.#ports;
     return supervise({ clock, faults: this.#parts.faults }, name, run, this.#signal);
-  }
-
-  #onListed(): void {
-    this.#parts.runtimeListed = true;
-    this.#parts.names.look();
-    this.#parts.loop.requestHousekeeping();
   }
 
   #runOomWatcher(): Promise<void> {
@@ -144,7 +138,7 @@ export class Agent {
     const { runtime, logFiles, clock, log } = this.#ports;
     const { logRotation, runtimeSettings } = this.#settings;
     const { podLogsRoot } = runtimeSettings;
-    const runningContainers = () => this.#parts.observer.runningContainers();
+    const runningContainers = () => this.#parts.observed.runningContainers();
     const settings = logRotation;
     return runLogRotator(
       { runtime, runningContainers, files: logFiles, clock, log, settings, podLogsRoot },

@@ -86,10 +86,11 @@ export class ExecutorWorld {
   }
 
   read(pod: Pod): Promise<ObservedPod> {
-    const givenResources = (uid: string, name: string) =>
-      this.actuated.get(uid)?.containers.get(name);
-    const readEnd = (path: string, maxBytes: number) => this.files.readTail(path, maxBytes);
-    const deps = { ...this.deps, readEnd, runtimeName: "sim", givenResources };
+    const { files, table } = this;
+    const readEnd = (path: string, maxBytes: number) => files.readTail(path, maxBytes);
+    const { podLogsRoot } = simSettings;
+    const messages = { files, foreignFiles: { readEnd }, rootFolder: "/data", podLogsRoot };
+    const deps = { ...this.deps, runtimeName: "sim", messages, table };
     return readPod(deps, pod.metadata.uid, neverAborted);
   }
 

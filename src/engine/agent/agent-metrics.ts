@@ -16,7 +16,7 @@ export interface AgentState {
   readonly pods: readonly Pod[];
   readonly isActive: (pod: Pod) => boolean;
   readonly mirrorCount: number;
-  readonly runtimePods: ReadonlyMap<string, ObservedPod>;
+  readonly runtimePods: Iterable<ObservedPod>;
   readonly volumes: VolumeCounts;
   readonly workerState: (uid: string) => string | undefined;
 }
@@ -151,19 +151,6 @@ export class AgentMetrics {
     this.#metrics.increment("kubelet_preemptions", { preemption_signal: "" });
   }
 
-  /** One look at a single pod of the runtime. */
-  notePodRead(durationMs: number): void {
-    this.#metrics.observe("kubelet_pleg_pod_relist_duration_seconds", durationMs / 1000);
-  }
-
-  /** One look at all pods of the runtime. */
-  noteRelist(durationMs: number, sinceLastMs: number | undefined): void {
-    this.#metrics.observe("kubelet_pleg_relist_duration_seconds", durationMs / 1000);
-    this.#metrics.set("kubelet_pleg_last_seen_seconds", Math.floor(this.#clock.nowMs() / 1000));
-    if (sinceLastMs === undefined) return;
-    this.#metrics.observe("kubelet_pleg_relist_interval_seconds", sinceLastMs / 1000);
-  }
-
   /** Sets the gauges of what is there now. */
   collect({ pods, isActive, mirrorCount, runtimePods, volumes, workerState }: AgentState): void {
     for (const [name, list] of [
@@ -180,7 +167,7 @@ export class AgentMetrics {
       config: "desired",
       static: isStaticPod(pod) ? "true" : "",
     }));
-    const observed = [...runtimePods.values()];
+    const observed = [...runtimePods];
     this.#countBy(
       "kubelet_running_containers",
       observed.flatMap(({ containers }) => containers),

@@ -12,8 +12,9 @@ import type { GarbageCollection } from "../node/garbage-collection.ts";
 import type { NodeAgent } from "../node/node-agent.ts";
 import type { NodeHost } from "../node/node-host.ts";
 import type { ShutdownManager } from "../node/shutdown-manager.ts";
+import { ObservedPods } from "../observe/observed-pods.ts";
 import type { Observer } from "../observe/observer.ts";
-import { PodCache } from "../observe/pod-cache.ts";
+import type { PodReader } from "../observe/pod-reader.ts";
 import { RuntimeHealth } from "../observe/runtime-health.ts";
 import { PodMemory } from "../pods/pod-memory.ts";
 import type { PodNames } from "../pods/pod-names.ts";
@@ -40,7 +41,12 @@ import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import { composeFaults } from "./compose/faults.ts";
 import { composeHost } from "./compose/kubelet-host.ts";
 import { composeNode } from "./compose/node.ts";
-import { composeNames, composeObserver, composeProber } from "./compose/observation.ts";
+import {
+  composeNames,
+  composeObserver,
+  composeProber,
+  composeReader,
+} from "./compose/observation.ts";
 import {
   composeCgroups,
   composeRemains,
@@ -77,8 +83,6 @@ export class AgentParts {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
   readonly signal: AbortSignal;
-  /** All pods of the runtime are known. */
-  runtimeListed = false;
 
   readonly table: PodTable = new PodTable();
   readonly wakeups: Wakeups = new Wakeups();
@@ -95,8 +99,7 @@ export class AgentParts {
   readonly cluster: ClusterParts | undefined;
   readonly intake: SourceIntake;
   readonly health: RuntimeHealth;
-  readonly cache: PodCache;
-  readonly observer: Observer;
+  readonly observed: ObservedPods;
   readonly names: PodNames;
   readonly prober: Prober;
   readonly allocations: PodAllocations;
@@ -120,6 +123,8 @@ export class AgentParts {
   readonly shutdown: ShutdownManager | undefined;
   /** Undefined = the node belongs to no cluster. */
   readonly node: NodeAgent | undefined;
+  readonly reader: PodReader;
+  readonly observer: Observer;
   readonly view: NodeView;
   readonly host: NodeHost;
 
@@ -151,12 +156,9 @@ export class AgentParts {
     );
     this.cluster = this.#createCluster();
     this.intake = composeIntake(this);
-    this.health = new RuntimeHealth(ports.runtime, ports.clock, {
-      onReport: () => this.wakeups.updateNode(),
-      onWell: () => this.wakeups.resume(),
-    });
-    this.cache = new PodCache((uid) => this.observer.requestRead(uid));
-    this.observer = composeObserver(this);
+    const { runtime, clock } = ports;
+    this.health = new RuntimeHealth({ runtime, clock, table: this.table, wakeups: this.wakeups });
+    this.observed = new ObservedPods(this.table, this.wakeups);
     this.names = composeNames(this);
     this.prober = composeProber(this);
     this.allocations = composeAllocations(this);
@@ -182,9 +184,11 @@ export class AgentParts {
     this.nodeCgroups = composeNodeCgroups(this);
     this.shutdown = composeShutdown(this);
     this.node = composeNode(this);
+    this.reader = composeReader(this);
+    this.observer = composeObserver(this);
     this.view = this.#createView();
     this.host = composeHost(this);
-    this.wakeups.connect({ loop: this.loop, observer: this.observer, node: this.node });
+    this.wakeups.connect({ loop: this.loop, reader: this.reader, node: this.node });
   }
 
   /** The node's addresses as its cluster shows them; those of the machine until then. */
@@ -205,7 +209,7 @@ export class AgentParts {
       pods: this.registry.list(),
       isActive: (pod) => this.admission.isActive(pod),
       mirrorCount: this.registry.mirrorCount,
-      runtimePods: this.observer.pods,
+      runtimePods: this.observed.all(),
       volumes: this.volumes.countByPlugin(),
       workerState: (uid) => this.workers.stateOf(uid),
     });

@@ -1,7 +1,7 @@
 import type { Pod } from "../../model/pod.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { SpanAttributes } from "../../ports/tracer.ts";
-import type { PodCache } from "../observe/pod-cache.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
 import {
   syncTerminatedPod,
   syncTerminatingPod,
@@ -21,7 +21,7 @@ export interface WorkerParts {
   readonly settings: Pick<AgentSettings, "resyncIntervalMs">;
   /** What the recipes of a pod work with. */
   readonly deps: NodeDeps;
-  readonly cache: PodCache;
+  readonly observed: ObservedPods;
   readonly events: PodEvents;
   readonly faults: Faults;
   /** That pod wants a look after so long. */
@@ -36,7 +36,7 @@ export interface WorkerParts {
 
 /** The pod workers on the recipes of this node. */
 export function createWorkers(parts: WorkerParts): PodWorkers {
-  const { ports, settings, deps, cache, events, faults } = parts;
+  const { ports, settings, deps, observed, events, faults } = parts;
   const { enqueue, allocatedPod, onFirstSync, onWorked, onFinished } = parts;
   const { clock, random, log, tracer } = ports;
   const traced = <T>(name: string, pod: Pod, work: () => Promise<T>): Promise<T> =>
@@ -53,7 +53,7 @@ export function createWorkers(parts: WorkerParts): PodWorkers {
       syncTerminatedPod: (request, signal) =>
         traced("syncTerminatedPod", request.pod, () => syncTerminatedPod(deps, request, signal)),
     },
-    cache,
+    observed,
     queue: { enqueue },
     clock,
     random,

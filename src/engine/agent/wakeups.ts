@@ -10,7 +10,7 @@ interface LoopWakeups {
 
 interface ReadWakeups {
   requestRead(uid: string): void;
-  readWhenQuiet(uid: string): Promise<void>;
+  readWhenQuiet(uid: string): void;
 }
 
 interface NodeWakeups {
@@ -19,7 +19,7 @@ interface NodeWakeups {
 
 interface WakeupTargets {
   readonly loop: LoopWakeups;
-  readonly observer: ReadWakeups;
+  readonly reader: ReadWakeups;
   /** Undefined = the node belongs to no cluster. */
   readonly node: NodeWakeups | undefined;
 }
@@ -59,12 +59,12 @@ export class Wakeups {
 
   /** The pod is read from the runtime again. */
   read(uid: string): void {
-    this.#targets.observer.requestRead(uid);
+    this.#targets.reader.requestRead(uid);
   }
 
   /** The same when nobody works on the pod, or soon if that takes long. */
   readWhenQuiet(uid: string): void {
-    void this.#targets.observer.readWhenQuiet(uid);
+    this.#targets.reader.readWhenQuiet(uid);
   }
 
   /** The API server gets the node's status soon. */

@@ -38,7 +38,7 @@ class Disk {
         imageUsage: () =>
           Promise.resolve({ capacityBytes: 1000, availableBytes: 1000 - this.#used() }),
       },
-      observer: { mountedImages: () => this.mounted },
+      observed: { mountedImages: () => this.mounted },
       policy: { ...policy, ...changes },
       nodeEvents: { recordNode: (event) => void this.events.push(event) },
       metrics: noMetrics,

@@ -29,7 +29,7 @@ export interface ImageCollectorDeps {
   readonly runtime: Pick<ContainerRuntime, "listContainers" | "status"> &
     Pick<ImageService, "listImages" | "removeImage">;
   readonly disks: DiskOfImages;
-  readonly observer: ImageMounts;
+  readonly observed: ImageMounts;
   readonly policy: ImageGcPolicy;
   /** Undefined = the node belongs to no cluster. */
   readonly nodeEvents: NodeEvents | undefined;
@@ -154,7 +154,7 @@ export class ImageCollector {
     const containers = await runtime.listContainers({}, signal);
     const inUse = new Set([
       ...containers.map(({ imageId = "", imageRef = "" }) => (imageId === "" ? imageRef : imageId)),
-      ...this.#deps.observer.mountedImages(),
+      ...this.#deps.observed.mountedImages(),
     ]);
     const sandboxImage = await this.#sandboxImage(signal);
     const present = images.map((image) => presentImage(image, sandboxImage));

@@ -4,6 +4,7 @@ import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Faults } from "../agent/faults.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
@@ -20,9 +21,7 @@ export interface HousekeepingDeps {
   readonly runtimeListed: boolean;
   /** Every source was heard: who is not wanted by now is wanted by nobody. */
   readonly allSourcesHeard: boolean;
-  readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
-  /** Pods that the runtime has but does not tell of: they may run. */
-  readonly unreadPods: () => Iterable<readonly [uid: string, key: string]>;
+  readonly observed: Pick<ObservedPods, "all" | "unread">;
   /** A pod came back under its old UID, and begins anew. */
   readonly onRestarted: (pod: Pod) => void;
   /** A pod that nobody wants was found running. */
@@ -59,12 +58,14 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
     desiredUids.add(uid);
     deps.faults.attempt("housekeeping", uid, () => restartPod(deps, pod));
   }
-  for (const [uid, observed] of deps.runtimePods()) {
+  for (const observed of deps.observed.all()) {
+    const { uid } = observed;
     if (known.has(uid) || desiredUids.has(uid) || !isRunning(observed)) continue;
     deps.faults.attempt("housekeeping", uid, () => endOrphan(deps, observed));
     desiredUids.add(uid);
   }
-  const unread = [...deps.unreadPods()].map(([uid]) => uid);
+  // They may run.
+  const unread = [...deps.observed.unread()].map(([uid]) => uid);
   const kept = new Set([...desiredUids, ...known.keys(), ...unread]);
   statuses.keepOnly(kept);
   await remains.removeAllBut(kept);
@@ -90,7 +91,7 @@ function forgetLife({ registry, statuses }: HousekeepingDeps, pod: Pod): void {
  * until the API server was heard.
  */
 function endReplaced(deps: HousekeepingDeps, desired: readonly Pod[]): void {
-  const running = [...deps.runtimePods().values()].filter(isRunning);
+  const running = [...deps.observed.all()].filter(isRunning);
   for (const observed of replacedPods(desired, running)) {
     if (deps.workers.stateOf(observed.uid) === undefined) endOrphan(deps, observed);
   }

@@ -36,7 +36,7 @@ export interface ContainerCollectorDeps {
   readonly sources: SourceReadiness;
   readonly workers: Pick<PodWorkers, "shouldPodContentBeRemoved" | "shouldPodRuntimeBeRemoved">;
   /** Whether the runtime was seen to have anything that does not run. */
-  readonly observer: { readonly hasDead: boolean };
+  readonly observed: { readonly hasDead: boolean };
   /** Undefined = the node belongs to no cluster. */
   readonly nodeEvents: NodeEvents | undefined;
 }
@@ -59,14 +59,14 @@ export class ContainerCollector {
 
   /** Collects once a minute until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, observer, nodeEvents } = this.#deps;
+    const { clock, log, observed, nodeEvents } = this.#deps;
     while (!signal.aborted) {
       await clock.sleep(collectMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       try {
         const attempts = new Attempts(signal);
         const scope = { evictNonDeletedPods: false };
-        if (observer.hasDead) await this.#collectDead(scope, attempts, signal);
+        if (observed.hasDead) await this.#collectDead(scope, attempts, signal);
         await this.#collectLogs(attempts, signal);
         attempts.throwFailures();
       } catch (error) {

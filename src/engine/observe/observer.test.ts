@@ -1,122 +1,194 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
-import { silentLog } from "../../../test/kit/silent-log.ts";
-import { SimRuntime } from "../../drivers/sim/sim-runtime.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
-import { emptyObservedPod } from "../../model/observed.ts";
-import type { RuntimeEvents } from "../../ports/runtime-events.ts";
+import { noMetrics } from "../../../test/kit/no-metrics.ts";
+import { testPod } from "../../../test/kit/pods.ts";
+import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
+import type { RuntimeEvent, RuntimeEvents } from "../../ports/runtime-events.ts";
+import { ObservedPods } from "./observed-pods.ts";
 import { Observer } from "./observer.ts";
-import { PodCache } from "./pod-cache.ts";
+import { PodReader } from "./pod-reader.ts";
+
+const pod = testPod({ containers: [{ name: "web" }] });
+const { uid } = pod.metadata;
 
 function noop(): void {
   return undefined;
 }
 
-/** Events that never come. */
-const quiet: RuntimeEvents = {
-  name: "cri",
-  subscribe: (onSubscribed, _, signal) => {
-    onSubscribed();
-    return new Promise((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-  },
-};
-
-test("a pod that could not be read is tried again until it can, and then told of even if it is as before", async () => {
-  const clock = new VirtualClock();
+/** An observer of a simulated runtime that counts how often a pod is listed, which begins each read of it. */
+function setUp() {
+  const world = new ExecutorWorld();
+  const { clock, runtime, table } = world;
   const stop = new AbortController();
-  const reads: number[] = [];
-  const changes: string[] = [];
-  let isBroken = true;
-  const cache = new PodCache((uid) => observer.requestRead(uid));
-  const observer = new Observer(
+  const state = {
+    readsMs: [] as number[],
+    looks: [] as string[],
+    problems: [] as (string | undefined)[],
+    warnings: [] as string[],
+    work: undefined as Promise<void> | undefined,
+    /** What a read of one pod waits for, or fails with. */
+    beforeRead: (): Promise<void> => Promise.resolve(),
+    onEvent: noop as (event: RuntimeEvent) => void,
+    housekeepings: 0,
+  };
+  const list = runtime.listPodSandboxes.bind(runtime);
+  runtime.listPodSandboxes = async (filter, signal) => {
+    if (filter.labelSelector !== undefined) {
+      state.readsMs.push(clock.monotonicMs());
+      await state.beforeRead();
+    }
+    return list(filter, signal);
+  };
+  const events: RuntimeEvents = {
+    name: "cri",
+    subscribe: (onSubscribed, onEvent, signal) => {
+      state.onEvent = onEvent;
+      onSubscribed();
+      return new Promise((resolve) => {
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    },
+  };
+  const observed = new ObservedPods(table, { read: (asked) => reader.requestRead(asked) });
+  const log = {
+    debug: noop,
+    info: noop,
+    error: noop,
+    warn: (message: string) => void state.warnings.push(message),
+  };
+  const wakeups = {
+    look: (changed: string) => void state.looks.push(changed),
+    housekeep: () => void state.housekeepings++,
+  };
+  const names = { look: noop };
+  const metrics = noMetrics;
+  const reader = new PodReader(
     {
-      runtime: new SimRuntime({ clock }),
-      eventSources: [quiet],
-      readPod: (uid) => {
-        reads.push(clock.monotonicMs());
-        if (isBroken) return Promise.reject(new Error("the runtime is gone"));
-        return Promise.resolve(emptyObservedPod(uid, "a", "ns"));
-      },
-      cache,
-      workOn: () => undefined,
+      table,
+      observed,
+      reading: { runtime, clock, runtimeName: "sim", table, exits: observed },
+      workOn: () => state.work,
       clock,
-      log: silentLog,
+      log,
       faults: loudFaults,
-      onChange: ({ uid }) => void changes.push(uid),
-      onHealth: noop,
-      onRelist: () => undefined,
+      metrics,
+      wakeups,
+      names,
     },
     stop.signal,
   );
-  const running = observer.run(noop);
-  observer.requestRead("1");
+  const health = { note: (problem: string | undefined) => void state.problems.push(problem) };
+  const eventSources = [events];
+  const observer = new Observer(
+    { runtime, eventSources, observed, reader, health, clock, log, metrics, wakeups, names },
+    stop.signal,
+  );
+  return { world, clock, state, observed, reader, observer, stop };
+}
+
+test("a pod that cannot be read is tried again until it can, and looked at even if it is as before", async () => {
+  const { clock, state, observed, reader } = setUp();
+  state.beforeRead = () => Promise.reject(new Error("the runtime is gone"));
+  reader.requestRead("1");
   await clock.advance(1000);
-  expect(reads).toEqual([0, 100, 300, 700]);
-  expect(() => cache.get("1")).toThrow("the runtime is gone");
-  isBroken = false;
+  expect(state.readsMs).toEqual([0, 100, 300, 700]);
+  expect(() => observed.get("1")).toThrow("the runtime is gone");
+  expect(state.warnings).toEqual(["cannot read a pod from the runtime"]);
+  state.beforeRead = () => Promise.resolve();
   await clock.advance(1000);
-  expect(reads).toEqual([0, 100, 300, 700, 1500]);
-  expect(cache.get("1").uid).toBe("1");
-  expect(changes).toEqual(["1"]);
-  stop.abort();
-  await running;
+  expect(state.readsMs).toEqual([0, 100, 300, 700, 1500]);
+  expect(observed.get("1").uid).toBe("1");
+  expect(state.looks).toEqual(["1"]);
 });
 
 test("a pod that somebody works on is read when the work ends, or soon if that takes long", async () => {
-  const clock = new VirtualClock();
-  const stop = new AbortController();
-  const reads: number[] = [];
+  const { clock, state, reader, stop } = setUp();
   let finish: () => void = noop;
-  let work: Promise<void> | undefined;
   const begin = (): void => {
-    work = new Promise((resolve) => {
+    state.work = new Promise((resolve) => {
       finish = () => {
-        work = undefined;
+        state.work = undefined;
         resolve();
       };
     });
   };
-  const cache = new PodCache((uid) => observer.requestRead(uid));
-  const observer = new Observer(
-    {
-      runtime: new SimRuntime({ clock }),
-      eventSources: [quiet],
-      readPod: (uid) => {
-        reads.push(clock.monotonicMs());
-        return Promise.resolve(emptyObservedPod(uid, "a", "ns"));
-      },
-      cache,
-      workOn: () => work,
-      clock,
-      log: silentLog,
-      faults: loudFaults,
-      onChange: noop,
-      onHealth: noop,
-      onRelist: noop,
-    },
-    stop.signal,
-  );
   begin();
-  void observer.readWhenQuiet("1");
-  void observer.readWhenQuiet("1");
+  reader.readWhenQuiet("1");
+  reader.readWhenQuiet("1");
   await clock.advance(100);
-  expect(reads).toEqual([]);
+  expect(state.readsMs).toEqual([]);
   finish();
   await clock.advance(100);
-  expect(reads).toEqual([100]);
+  expect(state.readsMs).toEqual([100]);
 
   begin();
-  void observer.readWhenQuiet("1");
+  reader.readWhenQuiet("1");
   await clock.advance(2000);
-  expect(reads).toEqual([100, 1200]);
+  expect(state.readsMs).toEqual([100, 1200]);
 
-  void observer.readWhenQuiet("1");
+  reader.readWhenQuiet("1");
   await clock.advance(10);
-  observer.requestRead("1");
+  reader.requestRead("1");
   finish();
   await clock.advance(1000);
-  expect(reads).toEqual([100, 1200, 2210]);
+  expect(state.readsMs).toEqual([100, 1200, 2210]);
   stop.abort();
+});
+
+test("reads that are asked for during a read are done by one that begins after it", async () => {
+  const { clock, state, reader, stop } = setUp();
+  state.beforeRead = () => clock.sleep(500, stop.signal);
+  reader.requestRead("1");
+  await clock.advance(100);
+  reader.requestRead("1");
+  const read = reader.readNow("1");
+  await clock.advance(1000);
+  await read;
+  expect(state.readsMs).toEqual([0, 500]);
+});
+
+test("a pod that hangs delays nobody else, and is not taken for absent", async () => {
+  const { world, clock, state, observed, observer, stop } = setUp();
+  const other = { ...pod, metadata: { ...pod.metadata, uid: "2", name: "other" } };
+  await world.sync(pod);
+  await world.sync(other);
+  const status = world.runtime.podSandboxStatus.bind(world.runtime);
+  let isHanging = true;
+  world.runtime.podSandboxStatus = async (id, signal) => {
+    const answer = await status(id, signal);
+    if (isHanging && answer.status?.metadata?.uid === uid) await clock.sleep(20_000, signal);
+    return answer;
+  };
+  const running = observer.run();
+  await clock.advance(2000);
+  expect([observed.isListed, observed.find("2")?.name]).toEqual([false, "other"]);
+  await clock.advance(2000);
+  expect([observed.isListed, state.housekeepings]).toEqual([true, 1]);
+  expect(state.warnings).toEqual(["the runtime is slow to report pods"]);
+  expect([observed.has(uid), observed.find(uid)]).toEqual([true, undefined]);
+  expect(() => observed.get(uid)).toThrow("not reported");
+  isHanging = false;
+  await clock.advance(20_000);
+  expect(observed.find(uid)?.name).toBe("web");
+  expect(state.looks).toContain(uid);
+  stop.abort();
+  await running;
+});
+
+test("the end of a container that was never read is found, and read until the runtime shows it", async () => {
+  const { world, clock, state, observed, observer, stop } = setUp();
+  const running = observer.run();
+  await clock.advance(10);
+  await world.sync(pod);
+  const [container] = await world.runtime.listContainers({}, stop.signal);
+  const containerId = container?.id ?? "";
+  const exit = { exitCode: 7, finishedAt: 5n };
+  state.onEvent({ kind: "stopped", containerId, exit });
+  await clock.advance(20);
+  await world.kill(pod);
+  await clock.advance(5000);
+  expect(observed.find(uid)?.containers[0]?.state).toBe("exited");
+  expect(observed.exitOf(uid, containerId)).toEqual(exit);
+  stop.abort();
+  await running;
 });

@@ -11,8 +11,7 @@ const signal = new AbortController().signal;
 async function startedPod() {
   const world = new ExecutorWorld();
   await world.sync(pod);
-  const readEnd = (): Promise<undefined> => Promise.resolve(undefined);
-  const deps = { ...world.deps, readEnd, runtimeName: "sim", givenResources: () => undefined };
+  const deps = { ...world.deps, runtimeName: "sim" };
   return { world, read: (hint?: ReadHint) => readPod(deps, uid, signal, hint) };
 }
 

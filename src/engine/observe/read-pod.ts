@@ -1,36 +1,37 @@
 import { withExit } from "../../core/observe/exited-status.ts";
 import { observePod, type ReadContainer } from "../../core/observe/observe-pod.ts";
 import type { PodSandboxStatus } from "../../model/generated/cri.ts";
-import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
-import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
+import type { ObservedPod } from "../../model/observed.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import { rawContainerId } from "../execute/container-id.ts";
+import type { PodTable } from "../pods/pod-table.ts";
+import type { ObservedPods } from "./observed-pods.ts";
 import type { ListedPod } from "./runtime-listing.ts";
-import { type ReadEnd, readTerminationMessage } from "./termination-message.ts";
+import { endReaderOf, type MessageFiles, readTerminationMessage } from "./termination-message.ts";
 
 export interface ReadPodDeps {
   readonly runtime: ContainerRuntime;
-  /** Of log files and of termination messages, which pods can have in any file. */
-  readonly readEnd: ReadEnd;
   readonly clock: Clock;
   /** As it stands in container ids: "containerd". */
   readonly runtimeName: string;
   /** The feature ContainerStopSignals. */
   readonly hasStopSignals?: boolean | undefined;
-  /** The resources that a container was last given. */
-  readonly givenResources: (uid: string, containerName: string) => ResourceRequirements | undefined;
-  /** How that container ended, where the runtime has told of it. */
-  readonly exitOf?: (containerId: string) => ContainerExit | undefined;
+  /** Undefined = nobody asks for termination messages. */
+  readonly messages?: MessageFiles | undefined;
+  /** Has the resources that containers were last given. */
+  readonly table?: Pick<PodTable, "get"> | undefined;
+  /** How containers ended, where an event said so. */
+  readonly exits?: Pick<ObservedPods, "exitOf"> | undefined;
 }
 
 /** What is known of a pod before it is read. */
 export interface ReadHint {
   /** What the lists have of it, where they were just asked for. */
   readonly listed?: ListedPod | undefined;
-  /** As it was last read: what there was then is asked about at once, while the lists tell whether that is all. */
+  /** As it was last read: what there was then is asked about at once, while the lists say whether that is all. */
   readonly before?: ObservedPod | undefined;
 }
 
@@ -111,9 +112,12 @@ async function readContainer(
   return unlessGone(async () => {
     const answer = await deps.runtime.containerStatus(id, signal);
     if (answer.status === undefined) return undefined;
-    const status = withExit(answer.status, deps.exitOf?.(id));
-    const terminationMessage = await readTerminationMessage(deps.readEnd, status);
-    const actuated = deps.givenResources(uid, status.metadata?.name ?? "");
+    const status = withExit(answer.status, deps.exits?.exitOf(uid, id));
+    const terminationMessage =
+      deps.messages === undefined
+        ? ""
+        : await readTerminationMessage(endReaderOf(deps.messages, uid, signal), status);
+    const actuated = deps.table?.get(uid)?.actuated?.containers.get(status.metadata?.name ?? "");
     return { status, terminationMessage, actuated };
   });
 }

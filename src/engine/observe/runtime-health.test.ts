@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { RuntimeHealth } from "./runtime-health.ts";
 
-/** A runtime whose Status answers as it is told to. */
+/** A runtime whose Status answers as `answer` says. */
 function setUp() {
   const clock = new VirtualClock();
   const stop = new AbortController();
@@ -21,12 +24,20 @@ function setUp() {
   };
   let reportCount = 0;
   let wellCount = 0;
-  const health = new RuntimeHealth(runtime, clock, {
-    onReport: () => void reportCount++,
-    onWell: () => void wellCount++,
+  const looks: string[] = [];
+  const table = new PodTable();
+  new PodRegistry(table).set(testPod({ containers: [{ name: "web" }] }));
+  const health = new RuntimeHealth({
+    runtime,
+    clock,
+    table,
+    wakeups: {
+      look: (uid) => void looks.push(uid),
+      resume: () => void wellCount++,
+      updateNode: () => void reportCount++,
+    },
   });
-  let readyCount = 0;
-  const running = health.run(() => void readyCount++, stop.signal);
+  const running = health.run(stop.signal);
   const end = async (): Promise<void> => {
     stop.abort();
     await running;
@@ -35,7 +46,7 @@ function setUp() {
     clock,
     health,
     answer,
-    readyCount: () => readyCount,
+    looks,
     reportCount: () => reportCount,
     wellCount: () => wellCount,
     end,
@@ -77,19 +88,19 @@ test("a listing that failed counts until one succeeds, whatever the status says"
   await end();
 });
 
-test("tells when the network has become ready", async () => {
-  const { clock, health, answer, readyCount, end } = setUp();
+test("every wanted pod is looked at when the network has become ready", async () => {
+  const { clock, health, answer, looks, end } = setUp();
   health.note(undefined);
   answer.networkReady = false;
   await clock.advance(61_000);
   expect(health.networkProblem).toBe(
     "container runtime network not ready: NetworkReady=false reason:r message:m",
   );
-  expect(readyCount()).toBe(0);
+  expect(looks).toEqual([]);
   answer.networkReady = true;
   await clock.advance(1000);
   expect(health.networkProblem).toBeUndefined();
-  expect(readyCount()).toBe(1);
+  expect(looks).toHaveLength(1);
   await end();
 });
 

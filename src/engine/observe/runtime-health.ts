@@ -3,14 +3,16 @@ import { WakeUp } from "../../lib/wake-up.ts";
 import type { RuntimeFeatures, RuntimeHandler, StatusResponse } from "../../model/generated/cri.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 
 const recheckMs = 1_000;
-/** A runtime that is lost is noticed by its events and listings; this is for what it only tells when asked. */
+/** A runtime that is lost is noticed by its events and listings; this is for what it only reports when asked. */
 const settledRecheckMs = 30_000;
 /** A runtime that has not answered for so long is down; less is a hiccup that a node does not become unready for. */
 const downAfterMs = 30_000;
 
-/** What the runtime tells of itself, as far as its node passes it on. */
+/** What the runtime reports of itself, as far as its node passes it on. */
 export interface RuntimeReport {
   /** Why the node is not ready. */
   readonly problems: readonly string[];
@@ -18,18 +20,16 @@ export interface RuntimeReport {
   readonly features: RuntimeFeatures | undefined;
 }
 
-export interface RuntimeHealthListeners {
-  /** `report` says something else than before. */
-  readonly onReport?: () => void;
-  /** The runtime can be worked with, for the first time or again. */
-  readonly onWell?: () => void;
+export interface RuntimeHealthDeps {
+  readonly runtime: Pick<ContainerRuntime, "status">;
+  readonly clock: Clock;
+  readonly table: Pick<PodTable, "all">;
+  readonly wakeups: Pick<Wakeups, "look" | "resume" | "updateNode">;
 }
 
 /** Whether the runtime and its network can be worked with; asks again while they cannot. */
 export class RuntimeHealth {
-  readonly #runtime: Pick<ContainerRuntime, "status">;
-  readonly #clock: Clock;
-  readonly #listeners: RuntimeHealthListeners;
+  readonly #deps: RuntimeHealthDeps;
   #listProblem: string | undefined = "the container runtime has not answered yet";
   #statusProblem: string | undefined;
   #networkProblem: string | undefined;
@@ -39,18 +39,12 @@ export class RuntimeHealth {
   #unansweredSinceMs: number | undefined;
   #handlers: readonly RuntimeHandler[] = [];
   #features: RuntimeFeatures | undefined;
-  #toldReport = "";
+  #lastReport = "";
   readonly #lost: WakeUp;
 
-  constructor(
-    runtime: Pick<ContainerRuntime, "status">,
-    clock: Clock,
-    listeners: RuntimeHealthListeners = {},
-  ) {
-    this.#runtime = runtime;
-    this.#clock = clock;
-    this.#lost = new WakeUp(clock);
-    this.#listeners = listeners;
+  constructor(deps: RuntimeHealthDeps) {
+    this.#deps = deps;
+    this.#lost = new WakeUp(deps.clock);
   }
 
   get problem(): string | undefined {
@@ -61,7 +55,7 @@ export class RuntimeHealth {
     return this.#networkProblem;
   }
 
-  /** What the node tells of the runtime now. */
+  /** What the node reports of the runtime now. */
   get report(): RuntimeReport {
     const problems = [this.#silence(), this.#notReadyProblem, this.#networkProblem];
     return {
@@ -71,24 +65,24 @@ export class RuntimeHealth {
     };
   }
 
-  /** Told what a listing of the runtime found. */
+  /** Takes in what a listing of the runtime, or a subscription to its events, found. */
   note(problem: string | undefined): void {
     const isNews = problem !== undefined && this.#listProblem === undefined;
     const wasWell = this.problem === undefined;
     this.#listProblem = problem;
     if (isNews) this.#lost.notify();
-    this.#tellIfWell(wasWell);
+    this.#resumeIfWell(wasWell);
   }
 
   /** Follows the runtime's own conditions until they are all met, again after each loss. */
-  async run(onReady: () => void, signal: AbortSignal): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const wasReady = this.#networkProblem === undefined;
       const wasWell = this.problem === undefined;
       await this.#check(signal);
-      this.#tellIfWell(wasWell);
-      this.#tellReport();
-      if (!wasReady && this.#networkProblem === undefined) onReady();
+      this.#resumeIfWell(wasWell);
+      this.#updateNodeIfChanged();
+      if (!wasReady && this.#networkProblem === undefined) this.#lookAtAll();
       const settled = this.#networkProblem === undefined && this.problem === undefined;
       // Sooner when the runtime seems to be lost.
       await this.#lost.wait(settled ? settledRecheckMs : recheckMs, signal);
@@ -96,9 +90,9 @@ export class RuntimeHealth {
   }
 
   async #check(signal: AbortSignal): Promise<void> {
-    this.#unansweredSinceMs ??= this.#clock.monotonicMs();
+    this.#unansweredSinceMs ??= this.#deps.clock.monotonicMs();
     try {
-      const answer = await this.#runtime.status(false, signal);
+      const answer = await this.#deps.runtime.status(false, signal);
       this.#statusProblem = undefined;
       this.#hasAnswered = true;
       this.#unansweredSinceMs = undefined;
@@ -111,21 +105,27 @@ export class RuntimeHealth {
     }
   }
 
-  #tellIfWell(wasWell: boolean): void {
-    if (!wasWell && this.problem === undefined) this.#listeners.onWell?.();
+  #resumeIfWell(wasWell: boolean): void {
+    if (!wasWell && this.problem === undefined) this.#deps.wakeups.resume();
   }
 
-  #tellReport(): void {
+  #updateNodeIfChanged(): void {
     const report = JSON.stringify(this.report);
-    if (report !== this.#toldReport) this.#listeners.onReport?.();
-    this.#toldReport = report;
+    if (report !== this.#lastReport) this.#deps.wakeups.updateNode();
+    this.#lastReport = report;
+  }
+
+  #lookAtAll(): void {
+    for (const { uid, wanted } of this.#deps.table.all()) {
+      if (wanted !== undefined) this.#deps.wakeups.look(uid);
+    }
   }
 
   #silence(): string | undefined {
     if (!this.#hasAnswered) {
       return "container runtime status check may not have completed yet";
     }
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     return nowMs - (this.#unansweredSinceMs ?? nowMs) >= downAfterMs
       ? "container runtime is down"
       : undefined;

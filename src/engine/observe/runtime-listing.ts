@@ -59,7 +59,7 @@ export async function listRuntime(
   return { pods, podOfId, keys };
 }
 
-/** Tells whether a pod must be read again: which sandboxes and containers exist, in which states. */
+/** Changes when a pod must be read again: which sandboxes and containers exist, in which states. */
 export function listedFingerprint({ sandboxes, containers }: ListedPod): string {
   return joined([
     ...sandboxes.map(({ id = "", state }) =>
@@ -71,8 +71,9 @@ export function listedFingerprint({ sandboxes, containers }: ListedPod): string 
   ]);
 }
 
-/** The same fingerprint of a pod that was read; "" for one the runtime has nothing of. */
-export function fingerprintOf({ sandboxes, containers }: ObservedPod): string {
+/** The same fingerprint of a pod that was read; "" for one the runtime has nothing of, and for one never read. */
+export function fingerprintOf(observed: ObservedPod | undefined): string {
+  const { sandboxes = [], containers = [] } = observed ?? {};
   return joined([
     ...sandboxes.map(({ id, state }) => sandboxPart(id, state === "ready")),
     ...containers.map(({ id, state }) => containerPart(rawContainerId(id), state)),

@@ -1,8 +1,11 @@
 import { terminationMessageSource } from "../../core/observe/termination-message.ts";
+import { podContainersDirectory } from "../../core/paths/data-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { decodeUtf8 } from "../../lib/utf8.ts";
 import type { ContainerStatus } from "../../model/generated/cri.ts";
 import { detectLogFormat, parseLogLine } from "../../model/log/log-line.ts";
+import type { ForeignFiles } from "../../ports/foreign-files.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
 
 const longestMessageBytes = 4096;
 const longestLogMessageBytes = 2048;
@@ -12,6 +15,26 @@ const logWindowBytes = 64 * 1024;
 
 /** Reads the end of a file; undefined when it does not exist. */
 export type ReadEnd = (path: string, maxBytes: number) => Promise<Uint8Array | undefined>;
+
+export interface MessageFiles {
+  readonly files: Pick<HostFiles, "readTail">;
+  readonly foreignFiles: Pick<ForeignFiles, "readEnd">;
+  readonly rootFolder: string;
+  readonly podLogsRoot: string;
+}
+
+/** A pod can have its termination message in a file of any volume; such a one is foreign. */
+export function endReaderOf(
+  { files, foreignFiles, rootFolder, podLogsRoot }: MessageFiles,
+  uid: string,
+  signal: AbortSignal,
+): ReadEnd {
+  const own = [podContainersDirectory(rootFolder, uid), podLogsRoot];
+  return (path, maxBytes) =>
+    own.some((folder) => path.startsWith(`${folder}/`))
+      ? files.readTail(path, maxBytes)
+      : foreignFiles.readEnd(path, maxBytes, signal);
+}
 
 /** An exited container's last words: its termination message file, or the end of its log where it asks for that. */
 export async function readTerminationMessage(

@@ -3,8 +3,48 @@ import type { ResizeConditions } from "../../core/allocation/resize-conditions.t
 import type { HeldToken } from "../../core/cluster/held-token.ts";
 import type { PodReferences } from "../../core/cluster/pod-references.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodImages } from "../images/pod-images.ts";
+
+/** What the runtime has of a pod. All times are on the monotonic clock and say when a read of the runtime began. */
+export interface Observation {
+  /** As last read without an error, empty when the runtime had nothing of the pod; undefined = never read. */
+  readonly state?: ObservedPod | undefined;
+  /** Why the last read failed. */
+  readonly error?: Error | undefined;
+  readonly readAtMs?: number | undefined;
+  readonly unread?: UnreadPod | undefined;
+  /** How its containers ended, by the runtime's container id, where an event said so. */
+  readonly exits?: ReadonlyMap<string, ContainerExit> | undefined;
+  readonly waiters?: ReadonlySet<ReadWaiter> | undefined;
+  /** Gets every state that is stored. */
+  readonly follower?: ((observed: ObservedPod) => void) | undefined;
+}
+
+/** The runtime listed the pod, and nothing is known of it but that: it is not to be taken for absent. */
+interface UnreadPod {
+  readonly listedAtMs: number;
+  /** namespace/name */
+  readonly key: string;
+  /** Nobody but its own worker waits for the read any more. */
+  readonly isLate: boolean;
+}
+
+interface ReadWaiter {
+  readonly minMs: number;
+  readonly resolve: () => void;
+}
+
+/** The reads of a pod from the runtime, one at a time. */
+export interface PodReading {
+  /** `again`: another read follows when this one ends. */
+  readonly running?: { again: boolean; done: Promise<void> } | undefined;
+  /** The last read failed. */
+  readonly retry?: { readonly delayMs: number; readonly isWaiting: boolean } | undefined;
+  /** It is to be read when nobody works on it. */
+  readonly awaitsQuiet?: boolean | undefined;
+}
 
 /**
  * All the agent knows of one pod, in slices. A slice has one writer, named in its comment, which holds the slice's
@@ -24,6 +64,10 @@ export interface PodSlices {
   readonly logs: string;
   /** The images that it waits for. Writer: `ImageManager`. */
   readonly images: PodImages;
+  /** What the runtime has of it. Writer: `ObservedPods`. */
+  readonly observed: Observation;
+  /** The reads of it from the runtime that are in progress or due. Writer: `PodReader`. */
+  readonly reading: PodReading;
   /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
   readonly references: PodReferences;
   /** Where its resize stands. Writer: `ResizeStatuses`. */

@@ -1,12 +1,9 @@
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
 
 export interface PodNamesDeps {
-  /** All pods of the runtime are known. */
-  readonly isListed: () => boolean;
-  readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
-  /** Pods of which only UID and namespace/name are known: they may run. */
-  readonly unreadPods: () => Iterable<readonly [uid: string, key: string]>;
+  readonly observed: Pick<ObservedPods, "isListed" | "all" | "unread">;
   /** Whether another pod of that full name has begun and not yet stopped: what it starts may not be seen yet. */
   readonly hasBegunOther: (fullName: string, uid: string) => boolean;
   /** Somebody waits for another pod to end: nobody may have asked it to yet. */
@@ -33,11 +30,13 @@ export class PodNames {
 
   isFree(pod: Pod): boolean {
     const { uid, name, namespace } = pod.metadata;
-    if (!this.#deps.isListed() || this.#deps.hasBegunOther(podFullName(pod), uid)) return false;
-    for (const [otherUid, key] of this.#deps.unreadPods()) {
+    if (!this.#deps.observed.isListed || this.#deps.hasBegunOther(podFullName(pod), uid))
+      return false;
+    // Of those only UID and name are known: they may run.
+    for (const [otherUid, key] of this.#deps.observed.unread()) {
       if (otherUid !== uid && key === `${namespace}/${name}`) return false;
     }
-    return [...this.#deps.runtimePods().values()].every(
+    return [...this.#deps.observed.all()].every(
       (other) =>
         other.uid === uid ||
         other.name !== name ||

@@ -1,5 +1,4 @@
 import { errorText } from "../../lib/error-text.ts";
-import type { ObservedPod } from "../../model/observed.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -7,6 +6,7 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 import { rawContainerId } from "../execute/container-id.ts";
 import { removeContainer } from "../execute/remove-container.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
 import { type PodStage, removeStages } from "./pod-stage.ts";
 
 const lookEveryMs = 10_000;
@@ -18,9 +18,7 @@ export interface PodRemainsDeps {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Log;
   readonly lifetime: AbortSignal;
-  readonly runtimePods: () => ReadonlyMap<string, ObservedPod>;
-  /** The pod as the runtime has it after that time of the monotonic clock. */
-  readonly readNewer: (uid: string, minMs: number, signal: AbortSignal) => Promise<ObservedPod>;
+  readonly observed: Pick<ObservedPods, "all" | "find" | "getNewerThan">;
   /** Of how many pods a round began to remove what is left, and with how many that failed since the round before. */
   readonly onSwept: (pods: number, failures: number) => void;
   /** Last of all, and only when nothing is left. */
@@ -52,7 +50,8 @@ export class PodRemains {
   /** Starts the removal of everything of other pods; one pod that cannot be removed holds up no other. */
   async removeAllBut(kept: ReadonlySet<string>): Promise<void> {
     await this.#lookForOthers();
-    for (const uid of [...kept, ...this.#deps.runtimePods().keys()]) this.#mayBeLeft.add(uid);
+    for (const uid of kept) this.#mayBeLeft.add(uid);
+    for (const { uid } of this.#deps.observed.all()) this.#mayBeLeft.add(uid);
     let begun = 0;
     for (const uid of this.#mayBeLeft) {
       if (kept.has(uid) || this.#removing.has(uid)) continue;
@@ -85,8 +84,8 @@ export class PodRemains {
   }
 
   async #remove(uid: string): Promise<void> {
-    const { runtime, stages, clock, lifetime, readNewer } = this.#deps;
-    const observed = this.#deps.runtimePods().get(uid);
+    const { runtime, stages, clock, lifetime } = this.#deps;
+    const observed = this.#deps.observed.find(uid);
     for (const { id } of observed?.containers ?? []) {
       await unlessGone(() =>
         removeContainer(this.#deps, rawContainerId(id), { keepLogs: false }, lifetime),
@@ -98,7 +97,9 @@ export class PodRemains {
     }
     await removeStages(stages, uid, lifetime);
     // Until it was seen to be gone, the next round would find it again.
-    if (observed !== undefined) await readNewer(uid, clock.monotonicMs(), lifetime);
+    if (observed !== undefined) {
+      await this.#deps.observed.getNewerThan(uid, clock.monotonicMs(), lifetime);
+    }
     this.#mayBeLeft.delete(uid);
     this.#deps.onGone(uid);
   }

@@ -6,8 +6,9 @@ import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { PodUpdate } from "../../core/worker/pod-update.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
-import { PodCache } from "../observe/pod-cache.ts";
+import { ObservedPods } from "../observe/observed-pods.ts";
 import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
+import { PodTable } from "./pod-table.ts";
 import { PodWorkers, type PodWorkersDependencies } from "./pod-workers.ts";
 
 const uids = ["1", "2", "3"] as const;
@@ -75,12 +76,12 @@ function ignore(): void {}
 
 function setUp(overrides: Partial<PodWorkersDependencies> = {}) {
   const syncer = new SteppedSyncer();
-  const cache = new PodCache(() => undefined);
-  cache.noteListing(1);
+  const observed = new ObservedPods(new PodTable(), { read: ignore });
+  observed.endListing(1);
   const delays: number[] = [];
   const workers = new PodWorkers({
     syncer,
-    cache,
+    observed,
     queue: { enqueue: (_uid, delayMs) => void delays.push(delayMs) },
     clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
     random: () => 0,
@@ -93,7 +94,7 @@ function setUp(overrides: Partial<PodWorkersDependencies> = {}) {
     onFinished: ignore,
     ...overrides,
   });
-  return { workers, syncer, cache, delays };
+  return { workers, syncer, observed, delays };
 }
 
 function updateOf(uid: string, update: "create" | "sync" | "delete" | "kill"): PodUpdate {
@@ -182,11 +183,11 @@ describe("static pods of one full name", () => {
 
 test("a worker waits for a state that was read after its last call", async () => {
   const asked: string[] = [];
-  const cache = new PodCache((uid) => void asked.push(uid));
-  cache.set("1", emptyObservedPod("1", "a", "ns"), 1);
+  const observed = new ObservedPods(new PodTable(), { read: (uid) => void asked.push(uid) });
+  observed.set("1", emptyObservedPod("1", "a", "ns"), 1);
   let nowMs = 5;
   const { workers, syncer } = setUp({
-    cache,
+    observed,
     clock: { nowMs: () => 0, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
   });
   workers.updatePod({ updateType: "create", pod: staticPod("1") });
@@ -195,18 +196,18 @@ test("a worker waits for a state that was read after its last call", async () =>
   await syncer.finishAll();
   expect(syncer.log).toEqual(["sync 1"]);
   expect(asked).toEqual(["1"]);
-  cache.set("1", emptyObservedPod("1", "a", "ns"), 6);
+  observed.set("1", emptyObservedPod("1", "a", "ns"), 6);
   nowMs = 7;
   await syncer.finishAll();
   expect(syncer.log).toEqual(["sync 1", "sync 1"]);
 });
 
 test("a pod that cannot be observed is told about and tried again", async () => {
-  const cache = new PodCache(() => undefined);
-  cache.set("1", new Error("runtime is gone"), 1);
+  const observed = new ObservedPods(new PodTable(), { read: ignore });
+  observed.set("1", new Error("runtime is gone"), 1);
   const told: string[] = [];
   const { workers, syncer, delays } = setUp({
-    cache,
+    observed,
     events: { record: (_pod, event) => void told.push(`${event.reason}: ${event.message}`) },
   });
   workers.updatePod({ updateType: "create", pod: staticPod("1") });

@@ -31,7 +31,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { Faults } from "../agent/faults.ts";
-import type { PodCacheReader } from "../observe/pod-cache.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
 import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
 import { callSyncer } from "./pod-worker-call.ts";
 
@@ -40,7 +40,7 @@ const shortestKillSeconds = 10;
 
 export interface PodWorkersDependencies {
   readonly syncer: PodSyncer;
-  readonly cache: PodCacheReader;
+  readonly observed: Pick<ObservedPods, "get" | "getNewerThan">;
   /** Where a pod is put that wants another look; whoever empties it sends a "sync" update. */
   readonly queue: { enqueue(uid: string, delayMs: number): void };
   readonly clock: Clock;
@@ -236,7 +236,7 @@ export class PodWorkers {
 
   #isRuntimeStopped(uid: string): boolean {
     try {
-      return isRuntimeStopped(this.#deps.cache.get(uid));
+      return isRuntimeStopped(this.#deps.observed.get(uid));
     } catch {
       return false;
     }
@@ -359,9 +359,9 @@ export class PodWorkers {
   }
 
   async #observe(worker: Worker, work: PodWork, signal: AbortSignal): Promise<ObservedPod> {
-    const { cache, events } = this.#deps;
+    const { observed, events } = this.#deps;
     try {
-      return await cache.getNewerThan(worker.uid, worker.lastActedAtMs, signal);
+      return await observed.getNewerThan(worker.uid, worker.lastActedAtMs, signal);
     } catch (error) {
       if (!signal.aborted && work.kind !== "terminate-runtime") {
         const reason = error instanceof Error ? error.message : String(error);

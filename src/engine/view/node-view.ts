@@ -40,7 +40,7 @@ export interface NodeViewDeps {
   readonly table: PodTable;
   readonly changes: PodChanges;
   readonly workers: Pick<PodWorkers, "stateOf">;
-  readonly observer: Pick<Observer, "mode" | "pods">;
+  readonly observer: Pick<Observer, "mode">;
   readonly memory: PodMemory;
   readonly intake: Pick<SourceIntake, "problems" | "ignoredFiles" | "restoreAgain">;
   readonly garbage: Pick<GarbageCollection, "plan" | "collect">;
@@ -183,7 +183,7 @@ export class NodeView implements AgentView {
   }
 
   #observed({ metadata: { uid, name, namespace } }: Pod): ObservedPod {
-    return this.#deps.observer.pods.get(uid) ?? emptyObservedPod(uid, name, namespace);
+    return this.#deps.table.get(uid)?.observed?.state ?? emptyObservedPod(uid, name, namespace);
   }
 }
 

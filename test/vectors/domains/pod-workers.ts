@@ -1,7 +1,8 @@
 import type { PodUpdate } from "../../../src/core/worker/pod-update.ts";
 import type { KnownPod } from "../../../src/core/worker/worker-queries.ts";
-import { PodCache } from "../../../src/engine/observe/pod-cache.ts";
+import { ObservedPods } from "../../../src/engine/observe/observed-pods.ts";
 import type { PodSyncer } from "../../../src/engine/pods/pod-syncer.ts";
+import { PodTable } from "../../../src/engine/pods/pod-table.ts";
 import { PodWorkers } from "../../../src/engine/pods/pod-workers.ts";
 import { emptyObservedPod, type ObservedPod } from "../../../src/model/observed.ts";
 import type { Pod } from "../../../src/model/pod.ts";
@@ -66,12 +67,12 @@ class Bench {
 
   constructor(input: Input) {
     this.#input = input;
-    const cache = new PodCache(() => undefined);
-    for (const uid of input.runtimeRunning ?? []) cache.set(uid, runningPod(uid), 1);
-    cache.noteListing(1);
+    const observed = new ObservedPods(new PodTable(), { read: () => undefined });
+    for (const uid of input.runtimeRunning ?? []) observed.set(uid, runningPod(uid), 1);
+    observed.endListing(1);
     this.#workers = new PodWorkers({
       faults: loudFaults,
-      cache,
+      observed,
       syncer: this.#syncer(),
       queue: {
         enqueue: (uid, delayMs) => {

@@ -11,7 +11,7 @@ export function composeHost(parts: AgentParts): NodeHost {
   return new NodeHost({
     runtime,
     clock,
-    observedPod: (uid) => parts.observer.pods.get(uid),
+    observedPod: (uid) => parts.observed.find(uid),
     lastTurnMs: () => parts.loop.lastTurnMs,
     resyncIntervalMs,
     checkpoints: new ContainerCheckpoints({

@@ -90,8 +90,7 @@ export function composeRemains(parts: AgentParts): PodRemains {
     clock,
     log,
     lifetime: parts.signal,
-    runtimePods: () => parts.observer.pods,
-    readNewer: (uid, minMs, signal) => parts.cache.getNewerThan(uid, minMs, signal),
+    observed: parts.observed,
     onSwept: (pods, failures) => parts.metrics.noteSweep(pods, failures),
     onGone: () => parts.loop.requestHousekeeping(),
   });

@@ -56,7 +56,7 @@ export function composeImageCollector(parts: AgentParts): ImageCollector {
   return new ImageCollector({
     runtime,
     disks: new ImageFileSystems(runtime, hostUsage, parts.settings.rootFolder),
-    observer: parts.observer,
+    observed: parts.observed,
     policy: parts.settings.eviction.images,
     nodeEvents: parts.cluster?.events,
     metrics,
@@ -77,7 +77,7 @@ export function composeContainerCollector(parts: AgentParts): ContainerCollector
     podLogsRoot: parts.settings.runtimeSettings.podLogsRoot,
     sources: parts.readiness,
     workers: parts.workers,
-    observer: parts.observer,
+    observed: parts.observed,
     nodeEvents: parts.cluster?.events,
   });
 }

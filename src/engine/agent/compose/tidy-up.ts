@@ -3,7 +3,7 @@ import type { AgentParts } from "../agent-parts.ts";
 
 /** Brings the agent's memory and the machine in line with what is wanted, and forgets pods of which nothing is left. */
 export async function tidyUp(parts: AgentParts): Promise<void> {
-  const { runtimeListed } = parts;
+  const runtimeListed = parts.observed.isListed;
   const allSourcesHeard = parts.readiness.areAllHeard;
   await housekeep({
     registry: parts.registry,
@@ -25,8 +25,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     allSourcesHeard,
     onRestarted: (pod) => parts.metrics.noteRestart(pod),
     onOrphan: () => parts.metrics.noteOrphan(),
-    runtimePods: () => parts.observer.pods,
-    unreadPods: () => parts.observer.unreadPods(),
+    observed: parts.observed,
     admit: (pod) => parts.admission.admit(pod),
     isActive: (pod) =>
       parts.admission.isActive(pod) &&
@@ -40,13 +39,12 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
   parts.checkpoints.retry();
   const isLeft = (uid: string): boolean =>
     parts.workers.stateOf(uid) !== undefined ||
-    parts.observer.pods.has(uid) ||
+    parts.observed.has(uid) ||
     parts.remains.isRemoving(uid);
   // Also of pods that went while no agent ran: nobody sees those leave.
   for (const { uid, wanted, checkpoint } of parts.table.all()) {
     if (wanted !== undefined || isLeft(uid)) continue;
     parts.changes.noteGone(uid);
-    parts.cache.delete(uid);
     parts.memory.forget(uid);
     parts.metrics.forget(uid);
     // One whose file could not be removed is found by it in the next round.

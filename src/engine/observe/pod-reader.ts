@@ -1,0 +1,203 @@
+import { nextDelayMs } from "../../lib/backoff.ts";
+import { isDoneWithin, withDeadline } from "../../lib/deadline.ts";
+import { errorText } from "../../lib/error-text.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { RuntimeEvent } from "../../ports/runtime-events.ts";
+import type { Faults } from "../agent/faults.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import type { PodReading } from "../pods/managed-pod.ts";
+import type { PodNames } from "../pods/pod-names.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { ObservedPods } from "./observed-pods.ts";
+import { type ReadPodDeps, readPod } from "./read-pod.ts";
+import { hasEnded, type ListedPod } from "./runtime-listing.ts";
+
+const readDeadlineMs = 30_000;
+const retryLimits = { initialMs: 100, maxMs: 5_000 };
+/** How long a pod that is being worked on goes unread, however much happens to it. */
+const busyReadMs = 1_000;
+/** The runtime's status lags behind its exit events: look again until they agree. */
+const lagRetriesMs = [10, 15, 25, 50, 100, 200, 400, 1_000];
+
+export interface PodReaderDeps {
+  readonly table: PodTable;
+  readonly observed: ObservedPods;
+  readonly reading: ReadPodDeps;
+  /** Ends with what is being done to that pod; undefined when nothing is. Whoever does it reads the pod at the end. */
+  readonly workOn: (uid: string) => Promise<unknown> | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly faults: Pick<Faults, "note">;
+  readonly metrics: Metrics;
+  readonly wakeups: Pick<Wakeups, "look">;
+  readonly names: Pick<PodNames, "look">;
+}
+
+/** A pod in a list that was asked for at that time, on the monotonic clock. */
+interface ListedAt {
+  readonly pod: ListedPod;
+  readonly atMs: number;
+}
+
+/** Reads pods from the runtime. Each read has its own deadline, so that a pod that hangs delays nobody else. */
+export class PodReader {
+  readonly #deps: PodReaderDeps;
+  readonly #signal: AbortSignal;
+  readonly #readings: SliceWriter<"reading">;
+  /** Containers and sandboxes that have ended, by the runtime's id, until a read shows it. */
+  readonly #settling = new Set<string>();
+
+  constructor(deps: PodReaderDeps, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = signal;
+    this.#readings = deps.table.writer("reading");
+  }
+
+  /** Reads that pod soon; a read that is in progress is followed by another one. */
+  requestRead(uid: string): void {
+    this.#inBackground(uid, this.readNow(uid));
+  }
+
+  /** Reads that pod as soon as nobody works on it, unless it was read by then; not much later even if somebody does. */
+  readWhenQuiet(uid: string): void {
+    if (this.#readings.get(uid)?.awaitsQuiet) return;
+    this.#update(uid, { awaitsQuiet: true });
+    this.#inBackground(uid, this.#readOnceQuiet(uid));
+  }
+
+  async #readOnceQuiet(uid: string): Promise<void> {
+    const sinceMs = this.#deps.clock.monotonicMs();
+    await this.#untilQuiet(uid).finally(() => this.#update(uid, { awaitsQuiet: undefined }));
+    if (!this.#deps.observed.isNewerThan(uid, sinceMs)) await this.readNow(uid);
+  }
+
+  async #untilQuiet(uid: string): Promise<void> {
+    const work = this.#deps.workOn(uid);
+    if (work === undefined) return;
+    await isDoneWithin(this.#deps.clock, work, busyReadMs, this.#signal);
+    await this.#readings.get(uid)?.running?.done;
+  }
+
+  /** Resolves when the pod was read, by a read that begins from now on, or could not be read. */
+  async readNow(uid: string): Promise<void> {
+    const running = this.#readings.get(uid)?.running;
+    if (running === undefined) await this.#startReading(uid);
+    else {
+      running.again = true;
+      await running.done;
+    }
+  }
+
+  /** A list says nothing new of a pod that was read before: what was done to it since may be missing. */
+  async readListed(uid: string, listed: ListedAt): Promise<void> {
+    const { observed } = this.#deps;
+    const isFirst =
+      observed.find(uid) === undefined && this.#readings.get(uid)?.running === undefined;
+    if (isFirst && !observed.isNewerThan(uid, listed.atMs)) await this.#startReading(uid, listed);
+    else await this.readNow(uid);
+  }
+
+  /** Reads a pod until it shows the end of a container or sandbox. One end has several events, and may be known already. */
+  readUntilEnded(uid: string, { containerId, exit }: RuntimeEvent): void {
+    if (exit !== undefined) this.#deps.observed.noteExit(uid, containerId, exit);
+    if (this.#settling.has(containerId)) return;
+    this.#settling.add(containerId);
+    const reading = this.#readWhileRunning(uid, containerId).finally(() =>
+      this.#settling.delete(containerId),
+    );
+    this.#inBackground(uid, reading);
+  }
+
+  async #readWhileRunning(uid: string, containerId: string): Promise<void> {
+    await this.#untilQuiet(uid);
+    let hasRead = false;
+    for (const delayMs of lagRetriesMs) {
+      const pod = this.#deps.observed.find(uid);
+      const isOver = pod === undefined ? hasRead : hasEnded(pod, containerId);
+      if (this.#signal.aborted || isOver) break;
+      if (hasRead) await this.#sleep(delayMs);
+      await this.readNow(uid);
+      hasRead = true;
+    }
+  }
+
+  #startReading(uid: string, listed?: ListedAt): Promise<void> {
+    const running = { again: false, done: Promise.resolve() };
+    this.#update(uid, { running });
+    running.done = this.#readWhileAsked(uid, running, listed);
+    return running.done;
+  }
+
+  async #readWhileAsked(
+    uid: string,
+    running: { again: boolean },
+    listed: ListedAt | undefined,
+  ): Promise<void> {
+    try {
+      await this.#read(uid, listed);
+      while (running.again && !this.#signal.aborted) {
+        running.again = false;
+        await this.#read(uid);
+      }
+    } finally {
+      // At once: a read that is asked for from now on is not done by this one.
+      if (this.#readings.get(uid)?.running === running) this.#update(uid, { running: undefined });
+    }
+  }
+
+  async #read(uid: string, listed?: ListedAt): Promise<void> {
+    const { clock, observed, reading, metrics, log, wakeups, names } = this.#deps;
+    const startedAtMs = clock.monotonicMs();
+    const readAtMs = listed?.atMs ?? startedAtMs;
+    const limit = { ms: readDeadlineMs, what: `reading pod ${uid} from the runtime` };
+    const hint = { listed: listed?.pod, before: observed.find(uid) };
+    try {
+      const found = await withDeadline(clock, limit, this.#signal, (signal) =>
+        readPod(reading, uid, signal, hint),
+      );
+      this.#update(uid, { retry: undefined });
+      if (!observed.set(uid, found, readAtMs)) return;
+      wakeups.look(uid);
+      names.look();
+    } catch (error) {
+      if (this.#signal.aborted) return;
+      const isKnown = this.#readings.get(uid)?.retry !== undefined;
+      const level = isKnown ? "debug" : "warn";
+      log[level]("cannot read a pod from the runtime", { podUid: uid, error: errorText(error) });
+      observed.set(uid, error instanceof Error ? error : new Error(String(error)), readAtMs);
+      this.#inBackground(uid, this.#readAgainLater(uid));
+    } finally {
+      const seconds = (clock.monotonicMs() - startedAtMs) / 1000;
+      metrics.observe("kubelet_pleg_pod_relist_duration_seconds", seconds);
+    }
+  }
+
+  // No event says that a pod can be read again.
+  async #readAgainLater(uid: string): Promise<void> {
+    const last = this.#readings.get(uid)?.retry;
+    if (last?.isWaiting) return;
+    const delayMs = nextDelayMs(last?.delayMs, retryLimits);
+    const retry = { delayMs, isWaiting: true };
+    this.#update(uid, { retry });
+    await this.#sleep(delayMs);
+    if (this.#signal.aborted || this.#readings.get(uid)?.retry !== retry) return;
+    this.#update(uid, { retry: { delayMs, isWaiting: false } });
+    await this.readNow(uid);
+  }
+
+  #inBackground(uid: string, work: Promise<void>): void {
+    work.catch((error: unknown) => this.#deps.faults.note(error, "observation", uid));
+  }
+
+  #update(uid: string, changes: Partial<PodReading>): void {
+    const next: PodReading = { ...this.#readings.get(uid), ...changes };
+    const isOver = Object.values(next).every((value) => value === undefined);
+    this.#readings.set(uid, isOver ? undefined : next);
+  }
+
+  async #sleep(ms: number): Promise<void> {
+    await this.#deps.clock.sleep(ms, this.#signal).catch(() => undefined);
+  }
+}
