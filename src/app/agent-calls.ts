@@ -1,5 +1,5 @@
 // The agent's end of the calls that the kubelet's API makes.
-import { encodeSummary } from "../model/encode-summary.ts";
+import { encodeSummary } from "../core/stats/encode-summary.ts";
 import type { SubjectAccessReview, TokenReview } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import { RuntimeError } from "../model/runtime-error.ts";

@@ -4,7 +4,7 @@ import type { CisFacts, CisResult, KubeletFacts } from "../config/cis/cis-facts.
 import { judgeCis } from "../config/cis/judge-cis.ts";
 import { parseCommandLine } from "../config/flags/command-line.ts";
 import { findProxyKubeconfigs, findServiceFiles, lookAtFile } from "../drivers/linux/file-facts.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import { cipherList } from "../server/kubelet/tls-settings.ts";
 import { safeApiConfig } from "./kubelet-api-options.ts";
 import { type JudgedSetup, judgeKubeletSetup, listConfigFolder } from "./kubelet-setup.ts";

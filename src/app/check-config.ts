@@ -1,7 +1,7 @@
 // `berth check --config`: would `berth kubelet` start with this file, and do all that it says?
 import { parseCommandLine } from "../config/flags/command-line.ts";
-import { type CheckResult, failed, passed, warning } from "../model/check-result.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { type CheckResult, failed, passed, warning } from "../lib/check-result.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import { type JudgedSetup, judgeKubeletSetup } from "./kubelet-setup.ts";
 
 export interface ConfigCheck {

@@ -5,7 +5,7 @@ import { createCriEvents } from "../drivers/cri/cri-events.ts";
 import { type CriRuntime, createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { runPreflight } from "../drivers/linux/preflight.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
-import type { CheckResult } from "../model/check-result.ts";
+import type { CheckResult } from "../lib/check-result.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import { readRuntimeRecord } from "./runtime-record.ts";
 

@@ -13,6 +13,7 @@ import { firstRequest, removeKeptKey } from "../drivers/kube/client-key-file.ts"
 import { type ApiEndpoint, ConnectionPool } from "../drivers/kube/connection-pool.ts";
 import type { IdentitySource } from "../drivers/kube/identity.ts";
 import { parseCertificates } from "../drivers/kube/key-pair-files.ts";
+import type { Kubeconfig } from "../drivers/kube/kubeconfig.ts";
 import { kubeconfigIdentity, readSource } from "../drivers/kube/kubeconfig-identity.ts";
 import { endpointOf, readKubeconfig } from "../drivers/kube/read-kubeconfig.ts";
 import { writeKubeconfig } from "../drivers/kube/write-kubeconfig.ts";
@@ -25,11 +26,10 @@ import {
 } from "../engine/cluster/certificate-manager.ts";
 import { awaitCertificate, placeOrder } from "../engine/cluster/request-certificate.ts";
 import { errorText } from "../lib/error-text.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import { timeoutSignal } from "../lib/timers.ts";
 import type { StoredCertificate } from "../model/certificate.ts";
 import type { KeyPair } from "../model/key-pair.ts";
-import type { Kubeconfig } from "../model/kubeconfig.ts";
-import { SetupError } from "../model/setup-error.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { CertificateStore } from "../ports/certificate-store.ts";
 import type { Log } from "../ports/log.ts";

@@ -1,6 +1,6 @@
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import type { ClusterSettings } from "../engine/cluster/cluster-settings.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { SetupError } from "../lib/setup-error.ts";
 
 const strategies = ["Watch", "Cache", "Get"] as const;
 

@@ -7,7 +7,7 @@ import { type ImageGcPolicy, imageGcPolicyProblem } from "../core/image/image-gc
 import { hasCriticalPriority, isCriticalPod } from "../core/resource/critical.ts";
 import type { EvictionSettings } from "../engine/resources/eviction/eviction-settings.ts";
 import { millisecondsOf } from "../lib/duration.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { SetupError } from "../lib/setup-error.ts";
 
 /** Eviction as a kubelet's configuration has it. Throws a SetupError that names the field. */
 export function kubeletEviction(

@@ -9,9 +9,9 @@ import { credentialPlugins } from "../drivers/linux/credential-provider.ts";
 import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import type { ImagePullLimits } from "../engine/images/image-puller.ts";
 import { errorText } from "../lib/error-text.ts";
+import { nodeText } from "../lib/json-node.ts";
 import { maxDocumentLength, parseJsonText } from "../lib/json-text.ts";
-import { nodeText } from "../model/manifest/json-node.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import type { CredentialPlugins } from "../ports/credential-plugins.ts";
 
 /** Flags about images, as given. */

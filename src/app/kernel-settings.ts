@@ -8,7 +8,7 @@ import {
 } from "../core/node/kernel-settings.ts";
 import type { KernelSettingFiles } from "../drivers/linux/kernel-setting-files.ts";
 import { errorText } from "../lib/error-text.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 
 export interface KernelSettingsPolicy {

@@ -3,9 +3,9 @@ import type { KubeletConfiguration } from "../config/generated/kubelet-configura
 import { kubeletFlags } from "../config/generated/kubelet-flags.ts";
 import { legacyDefaultConfig } from "../config/legacy-defaults.ts";
 import { deepEqual } from "../lib/deep-equal.ts";
+import { nodeText } from "../lib/json-node.ts";
 import { parseJsonText } from "../lib/json-text.ts";
-import { nodeText } from "../model/manifest/json-node.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 
 /** What differs from the kubelet on purpose, and can be had as the kubelet does it. */

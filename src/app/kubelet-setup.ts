@@ -15,8 +15,8 @@ import { listDuplicateKeys } from "../drivers/manifest/yaml-duplicates.ts";
 import { errorText } from "../lib/error-text.ts";
 import { maxDocumentLength } from "../lib/json-text.ts";
 import type { Result } from "../lib/result.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import { withoutDocument } from "../model/manifest/object-kind.ts";
-import { SetupError } from "../model/setup-error.ts";
 
 /** A kubelet's configuration that Berth can run with. */
 export interface KubeletSetup {

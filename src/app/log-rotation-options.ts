@@ -1,6 +1,6 @@
 import type { LogRotationSettings } from "../engine/node/log-rotator.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import { parseQuantity, quantityValue } from "../model/quantity.ts";
-import { SetupError } from "../model/setup-error.ts";
 
 export interface LogRotationOptions {
   /** A quantity such as 10Mi; below zero no log is rotated. */

@@ -4,7 +4,7 @@ import { createFileSource } from "../drivers/manifest/file-source.ts";
 import { createHttpSource } from "../drivers/manifest/http-source.ts";
 import { LastGoodFiles } from "../drivers/manifest/last-good-files.ts";
 import { parseDuration } from "../lib/duration.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { DataLayout } from "./data-layout.ts";
 

@@ -12,10 +12,10 @@ import { totalCapacity } from "../core/node/node-status.ts";
 import { isAppArmorEnabled } from "../drivers/linux/kernel-features.ts";
 import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
 import type { NodeSettings } from "../engine/node/node-agent.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import type { RuntimeFeatures } from "../model/generated/cri.ts";
 import type { Node } from "../model/generated/kubernetes.ts";
 import { wholeQuantity } from "../model/quantity.ts";
-import { SetupError } from "../model/setup-error.ts";
 
 /** The machine's name in the form that node names have. */
 export function defaultNodeName(): string {

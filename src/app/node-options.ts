@@ -8,9 +8,9 @@ import { resourceList } from "../core/resource/resource-list.ts";
 import type { NodeSettings } from "../engine/node/node-agent.ts";
 import { millisecondsOf } from "../lib/duration.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import { kubernetesVersion } from "../lib/version.ts";
 import type { RuntimeFeatures } from "../model/generated/cri.ts";
-import { SetupError } from "../model/setup-error.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 
 /** What the runtime says of itself. */

@@ -7,13 +7,12 @@ import { computeQosClass } from "../core/resource/qos.ts";
 import { DefinedNames } from "../drivers/manifest/defined-names.ts";
 import { type ManifestFile, readManifestFolder } from "../drivers/manifest/manifest-folder.ts";
 import { parseYamlDocuments } from "../drivers/manifest/parse-yaml.ts";
+import { type JsonNode, nodeText } from "../lib/json-node.ts";
+import { parseJson } from "../lib/json-parser.ts";
 import { parseJsonText } from "../lib/json-text.ts";
 import { ignoredFields } from "../model/fields/ignored-fields.ts";
-import { unenforcedLimits } from "../model/fields/unenforced-limits.ts";
 import { usedFields } from "../model/fields/used-fields.ts";
 import type { ConfigMap, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
-import { type JsonNode, nodeText } from "../model/manifest/json-node.ts";
-import { parseJson } from "../model/manifest/json-parser.ts";
 import { parseObjectSet } from "../model/manifest/object-set.ts";
 import { isJsonText } from "../model/manifest/pod-text.ts";
 import type { StaticPodPlace } from "../model/manifest/static-pod.ts";
@@ -26,6 +25,7 @@ import { plainNodeSettings } from "./node-options.ts";
 import { missingPath } from "./read-problem.ts";
 import { rehearsePod } from "./rehearse-pod.ts";
 import { parseSecurity } from "./security-options.ts";
+import { unenforcedLimits } from "./unenforced-limits.ts";
 
 export interface PlanManifestOptions {
   /** A manifest or a folder of them. */

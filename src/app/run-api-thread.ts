@@ -2,8 +2,8 @@
 // started again on the same ports.
 import { MessageChannel, type ResourceLimits, Worker } from "node:worker_threads";
 import { errorText } from "../lib/error-text.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import { sleep } from "../lib/timers.ts";
-import { SetupError } from "../model/setup-error.ts";
 import type { AgentCalls } from "../ports/agent-calls.ts";
 import type { Log } from "../ports/log.ts";
 import type {

@@ -4,7 +4,7 @@ import {
   type SysctlAllowlist,
   safeSysctlNames,
 } from "../core/admission/sysctl-admission.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { SetupError } from "../lib/setup-error.ts";
 
 export interface SecurityOptions {
   /** Names and patterns ("net.*"), separated by commas, of kernel settings that pods may change beside the safe ones. */

@@ -14,8 +14,8 @@ import {
   type CertificateProfile,
 } from "../engine/cluster/certificate-manager.ts";
 import { errorText } from "../lib/error-text.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import type { NodeAddress } from "../model/generated/kubernetes.ts";
-import { SetupError } from "../model/setup-error.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";

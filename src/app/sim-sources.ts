@@ -2,8 +2,8 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { createFileSource } from "../drivers/manifest/file-source.ts";
 import { type PodScript, parsePodScript } from "../drivers/sim/pod-script.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import { type Pod, podKey } from "../model/pod.ts";
-import { SetupError } from "../model/setup-error.ts";
 import type { PodSource, SourceProblem, SourceSnapshot } from "../ports/pod-source.ts";
 import { readProblem } from "./read-problem.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { ThreadWatchdog } from "../drivers/watchdog/watchdog.ts";
 import { errorText } from "../lib/error-text.ts";
-import { SetupError } from "../model/setup-error.ts";
+import { SetupError } from "../lib/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 
 const usualSeconds = 60;

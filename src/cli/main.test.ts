@@ -5,7 +5,7 @@ import { type CapturedTerminal, captureTerminal } from "../../test/fakes/capture
 import { InMemoryAgentView } from "../../test/fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../../test/fakes/served-api.ts";
 import { runningPod } from "../../test/kit/pods.ts";
-import { failed, passed } from "../model/check-result.ts";
+import { failed, passed } from "../lib/check-result.ts";
 import { renderChecks } from "./commands/check.ts";
 import { runCli } from "./main.ts";
 import { painter } from "./output/colour.ts";

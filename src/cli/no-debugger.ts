@@ -1,7 +1,8 @@
 // SIGUSR1 makes Node open its debugger on a port of the loopback address: whoever reaches it, such as any pod on the host
 // network, runs code as the agent's user.
+
+import { SetupError } from "../lib/setup-error.ts";
 import { sleep, startTimer } from "../lib/timers.ts";
-import { SetupError } from "../model/setup-error.ts";
 import type { Log } from "../ports/log.ts";
 
 const settledMs = 1_000;

@@ -1,6 +1,6 @@
+import type { JsonNode } from "../lib/json-node.ts";
+import { parseJson } from "../lib/json-parser.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import type { JsonNode } from "../model/manifest/json-node.ts";
-import { parseJson } from "../model/manifest/json-parser.ts";
 import { typeOfDocument } from "../model/manifest/object-kind.ts";
 import { isJsonText, type ParseYaml } from "../model/manifest/pod-text.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonNode } from "../model/manifest/json-node.ts";
+import type { JsonNode } from "../lib/json-node.ts";
 import { type ConfigType, configFields } from "./decode/config-type.ts";
 import type { KubeletConfiguration } from "./generated/kubelet-configuration.ts";
 

@@ -1,7 +1,7 @@
 import { quoteText } from "../lib/go-text.ts";
+import type { JsonNode } from "../lib/json-node.ts";
 import { joinPath } from "../lib/path.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import type { JsonNode } from "../model/manifest/json-node.ts";
 import { parseConfigDocument, type YamlReader } from "./config-document.ts";
 import { decodeConfig } from "./decode/decode-config.ts";
 import { defaultConfig } from "./default-config.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type JsonNode, nodeText } from "../model/manifest/json-node.ts";
-import { parseJson } from "../model/manifest/json-parser.ts";
+import { type JsonNode, nodeText } from "../lib/json-node.ts";
+import { parseJson } from "../lib/json-parser.ts";
 import { mergePatch } from "./merge-patch.ts";
 
 function object(text: string): JsonNode & { kind: "object" } {

@@ -1,4 +1,4 @@
-import type { JsonEntry, JsonNode } from "../model/manifest/json-node.ts";
+import type { JsonEntry, JsonNode } from "../lib/json-node.ts";
 
 /** A document with a JSON merge patch applied: null removes, objects merge, everything else replaces. */
 export function mergePatch(

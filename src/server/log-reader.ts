@@ -1,10 +1,10 @@
 // Reads a container's log file, once or following it as it grows and is rotated.
 import { sleep } from "../lib/timers.ts";
-import { LogFilter, type LogStream } from "../model/log/log-filter.ts";
 import type { LogTime } from "../model/log/log-time.ts";
 import { FileChanges } from "./file-changes.ts";
 import { FollowedLog } from "./followed-log.ts";
 import type { LineReader } from "./line-reader.ts";
+import { LogFilter, type LogStream } from "./log-filter.ts";
 import { openNewestLog } from "./newest-log.ts";
 
 /** So long a runtime may go on writing what it still holds to a log that was rotated away. */

@@ -1,12 +1,12 @@
 // /api/v1/namespaces/{namespace}/pods/{name}/log
 import { formatTimeNano } from "../lib/time.ts";
-import type { LogStream } from "../model/log/log-filter.ts";
 import { type LogTime, parseLogTime } from "../model/log/log-time.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AgentView, ContainerLog } from "../ports/agent-view.ts";
 import { chooseContainer } from "./choose-container.ts";
 import type { Exchange } from "./exchange.ts";
 import { HttpError } from "./http-error.ts";
+import type { LogStream } from "./log-filter.ts";
 import { findPod } from "./pod-routes.ts";
 import { readCount, readFlag } from "./query.ts";
 import { type Route, route } from "./router.ts";

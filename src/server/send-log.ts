@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { LogStream } from "../model/log/log-filter.ts";
+import type { LogStream } from "./log-filter.ts";
 import { type LogReadOptions, readLog } from "./log-reader.ts";
 import { untilDrained } from "./until-drained.ts";
 

@@ -1,7 +1,7 @@
 import { computeQosClass } from "../../src/core/resource/qos.ts";
+import { podPath, podsPath } from "../../src/engine/cluster/api-path.ts";
 import { formatTime } from "../../src/lib/time.ts";
 import { isApiStatus } from "../../src/model/api-error.ts";
-import { podPath, podsPath } from "../../src/model/api-path.ts";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { WatchEvent } from "../../src/model/watch-event.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseJson } from "../../src/model/manifest/json-parser.ts";
+import { parseJson } from "../../src/lib/json-parser.ts";
 import { parseStaticPod } from "../../src/model/manifest/static-pod.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { anyStruct, mutated } from "../kit/any-manifest.ts";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkCis } from "../../src/app/check-cis.ts";
 import type { CisResult } from "../../src/config/cis/cis-facts.ts";
-import { SetupError } from "../../src/model/setup-error.ts";
+import { SetupError } from "../../src/lib/setup-error.ts";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 
 const head = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration";

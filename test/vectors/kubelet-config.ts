@@ -5,7 +5,7 @@ import type { KubeletConfiguration } from "../../src/config/generated/kubelet-co
 import type { ConfigFailure } from "../../src/config/load-config.ts";
 import { parseYaml } from "../../src/drivers/manifest/parse-yaml.ts";
 import { listDuplicateKeys } from "../../src/drivers/manifest/yaml-duplicates.ts";
-import { nodeText } from "../../src/model/manifest/json-node.ts";
+import { nodeText } from "../../src/lib/json-node.ts";
 
 export const configPath = "/CONFIGROOT/cfg/kubelet.yaml";
 export const dropInPath = "/CONFIGROOT/cfg/kubelet.conf.d";

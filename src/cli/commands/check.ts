@@ -1,4 +1,4 @@
-import type { CheckResult } from "../../model/check-result.ts";
+import type { CheckResult } from "../../lib/check-result.ts";
 import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";

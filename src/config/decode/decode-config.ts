@@ -1,8 +1,8 @@
 import { formatNanoseconds, parseNanoseconds } from "../../lib/duration.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import { type JsonNode, nodeText } from "../../lib/json-node.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { formatTime, parseTime } from "../../lib/time.ts";
-import { type JsonNode, nodeText } from "../../model/manifest/json-node.ts";
 import { timeProblem } from "../../model/manifest/time-problem.ts";
 import { formatQuantity, parseQuantity } from "../../model/quantity.ts";
 import type { KubeletConfigurationFile } from "../generated/kubelet-configuration.ts";

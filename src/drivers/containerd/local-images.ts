@@ -1,5 +1,5 @@
+import { SetupError } from "../../lib/setup-error.ts";
 import { sleep } from "../../lib/timers.ts";
-import { SetupError } from "../../model/setup-error.ts";
 import type { ImageService } from "../../ports/container-runtime.ts";
 import { CRI_NAMESPACE } from "./containerd-events.ts";
 import { ociArchive } from "./oci-archive.ts";

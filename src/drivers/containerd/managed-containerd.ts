@@ -3,10 +3,10 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Backoff } from "../../lib/backoff.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
+import { SetupError } from "../../lib/setup-error.ts";
 import { sleep } from "../../lib/timers.ts";
 import { hasCapability, type Machine } from "../../model/machine.ts";
 import { socketPathProblem } from "../../model/runtime-endpoint.ts";
-import { SetupError } from "../../model/setup-error.ts";
 import type { Log } from "../../ports/log.ts";
 import {
   type CniOptions,

@@ -1,8 +1,8 @@
 import { access, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { SetupError } from "../../lib/setup-error.ts";
 import { hasCapability, type Machine, type Tool } from "../../model/machine.ts";
-import { SetupError } from "../../model/setup-error.ts";
 import type { NetworkSettings } from "./containerd-config.ts";
 import { runCommand } from "./run-command.ts";
 

@@ -1,6 +1,6 @@
+import { SetupError } from "../../lib/setup-error.ts";
 import { sleep } from "../../lib/timers.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
-import { SetupError } from "../../model/setup-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 
 const RETRY_MS = 25;

@@ -4,9 +4,9 @@ import { parseJsonText } from "../../lib/json-text.ts";
 import { parseTime } from "../../lib/time.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
-import type { ExecPlugin } from "../../model/kubeconfig.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import { checkKeyPair } from "./key-pair-files.ts";
+import type { ExecPlugin } from "./kubeconfig.ts";
 
 const maxOutputBytes = 1024 * 1024;
 const maxComplaint = 500;

@@ -6,10 +6,10 @@ import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { createTestAuthority, type TestAuthority } from "../../../test/kit/test-authority.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
-import type { ExecPlugin, KubeUser } from "../../model/kubeconfig.ts";
 import type { Log } from "../../ports/log.ts";
 import { ExecPluginCredentials } from "./exec-plugin.ts";
 import type { IdentitySource } from "./identity.ts";
+import type { ExecPlugin, KubeUser } from "./kubeconfig.ts";
 import { kubeconfigIdentity } from "./kubeconfig-identity.ts";
 
 const { signal } = new AbortController();

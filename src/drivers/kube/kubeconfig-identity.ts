@@ -1,12 +1,12 @@
 import { errorText } from "../../lib/error-text.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
-import type { Impersonation, KubeCluster, KubeUser, PemSource } from "../../model/kubeconfig.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import { ChangingPair } from "./changing-pair.ts";
 import { ExecPluginCredentials, type PluginCredentials } from "./exec-plugin.ts";
 import type { Identity, IdentitySource } from "./identity.ts";
 import { checkKeyPair, readPem } from "./key-pair-files.ts";
+import type { Impersonation, KubeCluster, KubeUser, PemSource } from "./kubeconfig.ts";
 import { TokenFile } from "./token-file.ts";
 
 const pluginTimeoutMs = 60_000;

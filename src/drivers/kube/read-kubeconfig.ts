@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { errorText } from "../../lib/error-text.ts";
+import { type JsonNode, nodeText } from "../../lib/json-node.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import type { Result } from "../../lib/result.ts";
-import { decodeKubeconfig } from "../../model/decode-kubeconfig.ts";
-import type { Kubeconfig } from "../../model/kubeconfig.ts";
-import { type JsonNode, nodeText } from "../../model/manifest/json-node.ts";
 import type { ApiEndpoint } from "./connection-pool.ts";
+import { decodeKubeconfig } from "./decode-kubeconfig.ts";
 import { parseCertificates } from "./key-pair-files.ts";
+import type { Kubeconfig } from "./kubeconfig.ts";
 import { readSource } from "./kubeconfig-identity.ts";
 
 /** What parses YAML. */

@@ -1,6 +1,6 @@
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { KubeCluster } from "../../model/kubeconfig.ts";
+import type { KubeCluster } from "./kubeconfig.ts";
 
 /** Writes a kubeconfig for a cluster with the certificate and key that one file has, as kubelets do. */
 export async function writeKubeconfig(

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, constants, fchmodSync, fstatSync, openSync, statSync } from "node:fs";
 import { mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SetupError } from "../../model/setup-error.ts";
+import { SetupError } from "../../lib/setup-error.ts";
 
 /** A data folder that this process alone uses, until it releases it or ends in whatever way. */
 export interface LockedDataDir {

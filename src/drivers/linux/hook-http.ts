@@ -1,7 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
-import { type HttpGetRequest, httpGetRequest } from "../../model/http-get-request.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";
+import { type HttpGetRequest, httpGetRequest } from "./http-get-request.ts";
 import { maxBodyBytes, sendHttpGet } from "./http-probe.ts";
 import { networkErrorText } from "./network-error-text.ts";
 import type { PodNames } from "./pod-names.ts";

@@ -9,8 +9,8 @@ import { connect, isIP, type LookupFunction } from "node:net";
 import { quoteText } from "../../lib/go-text.ts";
 import { startTimer } from "../../lib/timers.ts";
 import { noLongerNeeded } from "../../lib/with-either.ts";
-import type { HttpGetRequest } from "../../model/http-get-request.ts";
 import type { ProbeOutcome } from "../../ports/probe-runner.ts";
+import type { HttpGetRequest } from "./http-get-request.ts";
 import { networkErrorText } from "./network-error-text.ts";
 
 export const maxBodyBytes: number = 10 * 1024;

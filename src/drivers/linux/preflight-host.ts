@@ -1,7 +1,7 @@
 import { access, constants, readFile, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { type CheckResult, failed, passed, warning } from "../../lib/check-result.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { type CheckResult, failed, passed, warning } from "../../model/check-result.ts";
 import type { Machine } from "../../model/machine.ts";
 import { runTool } from "./preflight-tools.ts";
 

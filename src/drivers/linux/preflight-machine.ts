@@ -1,4 +1,4 @@
-import { type CheckResult, failed, passed, warning } from "../../model/check-result.ts";
+import { type CheckResult, failed, passed, warning } from "../../lib/check-result.ts";
 import { hasCapability, type Machine } from "../../model/machine.ts";
 
 const NEEDED_CAPABILITIES = ["CAP_SYS_ADMIN", "CAP_NET_ADMIN"] as const;

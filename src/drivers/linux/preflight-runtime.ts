@@ -1,6 +1,6 @@
+import { type CheckResult, failed, passed, warning } from "../../lib/check-result.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { timeoutSignal } from "../../lib/timers.ts";
-import { type CheckResult, failed, passed, warning } from "../../model/check-result.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { RuntimeEvents } from "../../ports/runtime-events.ts";
 

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
+import { type CheckResult, failed, passed } from "../../lib/check-result.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { type CheckResult, failed, passed } from "../../model/check-result.ts";
 import type { Machine, Tool } from "../../model/machine.ts";
 
 const TIMEOUT_MS = 5_000;

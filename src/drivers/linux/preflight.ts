@@ -1,4 +1,4 @@
-import type { CheckResult } from "../../model/check-result.ts";
+import type { CheckResult } from "../../lib/check-result.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { RuntimeEvents } from "../../ports/runtime-events.ts";

@@ -1,12 +1,12 @@
 import { availableParallelism } from "node:os";
 import { KeyedSemaphore } from "../../lib/keyed-semaphore.ts";
-import { resolveContainerPort } from "../../model/container-port.ts";
-import { httpGetRequest } from "../../model/http-get-request.ts";
 import { podDisplayName } from "../../model/pod.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { ProbeOutcome, ProbeRequest, ProbeRunner } from "../../ports/probe-runner.ts";
+import { resolveContainerPort } from "./container-port.ts";
 import { runExecProbe } from "./exec-probe.ts";
 import { inTurns } from "./exec-turns.ts";
+import { httpGetRequest } from "./http-get-request.ts";
 import { type LookupOf, runHttpProbe } from "./http-probe.ts";
 import type { PodNames } from "./pod-names.ts";
 import { runTcpProbe } from "./tcp-probe.ts";

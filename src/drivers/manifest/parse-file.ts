@@ -1,6 +1,6 @@
+import { parseJson } from "../../lib/json-parser.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ConfigMap, RuntimeClass, Secret } from "../../model/generated/kubernetes.ts";
-import { parseJson } from "../../model/manifest/json-parser.ts";
 import { withoutDocument } from "../../model/manifest/object-kind.ts";
 import { parseObjectSet } from "../../model/manifest/object-set.ts";
 import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";

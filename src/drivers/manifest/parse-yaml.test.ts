@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nodeText } from "../../model/manifest/json-node.ts";
+import { nodeText } from "../../lib/json-node.ts";
 import { parseYaml, parseYamlDocuments } from "./parse-yaml.ts";
 
 function jsonOf(text: string): string {

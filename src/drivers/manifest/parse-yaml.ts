@@ -9,10 +9,10 @@ import {
   type Scalar,
   type YAMLMap,
 } from "yaml";
+import type { JsonEntry, JsonNode, Position } from "../../lib/json-node.ts";
+import type { SyntaxProblem } from "../../lib/json-parser.ts";
 import { maxDocumentValues, maxNestingDepth } from "../../lib/json-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { JsonEntry, JsonNode, Position } from "../../model/manifest/json-node.ts";
-import type { SyntaxProblem } from "../../model/manifest/json-parser.ts";
 import { composeYaml, YamlLimitError } from "./compose-yaml.ts";
 import { plainScalar } from "./yaml-scalar.ts";
 

@@ -1,4 +1,4 @@
-import type { JsonNode, Position } from "../../model/manifest/json-node.ts";
+import type { JsonNode, Position } from "../../lib/json-node.ts";
 
 const words: ReadonlyMap<string, boolean | null> = new Map<string, boolean | null>([
   ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map(

@@ -4,11 +4,11 @@ import type { StoredObject } from "../../../test/sim/api-watchers.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { nodeSubject } from "../../core/certificate/rotation.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { encodeBase64 } from "../../lib/base64.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { CertificateTemplate, StoredCertificate } from "../../model/certificate.ts";
 import type { MetricName } from "../../model/generated/metrics.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
-import { encodeBase64 } from "../../model/manifest/base64.ts";
 import {
   CertificateManager,
   type CertificateManagerDeps,

@@ -1,12 +1,12 @@
 import { isMirrorOf, planMirror } from "../../core/status/plan-mirror.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { podPath, podsPath } from "../../model/api-path.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import { podPath, podsPath } from "./api-path.ts";
 import { deleteAtOnce, unlessStatus } from "./pod-requests.ts";
 
 const retryLimits = { initialMs: 1_000, maxMs: 30_000 };

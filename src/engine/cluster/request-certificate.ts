@@ -1,4 +1,4 @@
-import { decodeBase64 } from "../../lib/base64.ts";
+import { decodeBase64, encodeBase64 } from "../../lib/base64.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { decodeUtf8 } from "../../lib/utf8.ts";
 import { isApiStatus } from "../../model/api-error.ts";
@@ -6,7 +6,6 @@ import type {
   CertificateSigningRequest,
   CertificateSigningRequestList,
 } from "../../model/generated/kubernetes.ts";
-import { encodeBase64 } from "../../model/manifest/base64.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";

@@ -1,6 +1,7 @@
 import { isOvertaken } from "../../core/observe/overtaken.ts";
 import { surplusSandboxes } from "../../core/observe/surplus-sandboxes.ts";
 import { planPod } from "../../core/pod/plan-pod.ts";
+import { resultsOf } from "../../core/probe/results-of.ts";
 import { deadlineExceeded } from "../../core/status/active-deadline.ts";
 import { withCondition } from "../../core/status/condition-list.ts";
 import { readyToStartContainersCondition } from "../../core/status/conditions.ts";
@@ -9,7 +10,6 @@ import { errorText } from "../../lib/error-text.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
-import { resultsOf } from "../../model/probe.ts";
 import type { NodeDeps } from "../agent/node-deps.ts";
 import { rawContainerId } from "../execute/container-id.ts";
 import { executePlan } from "../execute/execute-plan.ts";

@@ -1,3 +1,4 @@
+import { resultsOf } from "../../core/probe/results-of.ts";
 import type { Decision } from "../../core/record/decision.ts";
 import { activeDeadlineMs, deadlineExceeded } from "../../core/status/active-deadline.ts";
 import type { IpFamily } from "../../core/status/addresses.ts";
@@ -8,7 +9,6 @@ import type { ProbeView } from "../../core/status/probed-readiness.ts";
 import type { PodCondition, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ObservedPod, ObservedResources } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
-import { resultsOf } from "../../model/probe.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { StepReport } from "../execute/step-report.ts";

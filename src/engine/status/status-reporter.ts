@@ -10,7 +10,6 @@ import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
 import { ApiError, isApiStatus } from "../../model/api-error.ts";
-import { podPath } from "../../model/api-path.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
@@ -18,6 +17,7 @@ import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Faults } from "../agent/faults.ts";
+import { podPath } from "../cluster/api-path.ts";
 import { deleteAtOnce, unlessStatus } from "../cluster/pod-requests.ts";
 
 const sendersAtOnce = 10;

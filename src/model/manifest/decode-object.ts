@@ -1,7 +1,7 @@
+import { type JsonNode, nodeText, type Position } from "../../lib/json-node.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { formatTime, parseTime } from "../../lib/time.ts";
 import { formatQuantity, parseQuantity } from "../quantity.ts";
-import { type JsonNode, nodeText, type Position } from "./json-node.ts";
 import { timeProblem } from "./time-problem.ts";
 import { type WireField, type WireType, wireFields } from "./wire-type.ts";
 

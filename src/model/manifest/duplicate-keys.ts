@@ -1,4 +1,4 @@
-import type { JsonNode } from "./json-node.ts";
+import type { JsonNode } from "../../lib/json-node.ts";
 import type { PlacedProblem } from "./placed-problem.ts";
 
 /** Every key that an object has twice: all but the last would be lost without a word. */

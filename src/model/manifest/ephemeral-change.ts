@@ -1,9 +1,9 @@
+import { parseJson } from "../../lib/json-parser.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { defaultContainer } from "../defaults/default-container.ts";
 import type { EphemeralContainer } from "../generated/kubernetes.ts";
 import type { Pod } from "../pod.ts";
 import { decodeObject } from "./decode-object.ts";
-import { parseJson } from "./json-parser.ts";
 import { unknownFieldProblem } from "./placed-problem.ts";
 
 /** How a request's body changes the list of a pod's ephemeral containers. */

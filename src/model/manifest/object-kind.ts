@@ -1,6 +1,6 @@
 import { quoteText } from "../../lib/go-text.ts";
+import type { JsonNode } from "../../lib/json-node.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { JsonNode } from "./json-node.ts";
 
 /** What one list may hold: far more than a node has pods. */
 export const maxListItems = 1000;

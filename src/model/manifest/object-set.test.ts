@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseJson } from "./json-parser.ts";
+import { parseJson } from "../../lib/json-parser.ts";
 import { type ObjectSet, parseObjectSet } from "./object-set.ts";
 
 const place = {

@@ -1,12 +1,12 @@
+import { encodeBase64 } from "../../lib/base64.ts";
+import { type JsonNode, nodeText, positionOf } from "../../lib/json-node.ts";
 import type { ConfigMap, RuntimeClass, Secret } from "../generated/kubernetes.ts";
 import type { Pod } from "../pod.ts";
 import { type FieldError, formatFieldError } from "../validate/field-error.ts";
 import { validateConfigMap, validateSecret } from "../validate/validate-data.ts";
 import { validateRuntimeClass } from "../validate/validate-runtime-class.ts";
-import { encodeBase64 } from "./base64.ts";
 import { decodeObject } from "./decode-object.ts";
 import { duplicateKeys } from "./duplicate-keys.ts";
-import { type JsonNode, nodeText, positionOf } from "./json-node.ts";
 import { maxListItems, objectKind, withoutDocument } from "./object-kind.ts";
 import { type PlacedProblem, unknownFieldProblem } from "./placed-problem.ts";
 import { parseStaticPod, type StaticPodPlace } from "./static-pod.ts";

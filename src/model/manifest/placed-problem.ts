@@ -1,6 +1,6 @@
+import type { Position } from "../../lib/json-node.ts";
 import { nearestName } from "../../lib/nearest-name.ts";
 import type { UnknownField } from "./decode-object.ts";
-import type { Position } from "./json-node.ts";
 import { wireFields } from "./wire-type.ts";
 
 /** One thing that is wrong in a file, placed in it. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { parseJson } from "../../lib/json-parser.ts";
 import { type DecodedPod, defaultPod } from "../defaults/default-pod.ts";
 import { textUid } from "./content-uid.ts";
 import { decodeObject } from "./decode-object.ts";
-import { parseJson } from "./json-parser.ts";
 import { dumpPod } from "./pod-dump.ts";
 
 // What a kubelet v1.36.4 makes of these manifests.

@@ -1,6 +1,6 @@
+import { childNode, type JsonEntry, type JsonNode, nodeText } from "../../lib/json-node.ts";
 import { dumpNamedTypes, dumpStructs } from "../generated/pod-dump-types.ts";
 import { milliRoundedQuantity, type Quantity, zeroQuantity } from "../quantity.ts";
-import { childNode, type JsonEntry, type JsonNode, nodeText } from "./json-node.ts";
 import { dumpQuantity, heldQuantity } from "./quantity-dump.ts";
 
 /** A value, and what the manifest has in its place: quantities, and nothing as opposed to empty, depend on that. */

@@ -1,8 +1,8 @@
+import { type JsonNode, nodeText } from "../../lib/json-node.ts";
+import { parseJson, type SyntaxProblem } from "../../lib/json-parser.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Pod } from "../pod.ts";
 import { decodeObject } from "./decode-object.ts";
-import { type JsonNode, nodeText } from "./json-node.ts";
-import { parseJson, type SyntaxProblem } from "./json-parser.ts";
 import { maxListItems, objectKind } from "./object-kind.ts";
 import { type PlacedProblem, unknownFieldProblem } from "./placed-problem.ts";
 import { type ManifestProblem, parseStaticPod, type StaticPodPlace } from "./static-pod.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseJson } from "./json-parser.ts";
+import { parseJson } from "../../lib/json-parser.ts";
 import { parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
 
 const place: StaticPodPlace = {

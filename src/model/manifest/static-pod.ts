@@ -1,3 +1,4 @@
+import { type JsonNode, type Position, positionOf } from "../../lib/json-node.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type DecodedPod, defaultPod } from "../defaults/default-pod.ts";
 import type { Toleration } from "../generated/kubernetes.ts";
@@ -9,7 +10,6 @@ import { type AllowedReferences, refusedReference } from "./api-references.ts";
 import { contentUid, textUid } from "./content-uid.ts";
 import { type Decoded, decodeObject, zeroStruct } from "./decode-object.ts";
 import { fixedContent } from "./fixed-content.ts";
-import { type JsonNode, type Position, positionOf } from "./json-node.ts";
 import { dumpPod } from "./pod-dump.ts";
 
 /** Where a static pod comes from; its name and UID depend on it. */

@@ -1,6 +1,6 @@
+import { utf8Length } from "../../lib/utf8.ts";
 import type { HostAlias, PodDNSConfig, PodSpec } from "../generated/kubernetes.ts";
 import { validateIp } from "./addresses.ts";
-import { byteLength } from "./byte-length.ts";
 import {
   type FieldError,
   type FieldPath,
@@ -50,7 +50,7 @@ function validateSearches(searches: readonly string[], field: FieldPath): FieldE
     const detail = `must not have more than ${maxSearchPaths} search paths`;
     errors.push(invalid(field, { json: searches }, detail));
   }
-  if (byteLength(searches.join(" ")) > maxSearchListBytes) {
+  if (utf8Length(searches.join(" ")) > maxSearchListBytes) {
     const detail = `must not have more than ${maxSearchListBytes} characters (including spaces) in the search list`;
     errors.push(invalid(field, { json: searches }, detail));
   }
@@ -98,7 +98,7 @@ export function validateHostnameOverride(spec: PodSpec, field: FieldPath): Field
     ...(spec.hostNetwork === true
       ? [forbidden(at, "may not be specified when hostNetwork is true")]
       : []),
-    ...(byteLength(name) > maxHostnameBytes ? [tooLong(at, maxHostnameBytes)] : []),
+    ...(utf8Length(name) > maxHostnameBytes ? [tooLong(at, maxHostnameBytes)] : []),
     ...invalidForEach(at, name, dnsSubdomainProblems(name)),
   ];
 }

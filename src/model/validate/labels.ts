@@ -1,5 +1,5 @@
+import { utf8Length } from "../../lib/utf8.ts";
 import type { LabelSelector, LabelSelectorRequirement } from "../generated/kubernetes.ts";
-import { byteLength } from "./byte-length.ts";
 import {
   type FieldError,
   type FieldPath,
@@ -43,7 +43,7 @@ export function validateAnnotations(
 /** The bytes of all names and values. */
 export function textsSize(texts: Texts | undefined): number {
   return Object.entries(texts ?? {}).reduce(
-    (sum, [name, value]) => sum + byteLength(name) + byteLength(value),
+    (sum, [name, value]) => sum + utf8Length(name) + utf8Length(value),
     0,
   );
 }

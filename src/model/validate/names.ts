@@ -1,5 +1,5 @@
 // What is wrong with a name, as messages. No message means that the name is fine.
-import { byteLength } from "./byte-length.ts";
+import { utf8Length } from "../../lib/utf8.ts";
 
 const labelFormat = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const subdomainFormat = `${labelFormat}(\\.${labelFormat})*`;
@@ -169,7 +169,7 @@ function subdomainProblems(name: string, unit: "characters" | "bytes"): string[]
 }
 
 function lengthProblems(text: string, max: number, unit: "characters" | "bytes"): string[] {
-  return byteLength(text) > max ? [`must be no more than ${max} ${unit}`] : [];
+  return utf8Length(text) > max ? [`must be no more than ${max} ${unit}`] : [];
 }
 
 function formatProblem(message: string, format: string, examples: readonly string[]): string {

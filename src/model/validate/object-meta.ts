@@ -1,5 +1,5 @@
+import { utf8Length } from "../../lib/utf8.ts";
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "../generated/kubernetes.ts";
-import { byteLength } from "./byte-length.ts";
 import {
   type FieldError,
   type FieldPath,
@@ -145,7 +145,7 @@ function validateManagedFields(entry: ManagedFieldsEntry, field: FieldPath): Fie
     errors.push(invalid(`${field}.fieldsType`, fieldsType, "must be `FieldsV1`"));
   }
   errors.push(...validateManager(entry.manager ?? "", `${field}.manager`));
-  if (byteLength(entry.subresource ?? "") > maxSubresourceBytes) {
+  if (utf8Length(entry.subresource ?? "") > maxSubresourceBytes) {
     errors.push(tooLong(`${field}.subresource`, maxSubresourceBytes));
   }
   return errors;
@@ -153,7 +153,7 @@ function validateManagedFields(entry: ManagedFieldsEntry, field: FieldPath): Fie
 
 function validateManager(manager: string, field: FieldPath): FieldError[] {
   const errors: FieldError[] = [];
-  if (byteLength(manager) > maxFieldManagerBytes) errors.push(tooLong(field, maxFieldManagerBytes));
+  if (utf8Length(manager) > maxFieldManagerBytes) errors.push(tooLong(field, maxFieldManagerBytes));
   let position = 0;
   for (const character of manager) {
     if (!isPrintable(character)) {
@@ -161,7 +161,7 @@ function validateManager(manager: string, field: FieldPath): FieldError[] {
       const detail = `invalid character U+${code} (at position ${position})`;
       errors.push(invalid(field, manager, detail));
     }
-    position += byteLength(character);
+    position += utf8Length(character);
   }
   return errors;
 }

@@ -1,8 +1,8 @@
 // Annotations that once were, or still are, settings of a pod.
 import { quoteText } from "../../lib/go-text.ts";
+import { parseJson } from "../../lib/json-parser.ts";
 import type { PodSpec, SeccompProfile, Toleration } from "../generated/kubernetes.ts";
 import { decodeObject } from "../manifest/decode-object.ts";
-import { parseJson } from "../manifest/json-parser.ts";
 import { containersWithPath } from "./containers-with-path.ts";
 import { type FieldError, type FieldPath, forbidden, invalid } from "./field-error.ts";
 import { sortedEntries } from "./labels.ts";

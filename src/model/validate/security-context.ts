@@ -1,5 +1,5 @@
+import { utf8Length } from "../../lib/utf8.ts";
 import type { PodSpec, SecurityContext, Sysctl } from "../generated/kubernetes.ts";
-import { byteLength } from "./byte-length.ts";
 import { containersWithPath } from "./containers-with-path.ts";
 import {
   duplicate,
@@ -135,7 +135,7 @@ function validateSysctls(
     const errors: FieldError[] = [];
     if (name === "") {
       errors.push(required(at));
-    } else if (byteLength(name) > maxSysctlBytes || !sysctlRegExp.test(name)) {
+    } else if (utf8Length(name) > maxSysctlBytes || !sysctlRegExp.test(name)) {
       const detail = `must have at most ${maxSysctlBytes} characters and match regex ${sysctlFormat}`;
       errors.push(invalid(at, name, detail));
     } else if (seen.has(name)) {

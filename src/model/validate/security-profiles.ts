@@ -1,5 +1,5 @@
+import { utf8Length } from "../../lib/utf8.ts";
 import type { AppArmorProfile, SeccompProfile } from "../generated/kubernetes.ts";
-import { byteLength } from "./byte-length.ts";
 import {
   type FieldError,
   type FieldPath,
@@ -56,7 +56,7 @@ function validateLocalAppArmor(profile: string | undefined, field: FieldPath): F
   } else if (profile === "") {
     errors.push(missing);
   }
-  if (byteLength(profile) > maxProfileBytes) errors.push(tooLong(field, maxProfileBytes));
+  if (utf8Length(profile) > maxProfileBytes) errors.push(tooLong(field, maxProfileBytes));
   return errors;
 }
 

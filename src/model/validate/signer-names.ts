@@ -1,5 +1,5 @@
 import { quoteText } from "../../lib/go-text.ts";
-import { byteLength } from "./byte-length.ts";
+import { utf8Length } from "../../lib/utf8.ts";
 import { type FieldError, type FieldPath, invalid, required, tooLong } from "./field-error.ts";
 import { dnsLabelProblems, dnsSubdomainProblems } from "./names.ts";
 
@@ -22,7 +22,7 @@ export function validateSignerName(signer: string, field: FieldPath): FieldError
   }
   const labels = domain.split(".");
   return [
-    ...(byteLength(domain) > maxDomainBytes ? [tooLong(field, maxDomainBytes)] : []),
+    ...(utf8Length(domain) > maxDomainBytes ? [tooLong(field, maxDomainBytes)] : []),
     ...firstProblems(labels, dnsLabelProblems).map((text) => invalid(field, domain, text)),
     ...(labels.length < 2
       ? [invalid(field, domain, "should be a domain with at least two segments separated by dots")]
@@ -30,7 +30,7 @@ export function validateSignerName(signer: string, field: FieldPath): FieldError
     ...firstProblems(path.split("."), dnsSubdomainProblems).map((text) =>
       invalid(field, path, text),
     ),
-    ...(byteLength(signer) > maxSignerBytes ? [tooLong(field, maxSignerBytes)] : []),
+    ...(utf8Length(signer) > maxSignerBytes ? [tooLong(field, maxSignerBytes)] : []),
   ];
 }
 

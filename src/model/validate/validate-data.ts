@@ -1,6 +1,6 @@
 import { trimEndOf } from "../../lib/trim-text.ts";
+import { utf8Length } from "../../lib/utf8.ts";
 import type { ConfigMap, Secret } from "../generated/kubernetes.ts";
-import { byteLength } from "./byte-length.ts";
 import {
   type FieldError,
   type FieldPath,
@@ -28,7 +28,7 @@ export function validateConfigMap({ metadata = {}, data, binaryData }: ConfigMap
     ...sortedEntries(binaryData).flatMap(([key]) => validateKey(key, "binaryData")),
   ];
   const size =
-    sum(Object.values(data ?? {}).map(byteLength)) +
+    sum(Object.values(data ?? {}).map((text) => utf8Length(text))) +
     sum(Object.values(binaryData ?? {}).map(decodedLength));
   if (size > maxDataBytes) errors.push(tooLong("", maxDataBytes));
   return errors;

@@ -1,10 +1,10 @@
+import { utf8Length } from "../../lib/utf8.ts";
 import type {
   CSIVolumeSource,
   ISCSIVolumeSource,
   QuobyteVolumeSource,
   Volume,
 } from "../generated/kubernetes.ts";
-import { byteLength } from "./byte-length.ts";
 import {
   type FieldError,
   type FieldPath,
@@ -104,7 +104,7 @@ function validateQuobyte(source: QuobyteVolumeSource, field: FieldPath): FieldEr
   const errors: FieldError[] = [];
   if (source.registry === "") {
     errors.push(required(`${field}.registry`, pairs));
-  } else if (byteLength(source.tenant ?? "") >= 65) {
+  } else if (utf8Length(source.tenant ?? "") >= 65) {
     const detail = "must be a UUID and may not exceed a length of 64 characters";
     errors.push(required(`${field}.tenant`, detail));
   } else {
@@ -132,7 +132,7 @@ function validateCsi(source: CSIVolumeSource, field: FieldPath): FieldError[] {
 function validateDriverName(name: string, field: FieldPath): FieldError[] {
   if (name === "") return [required(field)];
   return [
-    ...(byteLength(name) > maxDriverNameBytes ? [tooLong(field, maxDriverNameBytes)] : []),
+    ...(utf8Length(name) > maxDriverNameBytes ? [tooLong(field, maxDriverNameBytes)] : []),
     ...invalidForEach(field, name, dnsSubdomainProblems(name.toLowerCase())),
   ];
 }

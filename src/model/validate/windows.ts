@@ -1,5 +1,5 @@
+import { utf8Length } from "../../lib/utf8.ts";
 import type { PodSpec, WindowsSecurityContextOptions } from "../generated/kubernetes.ts";
-import { byteLength } from "./byte-length.ts";
 import { containersWithPath } from "./containers-with-path.ts";
 import {
   type FieldError,
@@ -68,7 +68,7 @@ export function validateWindowsOptions(
 
 function credentialSpecProblems(spec: string): string[] {
   if (spec === "") return ["gmsaCredentialSpec cannot be an empty string"];
-  if (byteLength(spec) <= maxCredentialSpecKiB * 1024) return [];
+  if (utf8Length(spec) <= maxCredentialSpecKiB * 1024) return [];
   return [`gmsaCredentialSpec size must be under ${maxCredentialSpecKiB} KiB`];
 }
 
@@ -88,7 +88,7 @@ function hasControlCharacter(text: string): boolean {
 
 function domainProblems(domain: string): string[] {
   return [
-    ...(byteLength(domain) >= maxDomainLength
+    ...(utf8Length(domain) >= maxDomainLength
       ? [`runAsUserName's Domain length must be under ${maxDomainLength} characters`]
       : []),
     ...(netBios.test(domain) || dnsDomain.test(domain)
@@ -101,7 +101,7 @@ function userProblems(user: string): string[] {
   const problems: string[] = [];
   if (user === "") {
     problems.push("runAsUserName's User cannot be empty");
-  } else if (byteLength(user) > maxUserLength) {
+  } else if (utf8Length(user) > maxUserLength) {
     problems.push(
       `runAsUserName's User length must not be longer than ${maxUserLength} characters`,
     );

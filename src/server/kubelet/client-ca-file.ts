@@ -1,7 +1,7 @@
 // The file of the authorities that vouch for clients, read again when it changes.
 import { readFile } from "node:fs/promises";
 import { errorText } from "../../lib/error-text.ts";
-import { SetupError } from "../../model/setup-error.ts";
+import { SetupError } from "../../lib/setup-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import { readPemCertificates } from "./pem-certificates.ts";

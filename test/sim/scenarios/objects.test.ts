@@ -1,8 +1,8 @@
 // Pods that need more than their manifest.
 import { expect, test } from "vitest";
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
+import { parseJson } from "../../../src/lib/json-parser.ts";
 import type { ConfigMap } from "../../../src/model/generated/kubernetes.ts";
-import { parseJson } from "../../../src/model/manifest/json-parser.ts";
 import { parseStaticPod } from "../../../src/model/manifest/static-pod.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { SourceSink } from "../../../src/ports/pod-source.ts";

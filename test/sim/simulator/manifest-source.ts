@@ -1,5 +1,5 @@
+import { parseJson } from "../../../src/lib/json-parser.ts";
 import type { AllowedReferences } from "../../../src/model/manifest/api-references.ts";
-import { parseJson } from "../../../src/model/manifest/json-parser.ts";
 import { parseStaticPod } from "../../../src/model/manifest/static-pod.ts";
 import { type Pod, podFullName } from "../../../src/model/pod.ts";
 import type { PodSource, SourceSink } from "../../../src/ports/pod-source.ts";

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LogStream } from "../../../src/model/log/log-filter.ts";
 import { parseLogTime } from "../../../src/model/log/log-time.ts";
+import type { LogStream } from "../../../src/server/log-filter.ts";
 import { readLog } from "../../../src/server/log-reader.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 

@@ -1,6 +1,6 @@
+import { httpGetRequest } from "../../../src/drivers/linux/http-get-request.ts";
 import { decideRedirect, judgeResponse } from "../../../src/drivers/linux/http-probe.ts";
 import type { Container, HTTPGetAction } from "../../../src/model/generated/kubernetes.ts";
-import { httpGetRequest } from "../../../src/model/http-get-request.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {

@@ -1,8 +1,13 @@
 // Which lines of a log a reader gets, and how they look: pure, one line after the other.
-import { quoteText } from "../../lib/go-text.ts";
-import { decodeUtf8With } from "../../lib/utf8.ts";
-import { detectLogFormat, type LogFormat, type LogRecord, parseLogLine } from "./log-line.ts";
-import { isBefore, type LogTime } from "./log-time.ts";
+import { quoteText } from "../lib/go-text.ts";
+import { decodeUtf8With } from "../lib/utf8.ts";
+import {
+  detectLogFormat,
+  type LogFormat,
+  type LogRecord,
+  parseLogLine,
+} from "../model/log/log-line.ts";
+import { isBefore, type LogTime } from "../model/log/log-time.ts";
 
 export type LogStream = "stdout" | "stderr";
 

@@ -1,6 +1,6 @@
-import { quoteText } from "../lib/go-text.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import type { AnyContainer } from "./pod.ts";
+import { quoteText } from "../../lib/go-text.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { AnyContainer } from "../../model/pod.ts";
 
 /** The number of a port that is given as a number, a port's name of that container, or a number in a string. */
 export function resolveContainerPort(

@@ -1,5 +1,5 @@
-import { formatTime } from "../lib/time.ts";
-import type { Summary } from "./stats-summary.ts";
+import { formatTime } from "../../lib/time.ts";
+import type { Summary } from "../../model/stats-summary.ts";
 
 const wireNames: ReadonlyMap<string, string> = new Map([
   ["timeMs", "time"],

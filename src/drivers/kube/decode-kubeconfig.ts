@@ -1,7 +1,7 @@
-import { decodeBase64 } from "../lib/base64.ts";
-import { joinPath } from "../lib/path.ts";
-import { err, ok } from "../lib/result.ts";
-import { decodeUtf8 } from "../lib/utf8.ts";
+import { decodeBase64 } from "../../lib/base64.ts";
+import { joinPath } from "../../lib/path.ts";
+import { err, ok } from "../../lib/result.ts";
+import { decodeUtf8 } from "../../lib/utf8.ts";
 import { FieldProblem, FieldReader } from "./field-reader.ts";
 import type {
   DecodedKubeconfig,

@@ -1,7 +1,7 @@
-import { quoteText } from "../../lib/go-text.ts";
-import { maxDocumentLength, maxDocumentValues, maxNestingDepth } from "../../lib/json-text.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { quoteText } from "./go-text.ts";
 import type { JsonEntry, JsonNode, Position } from "./json-node.ts";
+import { maxDocumentLength, maxDocumentValues, maxNestingDepth } from "./json-text.ts";
+import { err, ok, type Result } from "./result.ts";
 
 export interface SyntaxProblem {
   readonly message: string;

@@ -1,10 +1,10 @@
-import { quoteText } from "../lib/go-text.ts";
-import { escapeUrlPart, parseUrlReference, type UrlReference } from "../lib/go-url.ts";
-import { parseIpAddress } from "../lib/ip-address.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { quoteText } from "../../lib/go-text.ts";
+import { escapeUrlPart, parseUrlReference, type UrlReference } from "../../lib/go-url.ts";
+import { parseIpAddress } from "../../lib/ip-address.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { HTTPGetAction, HTTPHeader } from "../../model/generated/kubernetes.ts";
+import type { AnyContainer } from "../../model/pod.ts";
 import { resolveContainerPort } from "./container-port.ts";
-import type { HTTPGetAction, HTTPHeader } from "./generated/kubernetes.ts";
-import type { AnyContainer } from "./pod.ts";
 
 /** The request that an httpGet action of a probe or hook stands for. */
 export interface HttpGetRequest {

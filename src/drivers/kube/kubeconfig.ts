@@ -1,4 +1,4 @@
-import type { Result } from "../lib/result.ts";
+import type { Result } from "../../lib/result.ts";
 
 /** PEM text, or the file that has it. */
 export type PemSource =

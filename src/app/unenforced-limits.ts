@@ -1,4 +1,4 @@
-import type { PodSpec } from "../generated/kubernetes.ts";
+import type { PodSpec } from "../model/generated/kubernetes.ts";
 
 /** A limit that a spec sets and that nothing enforces. */
 export interface UnenforcedLimit {

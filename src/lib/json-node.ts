@@ -1,4 +1,4 @@
-import { jsonText } from "../../lib/go-text.ts";
+import { jsonText } from "./go-text.ts";
 
 /** Where something stands in its file; both count from one. */
 export interface Position {
