@@ -3,6 +3,7 @@ import { containerHash } from "../core/container/container-hash.ts";
 import type { PlanPodInput } from "../core/pod/plan-input.ts";
 import { planPod } from "../core/pod/plan-pod.ts";
 import type { CreateSandboxStep, StartContainerStep, Step } from "../core/pod/step.ts";
+import { crashLoopLimits } from "../core/restart/crash-loop-backoff.ts";
 import { emptyObservedPod, type ObservedContainer } from "../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podContainers } from "../model/pod.ts";
 
@@ -12,6 +13,7 @@ export function rehearsePod(pod: Pod): readonly Step[] {
   let input: PlanPodInput = {
     pod,
     observed: emptyObservedPod(uid, name, namespace),
+    nowMs: 0,
     livenessResults: new Map(),
     startupResults: new Map(),
     restartAllContainers: false,
@@ -21,6 +23,8 @@ export function rehearsePod(pod: Pod): readonly Step[] {
       ),
       pod: pod.spec.resources,
     },
+    restarts: { history: new Map(), limits: crashLoopLimits },
+    runsOutsideCgroup: false,
   };
   const steps: Step[] = [];
   // Each plan starts one init container at least, so there are no more plans than containers.
@@ -45,7 +49,11 @@ function carryOut(input: PlanPodInput, step: Step): PlanPodInput {
     case "kill-pod":
     case "kill-container":
     case "reset-container":
+    case "remove-container":
+    case "stop-sandbox":
+    case "remove-sandbox":
     case "resize":
+    case "wait":
       return input;
     default:
       return step satisfies never;

@@ -6,6 +6,7 @@ import type { Container, ResourceRequirements } from "../../src/model/generated/
 import type { ObservedContainer, ObservedSandbox } from "../../src/model/observed.ts";
 import type { AnyContainer, Pod } from "../../src/model/pod.ts";
 import type { ProbeResult } from "../../src/model/probe.ts";
+import { plainPlanFacts } from "./plan-facts.ts";
 
 const policies = fc.constantFrom("Always", "OnFailure", "Never");
 const exitCodes = fc.constantFrom(0, 1, 42, 137);
@@ -163,5 +164,8 @@ export const anyPlanInput: fc.Arbitrary<PlanPodInput> = anyPod.chain((pod) => {
           ? fc.constant(pod.spec.resources)
           : fc.option(resources, { nil: undefined }),
     }),
+    nowMs: fc.constant(plainPlanFacts.nowMs),
+    restarts: fc.constant(plainPlanFacts.restarts),
+    runsOutsideCgroup: fc.constant(false),
   });
 });

@@ -1,7 +1,14 @@
 // A runtime in miniature: what a pod plan does to the world when every step succeeds.
 import { containerHash } from "../../src/core/container/container-hash.ts";
 import type { PlanPodInput } from "../../src/core/pod/plan-input.ts";
-import type { PodPlan, ResizeStep, StartContainerStep, Step } from "../../src/core/pod/step.ts";
+import type {
+  PodPlan,
+  RemoveSandboxStep,
+  ResizeStep,
+  StartContainerStep,
+  Step,
+  StopSandboxStep,
+} from "../../src/core/pod/step.ts";
 import { assertNever } from "../../src/lib/assert.ts";
 import type { ObservedContainer, ObservedPod } from "../../src/model/observed.ts";
 import { type AnyContainer, findContainer, isSidecar } from "../../src/model/pod.ts";
@@ -47,6 +54,12 @@ function carryOutStep(input: PlanPodInput, step: Step): PlanPodInput {
       return withContainers(
         observed.containers.map((one) => (one.id === step.containerId ? stopped(one) : one)),
       );
+    case "wait":
+      return input;
+    case "stop-sandbox":
+    case "remove-sandbox":
+      return { ...input, observed: withoutSandbox(observed, step) };
+    case "remove-container":
     case "reset-container":
       return withContainers(observed.containers.filter(({ id }) => id !== step.containerId));
     case "create-sandbox": {
@@ -83,6 +96,17 @@ function stopAll({ pod, observed }: PlanPodInput, startsOver: boolean): Observed
       .filter(({ name }) => !startsOver || !initNames.has(name)),
     sandboxes: observed.sandboxes.map((sandbox) => ({ ...sandbox, state: "notReady" })),
   };
+}
+
+function withoutSandbox(
+  observed: ObservedPod,
+  { kind, sandboxId }: StopSandboxStep | RemoveSandboxStep,
+): ObservedPod {
+  const sandboxes = observed.sandboxes.flatMap((sandbox) => {
+    if (sandbox.id !== sandboxId) return [sandbox];
+    return kind === "stop-sandbox" ? [{ ...sandbox, state: "notReady" as const }] : [];
+  });
+  return { ...observed, sandboxes };
 }
 
 function started(input: PlanPodInput, { kind, name }: StartContainerStep): PlanPodInput {

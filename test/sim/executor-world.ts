@@ -2,9 +2,9 @@ import { planPod } from "../../src/core/pod/plan-pod.ts";
 import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
 import { SimRuntime } from "../../src/drivers/sim/sim-runtime.ts";
 import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
-import { CrashLoop } from "../../src/engine/execute/crash-loop.ts";
 import { type ExecutorDeps, executePlan } from "../../src/engine/execute/execute-plan.ts";
 import { killPod } from "../../src/engine/execute/kill-pod.ts";
+import { Restarts } from "../../src/engine/execute/restarts.ts";
 import type { StepReport } from "../../src/engine/execute/step-report.ts";
 import { ImageManager } from "../../src/engine/images/image-manager.ts";
 import type { PodCredentials } from "../../src/engine/images/pull-credentials.ts";
@@ -75,7 +75,7 @@ export class ExecutorWorld {
         pulls: { maxParallel: undefined, perSecond: 0, burst: 0 },
       }),
       configs: new SimPodConfigs(),
-      crashLoop: new CrashLoop(clock, events),
+      restarts: new Restarts({ table: new PodTable(), clock }),
       podLogsRoot: simSettings.podLogsRoot,
       linkLogs: true,
       lifetime: neverAborted,
@@ -97,9 +97,11 @@ export class ExecutorWorld {
   /** One look at the runtime, one plan, carried out. */
   async sync(pod: Pod, options: SyncOptions = {}): Promise<readonly StepReport[]> {
     const observed = await this.read(pod);
+    const { restarts } = this.deps;
     const plan = planPod({
       pod,
       observed,
+      nowMs: this.clock.nowMs(),
       livenessResults: options.livenessResults ?? new Map(),
       startupResults: new Map(),
       restartAllContainers: options.restartAllContainers ?? false,
@@ -109,6 +111,8 @@ export class ExecutorWorld {
         ),
         pod: pod.spec.resources,
       },
+      restarts: { history: restarts.historyOf(pod, observed), limits: restarts.limits },
+      runsOutsideCgroup: false,
     });
     const request = {
       pod,

@@ -5,6 +5,7 @@ import type { PodPlan, StartContainerStep, Step } from "../../src/core/pod/step.
 import type { ResourceRequirements } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { ProbeResult } from "../../src/model/probe.ts";
+import { plainPlanFacts } from "../kit/plan-facts.ts";
 import { decodePodStatus, decodeProbeResults, type EncodedPodStatus } from "./encodings.ts";
 import { type VectorDomain, vectorDomain } from "./vector-domain.ts";
 
@@ -36,6 +37,8 @@ export function decodeInput(input: EncodedPlanInput): PlanPodInput {
       containers: new Map(Object.entries(input.actuatedResources?.containers ?? {})),
       pod: input.actuatedResources?.pod,
     },
+    // Upstream decides about back-offs and missing cgroups elsewhere.
+    ...plainPlanFacts,
   };
 }
 
@@ -46,7 +49,10 @@ function encodePlan({ steps, sandboxId, sandboxAttempt }: PodPlan): unknown {
   const of = <Kind extends Step["kind"]>(kind: Kind) =>
     all.filter((step): step is Extract<Step, { kind: Kind }> => step.kind === kind);
   const indexes = (kind: StartContainerStep["kind"]) =>
-    all.flatMap((step) => (step.kind === kind ? [step.index] : []));
+    all.flatMap((step) => {
+      const starts = step.kind === "wait" ? step.starts : step.kind;
+      return starts === kind && "index" in step ? [step.index] : [];
+    });
   const [resize] = of("resize");
   return {
     killPod: of("kill-pod").length > 0,

@@ -118,6 +118,14 @@ function stepText(step: StepPlan): string {
     case "kill-container":
     case "reset-container":
       return `stop container ${step.name}`;
+    case "remove-container":
+      return `remove container ${step.name}`;
+    case "stop-sandbox":
+      return "stop the sandbox";
+    case "remove-sandbox":
+      return "remove the sandbox";
+    case "wait":
+      return `wait to start container ${step.name}`;
     case "kill-pod":
       return "stop the pod";
     case "resize":

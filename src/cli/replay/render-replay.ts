@@ -10,12 +10,12 @@ export function renderReplay({ origin, count, difference }: Replay, paint: Paint
   if (difference === undefined) {
     return `${count} ${count === 1 ? "decision" : "decisions"}, all the same; ${source}\n`;
   }
-  const { position, subject, recorded, changes } = difference;
+  const { position, recorded, changes } = difference;
   const { atMs, input } = recorded.decision;
   const { namespace, name, uid } = input.pod.metadata;
   const lines = [
     `decision ${position} of ${count} (line ${recorded.line}) is another one; ${source}`,
-    `the ${printable(subject)} of pod ${printable(`${namespace}/${name} (${uid})`)}, decided at ${formatTime(atMs)}:`,
+    `the ${recorded.decision.kind} of pod ${printable(`${namespace}/${name} (${uid})`)}, decided at ${formatTime(atMs)}:`,
     ...changes
       .slice(0, mostChanges)
       .flatMap(({ path, before, now }) => [

@@ -7,8 +7,8 @@ import {
   type PodSandboxStatus,
 } from "../../model/generated/cri.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../model/observed.ts";
+import { leftoversLast } from "./classify-pod.ts";
 import { type ContainerContext, observedContainer } from "./observed-container.ts";
-import { isOvertaken } from "./overtaken.ts";
 
 export interface ReadContainer extends Pick<ContainerContext, "terminationMessage" | "actuated"> {
   readonly status: ContainerStatus;
@@ -32,21 +32,24 @@ export interface PodReading {
 /** The runtime's view of one pod. */
 export function observePod(reading: PodReading): ObservedPod {
   const { uid, name, namespace, runtimeName, hasStopSignals, observedAtMs } = reading;
-  const sandboxes = reading.sandboxes.toSorted(newestSandboxFirst);
-  const [newest] = sandboxes;
-  const active = newest?.state === PodSandboxState.SANDBOX_NOTREADY ? undefined : newest;
-  const containers = newestContainersFirst(
-    reading.containers.map(({ status, ...context }) =>
-      observedContainer(status, { runtimeName, hasStopSignals, ...context }),
-    ),
+  const { sandboxes, containers } = leftoversLast(
+    reading.sandboxes.toSorted(newestSandboxFirst).map(observedSandbox),
+    reading.containers
+      .map(({ status, ...context }) =>
+        observedContainer(status, { runtimeName, hasStopSignals, ...context }),
+      )
+      .toSorted(newestContainerFirst),
   );
+  const [newest] = sandboxes;
+  const active = newest?.state === "ready" ? newest : undefined;
+  const activeStatus = reading.sandboxes.find(({ id = "" }) => id === active?.id);
   return {
     uid,
     name,
     namespace,
-    ips: active === undefined ? [] : sandboxIps(active),
+    ips: activeStatus === undefined ? [] : sandboxIps(activeStatus),
     containers,
-    sandboxes: sandboxes.map(observedSandbox),
+    sandboxes,
     activeContainerIds: containers
       .filter(({ sandboxId }) => active !== undefined && sandboxId === active.id)
       .map(({ id }) => id),
@@ -77,13 +80,8 @@ export function sandboxIps({ network }: PodSandboxStatus): string[] {
   return ips.every((ip) => parseIpAddress(ip) !== undefined) ? ips : [];
 }
 
-function newestContainersFirst(containers: readonly ObservedContainer[]): ObservedContainer[] {
-  return containers.toSorted(
-    (a, b) =>
-      Number(isOvertaken(a, containers)) - Number(isOvertaken(b, containers)) ||
-      (b.createdAtMs ?? 0) - (a.createdAtMs ?? 0) ||
-      compareText(a.id, b.id),
-  );
+function newestContainerFirst(a: ObservedContainer, b: ObservedContainer): number {
+  return (b.createdAtMs ?? 0) - (a.createdAtMs ?? 0) || compareText(a.id, b.id);
 }
 
 /** By attempt, then by creation: attempts are the agent's own count and do not depend on clocks. */

@@ -1,24 +1,60 @@
 import { findObserved } from "../../model/observed.ts";
+import { withoutLeftovers } from "../observe/classify-pod.ts";
 import type { ContainerDecision } from "./container-decision.ts";
 import { type ContainersPlan, planContainers } from "./plan-containers.ts";
 import { planInitContainers } from "./plan-init-containers.ts";
 import type { PlanPodInput } from "./plan-input.ts";
 import { planNewSandbox } from "./plan-new-sandbox.ts";
+import { planLeftovers, planPruning } from "./plan-removals.ts";
 import { planReset } from "./plan-reset.ts";
 import { planResize } from "./plan-resize.ts";
+import { planStart } from "./plan-starts.ts";
 import { decideSandbox, type SandboxDecision } from "./sandbox-decision.ts";
 import type { KillPodStep, PodPlan, StartContainerStep, Step } from "./step.ts";
 
-/** The steps that bring what runs to what the pod asks for, in the order they are carried out. */
+/** Everything that is done to the pod in the runtime, in order, and when to look again. */
 export function planPod(input: PlanPodInput): PodPlan {
-  const sandbox = decideSandbox(input.pod, input.observed);
+  const known = { ...input, observed: withoutLeftovers(input.observed) };
+  const sandbox = decideSandbox(known.pod, known.observed);
+  const steps = [...planKnown(known, sandbox), ...planLeftovers(input.observed)];
+  const waits = steps.flatMap((step) => (step.kind === "wait" ? (step.untilMs ?? []) : []));
   return {
-    steps: planSteps(input, sandbox),
+    steps,
     sandboxId: sandbox.sandboxId,
     sandboxAttempt: sandbox.attempt,
+    recheckAtMs: waits.length === 0 ? undefined : Math.min(...waits),
   };
 }
 
+function planKnown(input: PlanPodInput, sandbox: SandboxDecision): Step[] {
+  if (input.runsOutsideCgroup) return [endPod("its containers run outside the pod's cgroup", [])];
+  const { pod, observed } = input;
+  const steps = planSteps(input, sandbox);
+  const stops = steps.filter(({ kind }) => stopping.has(kind));
+  const kill = stops.find((step) => step.kind === "kill-pod");
+  return [
+    ...stops,
+    ...planPruning(pod, observed, kill?.startsOver === true),
+    ...steps.flatMap((step) => {
+      if (stopping.has(step.kind)) return [];
+      return isStart(step) ? planStart(input, step, kill !== undefined) : [step];
+    }),
+  ];
+}
+
+const stopping: ReadonlySet<Step["kind"]> = new Set([
+  "kill-pod",
+  "kill-container",
+  "reset-container",
+]);
+
+function isStart(step: Step): step is StartContainerStep {
+  return (
+    step.kind === "start-ephemeral" || step.kind === "start-init" || step.kind === "start-container"
+  );
+}
+
+/** What the pod as it is known asks for, whether or not it may happen now. */
 function planSteps(input: PlanPodInput, sandbox: SandboxDecision): Step[] {
   if (input.restartAllContainers) return planRestartAll(input, sandbox);
   if (sandbox.kind === "create") return planNewSandbox(input.pod, input.observed, sandbox);

@@ -1,4 +1,5 @@
-// The steps of a pod plan: data, in the order they are carried out. Every step says why it is there.
+// The steps of plans: data, in the order they are carried out. Every step says why it is there.
+import type { Standing } from "../observe/classify-pod.ts";
 
 /** Why a container is killed; it selects the grace period and the event. */
 export type KillReason =
@@ -14,13 +15,15 @@ interface Because {
   readonly because: string;
 }
 
-/** Stops every running container and all sandboxes of the pod. */
+/** Stops every running container and all sandboxes of the pod; leftovers have steps of their own. */
 export interface KillPodStep extends Because {
   readonly kind: "kill-pod";
   /** The pod starts over in a new sandbox: its init containers are removed once stopped. */
   readonly startsOver: boolean;
   /** What was decided for single containers; stopping the pod makes it needless. Not carried out. */
   readonly replaces: readonly (KillContainerStep | ResetContainerStep)[];
+  /** Absent = as the pod's spec says. */
+  readonly graceSeconds?: number | undefined;
 }
 
 export interface KillContainerStep extends Because {
@@ -38,10 +41,53 @@ export interface CreateSandboxStep extends Because {
 }
 
 /** `index` counts within the container list of that kind in the spec. */
-export interface StartContainerStep extends Because {
-  readonly kind: "start-ephemeral" | "start-init" | "start-container";
+interface StartStep<Kind extends string> extends Because {
+  readonly kind: Kind;
   readonly index: number;
   readonly name: string;
+  /** How long it waits after its next end; absent = it has not ended yet. */
+  readonly nextDelayMs?: number | undefined;
+}
+
+export type StartContainerStep =
+  | StartStep<"start-ephemeral">
+  | StartStep<"start-init">
+  | StartStep<"start-container">;
+
+/** A container that may not start yet. */
+export interface WaitStep extends Because {
+  readonly kind: "wait";
+  readonly starts: StartContainerStep["kind"];
+  readonly index: number;
+  readonly name: string;
+  /** The end of its back-off; absent = something has to change before. */
+  readonly untilMs?: number | undefined;
+  /** What is waited for. */
+  readonly message: string;
+}
+
+/** Removes a container that does not run. */
+export interface RemoveContainerStep extends Because {
+  readonly kind: "remove-container";
+  readonly containerId: string;
+  readonly name: string;
+  readonly standing: Standing;
+  readonly keepLogs: boolean;
+  /**
+   * The container may come to life until it is removed, and another instance of it is about to be created: it stays if
+   * it has run, and nothing else is created if it runs.
+   */
+  readonly unlessStarted: boolean;
+}
+
+export interface StopSandboxStep extends Because {
+  readonly kind: "stop-sandbox";
+  readonly sandboxId: string;
+}
+
+export interface RemoveSandboxStep extends Because {
+  readonly kind: "remove-sandbox";
+  readonly sandboxId: string;
 }
 
 /** RestartAllContainers: the container is removed, after being stopped where `kill` says so. */
@@ -80,10 +126,14 @@ export interface ResizeResources {
 export type Step =
   | KillPodStep
   | KillContainerStep
-  | CreateSandboxStep
-  | StartContainerStep
   | ResetContainerStep
-  | ResizeStep;
+  | RemoveContainerStep
+  | StopSandboxStep
+  | RemoveSandboxStep
+  | CreateSandboxStep
+  | ResizeStep
+  | StartContainerStep
+  | WaitStep;
 
 export interface PodPlan {
   readonly steps: readonly Step[];
@@ -91,4 +141,6 @@ export interface PodPlan {
   readonly sandboxId?: string | undefined;
   /** The attempt of the sandbox that the containers are started in. */
   readonly sandboxAttempt: number;
+  /** When the first back-off ends; absent = nothing is due by itself. */
+  readonly recheckAtMs?: number | undefined;
 }

@@ -1,13 +1,6 @@
-import type { BackoffLimits } from "../../lib/backoff.ts";
 import type { PlanPodInput } from "../pod/plan-input.ts";
 import { planPod } from "../pod/plan-pod.ts";
 import type { PodPlan } from "../pod/step.ts";
-import {
-  type RestartAttempt,
-  type RestartBackoff,
-  type RestartHistory,
-  restartBackoff,
-} from "../restart/crash-loop-backoff.ts";
 import {
   type ComputedPodStatus,
   computePodStatus,
@@ -27,26 +20,9 @@ export type Decision =
       readonly atMs: number;
       readonly input: PodStatusInput;
       readonly outcome: ComputedPodStatus;
-    }
-  /** Whether a container of a plan may start yet. */
-  | {
-      readonly kind: "restart";
-      readonly atMs: number;
-      readonly input: RestartAttempt & {
-        readonly history: RestartHistory;
-        readonly limits: BackoffLimits;
-      };
-      readonly outcome: RestartBackoff;
     };
 
-export const decisionKinds: readonly Decision["kind"][] = ["plan", "status", "restart"];
-
-/** What was decided about a pod, for people. */
-export function decisionSubject(decision: Decision): string {
-  return decision.kind === "restart"
-    ? `restart of container ${decision.input.container.name}`
-    : decision.kind;
-}
+export const decisionKinds: readonly Decision["kind"][] = ["plan", "status"];
 
 /** What is decided from the same input now. */
 export function decideAgain(decision: Decision): Decision["outcome"] {
@@ -55,8 +31,6 @@ export function decideAgain(decision: Decision): Decision["outcome"] {
       return planPod(decision.input);
     case "status":
       return computePodStatus(decision.input);
-    case "restart":
-      return restartBackoff(decision.input.history, decision.input, decision.input.limits);
     default:
       return decision satisfies never;
   }

@@ -2,12 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyPlanInput } from "../../../test/kit/any-plan-input.ts";
 import { exitedContainer } from "../../../test/kit/carry-out.ts";
+import { plainPlanFacts } from "../../../test/kit/plan-facts.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PlanPodInput } from "../pod/plan-input.ts";
 import { planPod } from "../pod/plan-pod.ts";
-import { crashLoopLimits, restartBackoff } from "../restart/crash-loop-backoff.ts";
+import { countRestart, crashLoopLimits } from "../restart/crash-loop-backoff.ts";
 import { computePodStatus, type PodStatusInput } from "../status/pod-status.ts";
 import type { Decision } from "./decision.ts";
 import { parseRecording, recordingLines } from "./recording.ts";
@@ -60,6 +61,7 @@ const planInput: PlanPodInput = {
   startupResults: new Map(),
   restartAllContainers: false,
   actuatedResources: { containers: new Map([["web", {}]]) },
+  ...plainPlanFacts,
 };
 
 const statusInput: PodStatusInput = {
@@ -84,29 +86,21 @@ function planned(input: PlanPodInput): Decision {
   return { kind: "plan", atMs: 1_767_225_600_000, input, outcome: planPod(input) };
 }
 
-const restartInput = {
-  pod,
-  container: pod.spec.containers[0] ?? { name: "" },
-  observed: { ...observed, containers: [{ ...ended, finishedAtMs: 50_000 }] },
+const crashed = { ...observed, containers: [{ ...ended, finishedAtMs: 50_000 }] };
+const web = pod.spec.containers[0] ?? { name: "" };
+const waitInput: PlanPodInput = {
+  ...planInput,
+  observed: crashed,
   nowMs: 55_000,
-  history: new Map(),
-  limits: crashLoopLimits,
-};
-const started = restartBackoff(restartInput.history, restartInput, crashLoopLimits);
-const waitInput = {
-  ...restartInput,
-  history: started.kind === "start" ? started.history : new Map(),
+  restarts: {
+    history: countRestart(new Map(), { pod, container: web, nowMs: 40_000 }, 10_000),
+    limits: crashLoopLimits,
+  },
 };
 
 const decisions: readonly Decision[] = [
   planned(planInput),
-  { kind: "restart", atMs: 0, input: restartInput, outcome: started },
-  {
-    kind: "restart",
-    atMs: 0,
-    input: waitInput,
-    outcome: restartBackoff(waitInput.history, waitInput, crashLoopLimits),
-  },
+  planned(waitInput),
   { kind: "status", atMs: 1, input: statusInput, outcome: computePodStatus(statusInput) },
 ];
 
@@ -145,7 +139,6 @@ describe("a recording", () => {
     expect(changed).not.toBe(text);
     expect(replayed(changed)).toMatchObject({
       position: 1,
-      subject: "plan",
       recorded: { line: 2 },
       changes: [{ path: "steps[0].name", before: "db", now: "web" }],
     });
@@ -154,7 +147,7 @@ describe("a recording", () => {
   test("shows steps that were not recorded, and those that are not decided any more", () => {
     const [line = ""] = [...recordingLines(origin, decisions)].slice(1);
     const decision: unknown = JSON.parse(line);
-    const header = JSON.stringify({ berthRecording: 1, ...origin });
+    const header = JSON.stringify({ berthRecording: 2, ...origin });
     const withSteps = (steps: readonly unknown[]): string =>
       `${header}\n${JSON.stringify(Object.assign({}, decision, { outcome: { steps, sandboxId: "sb1", sandboxAttempt: 0 } }))}\n`;
     expect(replayed(withSteps([]))?.changes).toMatchObject([{ path: "steps[0]", now: {} }]);
@@ -177,22 +170,21 @@ test("a recording from before headers told the number of decisions is still read
 });
 
 describe("a file that is no recording", () => {
-  const header = JSON.stringify({ berthRecording: 1, ...origin });
+  const header = JSON.stringify({ berthRecording: 2, ...origin });
   const line = textOf(decisions).split("\n")[1] ?? "";
 
   test.each([
     ["", 1, "this is no recording"],
     ["apiVersion: v1\n", 1, "this is no recording"],
     ["{}\n", 1, "this is no recording"],
-    [`{"berthRecording":2}\n${line}`, 1, "version 2, this Berth reads version 1"],
-    ['{"berthRecording":1,"berthVersion":"0.1.0"}\n', 1, "on which node"],
-    [textOf(decisions).split("\n").slice(0, 3).join("\n"), 4, "not whole: 2 of 4 decisions"],
+    [`{"berthRecording":1}\n${line}`, 1, "version 1, this Berth reads version 2"],
+    ['{"berthRecording":2,"berthVersion":"0.1.0"}\n', 1, "on which node"],
+    [textOf(decisions).split("\n").slice(0, 3).join("\n"), 4, "not whole: 2 of 3 decisions"],
     [`${header}\n${line}\n${line.slice(0, 100)}`, 3, "not a JSON object"],
     [`${header}\n\n{"kind":"guess"}`, 3, 'unknown kind "guess"'],
     [`${header}\n{"kind":"plan","atMs":1,"outcome":{},"input":{"pod":{}}}`, 2, "no input.pod"],
     [`${header}\n{"kind":"plan","atMs":1,"input":{}}`, 2, "no outcome"],
     [`${header}\n{"kind":"plan"}`, 2, "no atMs"],
-    [`${header}\n${line.replace('"kind":"plan"', '"kind":"restart"')}`, 2, "no input.container"],
   ])("is refused with its line: %j", (text, at, message) => {
     const parsed = parseRecording(text);
     expect(parsed).toMatchObject({ ok: false, error: { line: at } });

@@ -6,7 +6,7 @@ import { type Decision, decisionKinds } from "./decision.ts";
 import { recordedValue, restoreValue } from "./recorded-value.ts";
 
 /** Goes up when recordings of before cannot be read any more. */
-const formatVersion = 1;
+const formatVersion = 2;
 
 export interface RecordingOrigin {
   /** Of the Berth that decided. */
@@ -111,14 +111,13 @@ interface UnknownDecision {
   readonly outcome: unknown;
 }
 
-function missingPart({ kind, atMs, input, outcome }: UnknownDecision): string | undefined {
+function missingPart({ atMs, input, outcome }: UnknownDecision): string | undefined {
   if (typeof atMs !== "number") return "atMs";
   if (!isObject(outcome)) return "outcome";
   if (!isObject(input)) return "input";
   const { pod, observed } = input;
   if (!isObject(pod) || !isObject(pod["metadata"]) || !isObject(pod["spec"])) return "input.pod";
   if (!isObject(observed) || !Array.isArray(observed["containers"])) return "input.observed";
-  if (kind === "restart" && !isObject(input["container"])) return "input.container";
   return undefined;
 }
 

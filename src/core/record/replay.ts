@@ -1,13 +1,11 @@
 import { errorText } from "../../lib/error-text.ts";
-import { decideAgain, decisionSubject } from "./decision.ts";
+import { decideAgain } from "./decision.ts";
 import { recordedValue } from "./recorded-value.ts";
 import type { RecordedDecision } from "./recording.ts";
 
 export interface Difference {
   /** From 1. */
   readonly position: number;
-  /** What was decided about the pod, for people. */
-  readonly subject: string;
   readonly recorded: RecordedDecision;
   /** Where the outcomes differ; absent = there is nothing at that place. */
   readonly changes: readonly OutcomeChange[];
@@ -25,8 +23,7 @@ export function findDifference(decisions: readonly RecordedDecision[]): Differen
   for (const [index, recorded] of decisions.entries()) {
     const changes = compareAgain(recorded);
     if (changes.length === 0) continue;
-    const subject = decisionSubject(recorded.decision);
-    return { position: index + 1, subject, recorded, changes };
+    return { position: index + 1, recorded, changes };
   }
   return undefined;
 }

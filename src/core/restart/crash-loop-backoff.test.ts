@@ -5,6 +5,7 @@ import { emptyObservedPod, type ObservedContainer } from "../../model/observed.t
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import {
   backoffKey,
+  countRestart,
   crashLoopLimits,
   pruneRestartHistory,
   type RestartBackoff,
@@ -37,7 +38,9 @@ function restartAfter(history: RestartHistory, finishedAtMs: number): RestartHis
   const first = tryStart(history, finishedAtMs, endedAt(finishedAtMs));
   const decision =
     first.kind === "wait" ? tryStart(history, first.untilMs, endedAt(finishedAtMs)) : first;
-  return decision.kind === "start" ? decision.history : history;
+  if (decision.kind === "wait" || decision.nextDelayMs === undefined) return history;
+  const nowMs = first.kind === "wait" ? first.untilMs : finishedAtMs;
+  return countRestart(history, { pod, container: web, nowMs }, decision.nextDelayMs);
 }
 
 test("a container that fails at once waits twice as long each time, up to five minutes", () => {
@@ -63,15 +66,14 @@ test("the wait says how long it is and for whom", () => {
   });
 });
 
-test("ten minutes without a failure, or another image, begin anew", () => {
+test("ten minutes without a failure, or another image, start over", () => {
   const history = restartAfter(restartAfter(new Map(), 0), 0);
   expect(tryStart(history, 611_000, endedAt(611_000)).kind).toBe("start");
   expect(tryStart(history, 10_000, endedAt(10_000), { ...web, image: "web:2" }).kind).toBe("start");
 });
 
 test("a container that never ended starts at once and leaves no trace", () => {
-  const history: RestartHistory = new Map();
-  expect(tryStart(history, 0, runningContainer(web))).toEqual({ kind: "start", history });
+  expect(tryStart(new Map(), 0, runningContainer(web))).toEqual({ kind: "start" });
 });
 
 test("a container whose end has no time starts at once", () => {

@@ -5,7 +5,7 @@ import { type AnyContainer, type Pod, podDisplayName } from "../../model/pod.ts"
 
 export const crashLoopLimits: BackoffLimits = { initialMs: 10_000, maxMs: 300_000 };
 
-/** A container that ended this long after its delay last grew had run well: it begins anew. */
+/** A container that ended this long after its delay last grew had run well: its delay starts over. */
 const stableAfterMs = 600_000;
 
 /** The delay each container has come to, by `backoffKey`. */
@@ -25,8 +25,8 @@ export interface RestartAttempt {
 
 export type RestartBackoff =
   | { readonly kind: "wait"; readonly untilMs: number; readonly message: string }
-  /** It starts now; `history` is the one to go on with. */
-  | { readonly kind: "start"; readonly history: RestartHistory };
+  /** It starts now. `nextDelayMs`: how long it waits after its next end; absent = it has not ended yet. */
+  | { readonly kind: "start"; readonly nextDelayMs?: number | undefined };
 
 /** Whether a container may start now: after each end it waits twice as long as before. */
 export function restartBackoff(
@@ -37,7 +37,7 @@ export function restartBackoff(
   const ended = observed.containers.find(
     ({ name, state }) => name === container.name && state === "exited",
   );
-  if (ended === undefined) return { kind: "start", history };
+  if (ended === undefined) return { kind: "start" };
   const finishedAtMs = ended.finishedAtMs ?? Number.NEGATIVE_INFINITY;
   const key = backoffKey(pod, container);
   const known = history.get(key);
@@ -47,12 +47,20 @@ export function restartBackoff(
     const message = `back-off ${delay} restarting failed container=${container.name} pod=${podDisplayName(pod)}`;
     return { kind: "wait", untilMs: finishedAtMs + record.delayMs, message };
   }
-  const delayMs = nextDelayMs(record?.delayMs, limits);
-  return { kind: "start", history: new Map(history).set(key, { delayMs, increasedAtMs: nowMs }) };
+  return { kind: "start", nextDelayMs: nextDelayMs(record?.delayMs, limits) };
+}
+
+/** The history after a start that was decided to come with that delay. */
+export function countRestart(
+  history: RestartHistory,
+  { pod, container, nowMs }: Pick<RestartAttempt, "pod" | "container" | "nowMs">,
+  delayMs: number,
+): RestartHistory {
+  return new Map(history).set(backoffKey(pod, container), { delayMs, increasedAtMs: nowMs });
 }
 
 /**
- * The history that an agent before this one must have had of a container: how often it was restarted tells how
+ * The history that an agent before this one must have had of a container: how often it was restarted says how
  * far its delay has come. Without this a restarted agent would restart every crashing container at once.
  */
 export function recallRestarts(
@@ -66,16 +74,6 @@ export function recallRestarts(
     return history;
   const delayMs = delayAfterMs(last.restartCount, limits);
   return new Map(history).set(key, { delayMs, increasedAtMs: last.createdAtMs });
-}
-
-/** The part of a history that bears on one container. */
-export function restartHistoryOf(
-  history: RestartHistory,
-  { pod, container }: Pick<RestartAttempt, "pod" | "container">,
-): RestartHistory {
-  const key = backoffKey(pod, container);
-  const record = history.get(key);
-  return new Map(record === undefined ? [] : [[key, record]]);
 }
 
 /** The history without what is too old to matter. */

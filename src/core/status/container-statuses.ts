@@ -1,7 +1,6 @@
 import type { ContainerStatus } from "../../model/generated/kubernetes.ts";
 import { findObserved, type ObservedContainer, type ObservedPod } from "../../model/observed.ts";
 import { type AnyContainer, type ContainerKind, isSidecar, type Pod } from "../../model/pod.ts";
-import { isOvertaken } from "../observe/overtaken.ts";
 import { shouldRestartContainer } from "../restart/should-restart.ts";
 import { sortedByName } from "./container-status-list.ts";
 import { seenContainerStatus } from "./seen-container.ts";
@@ -54,7 +53,7 @@ function reportedStatus(
 ): ContainerStatus {
   const { pod, observed, isRestartingAll } = input;
   const [newest, previous] = observed.containers
-    .filter((seen) => seen.name === container.name && !isOvertaken(seen, observed.containers))
+    .filter((seen) => seen.name === container.name)
     .toSorted((a, b) => createdAtMs(b) - createdAtMs(a));
   if (newest === undefined) return unseenContainerStatus(pod, container, old, input);
   const status = seenContainerStatus(pod, newest, old, isRestartingAll);

@@ -65,17 +65,6 @@ function withApiStatus(status: PodStatus): Pod {
   return { ...pod, status };
 }
 
-test("a container that runs is shown, not an earlier one that the runtime created late", () => {
-  const successor = { ...web, restartCount: 1, createdAtMs: 1_000 };
-  const late = { ...web, id: "containerd://late", state: "created", createdAtMs: 9_000 } as const;
-  const observed = { ...webSeen.observed, containers: [late, successor] };
-  expect(computePodStatus({ ...webSeen, observed }).status.containerStatuses?.[0]).toMatchObject({
-    containerID: web.id,
-    restartCount: 1,
-    lastState: {},
-  });
-});
-
 describe("readiness", () => {
   test("a container whose readiness is not known yet is to be probed at once", () => {
     const { status, probeNow } = computePodStatus(webSeen);

@@ -8,7 +8,7 @@ import { configSeenAnnotation, isStaticPod } from "../../model/pod-source.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-import type { StepReport } from "../execute/step-report.ts";
+import { isAboutStart, type StepReport, syncFailed } from "../execute/step-report.ts";
 import type { VolumeCounts } from "../volumes/volume-metrics.ts";
 
 /** What is counted anew whenever somebody asks. */
@@ -112,17 +112,19 @@ export class AgentMetrics {
   }
 
   noteSteps(pod: Pod, reports: readonly StepReport[]): void {
-    for (const { action, target, failure } of reports) {
-      if (action === "CreatePodSandbox") {
+    for (const report of reports) {
+      const { kind: step, target, failure } = report;
+      if (step === "create-sandbox") {
+        const isCreated = failure === undefined || failure.code === syncFailed;
         this.#metrics.increment("kubelet_started_pods_total");
-        if (failure !== undefined) this.#metrics.increment("kubelet_started_pods_errors_total");
+        if (!isCreated) this.#metrics.increment("kubelet_started_pods_errors_total");
         if (pod.spec.hostUsers !== false) continue;
         this.#metrics.increment("kubelet_started_user_namespaced_pods_total");
-        if (failure === undefined) continue;
+        if (isCreated) continue;
         this.#metrics.increment("kubelet_started_user_namespaced_pods_errors_total");
       }
       // A container that waits its turn was not started at all.
-      if (action !== "StartContainer" || failure?.retryAtMs !== undefined) continue;
+      if (!isAboutStart(report) || step === "wait" || failure?.retryAtMs !== undefined) continue;
       const kind = findContainer(pod, target)?.kind ?? "regular";
       const labels = { container_type: containerTypes[kind] };
       this.#metrics.increment("kubelet_started_containers_total", labels);

@@ -1,8 +1,8 @@
 import { cniCapabilities } from "../../core/network/cni-capabilities.ts";
 import type { ObjectStore, RuntimeClassStore } from "../../ports/object-store.ts";
 import type { ClusterParts } from "../cluster/cluster-parts.ts";
-import type { CrashLoop } from "../execute/crash-loop.ts";
 import { NodePodConfigs } from "../execute/node-pod-configs.ts";
+import type { Restarts } from "../execute/restarts.ts";
 import { CredentialProviders } from "../images/credential-providers.ts";
 import type { ImageManager } from "../images/image-manager.ts";
 import { NodeLogins } from "../images/node-logins.ts";
@@ -43,7 +43,7 @@ export interface NodeParts
   readonly allocations: PodAllocations;
   readonly statuses: PodStatuses;
   readonly prober: Prober;
-  readonly crashLoop: CrashLoop;
+  readonly restarts: Restarts;
   readonly cgroups: NodePodCgroups;
   readonly volumes: VolumeManager;
   readonly recorder: FlightRecorder;
@@ -58,7 +58,7 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     runtime,
     images: parts.images,
     configs: createPodConfigs(parts),
-    crashLoop: parts.crashLoop,
+    restarts: parts.restarts,
     progress: ports.watchdog?.progress,
     http: hookHttp,
     files,

@@ -162,7 +162,7 @@ test("a sandbox whose answer was lost is taken over", async () => {
     "CreateContainer web 0",
     "StartContainer web 0",
   ]);
-  expect(reports.find(({ action }) => action === "CreatePodSandbox")?.note).toBe(
+  expect(reports.find(({ kind }) => kind === "create-sandbox")?.note).toBe(
     "took over what an earlier call made whose answer had been lost",
   );
 });
@@ -173,7 +173,7 @@ test("a sandbox name that the runtime still holds is stepped past", async () => 
   failOnce(world, "RunPodSandbox", new RuntimeError("RunPodSandbox", "Unknown", held));
   const reports = await world.sync(testPod({ containers: [{ name: "web" }] }));
   expect(callsOf(world)[0]).toBe("RunPodSandbox 1");
-  expect(reports.find(({ action }) => action === "CreatePodSandbox")?.note).toBe(
+  expect(reports.find(({ kind }) => kind === "create-sandbox")?.note).toBe(
     "earlier calls still hold the names of 1 attempt(s) before this one",
   );
   expect(reports.every(({ failure }) => failure === undefined)).toBe(true);

@@ -1,31 +1,38 @@
-import { initContainersToRemove } from "../../core/pod/prune-init-containers.ts";
+import { withoutLeftovers } from "../../core/observe/classify-pod.ts";
 import type {
+  CreateSandboxStep,
   KillContainerStep,
+  KillPodStep,
   PodPlan,
+  RemoveContainerStep,
+  RemoveSandboxStep,
   ResetContainerStep,
+  ResizeStep,
   StartContainerStep,
   Step,
+  StopSandboxStep,
+  WaitStep,
 } from "../../core/pod/step.ts";
-import { errorText } from "../../lib/error-text.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
 import type { PodSandboxConfig } from "../../model/generated/cri.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podDisplayName } from "../../model/pod.ts";
-import { runtimeErrorText } from "../../model/runtime-error.ts";
+import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Progress } from "../../ports/watchdog.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import { rawContainerId } from "./container-id.ts";
-import type { CrashLoop } from "./crash-loop.ts";
 import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
 import { type KillContainerRequest, killContainer } from "./kill-container.ts";
 import { killPod } from "./kill-pod.ts";
-import { removeContainer } from "./remove-container.ts";
+import { removeContainer, removeUnlessStarted } from "./remove-container.ts";
 import { type ResizeDeps, resizePod } from "./resize-pod.ts";
+import type { Restarts } from "./restarts.ts";
 import { startContainer } from "./start-container.ts";
 import type { StartDeps } from "./start-deps.ts";
-import type { StepFailure, StepOutcome, StepReport } from "./step-report.ts";
+import { type StepFailure, type StepOutcome, type StepReport, syncFailed } from "./step-report.ts";
 
 export interface ExecutorDeps extends StartDeps, ResizeDeps {
-  readonly crashLoop: CrashLoop;
+  readonly restarts: Restarts;
   readonly progress?: Progress | undefined;
 }
 
@@ -39,29 +46,86 @@ export interface ExecuteRequest {
 }
 
 /**
- * Carries a plan out in its order; stops where a step that later ones stand on has failed. When `signal` aborts
- * it rejects before the next step; only waiting, pulling, hooks and stops are cut short.
+ * Carries a plan out in its order. After a step that later ones stand on has failed, only leftovers are still ended.
+ * When `signal` aborts it rejects before the next step; only waiting, pulling, hooks and stops are cut short.
  */
 export async function executePlan(
   deps: ExecutorDeps,
   request: ExecuteRequest,
   signal: AbortSignal,
 ): Promise<readonly StepReport[]> {
-  const { steps } = request.plan;
   const run = new PlanRun(deps, request, signal);
-  const firstAfterStops = steps.findIndex(({ kind }) => !stopping.has(kind));
-  const stops = firstAfterStops < 0 ? steps : steps.slice(0, firstAfterStops);
-  if (!(await run.carryOutAll(stops))) return run.reports;
-  await run.pruneInitContainers();
-  await run.carryOutAll(steps.slice(stops.length));
+  let hasFailed = false;
+  for (const step of request.plan.steps) {
+    if (hasFailed && !isAboutLeftover(step)) continue;
+    signal.throwIfAborted();
+    const outcome = await run.carryOut(step);
+    hasFailed ||= outcome.failure !== undefined && needsSuccess(request.pod, step, outcome.failure);
+  }
   return run.reports;
 }
 
-const stopping: ReadonlySet<Step["kind"]> = new Set([
-  "kill-pod",
-  "kill-container",
-  "reset-container",
-]);
+type Executors = {
+  readonly [Kind in Step["kind"]]: (
+    run: PlanRun,
+    step: Extract<Step, { readonly kind: Kind }>,
+  ) => Promise<StepOutcome>;
+};
+
+const executors: Executors = {
+  "kill-pod": (run, step) => run.killPod(step),
+  "kill-container": (run, step) => run.killContainer(step),
+  "reset-container": (run, step) => run.resetContainer(step),
+  "remove-container": (run, step) => run.removeContainer(step),
+  "stop-sandbox": (run, step) => run.stopSandbox(step),
+  "remove-sandbox": (run, step) => run.removeSandbox(step),
+  "create-sandbox": (run, step) => run.createSandbox(step),
+  resize: (run, step) => run.resize(step),
+  "start-ephemeral": (run, step) => run.start(step),
+  "start-init": (run, step) => run.start(step),
+  "start-container": (run, step) => run.start(step),
+  wait: (run, step) => run.wait(step),
+};
+
+function execute<Kind extends Step["kind"]>(
+  run: PlanRun,
+  step: Extract<Step, { readonly kind: Kind }>,
+): Promise<StepOutcome> {
+  const executor: Executors[Kind] = executors[step.kind];
+  return executor(run, step);
+}
+
+function isAboutLeftover(step: Step): boolean {
+  return (
+    step.kind === "stop-sandbox" ||
+    (step.kind === "remove-container" && step.standing === "leftover")
+  );
+}
+
+/** Whether the steps after one that failed stand on it. */
+function needsSuccess(pod: Pod, step: Step, { code }: StepFailure): boolean {
+  if (code === syncFailed) return true;
+  switch (step.kind) {
+    case "kill-pod":
+    case "kill-container":
+    case "reset-container":
+    case "create-sandbox":
+      return true;
+    case "start-init":
+      return !isSidecarOf(pod, step.name);
+    case "wait":
+      return step.starts === "start-init" && !isSidecarOf(pod, step.name);
+    // A sidecar, an ephemeral or a regular container that cannot start keeps no other one from starting; what runs
+    // keeps the resources it had until the next try; and what cannot be removed is only in the way of its own kind.
+    default:
+      return false;
+  }
+}
+
+function isSidecarOf(pod: Pod, name: string): boolean {
+  const placed = findContainer(pod, name);
+  return placed !== undefined && isSidecar(placed.container);
+}
 
 /** One plan being carried out: what its steps hand on is the sandbox, its config and its addresses. */
 class PlanRun {
@@ -69,6 +133,8 @@ class PlanRun {
   readonly #deps: ExecutorDeps;
   readonly #request: ExecuteRequest;
   readonly #signal: AbortSignal;
+  /** Why no other instance of a container may be created now, by its name. */
+  readonly #inTheWay = new Map<string, StepOutcome>();
   #sandboxId: string;
   #sandboxConfig: PodSandboxConfig | undefined;
   #podIps: readonly string[];
@@ -81,89 +147,26 @@ class PlanRun {
     this.#podIps = request.observed.ips;
   }
 
-  /** False when a step failed that the ones after it stand on. */
-  async carryOutAll(steps: readonly Step[]): Promise<boolean> {
-    for (const step of steps) {
-      this.#signal.throwIfAborted();
-      if (!(await this.#carryOut(step))) return false;
-    }
-    return true;
+  async carryOut(step: Step): Promise<StepOutcome> {
+    const { clock, progress } = this.#deps;
+    const { kind, because } = step;
+    const target = this.#target(step);
+    progress?.noteStep(this.#request.pod.metadata.uid, `${kind} ${target}`);
+    const startedMs = clock.monotonicMs();
+    const { parts, ...outcome } = await execute(this, step);
+    const durationMs = clock.monotonicMs() - startedMs;
+    this.reports.push(...(parts ?? [{ kind, target, because, ...outcome, durationMs }]));
+    return outcome;
   }
 
-  async pruneInitContainers(): Promise<void> {
-    const { pod, observed, plan } = this.#request;
-    const startsOver = plan.steps.some((step) => step.kind === "kill-pod" && step.startsOver);
-    const { lifetime, log } = this.#deps;
-    for (const { id, name } of initContainersToRemove(pod, observed, startsOver)) {
-      this.#signal.throwIfAborted();
-      try {
-        await removeContainer(this.#deps, rawContainerId(id), { keepLogs: false }, lifetime);
-      } catch (error) {
-        log.warn("cannot remove an ended init container", {
-          pod: podDisplayName(pod),
-          container: name,
-          error: errorText(error),
-        });
-      }
-    }
+  /** The container's name, the sandbox, or the pod. */
+  #target(step: Step): string {
+    if ("name" in step) return step.name;
+    return "sandboxId" in step ? step.sandboxId : podDisplayName(this.#request.pod);
   }
 
-  async #carryOut(step: Step): Promise<boolean> {
-    const { pod } = this.#request;
-    switch (step.kind) {
-      case "kill-pod":
-        return this.#killPod(step.because);
-      case "kill-container":
-        return this.#reported("KillContainer", step.name, step.because, () => this.#kill(step));
-      case "reset-container":
-        return this.#reported("RemoveContainer", step.name, step.because, () => this.#reset(step));
-      case "create-sandbox":
-        return (
-          (await this.#reported("CreatePodSandbox", podDisplayName(pod), step.because, () =>
-            this.#createSandbox(step.attempt),
-          )) && (await this.#readSandbox(step.because))
-        );
-      case "start-ephemeral":
-      case "start-init":
-      case "start-container": {
-        const sandboxConfig = await this.#sandboxConfigOnce(step.because);
-        if (sandboxConfig === undefined) return false;
-        const started = await this.#reported("StartContainer", step.name, step.because, () =>
-          this.#start(step, sandboxConfig),
-        );
-        return started || mayGoOnWithout(pod, step);
-      }
-      case "resize":
-        await this.#reported("ResizePodInPlace", podDisplayName(pod), step.because, () =>
-          resizePod(this.#deps, { pod, sandboxId: this.#sandboxId, step }),
-        );
-        // What starts has its resources; what runs keeps those it had until the next try.
-        return true;
-    }
-  }
-
-  async #reported(
-    action: StepReport["action"],
-    target: string,
-    because: string,
-    work: () => StepOutcome | Promise<StepOutcome>,
-  ): Promise<boolean> {
-    this.#deps.progress?.noteStep(this.#request.pod.metadata.uid, `${action} ${target}`);
-    const startedMs = this.#deps.clock.monotonicMs();
-    const outcome = await work();
-    const durationMs = this.#deps.clock.monotonicMs() - startedMs;
-    this.reports.push({ action, target, because, ...outcome, durationMs });
-    return outcome.failure === undefined;
-  }
-
-  #failSync(because: string, message: string): void {
-    const target = podDisplayName(this.#request.pod);
-    const failure = { code: "SyncPodError", message };
-    this.reports.push({ action: "SyncPod", target, because, failure, durationMs: 0 });
-  }
-
-  async #killPod(because: string): Promise<boolean> {
-    const { pod, observed, plan } = this.#request;
+  async killPod({ because, graceSeconds }: KillPodStep): Promise<StepOutcome> {
+    const { pod, plan } = this.#request;
     const recreates = plan.steps.some(({ kind }) => kind === "create-sandbox");
     if (recreates && plan.sandboxId !== undefined) {
       this.#deps.events.record(pod, {
@@ -172,16 +175,19 @@ class PlanRun {
         message: "Pod sandbox changed, it will be killed and re-created.",
       });
     }
-    const reports = await killPod(this.#deps, { pod, observed, because }, this.#signal);
-    this.reports.push(...reports);
-    return reports.every(({ failure }) => failure === undefined);
+    const observed = withoutLeftovers(this.#request.observed);
+    const request = { pod, observed, graceOverrideSeconds: graceSeconds, because };
+    const parts = await killPod(this.#deps, request, this.#signal);
+    const failed = parts.find(({ failure }) => failure !== undefined);
+    return { failure: failed?.failure, parts };
   }
 
-  async #kill({ containerId, name, message, reason }: KillContainerStep): Promise<StepOutcome> {
+  async killContainer(step: KillContainerStep): Promise<StepOutcome> {
+    const { containerId, name, message, reason } = step;
     return { failure: await this.#stopContainer(containerId, name, { message, reason }) };
   }
 
-  async #reset(step: ResetContainerStep): Promise<StepOutcome> {
+  async resetContainer(step: ResetContainerStep): Promise<StepOutcome> {
     if (step.kill) {
       const failure = await this.#stopContainer(step.containerId, step.name, {
         message: "killing",
@@ -190,9 +196,32 @@ class PlanRun {
       });
       if (failure !== undefined) return { failure };
     }
+    return this.#remove(step.containerId, true);
+  }
+
+  async removeContainer(step: RemoveContainerStep): Promise<StepOutcome> {
+    const { containerId, name, keepLogs, unlessStarted } = step;
+    if (!unlessStarted) return this.#remove(containerId, keepLogs);
+    const { runtime, lifetime } = this.#deps;
+    const id = rawContainerId(containerId);
     try {
-      const id = rawContainerId(step.containerId);
-      await removeContainer(this.#deps, id, { keepLogs: true }, this.#deps.lifetime);
+      if (await removeUnlessStarted(runtime, id, lifetime)) return {};
+      const outcome = { note: `an instance that an earlier call started runs: ${id}` };
+      this.#inTheWay.set(name, outcome);
+      return outcome;
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      const text = runtimeErrorText(error);
+      const message = `cannot remove an earlier instance: ${text}`;
+      this.#inTheWay.set(name, { failure: { code: "CreateContainerError", message } });
+      return { failure: { code: "RemoveContainerError", message: text } };
+    }
+  }
+
+  async #remove(containerId: string, keepLogs: boolean): Promise<StepOutcome> {
+    try {
+      const { lifetime } = this.#deps;
+      await removeContainer(this.#deps, rawContainerId(containerId), { keepLogs }, lifetime);
       return {};
     } catch (error) {
       return { failure: { code: "RemoveContainerError", message: runtimeErrorText(error) } };
@@ -226,50 +255,75 @@ class PlanRun {
     }
   }
 
-  async #createSandbox(attempt: number): Promise<StepOutcome> {
-    const created = await createSandbox(this.#deps, this.#request.pod, attempt, this.#signal);
+  stopSandbox({ sandboxId }: StopSandboxStep): Promise<StepOutcome> {
+    return this.#unlessGone("KillPodSandboxError", () =>
+      this.#deps.runtime.stopPodSandbox(sandboxId, this.#signal),
+    );
+  }
+
+  removeSandbox({ sandboxId }: RemoveSandboxStep): Promise<StepOutcome> {
+    return this.#unlessGone("RemovePodSandboxError", () =>
+      this.#deps.runtime.removePodSandbox(sandboxId, this.#signal),
+    );
+  }
+
+  async #unlessGone(code: string, work: () => Promise<void>): Promise<StepOutcome> {
+    try {
+      await work();
+      return {};
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      return isNotFound(error) ? {} : { failure: { code, message: runtimeErrorText(error) } };
+    }
+  }
+
+  async createSandbox({ attempt }: CreateSandboxStep): Promise<StepOutcome> {
+    const { pod, onSandboxReady } = this.#request;
+    const created = await createSandbox(this.#deps, pod, attempt, this.#signal);
     if (!created.ok) return { failure: created.error };
     this.#sandboxId = created.value.sandboxId;
     this.#sandboxConfig = created.value.config;
-    return { note: created.value.note };
-  }
-
-  async #readSandbox(because: string): Promise<boolean> {
-    const { pod, onSandboxReady } = this.#request;
     const ips = await readSandboxIps(this.#deps, pod, this.#sandboxId, this.#signal);
-    if (!ips.ok) {
-      this.#failSync(because, ips.error);
-      return false;
-    }
+    if (!ips.ok) return { failure: { code: syncFailed, message: ips.error } };
     // A pod in the node's network keeps the node's addresses.
     if (pod.spec.hostNetwork !== true) this.#podIps = ips.value;
     onSandboxReady();
-    return true;
+    return { note: created.value.note };
   }
 
-  /** The config of the sandbox that containers start in: the runtime wants it with each of them. */
-  async #sandboxConfigOnce(because: string): Promise<PodSandboxConfig | undefined> {
-    if (this.#sandboxConfig !== undefined) return this.#sandboxConfig;
-    const { pod, plan } = this.#request;
-    const config = await this.#deps.configs.sandboxConfig(pod, plan.sandboxAttempt);
-    if (!config.ok) {
-      const name = podDisplayName(pod);
-      this.#failSync(because, `GeneratePodSandboxConfig for pod "${name}" failed: ${config.error}`);
-      return undefined;
-    }
-    this.#sandboxConfig = config.value;
-    return config.value;
+  async resize(step: ResizeStep): Promise<StepOutcome> {
+    const { pod } = this.#request;
+    return resizePod(this.#deps, { pod, sandboxId: this.#sandboxId, step });
   }
 
-  async #start(step: StartContainerStep, sandboxConfig: PodSandboxConfig): Promise<StepOutcome> {
+  async wait({ name, untilMs, message }: WaitStep): Promise<StepOutcome> {
+    if (untilMs === undefined) return { note: message };
+    const { pod } = this.#request;
+    const kind = findContainer(pod, name)?.kind ?? "regular";
+    this.#deps.events.record(pod, {
+      type: "Warning",
+      reason: "BackOff",
+      message: `Back-off restarting failed container ${name} in pod ${podDisplayName(pod)}`,
+      container: { kind, name },
+    });
+    return { failure: { code: "CrashLoopBackOff", message, retryAtMs: untilMs } };
+  }
+
+  async start(step: StartContainerStep): Promise<StepOutcome> {
     const { pod, observed, pullCredentials } = this.#request;
+    const config = await this.#sandboxConfigOnce();
+    if (!config.ok) return { failure: { code: syncFailed, message: config.error } };
     const placed = findContainer(pod, step.name);
     if (placed === undefined) {
       const message = `no container ${step.name} in the spec`;
       return { failure: { code: "CreateContainerConfigError", message } };
     }
-    const waiting = this.#deps.crashLoop.check(pod, placed, observed);
-    if (waiting !== undefined) return { failure: waiting };
+    const { restarts } = this.#deps;
+    if (step.nextDelayMs !== undefined) {
+      restarts.noteStart(pod, placed.container, step.nextDelayMs);
+    }
+    const inTheWay = this.#inTheWay.get(step.name);
+    if (inTheWay !== undefined) return inTheWay;
     return startContainer(
       this.#deps,
       {
@@ -277,18 +331,24 @@ class PlanRun {
         observed,
         placed,
         sandboxId: this.#sandboxId,
-        sandboxConfig,
+        sandboxConfig: config.value,
         podIps: this.#podIps,
         pullCredentials,
       },
       this.#signal,
     );
   }
-}
 
-// A sidecar, an ephemeral or a regular container that cannot start keeps no other one from starting.
-function mayGoOnWithout(pod: Pod, step: StartContainerStep): boolean {
-  if (step.kind !== "start-init") return true;
-  const placed = findContainer(pod, step.name);
-  return placed !== undefined && isSidecar(placed.container);
+  /** The config of the sandbox that containers start in: the runtime wants it with each of them. */
+  async #sandboxConfigOnce(): Promise<Result<PodSandboxConfig, string>> {
+    if (this.#sandboxConfig !== undefined) return ok(this.#sandboxConfig);
+    const { pod, plan } = this.#request;
+    const config = await this.#deps.configs.sandboxConfig(pod, plan.sandboxAttempt);
+    if (!config.ok) {
+      const name = podDisplayName(pod);
+      return err(`GeneratePodSandboxConfig for pod "${name}" failed: ${config.error}`);
+    }
+    this.#sandboxConfig = config.value;
+    return config;
+  }
 }

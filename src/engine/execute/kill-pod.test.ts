@@ -6,6 +6,7 @@ import { ContainerState } from "../../model/generated/cri.ts";
 import type { PodSpec } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
+import { kubeletAction } from "./step-report.ts";
 
 interface RunningPod {
   readonly world: ExecutorWorld;
@@ -52,7 +53,7 @@ test("regular containers end first, then the sidecars from the last to the first
     [5, "proxy", 25],
     [7, "mesh", 23],
   ]);
-  expect(reports.map(({ action, target }) => `${action} ${target}`)).toEqual([
+  expect(reports.map((report) => `${kubeletAction(report)} ${report.target}`)).toEqual([
     "KillContainer log",
     "KillContainer web",
     "KillContainer proxy",

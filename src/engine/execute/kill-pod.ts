@@ -44,7 +44,7 @@ export async function killPod(
       const failure = await killOne(deps, request, { container, turn: earlier }, signal);
       if (failure === undefined) ends.get(name)?.resolve();
       const durationMs = clock.monotonicMs() - startedMs;
-      return { action: "KillContainer", target: name, because, failure, durationMs };
+      return { kind: "kill-container", target: name, because, failure, durationMs };
     }),
   );
   signal.throwIfAborted();
@@ -103,10 +103,10 @@ async function stopSandboxes(
     }
   }
   const durationMs = clock.monotonicMs() - startedMs;
-  return { action: "KillPodSandbox", target: observed.uid, because, failure, durationMs };
+  return { kind: "kill-pod", target: observed.uid, because, failure, durationMs };
 }
 
-/** By name, and after them the sidecars from the last to the first: the order in which they are told to end. */
+/** By name, and after them the sidecars from the last to the first: the order in which they are stopped. */
 function inStopOrder(pod: Pod, running: readonly ObservedContainer[]): ObservedContainer[] {
   const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
   // What is no sidecar has the place -1; the last sidecar comes first among them.

@@ -1,4 +1,5 @@
 import { legacyLogSymlink } from "../../core/paths/log-paths.ts";
+import { ContainerState } from "../../model/generated/cri.ts";
 import { containerNameLabel, podNameLabel, podNamespaceLabel } from "../../model/labels.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -24,6 +25,25 @@ export async function removeContainer(
     await deps.runtime.removeContainer(containerId, signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
+  }
+}
+
+/** Removes a container that was never started; whether it has not come to life in the meantime. */
+export async function removeUnlessStarted(
+  runtime: RemoveContainerDeps["runtime"],
+  id: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const { status } = await runtime.containerStatus(id, signal);
+    if (status?.state === ContainerState.CONTAINER_RUNNING) return false;
+    if (status?.state !== ContainerState.CONTAINER_EXITED) {
+      await runtime.removeContainer(id, signal);
+    }
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return true;
+    throw error;
   }
 }
 

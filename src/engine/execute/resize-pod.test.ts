@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { plainPlanFacts } from "../../../test/kit/plan-facts.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
 import { planPod } from "../../core/pod/plan-pod.ts";
@@ -66,6 +67,7 @@ async function request(world: ExecutorWorld, pod: Pod) {
     startupResults: new Map(),
     restartAllContainers: false,
     actuatedResources: world.actuated.get(pod.metadata.uid) ?? { containers: new Map() },
+    ...plainPlanFacts,
   });
   const step = plan.steps.find((one): one is ResizeStep => one.kind === "resize");
   if (step === undefined) throw new Error("nothing to resize");

@@ -5,7 +5,6 @@ import type { ImageSpec } from "../../model/generated/cri.ts";
 import { podDisplayName } from "../../model/pod.ts";
 import type { ImageManager } from "../images/image-manager.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
-import { clearTheWay } from "./clear-the-way.ts";
 import { type CreatedContainer, type CreateRequest, createContainer } from "./create-container.ts";
 import { countImageVolumes, readyImageVolumes } from "./image-volumes.ts";
 import { killContainer } from "./kill-container.ts";
@@ -38,10 +37,6 @@ async function startWithVolumes(
 ): Promise<StepOutcome> {
   const image = await ensureImage(deps, request, signal);
   if (!image.ok) return imageFailure(deps, request, image.error);
-  signal.throwIfAborted();
-  const { name } = request.placed.container;
-  const obstacle = await clearTheWay(deps.runtime, request.observed, name, deps.lifetime);
-  if (obstacle !== undefined) return obstacle;
   signal.throwIfAborted();
   const created = await createContainer(deps, request, { ...image.value, imageVolumes });
   if (!created.ok) {

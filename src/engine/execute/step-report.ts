@@ -1,3 +1,4 @@
+import type { Step } from "../../core/pod/step.ts";
 import { quoteText } from "../../lib/go-text.ts";
 
 /** How a step ended. */
@@ -5,20 +6,15 @@ export interface StepOutcome {
   readonly failure?: StepFailure | undefined;
   /** What was out of the ordinary though the step succeeded. */
   readonly note?: string | undefined;
+  /** What the step consisted of, reported instead of the step itself. */
+  readonly parts?: readonly StepReport[] | undefined;
 }
 
 /** What became of one step of a plan. */
-export interface StepReport extends StepOutcome {
-  readonly action:
-    | "KillContainer"
-    | "KillPodSandbox"
-    | "RemoveContainer"
-    | "CreatePodSandbox"
-    | "StartContainer"
-    | "ResizePodInPlace"
-    /** What all later steps need and that is no step of its own. */
-    | "SyncPod";
-  /** The container's name, or the pod. */
+export interface StepReport extends Omit<StepOutcome, "parts"> {
+  /** Of a kill-pod step: its containers one by one, as kill-container, and then its sandboxes. */
+  readonly kind: Step["kind"];
+  /** The container's name, the sandbox, or the pod. */
   readonly target: string;
   readonly because: string;
   readonly durationMs: number;
@@ -33,19 +29,48 @@ export interface StepFailure {
   readonly retryAtMs?: number | undefined;
 }
 
+/** The code of a failure in what all later steps need: no fault of the step that came to it. */
+export const syncFailed = "SyncPodError";
+
+/** What a kubelet calls the steps, in errors that users know. */
+const kubeletActions: Readonly<Record<Step["kind"], string>> = {
+  "kill-pod": "KillPodSandbox",
+  "kill-container": "KillContainer",
+  "reset-container": "RemoveContainer",
+  "remove-container": "RemoveContainer",
+  "stop-sandbox": "KillPodSandbox",
+  "remove-sandbox": "RemovePodSandbox",
+  "create-sandbox": "CreatePodSandbox",
+  resize: "ResizePodInPlace",
+  "start-ephemeral": "StartContainer",
+  "start-init": "StartContainer",
+  "start-container": "StartContainer",
+  wait: "StartContainer",
+};
+
+export function kubeletAction({ kind, failure }: Pick<StepReport, "kind" | "failure">): string {
+  return failure?.code === syncFailed ? "SyncPod" : kubeletActions[kind];
+}
+
+/** Whether the report says that a container was started, or why it was not. */
+export function isAboutStart({ kind, failure }: StepReport): boolean {
+  return kubeletAction({ kind, failure }) === "StartContainer";
+}
+
 /** One text for all steps that failed; undefined when none did. */
 export function failuresText(reports: readonly StepReport[]): string | undefined {
   const failed = reports.filter(({ failure }) => failure !== undefined);
   const inOrder = [
-    ...failed.filter(({ action }) => action === "SyncPod"),
-    ...failed.filter(({ action }) => action !== "SyncPod"),
+    ...failed.filter(({ failure }) => failure?.code === syncFailed),
+    ...failed.filter(({ failure }) => failure?.code !== syncFailed),
   ];
   const texts = [...new Set(inOrder.map(failureText))];
   return texts.length > 1 ? `[${texts.join(", ")}]` : texts[0];
 }
 
-function failureText({ action, target, failure }: StepReport): string {
+function failureText(report: StepReport): string {
+  const { target, failure } = report;
   const message = failure?.message ?? "";
-  if (action === "SyncPod") return `failed to SyncPod: ${message}`;
-  return `failed to "${action}" for ${quoteText(target)} with ${failure?.code}: ${quoteText(message)}`;
+  if (failure?.code === syncFailed) return `failed to SyncPod: ${message}`;
+  return `failed to "${kubeletAction(report)}" for ${quoteText(target)} with ${failure?.code}: ${quoteText(message)}`;
 }

@@ -1,3 +1,4 @@
+import { withoutLeftovers } from "../../core/observe/classify-pod.ts";
 import { killedStatus } from "../../core/status/killed-status.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
@@ -16,7 +17,7 @@ export async function syncTerminatingPod(
   signal: AbortSignal,
 ): Promise<void> {
   const show = (seen: ObservedPod): void => {
-    const computed = deps.statuses.compute(pod, seen, { isTerminal: false });
+    const computed = deps.statuses.compute(pod, withoutLeftovers(seen), { isTerminal: false });
     deps.statuses.set(
       pod,
       killReason === undefined ? computed : killedStatus(computed, killReason),
@@ -53,7 +54,7 @@ export async function syncTerminatingPod(
   failUnlessKilled(deps, pod, reports);
   const stopped = await readStopped(deps, pod.metadata.uid, stoppedAtMs, signal);
   // A stopped sandbox has no addresses any more, but the pod's status keeps those it had.
-  const ended = { ...stopped, ips: observed.ips };
+  const ended = { ...withoutLeftovers(stopped), ips: observed.ips };
   deps.statuses.set(pod, deps.statuses.compute(pod, ended, { isTerminal: true }));
 }
 
@@ -77,7 +78,8 @@ export async function syncTerminatedPod(
   { pod, observed }: SyncTerminatedPodRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  deps.statuses.set(pod, deps.statuses.compute(pod, observed, { isTerminal: true }));
+  const known = withoutLeftovers(observed);
+  deps.statuses.set(pod, deps.statuses.compute(pod, known, { isTerminal: true }));
   await releaseStages(deps.stages, pod, signal);
   deps.statuses.terminate(pod);
   deps.recorder.record({

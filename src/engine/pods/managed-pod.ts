@@ -2,6 +2,7 @@ import type { PodResources } from "../../core/allocation/pod-allocation.ts";
 import type { ResizeConditions } from "../../core/allocation/resize-conditions.ts";
 import type { HeldToken } from "../../core/cluster/held-token.ts";
 import type { PodReferences } from "../../core/cluster/pod-references.ts";
+import type { RestartHistory } from "../../core/restart/crash-loop-backoff.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -72,6 +73,8 @@ export interface PodSlices {
   readonly references: PodReferences;
   /** Where its resize stands. Writer: `ResizeStatuses`. */
   readonly resize: ResizeConditions;
+  /** How long its containers wait after their next end. Writer: `Restarts`. */
+  readonly restarts: RestartHistory;
   /** How its start went so far; there until it has run. Writer: `PodStartMetrics`. */
   readonly start: PodStart;
   /** Its service account tokens, by request. Writer: `ApiServiceAccountTokens`. */

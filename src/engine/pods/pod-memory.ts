@@ -7,20 +7,18 @@ import type { Pod } from "../../model/pod.ts";
 import type { PodSourceName } from "../../model/pod-source.ts";
 import type { Log } from "../../ports/log.ts";
 import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
-import { CrashLoop } from "../execute/crash-loop.ts";
 import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import { EventLog } from "../view/event-log.ts";
 import { FlightRecorder } from "../view/flight-recorder.ts";
 import { EphemeralContainers } from "./ephemeral-containers.ts";
 
 type MemoryPorts = Pick<AgentPorts, "clock" | "log" | "files" | "journal">;
-type MemorySettings = Pick<AgentSettings, "rootFolder" | "nodeName" | "crashLoop">;
+type MemorySettings = Pick<AgentSettings, "rootFolder" | "nodeName">;
 
 /** What the agent keeps of pods beyond one sync, most of it beyond its own life. */
 export class PodMemory {
   readonly events: EventLog;
   readonly recorder: FlightRecorder;
-  readonly crashLoop: CrashLoop;
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
   readonly #log: Log;
@@ -38,9 +36,6 @@ export class PodMemory {
     this.#log = log;
     this.events = new EventLog({ clock, host: settings.nodeName, onEvent });
     this.recorder = new FlightRecorder(ports.journal);
-    this.crashLoop = new CrashLoop(clock, this.events, settings.crashLoop, (decision) =>
-      this.recorder.noteDecision(decision),
-    );
     this.checkpoints = checkpoints;
     this.ephemeral = new EphemeralContainers(files, `${rootFolder}/ephemeral`, log);
   }

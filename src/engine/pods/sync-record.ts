@@ -1,26 +1,29 @@
+import { standingsOf } from "../../core/observe/classify-pod.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { RecordedStep } from "../../ports/agent-view.ts";
 import type { StepReport } from "../execute/step-report.ts";
 
 /** What was observed, one line for each sandbox and container, for people. */
-export function describeSeen({ sandboxes, containers }: ObservedPod): string[] {
+export function describeSeen(observed: ObservedPod): string[] {
+  const standings = standingsOf(observed);
+  const mark = (id: string): string => (standings.get(id) === "leftover" ? ", a leftover" : "");
   return [
-    ...sandboxes.map(
-      ({ id, state, attempt }) =>
-        `sandbox ${shortId(id)} is ${state === "ready" ? "ready" : "not ready"} (attempt ${attempt})`,
-    ),
-    ...containers.map(({ id, name, state, exitCode, restartCount }) => {
+    ...observed.sandboxes.map(({ id, state, attempt }) => {
+      const how = state === "ready" ? "ready" : "not ready";
+      return `sandbox ${shortId(id)} is ${how} (attempt ${attempt}${mark(id)})`;
+    }),
+    ...observed.containers.map(({ id, name, state, exitCode, restartCount }) => {
       const how = state === "exited" ? `exited with code ${exitCode}` : `is ${state}`;
-      return `container ${name} ${how} (${shortId(id)}, restart ${restartCount})`;
+      return `container ${name} ${how} (${shortId(id)}, restart ${restartCount}${mark(id)})`;
     }),
   ];
 }
 
 export function recordedStep(report: StepReport): RecordedStep {
-  const { action, target, because, failure, note, durationMs } = report;
+  const { kind, target, because, failure, note, durationMs } = report;
   const waits = failure?.retryAtMs !== undefined;
   return {
-    action: `${actionText[action]} ${target}`,
+    action: `${stepText[kind]} ${target}`,
     because,
     outcome: failure === undefined ? "done" : waits ? "waiting" : "failed",
     detail: failure === undefined ? note : `${failure.code}: ${failure.message}`,
@@ -29,15 +32,20 @@ export function recordedStep(report: StepReport): RecordedStep {
   };
 }
 
-const actionText = {
-  KillContainer: "stop container",
-  KillPodSandbox: "stop sandbox of",
-  RemoveContainer: "remove container",
-  CreatePodSandbox: "create sandbox of",
-  StartContainer: "start container",
-  ResizePodInPlace: "resize",
-  SyncPod: "prepare the start of",
-} as const;
+const stepText: Readonly<Record<StepReport["kind"], string>> = {
+  "kill-pod": "stop sandbox of",
+  "kill-container": "stop container",
+  "reset-container": "remove container",
+  "remove-container": "remove container",
+  "stop-sandbox": "stop sandbox",
+  "remove-sandbox": "remove sandbox",
+  "create-sandbox": "create sandbox of",
+  resize: "resize",
+  "start-ephemeral": "start container",
+  "start-init": "start container",
+  "start-container": "start container",
+  wait: "start container",
+};
 
 function shortId(id: string): string {
   return id.slice(id.lastIndexOf("/") + 1).slice(0, 12);

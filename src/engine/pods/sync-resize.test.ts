@@ -93,7 +93,7 @@ test("an error is told once, and again when it is another one", () => {
   const deps = world();
   const failed = (message: string) => [
     {
-      action: "ResizePodInPlace" as const,
+      kind: "resize" as const,
       target: "web",
       because: "",
       durationMs: 0,

@@ -51,8 +51,8 @@ export function noteResizeErrors(
   reports: readonly StepReport[],
 ): boolean {
   let isNews = false;
-  for (const { action, failure } of reports) {
-    if (action !== "ResizePodInPlace" || failure === undefined) continue;
+  for (const { kind, failure } of reports) {
+    if (kind !== "resize" || failure === undefined) continue;
     if (!resizes.setInProgress(pod, failure.message)) continue;
     const generation = resizes.get(pod.metadata.uid).inProgress?.observedGeneration ?? 0;
     const message = resizeMessage("error", pod, generation, failure.message);

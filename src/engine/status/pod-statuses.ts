@@ -11,7 +11,7 @@ import type { ObservedPod, ObservedResources } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import type { StepReport } from "../execute/step-report.ts";
+import { isAboutStart, type StepReport } from "../execute/step-report.ts";
 import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 import type { StatusManager } from "./status-manager.ts";
 
@@ -115,8 +115,7 @@ export class PodStatuses {
   noteStarts(uid: string, reports: readonly StepReport[]): boolean {
     const before = this.#startFailures.get(uid) ?? new Map<string, StartFailure>();
     const failures = new Map(before);
-    for (const { action, target, failure } of reports) {
-      if (action !== "StartContainer") continue;
+    for (const { target, failure } of reports.filter(isAboutStart)) {
       if (failure === undefined) failures.delete(target);
       else failures.set(target, { reason: failure.code, message: failure.message });
     }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { plainPlanFacts } from "../../../test/kit/plan-facts.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import type { Decision } from "../../core/record/decision.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
@@ -14,6 +15,7 @@ function planAt(atMs: number, sandboxAttempt: number, uid = "uid-1"): Decision {
     startupResults: new Map(),
     restartAllContainers: false,
     actuatedResources: { containers: new Map() },
+    ...plainPlanFacts,
   };
   return { kind: "plan", atMs, input, outcome: { steps: [], sandboxAttempt } };
 }

@@ -1,4 +1,4 @@
-import { type Decision, decisionSubject } from "../../core/record/decision.ts";
+import type { Decision } from "../../core/record/decision.ts";
 import { deepEqual } from "../../lib/deep-equal.ts";
 import type { SyncRecord } from "../../ports/agent-view.ts";
 import type { Journal } from "../../ports/journal.ts";
@@ -38,8 +38,7 @@ export class FlightRecorder {
     const { uid } = decision.input.pod.metadata;
     const decisions = this.#decisions.get(uid) ?? [];
     this.#decisions.set(uid, decisions);
-    const subject = decisionSubject(decision);
-    const before = decisions.findLastIndex((one) => decisionSubject(one) === subject);
+    const before = decisions.findLastIndex(({ kind }) => kind === decision.kind);
     // One that says the same as the one before it takes its place: a pod at rest keeps its history.
     if (deepEqual(decisions[before]?.outcome, decision.outcome)) decisions.splice(before, 1);
     decisions.push(decision);

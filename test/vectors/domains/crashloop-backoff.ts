@@ -1,5 +1,6 @@
 import {
   backoffKey,
+  countRestart,
   type RestartHistory,
   restartBackoff,
 } from "../../../src/core/restart/crash-loop-backoff.ts";
@@ -44,7 +45,10 @@ export const crashloopBackoff: VectorDomain = vectorDomain<Input>("crashloop-bac
       { pod, container, observed, nowMs: step.now * 1000 },
       limits,
     );
-    if (decision.kind === "start") history = decision.history;
+    if (decision.kind === "start" && decision.nextDelayMs !== undefined) {
+      const started = { pod, container, nowMs: step.now * 1000 };
+      history = countRestart(history, started, decision.nextDelayMs);
+    }
     return {
       backoffSeconds: (history.get(backoffKey(pod, container))?.delayMs ?? 0) / 1000,
       ...(decision.kind === "start"

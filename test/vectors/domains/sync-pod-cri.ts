@@ -1,5 +1,5 @@
 import type { SimCall } from "../../../src/drivers/sim/sim-runtime.ts";
-import type { StepReport } from "../../../src/engine/execute/step-report.ts";
+import { kubeletAction, type StepReport } from "../../../src/engine/execute/step-report.ts";
 import { type Pod, podDisplayName } from "../../../src/model/pod.ts";
 import { ExecutorWorld } from "../../sim/executor-world.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
@@ -68,11 +68,14 @@ function encodeSync(
   reports: readonly StepReport[],
   calls: readonly SimCall[],
 ): { readonly calls: unknown; readonly syncResults: unknown } {
-  const has = (action: StepReport["action"]) => reports.some((one) => one.action === action);
-  const removed = has("RemoveContainer") ? calls : sortedRun(calls, isCall("RemoveContainer"));
-  const endsPod = has("KillPodSandbox") || has("RemoveContainer");
+  const has = (kind: StepReport["kind"]) => reports.some((one) => one.kind === kind);
+  const removed = has("reset-container") ? calls : sortedRun(calls, isCall("RemoveContainer"));
+  const endsPod = has("kill-pod") || has("reset-container");
   const stopped = endsPod ? removed : sortedRun(removed, isCall("StopContainer"));
-  const named = reports.map((report) => ({ ...report, name: report.target }));
+  // Upstream does not report the removal of ended init containers.
+  const named = reports
+    .filter(({ kind }) => kind !== "remove-container")
+    .map((report) => ({ ...report, name: report.target }));
   const results = endsPod ? named : sortedRun(named, isKill);
   return {
     calls: stopped.map(encodeCall),
@@ -80,8 +83,8 @@ function encodeSync(
   };
 }
 
-function isKill({ action }: StepReport): boolean {
-  return action === "KillContainer";
+function isKill({ kind }: StepReport): boolean {
+  return kind === "kill-container";
 }
 
 function isCall(method: string): (call: SimCall) => boolean {
@@ -112,9 +115,9 @@ function encodeCall({ method: call, name, attempt, ...rest }: SimCall): unknown 
   }
 }
 
-function encodeReport(pod: Pod, { action, target, failure }: StepReport): unknown {
+function encodeReport(pod: Pod, { kind, target, failure }: StepReport): unknown {
   return {
-    action,
+    action: kubeletAction({ kind, failure }),
     target: target === podDisplayName(pod) ? "<pod>" : target,
     ...(failure === undefined ? {} : { error: failure.code, message: failure.message }),
   };

@@ -1,5 +1,6 @@
 import type { Node, PodStatus } from "../../../model/generated/kubernetes.ts";
 import type { Pod } from "../../../model/pod.ts";
+import { Restarts } from "../../execute/restarts.ts";
 import { PodAdmission } from "../../intake/pod-admission.ts";
 import { SourceIntake } from "../../intake/source-intake.ts";
 import { SyncLoop } from "../../loop/sync-loop.ts";
@@ -101,7 +102,11 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     allocations: parts.allocations,
     statuses: parts.statuses,
     prober: parts.prober,
-    crashLoop: parts.memory.crashLoop,
+    restarts: new Restarts({
+      table: parts.table,
+      clock: parts.ports.clock,
+      limits: parts.settings.crashLoop,
+    }),
     cgroups: parts.cgroups,
     volumes: parts.volumes,
     stages: parts.stages,

