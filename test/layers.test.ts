@@ -28,6 +28,10 @@ describe("the layer table", () => {
     expect(files.flatMap(badImports)).toEqual([]);
   });
 
+  test("leaves no circle of imports, not even of types", () => {
+    expect(importCycles(files).filter((cycle) => !isKnownCycle(cycle))).toEqual([]);
+  });
+
   test("lets exactly the listed files open files", () => {
     const opens = files
       .filter(({ path }) => !path.endsWith(".test.ts") && !path.includes("/linux/foreign/"))
@@ -96,6 +100,40 @@ function isAllowed(path: string, layer: string, specifier: string): boolean {
   if (target[1] !== layer) return rule.imports.includes(target[1]);
   // Sibling drivers translate different worlds; what two of them need belongs to model or lib.
   return layer !== "drivers" || target[2] === path.split("/")[2];
+}
+
+/** Circles that the construction of the engine still has; the list only shrinks. */
+const knownCycles: readonly string[] = [
+  "src/engine/agent/",
+  "src/engine/execute/image-volumes.ts",
+  "src/engine/execute/memory-shrink.ts",
+];
+
+function isKnownCycle(cycle: string): boolean {
+  return knownCycles.some((path) => cycle.includes(path));
+}
+
+/** For each file that imports itself over others, the shortest way around. */
+function importCycles(sources: readonly SourceFile[]): string[] {
+  const imports = new Map(
+    sources.map(({ path, text }) => [
+      path,
+      importsOf(text)
+        .filter((specifier) => specifier.startsWith("."))
+        .map((specifier) => normalize(join(dirname(path), specifier))),
+    ]),
+  );
+  const wayBack = (start: string): string | undefined => {
+    const ways = new Map([[start, start]]);
+    for (const [path, way] of ways) {
+      for (const next of imports.get(path) ?? []) {
+        if (next === start) return `${way} > ${start}`;
+        if (!ways.has(next)) ways.set(next, `${way} > ${next}`);
+      }
+    }
+    return undefined;
+  };
+  return [...imports.keys()].flatMap((path) => wayBack(path) ?? []);
 }
 
 function importsOf(text: string): string[] {

@@ -2,11 +2,8 @@ import { readFileSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type MountEntry, parseMountInfo } from "../../lib/mount-info.ts";
-import type { HungPaths } from "./hung-paths.ts";
 import { unlessAbsent } from "./open-folder.ts";
-import { runVolumeCommand } from "./volume-command.ts";
 
-const timeoutMs = 10_000;
 const mountInfo = "/proc/self/mountinfo";
 
 /** Waits for it in this thread: for the rare case that something hangs. */
@@ -33,25 +30,6 @@ export async function listInside(path: string): Promise<readonly MountEntry[]> {
 export async function mountPointAt(path: string): Promise<string | undefined> {
   const real = await realPath(path);
   return (await readMounts()).find(({ mountPoint }) => mountPoint === real)?.mountPoint;
-}
-
-/** Unmounts what the mount table names so, without looking at it; what is busy or does not answer is detached instead. */
-export async function unmount(
-  mountPoint: string,
-  hungPaths: HungPaths,
-  signal: AbortSignal,
-): Promise<void> {
-  const run = async (...args: readonly string[]): Promise<void> => {
-    await runVolumeCommand({ program: "umount", args, timeoutMs }, hungPaths, signal);
-  };
-  try {
-    await run("--no-canonicalize", mountPoint);
-  } catch {
-    signal.throwIfAborted();
-    // Somebody else may have been faster.
-    if (!(await readMounts()).some((mount) => mount.mountPoint === mountPoint)) return;
-    await run("--lazy", "--no-canonicalize", mountPoint);
-  }
 }
 
 export async function readMounts(): Promise<readonly MountEntry[]> {

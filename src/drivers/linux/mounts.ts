@@ -1,6 +1,7 @@
 import type { Mounts } from "../../ports/mounts.ts";
 import { HungPathError, type HungPaths } from "./hung-paths.ts";
-import { listBelow, mountPointAt, unmount } from "./mount-table.ts";
+import { listBelow, mountPointAt } from "./mount-table.ts";
+import { unmount } from "./unmount.ts";
 import { CommandTimeoutError, runVolumeCommand } from "./volume-command.ts";
 
 const mountTimeoutMs = 30_000;
