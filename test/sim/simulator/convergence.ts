@@ -155,6 +155,7 @@ export async function leftovers(sim: Simulation): Promise<readonly string[]> {
     ...(await files.list("/sim-logs")).map((name) => `logs ${name}`),
     ...sim.shownPods().map(({ metadata }) => `shown ${metadata.name}`),
     ...(sim.cluster?.pods ?? []).map(({ metadata }) => `in the API server ${metadata.name}`),
+    ...sim.openCalls().map((call) => `open ${call}`),
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
+import type { CallBounds } from "./call-bounds.ts";
 
 /**
  * One life of the agent. When it is over, nothing that was asked of the world is answered any more, and nothing new is
@@ -6,10 +7,12 @@ import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
  */
 export class Life {
   #isOver = false;
+  readonly #calls: CallBounds;
   readonly #beforeAnswer: () => void;
 
   /** `beforeAnswer` is called at every answer, which is where a life may end. */
-  constructor(beforeAnswer: () => void) {
+  constructor(calls: CallBounds, beforeAnswer: () => void) {
+    this.#calls = calls;
     this.#beforeAnswer = beforeAnswer;
   }
 
@@ -93,8 +96,11 @@ export class Life {
         if (typeof value !== "function") return value;
         return (...args: unknown[]): unknown => {
           if (this.#isOver) return never();
+          const end = this.#calls.begin(String(name), args);
           const result: unknown = Reflect.apply(value, object, args);
-          return result instanceof Promise ? this.#answer(result) : result;
+          if (result instanceof Promise) return this.#answer(result, end);
+          end();
+          return result;
         };
       },
     });
@@ -104,18 +110,23 @@ export class Life {
     return this.#isOver ? never() : this.#answer(work());
   }
 
-  #answer<T>(promise: Promise<T>): Promise<T> {
+  #answer<T>(promise: Promise<T>, end?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
       promise.then(
-        (value) => this.#whileAlive(() => resolve(value)),
-        (error: unknown) => this.#whileAlive(() => reject(error)),
+        (value) => this.#mayAnswer(end) && resolve(value),
+        (error: unknown) => this.#mayAnswer(end) && reject(error),
       );
     });
   }
 
   #whileAlive(work: () => void): void {
+    if (this.#mayAnswer()) work();
+  }
+
+  #mayAnswer(end?: () => void): boolean {
+    end?.();
     if (!this.#isOver) this.#beforeAnswer();
-    if (!this.#isOver) work();
+    return !this.#isOver;
   }
 }
 

@@ -1,19 +1,29 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
+import type { Clock } from "../../../src/ports/clock.ts";
+import type { Journal } from "../../../src/ports/journal.ts";
 import type { Dice } from "./dice.ts";
 
 const changingFiles = /^(ensure|write|symlink|remove|append|publish|make|change)/;
 const changingMounts = /^(mount|unmount)/;
 const changingCgroups = /^(create|remove)$/;
 
+/** How long a disk takes that is slow: several rounds of housekeeping. */
+const slowDiskMs = 4_000;
+
 /** What goes wrong with files, mounts and cgroups: any change of them may fail, and then nothing has changed. */
 export class MachineFaults {
   readonly #dice: Dice;
+  readonly #clock: Clock;
+  /** Whether the journal takes long to answer that something is removed from it. */
+  readonly #isSlow: boolean;
   /** How likely any change is to fail. */
   rate = 0;
   #hasLostStatus = false;
 
-  constructor(dice: Dice) {
+  constructor(dice: Dice, clock: Clock, isSlow: boolean) {
     this.#dice = dice;
+    this.#clock = clock;
+    this.#isSlow = isSlow;
   }
 
   /** Whether a status could not be written since this was asked last: the next agent may know less than was told. */
@@ -33,6 +43,19 @@ export class MachineFaults {
       foreignFiles: this.#faulty(foreignFiles, changingFiles),
       mounts: this.#faulty(mounts, changingMounts),
       cgroups: this.#faulty(cgroups, changingCgroups),
+      journal: this.#isSlow ? this.#slow(ports.journal) : ports.journal,
+    };
+  }
+
+  #slow(journal: Journal): Journal {
+    return {
+      append: (key, entry) => journal.append(key, entry),
+      read: (key) => journal.read(key),
+      flush: () => journal.flush(),
+      remove: async (key) => {
+        await journal.remove(key);
+        await this.#clock.sleep(slowDiskMs, new AbortController().signal);
+      },
     };
   }
 

@@ -8,13 +8,15 @@ import {
 import { VirtualClock } from "../../../src/drivers/sim/virtual-clock.ts";
 import type { AgentPorts, AgentSettings } from "../../../src/engine/agent/agent-ports.ts";
 import { Agent } from "../../../src/engine/agent.ts";
+import { podUidLabel } from "../../../src/model/labels.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Log } from "../../../src/ports/log.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
 import { ApiWorld } from "./api-world.ts";
+import { CallBounds } from "./call-bounds.ts";
 import { Dice } from "./dice.ts";
-import { Invariants } from "./invariants.ts";
+import { Invariants, label } from "./invariants.ts";
 import { Life } from "./life.ts";
 import { MachineFaults } from "./machine-faults.ts";
 import { ManifestSource } from "./manifest-source.ts";
@@ -35,6 +37,9 @@ const settings = simSettings(simNodeName);
 /** No more calls of the runtime than this within some seconds: an agent that makes more spins. */
 const spinCalls = 3_000;
 const spinWindowMs = 5_000;
+
+/** The disk of each node of so many is slow. */
+const slowDiskEvery = 5;
 
 /** Short, so that a run need not be long to see its end. */
 const shortCrashLoop = { initialMs: 1000, maxMs: 10_000 };
@@ -63,7 +68,14 @@ export class Simulation {
   /** How likely an event of the runtime is to be lost, told twice, or told late. */
   eventFaultRate = 0;
   #violation: Violation | undefined;
-  #life: { readonly life: Life; readonly agent: Agent; readonly stop: AbortController } | undefined;
+  #life:
+    | {
+        readonly life: Life;
+        readonly agent: Agent;
+        readonly stop: AbortController;
+        readonly calls: CallBounds;
+      }
+    | undefined;
   #restartAtMs: number | undefined;
   lives = 0;
   /** Undefined = the node belongs to no cluster. */
@@ -91,7 +103,8 @@ export class Simulation {
       nowMs: () => this.clock.monotonicMs(),
       isFaultlessSince: (sinceMs) => this.faults.isFaultlessSince(sinceMs),
     });
-    this.machineFaults = new MachineFaults(this.dice.split());
+    const hasSlowDisk = seed % slowDiskEvery === 0;
+    this.machineFaults = new MachineFaults(this.dice.split(), this.clock, hasSlowDisk);
     this.machine.runtime.intercept = this.faults.intercept;
     this.#apiHistory = new StatusHistory("the API server", (pod) =>
       this.invariants.namesOf(pod.metadata.annotations?.[mirrorAnnotation] ?? pod.metadata.uid),
@@ -129,7 +142,12 @@ export class Simulation {
 
   startAgent(): void {
     const dice = this.dice.split();
-    const life = new Life(() => {
+    const calls = new CallBounds({
+      nowMs: () => this.clock.monotonicMs(),
+      ownerOf: (id) => this.#ownerOf(id),
+      fail: (message) => this.fail(message),
+    });
+    const life = new Life(calls, () => {
       if (dice.chance(this.crashRate)) this.killAgent("at an answer");
     });
     const stop = new AbortController();
@@ -161,7 +179,7 @@ export class Simulation {
       else this.#check(() => this.invariants.shown.note(pod));
     }, stop.signal);
     this.note(`agent ${this.lives} starts`);
-    this.#life = { life, agent, stop };
+    this.#life = { life, agent, stop, calls };
     agent.run().catch((error: unknown) => {
       if (life.isOver) return;
       // Where files fail an agent may give up; whoever runs it starts it again.
@@ -194,8 +212,20 @@ export class Simulation {
     }
   }
 
+  /** What the agent has asked of the world for pods and has no answer to. */
+  openCalls(): readonly string[] {
+    return this.#life?.calls.open ?? [];
+  }
+
   shownPods(): readonly Pod[] {
     return this.#life?.agent.view.listPods() ?? [];
+  }
+
+  #ownerOf(id: string): string | undefined {
+    const { runtime } = this.machine;
+    const container = runtime.containers.find(({ place }) => place.id === id);
+    if (container !== undefined) return label(container, podUidLabel);
+    return runtime.sandboxes.find((sandbox) => sandbox.id === id)?.config.metadata?.uid;
   }
 
   #settings(): AgentSettings {

@@ -1,0 +1,97 @@
+import { podUidLabel } from "../../../src/model/labels.ts";
+
+/** A call that has no answer yet is not made again more often than this: what is in progress is not begun again. */
+const mostOpen = 3;
+/** Nor does the agent change more things of one pod than this within some seconds. */
+const mostChanges = 100;
+const windowMs = 5_000;
+
+const changing = /^(run|stop|remove|create|start|update)/;
+const uidText = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}/;
+
+interface PodCalls {
+  /** How often each call was made that has no answer yet. */
+  readonly open: Map<string, number>;
+  changes: number;
+  sinceMs: number;
+}
+
+export interface CallBoundsDependencies {
+  readonly nowMs: () => number;
+  /** The UID of the pod that a sandbox or a container of the runtime belongs to. */
+  readonly ownerOf: (id: string) => string | undefined;
+  readonly fail: (message: string) => void;
+}
+
+/** Counts what one agent asks of the world for each pod: however many pods go at once, each costs little. */
+export class CallBounds {
+  readonly #deps: CallBoundsDependencies;
+  readonly #pods = new Map<string, PodCalls>();
+
+  constructor(deps: CallBoundsDependencies) {
+    this.#deps = deps;
+  }
+
+  /** A call begins; what this returns is called at its answer. */
+  begin(method: string, args: readonly unknown[]): () => void {
+    const uid = this.#podOf(args);
+    if (uid === undefined) return nothing;
+    const calls = this.#pods.get(uid) ?? { open: new Map(), changes: 0, sinceMs: 0 };
+    this.#pods.set(uid, calls);
+    if (changing.test(method)) this.#countChange(uid, calls);
+    const call = `${method} ${args.filter((arg) => typeof arg === "string").join(" ")}`;
+    const open = (calls.open.get(call) ?? 0) + 1;
+    calls.open.set(call, open);
+    if (open > mostOpen) this.#deps.fail(`${open} times open for the pod ${uid}: ${call}`);
+    return () => endCall(calls, call);
+  }
+
+  /** The calls that have no answer yet. */
+  get open(): readonly string[] {
+    return [...this.#pods.values()].flatMap(({ open }) => [...open.keys()]);
+  }
+
+  #countChange(uid: string, calls: PodCalls): void {
+    const nowMs = this.#deps.nowMs();
+    if (nowMs - calls.sinceMs > windowMs) {
+      calls.sinceMs = nowMs;
+      calls.changes = 0;
+    }
+    calls.changes += 1;
+    if (calls.changes <= mostChanges) return;
+    this.#deps.fail(`the pod ${uid} was changed ${calls.changes} times in ${windowMs / 1000} s`);
+  }
+
+  #podOf(args: readonly unknown[]): string | undefined {
+    for (const arg of args) {
+      const uid = typeof arg === "string" ? this.#podOfText(arg) : podOfObject(arg);
+      if (uid !== undefined) return uid;
+    }
+    return undefined;
+  }
+
+  #podOfText(text: string): string | undefined {
+    return this.#deps.ownerOf(text) ?? uidText.exec(text)?.[0];
+  }
+}
+
+interface Named {
+  readonly metadata?: { readonly uid?: string };
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly labelSelector?: Readonly<Record<string, string>>;
+}
+
+function podOfObject(arg: unknown): string | undefined {
+  if (typeof arg !== "object" || arg === null) return undefined;
+  const { metadata, labels, labelSelector } = arg as Named;
+  const uid = labels?.[podUidLabel] ?? labelSelector?.[podUidLabel] ?? metadata?.uid;
+  return uid === undefined || uid === "" ? undefined : uid;
+}
+
+function endCall({ open }: PodCalls, call: string): void {
+  const left = (open.get(call) ?? 0) - 1;
+  if (left > 0) open.set(call, left);
+  else open.delete(call);
+}
+
+function nothing(): void {}
