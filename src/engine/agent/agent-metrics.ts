@@ -1,14 +1,14 @@
 import type { ProbeSubject } from "../../core/probe/probe-worker.ts";
-import type { Termination } from "../../core/status/terminations.ts";
 import { parseTime } from "../../lib/time.ts";
 import type { MetricName } from "../../model/generated/metrics.ts";
 import type { ObservedPod } from "../../model/observed.ts";
-import { type ContainerKind, findContainer, type Pod } from "../../model/pod.ts";
+import { findContainer, type Pod } from "../../model/pod.ts";
 import { configSeenAnnotation, isStaticPod } from "../../model/pod-source.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import { isAboutStart, type StepReport, syncFailed } from "../execute/step-report.ts";
+import { containerTypes } from "../status/container-types.ts";
 import type { VolumeCounts } from "../volumes/volume-metrics.ts";
 
 /** What is counted anew whenever somebody asks. */
@@ -21,11 +21,6 @@ export interface AgentState {
   readonly workerState: (uid: string) => string | undefined;
 }
 
-const containerTypes: Readonly<Record<ContainerKind, string>> = {
-  init: "init_container",
-  regular: "container",
-  ephemeral: "ephemeral_container",
-};
 const probeTypes: Readonly<Record<ProbeKind, string>> = {
   readiness: "Readiness",
   liveness: "Liveness",
@@ -50,14 +45,6 @@ export class AgentMetrics {
     for (const label of ["", "true"]) {
       metrics.increment("kubelet_restarted_pods_total", { static: label }, 0);
     }
-  }
-
-  noteTermination({ kind, exitCode, reason }: Termination): void {
-    this.#metrics.increment("kubelet_terminated_containers_total", {
-      container_type: containerTypes[kind],
-      exit_code: String(exitCode),
-      reason,
-    });
   }
 
   forget(uid: string): void {
@@ -142,11 +129,6 @@ export class AgentMetrics {
 
   noteOrphan(): void {
     this.#metrics.increment("kubelet_orphaned_runtime_pods_total");
-  }
-
-  /** How long the API server took to hear of a status. */
-  noteStatusSync(durationMs: number): void {
-    this.#metrics.observe("kubelet_pod_status_sync_duration_seconds", durationMs / 1000);
   }
 
   notePreemption(): void {

@@ -1,4 +1,4 @@
-import { nodeHostIps } from "../../core/node/node-host-ips.ts";
+import { hostIpsOf } from "../../core/node/node-host-ips.ts";
 import { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { ImageCollector } from "../images/image-collector.ts";
 import type { ImageManager } from "../images/image-manager.ts";
@@ -162,13 +162,13 @@ export class AgentParts {
     this.names = composeNames(this);
     this.prober = composeProber(this);
     this.allocations = composeAllocations(this);
+    this.cgroups = composeCgroups(this);
     this.statuses = composeStatuses(this);
     this.images = createImageManager(ports, settings, {
       table: this.table,
       changes: this.changes,
       starts: this.starts,
     });
-    this.cgroups = composeCgroups(this);
     this.volumes = composeVolumes(this);
     this.stages = composeStages(this);
     this.remains = composeRemains(this);
@@ -193,8 +193,7 @@ export class AgentParts {
 
   /** The node's addresses as its cluster shows them; those of the machine until then. */
   hostIps(): readonly string[] {
-    const shown = nodeHostIps(this.cluster?.node);
-    return shown.length > 0 ? shown : this.settings.hostIps;
+    return hostIpsOf(this.cluster?.node, this.settings.hostIps);
   }
 
   /** Every pod wants a look. */
@@ -243,11 +242,6 @@ export class AgentParts {
       sources: this.readiness,
       table: this.table,
       wakeups: this.wakeups,
-      onNodeChange: () => {
-        // A node that was deleted is missed at once.
-        if (this.cluster?.node === undefined) this.node?.requestUpdate();
-      },
-      onStatusSent: (ms) => this.metrics.noteStatusSync(ms),
       lifetime: this.signal,
     });
   }

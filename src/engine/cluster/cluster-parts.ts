@@ -32,10 +32,6 @@ export interface ClusterPartsDeps {
   readonly sources: SourceReadiness;
   readonly table: PodTable;
   readonly wakeups: Wakeups;
-  /** The API server shows this node otherwise than before, or no more. */
-  readonly onNodeChange: () => void;
-  /** How long the API server took to hear of a status. */
-  readonly onStatusSent: (durationMs: number) => void;
   readonly lifetime: AbortSignal;
 }
 
@@ -65,20 +61,23 @@ export class ClusterParts {
       query: { fieldSelector: `metadata.name=${nodeName}` },
       sink: {
         deliver: () => {
-          deps.onNodeChange();
+          // A node that was deleted is missed at once.
+          if (this.node === undefined) deps.wakeups.updateNode();
           this.lookAtMirrors();
         },
       },
     });
+    this.source = new ApiPodSource({ api, clock, random, log, nodeName, nodes: this.#nodes });
     this.#reporter = new StatusReporter({
+      table: deps.table,
       api,
       clock,
       log,
+      metrics: deps.ports.metrics,
       faults: deps.faults,
-      mirrorOf: (pod) => this.#pictureOf(pod),
-      shownPod: (pod) => this.source.find(pod),
+      registry,
+      source: this.source,
       mayHaveRunningContainers: (uid) => workers().couldHaveRunningContainers(uid),
-      onSent: deps.onStatusSent,
       lifetime,
     });
     this.#mirrors = new MirrorPods({
@@ -94,14 +93,6 @@ export class ClusterParts {
         mayCome: !deps.sources.areAllHeard,
       }),
       lifetime,
-    });
-    this.source = new ApiPodSource({
-      api,
-      clock,
-      random,
-      log,
-      nodeName,
-      nodes: this.#nodes,
     });
     this.objects = this.#createObjects();
     this.tokens = new ApiServiceAccountTokens({ api, clock, random, log, table: deps.table });
@@ -133,11 +124,11 @@ export class ClusterParts {
     this.#mirrors.look(fullName);
     const shown = this.#deps.registry.staticPod(fullName);
     if (shown === undefined) return;
-    if (!this.#tellIfOver(shown)) this.#reporter.reconcile(shown.metadata.uid, pod);
+    if (!this.#reportIfOver(shown)) this.#reporter.reconcile(shown.metadata.uid, pod);
   }
 
-  /** A static pod that ended before this agent or its picture began: nobody else tells of it any more. */
-  #tellIfOver(pod: Pod): boolean {
+  /** A static pod that ended before this agent or its mirror pod began: nobody else reports it any more. */
+  #reportIfOver(pod: Pod): boolean {
     const { metadata, status = {} } = pod;
     const isOver = isTerminalPhase(status.phase) && !this.#reporter.knows(metadata.uid);
     if (isOver) this.#reporter.report(pod, status, true);
@@ -148,7 +139,7 @@ export class ClusterParts {
   lookAtMirrors(): void {
     const { registry } = this.#deps;
     for (const fullName of registry.mirrorableNames()) this.#mirrors.look(fullName);
-    for (const pod of registry.list()) if (isStaticPod(pod)) this.#tellIfOver(pod);
+    for (const pod of registry.list()) if (isStaticPod(pod)) this.#reportIfOver(pod);
   }
 
   /** Brings what a pod refers to up to date, as far as that is possible in a short time. */
@@ -162,21 +153,14 @@ export class ClusterParts {
     this.tokens.release(podUid);
   }
 
-  /** The API server knows every status there is to tell. */
+  /** The API server knows the status of every pod. */
   get hasReportedAll(): boolean {
     return this.#reporter.isSettled;
   }
 
-  /** Forgets all pods but these. */
-  keepOnly(uids: ReadonlySet<string>): void {
-    this.#reporter.keepOnly(uids);
-  }
-
-  // The picture of a static pod that has a successor waits for the successor.
-  #pictureOf(pod: Pod): Pod | undefined {
-    const { registry } = this.#deps;
-    const current = registry.staticPod(podFullName(pod)) ?? pod;
-    return current.metadata.uid === pod.metadata.uid ? registry.mirrorOf(pod) : undefined;
+  /** The pod's life is over: nothing more is reported of it. */
+  endLife(uid: string): void {
+    this.#reporter.endLife(uid);
   }
 
   #createObjects(): ApiObjects {

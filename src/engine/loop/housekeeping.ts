@@ -13,7 +13,7 @@ import type { PodStatuses } from "../status/pod-statuses.ts";
 export interface HousekeepingDeps {
   readonly registry: PodRegistry;
   readonly workers: PodWorkers;
-  readonly statuses: Pick<PodStatuses, "forget" | "keepOnly">;
+  readonly statuses: Pick<PodStatuses, "endLife"> & { keepOnly(uids: ReadonlySet<string>): void };
   readonly remains: PodRemains;
   readonly faults: Pick<Faults, "attempt">;
   readonly probes: { cleanup(runningUids: ReadonlySet<string>): void };
@@ -82,7 +82,7 @@ function restartPod(deps: HousekeepingDeps, pod: Pod): void {
 
 /** What was told of a static pod's last life says nothing about the next: containers that had ended for good begin again. */
 function forgetLife({ registry, statuses }: HousekeepingDeps, pod: Pod): void {
-  statuses.forget(pod.metadata.uid);
+  statuses.endLife(pod.metadata.uid);
   registry.set({ ...pod, status: undefined });
 }
 

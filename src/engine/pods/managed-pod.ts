@@ -3,6 +3,7 @@ import type { ResizeConditions } from "../../core/allocation/resize-conditions.t
 import type { HeldToken } from "../../core/cluster/held-token.ts";
 import type { PodReferences } from "../../core/cluster/pod-references.ts";
 import type { RestartHistory } from "../../core/restart/crash-loop-backoff.ts";
+import type { StartFailure } from "../../core/status/container-statuses.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -71,12 +72,16 @@ export interface PodSlices {
   readonly reading: PodReading;
   /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
   readonly references: PodReferences;
+  /** What the API server is to know of its status. Writer: `StatusReporter`. */
+  readonly report: PodReport;
   /** Where its resize stands. Writer: `ResizeStatuses`. */
   readonly resize: ResizeConditions;
   /** How long its containers wait after their next end. Writer: `Restarts`. */
   readonly restarts: RestartHistory;
   /** How its start went so far; there until it has run. Writer: `PodStartMetrics`. */
   readonly start: PodStart;
+  /** Its status as the node has it. Writer: `PodStatuses`. */
+  readonly status: KnownStatus;
   /** Its service account tokens, by request. Writer: `ApiServiceAccountTokens`. */
   readonly tokens: ReadonlyMap<string, HeldToken>;
   /** The pod as its source last had it; absent when no source wants it. Writer: `PodRegistry`. */
@@ -95,6 +100,38 @@ export interface PodCheckpoint {
   readonly isPending: boolean;
   /** The newest could not be written. */
   readonly hasFailed: boolean;
+}
+
+export interface KnownStatus {
+  /** Undefined before the first one. */
+  readonly current: PodStatus | undefined;
+  /** How many there were in this life of the pod. */
+  readonly version: number;
+  /** It is the last one: nothing of the pod is left. */
+  readonly isFinished: boolean;
+  /** Why containers did not start, by their names, until they do. */
+  readonly startFailures: ReadonlyMap<string, StartFailure>;
+}
+
+export interface PodReport {
+  /** Undefined = nothing more is reported of the pod. */
+  readonly wanted: WantedStatus | undefined;
+  /** Set while it waits to be sent. */
+  readonly pending: "urgent" | "ordinary" | undefined;
+  readonly isSending: boolean;
+  /** What the API server answered to the last change of the pod, until it shows that or a newer version. */
+  readonly answer: Pod | undefined;
+  /** This agent had the API server delete the pod: it refuses every question about it. */
+  readonly isDeleted: boolean;
+}
+
+/** What the API server is to know of a pod. */
+export interface WantedStatus {
+  readonly pod: Pod;
+  readonly status: PodStatus;
+  readonly isFinished: boolean;
+  /** On the monotonic clock. */
+  readonly sinceMs: number;
 }
 
 export interface PodStart {

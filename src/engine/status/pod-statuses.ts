@@ -1,91 +1,111 @@
-import { resultsOf } from "../../core/probe/results-of.ts";
-import type { Decision } from "../../core/record/decision.ts";
-import { activeDeadlineMs, deadlineExceeded } from "../../core/status/active-deadline.ts";
-import type { IpFamily } from "../../core/status/addresses.ts";
-import type { StartFailure } from "../../core/status/container-statuses.ts";
-import { withLastFacts } from "../../core/status/last-facts.ts";
-import { computePodStatus, type PodStatusInput } from "../../core/status/pod-status.ts";
-import type { ProbeView } from "../../core/status/probed-readiness.ts";
-import type { PodCondition, PodStatus } from "../../model/generated/kubernetes.ts";
-import type { ObservedPod, ObservedResources } from "../../model/observed.ts";
+import { activeDeadlineMs } from "../../core/status/active-deadline.ts";
+import { withContainerReady, withContainerStarted } from "../../core/status/container-change.ts";
+import { nextStatus } from "../../core/status/next-status.ts";
+import { terminatedStatus } from "../../core/status/terminated-status.ts";
+import { findTerminations } from "../../core/status/terminations.ts";
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
+import { isStaticPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import { isAboutStart, type StepReport } from "../execute/step-report.ts";
-import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
-import type { StatusManager } from "./status-manager.ts";
+import type { KnownStatus } from "../pods/managed-pod.ts";
+import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodStartMetrics } from "../pods/pod-start-metrics.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import { type ComputeStatusDeps, computeStatus } from "./compute-status.ts";
+import { containerTypes } from "./container-types.ts";
+import type { StatusCheckpoints } from "./status-checkpoints.ts";
 
 export interface PodStatusesDeps {
-  readonly manager: StatusManager;
+  readonly table: PodTable;
+  readonly registry: Pick<PodRegistry, "get" | "mirrorOf">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly log: Log;
-  readonly probes: {
-    /** What the probes of that pod have found. */
-    view(podUid: string): ProbeView;
-    /** Readiness of that container is in doubt: probe it now. */
-    probeNow(podUid: string, containerName: string): void;
-  };
-  readonly resizes: ResizeStatuses;
-  /** What the pod's cgroup is set to, as far as that can be read. */
-  readonly podCgroup: (pod: Pod) => ObservedResources | undefined;
-  readonly hostIps: () => readonly string[];
-  readonly primaryIpFamily: IpFamily;
-  /** Hears how every status came about. */
-  readonly onDecision: (decision: Decision) => void;
+  readonly metrics: Pick<Metrics, "increment">;
+  readonly starts: PodStartMetrics;
+  /** Reports to the API server; undefined = the node belongs to no cluster. */
+  readonly cluster: Pick<ClusterParts, "noteStatus"> | undefined;
+  readonly checkpoints: StatusCheckpoints;
+  readonly inputs: ComputeStatusDeps;
 }
 
-/** Computes the status of pods from what is seen and from what recently failed, and keeps it. */
+const unknown: KnownStatus = {
+  current: undefined,
+  version: 0,
+  isFinished: false,
+  startFailures: new Map(),
+};
+
+/**
+ * The status of every pod as the node last saw it, of which all others are copies: what is on disk, what is shown, and
+ * what the API server has.
+ */
 export class PodStatuses {
   readonly #deps: PodStatusesDeps;
-  readonly #startFailures = new Map<string, Map<string, StartFailure>>();
+  readonly #known: SliceWriter<"status">;
 
   constructor(deps: PodStatusesDeps) {
     this.#deps = deps;
+    this.#known = deps.table.writer("status");
   }
 
   get(uid: string): PodStatus | undefined {
-    return this.#deps.manager.getPodStatus(uid);
+    return this.#known.get(uid)?.current;
   }
 
   compute(pod: Pod, observed: ObservedPod, life: { readonly isTerminal: boolean }): PodStatus {
-    const { manager, clock, probes, hostIps, primaryIpFamily, podCgroup } = this.#deps;
-    const { uid } = pod.metadata;
-    const cachedStatus = manager.getPodStatus(uid);
-    const deadlineMs = activeDeadlineMs(pod, cachedStatus ?? pod.status ?? {});
-    const isLate = deadlineMs !== undefined && clock.nowMs() >= deadlineMs;
-    const input: PodStatusInput = {
-      pod,
-      observed,
-      cachedStatus,
-      isTerminal: life.isTerminal,
-      startFailures: this.#startFailures.get(uid) ?? new Map<string, StartFailure>(),
-      probes: withStartupProbes(
-        pod,
-        ownResults(probes.view(uid), observed, cachedStatus ?? pod.status ?? {}),
-      ),
-      eviction: isLate ? deadlineExceeded : undefined,
-      resizeConditions: this.#resizeConditions(uid, life.isTerminal),
-      // Only of a pod that runs.
-      podCgroup: pod.status?.phase === "Running" ? podCgroup(pod) : undefined,
-      hostIps: hostIps(),
-      primaryIpFamily,
-      supportsRecursiveReadOnly: false,
-    };
-    const outcome = computePodStatus(input);
-    this.#deps.onDecision({ kind: "status", atMs: clock.nowMs(), input, outcome });
-    const { status, probeNow } = outcome;
-    for (const name of probeNow) probes.probeNow(uid, name);
-    return withLastFacts(status, cachedStatus ?? pod.status);
+    const { isTerminal } = life;
+    const known = this.#known.get(pod.metadata.uid);
+    return computeStatus(this.#deps.inputs, { pod, observed, isTerminal }, known);
   }
 
-  /** Nothing is resized any more once the pod has ended. */
-  #resizeConditions(uid: string, isTerminal: boolean): readonly PodCondition[] {
-    const { resizes } = this.#deps;
-    if (isTerminal) {
-      resizes.clearInProgress(uid);
-      resizes.clearPending(uid);
+  set(pod: Pod, status: PodStatus): void {
+    const observedGeneration = pod.metadata.generation;
+    // A pod that is being deleted needs its status sent even where it has not changed.
+    const force = pod.metadata.deletionTimestamp !== undefined;
+    this.#update(pod, { ...status, observedGeneration }, { force, isFinished: false });
+  }
+
+  /** Makes the pod's status its last one: every container ended, the phase terminal. */
+  terminate(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const status = terminatedStatus(pod, this.get(uid) ?? pod.status ?? {});
+    this.#update(pod, status, { force: true, isFinished: true });
+    const known = this.#known.get(uid);
+    if (known !== undefined) this.#known.set(uid, { ...known, startFailures: new Map() });
+  }
+
+  /** Takes the result of a readiness probe in. Without effect before the pod's first status, or for another container. */
+  setReady(uid: string, containerId: string, ready: boolean): void {
+    const pod = this.#deps.registry.get(uid);
+    const status = this.get(uid);
+    if (pod === undefined || status === undefined) return;
+    this.#change(pod, withContainerReady(pod, status, containerId, ready));
+  }
+
+  /** Takes the result of a startup probe in, as setReady does. */
+  setStarted(uid: string, containerId: string, started: boolean): void {
+    const pod = this.#deps.registry.get(uid);
+    const status = this.get(uid);
+    if (pod === undefined || status === undefined) return;
+    this.#change(pod, withContainerStarted(status, containerId, started));
+  }
+
+  /** Keeps why containers did not start, until they do. True when a reason is new. */
+  noteStarts(uid: string, reports: readonly StepReport[]): boolean {
+    const known = this.#known.get(uid) ?? unknown;
+    const before = known.startFailures;
+    const failures = new Map(before);
+    for (const { target, failure } of reports.filter(isAboutStart)) {
+      if (failure === undefined) failures.delete(target);
+      else failures.set(target, { reason: failure.code, message: failure.message });
     }
-    return resizes.podConditions(uid);
+    this.#known.set(uid, { ...known, startFailures: failures });
+    return [...failures].some(([name, { message }]) => before.get(name)?.message !== message);
   }
 
   /** In how long to look at the pod again: after `delayMs`, or when its active deadline ends before. */
@@ -95,74 +115,60 @@ export class PodStatuses {
     return leftMs > 0 ? Math.min(delayMs, leftMs) : delayMs;
   }
 
-  set(pod: Pod, status: PodStatus): void {
-    const next = this.#deps.manager.setPodStatus(pod, status);
-    if (next.kind !== "refused") return;
-    this.#deps.log.error("refused a pod status", { pod: podKey(pod), because: next.because });
+  /** The pod's life is over: should it come back under its UID, its status says nothing about the next life. */
+  endLife(uid: string): void {
+    this.#known.set(uid, undefined);
+    this.#deps.checkpoints.endLife(uid);
   }
 
-  /** Takes the result of a readiness probe in. */
-  setReady(uid: string, containerId: string, ready: boolean): void {
-    this.#deps.manager.setContainerReadiness(uid, containerId, ready);
+  #change(pod: Pod, status: PodStatus | undefined): void {
+    if (status !== undefined) this.#update(pod, status, { force: false, isFinished: false });
   }
 
-  /** Takes the result of a startup probe in. */
-  setStarted(uid: string, containerId: string, started: boolean): void {
-    this.#deps.manager.setContainerStartup(uid, containerId, started);
-  }
-
-  /** Keeps why containers did not start, until they do. True when that is news. */
-  noteStarts(uid: string, reports: readonly StepReport[]): boolean {
-    const before = this.#startFailures.get(uid) ?? new Map<string, StartFailure>();
-    const failures = new Map(before);
-    for (const { target, failure } of reports.filter(isAboutStart)) {
-      if (failure === undefined) failures.delete(target);
-      else failures.set(target, { reason: failure.code, message: failure.message });
+  #update(
+    pod: Pod,
+    status: PodStatus,
+    { force, isFinished }: { readonly force: boolean; readonly isFinished: boolean },
+  ): void {
+    const { clock, log } = this.#deps;
+    const { uid } = pod.metadata;
+    const known = this.#known.get(uid) ?? unknown;
+    const cachedStatus = known.current;
+    const reportedStatus = this.#reported(pod);
+    const nowMs = clock.nowMs();
+    const next = nextStatus({ pod, status, cachedStatus, reportedStatus, force, nowMs });
+    if (next.kind === "refused") {
+      log.error("refused a pod status", { pod: podKey(pod), because: next.because });
     }
-    this.#startFailures.set(uid, failures);
-    return [...failures].some(([name, { message }]) => before.get(name)?.message !== message);
+    if (next.kind !== "changed") return;
+    this.#known.set(uid, {
+      current: next.status,
+      version: known.version + 1,
+      isFinished: isFinished || (known.isFinished && !isStaticPod(pod)),
+      startFailures: known.startFailures,
+    });
+    this.#publish(pod, cachedStatus ?? reportedStatus);
   }
 
-  /** The status becomes final. */
-  terminate(pod: Pod): void {
-    this.#deps.manager.terminatePod(pod);
-    this.#startFailures.delete(pod.metadata.uid);
-  }
-
-  forget(uid: string): void {
-    this.#deps.manager.forget(uid);
-    this.#startFailures.delete(uid);
-  }
-
-  /** Forgets all pods but these. */
-  keepOnly(uids: ReadonlySet<string>): void {
-    this.#deps.manager.removeOrphanedStatuses(uids);
-    for (const uid of this.#startFailures.keys()) {
-      if (!uids.has(uid)) this.#startFailures.delete(uid);
+  #publish(pod: Pod, before: PodStatus): void {
+    const { metrics, starts, cluster, checkpoints } = this.#deps;
+    const { uid } = pod.metadata;
+    const { current = {}, isFinished } = this.#known.get(uid) ?? unknown;
+    for (const { kind, exitCode, reason } of findTerminations(before, current)) {
+      metrics.increment("kubelet_terminated_containers_total", {
+        container_type: containerTypes[kind],
+        exit_code: String(exitCode),
+        reason,
+      });
     }
+    starts.noteStatus(pod, current);
+    cluster?.noteStatus(pod, current, isFinished);
+    checkpoints.save(uid, current);
   }
-}
 
-/** The results that bear on this pod, which do not change any more. */
-function ownResults(view: ProbeView, observed: ObservedPod, told: PodStatus): ProbeView {
-  const ids = new Set(observed.containers.map(({ id }) => id));
-  for (const { containerID } of [
-    ...(told.containerStatuses ?? []),
-    ...(told.initContainerStatuses ?? []),
-  ]) {
-    if (containerID !== undefined) ids.add(containerID);
+  /** What was reported of the pod before; a static pod's mirror may be there and have no status yet. */
+  #reported(pod: Pod): PodStatus {
+    const { status: mirrored } = this.#deps.registry.mirrorOf(pod) ?? {};
+    return (mirrored?.startTime === undefined ? pod.status : mirrored) ?? {};
   }
-  return {
-    ...view,
-    readinessResults: resultsOf(view.readinessResults, ids),
-    startupResults: resultsOf(view.startupResults, ids),
-  };
-}
-
-/** The first status of an agent's life is made before its probes begin: what has one to pass has not passed it yet. */
-function withStartupProbes(pod: Pod, view: ProbeView): ProbeView {
-  const names = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]
-    .filter(({ startupProbe }) => startupProbe !== undefined)
-    .map(({ name }) => name);
-  return { ...view, startupProbed: new Set([...view.startupProbed, ...names]) };
 }

@@ -1,10 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
+import {
+  configHashAnnotation,
+  configMirrorAnnotation,
+  configSourceAnnotation,
+} from "../../model/pod-source.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { StatusReporter } from "./status-reporter.ts";
 
 const path = "/api/v1/namespaces/ns/pods/web";
@@ -18,30 +26,31 @@ function setUp(pod: object = {}) {
     ...pod,
   });
   const ending = new AbortController();
+  const table = new PodTable();
+  const registry = new PodRegistry(table);
   let running = false;
-  let mirror: Pod | undefined;
   let shown: Pod | undefined;
   const reporter = new StatusReporter({
+    table,
+    registry,
     faults: loudFaults,
+    metrics: noMetrics,
     api,
     clock,
     log: silentLog,
-    mirrorOf: () => mirror,
-    shownPod: () => shown,
+    source: { find: () => shown },
     mayHaveRunningContainers: () => running,
-    onSent: () => undefined,
     lifetime: ending.signal,
   });
   return {
     clock,
     api,
+    table,
+    registry,
     reporter,
     pod: stored as unknown as Pod,
     setRunning: (value: boolean) => {
       running = value;
-    },
-    setMirror: (value: Pod) => {
-      mirror = value;
     },
     setShown: (value: Pod) => {
       shown = value;
@@ -72,7 +81,7 @@ describe("StatusReporter", () => {
     });
   });
 
-  it("tells an end that was held back when nothing runs any more, without being asked", async () => {
+  it("reports an end that was held back when nothing runs any more, without being asked", async () => {
     const { reporter, pod, clock, phase, setRunning } = setUp();
     setRunning(true);
     reporter.report(pod, { phase: "Failed" }, false);
@@ -134,7 +143,7 @@ describe("StatusReporter", () => {
     reporter.report(pod, { phase: "Succeeded" }, true);
     await clock.advance(0);
     const asked = api.requests.length;
-    reporter.report(pod, { phase: "Succeeded", message: "once more" }, true);
+    reporter.report(pod, { phase: "Succeeded", message: "again" }, true);
     await clock.advance(60_000);
     expect(api.requests).toHaveLength(asked);
   });
@@ -169,7 +178,7 @@ describe("StatusReporter", () => {
     expect(api.requests.map(({ method }) => method)).toEqual(["PATCH", "PATCH"]);
   });
 
-  it("writes nothing again when news come later than the answers to what was written", async () => {
+  it("writes nothing again when a change is shown later than it was answered", async () => {
     const { reporter, pod, clock, writes, setShown } = setUp();
     setShown(pod);
     reporter.report(pod, { phase: "Running" }, false);
@@ -214,16 +223,81 @@ describe("StatusReporter", () => {
     expect(phase()).toBe("Running");
   });
 
-  it("tells a static pod's status when its picture appears", async () => {
-    const { reporter, pod, clock, phase, setMirror } = setUp();
-    const annotations = { "kubernetes.io/config.source": "file" };
+  it("reports a static pod's status when its mirror pod appears", async () => {
+    const { reporter, pod, registry, clock, phase } = setUp();
+    const annotations = { [configSourceAnnotation]: "file", [configHashAnnotation]: "hash" };
     const fixed = { ...pod, metadata: { ...pod.metadata, uid: "static", annotations } };
+    registry.set(fixed);
     reporter.report(fixed, { phase: "Running" }, false);
     await clock.advance(60_000);
     expect(phase()).toBe("Pending");
-    setMirror(pod);
-    reporter.reconcile("static", pod);
+    const mirrorAnnotations = { [configMirrorAnnotation]: "hash" };
+    const mirror = { ...pod, metadata: { ...pod.metadata, annotations: mirrorAnnotations } };
+    registry.set(mirror);
+    reporter.reconcile("static", mirror);
     await clock.advance(0);
     expect(phase()).toBe("Running");
+  });
+
+  it("sends urgent changes first, and one request per pod at a time", async () => {
+    const { api, reporter, pod, clock } = setUp();
+    const pods = Array.from({ length: 14 }, (_, index) => {
+      const name = `p${index}`;
+      return api.put(`/api/v1/namespaces/ns/pods/${name}`, { status: { phase: "Pending" } });
+    }) as unknown as Pod[];
+    api.goDown();
+    reporter.report(pod, { phase: "Pending", message: "first" }, false);
+    await clock.advance(0);
+    for (const each of pods) reporter.report(each, { phase: "Pending", message: "later" }, false);
+    const [urgent] = pods.slice(-1);
+    if (urgent === undefined) throw new Error("no pod");
+    reporter.report(urgent, ready("True", "2026-01-01T00:00:00Z"), false);
+    expect(reporter.isSettled).toBe(false);
+    api.comeBack();
+    await clock.advance(20_000);
+    expect(reporter.isSettled).toBe(true);
+    const patched = api.requests.filter(({ method }) => method === "PATCH");
+    expect(patched[0]?.path).toBe("/api/v1/namespaces/ns/pods/p13/status");
+    expect(new Set(patched.map(({ path: each }) => each)).size).toBe(15);
+    expect(patched).toHaveLength(15);
+  });
+
+  it("reports nothing more of a life that is over, and the next one from its beginning", async () => {
+    const { api, table, reporter, pod, clock, phase } = setUp();
+    const { uid } = pod.metadata;
+    api.goDown();
+    reporter.report(pod, { phase: "Failed" }, true);
+    await clock.advance(0);
+    reporter.endLife(uid);
+    expect(reporter.isSettled).toBe(true);
+    expect(table.get(uid)?.report).toBeUndefined();
+    api.comeBack();
+    await clock.advance(60_000);
+    expect(phase()).toBe("Pending");
+    reporter.report(pod, { phase: "Running" }, false);
+    await clock.advance(0);
+    expect(phase()).toBe("Running");
+  });
+
+  it("a request that is under way when a life ends is not joined by one of the next life", async () => {
+    const { api, reporter, pod, clock, phase } = setUp();
+    reporter.report(pod, { phase: "Running" }, false);
+    reporter.endLife(pod.metadata.uid);
+    reporter.report(pod, { phase: "Running", message: "next" }, false);
+    const atOnce = api.requests.length;
+    await clock.advance(0);
+    expect(atOnce).toBe(1);
+    expect(phase()).toBe("Running");
+    expect(api.get(path)?.["status"]).toMatchObject({ message: "next" });
+  });
+
+  it("a pod that is forgotten keeps nobody waiting", async () => {
+    const { api, table, reporter, pod, clock } = setUp();
+    api.goDown();
+    reporter.report(pod, { phase: "Running" }, false);
+    await clock.advance(0);
+    expect(reporter.isSettled).toBe(false);
+    table.delete(pod.metadata.uid);
+    expect(reporter.isSettled).toBe(true);
   });
 });

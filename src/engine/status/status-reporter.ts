@@ -11,14 +11,19 @@ import { errorText } from "../../lib/error-text.ts";
 import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
 import { ApiError, isApiStatus } from "../../model/api-error.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
-import { type Pod, podKey } from "../../model/pod.ts";
+import { type Pod, podFullName, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { Faults } from "../agent/faults.ts";
 import { podPath } from "../cluster/api-path.ts";
+import type { ApiPodSource } from "../cluster/api-pod-source.ts";
 import { deleteAtOnce, unlessStatus } from "../cluster/pod-requests.ts";
+import type { PodReport, WantedStatus } from "../pods/managed-pod.ts";
+import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 const sendersAtOnce = 10;
 const retryLimits = { initialMs: 500, maxMs: 10_000 };
@@ -28,135 +33,154 @@ const attemptsInARow = 5;
 const mergeKeys = { conditions: "type", podIPs: "ip", hostIPs: "ip" };
 
 export interface StatusReporterDeps {
+  readonly table: PodTable;
   readonly api: ApiClient;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Pick<Metrics, "observe">;
   readonly faults: Pick<Faults, "note">;
-  /** The API server's picture of a static pod, as last seen. */
-  readonly mirrorOf: (pod: Pod) => Pod | undefined;
-  /** The pod of that name as the API server last showed it. */
-  readonly shownPod: (pod: Pod) => Pod | undefined;
+  readonly registry: Pick<PodRegistry, "staticPod" | "mirrorOf">;
+  /** The pods as the API server last showed them. */
+  readonly source: Pick<ApiPodSource, "find">;
   /** A terminal phase is held back while this is so. */
   readonly mayHaveRunningContainers: (uid: string) => boolean;
-  /** How long it took until a status was told. */
-  readonly onSent: (durationMs: number) => void;
   readonly lifetime: AbortSignal;
 }
 
-interface WantedStatus {
-  readonly pod: Pod;
-  readonly status: PodStatus;
-  readonly isFinished: boolean;
-  /** On the monotonic clock. */
-  readonly sinceMs: number;
-}
+const nothing: PodReport = {
+  wanted: undefined,
+  pending: undefined,
+  isSending: false,
+  answer: undefined,
+  isDeleted: false,
+};
+const sending: PodReport = { ...nothing, isSending: true };
 
 /**
- * Tells the API server the status of every pod: the newest only, one request per pod at a time, urgent news
+ * Reports the status of every pod to the API server: the newest only, one request per pod at a time, urgent changes
  * first, again and again until they are delivered. Forgets nothing while the server is away.
  */
 export class StatusReporter {
   readonly #deps: StatusReporterDeps;
-  /** What the API server is to know, by the node's UID of the pod. */
-  readonly #wanted = new Map<string, WantedStatus>();
-  /** UIDs that have something to tell; true = urgent. */
-  readonly #pending = new Map<string, boolean>();
-  readonly #sending = new Set<string>();
-  /** What the API server answered to the last change of a pod, by the node's UID, until it shows that or more. */
-  readonly #answers = new Map<string, Pod>();
-  /** Pods that this reporter had the API server forget: it refuses every question about them. */
-  readonly #forgotten = new Set<string>();
+  /** By the node's UID of a pod, which a static pod's mirror does not have. */
+  readonly #reports: SliceWriter<"report">;
+  /** UIDs of pods whose report is pending, in the order in which they became so. */
+  #queue: string[] = [];
+  #sending = 0;
   readonly #backoff = new Backoff(retryLimits);
   #resting: Promise<void> | undefined;
 
   constructor(deps: StatusReporterDeps) {
     this.#deps = deps;
+    this.#reports = deps.table.writer("report");
   }
 
   /** The node has a new status of the pod. */
   report(pod: Pod, status: PodStatus, isFinished: boolean): void {
     const { uid } = pod.metadata;
-    if (this.#forgotten.has(uid)) return;
-    const urgent = isFinished || isUrgentChange(this.#wanted.get(uid)?.status, status);
+    const report = this.#reports.get(uid) ?? nothing;
+    if (report.isDeleted) return;
+    const urgent = isFinished || isUrgentChange(report.wanted?.status, status);
     const sinceMs = this.#deps.clock.monotonicMs();
-    this.#wanted.set(uid, { pod, status, isFinished, sinceMs });
+    this.#reports.set(uid, { ...report, wanted: { pod, status, isFinished, sinceMs } });
     this.#want(uid, urgent);
   }
 
-  /** Whether the node has told of the pod. */
+  /** Whether the node has reported the pod. */
   knows(uid: string): boolean {
-    return this.#wanted.has(uid);
+    return this.#reports.get(uid)?.wanted !== undefined;
   }
 
   /** The API server shows the pod, or a static pod's mirror, like this: corrects it where it is wrong. */
   reconcile(uid: string, apiPod: Pod): void {
-    const wanted = this.#wanted.get(uid);
+    const { wanted } = this.#reports.get(uid) ?? nothing;
     if (wanted === undefined) return;
     const deletable = isDeletable(apiPod, wanted.isFinished);
     if (deletable || isMisreported(apiPod, wanted.status)) this.#want(uid, deletable);
   }
 
-  /** The API server knows all there is to tell. */
+  /** The API server knows the status of every pod. */
   get isSettled(): boolean {
-    return this.#pending.size === 0 && this.#sending.size === 0;
+    return this.#sending === 0 && this.#waiting().length === 0;
   }
 
-  /** Forgets all pods but these. */
-  keepOnly(uids: ReadonlySet<string>): void {
-    for (const uid of this.#wanted.keys()) if (!uids.has(uid)) this.#forget(uid);
-    for (const uid of this.#forgotten) if (!uids.has(uid)) this.#forgotten.delete(uid);
-  }
-
-  #forget(uid: string): void {
-    this.#wanted.delete(uid);
-    this.#pending.delete(uid);
-    this.#answers.delete(uid);
+  /** The pod's life is over: nothing more is reported of it. Should it come back under its UID, it begins again. */
+  endLife(uid: string): void {
+    const report = this.#reports.get(uid);
+    // A request that is under way must not be joined by another one.
+    if (report !== undefined) this.#reports.set(uid, report.isSending ? sending : undefined);
   }
 
   #want(uid: string, urgent: boolean): void {
-    this.#pending.set(uid, urgent || this.#pending.get(uid) === true);
+    const report = this.#reports.get(uid) ?? nothing;
+    if (report.pending === undefined) this.#queue.push(uid);
+    const isUrgent = urgent || report.pending === "urgent";
+    this.#reports.set(uid, { ...report, pending: isUrgent ? "urgent" : "ordinary" });
     this.#pump();
   }
 
   #pump(): void {
-    while (this.#resting === undefined && this.#sending.size < sendersAtOnce) {
+    while (this.#resting === undefined && this.#sending < sendersAtOnce) {
       const uid = this.#next();
       if (uid === undefined || this.#deps.lifetime.aborted) return;
-      this.#pending.delete(uid);
-      this.#sending.add(uid);
+      this.#sending += 1;
+      this.#change(uid, { pending: undefined, isSending: true });
       void this.#trySend(uid).finally(() => {
-        this.#sending.delete(uid);
+        this.#sending -= 1;
+        this.#endSending(uid);
         this.#pump();
       });
     }
   }
 
+  /** A pod may have been forgotten, or be wanted twice, since it was queued. */
+  #waiting(): readonly string[] {
+    this.#queue = [...new Set(this.#queue)].filter(
+      (uid) => this.#reports.get(uid)?.pending !== undefined,
+    );
+    return this.#queue;
+  }
+
   #next(): string | undefined {
-    const free = [...this.#pending].filter(([uid]) => !this.#sending.has(uid));
-    return (free.find(([, urgent]) => urgent) ?? free[0])?.[0];
+    const free = this.#waiting().filter((uid) => this.#reports.get(uid)?.isSending === false);
+    return free.find((uid) => this.#reports.get(uid)?.pending === "urgent") ?? free[0];
+  }
+
+  /** Without effect on a pod that was forgotten meanwhile. */
+  #change(uid: string, change: Partial<PodReport>): void {
+    const report = this.#reports.get(uid);
+    if (report !== undefined) this.#reports.set(uid, { ...report, ...change });
+  }
+
+  #endSending(uid: string): void {
+    const report = this.#reports.get(uid);
+    if (report === undefined) return;
+    const isOver = report.wanted === undefined && !report.isDeleted;
+    this.#reports.set(uid, isOver ? undefined : { ...report, isSending: false });
   }
 
   async #trySend(uid: string): Promise<void> {
-    const wanted = this.#wanted.get(uid);
+    const wanted = this.#reports.get(uid)?.wanted;
     if (wanted === undefined) return;
+    const { clock, log, metrics, faults, lifetime } = this.#deps;
     try {
-      const { clock, onSent } = this.#deps;
       await this.#send(wanted);
-      onSent(clock.monotonicMs() - wanted.sinceMs);
+      const seconds = (clock.monotonicMs() - wanted.sinceMs) / 1000;
+      metrics.observe("kubelet_pod_status_sync_duration_seconds", seconds);
       this.#backoff.reset();
     } catch (error) {
-      if (this.#deps.lifetime.aborted) return;
-      this.#deps.log.warn("cannot report a pod's status, trying again", {
+      if (lifetime.aborted) return;
+      log.warn("cannot report a pod's status, trying again", {
         pod: podKey(wanted.pod),
         error: errorText(error),
       });
-      if (isProgrammingError(error)) this.#deps.faults.note(error, "status report", uid);
+      if (isProgrammingError(error)) faults.note(error, "status report", uid);
       if (isAboutOnePod(error)) {
         void this.#wantLater(uid);
         return;
       }
-      this.#pending.set(uid, this.#pending.get(uid) ?? false);
       this.#rest();
+      if (this.knows(uid)) this.#want(uid, false);
     }
   }
 
@@ -176,36 +200,43 @@ export class StatusReporter {
   async #send(wanted: WantedStatus): Promise<void> {
     const { pod } = wanted;
     const { uid } = pod.metadata;
-    const shown = isStaticPod(pod) ? this.#deps.mirrorOf(pod) : pod;
-    // A static pod without a picture there: it comes with the picture.
+    const shown = isStaticPod(pod) ? this.#mirrorOf(pod) : pod;
+    // A static pod without a mirror pod there: its status is sent when the mirror pod appears.
     if (shown === undefined) return;
     const known = this.#lastKnown(pod);
     let current = known?.metadata.uid === shown.metadata.uid ? known : undefined;
     for (let attempt = 0; attempt < attemptsInARow; attempt += 1) {
       current ??= await unlessStatus([404], this.#request("GET", podPath(pod.metadata)));
-      // The name may have gone to another pod meanwhile: this one's status interests nobody any more.
+      // The name may have gone to another pod meanwhile: this one's status is of no use any more.
       if (current === undefined || current.metadata.uid !== shown.metadata.uid) return;
-      const isTold = await unlessStatus([404, 409], this.#tell(wanted, current));
-      if (isTold === true) return;
-      this.#answers.delete(uid);
+      const isDone = await unlessStatus([404, 409], this.#apply(wanted, current));
+      if (isDone === true) return;
+      this.#change(uid, { answer: undefined });
       current = undefined;
     }
     void this.#wantLater(uid);
   }
 
-  /** How the API server has the pod, without asking it: news of a change may come after the answer to it. */
+  /** A static pod that has a successor has no mirror pod any more: the successor gets it. */
+  #mirrorOf(pod: Pod): Pod | undefined {
+    const { registry } = this.#deps;
+    const current = registry.staticPod(podFullName(pod)) ?? pod;
+    return current.metadata.uid === pod.metadata.uid ? registry.mirrorOf(pod) : undefined;
+  }
+
+  /** How the API server has the pod, without asking it: a change may be shown after it was answered. */
   #lastKnown(pod: Pod): Pod | undefined {
     const { uid } = pod.metadata;
-    const shown = this.#deps.shownPod(pod);
-    const answer = this.#answers.get(uid);
+    const shown = this.#deps.source.find(pod);
+    const answer = this.#reports.get(uid)?.answer;
     if (answer === undefined || shown === undefined) return shown;
     if (answer.metadata.uid === shown.metadata.uid && isOlder(shown, answer)) return answer;
-    this.#answers.delete(uid);
+    this.#change(uid, { answer: undefined });
     return shown;
   }
 
   /** Changes what the API server shows of the pod; rejects when it has been changed meanwhile, or is gone. */
-  async #tell({ pod, status, isFinished }: WantedStatus, current: Pod): Promise<true> {
+  async #apply({ pod, status, isFinished }: WantedStatus, current: Pod): Promise<true> {
     const { clock, mayHaveRunningContainers } = this.#deps;
     const { uid } = pod.metadata;
     const next = reportedStatus({
@@ -217,33 +248,32 @@ export class StatusReporter {
     });
     const patch = strategicMergePatch({ ...current.status }, { ...wireStatus(next) }, mergeKeys);
     const updated = patch === undefined ? current : await this.#patch(current, patch);
-    if (updated !== current) this.#answers.set(uid, updated);
+    if (updated !== current) this.#change(uid, { answer: updated });
     if (isDeletable(updated, isFinished)) {
       if (!(await this.#delete(updated))) {
         void this.#wantLater(uid);
       } else if (!isStaticPod(pod)) {
-        this.#forgotten.add(uid);
-        this.#forget(uid);
+        this.#change(uid, { ...nothing, isSending: true, isDeleted: true });
       }
     } else if (next.phase !== status.phase) void this.#wantLater(uid);
     return true;
   }
 
-  /** What cannot be told now is tried again, also when nobody says that it can: an end while something runs, say. */
+  /** What cannot be reported now is tried again without being asked: an end while something runs, say. */
   async #wantLater(uid: string): Promise<void> {
     const { clock, lifetime } = this.#deps;
     await clock.sleep(heldBackMs, lifetime).catch(() => undefined);
-    if (this.#wanted.has(uid)) this.#want(uid, false);
+    if (this.knows(uid)) this.#want(uid, false);
   }
 
-  // A change of another version is refused: one that a dead agent sent must not undo what its successor tells.
+  // A change of another version is refused: one that a dead agent sent must not undo what its successor reports.
   #patch({ metadata }: Pod, status: object): Promise<Pod> {
     const { uid, resourceVersion } = metadata;
     const body = { metadata: { uid, resourceVersion }, status };
     return this.#request("PATCH", podPath(metadata, "status"), body);
   }
 
-  /** False when the server saw a conflict: another pod may have the name now, which the next look tells. */
+  /** False when the server saw a conflict: another pod may have the name now, which the next attempt finds out. */
   async #delete({ metadata }: Pod): Promise<boolean> {
     try {
       await this.#request("DELETE", podPath(metadata), deleteAtOnce(metadata.uid));
@@ -265,7 +295,7 @@ function isOlder(one: Pod, other: Pod): boolean {
   return first.length < second.length || (first.length === second.length && first < second);
 }
 
-/** The server answered, and refused this one, or what is to be told cannot be made: others need not wait. */
+/** The server answered, and refused this one, or the report itself cannot be made: others need not wait. */
 function isAboutOnePod(error: unknown): boolean {
   if (isProgrammingError(error)) return true;
   if (!(error instanceof ApiError)) return false;

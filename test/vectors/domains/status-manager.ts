@@ -1,6 +1,6 @@
-import { StatusManager } from "../../../src/engine/status/status-manager.ts";
 import type { PodStatus } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { StatusWorld } from "../../kit/status-world.ts";
 import { withoutNulls } from "../encodings.ts";
 import { setToNow, shownStatus, stepNowMs } from "../set-to-now.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
@@ -14,24 +14,19 @@ type Step = { readonly op: "set"; readonly status: PodStatus } | { readonly op: 
 
 export const statusManager: VectorDomain = vectorDomain<Input>("status-manager", (input) => {
   const { pod, steps } = withoutNulls(input);
+  const { uid } = pod.metadata;
   let current = 0;
-  let version = 0;
-  const manager = new StatusManager({
-    clock: { nowMs: () => stepNowMs(current) },
-    pods: { findByUid: () => pod, findMirrorOf: () => undefined },
-    onChange: (_pod, _status, newVersion) => {
-      version = newVersion;
-    },
-  });
+  const world = new StatusWorld({ clock: { nowMs: () => stepNowMs(current) } });
+  const { statuses } = world;
   return {
     steps: steps.map((step, index) => {
       current = index;
-      const before = version;
-      if (step.op === "set") manager.setPodStatus(pod, step.status);
-      else manager.terminatePod(pod);
-      const status = manager.getPodStatus(pod.metadata.uid);
+      const before = world.version(uid);
+      if (step.op === "set") statuses.set(pod, step.status);
+      else statuses.terminate(pod);
+      const status = statuses.get(uid);
       return {
-        changed: version > before,
+        changed: world.version(uid) > before,
         status: shownStatus(status),
         setToNow: setToNow(status, index),
       };

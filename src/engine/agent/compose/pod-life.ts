@@ -1,4 +1,4 @@
-import type { Node, PodStatus } from "../../../model/generated/kubernetes.ts";
+import type { Node } from "../../../model/generated/kubernetes.ts";
 import type { Pod } from "../../../model/pod.ts";
 import { Restarts } from "../../execute/restarts.ts";
 import { PodAdmission } from "../../intake/pod-admission.ts";
@@ -7,10 +7,9 @@ import { SyncLoop } from "../../loop/sync-loop.ts";
 import type { PodWorkers } from "../../pods/pod-workers.ts";
 import { createAllocations } from "../../resources/allocation/create-allocations.ts";
 import type { PodAllocations } from "../../resources/allocation/pod-allocations.ts";
-import type { PodStatuses } from "../../status/pod-statuses.ts";
+import { PodStatuses } from "../../status/pod-statuses.ts";
 import type { AgentParts } from "../agent-parts.ts";
 import { createNodeDeps } from "../create-node-deps.ts";
-import { createStatuses } from "../create-statuses.ts";
 import { createWorkers } from "../create-workers.ts";
 import { tidyUp } from "./tidy-up.ts";
 
@@ -45,17 +44,26 @@ export function composeAllocations(parts: AgentParts): PodAllocations {
 }
 
 export function composeStatuses(parts: AgentParts): PodStatuses {
-  return createStatuses({
-    ports: parts.ports,
-    settings: parts.settings,
+  const { clock, log, metrics } = parts.ports;
+  const { cluster } = parts;
+  return new PodStatuses({
+    table: parts.table,
     registry: parts.registry,
-    allocations: parts.allocations,
-    prober: parts.prober,
-    cgroups: () => parts.cgroups,
-    hostIps: () => parts.hostIps(),
-    onDecision: (decision) => parts.memory.recorder.noteDecision(decision),
-    onChange: (pod, status, _version, isFinished) => noteStatus(parts, pod, status, isFinished),
-    onTermination: (termination) => parts.metrics.noteTermination(termination),
+    clock,
+    log,
+    metrics,
+    starts: parts.starts,
+    cluster,
+    checkpoints: parts.checkpoints,
+    inputs: {
+      clock,
+      probes: parts.prober,
+      resizes: parts.allocations.resizes,
+      cgroups: parts.cgroups,
+      cluster,
+      hostIps: parts.settings.hostIps,
+      recorder: parts.memory.recorder,
+    },
   });
 }
 
@@ -164,12 +172,6 @@ function whenClean(parts: AgentParts, pod: Pod): Promise<void> | undefined {
     parts.admission.whenRoom(uid) ??
     (isNew ? parts.names.whenFree(pod) : undefined)
   );
-}
-
-function noteStatus(parts: AgentParts, pod: Pod, status: PodStatus, isFinished: boolean): void {
-  parts.starts.noteStatus(pod, status);
-  parts.cluster?.noteStatus(pod, status, isFinished);
-  parts.checkpoints.save(pod.metadata.uid, status);
 }
 
 function enqueue(parts: AgentParts, uid: string, delayMs: number): void {

@@ -9,13 +9,13 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     registry: parts.registry,
     workers: parts.workers,
     statuses: {
-      forget: (uid) => parts.statuses.forget(uid),
+      endLife: (uid) => parts.statuses.endLife(uid),
       keepOnly: (uids) => {
-        parts.statuses.keepOnly(uids);
         for (const { uid } of parts.table.all()) {
-          if (!uids.has(uid)) parts.checkpoints.endLife(uid);
+          if (uids.has(uid)) continue;
+          parts.statuses.endLife(uid);
+          parts.cluster?.endLife(uid);
         }
-        parts.cluster?.keepOnly(uids);
       },
     },
     remains: parts.remains,
@@ -41,12 +41,12 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     parts.observed.has(uid) ||
     parts.remains.isRemoving(uid);
   // Also of pods that went while no agent ran: nobody sees those leave.
-  for (const { uid, wanted, checkpoint } of parts.table.all()) {
+  for (const { uid, wanted, checkpoint, report } of parts.table.all()) {
     if (wanted !== undefined || isLeft(uid)) continue;
     parts.changes.noteGone(uid);
     parts.memory.forget(uid);
     parts.metrics.forget(uid);
     // One whose file could not be removed is found by it in the next round.
-    if (checkpoint === undefined) parts.table.delete(uid);
+    if (checkpoint === undefined && report === undefined) parts.table.delete(uid);
   }
 }

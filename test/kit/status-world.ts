@@ -1,0 +1,73 @@
+import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
+import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
+import { PodRegistry } from "../../src/engine/pods/pod-registry.ts";
+import { PodStartMetrics } from "../../src/engine/pods/pod-start-metrics.ts";
+import { PodTable } from "../../src/engine/pods/pod-table.ts";
+import { ResizeStatuses } from "../../src/engine/resources/allocation/resize-statuses.ts";
+import { PodStatuses, type PodStatusesDeps } from "../../src/engine/status/pod-statuses.ts";
+import { StatusCheckpoints } from "../../src/engine/status/status-checkpoints.ts";
+import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
+import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
+import { noMetrics } from "./no-metrics.ts";
+import { testPodChanges } from "./pod-parts.ts";
+import { silentLog } from "./silent-log.ts";
+
+interface StatusWorldOptions extends Partial<Pick<PodStatusesDeps, "clock" | "log" | "metrics">> {
+  readonly files?: MemoryFiles;
+}
+
+/** The store of statuses on real parts, of a node without probes; what a cluster would be sent is kept. */
+export class StatusWorld {
+  readonly table: PodTable = new PodTable();
+  readonly registry: PodRegistry = new PodRegistry(this.table);
+  readonly files: MemoryFiles;
+  readonly checkpoints: StatusCheckpoints;
+  readonly statuses: PodStatuses;
+  readonly reported: { readonly status: PodStatus; readonly isFinished: boolean }[] = [];
+
+  constructor(options: StatusWorldOptions = {}) {
+    const { table, registry, reported } = this;
+    const { clock = { nowMs: () => 0 }, log = silentLog, metrics = noMetrics } = options;
+    this.files = options.files ?? new MemoryFiles();
+    this.checkpoints = new StatusCheckpoints({
+      table,
+      files: this.files,
+      folder: "/statuses",
+      log,
+      changes: testPodChanges(table),
+    });
+    this.statuses = new PodStatuses({
+      table,
+      registry,
+      clock,
+      log,
+      metrics,
+      starts: new PodStartMetrics(table, noMetrics, clock),
+      cluster: {
+        noteStatus: (_pod, status, isFinished) => void reported.push({ status, isFinished }),
+      },
+      checkpoints: this.checkpoints,
+      inputs: {
+        clock,
+        probes: { view: () => noProbes, probeNow: () => undefined },
+        resizes: new ResizeStatuses(table, clock),
+        cgroups: { inForce: () => undefined },
+        cluster: undefined,
+        hostIps: [],
+        recorder: new FlightRecorder(new SimJournal()),
+      },
+    });
+  }
+
+  version(uid: string): number {
+    return this.table.get(uid)?.status?.version ?? 0;
+  }
+}
+
+const noProbes = {
+  agentStartedAtMs: 0,
+  readinessProbed: new Set<string>(),
+  startupProbed: new Set<string>(),
+  readinessResults: new Map(),
+  startupResults: new Map(),
+};
