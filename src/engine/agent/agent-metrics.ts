@@ -68,12 +68,6 @@ export class AgentMetrics {
     this.#metrics.increment("kubelet_restarted_pods_total", labels);
   }
 
-  /** One round of removing what pods left. */
-  noteSweep(pods: number, failures: number): void {
-    this.#metrics.set("kubelet_orphan_pod_cleaned_volumes", pods);
-    this.#metrics.set("kubelet_orphan_pod_cleaned_volumes_errors", failures);
-  }
-
   noteWork(operation: string, durationMs: number): void {
     this.#metrics.observe("kubelet_pod_worker_duration_seconds", durationMs / 1000, {
       operation_type: operation,

@@ -50,6 +50,10 @@ export class EphemeralContainers {
     this.#byPod.set(uid, containers);
   }
 
+  has(uid: string): boolean {
+    return this.#byPod.has(uid);
+  }
+
   async remove(uid: string): Promise<void> {
     const added = this.#byPod.get(uid);
     if (added === undefined) return;

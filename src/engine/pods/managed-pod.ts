@@ -72,6 +72,8 @@ export interface PodSlices {
   readonly reading: PodReading;
   /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
   readonly references: PodReferences;
+  /** The removal of what it left; absent while it is kept. Writer: `PodRemains`. */
+  readonly removal: PodRemoval;
   /** What the API server is to know of its status. Writer: `StatusReporter`. */
   readonly report: PodReport;
   /** Where its resize stands. Writer: `ResizeStatuses`. */
@@ -139,6 +141,12 @@ export interface PodStart {
   /** When images were pulled for it, in the order in which that ended. */
   readonly pulls: readonly { readonly fromMs: number; readonly untilMs: number }[];
 }
+
+/** One at a time; `atMs` is on the monotonic clock, and `error` is why the last one failed. */
+type PodRemoval =
+  | { readonly state: "due"; readonly atMs: number; readonly error?: string | undefined }
+  | { readonly state: "running"; readonly ended: Promise<void> }
+  | { readonly state: "done" };
 
 export type SliceName = keyof PodSlices;
 

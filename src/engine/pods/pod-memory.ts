@@ -1,16 +1,15 @@
 import { isEndedByShutdown } from "../../core/shutdown/shutdown-status.ts";
 import { withKeptCounts } from "../../core/status/kept-counts.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
-import { errorText } from "../../lib/error-text.ts";
 import type { Event } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSourceName } from "../../model/pod-source.ts";
-import type { Log } from "../../ports/log.ts";
 import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
 import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import { EventLog } from "../view/event-log.ts";
 import { FlightRecorder } from "../view/flight-recorder.ts";
 import { EphemeralContainers } from "./ephemeral-containers.ts";
+import type { ManagedPod } from "./managed-pod.ts";
 
 type MemoryPorts = Pick<AgentPorts, "clock" | "log" | "files" | "journal">;
 type MemorySettings = Pick<AgentSettings, "rootFolder" | "nodeName">;
@@ -21,9 +20,6 @@ export class PodMemory {
   readonly recorder: FlightRecorder;
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
-  readonly #log: Log;
-  /** Pods whose files are being removed. */
-  readonly #forgetting = new Set<string>();
 
   constructor(
     ports: MemoryPorts,
@@ -33,7 +29,6 @@ export class PodMemory {
   ) {
     const { clock, log, files } = ports;
     const { rootFolder } = settings;
-    this.#log = log;
     this.events = new EventLog({ clock, host: settings.nodeName, onEvent });
     this.recorder = new FlightRecorder(ports.journal);
     this.checkpoints = checkpoints;
@@ -61,27 +56,20 @@ export class PodMemory {
     return { ...pod, status: withKeptCounts(pod.status ?? {}, inherited) };
   }
 
-  /** Nothing of the pod is left. */
-  forget(uid: string): void {
-    this.events.forget(uid);
-    // Rounds of housekeeping come faster than many removals: each pod's files are removed once.
-    if (!this.#forgetting.has(uid)) void this.#forgetKept(uid);
+  /** Whether the disk has anything about the pod. */
+  hasFiles({ uid, checkpoint }: ManagedPod): boolean {
+    return (
+      checkpoint !== undefined || this.ephemeral.has(uid) || this.recorder.last(uid) !== undefined
+    );
   }
 
-  /** The checkpoint goes last: who is remembered by it is forgotten again where something could not be removed. */
-  async #forgetKept(uid: string): Promise<void> {
-    this.#forgetting.add(uid);
-    try {
-      await this.ephemeral.remove(uid);
-      await this.recorder.forget(uid);
-      await this.checkpoints.remove(uid);
-    } catch (error) {
-      this.#log.warn("cannot forget a pod, trying again", {
-        podUid: uid,
-        error: errorText(error),
-      });
-    } finally {
-      this.#forgetting.delete(uid);
-    }
+  /**
+   * Nothing else of the pod is left. The checkpoint goes last: by it the next agent finds a pod of which something could
+   * not be removed.
+   */
+  async remove(uid: string): Promise<void> {
+    await this.ephemeral.remove(uid);
+    await this.recorder.forget(uid);
+    await this.checkpoints.remove(uid);
   }
 }

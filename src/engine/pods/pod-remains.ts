@@ -1,108 +1,163 @@
 import { errorText } from "../../lib/error-text.ts";
+import type { ObservedPod } from "../../model/observed.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { ContainerRuntime } from "../../ports/container-runtime.ts";
-import type { HostFiles } from "../../ports/host-files.ts";
-import type { Log } from "../../ports/log.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
 import { rawContainerId } from "../execute/container-id.ts";
 import { removeContainer } from "../execute/remove-container.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
+import type { PodChanges } from "../view/pod-changes.ts";
+import type { ManagedPod } from "./managed-pod.ts";
+import type { PodMemory } from "./pod-memory.ts";
 import { type PodStage, removeStages } from "./pod-stage.ts";
+import type { PodTable, SliceWriter } from "./pod-table.ts";
 
 const lookEveryMs = 10_000;
+const retryMs = 2_000;
 
 export interface PodRemainsDeps {
-  readonly runtime: ContainerRuntime;
-  readonly files: HostFiles;
+  readonly ports: Pick<AgentPorts, "runtime" | "files" | "clock" | "log" | "metrics">;
+  readonly table: PodTable;
   readonly stages: readonly PodStage[];
-  readonly clock: Pick<Clock, "monotonicMs">;
-  readonly log: Log;
-  readonly lifetime: AbortSignal;
+  readonly changes: Pick<PodChanges, "noteGone">;
+  readonly memory: Pick<PodMemory, "remove" | "hasFiles">;
   readonly observed: Pick<ObservedPods, "all" | "find" | "getNewerThan">;
-  /** Of how many pods a round began to remove what is left, and with how many that failed since the round before. */
-  readonly onSwept: (pods: number, failures: number) => void;
-  /** Last of all, and only when nothing is left. */
-  readonly onGone: (uid: string) => void;
+  readonly wakeups: Wakeups;
+  readonly lifetime: AbortSignal;
 }
 
-/** Removes what pods leave that nobody wants any more: containers, sandboxes, mounts, folders, logs, cgroups. */
+/**
+ * Removes what pods leave that nobody wants any more: what the runtime has of them, then what their stages left, then
+ * what the agent remembers. Each pod is removed by itself, once at a time; one that cannot be removed is tried again.
+ */
 export class PodRemains {
   readonly #deps: PodRemainsDeps;
-  readonly #removing = new Map<string, Promise<void>>();
-  /** UIDs of all pods of which there may be something. */
-  readonly #mayBeLeft = new Set<string>();
+  readonly #removals: SliceWriter<"removal">;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
 
   constructor(deps: PodRemainsDeps) {
     this.#deps = deps;
+    this.#removals = deps.table.writer("removal");
   }
 
   isRemoving(uid: string): boolean {
-    return this.#removing.has(uid);
+    return this.whenRemoved(uid) !== undefined;
   }
 
   /** Resolves when the removal that is under way has ended; undefined when there is none. */
   whenRemoved(uid: string): Promise<void> | undefined {
-    return this.#removing.get(uid);
+    const removal = this.#removals.get(uid);
+    return removal?.state === "running" ? removal.ended : undefined;
   }
 
   /** Starts the removal of everything of other pods; one pod that cannot be removed holds up no other. */
   async removeAllBut(kept: ReadonlySet<string>): Promise<void> {
     await this.#lookForOthers();
-    for (const uid of kept) this.#mayBeLeft.add(uid);
-    for (const { uid } of this.#deps.observed.all()) this.#mayBeLeft.add(uid);
+    for (const { uid } of this.#deps.observed.all()) this.#noteFound(uid);
     let begun = 0;
-    for (const uid of this.#mayBeLeft) {
-      if (kept.has(uid) || this.#removing.has(uid)) continue;
-      begun++;
-      const removal = this.#remove(uid)
-        .catch((error: unknown) => {
-          if (this.#deps.lifetime.aborted) return;
-          this.#failures++;
-          this.#deps.log.warn("cannot remove what a pod left, trying again", {
-            podUid: uid,
-            error: errorText(error),
-          });
-        })
-        .finally(() => this.#removing.delete(uid));
-      this.#removing.set(uid, removal);
+    for (const pod of this.#deps.table.all()) {
+      if (kept.has(pod.uid)) this.#keep(pod);
+      else if (this.#isDue(pod)) {
+        this.#removals.set(pod.uid, { state: "running", ended: this.#tryRemove(pod.uid) });
+        begun++;
+      }
     }
-    this.#deps.onSwept(begun, this.#failures);
+    const { metrics } = this.#deps.ports;
+    metrics.set("kubelet_orphan_pod_cleaned_volumes", begun);
+    metrics.set("kubelet_orphan_pod_cleaned_volumes_errors", this.#failures);
     this.#failures = 0;
   }
 
   // What an agent before this one left, or somebody else: seldom, for no pod of this agent's goes unknown.
   async #lookForOthers(): Promise<void> {
-    const { clock, stages } = this.#deps;
-    const nowMs = clock.monotonicMs();
+    const { ports, stages } = this.#deps;
+    const nowMs = ports.clock.monotonicMs();
     if (nowMs - this.#lookedAtMs < lookEveryMs) return;
     for (const stage of stages) {
-      for (const uid of (await stage.listFound?.()) ?? []) this.#mayBeLeft.add(uid);
+      for (const uid of (await stage.listFound?.()) ?? []) this.#noteFound(uid);
     }
     this.#lookedAtMs = nowMs;
   }
 
-  async #remove(uid: string): Promise<void> {
-    const { runtime, stages, clock, lifetime } = this.#deps;
-    const observed = this.#deps.observed.find(uid);
-    for (const { id } of observed?.containers ?? []) {
-      await unlessGone(() =>
-        removeContainer(this.#deps, rawContainerId(id), { keepLogs: false }, lifetime),
-      );
+  /** A pod that the agent knows is removed when nobody wants it any more. */
+  #noteFound(uid: string): void {
+    const pod = this.#deps.table.get(uid);
+    if (pod === undefined || pod.removal?.state === "done") this.#removals.set(uid, foundNow);
+  }
+
+  /** Whatever was removed of it before, its next life leaves something again. */
+  #keep({ uid, removal }: ManagedPod): void {
+    if (removal !== undefined && removal.state !== "running") this.#removals.set(uid, undefined);
+  }
+
+  #isDue(pod: ManagedPod): boolean {
+    const { uid, removal } = pod;
+    // A sandbox that somebody else made may be labelled with anything: never a path out of the pods' folder.
+    if (!isFileName(uid)) return false;
+    switch (removal?.state) {
+      case undefined:
+        return true;
+      case "due":
+        return this.#deps.ports.clock.monotonicMs() >= removal.atMs;
+      case "running":
+        return false;
+      case "done":
+        // Written by what ended late. What comes to the runtime late was found there.
+        return this.#deps.memory.hasFiles(pod);
     }
-    for (const { id } of observed?.sandboxes ?? []) {
+  }
+
+  /** Never rejects: what failed is in the slice. */
+  async #tryRemove(uid: string): Promise<void> {
+    const { ports, wakeups, lifetime } = this.#deps;
+    try {
+      await this.#remove(uid);
+      this.#removals.set(uid, { state: "done" });
+      wakeups.housekeep();
+    } catch (thrown) {
+      const error = errorText(thrown);
+      const atMs = ports.clock.monotonicMs() + retryMs;
+      this.#removals.set(uid, { state: "due", atMs, error });
+      if (lifetime.aborted) return;
+      this.#failures++;
+      ports.log.warn("cannot remove what a pod left, trying again", { podUid: uid, error });
+    }
+  }
+
+  async #remove(uid: string): Promise<void> {
+    const { ports, table, stages, changes, memory, observed, lifetime } = this.#deps;
+    const found = observed.find(uid);
+    if (found !== undefined) await this.#removeFromRuntime(found);
+    await removeStages(stages, uid, lifetime);
+    if (found !== undefined) {
+      const { sandboxes } = await observed.getNewerThan(uid, ports.clock.monotonicMs(), lifetime);
+      if (sandboxes.length > 0) throw new Error("the runtime has another sandbox of the pod");
+    }
+    // A static pod of the same content may have come back meanwhile, and is remembered.
+    if (table.get(uid)?.wanted !== undefined) return;
+    // Others see a pod with its status, which goes now.
+    changes.noteGone(uid);
+    await memory.remove(uid);
+  }
+
+  async #removeFromRuntime({ containers, sandboxes }: ObservedPod): Promise<void> {
+    const { ports, lifetime } = this.#deps;
+    const { runtime } = ports;
+    for (const { id } of containers) {
+      await removeContainer(ports, rawContainerId(id), { keepLogs: false }, lifetime);
+    }
+    for (const { id } of sandboxes) {
       await unlessGone(() => runtime.stopPodSandbox(id, lifetime));
       await unlessGone(() => runtime.removePodSandbox(id, lifetime));
     }
-    await removeStages(stages, uid, lifetime);
-    // Until it was seen to be gone, the next round would find it again.
-    if (observed !== undefined) {
-      await this.#deps.observed.getNewerThan(uid, clock.monotonicMs(), lifetime);
-    }
-    this.#mayBeLeft.delete(uid);
-    this.#deps.onGone(uid);
   }
+}
+
+const foundNow = { state: "due", atMs: Number.NEGATIVE_INFINITY } as const;
+
+function isFileName(uid: string): boolean {
+  return uid !== "" && uid !== "." && uid !== ".." && !uid.includes("/");
 }
 
 async function unlessGone(work: () => Promise<void>): Promise<void> {

@@ -82,16 +82,15 @@ export function composeStages(parts: AgentParts): readonly PodStage[] {
 }
 
 export function composeRemains(parts: AgentParts): PodRemains {
-  const { runtime, files, clock, log } = parts.ports;
+  const { ports, table, stages, changes, memory, observed, wakeups, signal } = parts;
   return new PodRemains({
-    runtime,
-    files,
-    stages: parts.stages,
-    clock,
-    log,
-    lifetime: parts.signal,
-    observed: parts.observed,
-    onSwept: (pods, failures) => parts.metrics.noteSweep(pods, failures),
-    onGone: () => parts.loop.requestHousekeeping(),
+    ports,
+    table,
+    stages,
+    changes,
+    memory,
+    observed,
+    wakeups,
+    lifetime: signal,
   });
 }

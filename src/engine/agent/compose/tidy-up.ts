@@ -1,4 +1,5 @@
 import { housekeep } from "../../loop/housekeeping.ts";
+import { forgetPods } from "../../pods/forget-pods.ts";
 import type { AgentParts } from "../agent-parts.ts";
 
 /** Brings the agent's memory and the machine in line with what is wanted, and forgets pods of which nothing is left. */
@@ -36,17 +37,8 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
   if (!runtimeListed || !allSourcesHeard) return;
   parts.cluster?.lookAtMirrors();
   parts.checkpoints.retry();
-  const isLeft = (uid: string): boolean =>
-    parts.workers.stateOf(uid) !== undefined ||
-    parts.observed.has(uid) ||
-    parts.remains.isRemoving(uid);
-  // Also of pods that went while no agent ran: nobody sees those leave.
-  for (const { uid, wanted, checkpoint, report } of parts.table.all()) {
-    if (wanted !== undefined || isLeft(uid)) continue;
-    parts.changes.noteGone(uid);
-    parts.memory.forget(uid);
+  for (const uid of forgetPods(parts)) {
+    parts.memory.events.forget(uid);
     parts.metrics.forget(uid);
-    // One whose file could not be removed is found by it in the next round.
-    if (checkpoint === undefined && report === undefined) parts.table.delete(uid);
   }
 }

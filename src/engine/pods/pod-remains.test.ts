@@ -1,0 +1,211 @@
+import { expect, test } from "vitest";
+import { noMetrics } from "../../../test/kit/no-metrics.ts";
+import {
+  observedNothing,
+  podLogsRoot,
+  podWithVolume,
+  rootFolder,
+  StageWorld,
+} from "../../../test/sim/stage-world.ts";
+import { SimRuntime } from "../../drivers/sim/sim-runtime.ts";
+import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+import { Wakeups } from "../agent/wakeups.ts";
+import { ObservedPods } from "../observe/observed-pods.ts";
+import { forgetPods } from "./forget-pods.ts";
+import { PodRegistry } from "./pod-registry.ts";
+import { PodRemains } from "./pod-remains.ts";
+import { prepareStages } from "./pod-stage.ts";
+
+const sandbox = {
+  id: "sandbox",
+  state: "ready",
+  attempt: 0,
+  createdAtMs: 0,
+  network: "pod",
+} as const;
+
+/** The removal of pods on a machine in memory whose runtime shows what `observed` holds. */
+class World extends StageWorld {
+  readonly observed: ObservedPods;
+  readonly runtime: SimRuntime = new SimRuntime({ clock: this.clock });
+  readonly registry: PodRegistry = new PodRegistry(this.table);
+  readonly remains: PodRemains;
+
+  constructor() {
+    super();
+    const { clock, files, log, runtime, table, stages, changes, memory } = this;
+    const wakeups = new Wakeups();
+    const nothing = (): undefined => undefined;
+    wakeups.connect({
+      loop: { requestSync: nothing, wake: nothing, resume: nothing, requestHousekeeping: nothing },
+      reader: {
+        requestRead: (uid) => this.show(uid, []),
+        readWhenQuiet: nothing,
+      },
+      node: undefined,
+    });
+    this.observed = new ObservedPods(table, wakeups);
+    this.remains = new PodRemains({
+      ports: { clock, files, log, runtime, metrics: noMetrics },
+      table,
+      stages,
+      changes,
+      memory,
+      observed: this.observed,
+      wakeups,
+      lifetime: this.lifetime.signal,
+    });
+  }
+
+  /** The pod was wanted and has been prepared; its status is on disk. */
+  async prepare(pod: Pod): Promise<void> {
+    const { uid } = pod.metadata;
+    this.registry.set(pod);
+    await prepareStages(this.stages, { pod, observed: observedNothing(pod) }, this.signal);
+    await this.files.writeFile(`${podLogsRoot}/default_web_${uid}/main/0.log`, "");
+    this.memory.checkpoints.save(uid, { phase: "Running" });
+    await this.memory.checkpoints.flush();
+  }
+
+  /** One round, and the end of all removals that it has begun. */
+  async round(kept: readonly string[] = []): Promise<void> {
+    await this.remains.removeAllBut(new Set(kept));
+    for (const { uid } of this.table.all()) await this.remains.whenRemoved(uid);
+  }
+
+  /** The runtime has these sandboxes of the pod. */
+  show(uid: string, sandboxes: ObservedPod["sandboxes"]): void {
+    const observed = { ...emptyObservedPod(uid, "web", "default"), sandboxes };
+    this.observed.set(uid, observed, this.clock.monotonicMs());
+  }
+
+  forget(): readonly string[] {
+    const { table, memory, observed } = this;
+    return forgetPods({ table, memory, observed, workers: { stateOf: () => undefined } });
+  }
+
+  get signal(): AbortSignal {
+    return this.lifetime.signal;
+  }
+}
+
+test("everything of a pod that nobody wants goes, and then the pod is forgotten", async () => {
+  const world = new World();
+  const pod = podWithVolume("uid-a");
+  await world.prepare(pod);
+  await world.round(["uid-a"]);
+  expect(world.forget()).toEqual([]);
+  expect(await world.whatIsOnDisk("uid-a")).toHaveLength(5);
+  world.registry.remove(pod);
+  await world.round();
+  expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
+  expect(world.forget()).toEqual(["uid-a"]);
+  expect([...world.table.all()]).toEqual([]);
+});
+
+test("a removal that is under way is not started again, however many rounds come meanwhile", async () => {
+  const world = new World();
+  const pods = Array.from({ length: 50 }, (_, index) => podWithVolume(`pod-${index}`));
+  for (const pod of pods) {
+    await world.prepare(pod);
+    world.registry.remove(pod);
+  }
+  world.calls.splice(0);
+  let listed = 0;
+  const list = world.files.list.bind(world.files);
+  world.files.list = (path) => {
+    if (path === podLogsRoot) listed++;
+    return list(path);
+  };
+  for (let round = 0; round < 100; round++) await world.remains.removeAllBut(new Set());
+  await world.round();
+  const removed = world.calls.filter((call) => call === `rm ${rootFolder}/pods/pod-0`);
+  expect(removed).toHaveLength(1);
+  expect(world.forget()).toHaveLength(50);
+  // Log folders of known pods are found by their names; one list looks for those of others.
+  expect(listed).toBe(1);
+});
+
+test("a pod of a past agent is removed by what is found of it, volumes first", async () => {
+  const world = new World();
+  const volume = `${rootFolder}/pods/old/volumes/kubernetes.io~empty-dir/cache`;
+  await world.files.writeFile(`${volume}/data`, "");
+  await world.mounts.mountTmpfs(volume);
+  await world.files.writeFile(`${podLogsRoot}/ns_name_old/main/0.log`, "");
+  await world.cgroups.create("/kubepods/burstable/podold", {});
+  await world.round();
+  expect(await world.whatIsOnDisk("old")).toEqual([]);
+  expect(world.warnings).toEqual([]);
+  expect(world.forget()).toEqual(["old"]);
+});
+
+test("what cannot be removed keeps the pod and its checkpoint, and is tried again later", async () => {
+  const world = new World();
+  const pod = podWithVolume("uid-a");
+  await world.prepare(pod);
+  world.registry.remove(pod);
+  world.stuck.add(`${rootFolder}/pods/uid-a`);
+  await world.round();
+  expect(world.warnings).toEqual(["cannot remove what a pod left, trying again"]);
+  expect(world.table.get("uid-a")?.removal).toMatchObject({
+    state: "due",
+    error: `${rootFolder}/pods/uid-a: input/output error`,
+  });
+  expect(world.forget()).toEqual([]);
+  expect(await world.whatIsOnDisk("uid-a")).toContain("statuses/uid-a.json");
+  world.stuck.clear();
+  await world.round();
+  expect(await world.whatIsOnDisk("uid-a")).toContain("statuses/uid-a.json");
+  await world.clock.advance(2_000);
+  await world.round();
+  expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
+  expect(world.forget()).toEqual(["uid-a"]);
+});
+
+test("a pod that comes back during its removal is remembered, and is removed again when it goes again", async () => {
+  const world = new World();
+  const pod = podWithVolume("uid-a");
+  await world.prepare(pod);
+  world.registry.remove(pod);
+  await world.remains.removeAllBut(new Set());
+  world.registry.set(pod);
+  await world.remains.whenRemoved("uid-a");
+  expect(await world.whatIsOnDisk("uid-a")).toEqual(["statuses/uid-a.json"]);
+  await world.round(["uid-a"]);
+  expect(world.table.get("uid-a")?.removal).toBeUndefined();
+  await world.prepare(pod);
+  world.registry.remove(pod);
+  await world.round();
+  expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
+});
+
+test("what comes late, after everything was removed, is removed too", async () => {
+  const world = new World();
+  const pod = podWithVolume("uid-a");
+  await world.prepare(pod);
+  world.registry.remove(pod);
+  await world.round();
+  world.memory.checkpoints.save("uid-a", { phase: "Failed" });
+  await world.memory.checkpoints.flush();
+  expect(world.forget()).toEqual([]);
+  await world.round();
+  expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
+  // A sandbox of a call that timed out.
+  world.show("uid-a", [sandbox]);
+  expect(world.forget()).toEqual([]);
+  await world.round();
+  expect(world.observed.has("uid-a")).toBe(false);
+  expect(world.forget()).toEqual(["uid-a"]);
+});
+
+test.each(["", ".", "..", "../../etc"])(
+  "a sandbox labelled %j is no reason to remove a folder",
+  async (uid) => {
+    const world = new World();
+    await world.prepare(podWithVolume("uid-a"));
+    world.show(uid, [sandbox]);
+    await world.round(["uid-a"]);
+    expect(world.calls.filter((call) => call.startsWith("rm"))).toEqual([]);
+  },
+);

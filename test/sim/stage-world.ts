@@ -1,0 +1,158 @@
+import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
+import { SimCgroups } from "../../src/drivers/sim/sim-cgroups.ts";
+import { SimForeignFiles } from "../../src/drivers/sim/sim-foreign-files.ts";
+import { simDisk } from "../../src/drivers/sim/sim-host.ts";
+import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
+import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
+import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
+import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
+import type { ActuatedRecord } from "../../src/engine/execute/resize-pod.ts";
+import { LocalObjects } from "../../src/engine/intake/local-objects.ts";
+import { PodMemory } from "../../src/engine/pods/pod-memory.ts";
+import type { PodStage } from "../../src/engine/pods/pod-stage.ts";
+import { createPodStages } from "../../src/engine/pods/pod-stages.ts";
+import { PodTable } from "../../src/engine/pods/pod-table.ts";
+import { NodePodCgroups } from "../../src/engine/resources/pod-cgroups.ts";
+import { StatusCheckpoints } from "../../src/engine/status/status-checkpoints.ts";
+import type { PodChanges } from "../../src/engine/view/pod-changes.ts";
+import { VolumeManager } from "../../src/engine/volumes/volume-manager.ts";
+import { emptyObservedPod, type ObservedPod } from "../../src/model/observed.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import type { Log } from "../../src/ports/log.ts";
+import { noMetrics } from "../kit/no-metrics.ts";
+import { testPodChanges } from "../kit/pod-parts.ts";
+import { testPod } from "../kit/pods.ts";
+import { silentLog } from "../kit/silent-log.ts";
+
+export const podLogsRoot = "/var/log/pods";
+export const rootFolder = "/root";
+
+/** The stages of pods on a machine in memory, and all that they leave there. */
+export class StageWorld {
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly table: PodTable = new PodTable();
+  readonly changes: PodChanges = testPodChanges(this.table);
+  readonly files: MemoryFiles = new MemoryFiles();
+  readonly journal: SimJournal = new SimJournal();
+  readonly mounts: SimMounts = new SimMounts();
+  readonly cgroups: SimCgroups = new SimCgroups();
+  readonly foreignFiles: SimForeignFiles;
+  readonly memory: PodMemory;
+  readonly stages: readonly PodStage[];
+  /** What the stages did, in order. */
+  readonly calls: string[] = [];
+  readonly warnings: string[] = [];
+  /** Paths of trees that cannot be removed. */
+  readonly stuck: Set<string> = new Set();
+  readonly lifetime: AbortController = new AbortController();
+  readonly log: Log = { ...silentLog, warn: (message) => void this.warnings.push(message) };
+
+  constructor() {
+    const { clock, log, files, journal, mounts, table } = this;
+    const payloads = new SimPayloadFiles();
+    this.foreignFiles = new SimForeignFiles({
+      payloads,
+      mounts,
+      readEnd: () => Promise.resolve(undefined),
+      removeTree: (path) => this.#removeTree(path),
+      disk: () => simDisk(clock.nowMs()),
+    });
+    this.memory = this.#createMemory(journal);
+    const { events } = this.memory;
+    const volumes = new VolumeManager({
+      rootFolder,
+      files,
+      payloadFiles: payloads,
+      foreignFiles: this.foreignFiles,
+      mounts,
+      objects: new LocalObjects(),
+      tokens: undefined,
+      allocatable: () => ({}),
+      events,
+      metrics: noMetrics,
+      clock,
+      log,
+      lifetime: this.lifetime.signal,
+    });
+    this.stages = createPodStages({
+      objects: {
+        prepare: async ({ metadata }) => void this.calls.push(`objects of ${metadata.uid}`),
+        release: (uid) => void this.calls.push(`objects of ${uid} released`),
+      },
+      cgroup: { cgroups: this.#createCgroups(), actuated: noActuated, events },
+      folders: { table, files, foreignFiles: this.foreignFiles, rootFolder, podLogsRoot, events },
+      volumes,
+      probes: {
+        addPod: ({ metadata }) => void this.calls.push(`probes of ${metadata.uid}`),
+        stopLivenessAndStartup: (uid) => void this.calls.push(`probes of ${uid} stopping`),
+        removePod: (uid) => void this.calls.push(`probes of ${uid} removed`),
+      },
+    });
+  }
+
+  /** Everything on the machine that has the UID in its path. */
+  async whatIsOnDisk(uid: string): Promise<readonly string[]> {
+    const logs = await this.files.list(podLogsRoot);
+    const paths = [
+      ...(await this.files.list(`${rootFolder}/pods`)).map((name) => `pods/${name}`),
+      ...logs.map((name) => `logs/${name}`),
+      ...(await this.files.list(`${rootFolder}/statuses`)).map((name) => `statuses/${name}`),
+      ...(await this.files.list(`${rootFolder}/ephemeral`)).map((name) => `ephemeral/${name}`),
+      ...this.cgroups.paths,
+      ...this.mounts.paths,
+    ];
+    return paths.filter((path) => path.includes(uid));
+  }
+
+  #createMemory(journal: SimJournal): PodMemory {
+    const { clock, log, files } = this;
+    const ports = { clock, log, files, journal };
+    const { table, changes } = this;
+    const folder = `${rootFolder}/statuses`;
+    const checkpoints = new StatusCheckpoints({ table, files, folder, log, changes });
+    return new PodMemory(ports, { rootFolder, nodeName: "node" }, checkpoints, () => undefined);
+  }
+
+  #createCgroups(): NodePodCgroups {
+    return new NodePodCgroups({
+      cgroups: this.cgroups,
+      driver: "cgroupfs",
+      root: ["kubepods"],
+      cpuQuota: { enforceCpuLimits: true, cpuPeriodUs: 100_000 },
+      activePods: () => [],
+      lifetime: this.lifetime.signal,
+      clock: this.clock,
+      metrics: noMetrics,
+    });
+  }
+
+  async #removeTree(path: string): Promise<void> {
+    if (this.stuck.has(path)) throw new Error(`${path}: input/output error`);
+    const [mount] = await this.mounts.listBelow(path);
+    if (mount !== undefined) throw new Error(`${mount.mountPoint} is a mount point`);
+    this.calls.push(`rm ${path}`);
+    await this.files.removeTree(path);
+  }
+}
+
+const noActuated: ActuatedRecord = {
+  get: () => undefined,
+  setContainer: () => undefined,
+  setPod: () => undefined,
+  flush: () => Promise.resolve(),
+};
+
+/** A pod with a volume in memory. */
+export function podWithVolume(uid: string): Pod {
+  return testPod(
+    {
+      containers: [{ name: "main", volumeMounts: [{ name: "cache", mountPath: "/cache" }] }],
+      volumes: [{ name: "cache", emptyDir: { medium: "Memory" } }],
+    },
+    { uid },
+  );
+}
+
+export function observedNothing({ metadata }: Pod): ObservedPod {
+  return emptyObservedPod(metadata.uid, metadata.name, metadata.namespace);
+}
