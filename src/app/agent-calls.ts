@@ -7,26 +7,34 @@ import type { AgentCalls, LogReference, PodReference } from "../ports/agent-call
 import type { AgentView, ContainerLog } from "../ports/agent-view.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { KubeletHost, MetricsPages } from "../ports/kubelet-host.ts";
-import type { Log } from "../ports/log.ts";
+import type { AdjustableLog, Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { RecordedNotes } from "../ports/recorded-notes.ts";
 import type { StatsProvider } from "../ports/stats.ts";
 import { listedPod, podListText } from "../server/pod-list-text.ts";
 import { takeProfile } from "./take-profile.ts";
 
-/** Answers what is wrong; undefined = nothing. */
+/** From this --v on a kubelet logs what Berth calls details. */
+const detailsVerbosity = 4;
+
 export interface HealthCheck {
   readonly name: string;
-  readonly problem: () => string | undefined;
+  /** What is wrong; undefined = nothing. */
+  problem(): string | undefined;
 }
 
-export interface AgentCallsDeps {
+/** What of the agent is served. */
+export interface ServedAgent {
   readonly view: AgentView;
   readonly host: KubeletHost;
   readonly stats: Pick<StatsProvider, "summary">;
   readonly pages: MetricsPages;
+}
+
+export interface AgentCallsDeps {
+  readonly agent: ServedAgent;
   readonly healthChecks: readonly HealthCheck[];
-  readonly setVerbosity: (level: number) => void;
+  readonly verbosity: Pick<AdjustableLog, "showDetails">;
   /** For reviews of tokens and access; undefined = there is no cluster. */
   readonly api: ApiClient | undefined;
   readonly log: Log;
@@ -34,7 +42,7 @@ export interface AgentCallsDeps {
 }
 
 export function createAgentCalls(deps: AgentCallsDeps): AgentCalls {
-  const { view, host, stats, pages } = deps;
+  const { view, host, stats, pages } = deps.agent;
   const find = (reference: PodReference): Pod => findPod(view, reference);
   return {
     findPod: async ({ namespace, name }) => view.findPod(namespace, name),
@@ -64,7 +72,7 @@ export function createAgentCalls(deps: AgentCallsDeps): AgentCalls {
     reviewAccess: (spec, signal) => reviewAccess(deps.api, spec, signal),
     takeProfile: async ({ kind, durationMs }, signal) =>
       bytes(await takeProfile(kind, durationMs, signal)),
-    setVerbosity: async ({ level }) => deps.setVerbosity(level),
+    setVerbosity: async ({ level }) => deps.verbosity.showDetails(level >= detailsVerbosity),
     record: async (notes) => record(deps, notes),
   };
 }
@@ -92,9 +100,9 @@ async function findLog(
 
 function readHealth(checks: readonly HealthCheck[]): Readonly<Record<string, string>> {
   const problems: Record<string, string> = {};
-  for (const { name, problem } of checks) {
-    const found = problem();
-    if (found !== undefined) problems[name] = found;
+  for (const check of checks) {
+    const found = check.problem();
+    if (found !== undefined) problems[check.name] = found;
   }
   return problems;
 }

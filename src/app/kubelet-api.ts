@@ -11,9 +11,6 @@ import type { KubeletSetup } from "./kubelet-setup.ts";
 import { createMetricsPages } from "./metrics-pages.ts";
 import { serveKubeletApi } from "./serve-kubelet-api.ts";
 
-/** From this --v on a kubelet tells what Berth calls details. */
-const detailsVerbosity = 4;
-
 /** The build puts it beside the file that this one becomes part of. */
 const threadEntry = new URL("./kubelet-api-thread.js", import.meta.url);
 
@@ -34,26 +31,29 @@ export async function runKubeletApi(
   const { config, warnings } = safeApiConfig(setup);
   for (const warning of warnings) log.warn("the kubelet's API is not as asked for", { warning });
   const { stats } = agent;
-  const collect = (): void => agent.collectMetrics();
   tellBuild(metrics, setup.gates);
   await serveKubeletApi(
     {
       threadEntry,
-      config,
-      switches: readApiSwitches(process.env),
-      nodeName,
-      view: agent.view,
-      host: agent.host,
-      stats,
-      pages: createMetricsPages({ registry: metrics, collect, stats, log }),
-      flags: shownFlags(setup.settings),
-      setVerbosity: (level) => log.showDetails(level >= detailsVerbosity),
-      splitsLogStreams: isFeatureEnabled(setup.gates, "PodLogsQuerySplitStreams"),
-      translatesWebSockets: isFeatureEnabled(setup.gates, "ExtendWebSocketsToKubelet"),
+      setup: {
+        config,
+        switches: readApiSwitches(process.env),
+        nodeName,
+        flags: shownFlags(setup.settings),
+        splitsLogStreams: isFeatureEnabled(setup.gates, "PodLogsQuerySplitStreams"),
+        translatesWebSockets: isFeatureEnabled(setup.gates, "ExtendWebSocketsToKubelet"),
+      },
+      agent: {
+        view: agent.view,
+        host: agent.host,
+        stats,
+        pages: createMetricsPages({ registry: metrics, agent, stats, log }),
+      },
       certificate: connection.servingCertificate,
       api: connection.clients?.reviewApi,
       clock: systemClock,
       log,
+      verbosity: log,
       metrics,
     },
     (ports) => log.info("the kubelet's API is served", { ...ports }),

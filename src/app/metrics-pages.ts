@@ -1,6 +1,7 @@
 // The pages of metrics that a kubelet shows.
 import { readCpuTopology } from "../drivers/linux/cpu-topology.ts";
 import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
+import type { Agent } from "../engine/agent.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { MetricsRegistry } from "../lib/metrics-registry.ts";
 import type { MetricsPages } from "../ports/kubelet-host.ts";
@@ -13,14 +14,13 @@ import { formatUsageMetrics } from "../server/metrics/usage-metrics.ts";
 
 export interface MetricsPagesDeps {
   readonly registry: MetricsRegistry;
-  /** Counts what there is now. */
-  readonly collect: () => void;
+  readonly agent: Pick<Agent, "collectMetrics">;
   readonly stats: StatsProvider & CgroupMeasurements;
   readonly log: Log;
 }
 
 export function createMetricsPages(deps: MetricsPagesDeps): MetricsPages {
-  const { registry, collect, stats, log } = deps;
+  const { registry, agent, stats, log } = deps;
   const orNothing = <T>(what: string, answer: Promise<T>): Promise<T | undefined> =>
     answer.catch((error: unknown) => {
       log.warn("cannot measure for a page of metrics", { page: what, error: errorText(error) });
@@ -29,7 +29,7 @@ export function createMetricsPages(deps: MetricsPagesDeps): MetricsPages {
   return {
     own: {
       text: async (signal) => {
-        collect();
+        agent.collectMetrics();
         const isElsewhere = (name: string): boolean => isProbe(name) || isHealth(name);
         const summary = await orNothing("own", stats.summary({}, signal));
         const usage = summary === undefined ? "" : formatUsageMetrics(summary);

@@ -6,6 +6,7 @@ import { SetupError } from "../lib/setup-error.ts";
 import { sleep } from "../lib/timers.ts";
 import type { AgentCalls } from "../ports/agent-calls.ts";
 import type { Log } from "../ports/log.ts";
+import type { Metrics } from "../ports/metrics.ts";
 import type {
   ApiCertificates,
   ApiSettings,
@@ -41,12 +42,15 @@ export interface ApiThreadOptions {
   readonly entry: URL;
   readonly settings: ApiSettings;
   readonly calls: AgentCalls;
-  readonly certificates: () => ApiCertificates;
-  /** Calls back when there are other certificates, until the signal aborts. */
-  readonly onCertificatesChange: (listener: () => void, signal: AbortSignal) => void;
-  /** The thread ended; what it counted as under way is over. */
-  readonly onEnd: () => void;
+  readonly certificates: CertificateSource;
+  readonly metrics: Pick<Metrics, "reset"> | undefined;
   readonly log: Log;
+}
+
+interface CertificateSource {
+  current(): ApiCertificates;
+  /** Calls back when there are other certificates, until the signal aborts. */
+  onChange(listener: () => void, signal: AbortSignal): void;
 }
 
 /** Serves until `signal` aborts. `onListening` is called once. Rejects when the thread cannot be started at first. */
@@ -66,7 +70,8 @@ export async function runApiThread(
       ports = found;
     };
     const error = await runOnce({ ...options, settings }, onThreadListening, signal);
-    options.onEnd();
+    // What it counted as under way is over.
+    options.metrics?.reset("kubelet_http_inflight_requests");
     if (signal.aborted) return;
     if (ports === undefined) throw error;
     if (performance.now() - startedMs > steadyMs) delayMs = firstDelayMs;
@@ -107,7 +112,7 @@ async function runOnce(
   const { settings, certificates } = options;
   const workerData: ApiThreadData = {
     settings,
-    certificates: certificates(),
+    certificates: certificates.current(),
     agentPort: port2,
     progress,
   };
@@ -128,7 +133,7 @@ async function runOnce(
     void worker.terminate();
   };
   const stop = (): void => end(new Error("the agent stops"));
-  options.onCertificatesChange(() => worker.postMessage(certificates()), ended.signal);
+  certificates.onChange(() => worker.postMessage(certificates.current()), ended.signal);
   worker.on("message", (event: ApiThreadEvent) => {
     if (event.kind === "listening") {
       hasListened = true;

@@ -1,14 +1,11 @@
 // The kubelet's API, as its configuration has it: served in a thread of its own, which asks the agent.
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { millisecondsOf } from "../lib/duration.ts";
-import type { AgentView } from "../ports/agent-view.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { KubeletHost, MetricsPages } from "../ports/kubelet-host.ts";
-import type { Log } from "../ports/log.ts";
+import type { AdjustableLog, Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
 import type { ServingCertificate } from "../ports/serving-certificate.ts";
-import type { StatsProvider } from "../ports/stats.ts";
 import type {
   AccessSettings,
   ApiSettings,
@@ -18,7 +15,7 @@ import type {
 import { ClientCaFile } from "../server/kubelet/client-ca-file.ts";
 import { pingName } from "../server/kubelet/health.ts";
 import { cipherList, curveList, minTlsVersion } from "../server/kubelet/tls-settings.ts";
-import { createAgentCalls, type HealthCheck } from "./agent-calls.ts";
+import { createAgentCalls, type HealthCheck, type ServedAgent } from "./agent-calls.ts";
 import {
   type KubeletApiSwitches,
   requireAccessConfig,
@@ -28,27 +25,29 @@ import { runApiThread } from "./run-api-thread.ts";
 
 const systemLogFolder = "/var/log";
 
-export interface KubeletApiDeps {
-  /** The program of the API's thread. */
-  readonly threadEntry: URL;
+/** How the API is to be served. */
+export interface KubeletApiSetup {
   readonly config: KubeletConfiguration;
   readonly switches: KubeletApiSwitches;
   readonly nodeName: string;
-  readonly view: AgentView;
-  readonly host: KubeletHost;
-  readonly stats: Pick<StatsProvider, "summary">;
-  readonly pages: MetricsPages;
-  /** Beside ping, log and syncloop. */
-  readonly healthChecks?: readonly HealthCheck[] | undefined;
   readonly flags: ReadonlyMap<string, string>;
-  readonly setVerbosity: (level: number) => void;
   readonly splitsLogStreams: boolean;
   readonly translatesWebSockets: boolean;
+}
+
+export interface KubeletApiDeps {
+  /** The program of the API's thread. */
+  readonly threadEntry: URL;
+  readonly setup: KubeletApiSetup;
+  readonly agent: ServedAgent;
+  /** Beside ping, log and syncloop. */
+  readonly healthChecks?: readonly HealthCheck[] | undefined;
   readonly certificate: ServingCertificate;
   /** For reviews of tokens and access; undefined = there is no cluster. */
   readonly api: ApiClient | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  readonly verbosity: Pick<AdjustableLog, "showDetails">;
   readonly metrics?: Metrics | undefined;
 }
 
@@ -58,7 +57,8 @@ export async function serveKubeletApi(
   onListening: (ports: ListeningPorts) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, certificate, clock, log, metrics, view } = deps;
+  const { certificate, clock, log, metrics, agent } = deps;
+  const { config } = deps.setup;
   if (config.enableServer) requireAccessConfig(config, deps.api !== undefined);
   else if (config.healthzPort <= 0) {
     onListening({});
@@ -68,29 +68,31 @@ export async function serveKubeletApi(
   const authorities =
     config.enableServer && clientCAFile !== "" ? await ClientCaFile.open(clientCAFile) : undefined;
   const checks = healthChecks(deps);
-  const { version, startedAtMs } = view.info();
+  const { version, startedAtMs } = agent.view.info();
   const certificateListeners = new Set<() => void>();
   const notify = (): void => certificateListeners.forEach((listener) => listener());
   certificate.onChange(notify, signal);
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const watching = authorities?.run(notify, { clock, log }, either);
-  const settings = apiSettings(deps, checks, { version, startedAtMs });
+  const settings = apiSettings(deps.setup, checks, { version, startedAtMs });
   try {
     await runApiThread(
       {
         entry: deps.threadEntry,
         settings,
         calls: createAgentCalls({ ...deps, healthChecks: checks }),
-        certificates: () => ({
-          serving: certificate.current(),
-          clientAuthoritiesPem: authorities?.pem,
-        }),
-        onCertificatesChange: (listener, until) => {
-          certificateListeners.add(listener);
-          until.addEventListener("abort", () => certificateListeners.delete(listener));
+        certificates: {
+          current: () => ({
+            serving: certificate.current(),
+            clientAuthoritiesPem: authorities?.pem,
+          }),
+          onChange: (listener, until) => {
+            certificateListeners.add(listener);
+            until.addEventListener("abort", () => certificateListeners.delete(listener));
+          },
         },
-        onEnd: () => metrics?.reset("kubelet_http_inflight_requests"),
+        metrics,
         log,
       },
       onListening,
@@ -103,14 +105,14 @@ export async function serveKubeletApi(
 }
 
 function apiSettings(
-  deps: KubeletApiDeps,
+  setup: KubeletApiSetup,
   checks: readonly HealthCheck[],
   build: ApiSettings["build"],
 ): ApiSettings {
-  const { config } = deps;
+  const { config } = setup;
   const { address, readOnlyPort, healthzBindAddress, healthzPort } = config;
   return {
-    secure: config.enableServer ? secureSettings(deps) : undefined,
+    secure: config.enableServer ? secureSettings(setup) : undefined,
     readOnly:
       config.enableServer && readOnlyPort > 0
         ? { host: address, port: readOnlyPort, setting: "readOnlyPort (--read-only-port)" }
@@ -122,16 +124,16 @@ function apiSettings(
     healthChecks: [pingName, ...checks.map(({ name }) => name)],
     build,
     configText: JSON.stringify({ kubeletconfig: shownConfig(config) }),
-    flags: deps.flags,
+    flags: setup.flags,
     systemLogFolder,
     streamIdleMs: millisecondsOf(config.streamingConnectionIdleTimeout),
-    splitsLogStreams: deps.splitsLogStreams,
-    translatesWebSockets: deps.translatesWebSockets,
+    splitsLogStreams: setup.splitsLogStreams,
+    translatesWebSockets: setup.translatesWebSockets,
   };
 }
 
-function secureSettings(deps: KubeletApiDeps): SecureSettings {
-  const { config, switches } = deps;
+function secureSettings(setup: KubeletApiSetup): SecureSettings {
+  const { config, switches } = setup;
   return {
     address: { host: config.address, port: config.port, setting: "address and port (--port)" },
     endpoints: {
@@ -140,14 +142,14 @@ function secureSettings(deps: KubeletApiDeps): SecureSettings {
       profiling: config.enableProfilingHandler,
       debugFlags: config.enableDebugFlagsHandler,
     },
-    access: accessSettings(deps),
+    access: accessSettings(setup),
     minVersion: minTlsVersion(config.tlsMinVersion),
     ciphers: cipherList(config.tlsCipherSuites ?? []),
     curves: curveList(config.tlsCurvePreferences ?? []),
   };
 }
 
-function accessSettings({ config, nodeName, switches }: KubeletApiDeps): AccessSettings {
+function accessSettings({ config, nodeName, switches }: KubeletApiSetup): AccessSettings {
   const { anonymous, webhook } = config.authentication;
   const { mode, webhook: answers } = config.authorization;
   return {
@@ -166,11 +168,14 @@ function accessSettings({ config, nodeName, switches }: KubeletApiDeps): AccessS
 }
 
 /** The checks that the agent answers; ping is that it answers at all. */
-function healthChecks({ host, healthChecks: others = [] }: KubeletApiDeps): readonly HealthCheck[] {
+function healthChecks({
+  agent,
+  healthChecks: others = [],
+}: KubeletApiDeps): readonly HealthCheck[] {
   return [
     // What is logged is written at once or lost; nothing of it can be stuck.
     { name: "log", problem: () => undefined },
-    { name: "syncloop", problem: () => host.syncLoopProblem() },
+    { name: "syncloop", problem: () => agent.host.syncLoopProblem() },
     ...others,
   ];
 }

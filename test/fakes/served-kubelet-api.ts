@@ -73,9 +73,14 @@ export interface ServedKubeletApi {
   stop(): Promise<void>;
 }
 
-type Changes = Partial<Omit<KubeletApiDeps, "config" | "view">> & {
+type Changes = Partial<Omit<KubeletApiDeps, "setup" | "agent">> & {
   readonly config?: Partial<KubeletConfiguration>;
+  readonly nodeName?: string;
+  readonly host?: KubeletHost;
+  readonly switches?: KubeletApiDeps["setup"]["switches"];
 };
+
+const noSwitches = { upstreamExecAuthorization: false, systemLogs: false };
 
 /** A host on which nothing runs. */
 const idleHost: KubeletHost = {
@@ -89,7 +94,7 @@ const idleHost: KubeletHost = {
 /** The real API on loopback, before a view, a host and reviews that a test holds. */
 export async function serveKubelet(
   pair: KeyPair,
-  changes: Changes = {},
+  { config, nodeName = "node-1", host = idleHost, switches = noSwitches, ...changes }: Changes = {},
 ): Promise<ServedKubeletApi> {
   const view = new InMemoryAgentView();
   const reviews = new ScriptedReviews();
@@ -105,37 +110,40 @@ export async function serveKubelet(
     served = serveKubeletApi(
       {
         threadEntry: apiThreadEntry(),
-        switches: { upstreamExecAuthorization: false, systemLogs: false },
-        nodeName: "node-1",
-        view,
-        host: idleHost,
-        stats: {
-          summary: () =>
-            Promise.resolve({ node: { nodeName: "node-1", startTimeMs: 0 }, pods: [] }),
+        setup: {
+          config: {
+            ...fileDefaultConfig(),
+            address: "127.0.0.1",
+            port: 0,
+            healthzPort: 0,
+            ...config,
+          },
+          switches,
+          nodeName,
+          flags: new Map([["v", "2"]]),
+          splitsLogStreams: false,
+          translatesWebSockets: true,
         },
-        pages: {
-          own: page("own"),
-          cadvisor: page("cadvisor"),
-          resource: page("resource"),
-          probes: page("probes"),
-          slis: page("slis"),
+        agent: {
+          view,
+          host,
+          stats: {
+            summary: () => Promise.resolve({ node: { nodeName, startTimeMs: 0 }, pods: [] }),
+          },
+          pages: {
+            own: page("own"),
+            cadvisor: page("cadvisor"),
+            resource: page("resource"),
+            probes: page("probes"),
+            slis: page("slis"),
+          },
         },
-        flags: new Map([["v", "2"]]),
-        setVerbosity: () => undefined,
-        splitsLogStreams: false,
-        translatesWebSockets: true,
         api: reviews,
         clock: systemClock,
         log,
+        verbosity: { showDetails: () => undefined },
         certificate: { current: () => pair, onChange: () => undefined },
         ...changes,
-        config: {
-          ...fileDefaultConfig(),
-          address: "127.0.0.1",
-          port: 0,
-          healthzPort: 0,
-          ...changes.config,
-        },
       },
       resolve,
       stopping.signal,
