@@ -64,36 +64,54 @@ import { parseSecurity, type SecuritySettings } from "./security-options.ts";
 const resolverConfigPath = "/etc/resolv.conf";
 const defaultVolumeStatsMs = 60_000;
 
-export interface AgentOptions {
+/** Where the agent lives. */
+interface AgentPlace {
   readonly dataDir: string;
   readonly nodeName: string;
-  /** The helper that looks at foreign files, as a file that Node can run. */
-  readonly foreignFilesProgram: string;
   /** The cgroup below which all pods lie in their kubepods. */
   readonly cgroupRoot: string;
-  /** Where the runtime does not tell its own. */
+  /** Where the runtime does not report its own. */
   readonly cgroupDriver?: CgroupDriver | undefined;
-  readonly runtime: CriRuntime;
-  readonly runtimeEndpoint: string;
-  readonly sources: readonly PodSource[];
+  /** Where things lie, unless as `berth up` has it below the data folder. */
+  readonly layout?: Pick<DataLayout, "rootFolder" | "podLogs" | "records"> | undefined;
+  /** The helper that looks at foreign files, as a file that Node can run. */
+  readonly foreignFilesProgram: string;
+}
+
+/** What the operator allows pods. */
+export interface PodRules {
+  readonly logRotation: LogRotationSettings;
+  readonly images: ImageSetup;
+  readonly security: SecuritySettings;
+  readonly eviction: EvictionSettings;
+  /** Processes of a pod at most, unless the tuning has its own cgroup settings; undefined = any number. */
+  readonly podPidsLimit: number | undefined;
+}
+
+interface AgentTelemetry {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly tracer?: Tracer | undefined;
   readonly watchdog?: Watchdog | undefined;
-  /** Undefined = the node belongs to no cluster. */
-  readonly api?: ApiClient | undefined;
+}
+
+interface AgentClients {
+  readonly api: ApiClient;
   readonly heartbeatApi?: ApiClient | undefined;
   readonly eventApi?: ApiClient | undefined;
-  readonly logRotation?: LogRotationSettings | undefined;
-  readonly images?: ImageSetup | undefined;
-  readonly security?: SecuritySettings | undefined;
-  readonly eviction?: EvictionSettings | undefined;
-  /** Processes of a pod at most, unless the tuning has its own cgroup settings; undefined = any number. */
-  readonly podPidsLimit?: number | undefined;
+}
+
+export interface AgentOptions {
+  readonly place: AgentPlace;
+  readonly runtime: CriRuntime;
+  readonly runtimeEndpoint: string;
+  readonly sources: readonly PodSource[];
+  readonly telemetry: AgentTelemetry;
+  /** Undefined = the node belongs to no cluster. */
+  readonly clients?: AgentClients | undefined;
+  readonly rules?: Partial<PodRules> | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
-  /** Where things lie, unless as `berth up` has it below the data folder. */
-  readonly layout?: Pick<DataLayout, "rootFolder" | "podLogs" | "records"> | undefined;
   readonly tuning?: AgentTuning | undefined;
 }
 
@@ -127,14 +145,15 @@ type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node
   Partial<Pick<AgentPorts, "readNodeDns">>;
 
 export async function createAgent(options: AgentOptions, signal: AbortSignal): Promise<Agent> {
-  const { dataDir, nodeName, runtime, log } = options;
+  const { place, runtime, tuning, rules = {} } = options;
+  const { dataDir, nodeName, layout = dataLayout(dataDir) } = place;
+  const { log, metrics, tracer } = options.telemetry;
   const { readNodeDns = readMachineDns, ...facts } = options.nodeFacts ?? {};
-  const { images = defaultImageSetup, security = parseSecurity({}) } = options;
-  const { layout = dataLayout(dataDir), tuning } = options;
+  const { images = defaultImageSetup, security = parseSecurity({}) } = rules;
   const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
   const opened = await openNodeCgroups(
     runtime,
-    { parent: options.cgroupRoot.replace(/\/$/, ""), driver: options.cgroupDriver ?? "cgroupfs" },
+    { parent: place.cgroupRoot.replace(/\/$/, ""), driver: place.cgroupDriver ?? "cgroupfs" },
     log,
     signal,
   );
@@ -150,7 +169,7 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     rootFolder: layout.rootFolder,
     cgroupRoot: opened.root,
     cgroupDriver: opened.driver,
-    nodeCgroups: { ...defaultNodeCgroups, podPidsLimit: options.podPidsLimit },
+    nodeCgroups: { ...defaultNodeCgroups, podPidsLimit: rules.podPidsLimit },
     shutdownPeriods: [],
     runtimeSettings: {
       ...runtimeSettings(layout.podLogs, layout.rootFolder, cgroups, tuning?.swapBehavior),
@@ -163,10 +182,10 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     node: withRuntimeFeatures(admission.node, features),
     nodeSettings,
     linkLogs: false,
-    logRotation: options.logRotation ?? defaultLogRotation,
+    logRotation: rules.logRotation ?? defaultLogRotation,
     imagePulls: images.pulls,
     credentialProviders: images.providers,
-    eviction: options.eviction ?? defaultEviction(),
+    eviction: rules.eviction ?? defaultEviction(),
     volumeStatsMs: defaultVolumeStatsMs,
     systemCgroups: {},
     ...tuning?.settings,
@@ -175,20 +194,17 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
   warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
   const ports = machinePorts(options, opened, layout.records);
-  const { sources, api, heartbeatApi, eventApi, metrics, tracer } = options;
   const pullProgress =
     settings.runtimeName === "containerd" ? new ContainerdPullProgress(runtime) : undefined;
   const { max: maxPids } = await ports.hostUsage.tasks();
   return new Agent(
     {
       ...ports,
-      api,
-      heartbeatApi,
-      eventApi,
+      ...options.clients,
       metrics,
       tracer,
       readNodeDns,
-      sources,
+      sources: options.sources,
       credentialPlugins: images.plugins,
       pullProgress,
     },
@@ -203,32 +219,35 @@ async function prepareNode(
   runtimeName: string,
   signal: AbortSignal,
 ): Promise<RuntimeIdentity & { readonly nodeSettings: NodeSettings }> {
-  const { runtime, tuning, nodeName } = options;
+  const { runtime, tuning } = options;
+  const { nodeName } = options.place;
   const { features } = await runtime.status(false, signal);
-  await tellPodCidr(options, signal);
+  await announcePodCidr(options, signal);
   const identity = { name: runtimeName, features };
   const nodeSettings = tuning?.node(identity) ?? plainNodeSettings(nodeName, identity);
   return { ...identity, nodeSettings };
 }
 
-async function tellPodCidr(
-  { runtime, tuning, log }: AgentOptions,
+async function announcePodCidr(
+  { runtime, tuning, telemetry }: AgentOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const cidr = tuning?.podCidr ?? "";
   if (cidr === "") return;
   await runtime.updateRuntimeConfig(cidr, signal).catch((error: unknown) => {
-    log.warn("cannot pass the pod CIDR to the runtime", { cidr, error: errorText(error) });
+    const fields = { cidr, error: errorText(error) };
+    telemetry.log.warn("cannot pass the pod CIDR to the runtime", fields);
   });
 }
 
 function machinePorts(
-  { runtime, foreignFilesProgram, watchdog, log }: AgentOptions,
+  { runtime, place, telemetry }: AgentOptions,
   { cgroups, cgroupsAt }: OpenedCgroups,
   recordsFolder: string,
 ): Omit<AgentPorts, "sources" | "metrics" | "readNodeDns" | "credentialPlugins" | "pullProgress"> {
+  const { watchdog, log } = telemetry;
   const names = new PodNames();
-  const helpers = new ForeignHelpers(foreignFilesProgram, new HungPaths(Date.now));
+  const helpers = new ForeignHelpers(place.foreignFilesProgram, new HungPaths(Date.now));
   return {
     runtime,
     runtimeEvents: [createCriEvents(runtime), createContainerdEvents(runtime)],

@@ -37,38 +37,42 @@ export function kubeletRootDir({ settings }: KubeletSetup): string {
 export function kubeletAgentOptions(
   setup: KubeletSetup,
   rootDir: string,
-): Omit<AgentOptions, "runtime" | "log" | "metrics"> {
+): Omit<AgentOptions, "runtime" | "telemetry"> {
   const { config, settings } = setup;
   const nodeName = (settings.get("hostname-override") || defaultNodeName()).trim().toLowerCase();
   const nodeIps = nodeAddresses(settings.get("node-ip") ?? "");
   return {
-    dataDir: rootDir,
-    layout: {
-      rootFolder: rootDir,
-      podLogs: config.podLogsDir,
-      records: join(rootDir, kubeletFolder, "records"),
+    place: {
+      dataDir: rootDir,
+      layout: {
+        rootFolder: rootDir,
+        podLogs: config.podLogsDir,
+        records: join(rootDir, kubeletFolder, "records"),
+      },
+      nodeName,
+      foreignFilesProgram,
+      cgroupRoot: `/${trimEndOf(config.cgroupRoot, "/").replace(/^\/+/, "")}`,
+      cgroupDriver: config.cgroupDriver === "systemd" ? "systemd" : "cgroupfs",
     },
-    nodeName,
-    foreignFilesProgram,
-    cgroupRoot: `/${trimEndOf(config.cgroupRoot, "/").replace(/^\/+/, "")}`,
-    cgroupDriver: config.cgroupDriver === "systemd" ? "systemd" : "cgroupfs",
     runtimeEndpoint: config.containerRuntimeEndpoint,
     sources: podSources(setup, nodeName),
-    logRotation: {
-      ...parseLogRotation({
-        containerLogMaxSize: config.containerLogMaxSize,
-        containerLogMaxFiles: String(config.containerLogMaxFiles),
+    rules: {
+      logRotation: {
+        ...parseLogRotation({
+          containerLogMaxSize: config.containerLogMaxSize,
+          containerLogMaxFiles: String(config.containerLogMaxFiles),
+        }),
+        intervalMs: millisecondsOf(config.containerLogMonitorInterval),
+      },
+      images: imageSetup(setup),
+      eviction: kubeletEviction(config, {
+        ignoresAllocatable: settings.get("experimental-allocatable-ignore-eviction") === "true",
       }),
-      intervalMs: millisecondsOf(config.containerLogMonitorInterval),
+      security: parseSecurity({
+        allowedUnsafeSysctls: (config.allowedUnsafeSysctls ?? []).join(","),
+        seccompDefault: config.seccompDefault || settings.get("seccomp-default") === "true",
+      }),
     },
-    images: imageSetup(setup),
-    eviction: kubeletEviction(config, {
-      ignoresAllocatable: settings.get("experimental-allocatable-ignore-eviction") === "true",
-    }),
-    security: parseSecurity({
-      allowedUnsafeSysctls: (config.allowedUnsafeSysctls ?? []).join(","),
-      seccompDefault: config.seccompDefault || settings.get("seccomp-default") === "true",
-    }),
     nodeFacts: {
       clusterDomain: config.clusterDomain,
       hostIps: nodeIps,

@@ -80,7 +80,7 @@ async function runLocked(
   signal: AbortSignal,
 ): Promise<void> {
   const options = kubeletAgentOptions(setup, rootDir);
-  const { nodeName } = options;
+  const { nodeName } = options.place;
   const metrics = new MetricsRegistry(metricDefinitions);
   const tracer = await openTracer(setup.config, nodeName);
   const count = countRuntimeCalls(metrics);
@@ -98,7 +98,12 @@ async function runLocked(
     await prepareMachine(setup, rootDir, log, signal);
     await waitForRuntime(runtime, runtimeTimeoutMs, signal);
     await runAgent(
-      { ...options, ...connection.clients, runtime, log, metrics, tracer, watchdog },
+      {
+        ...options,
+        clients: connection.clients,
+        runtime,
+        telemetry: { log, metrics, tracer, watchdog },
+      },
       {
         socketPath: join(rootDir, "berth.sock"),
         onReady,

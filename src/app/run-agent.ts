@@ -25,7 +25,7 @@ export function runAgent(
   const { serviceManager, ...rest } = surroundings;
   const create = (lifetime: AbortSignal): Promise<Agent> => createAgent(options, lifetime);
   const beside = async (agent: Agent, until: AbortSignal): Promise<void> => {
-    const deps = { agent, clock: systemClock, log: options.log };
+    const deps = { agent, clock: systemClock, log: options.telemetry.log };
     await Promise.all([
       rest.beside?.(agent, until),
       serviceManager === undefined ? undefined : notifyOfAgent(serviceManager, deps, until),

@@ -26,7 +26,7 @@ import { runApiThread } from "./run-api-thread.ts";
 const systemLogFolder = "/var/log";
 
 /** How the API is to be served. */
-export interface KubeletApiSetup {
+interface KubeletApiSetup {
   readonly config: KubeletConfiguration;
   readonly switches: KubeletApiSwitches;
   readonly nodeName: string;

@@ -10,9 +10,11 @@ test("without flags everything is as documented", () => {
       cgroupRoot: undefined,
       network: { bridge: "berth0", subnet: "10.88.0.0/16" },
       sources: { rescanMs: 20_000, url: undefined },
-      images: { pulls: { maxParallel: 4 } },
-      security: { seccompDefault: true },
-      podPidsLimit: 16_384,
+      rules: {
+        images: { pulls: { maxParallel: 4 } },
+        security: { seccompDefault: true },
+        podPidsLimit: 16_384,
+      },
     },
   });
 });
@@ -57,9 +59,11 @@ test.each<[Partial<UpOptions>, string]>([
 test("what pods are allowed can be widened", () => {
   const wide = parseUp({ ...plain, seccompDefault: false, podMaxPids: "-1" });
   expect(wide).toMatchObject({
-    value: { security: { seccompDefault: false }, podPidsLimit: undefined },
+    value: { rules: { security: { seccompDefault: false }, podPidsLimit: undefined } },
   });
-  expect(parseUp({ ...plain, podMaxPids: "100" })).toMatchObject({ value: { podPidsLimit: 100 } });
+  expect(parseUp({ ...plain, podMaxPids: "100" })).toMatchObject({
+    value: { rules: { podPidsLimit: 100 } },
+  });
 });
 
 test.each(["0", "-2", "many", "1e3"])("--pod-max-pids %s is refused", (podMaxPids) => {

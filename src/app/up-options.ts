@@ -2,18 +2,17 @@
 import { MANAGED_CONTAINERD_DEFAULTS } from "../drivers/containerd/managed-containerd.ts";
 import { readNetwork } from "../drivers/containerd/prepare-machine.ts";
 import { cgroupRootProblem } from "../drivers/linux/cgroup-files.ts";
-import type { LogRotationSettings } from "../engine/node/log-rotator.ts";
-import type { EvictionSettings } from "../engine/resources/eviction/eviction-settings.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import { dnsSubdomainProblems } from "../model/name-format.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
+import type { PodRules } from "./create-agent.ts";
 import { type EvictionOptions, parseEviction } from "./eviction-options.ts";
-import { type ImageOptions, type ImageSetup, parseImageOptions } from "./image-options.ts";
+import { type ImageOptions, parseImageOptions } from "./image-options.ts";
 import { type LogRotationOptions, parseLogRotation } from "./log-rotation-options.ts";
 import { parseSources, type SourceOptions, type SourceSetup } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
-import { parseSecurity, type SecurityOptions, type SecuritySettings } from "./security-options.ts";
+import { parseSecurity, type SecurityOptions } from "./security-options.ts";
 import { defaultPodPids, defaultSeccompDefault } from "./up-defaults.ts";
 
 /** Flags as given. */
@@ -42,12 +41,7 @@ export interface UpSetup {
   readonly cgroupRoot?: string | undefined;
   readonly network: { readonly bridge: string; readonly subnet: string };
   readonly sources: SourceSetup;
-  readonly logRotation: LogRotationSettings;
-  readonly security: SecuritySettings;
-  readonly images: ImageSetup;
-  readonly eviction: EvictionSettings;
-  /** Processes of a pod at most; undefined = any number. */
-  readonly podPidsLimit: number | undefined;
+  readonly rules: PodRules;
   /** Remove everything of the data folder when the agent ends. */
   readonly downOnExit: boolean;
 }
@@ -79,14 +73,16 @@ function readOptions(options: UpOptions): UpSetup {
     cgroupRoot,
     network,
     sources: parseSources(options),
-    logRotation: parseLogRotation(options),
-    security: parseSecurity({
-      ...options,
-      seccompDefault: options.seccompDefault ?? defaultSeccompDefault,
-    }),
-    images: parseImageOptions(options),
-    eviction: parseEviction(options),
-    podPidsLimit: readPodPids(options.podMaxPids),
+    rules: {
+      logRotation: parseLogRotation(options),
+      security: parseSecurity({
+        ...options,
+        seccompDefault: options.seccompDefault ?? defaultSeccompDefault,
+      }),
+      images: parseImageOptions(options),
+      eviction: parseEviction(options),
+      podPidsLimit: readPodPids(options.podMaxPids),
+    },
     downOnExit,
   };
 }

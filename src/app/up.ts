@@ -81,7 +81,7 @@ async function runLocked(
   onReady: (view: AgentView) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { dataDir, network, nodeName, logRotation, security, images, eviction } = options;
+  const { dataDir, network, nodeName, rules, watchdog } = options;
   const cgroupRoot = options.cgroupRoot ?? defaultCgroupRoot(dataDir);
   const isManaged = options.runtimeEndpoint === undefined;
   const endpoint = options.runtimeEndpoint ?? `unix://${containerdPaths(dataDir).socket}`;
@@ -101,21 +101,12 @@ async function runLocked(
     const sources = createSources(options.sources, nodeName, dataLayout(dataDir));
     await runAgent(
       {
-        dataDir,
-        nodeName,
-        foreignFilesProgram,
-        cgroupRoot,
+        place: { dataDir, nodeName, cgroupRoot, foreignFilesProgram },
         runtime,
         runtimeEndpoint: endpoint,
         sources,
-        logRotation,
-        images,
-        security,
-        eviction,
-        podPidsLimit: options.podPidsLimit,
-        log,
-        metrics,
-        watchdog: options.watchdog,
+        rules,
+        telemetry: { log, metrics, watchdog },
       },
       {
         socketPath: dataLayout(dataDir).socket,

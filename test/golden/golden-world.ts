@@ -96,16 +96,17 @@ export class GoldenWorld {
     const sources = createSources(parseSources({}), recordedNodeName, dataLayout(dataDir));
     const agent = await createAgent(
       {
-        dataDir,
-        nodeName: recordedNodeName,
-        foreignFilesProgram: foreignFilesProgram(),
-        cgroupRoot,
+        place: {
+          dataDir,
+          nodeName: recordedNodeName,
+          foreignFilesProgram: foreignFilesProgram(),
+          cgroupRoot,
+        },
         runtime,
         runtimeEndpoint: containerd.endpoint,
         sources,
-        api: this.api,
-        log: this.#log,
-        metrics: this.metrics,
+        clients: { api: this.api },
+        telemetry: { log: this.#log, metrics: this.metrics },
         nodeFacts: recordedNode,
         tuning: recordedTuning,
       },

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type AgentOptions, createAgent } from "../../../src/app/create-agent.ts";
+import { createAgent, type PodRules } from "../../../src/app/create-agent.ts";
 import { dataLayout } from "../../../src/app/data-layout.ts";
 import { createSources, parseSources } from "../../../src/app/manifest-sources.ts";
 import type { Agent } from "../../../src/engine/agent.ts";
@@ -32,7 +32,7 @@ export class InsideAgent {
 
   static async start(
     { dataDir, cgroupRoot, runtime, containerd }: RuntimeWorld,
-    options: Partial<AgentOptions>,
+    rules: Partial<PodRules>,
   ): Promise<InsideAgent> {
     const stop = new AbortController();
     setMaxListeners(0, stop.signal);
@@ -40,16 +40,12 @@ export class InsideAgent {
     mkdirSync(layout.manifests, { recursive: true });
     const agent = await createAgent(
       {
-        dataDir,
-        nodeName,
-        foreignFilesProgram: foreignFilesProgram(),
-        cgroupRoot,
+        place: { dataDir, nodeName, foreignFilesProgram: foreignFilesProgram(), cgroupRoot },
         runtime,
         runtimeEndpoint: containerd.endpoint,
         sources: createSources(parseSources({}), nodeName, layout),
-        log: silentLog,
-        metrics: noMetrics,
-        ...options,
+        telemetry: { log: silentLog, metrics: noMetrics },
+        rules,
       },
       stop.signal,
     );
