@@ -38,5 +38,5 @@ test.each([
 ])("when the agent dies meanwhile, %s %s %s says so and exits with 3", async (...args) => {
   const terminal = captureTerminal({ environment: { BERTH_DATA_DIR: dataDir } });
   expect(await runCli(args, terminal, AbortSignal.timeout(10_000))).toBe(3);
-  expect(terminal.stderrText()).toBe("berth: the agent has ended before all was told\n");
+  expect(terminal.stderrText()).toBe("berth: the agent ended in the middle of an answer\n");
 });

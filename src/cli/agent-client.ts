@@ -37,7 +37,7 @@ export interface Upgrade {
   readonly protocol: string;
 }
 
-/** What the agent tells, as it comes. */
+/** The agent's output, as it arrives. */
 type Chunks = AsyncGenerator<Buffer>;
 
 /** A connection that speaks another protocol from now on. */
@@ -59,7 +59,7 @@ export class AgentClient {
     this.#startedBy = startedBy;
   }
 
-  /** What time it is for the agent when it is `nowMs` here, as far as it has told. */
+  /** What time it is for the agent when it is `nowMs` here, as far as the agent has reported it. */
   agentTime(nowMs: number): number {
     if (this.#clock === undefined) return nowMs;
     const { agentMs, hereMs, speed } = this.#clock;
@@ -123,7 +123,7 @@ export class AgentClient {
     return this.#stream("/berth/v1/recording", { uid: podUid }, signal);
   }
 
-  /** What nobody needs any more; `remove` also removes it. */
+  /** What is no longer needed; `remove` also removes it. */
   async listGarbage(
     { all, remove }: GcOptions & { readonly remove: boolean },
     signal: AbortSignal,
@@ -227,9 +227,9 @@ interface AgentClock {
 }
 
 function readClock({ headers }: IncomingMessage): AgentClock | undefined {
-  const told = headers[clockHeader];
-  if (typeof told !== "string") return undefined;
-  const [agentMs = 0, speed = 1] = told.split(" ").map(Number);
+  const header = headers[clockHeader];
+  if (typeof header !== "string") return undefined;
+  const [agentMs = 0, speed = 1] = header.split(" ").map(Number);
   return { agentMs, hereMs: Date.now(), speed };
 }
 
@@ -257,7 +257,7 @@ async function* chunksOf(response: IncomingMessage): Chunks {
     for await (const chunk of response) yield Buffer.from(chunk);
   } catch (error) {
     if (codeOf(error) === "ABORT_ERR") throw error;
-    throw new CliError("the agent has ended before all was told", exitCodes.agentUnreachable);
+    throw new CliError("the agent ended in the middle of an answer", exitCodes.agentUnreachable);
   }
 }
 
@@ -287,7 +287,7 @@ function connectionError(error: Error, socketPath: string, startedBy: string): E
   if (code === "ABORT_ERR") return error;
   if (code === "ENOENT" || code === "ECONNREFUSED") {
     return new CliError(
-      `the agent is not running: nobody answers on ${socketPath}\n` +
+      `the agent is not running: no answer on ${socketPath}\n` +
         `Start it with: ${startedBy}\n` +
         "If it runs with another data dir, name it with --data-dir or BERTH_DATA_DIR.",
       exitCodes.agentUnreachable,

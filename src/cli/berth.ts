@@ -17,7 +17,7 @@ const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
   process.once(name, () => stopping.abort());
 }
-// A reader that has seen enough (`berth get pods | head -1`) is no failure.
+// A reader that has seen enough (`berth get pods | head -1`) is not a failure.
 process.stdout.on("error", (error) => {
   process.exit("code" in error && error.code === "EPIPE" ? 0 : 1);
 });

@@ -17,7 +17,7 @@ interface ToggleFlag extends FlagText {
 
 interface TextFlag extends FlagText {
   readonly kind: "text";
-  /** What stands for the value in the help, such as NAME. */
+  /** The placeholder of the value in the help, such as NAME. */
   readonly value: string;
   readonly choices?: readonly string[];
 }

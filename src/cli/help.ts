@@ -13,7 +13,7 @@ export function overviewHelp(commands: readonly Command[]): string {
     "Commands:",
     alignColumns(rows).join("\n"),
     "",
-    "berth COMMAND --help tells more about a command.",
+    "Run berth COMMAND --help for more about a command.",
     "",
   ].join("\n");
 }

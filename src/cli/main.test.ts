@@ -222,7 +222,7 @@ describe("logs", () => {
   });
 });
 
-test("why tells what is wanted, seen, decided and awaited", async () => {
+test("why reports what is wanted, observed, decided and awaited", async () => {
   const pod = runningPod("web");
   view.explanations.set("uid-web", {
     pod,

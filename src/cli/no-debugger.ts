@@ -1,4 +1,4 @@
-// SIGUSR1 makes Node open its debugger on a port of the loopback address: whoever reaches it, such as any pod on the host
+// SIGUSR1 makes Node open its debugger on a port of the loopback address: any process that reaches it, such as a pod on the host
 // network, runs code as the agent's user.
 
 import { SetupError } from "../lib/setup-error.ts";

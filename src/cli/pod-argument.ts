@@ -71,7 +71,7 @@ function isNamed({ metadata, spec }: Pod, name: string): boolean {
 
 const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container";
 
-/** The named container, else the pod's default one, else its first, telling that there are others. */
+/** The named container, else the pod's default one, else its first, with a note that there are others. */
 export function chooseContainer(pod: Pod, wanted: string | undefined, terminal: Terminal): string {
   const names = [
     ...pod.spec.containers,

@@ -167,7 +167,7 @@ function defaultGated(
   };
 }
 
-/** Who says how often the status is looked at means that it is reported as often, unless that is said, too. */
+/** An update frequency without a report frequency sets both. */
 function reportFrequency(file: KubeletConfigurationFile): string {
   const { nodeStatusReportFrequency, nodeStatusUpdateFrequency } = file;
   return nonZero(nodeStatusReportFrequency, nonZero(nodeStatusUpdateFrequency, "5m0s"));

@@ -6,7 +6,7 @@ test("a gate that was set explicitly does not follow its stage", () => {
   expect(alpha.ok && isFeatureEnabled(alpha.value, "NodeLogQuery")).toBe(true);
 });
 
-test("names of object members are no gates", () => {
+test("names of object members are not gates", () => {
   expect(setFeatureGates(defaultFeatureGates, { constructor: true })).toEqual({
     ok: false,
     error: ["unrecognized feature gate: constructor"],

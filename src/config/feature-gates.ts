@@ -5,7 +5,7 @@ import { type FeatureGate, featureDependencies, featureGates } from "./generated
 export interface FeatureGateState {
   /** As given. */
   readonly given: ReadonlyMap<string, boolean>;
-  /** With what AllAlpha and AllBeta stand for. */
+  /** With AllAlpha and AllBeta expanded. */
   readonly resolved: ReadonlyMap<string, boolean>;
 }
 

@@ -14,7 +14,7 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/** Why there is no configuration. Gates that cannot be set are told apart: a kubelet crashes of them. */
+/** Why there is no configuration. Gates that cannot be set are a kind of their own: a kubelet crashes on them. */
 export interface ConfigFailure {
   readonly kind: "file" | "featureGates";
   readonly message: string;

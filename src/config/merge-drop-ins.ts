@@ -19,7 +19,7 @@ export interface DropInFolder {
 
 interface MergedConfig {
   readonly config: KubeletConfiguration;
-  /** Files of the folder that are no drop-ins by their names; paths below it. */
+  /** Files of the folder whose names are not those of drop-ins; paths below it. */
   readonly skipped: readonly string[];
 }
 

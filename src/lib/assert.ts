@@ -17,7 +17,7 @@ export function assertNever(value: never): never {
   throw new ImpossibleStateError(`unexpected ${JSON.stringify(value)}`);
 }
 
-/** Whether an error tells of a mistake in this program, not of something that went wrong around it. */
+/** Whether an error is a bug in this program, not a failure of its environment. */
 export function isProgrammingError(error: unknown): error is Error {
   return (
     error instanceof ImpossibleStateError ||

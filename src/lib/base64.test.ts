@@ -10,7 +10,7 @@ test("bytes come back from their base64", () => {
   );
 });
 
-test.each(["a", "ab=", "a===", "YQ", "YQ==YQ==", "Y-=="])("%s is no base64", (text) => {
+test.each(["a", "ab=", "a===", "YQ", "YQ==YQ==", "Y-=="])("%s is not base64", (text) => {
   expect(decodeBase64(text)).toBeUndefined();
 });
 

@@ -2,7 +2,7 @@ import { trimEndOf } from "./trim-text.ts";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** The bytes of standard base64 text; undefined when it is none. Line breaks are allowed. */
+/** The bytes of standard base64 text; undefined when it is not base64. Line breaks are allowed. */
 export function decodeBase64(text: string): Uint8Array | undefined {
   const compact = text.replace(/[\r\n]/g, "");
   if (compact.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(compact)) return undefined;

@@ -1,4 +1,4 @@
-/** What one look at the machine or the runtime found. */
+/** The result of one check of the machine or the runtime. */
 export interface CheckResult {
   readonly name: string;
   readonly status: "ok" | "warning" | "failed";

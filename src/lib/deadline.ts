@@ -43,7 +43,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Waits for work that goes on anyway, at most `ms` and until `signal` aborts; whether it was done by then. */
+/** Waits for work that continues regardless, at most `ms` and until `signal` aborts; returns whether it finished. */
 export async function isDoneWithin(
   clock: Sleeper,
   work: Promise<unknown>,

@@ -1,4 +1,4 @@
-/** What to tell people of something that was thrown. */
+/** The text to show for a thrown value. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

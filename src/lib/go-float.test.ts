@@ -20,7 +20,7 @@ test.each([
 });
 
 test.each(["", "+", "1e", "0x1", " 1", "1 ", "+nan", "_1", "1_", "1__0", "0x_p1", "1,5"])(
-  "%j is no number",
+  "%j is not a number",
   (text) => {
     const error = `strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`;
     expect(parseGoFloat32(text)).toEqual({ ok: false, error });

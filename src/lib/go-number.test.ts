@@ -12,12 +12,15 @@ test.each([
   expect(parseGoInt(text, 32)).toEqual({ ok: true, value });
 });
 
-test.each(["", "x", "1__0", "_1", "1_", "08", "0x", "1.0", " 1"])("%j is no integer", (text) => {
-  expect(parseGoInt(text, 64)).toEqual({
-    ok: false,
-    error: `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
-  });
-});
+test.each(["", "x", "1__0", "_1", "1_", "08", "0x", "1.0", " 1"])(
+  "%j is not an integer",
+  (text) => {
+    expect(parseGoInt(text, 64)).toEqual({
+      ok: false,
+      error: `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
+    });
+  },
+);
 
 test("integers have a range", () => {
   expect(parseGoInt("2147483648", 32).ok).toBe(false);

@@ -12,7 +12,7 @@ export function parseGoBool(text: string): Result<boolean, string> {
   return err(`strconv.ParseBool: parsing ${quoteText(text)}: invalid syntax`);
 }
 
-/** Reads a signed integer whose base is told by its prefix: 10, 0x10, 0b1, 0o7, 07, 1_000. */
+/** Reads a signed integer whose base is given by its prefix: 10, 0x10, 0b1, 0o7, 07, 1_000. */
 export function parseGoInt(text: string, bits: 32 | 64): Result<bigint, string> {
   const failed = (reason: string): Result<bigint, string> =>
     err(`strconv.ParseInt: parsing ${quoteText(text)}: ${reason}`);

@@ -1,4 +1,4 @@
-// What Go's net/url says about a text that is no URL.
+// What Go's net/url says about a text that is not a URL.
 import { quoteText } from "./go-text.ts";
 import { err, ok, type Result } from "./result.ts";
 

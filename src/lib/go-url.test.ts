@@ -18,7 +18,7 @@ test.each(["/%", "/%zz", ":x", "a b:c", "/\u0001", "#%zz"])("%j is refused", (te
   expect(parseUrlReference(text)).toBeUndefined();
 });
 
-test("query, fragment and user are told apart", () => {
+test("query, fragment and user are distinguished", () => {
   expect(parseUrlReference("//me@host/x?a?b#c d")).toEqual({
     opaque: "",
     userInfo: "me",

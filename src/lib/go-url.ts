@@ -62,7 +62,7 @@ export function escapeUrlPart(text: string, part: Part): string {
 /** The text with its escapes resolved; undefined when one is broken. */
 function unescape(text: string): string | undefined {
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
-  // Bytes that are no UTF-8 stay as they are escaped: they come out the same when escaped again.
+  // Bytes that are not UTF-8 stay escaped as they are: they come out the same when escaped again.
   return text.replace(/(?:%[0-9A-Fa-f]{2})+/g, (escaped) => {
     try {
       return decodeURIComponent(escaped);
@@ -72,7 +72,7 @@ function unescape(text: string): string | undefined {
   });
 }
 
-/** A part that came escaped well stays as it is; any other is escaped anew. */
+/** A part that came escaped well stays as it is; any other is escaped again. */
 function normalEncoding(raw: string, part: Part): string | undefined {
   const decoded = unescape(raw);
   if (decoded === undefined) return undefined;

@@ -30,7 +30,7 @@ test.each([
   "1.2.3.4::",
   "::12345",
   "1:2:3:4:5:6:7:8::",
-])("%j is no address", (text) => {
+])("%j is not an address", (text) => {
   expect(parseIpAddress(text)).toBeUndefined();
 });
 

@@ -20,7 +20,7 @@ export function parseJsonText(text: string): unknown {
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Counts brackets outside of strings; a text that is no JSON may be judged either way. */
+/** Counts brackets outside of strings; the result for a text that is not JSON does not matter. */
 function isDeeperThan(text: string, maxDepth: number): boolean {
   let depth = 0;
   let isString = false;

@@ -1,6 +1,6 @@
 import { Semaphore } from "./semaphore.ts";
 
-/** A semaphore for each key, for as long as somebody holds it or waits for it. */
+/** A semaphore for each key, kept while it is held or waited for. */
 export class KeyedSemaphore {
   readonly #holders: number;
   readonly #byKey = new Map<string, { readonly semaphore: Semaphore; users: number }>();

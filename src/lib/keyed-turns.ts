@@ -1,4 +1,4 @@
-/** Runs work of one key in the order it came, one at a time; work of different keys goes on at once. */
+/** Runs work of one key in the order it came, one at a time; work of different keys runs concurrently. */
 export class KeyedTurns {
   readonly #last = new Map<string, Promise<unknown>>();
 

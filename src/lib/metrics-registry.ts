@@ -4,7 +4,7 @@ export interface MetricDefinition {
   /** How much its name and labels may still change, shown in its help text. */
   readonly stability: string;
   readonly labels: readonly string[];
-  /** Upper bounds, rising; the usual ones of Prometheus unless told. */
+  /** Upper bounds, ascending; Prometheus' defaults when absent. */
   readonly buckets?: readonly number[] | undefined;
   /** Without labels a metric is shown from the start, at zero; this one only once something was counted. */
   readonly onDemand?: boolean | undefined;

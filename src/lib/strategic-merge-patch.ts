@@ -1,6 +1,6 @@
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The field that tells elements of a list apart, by the list's name. Other lists are replaced as a whole. */
+/** The merge key of a list's elements, by the list's name. Other lists are replaced as a whole. */
 export type MergeKeys = Readonly<Record<string, string>>;
 
 /** The strategic merge patch that turns one object into another; undefined when there is nothing to change. */

@@ -1,5 +1,5 @@
 // The only timers of the program. Node's own hold 2^31 - 1 ms, about 25 days, and go off at once when they are asked for more;
-// periods of pods are as long as their authors like. These wait as long as they are told to.
+// periods of pods are as long as their authors like. These wait for any delay.
 
 const maxTimerMs = 2 ** 31 - 1;
 
@@ -60,7 +60,7 @@ export function sleep(ms: number, signal?: AbortSignal, options: TimerOptions = 
 
 /** Aborts when that time has passed. The process does not wait for it. */
 export function timeoutSignal(ms: number): AbortSignal {
-  // Node forgets its own with whoever waits for it.
+  // Node drops its own timeout signal once nothing references it.
   if (ms <= maxTimerMs) return AbortSignal.timeout(Math.max(Math.ceil(ms), 0));
   const controller = new AbortController();
   const reason = new DOMException("The operation was aborted due to timeout", "TimeoutError");

@@ -13,7 +13,7 @@ test("a notification ends the wait in progress, and only that one", async () => 
   expect(await wakeUp.wait(1, never)).toBe("timeout");
 });
 
-test("a notification while nobody waits is kept until it is cleared", async () => {
+test("a notification without a waiter is kept until it is cleared", async () => {
   const wakeUp = new WakeUp({ sleep });
   wakeUp.notify();
   expect(await wakeUp.wait(hourMs, never)).toBe("notified");

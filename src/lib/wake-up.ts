@@ -3,7 +3,7 @@ import { noLongerNeeded, withEither } from "./with-either.ts";
 
 export type WakeReason = "notified" | "timeout" | "aborted";
 
-/** Lets one loop wait for its next turn, and others end that wait; a notification while nobody waits is kept. */
+/** Lets one loop wait for its next turn, and others end that wait; a notification without a waiter is kept. */
 export class WakeUp {
   readonly #clock: Sleeper;
   #isNotified = false;
@@ -19,7 +19,7 @@ export class WakeUp {
     this.#wake();
   }
 
-  /** Forgets a notification that came while nobody waited. */
+  /** Clears a notification that came without a waiter. */
   clear(): void {
     this.#isNotified = false;
   }

@@ -20,5 +20,5 @@ export async function withEither<T>(
   }
 }
 
-/** What to abort with when nobody will look at the reason: an error for each would cost its stack. */
+/** The abort reason where no caller reads it: a new error each time would capture a stack. */
 export const noLongerNeeded: Error = new Error("no longer needed");

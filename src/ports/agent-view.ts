@@ -27,9 +27,9 @@ export interface AgentView {
   setEphemeralContainers(pod: Pod, containers: readonly EphemeralContainer[]): Promise<Pod>;
   /** What the node, its pods and their containers use. */
   readStats(signal: AbortSignal): Promise<Summary>;
-  /** What nobody needs any more and would be removed. */
+  /** What is no longer needed and would be removed. */
   planGc(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]>;
-  /** Removes it now; answers what was to go. */
+  /** Removes it now; returns what was selected for removal. */
   collectGarbage(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]>;
 }
 
@@ -38,7 +38,7 @@ export interface AgentInfo {
   readonly nodeName: string;
   readonly runtime: string;
   readonly runtimeEndpoint: string;
-  /** How changes in the runtime are heard of. */
+  /** How changes in the runtime are received. */
   readonly observer: "cri" | "containerd" | "polling";
   readonly startedAtMs: number;
 }

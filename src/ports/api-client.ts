@@ -7,7 +7,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly body?: unknown;
-  /** What the body of a PATCH is; a strategic merge patch unless told. */
+  /** The content type of a PATCH body; a strategic merge patch by default. */
   readonly patchType?: "strategic" | "merge" | "json" | undefined;
 }
 

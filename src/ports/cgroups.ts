@@ -15,7 +15,7 @@ export interface Cgroups {
    * freed first.
    */
   update(path: string, resources: CgroupResources): Promise<void>;
-  /** What the kernel has in force for CPU and memory; a memory limit of -1 is none. */
+  /** What the kernel has in force for CPU and memory; a memory limit of -1 means no limit. */
   read(path: string): CgroupResources;
   readMemoryUsageBytes(path: string): bigint;
   /** Names directly below, from all hierarchies; empty when there is no such cgroup. */

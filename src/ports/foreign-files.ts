@@ -10,7 +10,7 @@ export interface VolumeOwnership {
   readonly onlyOnMismatch: boolean;
 }
 
-/** The part of a volume that a container is to see. */
+/** The part of a volume that a container sees. */
 export interface SubPathBind {
   readonly volumePath: string;
   /** Below the volume; missing folders are made. */
@@ -18,7 +18,7 @@ export interface SubPathBind {
   readonly target: string;
 }
 
-/** Where the binding of a sub path failed, which decides what people are told. */
+/** Where the binding of a sub path failed, which decides the message that is shown. */
 export type SubPathFailure = {
   readonly code: "create" | "prepare";
   /** For the log: it may name files outside the volume. */
@@ -35,7 +35,7 @@ export interface VolumeUse {
  * Files that tenants or networks own: paths of the node that pods name, and whatever containers can write to. They may
  * hang for ever, hold millions of files, or change under the hand that looks. So every call rejects when its file system
  * stops answering, and when `signal` aborts; as long as something still hangs on a file system, further calls for it are
- * rejected at once. No call follows a link below the folder it is given, and none goes on into another mount.
+ * rejected at once. No call follows a link below the folder it is given, and none crosses into another mount.
  */
 export interface ForeignFiles {
   /** What lies at a path of the node, links followed; undefined when nothing can be seen there. */
@@ -48,7 +48,7 @@ export interface ForeignFiles {
    * to the target. What is bound there already stays if it is the same.
    */
   bindSubPath(bind: SubPathBind, signal: AbortSignal): Promise<SubPathFailure | undefined>;
-  /** A regular file of a volume, by links inside the volume only; undefined when it is none or larger. */
+  /** A regular file of a volume, by links inside the volume only; undefined when it is not a regular file or too large. */
   readFile(
     file: { readonly folder: string; readonly path: string; readonly maxBytes: number },
     signal: AbortSignal,

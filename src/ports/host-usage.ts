@@ -1,7 +1,7 @@
 /** What is left on a file system. */
 export interface FileSystemUsage {
   readonly timeMs: number;
-  /** Tells file systems apart. */
+  /** Identifies the file system. */
   readonly device: string;
   readonly availableBytes: number;
   readonly capacityBytes: number;
@@ -49,7 +49,7 @@ export interface ProcessUsage {
   readonly maxOpenFiles?: number | undefined;
 }
 
-/** What the machine's disks, network and process table tell beside the cgroups. */
+/** Usage of the machine's disks, network and process table, beside the cgroups. */
 export interface HostUsage {
   readonly bootTimeMs: number;
   /** Of the agent's own folders or the runtime's. Undefined when nothing is there or it does not answer in time. */

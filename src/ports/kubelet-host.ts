@@ -12,7 +12,7 @@ export interface RunningPod {
 /** Why no checkpoint is written although the container runs. */
 export interface CheckpointRefusal {
   readonly message: string;
-  /** Undefined = trying again does not help until somebody has removed archives. */
+  /** Undefined = a retry does not help until archives have been removed by hand. */
   readonly retryAfterSeconds?: number | undefined;
 }
 

@@ -10,6 +10,6 @@ export interface Metrics {
   observe(name: MetricName, value: number, labels?: MetricLabels): void;
   /** Drops all series of a metric, before those that still matter are set again. */
   reset(name: MetricName): void;
-  /** Drops the series of a metric that have all these labels: what they tell of is gone. */
+  /** Drops the series of a metric that have all these labels: what they describe is gone. */
   drop(name: MetricName, labels: MetricLabels): void;
 }

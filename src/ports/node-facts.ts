@@ -1,7 +1,7 @@
 import type { Result } from "../lib/result.ts";
 import type { MachineInfo, SystemInfo } from "../model/machine-info.ts";
 
-/** What the machine tells of itself as a node; read anew each time, and throwing where it cannot be. */
+/** Facts about the machine as a node; read on every call, throwing where that fails. */
 export interface NodeFacts {
   readMachine(): MachineInfo;
   readSystem(): SystemInfo;

@@ -3,7 +3,7 @@ import type { VolumeOwnership } from "./foreign-files.ts";
 
 /**
  * Volumes that show files which the agent writes. They are the agent's own: containers can read them only. All the same no
- * call follows a link below the folder it is given, and none goes on into another mount.
+ * call follows a link below the folder it is given, and none crosses into another mount.
  */
 export interface PayloadFiles {
   /** What the volume shows; undefined when nothing was ever published there. */

@@ -1,6 +1,6 @@
 import type { ContainerKind, Pod } from "../model/pod.ts";
 
-/** One thing worth telling a person about a pod, as `kubectl describe` lists it. */
+/** One event of a pod, as `kubectl describe` lists it. */
 export interface PodEvent {
   readonly type: "Normal" | "Warning";
   /** One of upstream's reasons, such as Pulled or BackOff. */

@@ -25,7 +25,7 @@ export interface SourceSnapshot {
   readonly problems: readonly SourceProblem[];
   /** Fields that do not exist in manifests that are used all the same. */
   readonly unknownFields?: readonly SourceProblem[];
-  /** Files that are there but are no manifests by their name. */
+  /** Files that are skipped because their names are not those of manifests. */
   readonly ignored: readonly string[];
 }
 

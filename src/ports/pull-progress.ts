@@ -3,7 +3,7 @@ export interface PullProgress {
   readonly totalBytes: number;
 }
 
-/** Tells how far the runtime is with the images that it pulls. */
+/** Reports the progress of the runtime's image pulls. */
 export interface PullProgressReader {
   /** Undefined while it fetches nothing of that repository, or does not say; rejects when it cannot be asked. */
   read(repository: string, signal: AbortSignal): Promise<PullProgress | undefined>;

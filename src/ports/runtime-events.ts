@@ -9,11 +9,11 @@ export interface RuntimeEvent {
   readonly exit?: ContainerExit | undefined;
 }
 
-/** One way of hearing about changes. There is no replay: relist after every subscription. */
+/** One way of receiving changes. There is no replay: relist after every subscription. */
 export interface RuntimeEvents {
   readonly name: "cri" | "containerd";
   /**
-   * `onSubscribed` is called once the stream is known to work (or cannot be told apart from working);
+   * `onSubscribed` is called once the stream is known to work (or is indistinguishable from one that works);
    * then every event is handed to `onEvent`. Rejects when the stream breaks; resolves when `signal` aborts.
    */
   subscribe(

@@ -10,6 +10,6 @@ export interface ShutdownService {
   /** Asks for a longer wait; it takes a moment to be in force. */
   extendMaxDelay(delayMs: number): Promise<void>;
   lock(): Promise<ShutdownLock>;
-  /** Tells when the machine is about to go down, and when that was called off. Rejects when it can no longer tell. */
+  /** Reports when the machine is about to shut down, and when that was cancelled. Rejects when the watch breaks. */
   watch(onChange: (isShuttingDown: boolean) => void, signal: AbortSignal): Promise<void>;
 }

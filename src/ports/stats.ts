@@ -9,7 +9,7 @@ export interface SummaryOptions {
   readonly isFresh?: boolean | undefined;
   /** Reads the pods' usage now too. */
   readonly arePodsFresh?: boolean | undefined;
-  /** Leaves the pods out, and asks the runtime nothing that it told lately. */
+  /** Leaves the pods out, and does not ask the runtime for what it returned recently. */
   readonly nodeOnly?: boolean | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Where the agent notes that it goes on, for somebody who watches from outside its thread. */
+/** Where the agent notes its progress, for a watcher outside of its thread. */
 export interface Progress {
   /** The sync loop has turned. */
   noteTurn(): void;

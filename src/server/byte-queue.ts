@@ -6,7 +6,7 @@ export class ByteQueue {
   #bytes: Buffer = Buffer.alloc(0);
   #start = 0;
   #end = 0;
-  /** The buffer has room behind its end that nobody else writes to. */
+  /** The buffer has room behind its end that nothing else writes to. */
   #isOwn = false;
 
   get length(): number {

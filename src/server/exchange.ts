@@ -43,7 +43,7 @@ export async function sendLines(
   response.end();
 }
 
-/** Tells the refusal; once an answer has begun it can only be broken off. */
+/** Sends the refusal; once a response has begun it can only be aborted. */
 export function sendError(response: ServerResponse, error: HttpError): void {
   if (response.headersSent) response.destroy();
   else sendJson(response, statusOf(error), error.code);

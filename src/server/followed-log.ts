@@ -41,12 +41,12 @@ export class FollowedLog {
     }
   }
 
-  /** The file is one that nobody writes to any more. */
+  /** The file is no longer written to. */
   get isFinished(): boolean {
     return this.#isRotated;
   }
 
-  /** Goes on to the next file, once the one that is read is at its end. */
+  /** Continues with the next file, once the current one is at its end. */
   async advance(): Promise<void> {
     for (const name of await this.#newerFiles()) {
       const file = await openRotated(join(dirname(this.#path), name));

@@ -24,7 +24,7 @@ const codes: Readonly<Record<Reason, number>> = {
   UnsupportedMediaType: 415,
 };
 
-/** A refusal that the client is told in full. */
+/** A refusal that is sent to the client in full. */
 export class HttpError extends Error {
   readonly reason: Reason;
 

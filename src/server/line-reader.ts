@@ -4,7 +4,7 @@ import { ByteQueue } from "./byte-queue.ts";
 const chunkBytes = 64 * 1024;
 const tailBlockBytes = 16 * 1024;
 const newline = 0x0a;
-/** A runtime cuts lines long before; a file with a longer one is no log. */
+/** A runtime cuts lines long before; a file with a longer one is not a container log. */
 const maxLineBytes = 16 * 1024 * 1024;
 
 /** Gives the next bytes of a text; undefined when there are none (yet). */

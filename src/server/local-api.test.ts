@@ -125,7 +125,7 @@ test("unknown paths, methods and bodies are refused with a Status", async () => 
   });
 });
 
-test("a watch begins with what is there and tells every change", async () => {
+test("a watch begins with what is there and sends every change", async () => {
   view.put(runningPod("web"));
   const next = await openLines("/api/v1/pods?watch=true");
   const event = async () => {
@@ -141,7 +141,7 @@ test("a watch begins with what is there and tells every change", async () => {
   expect(await event()).toBe("DELETED web");
 });
 
-test("a watch goes on where a list ended, and refuses a version that is too old", async () => {
+test("a watch continues where a list ended, and refuses a version that is too old", async () => {
   view.put(runningPod("web"));
   view.put(runningPod("old"));
   const { resourceVersion } = (await fetchJson("/api/v1/pods")).body.metadata;
@@ -192,7 +192,7 @@ test("a log is cut by lines, and a container that does not exist is refused", as
   );
 });
 
-test("a followed log goes on in the new file after rotation, losing nothing, until the end", async () => {
+test("a followed log continues in the new file after rotation, losing nothing, until the end", async () => {
   view.put(runningPod("web"));
   const path = join(api.dataDir, "0.log");
   await writeFile(path, line(1));

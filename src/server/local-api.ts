@@ -24,7 +24,7 @@ const maxConnections = 512;
 export interface LocalApiOptions {
   readonly socketPath: string;
   readonly clock: Pick<Clock, "nowMs">;
-  /** How fast that clock goes, where it is not the machine's own: clients are told. */
+  /** How fast that clock runs, where it is not the machine's own; sent to clients. */
   readonly speed?: number | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface LogFilterOptions {
   readonly timestamps: boolean;
   readonly since?: LogTime | undefined;
   readonly limitBytes?: number | undefined;
-  /** Ends after that many lines were looked at. */
+  /** Ends after that many lines were read. */
   readonly maxLines?: number | undefined;
 }
 

@@ -7,7 +7,7 @@ import type { LineReader } from "./line-reader.ts";
 import { LogFilter, type LogStream } from "./log-filter.ts";
 import { openNewestLog } from "./newest-log.ts";
 
-/** So long a runtime may go on writing what it still holds to a log that was rotated away. */
+/** How long a runtime may keep writing what it has buffered to a log that was rotated away. */
 const lastWritesMs = 250;
 
 /** Answers whether nothing will be written to a log any more. */

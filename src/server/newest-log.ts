@@ -27,7 +27,7 @@ export async function openNewestLog(
   }
 }
 
-/** Undefined when it was rotated meanwhile: whether it is among the rotated ones then cannot be told. */
+/** Undefined when it was rotated meanwhile: whether it is among the rotated ones is unknown then. */
 async function openOnce(
   path: string,
   tailLines: number | undefined,

@@ -34,7 +34,7 @@ const keptFromRuntime = new Set([
 ]);
 const bearerProtocol = /^base64url\.bearer\.authorization\.k8s\.io\./;
 const handshakeTimeoutMs = 30_000;
-/** So long a reader has for the last bytes. */
+/** How long a reader has for the last bytes. */
 const lastBytesMs = 10_000;
 
 /**
@@ -67,7 +67,7 @@ export async function forwardUpgrade(
   socket.pipe(connection);
 }
 
-/** Closes a connection once it was sent what it is still to get; not every reader goes on reading. */
+/** Closes a connection once pending bytes are written, or after a while: not every reader keeps reading. */
 function closeWritten(stream: Duplex): void {
   if (stream.destroyed || stream.writableFinished) {
     stream.destroy();

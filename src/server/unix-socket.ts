@@ -6,11 +6,11 @@ import { dirname, join } from "node:path";
 const longestSocketPath = 107;
 
 /**
- * Listens on a unix socket that only its owner can open, from its first moment on. A socket that
- * nobody answers on is replaced. Answers how to remove the socket again.
+ * Listens on a unix socket that only its owner can open, from its first moment on. A socket
+ * without a listener is replaced. Returns a function that removes the socket again.
  */
 export async function listenOnSocket(server: Server, path: string): Promise<() => Promise<void>> {
-  // Bound in a folder that nobody else can enter, and moved when its mode is right.
+  // Bound in a folder that no other user can enter, and moved when its mode is right.
   const folder = await mkdtemp(join(dirname(path), ".s-"));
   const temporary = join(folder, "s");
   try {

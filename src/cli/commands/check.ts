@@ -12,9 +12,9 @@ import type { Terminal } from "../terminal.ts";
 export const checkCommand: Command = defineCommand({
   name: "check",
   usage: "check [flags] [-- kubelet's flags]",
-  summary: "Look whether Berth can run here, and say what to do where it cannot.",
+  summary: "Check whether Berth can run here, and say what to do where it cannot.",
   details: [
-    "Looks at the machine, and at the runtime where one is running. Changes nothing.",
+    "Checks the machine, and the runtime where one is running. Changes nothing.",
     "With --cis it runs the node section of the CIS Kubernetes Benchmark instead: on `berth kubelet` with the flags",
     "after --, or else on `berth up` with its defaults.",
   ].join("\n"),

@@ -60,7 +60,7 @@ export const debugCommand: Command = defineCommand({
 function debugContainer({ flags, rest }: Debug): EphemeralContainer {
   const { image, target, container, stdin, tty } = flags;
   if (image === undefined) throw usageError(`--image is missing: berth ${usage}`);
-  if (tty && !stdin) throw usageError("-t needs -i: a terminal that nobody types on is of no use");
+  if (tty && !stdin) throw usageError("-t needs -i: a terminal without input is of no use");
   return {
     name: container ?? `debugger-${randomSuffix()}`,
     image,
@@ -105,7 +105,7 @@ async function attach(
   return runRemoteCommand(connect, { stdin, tty }, terminal, signal);
 }
 
-/** The container's state once it runs or has run; why it does not yet is told meanwhile. */
+/** The container's state once it runs or has run; reports meanwhile why it does not yet. */
 async function untilStarted(
   client: AgentClient,
   { metadata }: Pod,
@@ -113,15 +113,15 @@ async function untilStarted(
   { terminal, signal }: { readonly terminal: Terminal; readonly signal: AbortSignal },
 ): Promise<NonNullable<ContainerStatus["state"]>> {
   const query = { fieldSelector: `metadata.uid=${metadata.uid}` };
-  let told = "";
+  let reported = "";
   for await (const change of client.watchPods(undefined, query, signal)) {
     if (change.type === "DELETED") break;
     const statuses = change.pod.status?.ephemeralContainerStatuses ?? [];
     const state = statuses.find((status) => status.name === name)?.state;
     if (state?.running !== undefined || state?.terminated !== undefined) return state;
     const { reason = "", message = "" } = state?.waiting ?? {};
-    if (message !== "" && message !== told) terminal.note(`waiting: ${reason}: ${message}`);
-    told = message;
+    if (message !== "" && message !== reported) terminal.note(`waiting: ${reason}: ${message}`);
+    reported = message;
   }
   throw new CliError(`pod "${metadata.name}" ended before container "${name}" started`);
 }

@@ -11,15 +11,15 @@ import { Table } from "../output/table.ts";
 export const gcCommand: Command = defineCommand({
   name: "gc",
   usage: "gc [flags]",
-  summary: "Remove what nobody needs any more, or show what that is.",
+  summary: "Remove what is no longer needed, or show what that is.",
   details:
     "The agent removes dead containers, unused images and what pods left by itself, when its policy says so. This\n" +
-    "does it now; with --plan it only shows what would go and why. With --all everything goes that nobody uses, as\n" +
+    "does it now; with --plan it only shows what would go and why. With --all everything unused goes, as\n" +
     "when the disk is full: also the containers of pods that have ended, with their logs, and every unused image.",
   examples: ["berth gc --plan", "berth gc --plan --all -o json", "berth gc --all"],
   flags: {
     plan: toggle("Only show what would go."),
-    all: toggle("Everything that nobody uses, not only what goes by policy."),
+    all: toggle("Everything unused, not only what goes by policy."),
     output: text("FORMAT", "json.", { short: "o", choices: ["json"] }),
     "data-dir": dataDirFlag,
   },

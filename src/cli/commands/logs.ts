@@ -83,13 +83,13 @@ function logQuery({ flags }: Logs): (nowMs: number) => LogQuery {
   const sinceMs = since === undefined ? undefined : sinceFlagMs(since);
   const sinceTime = flags["since-time"];
   if (sinceTime !== undefined && parseTime(sinceTime) === undefined) {
-    throw usageError(`flag --since-time: "${sinceTime}" is no time; write 2026-01-01T00:00:00Z`);
+    throw usageError(`flag --since-time: "${sinceTime}" is not a time; write 2026-01-01T00:00:00Z`);
   }
   if (sinceTime !== undefined && sinceMs !== undefined) {
     throw usageError("--since and --since-time exclude each other");
   }
   if (tail !== undefined && !/^(-1|\d+)$/.test(tail)) {
-    throw usageError(`flag --tail: "${tail}" is no number of lines`);
+    throw usageError(`flag --tail: "${tail}" is not a number of lines`);
   }
   return (nowMs) => ({
     follow: flags.follow ? "true" : undefined,

@@ -13,7 +13,7 @@ export const planCommand: Command = defineCommand({
   usage,
   summary: "Show what would be done with a manifest here, without doing it.",
   details:
-    "Tells of each document whether it is accepted, or what is wrong with it and where; which fields\n" +
+    "Shows for each document whether it is accepted, or what is wrong with it and where; which fields\n" +
     "are filled in; and the steps that start its pod. Needs neither the agent nor root.",
   examples: ["berth plan -f web.yaml", "berth plan -f ./pods", "berth plan -f web.yaml -o json"],
   flags: {

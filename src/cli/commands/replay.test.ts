@@ -36,10 +36,10 @@ test("replay says why a file cannot be read, and where it is wrong", async () =>
   expect(terminal.stderrText()).toContain(`berth: ${folder}: it is a folder, not a file\n`);
   await writeFile(file, "kind: Pod\n");
   expect(await berth("replay", file)).toBe(2);
-  expect(terminal.stderrText()).toContain(`${file}:1: this is no recording`);
+  expect(terminal.stderrText()).toContain(`${file}:1: this is not a recording`);
 });
 
-test("replay tells how much it has decided again, and by whom it was decided", async () => {
+test("replay reports how much it has decided again, and which version decided it", async () => {
   const file = join(folder, "empty.jsonl");
   await writeFile(file, '{"berthRecording":1,"berthVersion":"0.0.9","nodeName":"n1"}\n');
   expect(await berth("replay", file)).toBe(0);

@@ -5,7 +5,7 @@ import { painter } from "../output/colour.ts";
 import { renderReplay } from "../replay/render-replay.ts";
 
 const usage = "replay FILE";
-/** The file is no recording that this Berth can read. */
+/** The file is not a recording that this Berth can read. */
 const unreadable = 2;
 
 export const replayCommand: Command = defineCommand({
@@ -15,7 +15,7 @@ export const replayCommand: Command = defineCommand({
   details:
     "A recording comes from `berth why --recording`. It holds what was decided and all that it was decided\n" +
     "from, so that any Berth can decide it again. Needs neither the agent nor root. Exit code 0: everything is\n" +
-    "decided as it was; 1: the first difference is shown; 2: the file is no recording that can be read.",
+    "decided as it was; 1: the first difference is shown; 2: the file is not a readable recording.",
   examples: ["berth why web --recording > web.jsonl", "berth replay web.jsonl"],
   flags: {},
   run: async ({ positionals, terminal }) => {

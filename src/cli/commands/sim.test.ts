@@ -9,10 +9,10 @@ async function refused(...args: readonly string[]): Promise<string> {
 }
 
 test.each(["0", "-1", "fast", "1e3", "", "1001", "Infinity"])(
-  "a speed that is none is refused, naming the flag: %j",
+  "an invalid speed is refused, naming the flag: %j",
   async (speed) => {
     expect(await refused("-f", "pods", `--speed=${speed}`)).toContain(
-      `flag --speed: "${speed}" is no speed: give a number above 0, at most 1000`,
+      `flag --speed: "${speed}" is not a speed: give a number above 0, at most 1000`,
     );
   },
 );

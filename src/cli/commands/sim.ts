@@ -17,7 +17,7 @@ export const simCommand: Command = defineCommand({
     "The agent is the real one; containers, images, probes and hooks are simulated, and do what annotations of",
     'their pod say, such as sim.berth.dev/CONTAINER: "run 5s, exit 1". Runs in the foreground until Ctrl-C; nothing',
     "is kept then. All other commands work on it with the data dir that it prints. Manifests are picked up as they",
-    "change. docs/cli.md tells what scripts can say.",
+    "change. docs/cli.md describes the format of scripts.",
   ].join("\n"),
   examples: [
     "berth sim -f examples/sim",
@@ -65,7 +65,7 @@ function parseSpeed(given: string): number {
   const speed = /^\d+(?:\.\d+)?$/.test(given) ? Number(given) : 0;
   if (speed > 0 && speed <= fastest) return speed;
   throw usageError(
-    `flag --speed: "${given}" is no speed: give a number above 0, at most ${fastest}`,
+    `flag --speed: "${given}" is not a speed: give a number above 0, at most ${fastest}`,
   );
 }
 

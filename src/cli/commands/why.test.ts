@@ -28,7 +28,7 @@ function why(...args: readonly string[]): Promise<number> {
   return runCli(["why", ...args], terminal, AbortSignal.timeout(10_000));
 }
 
-test("why tells what is wrong in a newer version of a running pod's manifest, and in no other", async () => {
+test("why reports what is wrong in a newer version of a running pod's manifest, and in no other", async () => {
   expect(await why("web")).toBe(0);
   expect(terminal.stdoutText()).toContain(
     "\nWanted, but refused\n  /pods/web.yaml: line 7: unknown field\n\nSeen\n",

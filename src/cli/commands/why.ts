@@ -42,7 +42,7 @@ export const whyCommand: Command = defineCommand({
     const { flags, positionals, terminal, signal } = invocation;
     if (flags.recording) return record(invocation);
     const syncs = flags.syncs ?? defaultSyncs;
-    if (!/^\d+$/.test(syncs)) throw usageError(`flag --syncs: "${syncs}" is no count`);
+    if (!/^\d+$/.test(syncs)) throw usageError(`flag --syncs: "${syncs}" is not a number`);
     const name = onlyPod(positionals, usage);
     const client = agentClient(flags["data-dir"], terminal);
     const namespace = flags.namespace ?? "default";
@@ -66,7 +66,7 @@ export const whyCommand: Command = defineCommand({
   },
 });
 
-/** A pod that is not there may be one whose manifest was refused: no one else can tell what is in it. */
+/** A missing pod may be one whose manifest was refused: only the source knows what is in it. */
 async function withRefusals(
   error: unknown,
   client: AgentClient,

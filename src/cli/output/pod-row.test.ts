@@ -31,12 +31,12 @@ test("a running pod", () => {
   });
 });
 
-test("a pod nobody has looked at yet is pending", () => {
+test("a pod that was not synced yet is pending", () => {
   const { status: _, ...fresh } = runningPod("web");
   expect(podRow(fresh, nowMs)).toMatchObject({ status: "Pending", ready: "0/1", ip: "<none>" });
 });
 
-test("restarts tell how long ago the last one was", () => {
+test("restarts show how long ago the last one was", () => {
   const crashed = pod({
     phase: "Running",
     containerStatuses: [

@@ -77,7 +77,7 @@ interface InitTally extends Tally {
   readonly sidecarStatuses: readonly ContainerStatus[];
 }
 
-/** Looks at the init containers up to and including the first that holds the pod up. */
+/** Walks the init containers up to and including the first that holds the pod up. */
 function tallyInit(pod: Pod, status: PodStatus, sidecars: ReadonlySet<string>): InitTally {
   const seen: ContainerStatus[] = [];
   let readyContainers = 0;

@@ -10,7 +10,7 @@ export function alignColumns(rows: readonly (readonly string[])[], widths?: numb
   return rows.map((row) => formatRow(row, kept));
 }
 
-/** A table that goes on growing: rows that come later keep to the columns, as far as they fit. */
+/** A table that grows: rows that come later keep to the columns, as far as they fit. */
 export class Table {
   readonly #statusColumn: number;
   readonly #paint: Paint;

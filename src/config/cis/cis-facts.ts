@@ -2,7 +2,7 @@ import type { FileFact } from "../../model/file-fact.ts";
 import type { FeatureGateState } from "../feature-gates.ts";
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
 
-/** The files that the benchmark looks at, as far as the configuration or the machine has them. */
+/** The files that the benchmark checks, as far as the configuration or the machine has them. */
 export interface CisFiles {
   readonly service: readonly FileFact[];
   readonly proxyKubeconfig: readonly FileFact[];

@@ -83,7 +83,7 @@ type Look = (
   file: FileFact,
 ) => { readonly found: string; readonly fix: string | undefined } | undefined;
 
-/** Every file that is there must be in order; one that cannot be looked at is not. */
+/** Every file that is there must be in order; one that cannot be read is not. */
 function judgeFiles(files: readonly FileFact[], none: string, look: Look): Verdict {
   if (files.length === 0) return notApplicable(none);
   const missing = files.filter(({ seen }) => seen.kind === "missing");

@@ -15,7 +15,7 @@ const strongSuite = /^ECDHE-(ECDSA|RSA)-(AES128-GCM-SHA256|AES256-GCM-SHA384|CHA
 const strongNames =
   "TLS_ECDHE_{ECDSA,RSA}_WITH_{AES_128_GCM_SHA256,AES_256_GCM_SHA384,CHACHA20_POLY1305}";
 
-/** Section 4.2: what the agent is told. */
+/** Section 4.2: the agent's settings. */
 export const kubeletLines: readonly KubeletLine[] = [
   served("4.2.1", "anonymous requests", ({ config }) => {
     const { enabled } = config.authentication.anonymous;

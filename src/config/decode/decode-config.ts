@@ -186,7 +186,7 @@ class ConfigDecoder {
       const wrapped = type.isSigned
         ? BigInt.asIntN(type.bits, value)
         : BigInt.asUintN(type.bits, value);
-      // A minus is no part of an unsigned number, not even of zero.
+      // A minus is not part of an unsigned number, not even of zero.
       if (wrapped === value && (type.isSigned || !text.startsWith("-"))) return Number(value);
     }
     return this.#mismatch(`number ${text}`, type.name, target);

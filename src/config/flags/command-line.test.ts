@@ -26,7 +26,7 @@ test("a node may not give itself labels of Kubernetes' own", () => {
   );
 });
 
-test("flags win over a file, gates of both are kept, and lists start anew", () => {
+test("flags win over a file, gates of both are kept, and lists replace the file's", () => {
   const parsed = parseCommandLine([
     "--max_pods=7",
     "--feature-gates=NodeLogQuery=true",
@@ -50,7 +50,7 @@ test("flags win over a file, gates of both are kept, and lists start anew", () =
   });
 });
 
-test("help is told without looking at the rest", () => {
+test("help is shown without parsing the rest", () => {
   const parsed = parseCommandLine(["-h", "--feature-gates=Nope=true"]);
   expect(parsed.ok && parsed.value.wantsHelp).toBe(true);
 });

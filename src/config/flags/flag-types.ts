@@ -19,7 +19,7 @@ import { addHeaders, addPairs, addSwitches, formatHeaders, formatPairs } from ".
 
 /** How a flag reads and shows its values. */
 interface FlagType {
-  /** The value after one more occurrence; `current` is undefined at the first one of a type that starts anew. */
+  /** The value after one more occurrence; `current` is undefined at the first one of a type that replaces its default. */
   readonly read: (text: string, current: unknown, flag: KubeletFlag) => Result<unknown, string>;
   readonly show: (value: unknown, flag: KubeletFlag) => string;
   /** Whether the first occurrence adds to what is there instead of replacing it. */

@@ -12,7 +12,7 @@ const byLetter: ReadonlyMap<string, KubeletFlag> = new Map(
 /** Takes one flag's value; answers why it cannot be. */
 export type SetFlag = (flag: KubeletFlag, value: string) => string | undefined;
 
-/** Hands every flag of a command line to `set`, in order; answers what is no flag. */
+/** Passes every flag of a command line to `set`, in order; returns the arguments that are not flags. */
 export function walkArguments(
   args: readonly string[],
   set: SetFlag,

@@ -17,7 +17,7 @@ export interface Judgement {
 type FieldName = keyof KubeletConfiguration;
 type Harmless = (config: KubeletConfiguration) => boolean;
 
-/** Values that ask for nothing though they are no defaults, for fields that are refused otherwise. */
+/** Values that ask for nothing though they are not defaults, for fields that are refused otherwise. */
 const harmless: Readonly<Partial<Record<FieldName, Harmless>>> = {
   imagePullCredentialsVerificationPolicy: (config) =>
     config.imagePullCredentialsVerificationPolicy === "",

@@ -1,4 +1,4 @@
-/** What becomes of a setting: Berth does it, does not do it but goes on, or does not start with it. */
+/** What becomes of a setting: Berth acts on it, warns and ignores it, or refuses to start with it. */
 export type Treatment = "acted" | "warned" | "refused";
 
 /** What becomes of one field of the configuration, or of one flag. */

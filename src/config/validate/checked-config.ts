@@ -1,7 +1,7 @@
 import type { FeatureGateState } from "../feature-gates.ts";
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
 
-/** What a check looks at: the configuration, and the gates as they are with the configuration's own. */
+/** The input of a check: the configuration, and the gates as they are with the configuration's own. */
 interface CheckedConfig {
   readonly config: KubeletConfiguration;
   readonly gates: FeatureGateState;

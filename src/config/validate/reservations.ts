@@ -99,7 +99,7 @@ function checkReservedCpus(config: KubeletConfiguration): readonly string[] {
   ];
 }
 
-/** Why a text such as "0-3,7" is no set of CPUs. */
+/** Why a text such as "0-3,7" is not a set of CPUs. */
 function cpuSetProblem(text: string): string | undefined {
   for (const range of text.split(",")) {
     const dash = range.indexOf("-");

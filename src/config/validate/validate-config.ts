@@ -32,7 +32,7 @@ const checkHairpin: Check = ({ config }) =>
     `option ${quoteText(config.hairpinMode)} specified for hairpinMode (--hairpin-mode). Valid options are "none", "hairpin-veth" or "promiscuous-bridge"`,
   );
 
-/** Only the first problem of the host is told. */
+/** Only the first problem of the host is reported. */
 const checkHost: Check = ({ config, cgroupVersion }) => {
   const ids = config.userNamespaces?.idsPerPod;
   if (cgroupVersion === 1 && config.failCgroupV1) {

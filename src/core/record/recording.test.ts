@@ -169,14 +169,14 @@ test("a recording from before headers told the number of decisions is still read
   expect(replayed(text)).toBeUndefined();
 });
 
-describe("a file that is no recording", () => {
+describe("a file that is not a recording", () => {
   const header = JSON.stringify({ berthRecording: 2, ...origin });
   const line = textOf(decisions).split("\n")[1] ?? "";
 
   test.each([
-    ["", 1, "this is no recording"],
-    ["apiVersion: v1\n", 1, "this is no recording"],
-    ["{}\n", 1, "this is no recording"],
+    ["", 1, "this is not a recording"],
+    ["apiVersion: v1\n", 1, "this is not a recording"],
+    ["{}\n", 1, "this is not a recording"],
     [`{"berthRecording":1}\n${line}`, 1, "version 1, this Berth reads version 2"],
     ['{"berthRecording":2,"berthVersion":"0.1.0"}\n', 1, "on which node"],
     [textOf(decisions).split("\n").slice(0, 3).join("\n"), 4, "not whole: 2 of 3 decisions"],

@@ -71,7 +71,9 @@ interface Header {
 function parseHeader(text: string): Result<Header, string> {
   const header = parseObject(text);
   if (header === undefined || !("berthRecording" in header)) {
-    return err("this is no recording: it does not begin with a header of `berth why --recording`");
+    return err(
+      "this is not a recording: it does not begin with a header of `berth why --recording`",
+    );
   }
   const { berthRecording: version, berthVersion, nodeName, decisions } = header;
   if (version !== formatVersion) {

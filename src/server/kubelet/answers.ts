@@ -21,7 +21,7 @@ export type KubeletHandler = (exchange: KubeletExchange) => Promise<void> | void
 
 const plain = "text/plain; charset=utf-8";
 
-/** A text as it is. Once an answer has begun, all that is left is to break it off. */
+/** Sends a text as it is. Once a response has begun, it can only be aborted. */
 export function sendPlain(
   response: ServerResponse,
   status: number,

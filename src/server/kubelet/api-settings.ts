@@ -23,7 +23,7 @@ export interface AccessSettings {
   readonly anonymous: boolean;
   /** Undefined = tokens are not reviewed. */
   readonly tokenCacheMs: number | undefined;
-  /** Undefined = whoever is authenticated may do everything. */
+  /** Undefined = every authenticated user may do everything. */
   readonly authorization: { readonly allowedMs: number; readonly deniedMs: number } | undefined;
 }
 

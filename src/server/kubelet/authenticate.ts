@@ -1,4 +1,4 @@
-// Who sends a request: by certificate, by token, or nobody in particular.
+// Who sends a request: by certificate, by token, or anonymously.
 import type { IncomingMessage } from "node:http";
 import { readToken, type TokenReviewer } from "./bearer-token.ts";
 import type { Authenticator, User } from "./check-access.ts";
@@ -7,7 +7,7 @@ import type { CertificateReader } from "./client-certificate.ts";
 export interface AuthenticationMeans {
   readonly certificates?: CertificateReader | undefined;
   readonly tokens?: TokenReviewer | undefined;
-  /** Whoever shows nothing is system:anonymous. */
+  /** A request without credentials is system:anonymous. */
   readonly anonymous: boolean;
 }
 

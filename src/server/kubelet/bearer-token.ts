@@ -16,14 +16,14 @@ const maxTokens = 4096;
 /** Tokens that strangers make up have a place of their own, and push out none that counts. */
 const maxRefusals = 1024;
 
-/** The token of a request; undefined when there is none. Throws when it is told in a way that cannot be. */
+/** The token of a request; undefined when there is none. Throws when it is malformed. */
 export function readToken({ headers }: Pick<IncomingMessage, "headers">): string | undefined {
   const [scheme = "", token = ""] = (headers.authorization ?? "").trim().split(" ", 2);
   if (scheme.toLowerCase() === "bearer" && token !== "") return token;
   return isWebSocket(headers) ? protocolToken(headers["sec-websocket-protocol"] ?? "") : undefined;
 }
 
-/** A browser cannot set headers: its WebSocket tells the token as a protocol beside the one that it wants. */
+/** A browser cannot set headers: its WebSocket sends the token as a protocol beside the one that it wants. */
 function protocolToken(header: string): string | undefined {
   const protocols = header.split(",").map((protocol) => protocol.trim());
   const tokens = protocols.filter((protocol) => protocol.startsWith(protocolPrefix));
@@ -31,7 +31,8 @@ function protocolToken(header: string): string | undefined {
   if (only === undefined) return undefined;
   if (tokens.length > 1) throw new Error("several tokens among the protocols");
   const encoded = only.slice(protocolPrefix.length);
-  if (!/^[A-Za-z0-9_-]*$/.test(encoded)) throw new Error("a token among the protocols is no token");
+  if (!/^[A-Za-z0-9_-]*$/.test(encoded))
+    throw new Error("a token among the protocols is not base64url");
   if (protocols.length === 1) throw new Error("missing additional subprotocol");
   const token = Buffer.from(encoded, "base64url").toString("utf8");
   return token === "" ? undefined : token;
@@ -44,7 +45,7 @@ export interface TokenReviewOptions {
   readonly monotonicMs: () => number;
 }
 
-/** Asks the API server who shows a token; undefined = nobody. */
+/** Asks the API server who shows a token; undefined = not authenticated. */
 export class TokenReviewer {
   readonly #options: TokenReviewOptions;
   readonly #known: ExpiringCache<User | undefined>;

@@ -16,7 +16,7 @@ interface ShownCertificate {
   isTrusted: boolean;
 }
 
-/** Answers the user of a connection's certificate, anew whenever the authorities change. */
+/** Returns the user of a connection's certificate, verified again whenever the CA bundle changes. */
 export class CertificateReader {
   readonly #authorities: ClientAuthorities;
   readonly #nowMs: () => number;
@@ -87,7 +87,7 @@ function isIssuer(issuer: X509Certificate, subject: X509Certificate): boolean {
   return issuer.ca && subject.checkIssued(issuer) && subject.verify(issuer.publicKey);
 }
 
-/** The common name is the user's, organizations are groups; without a name it is nobody. */
+/** The common name is the user's, organizations are groups; without a name there is no user. */
 function certificateUser(
   { subject }: DetailedPeerCertificate,
   { fingerprint256 }: X509Certificate,

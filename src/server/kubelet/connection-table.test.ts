@@ -44,7 +44,7 @@ test("when there are too many strangers, one of the address with the most gives 
   expect(greedy.map(({ destroyed }) => destroyed)).toEqual([true, false, false]);
 });
 
-test("a connection over which somebody was allowed something never gives way", () => {
+test("a connection with an authorized request never gives way", () => {
   const table = new ConnectionTable({ maxStrangers: 2, maxStrangersPerAddress: 2 });
   const [known] = fill(table, "10.0.0.1", 1);
   if (known !== undefined) table.setKnown(known);

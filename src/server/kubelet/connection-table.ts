@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 
 export interface ConnectionLimits {
-  /** Connections over which nobody was allowed anything yet. */
+  /** Connections without an authorized request yet. */
   readonly maxStrangers: number;
   readonly maxStrangersPerAddress: number;
 }
@@ -33,7 +33,7 @@ export class ConnectionTable {
   /** A connection was made; over TLS that is the one below it. */
   add(socket: Socket): void {
     const { remoteAddress: address } = socket;
-    // It ended before it was looked at.
+    // It ended before it was registered.
     if (address === undefined) return;
     if ((this.#strangers.get(address) ?? 0) >= this.#limits.maxStrangersPerAddress) {
       this.#evict(address);
@@ -55,7 +55,7 @@ export class ConnectionTable {
     if (entry !== undefined) entry.isBusy = isBusy;
   }
 
-  /** Somebody was allowed something over the connection. */
+  /** A request over the connection was authorized. */
   setKnown(socket: Socket): void {
     const entry = this.#entries.get(keyOf(socket));
     if (entry?.isStranger !== true) return;

@@ -34,7 +34,7 @@ export interface ContainerDeps {
   /** Limits how many commands are run at once. */
   readonly runs: Semaphore;
   readonly nowMs: () => number;
-  /** A stream without a byte for so long is closed; 0 = never. */
+  /** A stream that is idle for this long is closed; 0 = never. */
   readonly idleMs: number;
   /** The PodLogsQuerySplitStreams feature. */
   readonly splitsLogStreams: boolean;

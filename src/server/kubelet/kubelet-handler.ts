@@ -14,9 +14,9 @@ import { parseQuery, textOfBytes } from "./request-target.ts";
 export interface KubeletApi {
   readonly table: EndpointTable;
   readonly handlers: Readonly<Record<Endpoint, KubeletHandler>>;
-  /** Undefined = whoever reaches the server may ask: the read-only port and the health port. */
+  /** Undefined = requests are not authorized: the read-only port and the health port. */
   readonly access?: AccessRules<IncomingMessage> | undefined;
-  /** Somebody who is not anonymous is allowed something over a connection. */
+  /** Called when a request of a user other than system:anonymous is authorized. */
   readonly onKnown?: ((socket: IncomingMessage["socket"]) => void) | undefined;
   readonly log: Log;
   readonly metrics?: RequestMetrics | undefined;
@@ -97,7 +97,8 @@ async function answerGuarded(
     const verdict = await checkAccess(access, request, { method, path }, signal);
     if (verdict.kind === "refused") {
       const { status, body, error } = verdict;
-      if (error !== undefined) log.warn("cannot tell who may ask", { path, status, error });
+      if (error !== undefined)
+        log.warn("cannot authenticate or authorize a request", { path, status, error });
       sendPlain(response, status, body, status === 429 ? { "Retry-After": "1" } : {});
       return;
     }

@@ -45,7 +45,7 @@ const maxConnections = 2048;
 const maxHeaders = 200;
 /** Bodies are read by one endpoint, and only some bytes of it. */
 const maxBodyBytes = 1024 * 1024;
-/** So long a connection stays open without a request before anybody was allowed anything over it. */
+/** How long a connection without an authorized request may stay idle. */
 const strangerIdleMs = 10_000;
 const connectionLimits = { maxStrangers: 512, maxStrangersPerAddress: 256 };
 const limits = {
@@ -70,7 +70,7 @@ export async function runSecureServer(
       key: serving.keyPem,
       minVersion: options.minVersion,
       ciphers: options.ciphers,
-      // A resumed session would skip the look at a client's certificate.
+      // A resumed session would skip the check of the client's certificate.
       secureOptions: constants.SSL_OP_NO_TICKET,
       ...(options.curves === undefined ? {} : { ecdhCurve: options.curves }),
       ...(ca === undefined ? {} : { ca }),
@@ -176,7 +176,7 @@ function responseOn(
   return response;
 }
 
-/** What is no request is told so, and nothing else. */
+/** Answers bytes that are not a request with an error and nothing else. */
 function refuseUnreadable(error: Error & { readonly code?: string }, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy();

@@ -109,7 +109,7 @@ function unixDate(ms: number): string {
   return `${weekday.replace(",", "")} ${month} ${day} ${time} UTC ${year}`;
 }
 
-/** /debug/flags/v: how much the log tells. */
+/** /debug/flags/v: the verbosity of the log. */
 export async function answerVerbosity(
   agent: AgentCalls,
   { request, response, signal }: KubeletExchange,

@@ -13,7 +13,7 @@ export type MuxMatch =
   | { readonly kind: "redirect"; readonly location: string }
   | { readonly kind: "found"; readonly pattern: string };
 
-/** A pattern that ends with a slash stands for everything below it. */
+/** A pattern that ends with a slash matches everything below it. */
 export function matchPattern(
   patterns: readonly string[],
   method: string,

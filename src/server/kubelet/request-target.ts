@@ -6,7 +6,7 @@ import { decodeUtf8 } from "../../lib/utf8.ts";
 export interface RequestTarget {
   /** With its escapes resolved. */
   readonly path: string;
-  /** As it is matched against patterns: escaped as it came, or anew where that was done badly. */
+  /** As it is matched against patterns: escaped as it came, or escaped again where that was done badly. */
   readonly escapedPath: string;
   /** Without the question mark. */
   readonly rawQuery: string;

@@ -108,7 +108,7 @@ export function parseForwardedPorts(query: QueryValues): Result<readonly number[
   return ok(ports);
 }
 
-/** The older "tail" stands for tailLines; its "all" for none. */
+/** The older "tail" means tailLines; its "all" means no limit. */
 function logValue(query: QueryValues, name: string): string | undefined {
   const tail = name === "tailLines" ? (first(query, "tail") ?? "") : "";
   if (tail === "") return first(query, name);

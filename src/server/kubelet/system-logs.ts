@@ -67,7 +67,7 @@ async function sendNames(folder: FileHandle, response: KubeletExchange["response
   const names = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
   const links = names.toSorted().map((name) => {
     const target = escapePath(Buffer.from(name, "utf8").toString("latin1"));
-    // A name with a colon is no scheme.
+    // A name with a colon is not a scheme.
     const href = /^[^/]*:/.test(target) ? `./${target}` : target;
     return `<a href="${escapeHtml(href)}">${escapeHtml(name)}</a>\n`;
   });

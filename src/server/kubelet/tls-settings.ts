@@ -8,7 +8,7 @@ const versions: Readonly<Record<string, SecureVersion>> = {
   VersionTLS13: "TLSv1.3",
 };
 
-/** tlsMinVersion; TLS 1.2 unless told. */
+/** tlsMinVersion; TLS 1.2 by default. */
 export function minTlsVersion(name: string): SecureVersion {
   return versions[name] ?? "TLSv1.2";
 }

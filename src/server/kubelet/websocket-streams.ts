@@ -120,7 +120,7 @@ async function runTranslation(
   if (!hasStatus) await client.send(Buffer.concat([Buffer.from([channels.error]), brokenOff]));
 }
 
-/** What a client is told when the runtime's end went away before the command's did. */
+/** The error a client gets when the runtime's connection closed before the command ended. */
 const brokenOff = Buffer.from(
   JSON.stringify({
     metadata: {},

@@ -202,7 +202,7 @@ test("disks count in seconds where the kernel counts in milliseconds", () => {
   );
 });
 
-test("what a container reads and writes is told by device, and of the machine by its disks", () => {
+test("reads and writes are reported by device for a container, and by disk for the machine", () => {
   const own = 'container="main",device="/dev/sda",id="/kubepods/pod1/abc",image="busybox"';
   const more = 'name="abc",namespace="default"';
   expect(page()).toContain(`container_fs_reads_total{${own},${more},pod="web"} 1 1700000000500\n`);
@@ -213,7 +213,7 @@ test("what a container reads and writes is told by device, and of the machine by
   expect(machines).toEqual([expect.stringMatching(/device="\/dev\/sda".* 5 1700000000500$/)]);
 });
 
-test("pressure is shown only where the kernel tells it", () => {
+test("pressure is shown only where the kernel reports it", () => {
   expect(page()).not.toContain("container_pressure_");
   const psi = {
     full: { total: 0, avg10: 0, avg60: 0, avg300: 0 },

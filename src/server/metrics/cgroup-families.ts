@@ -6,7 +6,7 @@ export interface CgroupFamily {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge";
-  /** Whether a value tells when it was measured. */
+  /** Whether a value carries the time of its measurement. */
   readonly hasTime: boolean;
   readonly read: (cgroup: MeasuredCgroup, nowMs: number) => number | undefined;
 }

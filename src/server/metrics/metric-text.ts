@@ -2,7 +2,7 @@
 export interface MetricSample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-  /** When it was measured; now, where not told. */
+  /** When it was measured; now, where absent. */
   readonly timeMs?: number | undefined;
 }
 

@@ -7,7 +7,7 @@ export function formatProcessStart(): string {
   return formatMetrics([processStart()]);
 }
 
-/** Its time, memory, open files and network. What the kernel does not tell is left out. */
+/** Its time, memory, open files and network. What the kernel does not report is left out. */
 export function formatProcessMetrics(): string {
   const { user, system } = process.cpuUsage();
   const status = readText("/proc/self/status");

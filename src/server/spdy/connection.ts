@@ -1,5 +1,5 @@
 // A SPDY/3.1 client over a connection that was upgraded to it. The servers of container runtimes keep no
-// flow-control windows: whoever reads slowly stops reading the connection.
+// flow-control windows: a slow reader of one stream stops reading the connection.
 import type { Duplex } from "node:stream";
 import { untilDrained } from "../until-drained.ts";
 import { encodeFrame, type Frame, FrameReader } from "./frame.ts";
@@ -62,11 +62,11 @@ export class SpdyConnection implements Disposable {
   constructor(connection: Duplex, head: Buffer) {
     this.#connection = connection;
     if (head.length > 0) connection.unshift(head);
-    // Bytes that are no SPDY, and a connection that breaks, both end every stream.
+    // Bytes that are not SPDY, and a connection that breaks, both end every stream.
     connection.on("error", () => connection.destroy());
     void this.#read()
       .catch(() => undefined)
-      // Not every Node gives up the writing half with the reading one.
+      // Not every version of Node closes the writing half with the reading one.
       .finally(() => connection.destroy());
   }
 

@@ -58,7 +58,7 @@ export function encodeFrame(frame: Frame): Buffer {
 export class FrameReader {
   readonly #pending = new ByteQueue();
 
-  /** The frames that are complete now. Throws on bytes that are no SPDY/3. */
+  /** The frames that are complete now. Throws on bytes that are not SPDY/3. */
   push(chunk: Buffer): Frame[] {
     this.#pending.push(chunk);
     const frames: Frame[] = [];

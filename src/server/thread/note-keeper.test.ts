@@ -42,7 +42,7 @@ test("while the agent takes nothing over, what is kept is bounded", async () => 
   for (let count = 0; count < 10_000; count++) {
     keeper.increment("kubelet_http_requests_total");
     keeper.observe("kubelet_http_requests_duration_seconds", 1);
-    keeper.log.warn("cannot tell who may ask");
+    keeper.log.warn("cannot authenticate or authorize a request");
   }
   expect(batches).toHaveLength(1);
   release();

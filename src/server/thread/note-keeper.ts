@@ -6,7 +6,7 @@ import type { Log, LogFields } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { LogNote, MetricNote, RecordedNotes } from "../../ports/recorded-notes.ts";
 
-/** Notes travel together: so long the first of them waits for others. */
+/** Notes travel in batches: how long the first of them waits for others. */
 const gatherMs = 100;
 /** While the agent takes nothing over, further observations are left out; counters stay exact. */
 const maxObservations = 4096;

@@ -7,7 +7,7 @@ import { encodeMessage, MessageReader } from "./frame.ts";
 
 const handshakeId = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const maxMessageBytes = 16 * 1024 * 1024;
-/** The client has so long to say goodbye. */
+/** How long the client has to answer a close frame. */
 const goodbyeMs = 5_000;
 const normalClosure = Buffer.from([0x03, 0xe8]);
 
@@ -65,7 +65,7 @@ export class WebSocketConnection {
         }
       }
     } catch {
-      // Broken off or against the protocol: there is nobody to tell.
+      // Aborted or a protocol error: no peer is left to answer.
     } finally {
       this.close();
     }

@@ -102,7 +102,7 @@ export class MessageReader {
         this.#partsLength = 0;
         break;
       case opcodes.continuation:
-        if (this.#parts === undefined) throw new Error("a message goes on that did not begin");
+        if (this.#parts === undefined) throw new Error("a message continues that did not begin");
         break;
       default:
         throw new Error("a frame is of no known kind");

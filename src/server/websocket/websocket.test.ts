@@ -51,13 +51,13 @@ test.each([
   ["beyond the limit", clientFrame(2, Buffer.alloc(200)), "too long"],
   ["of an extension", Buffer.from([0xc2, 0x80, 0, 0, 0, 0]), "extension"],
   ["of no kind", clientFrame(3, Buffer.alloc(0)), "no known kind"],
-  ["that goes on with nothing", clientFrame(0, Buffer.from("x")), "did not begin"],
+  ["that continues nothing", clientFrame(0, Buffer.from("x")), "did not begin"],
   ["that controls too much", clientFrame(9, Buffer.alloc(126)), "control frame"],
 ])("a frame %s is refused", (_, bytes, reason) => {
   expect(() => [...new MessageReader(150).push(bytes)]).toThrow(reason);
 });
 
-test("a connection answers pings and goodbyes, and ends at what is no frame", async () => {
+test("a connection answers pings and close frames, and ends at what is not a frame", async () => {
   const written: Buffer[] = [];
   const socket = new Duplex({
     read: () => undefined,
