@@ -49,7 +49,8 @@ export class StatusWorld {
       checkpoints: this.checkpoints,
       inputs: {
         clock,
-        probes: { view: () => noProbes, probeNow: () => undefined },
+        table,
+        agentStartedAtMs: 0,
         resizes: new ResizeStatuses(table, clock),
         cgroups: { inForce: () => undefined },
         cluster: undefined,
@@ -63,11 +64,3 @@ export class StatusWorld {
     return this.table.get(uid)?.status?.version ?? 0;
   }
 }
-
-const noProbes = {
-  agentStartedAtMs: 0,
-  readinessProbed: new Set<string>(),
-  startupProbed: new Set<string>(),
-  readinessResults: new Map(),
-  startupResults: new Map(),
-};

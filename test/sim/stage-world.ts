@@ -84,7 +84,8 @@ export class StageWorld {
       volumes,
       probes: {
         addPod: ({ metadata }) => void this.calls.push(`probes of ${metadata.uid}`),
-        stopLivenessAndStartup: (uid) => void this.calls.push(`probes of ${uid} stopping`),
+        stopLivenessAndStartup: ({ metadata }) =>
+          void this.calls.push(`probes of ${metadata.uid} stopping`),
         removePod: (uid) => void this.calls.push(`probes of ${uid} removed`),
       },
     });

@@ -1,10 +1,8 @@
-import type { ProbeSubject } from "../../core/probe/probe-worker.ts";
 import { parseTime } from "../../lib/time.ts";
 import type { MetricName } from "../../model/generated/metrics.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { findContainer, type Pod } from "../../model/pod.ts";
 import { configSeenAnnotation, isStaticPod } from "../../model/pod-source.ts";
-import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import { isAboutStart, type StepReport, syncFailed } from "../execute/step-report.ts";
@@ -21,23 +19,10 @@ export interface AgentState {
   readonly workerState: (uid: string) => string | undefined;
 }
 
-const probeTypes: Readonly<Record<ProbeKind, string>> = {
-  readiness: "Readiness",
-  liveness: "Liveness",
-  startup: "Startup",
-};
-const probeResults: Readonly<Record<ProbeResult, string>> = {
-  Success: "successful",
-  Failure: "failed",
-  UNKNOWN: "unknown",
-};
-
 /** Counts what the agent does, under the kubelet's names. */
 export class AgentMetrics {
   readonly #metrics: Metrics;
   readonly #clock: Pick<Clock, "nowMs">;
-  /** Pods whose probes were measured, by UID. */
-  readonly #probed = new Map<string, { readonly pod: string; readonly namespace: string }>();
 
   constructor(metrics: Metrics, clock: Pick<Clock, "nowMs">) {
     this.#metrics = metrics;
@@ -45,14 +30,6 @@ export class AgentMetrics {
     for (const label of ["", "true"]) {
       metrics.increment("kubelet_restarted_pods_total", { static: label }, 0);
     }
-  }
-
-  forget(uid: string): void {
-    this.#metrics.drop("prober_probe_total", { pod_uid: uid });
-    const probed = this.#probed.get(uid);
-    if (probed === undefined) return;
-    this.#probed.delete(uid);
-    this.#metrics.drop("prober_probe_duration_seconds", probed);
   }
 
   /** How long a new pod waited for its worker. */
@@ -72,24 +49,6 @@ export class AgentMetrics {
     this.#metrics.observe("kubelet_pod_worker_duration_seconds", durationMs / 1000, {
       operation_type: operation,
     });
-  }
-
-  noteProbe({ pod, container, kind }: ProbeSubject, result: ProbeResult, durationMs: number): void {
-    const { name, namespace, uid } = pod.metadata;
-    const labels = {
-      probe_type: probeTypes[kind],
-      container: container.name,
-      pod: name,
-      namespace,
-    };
-    this.#metrics.increment("prober_probe_total", {
-      ...labels,
-      pod_uid: uid,
-      result: probeResults[result],
-    });
-    if (result === "Failure") return;
-    this.#probed.set(uid, { pod: name, namespace });
-    this.#metrics.observe("prober_probe_duration_seconds", durationMs / 1000, labels);
   }
 
   noteSteps(pod: Pod, reports: readonly StepReport[]): void {

@@ -83,6 +83,7 @@ export class AgentParts {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
   readonly signal: AbortSignal;
+  readonly startedAtMs: number;
 
   readonly table: PodTable = new PodTable();
   readonly wakeups: Wakeups = new Wakeups();
@@ -132,6 +133,7 @@ export class AgentParts {
     this.ports = ports;
     this.settings = settings;
     this.signal = signal;
+    this.startedAtMs = ports.clock.nowMs();
     const { sources, api } = ports;
     const names = sources.map(({ name }) => name);
     this.readiness = new SourceReadiness(api === undefined ? names : [...names, "api"]);
@@ -160,10 +162,10 @@ export class AgentParts {
     this.health = new RuntimeHealth({ runtime, clock, table: this.table, wakeups: this.wakeups });
     this.observed = new ObservedPods(this.table, this.wakeups);
     this.names = composeNames(this);
-    this.prober = composeProber(this);
     this.allocations = composeAllocations(this);
     this.cgroups = composeCgroups(this);
     this.statuses = composeStatuses(this);
+    this.prober = composeProber(this);
     this.images = createImageManager(ports, settings, {
       table: this.table,
       changes: this.changes,

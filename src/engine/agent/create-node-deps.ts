@@ -8,7 +8,7 @@ import type { ImageManager } from "../images/image-manager.ts";
 import { NodeLogins } from "../images/node-logins.ts";
 import { PullCredentials } from "../images/pull-credentials.ts";
 import type { RuntimeHealth } from "../observe/runtime-health.ts";
-import type { Prober } from "../probes/prober.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import { UserNamespaces } from "../resources/user-namespaces.ts";
@@ -42,7 +42,7 @@ export interface NodeParts
   readonly events: EventLog;
   readonly allocations: PodAllocations;
   readonly statuses: PodStatuses;
-  readonly prober: Prober;
+  readonly table: PodTable;
   readonly restarts: Restarts;
   readonly cgroups: NodePodCgroups;
   readonly volumes: VolumeManager;
@@ -73,7 +73,7 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     resizes: parts.allocations.resizes,
     allocationsKept: () => parts.allocations.kept(),
     statuses: parts.statuses,
-    probes: parts.prober,
+    table: parts.table,
     cgroups: parts.cgroups,
     stages: parts.stages,
     recorder: parts.recorder,

@@ -1,11 +1,11 @@
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { ProbeResults } from "../../model/probe.ts";
 import type { ExecutorDeps } from "../execute/execute-plan.ts";
 import type { PodCgroupControl } from "../execute/resize-pod.ts";
 import type { StepReport } from "../execute/step-report.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import type { PodStage } from "../pods/pod-stage.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
@@ -16,7 +16,8 @@ export interface NodeDeps extends ExecutorDeps {
   readonly resizes: ResizeStatuses;
   /** Resolves when the resources that were granted so far are on disk. */
   readonly allocationsKept: () => Promise<void>;
-  readonly probes: PodProbes;
+  /** Has what the probes found. */
+  readonly table: Pick<PodTable, "get">;
   readonly cgroups: PodCgroups;
   /** What a pod needs before its containers, in order. */
   readonly stages: readonly PodStage[];
@@ -35,11 +36,6 @@ export interface NodeDeps extends ExecutorDeps {
   /** Tells of the pod whenever it was read, until the returned function is called. */
   readonly follow: (uid: string, onState: (observed: ObservedPod) => void) => () => void;
   readonly pullCredentials: (pod: Pod) => PodCredentials;
-}
-
-interface PodProbes {
-  readonly livenessResults: ProbeResults;
-  readonly startupResults: ProbeResults;
 }
 
 interface PodCgroups extends PodCgroupControl {

@@ -1,5 +1,4 @@
 import { replacedPods } from "../../core/source/replaced-pods.ts";
-import type { KnownPod } from "../../core/worker/worker-queries.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
@@ -16,7 +15,6 @@ export interface HousekeepingDeps {
   readonly statuses: Pick<PodStatuses, "endLife"> & { keepOnly(uids: ReadonlySet<string>): void };
   readonly remains: PodRemains;
   readonly faults: Pick<Faults, "attempt">;
-  readonly probes: { cleanup(runningUids: ReadonlySet<string>): void };
   /** All pods of the runtime are known. */
   readonly runtimeListed: boolean;
   /** Every source was heard: who is not wanted by now is wanted by nobody. */
@@ -38,7 +36,7 @@ export interface HousekeepingDeps {
  */
 export async function housekeep(deps: HousekeepingDeps): Promise<void> {
   if (!deps.runtimeListed) return;
-  const { registry, workers, statuses, probes, remains } = deps;
+  const { registry, workers, statuses, remains } = deps;
   const desired = registry.list();
   if (!deps.allSourcesHeard) {
     endReplaced(deps, desired);
@@ -50,7 +48,6 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
   for (const pod of hadWorker.filter(isStaticPod)) {
     if (!known.has(pod.metadata.uid)) forgetLife(deps, pod);
   }
-  probes.cleanup(mayRun(known));
   for (const pod of registry.list()) {
     const { uid } = pod.metadata;
     if (known.has(uid) || remains.isRemoving(uid)) continue;
@@ -100,11 +97,6 @@ function endReplaced(deps: HousekeepingDeps, desired: readonly Pod[]): void {
 function endOrphan({ workers, onOrphan }: HousekeepingDeps, runningPod: ObservedPod): void {
   workers.updatePod({ updateType: "kill", runningPod, kill: { graceSeconds: 1 } });
   onOrphan();
-}
-
-function mayRun(known: ReadonlyMap<string, KnownPod>): ReadonlySet<string> {
-  const live = [...known].filter(([, { state }]) => state !== "terminated");
-  return new Set(live.map(([uid]) => uid));
 }
 
 function isRunning({ containers, sandboxes }: ObservedPod): boolean {

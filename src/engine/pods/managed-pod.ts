@@ -7,6 +7,7 @@ import type { StartFailure } from "../../core/status/container-statuses.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { ProbeKind, ProbeResults } from "../../model/probe.ts";
 import type { PodImages } from "../images/pod-images.ts";
 
 /** What the runtime has of a pod. All times are on the monotonic clock and say when a read of the runtime began. */
@@ -48,6 +49,21 @@ export interface PodReading {
   readonly awaitsQuiet?: boolean | undefined;
 }
 
+export interface PodProbing {
+  readonly running: readonly RunningProbe[];
+  /** By container id. */
+  readonly results: Readonly<Record<ProbeKind, ProbeResults>>;
+}
+
+export interface RunningProbe {
+  readonly kind: ProbeKind;
+  /** Its name. */
+  readonly container: string;
+  /** Probes again without waiting for its time. */
+  trigger(): void;
+  stop(): void;
+}
+
 /**
  * All the agent knows of one pod, in slices. A slice has one writer, named in its comment, which holds the slice's
  * `SliceWriter`; everybody may read. A slice is replaced, not changed, unless it is its writer's own running thing.
@@ -68,6 +84,8 @@ export interface PodSlices {
   readonly images: PodImages;
   /** What the runtime has of it. Writer: `ObservedPods`. */
   readonly observed: Observation;
+  /** The probes of its containers. Writer: `Prober`. */
+  readonly probes: PodProbing;
   /** The reads of it from the runtime that are in progress or due. Writer: `PodReader`. */
   readonly reading: PodReading;
   /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */

@@ -12,6 +12,7 @@ import { type Pod, podKey } from "../../model/pod.ts";
 import type { NodeDeps } from "../agent/node-deps.ts";
 import { executePlan } from "../execute/execute-plan.ts";
 import { failuresText, type StepReport } from "../execute/step-report.ts";
+import { notProbed } from "../probes/probe-view.ts";
 import { prepareStages } from "./pod-stage.ts";
 import { PodSyncError, type RuntimeProgress, type SyncPodRequest } from "./pod-syncer.ts";
 import { describeSeen, recordedStep } from "./sync-record.ts";
@@ -123,12 +124,13 @@ async function runPlan(
   const containerIds = observed.containers.map(({ id }) => id);
   const nowMs = deps.clock.nowMs();
   const { restarts } = deps;
+  const { results } = deps.table.get(uid)?.probes ?? notProbed;
   const input = {
     pod,
     observed,
     nowMs,
-    livenessResults: resultsOf(deps.probes.livenessResults, containerIds),
-    startupResults: resultsOf(deps.probes.startupResults, containerIds),
+    livenessResults: resultsOf(results.liveness, containerIds),
+    startupResults: resultsOf(results.startup, containerIds),
     restartAllContainers: (status.conditions ?? []).some(
       (condition) => condition.type === "AllContainersRestarting" && condition.status === "True",
     ),

@@ -7,16 +7,24 @@ import {
   settleProbe,
 } from "../../core/probe/probe-worker.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
-import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { findContainer } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { ProbeOutcome, ProbeRequest, ProbeRunner } from "../../ports/probe-runner.ts";
 import type { Faults } from "../agent/faults.ts";
-import type { ProbeResultStore } from "./probe-results.ts";
+import type { RunningProbe } from "../pods/managed-pod.ts";
+import type { PodStatuses } from "../status/pod-statuses.ts";
 
-export interface ProbeWorkerDependencies {
+/** Where a probe belongs. */
+interface ProbeKeeper {
+  /** Whether its pod still has that probe. */
+  has(uid: string, probe: RunningProbe): boolean;
+  keep(subject: ProbeSubject, changes: readonly ResultChange[]): void;
+}
+
+export interface ProbeWorkerDeps {
   readonly clock: Clock;
   /** From 0 (included) to 1 (excluded). */
   readonly random: () => number;
@@ -24,10 +32,9 @@ export interface ProbeWorkerDependencies {
   readonly agentStartedAtMs: number;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "note">;
-  /** The pod's status as last computed: it knows the addresses and container ids. */
-  readonly podStatus: (uid: string) => PodStatus | undefined;
-  /** Told of every probe that was run and counted. */
-  readonly onProbed: (subject: ProbeSubject, result: ProbeResult, durationMs: number) => void;
+  readonly metrics: Pick<Metrics, "increment" | "observe" | "drop">;
+  /** A status has the addresses and container ids. */
+  readonly statuses: Pick<PodStatuses, "get">;
 }
 
 const attempts = 3;
@@ -38,28 +45,42 @@ const kindNames: Readonly<Record<ProbeKind, string>> = {
   startup: "Startup",
 };
 
-/** Runs one probe of one container again and again, and keeps its result. */
-export class ProbeWorker {
-  readonly subject: ProbeSubject;
-  readonly #results: ProbeResultStore;
-  readonly #deps: ProbeWorkerDependencies;
+const resultNames: Readonly<Record<ProbeResult, string>> = {
+  Success: "successful",
+  Failure: "failed",
+  UNKNOWN: "unknown",
+};
+
+/** Runs one probe of one container again and again. */
+export class ProbeWorker implements RunningProbe {
+  readonly #subject: ProbeSubject;
+  readonly #prober: ProbeKeeper;
+  readonly #deps: ProbeWorkerDeps;
   readonly #stop = new AbortController();
   #state: ProbeState = initialProbeState;
   #triggered = false;
   readonly #wakeUp: WakeUp;
 
-  constructor(subject: ProbeSubject, results: ProbeResultStore, deps: ProbeWorkerDependencies) {
-    this.subject = subject;
-    this.#results = results;
+  constructor(subject: ProbeSubject, prober: ProbeKeeper, deps: ProbeWorkerDeps) {
+    this.#subject = subject;
+    this.#prober = prober;
     this.#deps = deps;
     this.#wakeUp = new WakeUp(deps.clock);
+  }
+
+  get kind(): ProbeKind {
+    return this.#subject.kind;
+  }
+
+  get container(): string {
+    return this.#subject.container.name;
   }
 
   get onHold(): boolean {
     return this.#state.onHold;
   }
 
-  /** Runs the probe once more without waiting for its time. */
+  /** Runs the probe again without waiting for its time. */
   trigger(): void {
     this.#triggered = true;
     this.#wakeUp.notify();
@@ -73,13 +94,13 @@ export class ProbeWorker {
   /** Probes in the period of the probe, until stopped or until there is nothing left to probe. */
   async run(): Promise<void> {
     const { clock, random, agentStartedAtMs } = this.#deps;
-    const periodMs = (this.subject.probe.periodSeconds || defaultPeriodSeconds) * 1000;
+    const periodMs = (this.#subject.probe.periodSeconds || defaultPeriodSeconds) * 1000;
     // A fresh agent finds all its pods at once: spread their probes.
     if (periodMs > clock.nowMs() - agentStartedAtMs) {
       await this.#sleep(random() * periodMs, this.#stop.signal);
     }
     let tickAtMs = clock.monotonicMs() + periodMs;
-    while (!this.#stop.signal.aborted && (await this.#tryOnce())) {
+    while (this.#isWanted() && (await this.#tryOnce())) {
       if (this.#triggered) {
         tickAtMs = clock.monotonicMs() + periodMs;
         continue;
@@ -91,7 +112,14 @@ export class ProbeWorker {
       if (this.#triggered) tickAtMs = nowMs + periodMs;
       else tickAtMs += periodMs * (1 + Math.max(0, Math.floor((nowMs - tickAtMs) / periodMs)));
     }
-    if (this.#state.containerId !== undefined) this.#results.remove(this.#state.containerId);
+    const { containerId } = this.#state;
+    if (containerId !== undefined)
+      this.#prober.keep(this.#subject, [{ kind: "remove", containerId }]);
+    this.#dropMetrics();
+  }
+
+  #isWanted(): boolean {
+    return !this.#stop.signal.aborted && this.#prober.has(this.#subject.pod.metadata.uid, this);
   }
 
   /** A round that fails in itself says nothing about the container: the next one comes in its time. */
@@ -99,7 +127,7 @@ export class ProbeWorker {
     try {
       return await this.probeOnce();
     } catch (error) {
-      this.#deps.faults.note(error, "probe", this.subject.pod.metadata.uid);
+      this.#deps.faults.note(error, "probe", this.#subject.pod.metadata.uid);
       return true;
     }
   }
@@ -107,30 +135,30 @@ export class ProbeWorker {
   /** One round; false when there will never be anything to probe again. */
   async probeOnce(): Promise<boolean> {
     this.#triggered = false;
-    const { clock, podStatus } = this.#deps;
-    const status = podStatus(this.subject.pod.metadata.uid);
-    const round = planProbe(this.subject, this.#state, status, clock.nowMs());
+    const { clock, statuses } = this.#deps;
+    const status = statuses.get(this.#subject.pod.metadata.uid);
+    const round = planProbe(this.#subject, this.#state, status, clock.nowMs());
     this.#state = round.state;
-    this.#publish(round.changes);
+    this.#prober.keep(this.#subject, round.changes);
     const { containerId } = round.state;
     if (round.next === "probe" && status !== undefined && containerId !== undefined) {
-      const { kind, probe, pod, container } = this.subject;
+      const { kind, probe, pod, container } = this.#subject;
       await this.#probe({ kind, probe, pod, container, status, containerId });
     }
     return round.next !== "stop";
   }
 
   async #probe(request: ProbeRequest): Promise<void> {
-    const { clock, onProbed } = this.#deps;
+    const { clock } = this.#deps;
     const startedAtMs = clock.monotonicMs();
     const outcome = await this.#runWithRetries(request);
     if (outcome === undefined) return;
     const result = this.#judge(outcome);
     if (result === undefined) return;
-    onProbed(this.subject, result, clock.monotonicMs() - startedAtMs);
-    const { state, changes } = settleProbe(this.subject, this.#state, result);
+    this.#count(result, clock.monotonicMs() - startedAtMs);
+    const { state, changes } = settleProbe(this.#subject, this.#state, result);
     this.#state = state;
-    this.#publish(changes);
+    this.#prober.keep(this.#subject, changes);
   }
 
   /** Undefined when the worker was stopped meanwhile. */
@@ -150,41 +178,61 @@ export class ProbeWorker {
     return outcome;
   }
 
-  /** A probe that did not work itself is told about but counts for nothing. */
+  /** A probe that did not work itself is reported but counts for nothing. */
   #judge(outcome: ProbeOutcome): ProbeResult | undefined {
-    const name = kindNames[this.subject.kind];
+    const name = kindNames[this.#subject.kind];
     switch (outcome.result) {
       case "error": {
         const { state, output } = outcome;
-        this.#tell("Unhealthy", `${name} probe errored and resulted in ${state} state: ${output}`);
+        this.#report(
+          "Unhealthy",
+          `${name} probe errored and resulted in ${state} state: ${output}`,
+        );
         return undefined;
       }
       case "success":
         return "Success";
       case "warning":
-        this.#tell("ProbeWarning", `${name} probe warning: ${outcome.output}`);
+        this.#report("ProbeWarning", `${name} probe warning: ${outcome.output}`);
         return "Success";
       case "failure":
-        this.#tell("Unhealthy", `${name} probe failed: ${outcome.output}`);
+        this.#report("Unhealthy", `${name} probe failed: ${outcome.output}`);
         return "Failure";
       case "unknown":
         return "Failure";
     }
   }
 
-  #tell(reason: string, message: string): void {
-    const { pod, container } = this.subject;
+  #report(reason: string, message: string): void {
+    const { pod, container } = this.#subject;
     const kind = findContainer(pod, container.name)?.kind ?? "regular";
     const place = { kind, name: container.name };
     this.#deps.events.record(pod, { type: "Warning", reason, message, container: place });
   }
 
-  #publish(changes: readonly ResultChange[]): void {
-    const podUid = this.subject.pod.metadata.uid;
-    for (const change of changes) {
-      if (change.kind === "remove") this.#results.remove(change.containerId);
-      else this.#results.set({ podUid, ...change });
-    }
+  #count(result: ProbeResult, durationMs: number): void {
+    const { metrics } = this.#deps;
+    const { uid, name: pod, namespace } = this.#subject.pod.metadata;
+    const labels = { ...this.#labels(), pod, namespace };
+    metrics.increment("prober_probe_total", {
+      ...labels,
+      pod_uid: uid,
+      result: resultNames[result],
+    });
+    if (result === "Failure") return;
+    metrics.observe("prober_probe_duration_seconds", durationMs / 1000, labels);
+  }
+
+  /** What was measured goes with the probe, as upstream's does. */
+  #dropMetrics(): void {
+    const { metrics } = this.#deps;
+    const { uid, name: pod, namespace } = this.#subject.pod.metadata;
+    metrics.drop("prober_probe_total", { ...this.#labels(), pod_uid: uid });
+    metrics.drop("prober_probe_duration_seconds", { ...this.#labels(), pod, namespace });
+  }
+
+  #labels(): { readonly probe_type: string; readonly container: string } {
+    return { probe_type: kindNames[this.kind], container: this.container };
   }
 
   /** Ends early when the signal aborts. */

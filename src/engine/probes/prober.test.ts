@@ -2,12 +2,18 @@ import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { formatTime } from "../../lib/time.ts";
 import type { Container, PodStatus } from "../../model/generated/kubernetes.ts";
+import { metricDefinitions } from "../../model/generated/metrics.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { ProbeOutcome, ProbeRequest } from "../../ports/probe-runner.ts";
+import { PodTable } from "../pods/pod-table.ts";
+import { notProbed, probeNow, probeView } from "./probe-view.ts";
 import { Prober } from "./prober.ts";
 
+const kinds = ["startup", "liveness", "readiness"] as const;
 const probe = {
   exec: { command: ["x"] },
   periodSeconds: 10,
@@ -28,13 +34,22 @@ async function setUp(started: boolean) {
   const probed: number[] = [];
   const requests: ProbeRequest[] = [];
   const updates: string[] = [];
-  const told: string[] = [];
+  const events: string[] = [];
+  const statuses: string[] = [];
+  const table = new PodTable();
+  const metrics = new MetricsRegistry(metricDefinitions);
+  const probing = () => table.get("1")?.probes ?? notProbed;
+  let last: Partial<Record<ProbeKind, ProbeResult>> = {};
   const bench = {
     clock,
     probed,
     requests,
     updates,
-    told,
+    events,
+    statuses,
+    table,
+    metrics,
+    probing,
     outcome: { result: "success", output: "" } as ProbeOutcome,
     started,
     ended: undefined as { readonly exitCode: number } | undefined,
@@ -52,31 +67,47 @@ async function setUp(started: boolean) {
         return Promise.resolve(bench.outcome);
       },
     },
-    events: { record: (_pod, { reason, message }) => void told.push(`${reason}: ${message}`) },
-    podStatus: (): PodStatus => ({
-      phase: "Running",
-      containerStatuses: [
-        {
-          name: "c",
-          image: "",
-          imageID: "",
-          ready: false,
-          restartCount: 0,
-          containerID: "r://1",
-          started: bench.started,
-          state: bench.ended ? { terminated: bench.ended } : { running: { startedAt } },
-        },
-      ],
-    }),
-    onProbed: () => undefined,
-    onUpdate: (kind, { result }) => void updates.push(`${kind} ${result}`),
+    events: { record: (_pod, { reason, message }) => void events.push(`${reason}: ${message}`) },
+    statuses: {
+      get: (): PodStatus => ({
+        phase: "Running",
+        containerStatuses: [
+          {
+            name: "c",
+            image: "",
+            imageID: "",
+            ready: false,
+            restartCount: 0,
+            containerID: "r://1",
+            started: bench.started,
+            state: bench.ended ? { terminated: bench.ended } : { running: { startedAt } },
+          },
+        ],
+      }),
+      setReady: (_uid, _id, ready) => void statuses.push(`ready ${ready}`),
+      setStarted: (_uid, _id, isStarted) => void statuses.push(`started ${isStarted}`),
+    },
+    metrics,
+    table,
+    wakeups: {
+      look: () => {
+        const { results } = probing();
+        for (const kind of kinds) {
+          const result = results[kind].get("r://1");
+          if (result === last[kind]) continue;
+          last = { ...last, [kind]: result };
+          updates.push(`${kind} ${result}`);
+        }
+      },
+    },
+    agentStartedAtMs: clock.nowMs(),
   });
   await clock.advance(60_000);
   return { ...bench, bench, prober };
 }
 
-test("a probe runs at once and then in its period, and tells only of changes", async () => {
-  const { prober, clock, probed, updates, told, bench } = await setUp(true);
+test("a probe runs at once and then in its period, and reports only changes", async () => {
+  const { prober, clock, probed, updates, statuses, events, bench } = await setUp(true);
   prober.addPod(podWith({ readinessProbe: probe }));
   prober.addPod(podWith({ readinessProbe: probe }));
   await clock.advance(25_000);
@@ -84,33 +115,34 @@ test("a probe runs at once and then in its period, and tells only of changes", a
   await clock.advance(10_000);
   expect(probed).toEqual([60, 70, 80, 90]);
   expect(updates).toEqual(["readiness Failure", "readiness Success", "readiness Failure"]);
-  expect(told).toEqual(["Unhealthy: Readiness probe failed: sick"]);
+  expect(statuses).toEqual(["ready false", "ready true", "ready false"]);
+  expect(events).toEqual(["Unhealthy: Readiness probe failed: sick"]);
   await prober.stop();
 });
 
 test("in a fresh agent the first probe waits for a part of its period, whatever triggers it", async () => {
-  const { prober, clock, probed } = await setUp(true);
+  const { prober, clock, probed, probing } = await setUp(true);
   prober.addPod(podWith({ readinessProbe: { ...probe, periodSeconds: 100 } }));
-  prober.probeNow("1", "c");
+  probeNow(probing(), "c");
   await clock.advance(120_000);
   expect(probed).toEqual([110]);
   await prober.stop();
 });
 
 test("probing now moves the next time", async () => {
-  const { prober, clock, probed } = await setUp(true);
+  const { prober, clock, probed, probing } = await setUp(true);
   prober.addPod(podWith({ readinessProbe: probe }));
   await clock.advance(3_000);
-  prober.probeNow("1", "c");
+  probeNow(probing(), "c");
   await clock.advance(11_000);
   expect(probed).toEqual([60, 63, 73]);
   await prober.stop();
 });
 
 test("until the container has started only the startup probe runs, and then all others", async () => {
-  const { prober, clock, updates, bench } = await setUp(false);
+  const { prober, clock, updates, probing, bench } = await setUp(false);
   prober.addPod(podWith({ startupProbe: probe, livenessProbe: probe }));
-  expect(prober.view("1")).toMatchObject({
+  expect(probeView(probing(), 0)).toMatchObject({
     startupProbed: new Set(["c"]),
     readinessProbed: new Set(),
   });
@@ -120,34 +152,33 @@ test("until the container has started only the startup probe runs, and then all 
   bench.outcome = { result: "failure", output: "" };
   await clock.advance(10_000);
   expect(updates.slice(3)).toEqual(["liveness Failure"]);
-  expect(prober.livenessResults).toEqual(new Map([["r://1", "Failure"]]));
+  expect(probing().results.liveness).toEqual(new Map([["r://1", "Failure"]]));
   await prober.stop();
 });
 
 test("an ending pod keeps only its readiness probe, and a removed one none", async () => {
-  const { prober, clock } = await setUp(true);
-  prober.addPod(podWith({ startupProbe: probe, livenessProbe: probe, readinessProbe: probe }));
+  const { prober, clock, table, probing } = await setUp(true);
+  const pod = podWith({ startupProbe: probe, livenessProbe: probe, readinessProbe: probe });
+  prober.addPod(pod);
   await clock.advance(1_000);
-  prober.stopLivenessAndStartup("1");
+  prober.stopLivenessAndStartup(pod);
   await settle();
-  expect([prober.livenessResults.size, prober.startupResults.size]).toEqual([0, 0]);
-  expect(prober.readinessResults.size).toBe(1);
-  prober.cleanup(new Set(["1"]));
-  expect(prober.view("1").readinessProbed.size).toBe(1);
+  expect([probing().results.liveness.size, probing().results.startup.size]).toEqual([0, 0]);
+  expect(probing().results.readiness.size).toBe(1);
+  expect(probing().running.map(({ kind }) => kind)).toEqual(["readiness"]);
   prober.removePod("1");
   await settle();
-  expect(prober.readinessResults.size).toBe(0);
-  expect(prober.view("1").readinessProbed.size).toBe(0);
+  expect(table.get("1")?.probes).toBeUndefined();
 });
 
 test("a probe that does not work is tried three times and changes nothing", async () => {
-  const { prober, clock, probed, told, updates, bench } = await setUp(true);
+  const { prober, clock, probed, events, updates, bench } = await setUp(true);
   bench.outcome = { result: "error", state: "unknown", output: "broken" };
   prober.addPod(podWith({ readinessProbe: probe }));
   await clock.advance(1_000);
   expect(probed).toEqual([60, 60, 60]);
   expect(updates).toEqual(["readiness Failure"]);
-  expect(told).toEqual([
+  expect(events).toEqual([
     "Unhealthy: Readiness probe errored and resulted in unknown state: broken",
   ]);
   await prober.stop();
@@ -173,7 +204,7 @@ test("stopping in the middle of a probe does not wait for the time of the next",
   expect(probed).toEqual([60]);
 });
 
-test("a container that ended for good is not probed anew with every sync", async () => {
+test("a container that ended for good is not probed again with every sync", async () => {
   const { prober, clock, updates, bench } = await setUp(true);
   bench.ended = { exitCode: 0 };
   const pod = podWith({ readinessProbe: probe, startupProbe: probe });
@@ -183,4 +214,19 @@ test("a container that ended for good is not probed anew with every sync", async
     await clock.advance(1_000);
   }
   expect(updates).toEqual([]);
+});
+
+test("a probe ends with the entry of its pod, and what was measured goes with it", async () => {
+  const { prober, clock, probed, table, metrics } = await setUp(true);
+  prober.addPod(podWith({ readinessProbe: probe }));
+  await clock.advance(15_000);
+  expect(probed).toEqual([60, 70]);
+  const text = () => metrics.text((name) => name.startsWith("prober_"));
+  expect(text()).toContain('pod_uid="1"');
+  expect(text()).toContain("prober_probe_duration_seconds_count{");
+  table.delete("1");
+  await clock.advance(60_000);
+  expect(probed).toEqual([60, 70]);
+  expect(table.get("1")).toBeUndefined();
+  expect(text()).not.toContain('pod="a"');
 });

@@ -1,114 +1,65 @@
 import { expandProbeCommand } from "../../core/probe/probe-command.ts";
-import { initialProbeState, planProbe, restartMarginMs } from "../../core/probe/probe-worker.ts";
-import type { ProbeView } from "../../core/status/probed-readiness.ts";
+import {
+  initialProbeState,
+  type ProbeSubject,
+  planProbe,
+  type ResultChange,
+} from "../../core/probe/probe-worker.ts";
 import type { Probe } from "../../model/generated/kubernetes.ts";
 import { type AnyContainer, isSidecar, type Pod } from "../../model/pod.ts";
-import type { ProbeKind, ProbeResults } from "../../model/probe.ts";
-import { ProbeResultStore, type ProbeUpdate } from "./probe-results.ts";
-import { ProbeWorker, type ProbeWorkerDependencies } from "./probe-worker.ts";
+import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import type { PodProbing, RunningProbe } from "../pods/managed-pod.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { PodStatuses } from "../status/pod-statuses.ts";
+import { findProbe, notProbed, probeEpochMs } from "./probe-view.ts";
+import { ProbeWorker, type ProbeWorkerDeps } from "./probe-worker.ts";
 
-export interface ProberDependencies extends Omit<ProbeWorkerDependencies, "agentStartedAtMs"> {
-  /** Told of every result that changed. */
-  readonly onUpdate: (kind: ProbeKind, update: ProbeUpdate) => void;
+export interface ProberDeps extends ProbeWorkerDeps {
+  readonly table: PodTable;
+  readonly statuses: Pick<PodStatuses, "get" | "setReady" | "setStarted">;
+  readonly wakeups: Pick<Wakeups, "look">;
 }
 
-/** Probes the containers of all pods and holds what was found. */
+/** Probes the containers of all pods and keeps what was found. */
 export class Prober {
-  readonly #deps: ProberDependencies;
-  readonly #startedAtMs: number;
-  /** Containers that started more than the margin before ran under the agent before this one. */
-  readonly #agentStartedAtMs: number;
-  readonly #stores: Readonly<Record<ProbeKind, ProbeResultStore>>;
-  /** By pod UID. */
-  readonly #workers = new Map<string, Set<ProbeWorker>>();
+  readonly #deps: ProberDeps;
+  readonly #probings: SliceWriter<"probes">;
   readonly #running = new Set<Promise<void>>();
 
-  constructor(deps: ProberDependencies) {
+  constructor(deps: ProberDeps) {
     this.#deps = deps;
-    this.#startedAtMs = deps.clock.nowMs();
-    // Statuses outlive the agent here, so that what was ready stays so however young it is: no margin is needed. The
-    // times of containers are whole seconds.
-    this.#agentStartedAtMs = Math.floor(this.#startedAtMs / 1000) * 1000 + restartMarginMs;
-    const store = (kind: ProbeKind) =>
-      new ProbeResultStore((update) => deps.onUpdate(kind, update));
-    this.#stores = {
-      startup: store("startup"),
-      liveness: store("liveness"),
-      readiness: store("readiness"),
-    };
-  }
-
-  get livenessResults(): ProbeResults {
-    return this.#stores.liveness.results;
-  }
-
-  get readinessResults(): ProbeResults {
-    return this.#stores.readiness.results;
-  }
-
-  get startupResults(): ProbeResults {
-    return this.#stores.startup.results;
-  }
-
-  /** What a pod's readiness depends on. */
-  view(podUid: string): ProbeView {
-    const workers = [...(this.#workers.get(podUid) ?? [])];
-    const probed = (kind: ProbeKind) =>
-      new Set(
-        workers.filter(({ subject }) => subject.kind === kind).map((w) => w.subject.container.name),
-      );
-    return {
-      agentStartedAtMs: this.#agentStartedAtMs,
-      readinessProbed: probed("readiness"),
-      startupProbed: probed("startup"),
-      readinessResults: this.readinessResults,
-      startupResults: this.startupResults,
-    };
+    this.#probings = deps.table.writer("probes");
   }
 
   /** Starts a pod's probes; those that run already go on as they are. */
   addPod(pod: Pod): void {
     for (const container of probedContainers(pod)) {
       for (const [kind, probe] of probesOf(container)) {
-        if (this.#find(pod.metadata.uid, container.name, kind) !== undefined) return;
+        const probing = this.#probings.get(pod.metadata.uid);
+        if (findProbe(probing, container.name, kind) !== undefined) return;
         this.#start(pod, container, kind, probe);
       }
     }
   }
 
   /** A pod that ends must not be restarted by its probes; sidecars are probed until they stop. */
-  stopLivenessAndStartup(podUid: string): void {
+  stopLivenessAndStartup({ metadata, spec }: Pod): void {
     this.#stop(
-      podUid,
-      ({ kind, pod, container }) =>
-        kind !== "readiness" && pod.spec.containers.some(({ name }) => name === container.name),
+      metadata.uid,
+      ({ kind, container }) =>
+        kind !== "readiness" && spec.containers.some(({ name }) => name === container),
     );
   }
 
-  removePod(podUid: string): void {
-    this.#stop(podUid, () => true);
-  }
-
-  /** Stops the probes of all pods that are not desired. */
-  cleanup(desired: ReadonlySet<string>): void {
-    for (const uid of this.#workers.keys()) if (!desired.has(uid)) this.removePod(uid);
-  }
-
-  /** Readiness of that container is in doubt: probe it now. */
-  probeNow(podUid: string, containerName: string): void {
-    this.#find(podUid, containerName, "readiness")?.trigger();
+  removePod(uid: string): void {
+    this.#stop(uid, () => true);
   }
 
   /** Ends all probes and waits for them. */
   async stop(): Promise<void> {
-    this.cleanup(new Set());
+    for (const [uid] of this.#probings.entries()) this.removePod(uid);
     await Promise.all(this.#running);
-  }
-
-  #find(podUid: string, containerName: string, kind: ProbeKind): ProbeWorker | undefined {
-    return [...(this.#workers.get(podUid) ?? [])].find(
-      ({ subject }) => subject.container.name === containerName && subject.kind === kind,
-    );
   }
 
   #start(pod: Pod, container: AnyContainer, kind: ProbeKind, probe: Probe): void {
@@ -116,42 +67,67 @@ export class Prober {
     const expanded = expandProbeCommand(probe, container);
     // Its container is not started: its config cannot be made either.
     if (!expanded.ok) return;
-    const subject = {
-      kind,
-      probe: expanded.value,
-      pod,
-      container,
-      agentStartedAtMs: this.#agentStartedAtMs,
-    };
-    // A probe that ends at once would tell of its beginning and its end, each time have the pod synced, and so begin
+    const agentStartedAtMs = probeEpochMs(this.#deps.agentStartedAtMs);
+    const subject = { kind, probe: expanded.value, pod, container, agentStartedAtMs };
+    // A probe that ends at once would report its beginning and its end, each time have the pod synced, and so begin
     // again and again.
-    const { clock, podStatus } = this.#deps;
-    const first = planProbe(subject, initialProbeState, podStatus(uid), clock.nowMs());
+    const { clock, statuses } = this.#deps;
+    const first = planProbe(subject, initialProbeState, statuses.get(uid), clock.nowMs());
     if (first.next === "stop") return;
-    const worker = new ProbeWorker(subject, this.#stores[kind], {
-      ...this.#deps,
-      agentStartedAtMs: this.#startedAtMs,
-    });
-    this.#workers.set(uid, (this.#workers.get(uid) ?? new Set()).add(worker));
+    const worker = new ProbeWorker(subject, this, this.#deps);
+    const { running: others } = this.#probings.get(uid) ?? notProbed;
+    this.#update(uid, { running: [...others, worker] });
     const running = worker.run().finally(() => {
-      this.#forget(uid, worker);
+      this.#drop(uid, worker);
       this.#running.delete(running);
     });
     this.#running.add(running);
   }
 
-  #stop(podUid: string, matches: (subject: ProbeWorker["subject"]) => boolean): void {
-    for (const worker of this.#workers.get(podUid) ?? []) {
-      if (!matches(worker.subject)) continue;
-      worker.stop();
-      this.#forget(podUid, worker);
+  #stop(uid: string, matches: (probe: RunningProbe) => boolean): void {
+    for (const probe of this.#probings.get(uid)?.running ?? []) {
+      if (!matches(probe)) continue;
+      probe.stop();
+      this.#drop(uid, probe);
     }
   }
 
-  #forget(podUid: string, worker: ProbeWorker): void {
-    const workers = this.#workers.get(podUid);
-    workers?.delete(worker);
-    if (workers?.size === 0) this.#workers.delete(podUid);
+  #drop(uid: string, probe: RunningProbe): void {
+    const { running } = this.#probings.get(uid) ?? notProbed;
+    this.#update(uid, { running: running.filter((other) => other !== probe) });
+  }
+
+  /** Whether its pod still has that probe: it goes with the pod's entry. */
+  has(uid: string, probe: RunningProbe): boolean {
+    return this.#probings.get(uid)?.running.includes(probe) ?? false;
+  }
+
+  /** Keeps the results of a probe, and passes on those that changed. */
+  keep({ kind, pod }: ProbeSubject, changes: readonly ResultChange[]): void {
+    const { uid } = pod.metadata;
+    for (const change of changes) {
+      const { results } = this.#probings.get(uid) ?? notProbed;
+      const ofKind = new Map(results[kind]);
+      if (change.kind === "remove") ofKind.delete(change.containerId);
+      else if (ofKind.get(change.containerId) === change.result) continue;
+      else ofKind.set(change.containerId, change.result);
+      this.#update(uid, { results: { ...results, [kind]: ofKind } });
+      if (change.kind === "set") this.#passOn(kind, uid, change.containerId, change.result);
+    }
+  }
+
+  #passOn(kind: ProbeKind, uid: string, containerId: string, result: ProbeResult): void {
+    const { statuses, wakeups } = this.#deps;
+    if (kind === "readiness") statuses.setReady(uid, containerId, result === "Success");
+    else if (kind === "startup") statuses.setStarted(uid, containerId, result === "Success");
+    wakeups.look(uid);
+  }
+
+  #update(uid: string, changes: Partial<PodProbing>): void {
+    const next = { ...(this.#probings.get(uid) ?? notProbed), ...changes };
+    const isNothing =
+      next.running.length === 0 && Object.values(next.results).every(({ size }) => size === 0);
+    this.#probings.set(uid, isNothing ? undefined : next);
   }
 }
 

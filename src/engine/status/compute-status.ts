@@ -10,7 +10,8 @@ import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { KnownStatus } from "../pods/managed-pod.ts";
-import type { Prober } from "../probes/prober.ts";
+import type { PodTable } from "../pods/pod-table.ts";
+import { probeNow, probeView } from "../probes/probe-view.ts";
 import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
@@ -18,7 +19,9 @@ import type { FlightRecorder } from "../view/flight-recorder.ts";
 /** What statuses are computed from, beside the pod and what is observed of it. */
 export interface ComputeStatusDeps {
   readonly clock: Pick<Clock, "nowMs">;
-  readonly probes: Pick<Prober, "view" | "probeNow">;
+  /** Has what the probes found. */
+  readonly table: Pick<PodTable, "get">;
+  readonly agentStartedAtMs: number;
   readonly resizes: Pick<ResizeStatuses, "podConditions" | "clearInProgress" | "clearPending">;
   readonly cgroups: Pick<NodePodCgroups, "inForce">;
   /** Undefined = the node belongs to no cluster. */
@@ -40,8 +43,9 @@ export function computeStatus(
   { pod, observed, isTerminal }: ComputedPod,
   known: KnownStatus | undefined,
 ): PodStatus {
-  const { clock, probes, cgroups, cluster, hostIps, recorder } = deps;
+  const { clock, table, agentStartedAtMs, cgroups, cluster, hostIps, recorder } = deps;
   const { uid } = pod.metadata;
+  const { probes } = table.get(uid) ?? {};
   const cachedStatus = known?.current;
   const before = cachedStatus ?? pod.status ?? {};
   const deadlineMs = activeDeadlineMs(pod, before);
@@ -52,7 +56,10 @@ export function computeStatus(
     cachedStatus,
     isTerminal,
     startFailures: known?.startFailures ?? new Map(),
-    probes: withStartupProbes(pod, ownResults(probes.view(uid), observed, before)),
+    probes: withStartupProbes(
+      pod,
+      ownResults(probeView(probes, agentStartedAtMs), observed, before),
+    ),
     eviction: isLate ? deadlineExceeded : undefined,
     resizeConditions: resizeConditions(deps, uid, isTerminal),
     // Only of a pod that runs.
@@ -63,7 +70,7 @@ export function computeStatus(
   };
   const outcome = computePodStatus(input);
   recorder.noteDecision({ kind: "status", atMs: clock.nowMs(), input, outcome });
-  for (const name of outcome.probeNow) probes.probeNow(uid, name);
+  for (const name of outcome.probeNow) probeNow(probes, name);
   return withLastFacts(outcome.status, cachedStatus ?? pod.status);
 }
 

@@ -1,10 +1,12 @@
-import { ProbeResultStore } from "../../../src/engine/probes/probe-results.ts";
+import type { ProbeSubject, ResultChange } from "../../../src/core/probe/probe-worker.ts";
 import { ProbeWorker } from "../../../src/engine/probes/probe-worker.ts";
 import { formatTime } from "../../../src/lib/time.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/model/generated/kubernetes.ts";
 import { findContainer, type Pod } from "../../../src/model/pod.ts";
+import type { ProbeResult } from "../../../src/model/probe.ts";
 import type { ProbeOutcome } from "../../../src/ports/probe-runner.ts";
 import { loudFaults } from "../../kit/loud-faults.ts";
+import { noMetrics } from "../../kit/no-metrics.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Step {
@@ -42,19 +44,30 @@ async function run(input: Input): Promise<Output> {
   if (found === undefined || probe === undefined) throw new Error("no such probe");
   let current: Step | undefined;
   let probeAttempts = 0;
-  const store = new ProbeResultStore(() => undefined);
+  const results = new Map<string, ProbeResult>();
+  const prober = {
+    has: () => true,
+    keep: (_subject: ProbeSubject, changes: readonly ResultChange[]) => {
+      for (const change of changes) {
+        if (change.kind === "remove") results.delete(change.containerId);
+        else results.set(change.containerId, change.result);
+      }
+    },
+  };
   const agentStartedAtMs = nowMs - input.kubeletStartedSecondsAgo * 1000;
   const worker = new ProbeWorker(
     { kind, probe, pod, container: found.container, agentStartedAtMs },
-    store,
+    prober,
     {
       agentStartedAtMs,
       faults: loudFaults,
       clock: { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
       random: () => 0,
       events: { record: () => undefined },
-      onProbed: () => undefined,
-      podStatus: () => (current === undefined ? undefined : podStatus(input, found.kind, current)),
+      metrics: noMetrics,
+      statuses: {
+        get: () => (current === undefined ? undefined : podStatus(input, found.kind, current)),
+      },
       runner: {
         run: () => {
           probeAttempts++;
@@ -70,7 +83,7 @@ async function run(input: Input): Promise<Output> {
     probeAttempts = 0;
     const keepGoing = await worker.probeOnce();
     containerId = step.containerID ?? containerId;
-    const result = store.results.get(containerId) ?? null;
+    const result = results.get(containerId) ?? null;
     steps.push({ keepGoing, probeAttempts, onHold: worker.onHold, result });
   }
   return { steps };

@@ -45,22 +45,18 @@ export function composeNames(parts: AgentParts): PodNames {
 }
 
 export function composeProber(parts: AgentParts): Prober {
-  const { clock, random, probeRunner } = parts.ports;
+  const { clock, random, probeRunner, metrics } = parts.ports;
+  const { table, statuses, faults, wakeups, startedAtMs } = parts;
   return new Prober({
-    clock,
-    random,
+    table,
+    statuses,
     runner: probeRunner,
     events: parts.memory.events,
-    faults: parts.faults,
-    podStatus: (uid) => parts.statuses.get(uid),
-    onProbed: (subject, result, ms) => parts.metrics.noteProbe(subject, result, ms),
-    onUpdate: (kind, { podUid, containerId, result }) => {
-      if (kind === "readiness") {
-        parts.statuses.setReady(podUid, containerId, result === "Success");
-      } else if (kind === "startup") {
-        parts.statuses.setStarted(podUid, containerId, result === "Success");
-      }
-      parts.loop.requestSync(podUid);
-    },
+    faults,
+    metrics,
+    wakeups,
+    clock,
+    random,
+    agentStartedAtMs: startedAtMs,
   });
 }

@@ -57,7 +57,8 @@ export function composeStatuses(parts: AgentParts): PodStatuses {
     checkpoints: parts.checkpoints,
     inputs: {
       clock,
-      probes: parts.prober,
+      table: parts.table,
+      agentStartedAtMs: parts.startedAtMs,
       resizes: parts.allocations.resizes,
       cgroups: parts.cgroups,
       cluster,
@@ -109,7 +110,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     events: parts.memory.events,
     allocations: parts.allocations,
     statuses: parts.statuses,
-    prober: parts.prober,
+    table: parts.table,
     restarts: new Restarts({
       table: parts.table,
       clock: parts.ports.clock,

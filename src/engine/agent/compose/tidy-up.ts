@@ -21,7 +21,6 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     },
     remains: parts.remains,
     faults: parts.faults,
-    probes: parts.prober,
     runtimeListed,
     allSourcesHeard,
     onRestarted: (pod) => parts.metrics.noteRestart(pod),
@@ -39,6 +38,5 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
   parts.checkpoints.retry();
   for (const uid of forgetPods(parts)) {
     parts.memory.events.forget(uid);
-    parts.metrics.forget(uid);
   }
 }
