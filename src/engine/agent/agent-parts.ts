@@ -1,7 +1,7 @@
-import { hostIpsOf } from "../../core/node/node-host-ips.ts";
 import { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { ImageCollector } from "../images/image-collector.ts";
 import type { ImageManager } from "../images/image-manager.ts";
+import { LocalObjects } from "../intake/local-objects.ts";
 import type { PodAdmission } from "../intake/pod-admission.ts";
 import type { SourceIntake } from "../intake/source-intake.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
@@ -9,6 +9,7 @@ import type { SyncLoop } from "../loop/sync-loop.ts";
 import { WorkQueue } from "../loop/work-queue.ts";
 import type { ContainerCollector } from "../node/container-collector.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";
+import { KnownNode } from "../node/known-node.ts";
 import type { NodeAgent } from "../node/node-agent.ts";
 import type { NodeHost } from "../node/node-host.ts";
 import type { ShutdownManager } from "../node/shutdown-manager.ts";
@@ -89,6 +90,8 @@ export class AgentParts {
   readonly wakeups: Wakeups = new Wakeups();
   readonly registry: PodRegistry = new PodRegistry(this.table);
   readonly readiness: SourceReadiness;
+  /** Those that lie beside the pods of a node without a cluster. */
+  readonly localObjects: LocalObjects = new LocalObjects();
   readonly queue: WorkQueue;
   readonly metrics: AgentMetrics;
   readonly starts: PodStartMetrics;
@@ -98,6 +101,7 @@ export class AgentParts {
   readonly memory: PodMemory;
   /** Undefined = the node belongs to no cluster. */
   readonly cluster: ClusterParts | undefined;
+  readonly knownNode: KnownNode;
   readonly intake: SourceIntake;
   readonly health: RuntimeHealth;
   readonly observed: ObservedPods;
@@ -157,6 +161,7 @@ export class AgentParts {
       this.cluster?.events.take(event),
     );
     this.cluster = this.#createCluster();
+    this.knownNode = new KnownNode(settings.node, settings.hostIps, this.cluster);
     this.intake = composeIntake(this);
     const { runtime, clock } = ports;
     this.health = new RuntimeHealth({ runtime, clock, table: this.table, wakeups: this.wakeups });
@@ -191,11 +196,6 @@ export class AgentParts {
     this.view = this.#createView();
     this.host = composeHost(this);
     this.wakeups.connect({ loop: this.loop, reader: this.reader, node: this.node });
-  }
-
-  /** The node's addresses as its cluster shows them; those of the machine until then. */
-  hostIps(): readonly string[] {
-    return hostIpsOf(this.cluster?.node, this.settings.hostIps);
   }
 
   /** Every pod wants a look. */

@@ -1,12 +1,13 @@
-import { cniCapabilities } from "../../core/network/cni-capabilities.ts";
-import type { ObjectStore, RuntimeClassStore } from "../../ports/object-store.ts";
+import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import { NodePodConfigs } from "../execute/node-pod-configs.ts";
 import type { Restarts } from "../execute/restarts.ts";
+import { RuntimeFacts } from "../execute/runtime-facts.ts";
 import { CredentialProviders } from "../images/credential-providers.ts";
 import type { ImageManager } from "../images/image-manager.ts";
 import { NodeLogins } from "../images/node-logins.ts";
 import { PullCredentials } from "../images/pull-credentials.ts";
+import type { KnownNode } from "../node/known-node.ts";
 import type { RuntimeHealth } from "../observe/runtime-health.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
@@ -35,9 +36,9 @@ export interface NodeParts
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
   /** Those that lie beside the pods of a node without a cluster. */
-  readonly objects: ObjectStore & RuntimeClassStore;
+  readonly objects: ObjectStore & RuntimeClassStore & ServiceStore;
   readonly cluster: ClusterParts | undefined;
-  readonly hostIps: () => readonly string[];
+  readonly node: KnownNode;
   readonly images: ImageManager;
   readonly events: EventLog;
   readonly allocations: PodAllocations;
@@ -99,47 +100,19 @@ function createPullCredentials(parts: NodeParts): PullCredentials {
 }
 
 function createPodConfigs(parts: NodeParts): NodePodConfigs {
-  const { ports, settings, cluster, events, cgroups, volumes, lifetime } = parts;
-  const objects = cluster?.objects ?? parts.objects;
-  const { runtime, files, readNodeDns, uniqueName } = ports;
-  const { rootFolder, clusterDomain, runtimeSettings, node } = settings;
-  const readHandlers = async () => (await runtime.status(false, lifetime)).runtimeHandlers ?? [];
+  const { ports, settings, node, cluster, events, cgroups, volumes, lifetime } = parts;
+  const { rootFolder } = settings;
+  const runtimeFacts = new RuntimeFacts(ports.runtime, lifetime);
+  const maxPods = Number(settings.node.status?.capacity?.["pods"] ?? 0);
   return new NodePodConfigs({
-    images: runtime,
-    files,
+    ports,
+    settings,
+    runtimeFacts,
+    node,
     events,
-    settings: runtimeSettings,
-    rootFolder,
-    clusterDomain,
-    nodeHostsFile: "/etc/hosts",
-    readNodeDns,
-    readNetworkCapabilities: async () => {
-      const { info } = await runtime.status(true, lifetime);
-      return cniCapabilities(info?.["cniconfig"]);
-    },
-    readHandlers,
-    cgroupParent: (pod) => cgroups.path(pod),
+    cgroups,
     volumes,
-    runtimeClass: (name) => objects.runtimeClass(name),
-    userNamespaces: new UserNamespaces({
-      files,
-      rootFolder,
-      maxPods: Number(node.status?.capacity?.["pods"] ?? 0),
-      readHandlers,
-    }),
-    envSources: {
-      get services() {
-        return cluster === undefined ? [] : cluster.objects.services;
-      },
-      configMap: (namespace, name) => objects.configMap(namespace, name),
-      secret: (namespace, name) => objects.secret(namespace, name),
-      get hostIps() {
-        return parts.hostIps();
-      },
-      get allocatable() {
-        return (cluster?.node ?? node).status?.allocatable;
-      },
-    },
-    uniqueName,
+    objects: cluster?.objects ?? parts.objects,
+    userNamespaces: new UserNamespaces({ files: ports.files, rootFolder, maxPods, runtimeFacts }),
   });
 }

@@ -5,7 +5,6 @@ import {
   overheadResources,
   resizedSandboxResources,
 } from "../../core/cri/linux-resources.ts";
-import type { RuntimeSettings } from "../../core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../../core/cri/sandbox-config.ts";
 import { containerEnv, type EnvSources } from "../../core/env/container-env.ts";
 import {
@@ -17,7 +16,7 @@ import {
   supportsRecursiveReadOnly,
   wantsRecursiveReadOnly,
 } from "../../core/mount/recursive-read-only.ts";
-import { type NodeDns, podDnsConfig } from "../../core/network/dns-config.ts";
+import { podDnsConfig } from "../../core/network/dns-config.ts";
 import { hostNetworkHostsFile, managedHostsFile } from "../../core/network/hosts-file.ts";
 import { bandwidthProblem, networkNeeds, unmetNeed } from "../../core/network/network-needs.ts";
 import { kernelHostname, podHostname } from "../../core/network/pod-hostname.ts";
@@ -28,39 +27,33 @@ import type {
   ContainerConfig,
   LinuxContainerResources,
   PodSandboxConfig,
-  RuntimeHandler,
   UserNamespace,
 } from "../../model/generated/cri.ts";
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
-import type { ImageService } from "../../ports/container-runtime.ts";
-import type { HostFiles } from "../../ports/host-files.ts";
-import type { RuntimeClassStore } from "../../ports/object-store.ts";
+import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
+import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
+import type { KnownNode } from "../node/known-node.ts";
+import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { UserNamespaces } from "../resources/user-namespaces.ts";
 import type { ContainerConfigRequest, PodConfigs } from "./pod-configs.ts";
+import type { RuntimeFacts } from "./runtime-facts.ts";
 import { withSeccompFile } from "./seccomp-profile.ts";
 import type { StepFailure } from "./step-report.ts";
 
+const nodeHostsFile = "/etc/hosts";
+
 export interface NodePodConfigsDeps {
-  readonly images: Pick<ImageService, "imageStatus">;
-  readonly files: HostFiles;
+  readonly ports: Pick<AgentPorts, "runtime" | "files" | "readNodeDns" | "uniqueName">;
+  readonly settings: Pick<AgentSettings, "rootFolder" | "clusterDomain" | "runtimeSettings">;
+  readonly runtimeFacts: RuntimeFacts;
+  readonly node: KnownNode;
   readonly events: PodEvents;
-  readonly settings: RuntimeSettings;
-  readonly rootFolder: string;
-  readonly clusterDomain: string;
-  readonly nodeHostsFile: string;
-  readonly readNodeDns: () => Promise<NodeDns>;
-  /** What the plugins of the pod network can do; undefined where the runtime does not say. */
-  readonly readNetworkCapabilities: () => Promise<ReadonlySet<string> | undefined>;
-  readonly readHandlers: () => Promise<readonly RuntimeHandler[]>;
-  readonly cgroupParent: (pod: Pod) => string;
+  readonly cgroups: Pick<NodePodCgroups, "path">;
   readonly volumes: ContainerVolumes;
-  readonly runtimeClass: RuntimeClassStore["runtimeClass"];
+  readonly objects: ObjectStore & RuntimeClassStore & ServiceStore;
   readonly userNamespaces: Pick<UserNamespaces, "of">;
-  readonly envSources: Omit<EnvSources, "podIps" | "envFile">;
-  /** A name that no other file in a folder has. */
-  readonly uniqueName: () => string;
 }
 
 /** What the volume manager tells of volumes that are set up. */
@@ -81,8 +74,9 @@ export class NodePodConfigs implements PodConfigs {
   }
 
   async sandboxConfig(pod: Pod, attempt: number): Promise<Result<PodSandboxConfig, string>> {
-    const { clusterDomain, events, settings } = this.#deps;
-    const dns = podDnsConfig(pod, await this.#deps.readNodeDns());
+    const { ports, events, settings } = this.#deps;
+    const { clusterDomain, runtimeSettings } = settings;
+    const dns = podDnsConfig(pod, await ports.readNodeDns());
     if (!dns.ok) return dns;
     for (const { about, reason, message } of dns.value.events) {
       // Without a cluster nobody misses its DNS, though every pod's default policy asks for it.
@@ -103,10 +97,10 @@ export class NodePodConfigs implements PodConfigs {
         attempt,
         dns: dns.value.config,
         hostname: hostname.value,
-        cgroupParent: this.#deps.cgroupParent(pod),
+        cgroupParent: this.#deps.cgroups.path(pod),
         userNamespace: userNamespace.value,
       },
-      settings,
+      runtimeSettings,
     );
   }
 
@@ -119,24 +113,24 @@ export class NodePodConfigs implements PodConfigs {
   async #unmetNetworkNeed(pod: Pod): Promise<string | undefined> {
     const needs = networkNeeds(pod);
     if (needs.length === 0) return undefined;
-    const capabilities = await this.#deps.readNetworkCapabilities();
+    const capabilities = await this.#deps.runtimeFacts.readNetworkCapabilities();
     return capabilities === undefined ? undefined : unmetNeed(needs, capabilities);
   }
 
   runtimeHandler(pod: Pod): Result<string, string> {
     const { runtimeClassName = "" } = pod.spec;
     if (runtimeClassName === "") return ok("");
-    const found = this.#deps.runtimeClass(runtimeClassName);
+    const found = this.#deps.objects.runtimeClass(runtimeClassName);
     return found.ok ? ok(found.value.handler) : err(found.error.message);
   }
 
   containerResources(pod: Pod, container: AnyContainer): LinuxContainerResources {
-    return containerResources(pod, container, false, this.#deps.settings);
+    return containerResources(pod, container, false, this.#deps.settings.runtimeSettings);
   }
 
   sandboxResources(pod: Pod, cgroup: CgroupResources): ReturnType<PodConfigs["sandboxResources"]> {
     return {
-      overhead: overheadResources(pod, this.#deps.settings),
+      overhead: overheadResources(pod, this.#deps.settings.runtimeSettings),
       resources: resizedSandboxResources(pod, cgroup),
     };
   }
@@ -154,14 +148,10 @@ export class NodePodConfigs implements PodConfigs {
     request: ContainerConfigRequest,
     signal: AbortSignal,
   ): Promise<Result<ContainerConfig, string>> {
-    const { settings, files } = this.#deps;
-    const { pod, placed, podIps, imageRef } = request;
+    const { runtimeSettings } = this.#deps.settings;
+    const { pod, placed, imageRef } = request;
     const { container } = placed;
-    const environment = containerEnv(pod, container, {
-      ...this.#deps.envSources,
-      envFile: await this.#deps.volumes.envFiles(pod, container),
-      podIps,
-    });
+    const environment = containerEnv(pod, container, await this.#envSources(request));
     if (!environment.ok) return environment;
     const [mounts, userNamespace, user] = await Promise.all([
       this.#mounts(request, environment.value),
@@ -184,17 +174,31 @@ export class NodePodConfigs implements PodConfigs {
         userNamespace: userNamespace.value,
         targetContainerId: request.targetContainerId,
       },
-      settings,
+      runtimeSettings,
     );
     if (!config.ok) return config;
-    return withSeccompFile(config.value, settings.seccompProfileRoot, files);
+    const { seccompProfileRoot } = runtimeSettings;
+    return withSeccompFile(config.value, seccompProfileRoot, this.#deps.ports.files);
+  }
+
+  async #envSources({ pod, placed, podIps }: ContainerConfigRequest): Promise<EnvSources> {
+    const { objects, node, volumes } = this.#deps;
+    return {
+      services: objects.services,
+      configMap: (namespace, name) => objects.configMap(namespace, name),
+      secret: (namespace, name) => objects.secret(namespace, name),
+      hostIps: node.hostIps,
+      allocatable: node.allocatable,
+      envFile: await volumes.envFiles(pod, placed.container),
+      podIps,
+    };
   }
 
   async #mounts(
     { pod, placed, podIps, imageVolumes }: ContainerConfigRequest,
     environment: ReadonlyMap<string, string>,
   ): Promise<Result<readonly ContainerMount[], string>> {
-    const { volumes, rootFolder } = this.#deps;
+    const { volumes, settings } = this.#deps;
     const { container } = placed;
     const isRecursive = await this.#supportsRecursiveReadOnly(pod, container);
     if (!isRecursive.ok) return isRecursive;
@@ -205,7 +209,7 @@ export class NodePodConfigs implements PodConfigs {
       volumes: withImages(volumes.mountedVolumes(pod.metadata.uid), imageVolumes),
       environment,
       supportsRecursiveReadOnly: isRecursive.value,
-      dataRoot: rootFolder,
+      dataRoot: settings.rootFolder,
     });
     if (!planned.ok) return planned;
     await this.#writeHostsFile(pod, podIps);
@@ -229,13 +233,16 @@ export class NodePodConfigs implements PodConfigs {
     if (!wantsRecursiveReadOnly(container)) return ok(false);
     const handler = this.runtimeHandler(pod);
     if (!handler.ok) return handler;
-    return ok(supportsRecursiveReadOnly(handler.value, await this.#deps.readHandlers()));
+    return ok(
+      supportsRecursiveReadOnly(handler.value, await this.#deps.runtimeFacts.readHandlers()),
+    );
   }
 
   // Running containers have the file mounted: it stays the same file, whose size is the pod's (CVE-2020-8557), and is left alone as
   // long as it says the right thing.
   async #writeHostsFile(pod: Pod, podIps: readonly string[]): Promise<void> {
-    const { files, rootFolder, clusterDomain, nodeHostsFile } = this.#deps;
+    const { files } = this.#deps.ports;
+    const { rootFolder, clusterDomain } = this.#deps.settings;
     const aliases = pod.spec.hostAliases ?? [];
     const names = podHostname(pod, clusterDomain);
     if (!names.ok) return;
@@ -247,15 +254,16 @@ export class NodePodConfigs implements PodConfigs {
     if (!(await this.#hasContent(path, content))) await files.overwrite(path, content, 0o644);
   }
 
-  // Containers may have made the file as large as they like: no more of it is read than it takes to tell.
+  // Containers may have made the file as large as they like: no more of it is read than it takes to compare.
   async #hasContent(path: string, content: string): Promise<boolean> {
     const wanted = new TextEncoder().encode(content);
-    const found = await this.#deps.files.readTail(path, wanted.length + 1);
+    const found = await this.#deps.ports.files.readTail(path, wanted.length + 1);
     return found !== undefined && new TextDecoder().decode(found) === content;
   }
 
   async #terminationLog({ pod, placed }: ContainerConfigRequest): Promise<string | undefined> {
-    const { files, rootFolder, uniqueName } = this.#deps;
+    const { files, uniqueName } = this.#deps.ports;
+    const { rootFolder } = this.#deps.settings;
     if ((placed.container.terminationMessagePath ?? "") === "") return undefined;
     const folder = podContainerDirectory(rootFolder, pod.metadata.uid, placed.container.name);
     await files.ensureFolder(folder, 0o750);
@@ -271,7 +279,11 @@ export class NodePodConfigs implements PodConfigs {
   ): Promise<Result<ImageUser, string>> {
     if (known !== undefined) return ok(known);
     try {
-      const { image } = await this.#deps.images.imageStatus({ image: imageRef }, false, signal);
+      const { image } = await this.#deps.ports.runtime.imageStatus(
+        { image: imageRef },
+        false,
+        signal,
+      );
       // Whoever it runs as would be a guess, and the image may be back when the container is made.
       if (image === undefined) return err(`image ${imageRef} is gone: its user is not known`);
       return ok(imageUser(image));

@@ -1,13 +1,15 @@
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { ConfigMap, RuntimeClass, Secret } from "../../model/generated/kubernetes.ts";
+import type { ConfigMap, RuntimeClass, Secret, Service } from "../../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
-import type { ObjectStore, RuntimeClassStore } from "../../ports/object-store.ts";
+import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import type { SourceSnapshot } from "../../ports/pod-source.ts";
 
 type Objects = Required<Pick<SourceSnapshot, "configMaps" | "secrets" | "runtimeClasses">>;
 
 /** ConfigMaps, Secrets and RuntimeClasses that lie beside the pods in the sources. */
-export class LocalObjects implements ObjectStore, RuntimeClassStore {
+export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStore {
+  /** Manifests hold none. */
+  readonly services: readonly Service[] = [];
   readonly #bySource = new Map<string, Objects>();
 
   /** Takes a source's complete set; true when it is not the one from before. */

@@ -6,6 +6,7 @@ import type { SourceUpdate } from "../../core/source/merge-source.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSource, SourceProblem } from "../../ports/pod-source.ts";
+import { LocalObjects } from "./local-objects.ts";
 import { SourceIntake } from "./source-intake.ts";
 
 function podOf(name: string, uid: string): Pod {
@@ -33,6 +34,7 @@ async function takeIn(
   const intake = new SourceIntake({
     faults: loudFaults,
     sources: [source],
+    objects: new LocalObjects(),
     restore: (pod) => pod,
     clock: new VirtualClock(),
     log: {

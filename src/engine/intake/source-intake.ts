@@ -3,15 +3,16 @@ import { type Pod, podKey } from "../../model/pod.ts";
 import type { PodSourceName } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import type { ObjectStore, RuntimeClassStore } from "../../ports/object-store.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { PodSource, SourceProblem, SourceSnapshot } from "../../ports/pod-source.ts";
 import type { Faults } from "../agent/faults.ts";
-import { LocalObjects } from "./local-objects.ts";
+import type { LocalObjects } from "./local-objects.ts";
 import { PodConfig } from "./pod-config.ts";
 
 export interface SourceIntakeDeps {
   readonly sources: readonly PodSource[];
+  /** Takes what lies beside the pods. */
+  readonly objects: LocalObjects;
   /** A pod as a source has it, with what only this node knows of it. */
   readonly restore: (pod: Pod, source: PodSourceName) => Pod;
   readonly clock: Clock;
@@ -27,7 +28,6 @@ export interface SourceIntakeDeps {
 export class SourceIntake {
   readonly #deps: SourceIntakeDeps;
   readonly #config: PodConfig;
-  readonly #objects = new LocalObjects();
   readonly #problems = new Map<PodSourceName, readonly SourceProblem[]>();
   readonly #snapshots = new Map<PodSourceName, SourceSnapshot>();
 
@@ -35,10 +35,6 @@ export class SourceIntake {
     this.#deps = deps;
     const { clock, events, deliver } = deps;
     this.#config = new PodConfig({ clock, events, deliver });
-  }
-
-  get objects(): ObjectStore & RuntimeClassStore {
-    return this.#objects;
   }
 
   get problems(): readonly SourceProblem[] {
@@ -70,7 +66,7 @@ export class SourceIntake {
     for (const { origin, field, message } of snapshot.unknownFields ?? []) {
       this.#deps.log.warn("unknown field in a manifest", { origin, field, message });
     }
-    const objectsChanged = this.#objects.set(source, snapshot);
+    const objectsChanged = this.#deps.objects.set(source, snapshot);
     this.#setPods(source, snapshot);
     if (objectsChanged) this.#deps.onObjects();
   }

@@ -18,8 +18,8 @@ function pod(uid: string, spec: Partial<Pod["spec"]> = { hostUsers: false }): Po
 }
 
 function open(files: MemoryFiles, handlers: readonly RuntimeHandler[] = capable): UserNamespaces {
-  const readHandlers = () => Promise.resolve(handlers);
-  return new UserNamespaces({ files, rootFolder: "/data", maxPods: 2, readHandlers });
+  const runtimeFacts = { readHandlers: () => Promise.resolve(handlers) };
+  return new UserNamespaces({ files, rootFolder: "/data", maxPods: 2, runtimeFacts });
 }
 
 function usersFrom(hostId: number) {

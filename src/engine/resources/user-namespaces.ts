@@ -8,15 +8,16 @@ import {
 } from "../../core/cri/user-namespace.ts";
 import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { RuntimeHandler, UserNamespace } from "../../model/generated/cri.ts";
+import type { UserNamespace } from "../../model/generated/cri.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
+import type { RuntimeFacts } from "../execute/runtime-facts.ts";
 
 export interface UserNamespacesDeps {
   readonly files: Pick<HostFiles, "list" | "readText" | "writeFile">;
   readonly rootFolder: string;
   readonly maxPods: number;
-  readonly readHandlers: () => Promise<readonly RuntimeHandler[]>;
+  readonly runtimeFacts: Pick<RuntimeFacts, "readHandlers">;
 }
 
 /** Gives pods users of their own. A file in each pod's folder says which; they are free when the folder is gone. */
@@ -31,7 +32,7 @@ export class UserNamespaces {
   /** The users of a pod that runs on that handler: always the same, also after a restart of the agent. */
   async of(pod: Pod, handler: string): Promise<Result<UserNamespace, string>> {
     if (pod.spec.hostUsers !== false) return ok(nodeUsers);
-    const problem = userNamespaceProblem(handler, await this.#deps.readHandlers());
+    const problem = userNamespaceProblem(handler, await this.#deps.runtimeFacts.readHandlers());
     if (problem !== undefined) return err(problem);
     // One at a time, so that no two pods choose the same.
     const chosen = this.#last.then(() => this.#choose(pod.metadata.uid));

@@ -51,7 +51,7 @@ export function composeVolumes(parts: AgentParts): VolumeManager {
     payloadFiles,
     foreignFiles,
     mounts,
-    objects: parts.cluster?.objects ?? parts.intake.objects,
+    objects: parts.cluster?.objects ?? parts.localObjects,
     tokens: parts.cluster?.tokens,
     allocatable: () => node.status?.allocatable ?? {},
     events: parts.memory.events,

@@ -17,6 +17,7 @@ export function composeIntake(parts: AgentParts): SourceIntake {
   const { sources, clock, log } = parts.ports;
   return new SourceIntake({
     sources: parts.cluster === undefined ? sources : [...sources, parts.cluster.source],
+    objects: parts.localObjects,
     restore: (pod, source) => parts.memory.restore(pod, source),
     clock,
     log,
@@ -103,9 +104,9 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     ports: parts.ports,
     settings: parts.settings,
     lifetime: parts.signal,
-    objects: parts.intake.objects,
+    objects: parts.localObjects,
     cluster: parts.cluster,
-    hostIps: () => parts.hostIps(),
+    node: parts.knownNode,
     images: parts.images,
     events: parts.memory.events,
     allocations: parts.allocations,

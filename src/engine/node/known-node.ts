@@ -1,0 +1,36 @@
+import { hostIpsOf } from "../../core/node/node-host-ips.ts";
+import type { Node } from "../../model/generated/kubernetes.ts";
+
+interface ShownNode {
+  /** As the API server has it; undefined while it does not know the node. */
+  readonly node: Node | undefined;
+}
+
+/** This node as its cluster shows it, and as the machine describes it where the cluster does not. */
+export class KnownNode {
+  readonly #machine: Node;
+  readonly #machineIps: readonly string[];
+  readonly #cluster: ShownNode | undefined;
+
+  /** `cluster`: undefined = the node belongs to none. */
+  constructor(machine: Node, machineIps: readonly string[], cluster: ShownNode | undefined) {
+    this.#machine = machine;
+    this.#machineIps = machineIps;
+    this.#cluster = cluster;
+  }
+
+  /** Labels and taints are the cluster's; what the machine has it knows first. */
+  get current(): Node {
+    const shown = this.#cluster?.node;
+    if (shown === undefined) return this.#machine;
+    return { ...shown, status: { ...this.#machine.status, ...shown.status } };
+  }
+
+  get hostIps(): readonly string[] {
+    return hostIpsOf(this.#cluster?.node, this.#machineIps);
+  }
+
+  get allocatable(): Readonly<Record<string, string>> | undefined {
+    return (this.#cluster?.node ?? this.#machine).status?.allocatable;
+  }
+}
