@@ -37,8 +37,8 @@ import { NodeView } from "../view/node-view.ts";
 import { PodChanges } from "../view/pod-changes.ts";
 import type { VolumeManager } from "../volumes/volume-manager.ts";
 import type { VolumeUsage } from "../volumes/volume-usage.ts";
-import { AgentMetrics } from "./agent-metrics.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import { collectMetrics } from "./collect-metrics.ts";
 import { composeFaults } from "./compose/faults.ts";
 import { composeHost } from "./compose/kubelet-host.ts";
 import { composeNode } from "./compose/node.ts";
@@ -93,7 +93,6 @@ export class AgentParts {
   /** Those that lie beside the pods of a node without a cluster. */
   readonly localObjects: LocalObjects = new LocalObjects();
   readonly queue: WorkQueue;
-  readonly metrics: AgentMetrics;
   readonly starts: PodStartMetrics;
   readonly faults: Faults;
   readonly changes: PodChanges;
@@ -142,7 +141,6 @@ export class AgentParts {
     const names = sources.map(({ name }) => name);
     this.readiness = new SourceReadiness(api === undefined ? names : [...names, "api"]);
     this.queue = new WorkQueue(ports.clock);
-    this.metrics = new AgentMetrics(ports.metrics, ports.clock);
     this.starts = new PodStartMetrics(this.table, ports.metrics, ports.clock);
     this.faults = composeFaults(this);
     this.changes = new PodChanges({
@@ -205,14 +203,14 @@ export class AgentParts {
 
   /** Counts what there is now, for somebody who asks for metrics. */
   collectMetrics(): void {
-    this.allocations.resizes.collect(this.ports.metrics);
-    this.metrics.collect({
-      pods: this.registry.list(),
-      isActive: (pod) => this.admission.isActive(pod),
-      mirrorCount: this.registry.mirrorCount,
-      runtimePods: this.observed.all(),
-      volumes: this.volumes.countByPlugin(),
-      workerState: (uid) => this.workers.stateOf(uid),
+    collectMetrics({
+      metrics: this.ports.metrics,
+      registry: this.registry,
+      admission: this.admission,
+      workers: this.workers,
+      observed: this.observed,
+      volumes: this.volumes,
+      allocations: this.allocations,
     });
   }
 

@@ -24,14 +24,7 @@ import type { NodeDeps } from "./node-deps.ts";
 export interface NodeParts
   extends Pick<
     NodeDeps,
-    | "lifetime"
-    | "stages"
-    | "requestRead"
-    | "readWhenQuiet"
-    | "requestSync"
-    | "readNewer"
-    | "follow"
-    | "onSteps"
+    "lifetime" | "stages" | "requestRead" | "readWhenQuiet" | "requestSync" | "readNewer" | "follow"
   > {
   readonly ports: AgentPorts;
   readonly settings: AgentSettings;
@@ -78,7 +71,6 @@ export function createNodeDeps(parts: NodeParts): NodeDeps {
     cgroups: parts.cgroups,
     stages: parts.stages,
     recorder: parts.recorder,
-    onSteps: parts.onSteps,
     networkProblem: () => health.networkProblem,
     requestRead: parts.requestRead,
     readWhenQuiet: parts.readWhenQuiet,

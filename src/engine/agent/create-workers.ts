@@ -1,4 +1,6 @@
+import { parseTime } from "../../lib/time.ts";
 import type { Pod } from "../../model/pod.ts";
+import { configSeenAnnotation } from "../../model/pod-source.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { SpanAttributes } from "../../ports/tracer.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
@@ -17,7 +19,7 @@ const defaultResyncMs = 60_000;
 const failureBackoffMs = 10_000;
 
 export interface WorkerParts {
-  readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "tracer">;
+  readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "metrics" | "tracer">;
   readonly settings: Pick<AgentSettings, "resyncIntervalMs">;
   /** What the recipes of a pod work with. */
   readonly deps: NodeDeps;
@@ -28,23 +30,20 @@ export interface WorkerParts {
   readonly enqueue: (uid: string, delayMs: number) => void;
   /** The pod with the resources that it was given. */
   readonly allocatedPod: (pod: Pod) => Pod;
-  /** A pod's worker turns to it for the first time. */
-  readonly onFirstSync: (pod: Pod) => void;
-  readonly onWorked: (operation: string, durationMs: number) => void;
   readonly onFinished: () => void;
 }
 
 /** The pod workers on the recipes of this node. */
 export function createWorkers(parts: WorkerParts): PodWorkers {
   const { ports, settings, deps, observed, events, faults } = parts;
-  const { enqueue, allocatedPod, onFirstSync, onWorked, onFinished } = parts;
-  const { clock, random, log, tracer } = ports;
+  const { enqueue, allocatedPod, onFinished } = parts;
+  const { clock, random, log, metrics, tracer } = ports;
   const traced = <T>(name: string, pod: Pod, work: () => Promise<T>): Promise<T> =>
     tracer === undefined ? work() : tracer.span(name, podAttributes(pod), work);
   return new PodWorkers({
     syncer: {
       syncPod: (request, signal) => {
-        if (request.updateType === "create") onFirstSync(request.pod);
+        if (request.updateType === "create") noteFirstSync(ports, request.pod);
         return traced("syncPod", request.pod, () => syncPod(deps, request, signal));
       },
       syncTerminatingPod: (request, signal) =>
@@ -65,9 +64,17 @@ export function createWorkers(parts: WorkerParts): PodWorkers {
     log,
     faults,
     allocatedPod,
-    onWorked,
+    metrics,
     onFinished,
   });
+}
+
+/** How long a new pod waited for its worker. */
+function noteFirstSync({ clock, metrics }: WorkerParts["ports"], { metadata }: Pod): void {
+  const seenMs = parseTime(metadata.annotations?.[configSeenAnnotation] ?? "");
+  if (seenMs === undefined) return;
+  const seconds = (clock.nowMs() - seenMs) / 1000;
+  metrics.observe("kubelet_pod_worker_start_duration_seconds", seconds);
 }
 
 function podAttributes({ metadata }: Pod): SpanAttributes {

@@ -2,7 +2,6 @@ import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ExecutorDeps } from "../execute/execute-plan.ts";
 import type { PodCgroupControl } from "../execute/resize-pod.ts";
-import type { StepReport } from "../execute/step-report.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import type { PodStage } from "../pods/pod-stage.ts";
 import type { PodTable } from "../pods/pod-table.ts";
@@ -22,8 +21,6 @@ export interface NodeDeps extends ExecutorDeps {
   /** What a pod needs before its containers, in order. */
   readonly stages: readonly PodStage[];
   readonly recorder: FlightRecorder;
-  /** Hears of every plan that was carried out. */
-  readonly onSteps: (pod: Pod, reports: readonly StepReport[]) => void;
   /** Why the runtime's network is not ready; undefined when it is. */
   readonly networkProblem: () => string | undefined;
   readonly requestRead: (uid: string) => void;

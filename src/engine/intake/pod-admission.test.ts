@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { admitted } from "../../core/admission/admission.ts";
@@ -46,8 +47,7 @@ function decide(pod: Pod, isHere = false): Decided {
     events: { record: (_, event) => void events.push(event) },
     isHere: () => isHere,
     lifetime: new AbortController().signal,
-    onRefused: () => undefined,
-    onPreempted: () => undefined,
+    metrics: noMetrics,
   };
   const admission = new PodAdmission(deps);
   return { admitted: admission.admit(pod), statuses, events };

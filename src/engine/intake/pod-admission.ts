@@ -9,6 +9,7 @@ import { formatTime } from "../../lib/time.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
@@ -30,8 +31,7 @@ export interface PodAdmissionDeps {
   readonly faults: Pick<Faults, "note" | "attempt">;
   /** The runtime has something of the pod: it was admitted once and is not asked again. */
   readonly isHere: (uid: string) => boolean;
-  readonly onRefused: (reason: string) => void;
-  readonly onPreempted: () => void;
+  readonly metrics: Pick<Metrics, "increment">;
   readonly lifetime: AbortSignal;
 }
 
@@ -146,9 +146,9 @@ export class PodAdmission {
   }
 
   #refuse(pod: Pod, { reason, message }: Refusal): void {
-    const { statuses, clock, log, events, faults } = this.#deps;
+    const { statuses, clock, log, metrics, events, faults } = this.#deps;
     log.warn("refused a pod", { pod: podKey(pod), reason, message });
-    this.#deps.onRefused(reason);
+    metrics.increment("kubelet_admission_rejections_total", { reason });
     events.record(pod, { type: "Warning", reason, message });
     statuses.set(pod, {
       phase: "Failed",
@@ -160,12 +160,12 @@ export class PodAdmission {
   }
 
   async #makeRoom(pod: Pod, victims: readonly Pod[]): Promise<void> {
-    const { workers, log, events, lifetime } = this.#deps;
+    const { workers, log, metrics, events, lifetime } = this.#deps;
     for (const { metadata } of victims) this.#victims.add(metadata.uid);
     for (const victim of victims) {
       log.warn("ending a pod for a critical one", { pod: podKey(victim), for: podKey(pod) });
       events.record(victim, { type: "Warning", ...preemption });
-      this.#deps.onPreempted();
+      metrics.increment("kubelet_preemptions", { preemption_signal: "" });
       const reason = preemptionKill(victim);
       try {
         await workers.killPod(victim, { evict: true, reason }, lifetime);

@@ -2,6 +2,7 @@ import { replacedPods } from "../../core/source/replaced-pods.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
@@ -20,10 +21,7 @@ export interface HousekeepingDeps {
   /** Every source was heard: who is not wanted by now is wanted by nobody. */
   readonly allSourcesHeard: boolean;
   readonly observed: Pick<ObservedPods, "all" | "unread">;
-  /** A pod came back under its old UID, and begins anew. */
-  readonly onRestarted: (pod: Pod) => void;
-  /** A pod that nobody wants was found running. */
-  readonly onOrphan: () => void;
+  readonly metrics: Pick<Metrics, "increment">;
   /** Whether the node has room for the pod; one that is refused has its final status afterwards. */
   readonly admit: (pod: Pod) => boolean;
   /** Whether a pod that has no worker should get one: it was not refused and has not ended. */
@@ -74,7 +72,8 @@ function restartPod(deps: HousekeepingDeps, pod: Pod): void {
   // What its last life was granted is given back: the next one asks for its own.
   if (!deps.admit(pod)) return;
   workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
-  deps.onRestarted(pod);
+  const labels = { static: isStaticPod(pod) ? "true" : "" };
+  deps.metrics.increment("kubelet_restarted_pods_total", labels);
 }
 
 /** What was told of a static pod's last life says nothing about the next: containers that had ended for good begin again. */
@@ -94,9 +93,9 @@ function endReplaced(deps: HousekeepingDeps, desired: readonly Pod[]): void {
   }
 }
 
-function endOrphan({ workers, onOrphan }: HousekeepingDeps, runningPod: ObservedPod): void {
+function endOrphan({ workers, metrics }: HousekeepingDeps, runningPod: ObservedPod): void {
   workers.updatePod({ updateType: "kill", runningPod, kill: { graceSeconds: 1 } });
-  onOrphan();
+  metrics.increment("kubelet_orphaned_runtime_pods_total");
 }
 
 function isRunning({ containers, sandboxes }: ObservedPod): boolean {

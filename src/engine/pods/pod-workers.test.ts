@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { PodUpdate } from "../../core/worker/pod-update.ts";
@@ -90,7 +91,7 @@ function setUp(overrides: Partial<PodWorkersDependencies> = {}) {
     log: silentLog,
     faults: loudFaults,
     allocatedPod: (pod) => pod,
-    onWorked: ignore,
+    metrics: noMetrics,
     onFinished: ignore,
     ...overrides,
   });

@@ -29,6 +29,7 @@ import { type Pod, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
@@ -53,7 +54,7 @@ export interface PodWorkersDependencies {
   /** The pod with the resources that were granted to it, which may differ from those it asks for. */
   readonly allocatedPod: (pod: Pod) => Pod;
   /** Told how long a wish took from when it arose until it was carried out. */
-  readonly onWorked: (operation: string, durationMs: number) => void;
+  readonly metrics: Pick<Metrics, "observe">;
   /** Told when a pod came to its end: its name is free, and what it left can go. */
   readonly onFinished: (uid: string) => void;
 }
@@ -307,11 +308,14 @@ export class PodWorkers {
   async #workOnce(worker: Worker): Promise<boolean> {
     const work = this.#begin(worker);
     if (work === undefined) return false;
+    const { clock, metrics } = this.#deps;
     const outcome = await this.#perform(worker, work);
     this.#apply(worker, { kind: "complete", work: work.kind, outcome });
     if (work.requestedAtMs !== undefined) {
       const operation = work.kind === "clean-up" ? "terminated" : work.updateType;
-      this.#deps.onWorked(operation, this.#deps.clock.monotonicMs() - work.requestedAtMs);
+      const seconds = (clock.monotonicMs() - work.requestedAtMs) / 1000;
+      const labels = { operation_type: operation };
+      metrics.observe("kubelet_pod_worker_duration_seconds", seconds, labels);
     }
     return true;
   }

@@ -11,6 +11,7 @@ import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { NodeDeps } from "../agent/node-deps.ts";
 import { executePlan } from "../execute/execute-plan.ts";
+import { countSteps } from "../execute/step-metrics.ts";
 import { failuresText, type StepReport } from "../execute/step-report.ts";
 import { notProbed } from "../probes/probe-view.ts";
 import { prepareStages } from "./pod-stage.ts";
@@ -157,7 +158,7 @@ async function runPlan(
       },
       signal,
     );
-    deps.onSteps(pod, reports);
+    countSteps(deps.metrics, pod, reports);
     const known = withoutLeftovers(observed);
     lookAgainIfResized(deps, pod, known);
     const hasResizeFailed = noteResizeErrors(deps, pod, reports);

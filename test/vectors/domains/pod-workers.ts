@@ -7,6 +7,7 @@ import { PodWorkers } from "../../../src/engine/pods/pod-workers.ts";
 import { emptyObservedPod, type ObservedPod } from "../../../src/model/observed.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { loudFaults } from "../../kit/loud-faults.ts";
+import { noMetrics } from "../../kit/no-metrics.ts";
 import { silentLog } from "../../kit/silent-log.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
@@ -85,7 +86,7 @@ class Bench {
       events: { record: () => undefined },
       log: silentLog,
       allocatedPod: (pod) => pod,
-      onWorked: ignore,
+      metrics: noMetrics,
       onFinished: ignore,
     });
   }

@@ -70,7 +70,7 @@ export function composeStatuses(parts: AgentParts): PodStatuses {
 }
 
 export function composeAdmission(parts: AgentParts): PodAdmission {
-  const { clock, log } = parts.ports;
+  const { clock, log, metrics } = parts.ports;
   return new PodAdmission({
     registry: parts.registry,
     workers: parts.workers,
@@ -87,8 +87,7 @@ export function composeAdmission(parts: AgentParts): PodAdmission {
     faults: parts.faults,
     lifetime: parts.signal,
     isHere: (uid) => parts.observed.has(uid),
-    onRefused: (reason) => parts.metrics.noteRejection(reason),
-    onPreempted: () => parts.metrics.notePreemption(),
+    metrics,
   });
 }
 
@@ -122,7 +121,6 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     stages: parts.stages,
     recorder: parts.memory.recorder,
     health: parts.health,
-    onSteps: (pod, reports) => parts.metrics.noteSteps(pod, reports),
     requestRead: (uid) => parts.wakeups.read(uid),
     readWhenQuiet: (uid) => parts.wakeups.readWhenQuiet(uid),
     requestSync: (uid) => parts.loop.requestSync(uid),
@@ -138,8 +136,6 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     faults: parts.faults,
     enqueue: (uid, delayMs) => enqueue(parts, uid, delayMs),
     allocatedPod: (pod) => parts.allocations.allocatedPod(pod),
-    onFirstSync: (pod) => parts.metrics.noteWorkerStart(pod),
-    onWorked: (operation, ms) => parts.metrics.noteWork(operation, ms),
     onFinished: () => afterFinish(parts),
   });
 }

@@ -23,8 +23,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     faults: parts.faults,
     runtimeListed,
     allSourcesHeard,
-    onRestarted: (pod) => parts.metrics.noteRestart(pod),
-    onOrphan: () => parts.metrics.noteOrphan(),
+    metrics: parts.ports.metrics,
     observed: parts.observed,
     admit: (pod) => parts.admission.admit(pod),
     isActive: (pod) =>

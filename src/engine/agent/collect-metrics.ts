@@ -1,0 +1,85 @@
+import type { MetricName } from "../../model/generated/metrics.ts";
+import { isStaticPod } from "../../model/pod-source.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { PodAdmission } from "../intake/pod-admission.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
+import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import type { VolumeManager } from "../volumes/volume-manager.ts";
+
+export interface CollectMetricsDeps {
+  readonly metrics: Metrics;
+  readonly registry: Pick<PodRegistry, "list" | "mirrorCount">;
+  readonly admission: Pick<PodAdmission, "isActive">;
+  readonly workers: Pick<PodWorkers, "stateOf">;
+  readonly observed: Pick<ObservedPods, "all">;
+  readonly volumes: Pick<VolumeManager, "countByPlugin">;
+  readonly allocations: Pick<PodAllocations, "resizes">;
+}
+
+/** Sets the gauges of what is there now, for somebody who asks for metrics. */
+export function collectMetrics(deps: CollectMetricsDeps): void {
+  deps.allocations.resizes.collect(deps.metrics);
+  countPods(deps);
+  countObserved(deps);
+  countVolumes(deps);
+}
+
+function countPods({ metrics, registry, admission, workers }: CollectMetricsDeps): void {
+  const pods = registry.list();
+  for (const [name, list] of [
+    ["kubelet_desired_pods", pods],
+    ["kubelet_active_pods", pods.filter((pod) => admission.isActive(pod))],
+  ] as const) {
+    const statics = list.filter(isStaticPod).length;
+    metrics.set(name, list.length - statics, { static: "" });
+    metrics.set(name, statics, { static: "true" });
+  }
+  // Those that none was counted for yet are shown too.
+  for (const label of ["", "true"]) {
+    metrics.increment("kubelet_restarted_pods_total", { static: label }, 0);
+  }
+  metrics.set("kubelet_mirror_pods", registry.mirrorCount);
+  countBy(metrics, "kubelet_working_pods", pods, (pod) => ({
+    lifecycle: lifecycleOf(workers.stateOf(pod.metadata.uid)),
+    config: "desired",
+    static: isStaticPod(pod) ? "true" : "",
+  }));
+  const ephemeral = pods.map(({ spec }) => spec.ephemeralContainers?.length ?? 0);
+  const managed = ephemeral.reduce((sum, count) => sum + count, 0);
+  metrics.set("kubelet_managed_ephemeral_containers", managed);
+}
+
+function countObserved({ metrics, observed }: CollectMetricsDeps): void {
+  const pods = [...observed.all()];
+  const containers = pods.flatMap((pod) => pod.containers);
+  countBy(metrics, "kubelet_running_containers", containers, ({ state }) => ({
+    container_state: state,
+  }));
+  const running = pods.filter(({ sandboxes }) => sandboxes[0]?.state === "ready");
+  metrics.set("kubelet_running_pods", running.length);
+}
+
+function countVolumes({ metrics, volumes }: CollectMetricsDeps): void {
+  metrics.reset("volume_manager_total_volumes");
+  for (const [state, byPlugin] of Object.entries(volumes.countByPlugin())) {
+    for (const [plugin, count] of byPlugin) {
+      metrics.set("volume_manager_total_volumes", count, { plugin_name: plugin, state });
+    }
+  }
+}
+
+function countBy<T>(
+  metrics: Metrics,
+  name: MetricName,
+  items: readonly T[],
+  labelsOf: (item: T) => Readonly<Record<string, string>>,
+): void {
+  metrics.reset(name);
+  for (const item of items) metrics.increment(name, labelsOf(item));
+}
+
+function lifecycleOf(state: string | undefined): string {
+  return state === "terminating" || state === "terminated" ? state : "sync";
+}
