@@ -27,6 +27,7 @@ afterEach(async () => {
 async function addPod(uid: string): Promise<{ pod: Pod; folder: string }> {
   const made = podWith([{ name: "disk", emptyDir: {} }]);
   const pod = { ...made, metadata: { ...made.metadata, name: uid, uid } };
+  world.want(pod);
   await manager.mount(pod, never);
   const folder = manager.mountedVolumes(uid).get("disk")?.path ?? "";
   writeFileSync(join(folder, "file"), Buffer.alloc(fileBytes, 1));
@@ -41,8 +42,7 @@ test.each([
   const attacker = await addPod("attacker");
   const victims = [await addPod("one"), await addPod("two"), await addPod("three")];
   await using mount = await HungMount.at(join(attacker.folder, place));
-  const pods = [attacker.pod, ...victims.map(({ pod }) => pod)];
-  const usage = world.usage(manager, () => pods);
+  const usage = world.usage();
   const running = usage.run(stop.signal);
   const usedBytes = (uid: string): number =>
     usage.latest(uid)?.ephemeral.find(({ name }) => name === "disk")?.usedBytes ?? 0;
@@ -51,7 +51,7 @@ test.each([
   }
   await expect.poll(() => usedBytes("attacker")).toBeGreaterThanOrEqual(stillUsedBytes);
   // They are measured again, and so is a pod that comes later.
-  pods.push((await addPod("late")).pod);
+  await addPod("late");
   for (const uid of ["one", "late"]) {
     writeFileSync(
       join(manager.mountedVolumes(uid).get("disk")?.path ?? "", "more"),

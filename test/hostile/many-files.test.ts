@@ -31,12 +31,13 @@ afterEach(() => world[Symbol.asyncDispose]());
 test("a volume with 300 000 files is measured and removed at no cost to the agent", async () => {
   const manager = world.manager();
   const pod = podWith([{ name: "disk", emptyDir: {} }]);
+  world.want(pod);
   await manager.mount(pod, never);
   const folder = manager.mountedVolumes("uid-1").get("disk")?.path ?? "";
   execFileSync(process.execPath, ["-e", flood, folder]);
 
   const stop = new AbortController();
-  const usage = world.usage(manager, () => [pod]);
+  const usage = world.usage();
   const before = { cpu: process.cpuUsage(), heapBytes: process.memoryUsage().heapUsed };
   const delays = monitorEventLoopDelay({ resolution: 10 });
   delays.enable();

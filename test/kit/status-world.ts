@@ -55,7 +55,7 @@ export class StatusWorld {
         cgroups: { inForce: () => undefined },
         cluster: undefined,
         hostIps: [],
-        recorder: new FlightRecorder(new SimJournal()),
+        recorder: new FlightRecorder(table, new SimJournal()),
       },
     });
   }

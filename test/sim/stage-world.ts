@@ -60,6 +60,7 @@ export class StageWorld {
     this.memory = this.#createMemory(journal);
     const { events } = this.memory;
     const volumes = new VolumeManager({
+      table,
       rootFolder,
       files,
       payloadFiles: payloads,
@@ -111,7 +112,8 @@ export class StageWorld {
     const { table, changes } = this;
     const folder = `${rootFolder}/statuses`;
     const checkpoints = new StatusCheckpoints({ table, files, folder, log, changes });
-    return new PodMemory(ports, { rootFolder, nodeName: "node" }, checkpoints, () => undefined);
+    const settings = { rootFolder, nodeName: "node" };
+    return new PodMemory({ table, ports, settings, checkpoints, onEvent: () => undefined });
   }
 
   #createCgroups(): NodePodCgroups {

@@ -155,9 +155,13 @@ export class AgentParts {
       log: ports.log,
       changes: this.changes,
     });
-    this.memory = new PodMemory(ports, settings, this.checkpoints, (event) =>
-      this.cluster?.events.take(event),
-    );
+    this.memory = new PodMemory({
+      table: this.table,
+      ports,
+      settings,
+      checkpoints: this.checkpoints,
+      onEvent: (event) => this.cluster?.events.take(event),
+    });
     this.cluster = this.#createCluster();
     this.knownNode = new KnownNode(settings.node, settings.hostIps, this.cluster);
     this.intake = composeIntake(this);

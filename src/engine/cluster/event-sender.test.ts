@@ -3,6 +3,7 @@ import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { EventLog } from "../view/event-log.ts";
 import { EventSender } from "./event-sender.ts";
 
@@ -23,7 +24,13 @@ function world(
     uniqueName: () => "unique",
     ...limits,
   });
-  const log = new EventLog({ clock, host: "node-a", onEvent: (event) => sender.take(event) });
+  const table = new PodTable();
+  const log = new EventLog({
+    table,
+    clock,
+    host: "node-a",
+    onEvent: (event) => sender.take(event),
+  });
   const running = sender.run(stop.signal);
   const record = (reason: string, message = "a message"): void =>
     log.record(pod, { type: "Normal", reason, message, container: { kind: "regular", name: "c" } });

@@ -4,6 +4,7 @@ import type { EphemeralContainer } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
+import type { PodTable, SliceWriter } from "./pod-table.ts";
 
 /**
  * The containers that were added to running pods, on disk. A manifest cannot hold them, and a restarted agent would
@@ -13,12 +14,13 @@ export class EphemeralContainers {
   readonly #files: HostFiles;
   readonly #folder: string;
   readonly #log: Log;
-  readonly #byPod = new Map<string, readonly EphemeralContainer[]>();
+  readonly #added: SliceWriter<"ephemeral">;
 
-  constructor(files: HostFiles, folder: string, log: Log) {
+  constructor(table: PodTable, files: HostFiles, folder: string, log: Log) {
     this.#files = files;
     this.#folder = folder;
     this.#log = log;
+    this.#added = table.writer("ephemeral");
   }
 
   /** Reads what the agent before this one kept. */
@@ -29,7 +31,7 @@ export class EphemeralContainers {
       try {
         const text = await this.#files.readText(`${this.#folder}/${name}`);
         const containers = parseJsonText(text ?? "") as readonly EphemeralContainer[];
-        this.#byPod.set(name.slice(0, -5), containers);
+        this.#added.set(name.slice(0, -5), containers);
       } catch (error) {
         this.#log.warn("cannot read ephemeral containers", { name, error: errorText(error) });
       }
@@ -38,7 +40,7 @@ export class EphemeralContainers {
 
   /** The pod with what was added to it. */
   restore(pod: Pod): Pod {
-    const ephemeralContainers = this.#byPod.get(pod.metadata.uid);
+    const ephemeralContainers = this.#added.get(pod.metadata.uid);
     return ephemeralContainers === undefined
       ? pod
       : { ...pod, spec: { ...pod.spec, ephemeralContainers } };
@@ -47,21 +49,17 @@ export class EphemeralContainers {
   /** Resolves when it is on disk: only then may one of them start. */
   async set(uid: string, containers: readonly EphemeralContainer[]): Promise<void> {
     await this.#files.writeFile(this.#path(uid), JSON.stringify(containers), 0o600);
-    this.#byPod.set(uid, containers);
-  }
-
-  has(uid: string): boolean {
-    return this.#byPod.has(uid);
+    this.#added.set(uid, containers);
   }
 
   async remove(uid: string): Promise<void> {
-    const added = this.#byPod.get(uid);
+    const added = this.#added.get(uid);
     if (added === undefined) return;
-    this.#byPod.delete(uid);
+    this.#added.set(uid, undefined);
     try {
       await this.#files.removeFile(this.#path(uid));
     } catch (error) {
-      if (!this.#byPod.has(uid)) this.#byPod.set(uid, added);
+      if (this.#added.get(uid) === undefined) this.#added.set(uid, added);
       throw error;
     }
   }

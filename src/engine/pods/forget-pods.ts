@@ -1,7 +1,7 @@
 import { whatIsLeft } from "../../core/pod/pod-leftovers.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { ManagedPod } from "./managed-pod.ts";
-import type { PodMemory } from "./pod-memory.ts";
+import { hasFiles } from "./pod-memory.ts";
 import type { PodTable } from "./pod-table.ts";
 import type { PodWorkers } from "./pod-workers.ts";
 
@@ -9,22 +9,17 @@ export interface ForgetPodsDeps {
   readonly table: PodTable;
   readonly workers: Pick<PodWorkers, "stateOf">;
   readonly observed: Pick<ObservedPods, "has">;
-  readonly memory: Pick<PodMemory, "hasFiles">;
 }
 
-/** Forgets the pods of which nothing is left, and returns their UIDs. */
-export function forgetPods(deps: ForgetPodsDeps): readonly string[] {
-  const forgotten: string[] = [];
+/** Forgets the pods of which nothing is left. */
+export function forgetPods(deps: ForgetPodsDeps): void {
   for (const pod of deps.table.all()) {
-    if (reasonsToRemember(deps, pod).length > 0) continue;
-    deps.table.delete(pod.uid);
-    forgotten.push(pod.uid);
+    if (reasonsToRemember(deps, pod).length === 0) deps.table.delete(pod.uid);
   }
-  return forgotten;
 }
 
 function reasonsToRemember(
-  { workers, observed, memory }: ForgetPodsDeps,
+  { workers, observed }: ForgetPodsDeps,
   pod: ManagedPod,
 ): readonly string[] {
   const { uid, wanted, removal, reading, report } = pod;
@@ -35,6 +30,6 @@ function reasonsToRemember(
     isBeingRead: reading?.running !== undefined,
     isBeingReported: report !== undefined,
     removal: removal?.state,
-    hasFiles: memory.hasFiles(pod),
+    hasFiles: hasFiles(pod),
   });
 }

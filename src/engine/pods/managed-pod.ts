@@ -2,12 +2,17 @@ import type { PodResources } from "../../core/allocation/pod-allocation.ts";
 import type { ResizeConditions } from "../../core/allocation/resize-conditions.ts";
 import type { HeldToken } from "../../core/cluster/held-token.ts";
 import type { PodReferences } from "../../core/cluster/pod-references.ts";
+import type { MountedVolume } from "../../core/mount/container-mounts.ts";
+import type { Decision } from "../../core/record/decision.ts";
 import type { RestartHistory } from "../../core/restart/crash-loop-backoff.ts";
 import type { StartFailure } from "../../core/status/container-statuses.ts";
-import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { EphemeralContainer, Event, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResults } from "../../model/probe.ts";
+import type { VolumeStats } from "../../model/stats-summary.ts";
+import type { Payload } from "../../model/volume-payload.ts";
+import type { SyncRecord } from "../../ports/agent-view.ts";
 import type { PodImages } from "../images/pod-images.ts";
 
 /** What the runtime has of a pod. All times are on the monotonic clock and say when a read of the runtime began. */
@@ -78,6 +83,10 @@ export interface PodSlices {
   readonly checkpoint: PodCheckpoint;
   /** The pod as it was removed, with the time of that, until nothing of it is left. Writer: `PodChanges`. */
   readonly leaving: Pod;
+  /** The containers that were added to it while it ran. Writer: `EphemeralContainers`. */
+  readonly ephemeral: readonly EphemeralContainer[];
+  /** Its last events, newest last. Writer: `EventLog`. */
+  readonly events: readonly Event[];
   /** The folder of its logs, once it was prepared. Writer: the folders stage. */
   readonly logs: string;
   /** The images that it waits for. Writer: `ImageManager`. */
@@ -88,6 +97,8 @@ export interface PodSlices {
   readonly probes: PodProbing;
   /** The reads of it from the runtime that are in progress or due. Writer: `PodReader`. */
   readonly reading: PodReading;
+  /** Its last syncs and decisions. Writer: `FlightRecorder`. */
+  readonly records: PodRecords;
   /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
   readonly references: PodReferences;
   /** The removal of what it left; absent while it is kept. Writer: `PodRemains`. */
@@ -104,6 +115,10 @@ export interface PodSlices {
   readonly status: KnownStatus;
   /** Its service account tokens, by request. Writer: `ApiServiceAccountTokens`. */
   readonly tokens: ReadonlyMap<string, HeldToken>;
+  /** What its volumes take. Writer: `VolumeUsage`. */
+  readonly volumeUsage: MeasuredVolumes;
+  /** The volumes that are set up for it. Writer: `VolumeManager`. */
+  readonly volumes: VolumeWork;
   /** The pod as its source last had it; absent when no source wants it. Writer: `PodRegistry`. */
   readonly wanted: Pod;
 }
@@ -158,6 +173,42 @@ export interface PodStart {
   readonly seenMs: number;
   /** When images were pulled for it, in the order in which that ended. */
   readonly pulls: readonly { readonly fromMs: number; readonly untilMs: number }[];
+}
+
+export interface PodRecords {
+  /** Of this run of the agent, oldest first; they are on disk, too. */
+  readonly syncs: readonly SyncRecord[];
+  /** Oldest first, in memory alone. */
+  readonly decisions: readonly Decision[];
+}
+
+/** The volumes of one pod that are set up; those that should be are in its spec. */
+export interface PodVolumeState {
+  /** When they were first wanted, by the monotonic clock. */
+  readonly wantedMs: number;
+  /** The plugins of the volumes that were wanted last, by volume name. */
+  readonly plugins: ReadonlyMap<string, string>;
+  readonly mounted: ReadonlyMap<string, MountedVolume>;
+  /** What the volumes show, by volume name. */
+  readonly payloads: ReadonlyMap<string, Payload>;
+}
+
+interface VolumeWork {
+  readonly state?: PodVolumeState | undefined;
+  /** The end of the last work on the pod's volumes: one thing is done at a time. */
+  readonly last?: Promise<unknown> | undefined;
+}
+
+export interface PodVolumeUsage {
+  /** Those that count against the pod's ephemeral storage. */
+  readonly ephemeral: readonly VolumeStats[];
+  readonly others: readonly VolumeStats[];
+}
+
+export interface MeasuredVolumes {
+  /** `dueAtMs`: when they are measured next, by the monotonic clock. */
+  readonly last?: { readonly dueAtMs: number; readonly usage: PodVolumeUsage } | undefined;
+  readonly running?: Promise<void> | undefined;
 }
 
 /** One at a time; `atMs` is on the monotonic clock, and `error` is why the last one failed. */

@@ -10,9 +10,15 @@ import { EventLog } from "../view/event-log.ts";
 import { FlightRecorder } from "../view/flight-recorder.ts";
 import { EphemeralContainers } from "./ephemeral-containers.ts";
 import type { ManagedPod } from "./managed-pod.ts";
+import type { PodTable } from "./pod-table.ts";
 
-type MemoryPorts = Pick<AgentPorts, "clock" | "log" | "files" | "journal">;
-type MemorySettings = Pick<AgentSettings, "rootFolder" | "nodeName">;
+export interface PodMemoryDeps {
+  readonly table: PodTable;
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "files" | "journal">;
+  readonly settings: Pick<AgentSettings, "rootFolder" | "nodeName">;
+  readonly checkpoints: StatusCheckpoints;
+  readonly onEvent: (event: Event) => void;
+}
 
 /** What the agent keeps of pods beyond one sync, most of it beyond its own life. */
 export class PodMemory {
@@ -21,18 +27,13 @@ export class PodMemory {
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
 
-  constructor(
-    ports: MemoryPorts,
-    settings: MemorySettings,
-    checkpoints: StatusCheckpoints,
-    onEvent: (event: Event) => void,
-  ) {
-    const { clock, log, files } = ports;
-    const { rootFolder } = settings;
-    this.events = new EventLog({ clock, host: settings.nodeName, onEvent });
-    this.recorder = new FlightRecorder(ports.journal);
+  constructor({ table, ports, settings, checkpoints, onEvent }: PodMemoryDeps) {
+    const { clock, log, files, journal } = ports;
+    this.events = new EventLog({ table, clock, host: settings.nodeName, onEvent });
+    this.recorder = new FlightRecorder(table, journal);
     this.checkpoints = checkpoints;
-    this.ephemeral = new EphemeralContainers(files, `${rootFolder}/ephemeral`, log);
+    const folder = `${settings.rootFolder}/ephemeral`;
+    this.ephemeral = new EphemeralContainers(table, files, folder, log);
   }
 
   async load(): Promise<void> {
@@ -56,20 +57,18 @@ export class PodMemory {
     return { ...pod, status: withKeptCounts(pod.status ?? {}, inherited) };
   }
 
-  /** Whether the disk has anything about the pod. */
-  hasFiles({ uid, checkpoint }: ManagedPod): boolean {
-    return (
-      checkpoint !== undefined || this.ephemeral.has(uid) || this.recorder.last(uid) !== undefined
-    );
-  }
-
   /**
    * Nothing else of the pod is left. The checkpoint goes last: by it the next agent finds a pod of which something could
    * not be removed.
    */
   async remove(uid: string): Promise<void> {
     await this.ephemeral.remove(uid);
-    await this.recorder.forget(uid);
+    await this.recorder.remove(uid);
     await this.checkpoints.remove(uid);
   }
+}
+
+/** Whether the disk has anything of the agent's own about the pod. */
+export function hasFiles({ checkpoint, ephemeral, records }: ManagedPod): boolean {
+  return checkpoint !== undefined || ephemeral !== undefined || (records?.syncs.length ?? 0) > 0;
 }

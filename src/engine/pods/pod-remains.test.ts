@@ -80,9 +80,12 @@ class World extends StageWorld {
     this.observed.set(uid, observed, this.clock.monotonicMs());
   }
 
+  /** UIDs of the pods that were forgotten. */
   forget(): readonly string[] {
-    const { table, memory, observed } = this;
-    return forgetPods({ table, memory, observed, workers: { stateOf: () => undefined } });
+    const { table, observed } = this;
+    const before = [...table.all()].map(({ uid }) => uid);
+    forgetPods({ table, observed, workers: { stateOf: () => undefined } });
+    return before.filter((uid) => table.get(uid) === undefined);
   }
 
   get signal(): AbortSignal {

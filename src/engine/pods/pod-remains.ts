@@ -8,7 +8,7 @@ import { removeContainer } from "../execute/remove-container.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
 import type { ManagedPod } from "./managed-pod.ts";
-import type { PodMemory } from "./pod-memory.ts";
+import { hasFiles, type PodMemory } from "./pod-memory.ts";
 import { type PodStage, removeStages } from "./pod-stage.ts";
 import type { PodTable, SliceWriter } from "./pod-table.ts";
 
@@ -20,7 +20,7 @@ export interface PodRemainsDeps {
   readonly table: PodTable;
   readonly stages: readonly PodStage[];
   readonly changes: Pick<PodChanges, "noteGone">;
-  readonly memory: Pick<PodMemory, "remove" | "hasFiles">;
+  readonly memory: Pick<PodMemory, "remove">;
   readonly observed: Pick<ObservedPods, "all" | "find" | "getNewerThan">;
   readonly wakeups: Wakeups;
   readonly lifetime: AbortSignal;
@@ -104,7 +104,7 @@ export class PodRemains {
         return false;
       case "done":
         // Written by what ended late. What comes to the runtime late was found there.
-        return this.#deps.memory.hasFiles(pod);
+        return hasFiles(pod);
     }
   }
 

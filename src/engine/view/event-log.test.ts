@@ -1,12 +1,18 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodReference } from "../../ports/pod-events.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { EventLog } from "./event-log.ts";
 
 const pod: PodReference = { metadata: { name: "a", namespace: "ns", uid: "1" } };
 
 function newLog(): EventLog {
-  return new EventLog({ clock: new VirtualClock(), host: "node", onEvent: () => undefined });
+  return new EventLog({
+    table: new PodTable(),
+    clock: new VirtualClock(),
+    host: "node",
+    onEvent: () => undefined,
+  });
 }
 
 test("a pod keeps its last hundred events", () => {

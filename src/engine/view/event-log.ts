@@ -2,6 +2,7 @@ import { formatTime } from "../../lib/time.ts";
 import type { Event } from "../../model/generated/kubernetes.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { PodEvent, PodEvents, PodReference } from "../../ports/pod-events.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 const eventsPerPod = 100;
 /** Output of probes is part of messages: 10 KiB each time, if a pod likes. */
@@ -12,14 +13,16 @@ export class EventLog implements PodEvents {
   readonly #clock: Pick<Clock, "nowMs">;
   readonly #host: string;
   readonly #onEvent: (event: Event) => void;
-  readonly #byPod = new Map<string, Event[]>();
+  readonly #events: SliceWriter<"events">;
   #sequence = 0;
 
   constructor(options: {
+    readonly table: PodTable;
     readonly clock: Pick<Clock, "nowMs">;
     readonly host: string;
     readonly onEvent: (event: Event) => void;
   }) {
+    this.#events = options.table.writer("events");
     this.#clock = options.clock;
     this.#host = options.host;
     this.#onEvent = options.onEvent;
@@ -27,8 +30,7 @@ export class EventLog implements PodEvents {
 
   record(pod: PodReference, event: PodEvent): void {
     const { uid } = pod.metadata;
-    const events = this.#byPod.get(uid) ?? [];
-    this.#byPod.set(uid, events);
+    const events = [...(this.#events.get(uid) ?? [])];
     const fieldPath = fieldPathOf(event);
     const index = events.findIndex(
       (earlier) =>
@@ -47,17 +49,13 @@ export class EventLog implements PodEvents {
     const isFull = (): boolean =>
       events.length > eventsPerPod || messageLength(events) > messageLengthPerPod;
     while (events.length > 1 && isFull()) events.shift();
+    this.#events.set(uid, events);
     this.#onEvent(next);
   }
 
   list(podUid?: string): readonly Event[] {
-    if (podUid !== undefined) return this.#byPod.get(podUid) ?? [];
-    return [...this.#byPod.values()].flat();
-  }
-
-  /** Drops the events of pods that are gone, but for the most recently finished ones. */
-  forget(podUid: string): void {
-    this.#byPod.delete(podUid);
+    if (podUid !== undefined) return this.#events.get(podUid) ?? [];
+    return [...this.#events.entries()].flatMap(([, events]) => events);
   }
 
   #newEvent(pod: PodReference, event: PodEvent, now: string): Event {

@@ -2,9 +2,12 @@ import type { Decision } from "../../core/record/decision.ts";
 import { deepEqual } from "../../lib/deep-equal.ts";
 import type { SyncRecord } from "../../ports/agent-view.ts";
 import type { Journal } from "../../ports/journal.ts";
+import type { PodRecords } from "../pods/managed-pod.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 const recordsPerPod = 30;
 const decisionsPerPod = 60;
+const nothingRecorded: PodRecords = { syncs: [], decisions: [] };
 
 /**
  * Remembers the last syncs of every pod, on disk, so that `why` can answer after a restart as well; and the last
@@ -12,48 +15,45 @@ const decisionsPerPod = 60;
  */
 export class FlightRecorder {
   readonly #journal: Journal;
-  readonly #recent = new Map<string, SyncRecord[]>();
-  readonly #decisions = new Map<string, Decision[]>();
+  readonly #records: SliceWriter<"records">;
 
-  constructor(journal: Journal) {
+  constructor(table: PodTable, journal: Journal) {
+    this.#records = table.writer("records");
     this.#journal = journal;
   }
 
   /** A sync that found nothing to do, like the one before it, is not worth an entry. */
   record(record: SyncRecord): void {
-    const records = this.#recent.get(record.podUid) ?? [];
-    this.#recent.set(record.podUid, records);
-    const last = records.at(-1);
-    if (last !== undefined && saysTheSame(last, record)) {
-      records[records.length - 1] = record;
-      return;
-    }
-    records.push(record);
-    if (records.length > recordsPerPod) records.shift();
-    this.#journal.append(record.podUid, record);
+    const { syncs, decisions } = this.#records.get(record.podUid) ?? nothingRecorded;
+    const last = syncs.at(-1);
+    const isRepeated = last !== undefined && saysTheSame(last, record);
+    const earlier = isRepeated ? syncs.slice(0, -1) : syncs.slice(1 - recordsPerPod);
+    this.#records.set(record.podUid, { syncs: [...earlier, record], decisions });
+    if (!isRepeated) this.#journal.append(record.podUid, record);
   }
 
   /** Takes it as it is: whoever decides from something that changes later hands over a copy. */
   noteDecision(decision: Decision): void {
     const { uid } = decision.input.pod.metadata;
-    const decisions = this.#decisions.get(uid) ?? [];
-    this.#decisions.set(uid, decisions);
-    const before = decisions.findLastIndex(({ kind }) => kind === decision.kind);
+    const { syncs, decisions: before } = this.#records.get(uid) ?? nothingRecorded;
+    const index = before.findLastIndex(({ kind }) => kind === decision.kind);
     // One that says the same as the one before it takes its place: a pod at rest keeps its history.
-    if (deepEqual(decisions[before]?.outcome, decision.outcome)) decisions.splice(before, 1);
-    decisions.push(decision);
-    if (decisions.length > decisionsPerPod) decisions.shift();
+    const isRepeated = deepEqual(before[index]?.outcome, decision.outcome);
+    const earlier = before.slice(isRepeated ? 0 : 1 - decisionsPerPod);
+    if (isRepeated) earlier.splice(index, 1);
+    this.#records.set(uid, { syncs, decisions: [...earlier, decision] });
   }
 
   /** Of one pod or of all, in the order they were made. */
   decisions(podUid?: string): readonly Decision[] {
-    if (podUid !== undefined) return this.#decisions.get(podUid) ?? [];
-    return [...this.#decisions.values()].flat().toSorted((a, b) => a.atMs - b.atMs);
+    if (podUid !== undefined) return this.#records.get(podUid)?.decisions ?? [];
+    const all = [...this.#records.entries()].flatMap(([, { decisions }]) => decisions);
+    return all.toSorted((a, b) => a.atMs - b.atMs);
   }
 
   /** Newest first. */
   async list(podUid: string): Promise<readonly SyncRecord[]> {
-    const recent = this.#recent.get(podUid) ?? [];
+    const recent = this.#records.get(podUid)?.syncs ?? [];
     const oldest = recent[0]?.startedAtMs ?? Number.POSITIVE_INFINITY;
     const stored = (await this.#journal.read(podUid)).filter(isSyncRecord);
     const earlier = stored.filter(({ startedAtMs }) => startedAtMs < oldest);
@@ -62,12 +62,12 @@ export class FlightRecorder {
 
   /** The newest record of this run of the agent. */
   last(podUid: string): SyncRecord | undefined {
-    return this.#recent.get(podUid)?.at(-1);
+    return this.#records.get(podUid)?.syncs.at(-1);
   }
 
-  async forget(podUid: string): Promise<void> {
-    this.#recent.delete(podUid);
-    this.#decisions.delete(podUid);
+  /** Nothing of the pod is left. */
+  async remove(podUid: string): Promise<void> {
+    this.#records.set(podUid, undefined);
     await this.#journal.remove(podUid);
   }
 }

@@ -14,6 +14,8 @@ import type { Payload } from "../../model/volume-payload.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { ContainerVolumes } from "../execute/node-pod-configs.ts";
+import type { PodVolumeState } from "../pods/managed-pod.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { PodVolumes } from "../pods/stages/volumes-stage.ts";
 import { publishPayload } from "./payload-volume.ts";
 import { isFoundVolume, listVolumes, tearDownPod, tearDownVolume } from "./tear-down.ts";
@@ -28,6 +30,7 @@ import type { PodVolume, VolumePlugin, VolumePluginDeps } from "./volume-plugin.
 import { pluginOf, volumeRefusals } from "./volume-plugins.ts";
 
 export interface VolumeManagerDeps extends VolumePluginDeps, VolumeMetricsDeps {
+  readonly table: PodTable;
   readonly events: PodEvents;
   readonly log: Log;
   /** Ends with the agent. */
@@ -37,17 +40,6 @@ export interface VolumeManagerDeps extends VolumePluginDeps, VolumeMetricsDeps {
 const maxEnvFileBytes = 1024 * 1024;
 /** Of all files that one container names together; further ones count as unreadable. */
 const maxEnvFilesLength = 8 * maxEnvFileBytes;
-
-/** What is set up for one pod; what should be is its spec. */
-interface PodState {
-  /** When its volumes were first wanted, by the monotonic clock. */
-  readonly wantedMs: number;
-  /** The plugins of the volumes that were wanted last, by volume name. */
-  plugins: ReadonlyMap<string, string>;
-  readonly mounted: Map<string, MountedVolume>;
-  /** What the volumes show, by volume name. */
-  readonly payloads: Map<string, Payload>;
-}
 
 /** A volume of a pod and what sets it up. */
 interface WantedVolume extends PodVolume {
@@ -60,12 +52,11 @@ interface WantedVolume extends PodVolume {
  */
 export class VolumeManager implements PodVolumes, ContainerVolumes {
   readonly #deps: VolumeManagerDeps;
-  readonly #pods = new Map<string, PodState>();
-  /** The end of the last work on each pod: one thing is done at a time. */
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #work: SliceWriter<"volumes">;
 
   constructor(deps: VolumeManagerDeps) {
     this.#deps = deps;
+    this.#work = deps.table.writer("volumes");
   }
 
   async mount(pod: Pod, signal: AbortSignal): Promise<Result<void, string>> {
@@ -76,14 +67,14 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
 
   async unmount(uid: string, signal: AbortSignal): Promise<void> {
     await this.#inTurn(uid, async () => {
-      const plugins = mountedPlugins(this.#pods.get(uid));
-      this.#pods.delete(uid);
+      const plugins = mountedPlugins(this.#state(uid));
+      this.#setState(uid, undefined);
       await measureUnmount(this.#deps, plugins, () => tearDownPod(this.#deps, uid, signal));
     });
   }
 
   countByPlugin(): VolumeCounts {
-    const pods = [...this.#pods.values()];
+    const pods = [...this.#work.entries()].flatMap(([, { state }]) => state ?? []);
     return {
       desired_state_of_world: countPlugins(pods.flatMap(({ plugins }) => [...plugins.values()])),
       actual_state_of_world: countPlugins(pods.flatMap(mountedPlugins)),
@@ -92,7 +83,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
 
   /** What is set up for a pod, by volume name. */
   mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume> {
-    return this.#pods.get(uid)?.mounted ?? new Map();
+    return this.#state(uid)?.mounted ?? new Map();
   }
 
   async envFiles(pod: Pod, container: AnyContainer): Promise<EnvSources["envFile"]> {
@@ -153,17 +144,17 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
   async #mountAll(pod: Pod, signal: AbortSignal): Promise<Result<void, string>> {
     const { uid } = pod.metadata;
     const wanted = wantedVolumes(pod);
-    let state = this.#pods.get(uid);
+    let state = this.#state(uid);
     if (state === undefined) {
       await this.#removeUnwanted(uid, wanted, signal);
       const wantedMs = this.#deps.clock.monotonicMs();
       state = { wantedMs, plugins: new Map(), mounted: new Map(), payloads: new Map() };
-      this.#pods.set(uid, state);
     }
-    state.plugins = new Map(wanted.map(({ plugin, volume }) => [volume.name, plugin.name]));
-    const problems = await this.#bringAll(state, wanted, signal);
+    const plugins = new Map(wanted.map(({ plugin, volume }) => [volume.name, plugin.name]));
+    this.#setState(uid, { ...state, plugins });
+    const problems = await this.#bringAll(wanted, signal);
     // A volume that is set up serves the pod with what it has until its sources are there again.
-    const { mounted } = state;
+    const mounted = this.mountedVolumes(uid);
     for (const problem of problems.values()) this.#report(pod, problem);
     return asResult([...problems].flatMap(([name, text]) => (mounted.has(name) ? [] : [text])));
   }
@@ -189,14 +180,13 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
 
   /** Brings each volume in line, all at once; answers the problems by volume name. */
   async #bringAll(
-    state: PodState,
     wanted: readonly WantedVolume[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
     const results = await Promise.all(
       wanted.map(async (each) => {
         const { name } = each.volume;
-        const done = await this.#tryBring(state, each, signal);
+        const done = await this.#tryBring(each, signal);
         const problem = `MountVolume.SetUp failed for volume ${quoteText(name)} : `;
         return done.ok ? undefined : ([name, `${problem}${done.error}`] as const);
       }),
@@ -204,18 +194,15 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     return new Map(results.filter((result) => result !== undefined));
   }
 
-  async #tryBring(
-    state: PodState,
-    wanted: WantedVolume,
-    signal: AbortSignal,
-  ): Promise<Result<void, string>> {
-    const { plugin, volume } = wanted;
+  async #tryBring(wanted: WantedVolume, signal: AbortSignal): Promise<Result<void, string>> {
+    const { pod, plugin, volume } = wanted;
     // What is set up and has no content to follow is left alone: nothing is done to it.
-    const isMounted = state.mounted.has(volume.name);
+    const state = this.#state(pod.metadata.uid);
+    const isMounted = state?.mounted.has(volume.name) === true;
     if (isMounted && plugin.payload === undefined) return ok(undefined);
-    const measured = { plugin: plugin.name, wantedMs: isMounted ? undefined : state.wantedMs };
+    const measured = { plugin: plugin.name, wantedMs: isMounted ? undefined : state?.wantedMs };
     try {
-      return await measureMount(this.#deps, measured, () => this.#bring(state, wanted, signal));
+      return await measureMount(this.#deps, measured, () => this.#bring(wanted, signal));
     } catch (error) {
       signal.throwIfAborted();
       return err(errorText(error));
@@ -223,29 +210,53 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
   }
 
   async #bring(
-    { mounted, payloads }: PodState,
     { plugin, ...target }: WantedVolume,
     signal: AbortSignal,
   ): Promise<Result<void, string>> {
+    const { uid } = target.pod.metadata;
     const { name } = target.volume;
     const payload = await plugin.payload?.(this.#deps, target, signal);
     if (payload?.ok === false) return payload;
-    let present = mounted.get(name);
+    let present = this.mountedVolumes(uid).get(name);
     if (present === undefined) {
       const done = await plugin.setUp(this.#deps, target, signal);
       if (!done.ok) return done;
       present = done.value;
     }
     if (payload !== undefined) {
-      const last = payloads.get(name);
+      const last = this.#state(uid)?.payloads.get(name);
       if (last === undefined || !isSamePayload(last, payload.value)) {
         const published = await publishPayload(this.#deps, target, present.path, payload.value);
         if (!published.ok) return published;
-        payloads.set(name, payload.value);
+        this.#noteSetUp(uid, name, { payload: payload.value });
       }
     }
-    mounted.set(name, present);
+    this.#noteSetUp(uid, name, { volume: present });
     return ok(undefined);
+  }
+
+  #state(uid: string): PodVolumeState | undefined {
+    return this.#work.get(uid)?.state;
+  }
+
+  #setState(uid: string, state: PodVolumeState | undefined): void {
+    this.#work.set(uid, { ...this.#work.get(uid), state });
+  }
+
+  /** The volumes of a pod are set up side by side. */
+  #noteSetUp(
+    uid: string,
+    name: string,
+    { volume, payload }: { readonly volume?: MountedVolume; readonly payload?: Payload },
+  ): void {
+    const state = this.#state(uid);
+    if (state === undefined) return;
+    const { mounted, payloads } = state;
+    this.#setState(uid, {
+      ...state,
+      mounted: volume === undefined ? mounted : new Map([...mounted, [name, volume]]),
+      payloads: payload === undefined ? payloads : new Map([...payloads, [name, payload]]),
+    });
   }
 
   #report(pod: Pod, message: string): void {
@@ -254,17 +265,19 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
   }
 
   async #inTurn<T>(uid: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#last.get(uid) ?? Promise.resolve()).then(work, work);
-    this.#last.set(uid, turn);
+    const before = this.#work.get(uid);
+    const turn = (before?.last ?? Promise.resolve()).then(work, work);
+    this.#work.set(uid, { ...before, last: turn });
     try {
       return await turn;
     } finally {
-      if (this.#last.get(uid) === turn) this.#last.delete(uid);
+      const { state, last } = this.#work.get(uid) ?? {};
+      if (last === turn) this.#work.set(uid, state === undefined ? undefined : { state });
     }
   }
 }
 
-function mountedPlugins(state: PodState | undefined): readonly string[] {
+function mountedPlugins(state: PodVolumeState | undefined): readonly string[] {
   if (state === undefined) return [];
   return [...state.plugins].flatMap(([name, plugin]) => (state.mounted.has(name) ? [plugin] : []));
 }

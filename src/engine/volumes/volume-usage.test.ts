@@ -3,6 +3,9 @@ import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { PodVolumeState } from "../pods/managed-pod.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { VolumeUsage } from "./volume-usage.ts";
 
 const room = {
@@ -30,13 +33,28 @@ function podOf(uid: string): Pod {
   });
 }
 
+function mountedAt(uid: string): PodVolumeState {
+  const volume = {
+    kind: "empty-dir",
+    readOnly: false,
+    managed: true,
+    selinuxRelabel: false,
+    selinuxLabeled: false,
+  };
+  const names = ["scratch", "memory", "claim", "host"];
+  const mounted = names.map((name) => [name, { ...volume, path: `/${uid}/${name}` }] as const);
+  return { wantedMs: 0, plugins: new Map(), mounted: new Map(mounted), payloads: new Map() };
+}
+
 class World {
   readonly clock = new VirtualClock();
   readonly end = new AbortController();
   readonly walks: string[] = [];
   /** What a walk waits for. */
   beforeAnswer: (path: string) => Promise<void> = () => Promise.resolve();
-  pods: readonly Pod[] = [podOf("a")];
+  readonly table = new PodTable();
+  readonly #registry = new PodRegistry(this.table);
+  readonly #volumes = this.table.writer("volumes");
   readonly usage: VolumeUsage;
 
   constructor(periodMs: number) {
@@ -52,13 +70,19 @@ class World {
       clock: this.clock,
       log: silentLog,
       metrics: { observe() {} },
-      pods: () => this.pods,
-      mountedVolumes: (uid) =>
-        new Map(
-          ["scratch", "memory", "claim", "host"].map((name) => [name, { path: `/${uid}/${name}` }]),
-        ),
+      table: this.table,
       periodMs,
     });
+    this.pods = [podOf("a")];
+  }
+
+  /** Those that are wanted from now on; their volumes are mounted. */
+  set pods(pods: readonly Pod[]) {
+    for (const pod of this.#registry.list()) this.#registry.remove(pod);
+    for (const pod of pods) {
+      this.#registry.set(pod);
+      this.#volumes.set(pod.metadata.uid, { state: mountedAt(pod.metadata.uid) });
+    }
   }
 }
 

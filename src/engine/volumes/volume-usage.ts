@@ -13,23 +13,17 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { ManagedPod, MeasuredVolumes, PodVolumeUsage } from "../pods/managed-pod.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 export interface VolumeUsageDeps {
   readonly foreignFiles: Pick<ForeignFiles, "measure">;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<Metrics, "observe">;
-  readonly pods: () => readonly Pod[];
-  /** Where a pod's volumes are mounted, by name. */
-  readonly mountedVolumes: (uid: string) => ReadonlyMap<string, { readonly path: string }>;
+  readonly table: PodTable;
   /** How old a measurement may become; zero or less measures nothing. */
   readonly periodMs: number;
-}
-
-export interface PodVolumeUsage {
-  /** Those that count against the pod's ephemeral storage. */
-  readonly ephemeral: readonly VolumeStats[];
-  readonly others: readonly VolumeStats[];
 }
 
 /** A new pod's volumes are measured this soon. */
@@ -39,26 +33,19 @@ const podsAtOnce = 3;
 /** The longer a look takes, the less often it is taken: at most so small a part of the time is spent looking. */
 const restPerLook = 20;
 
-interface Measured {
-  /** When it is to be measured next, by the monotonic clock. */
-  readonly dueAtMs: number;
-  readonly usage: PodVolumeUsage;
-}
-
 /** What the volumes of pods take, measured in the background, each pod for itself. */
 export class VolumeUsage {
   readonly #deps: VolumeUsageDeps;
-  readonly #measured = new Map<string, Measured>();
-  /** The measurements under way, by the UID of the pod. */
-  readonly #measuring = new Map<string, Promise<void>>();
+  readonly #measured: SliceWriter<"volumeUsage">;
   readonly #turns = new Semaphore(podsAtOnce);
 
   constructor(deps: VolumeUsageDeps) {
     this.#deps = deps;
+    this.#measured = deps.table.writer("volumeUsage");
   }
 
   latest(uid: string): PodVolumeUsage | undefined {
-    return this.#measured.get(uid)?.usage;
+    return this.#measured.get(uid)?.last?.usage;
   }
 
   /** Measures until `signal` aborts. */
@@ -69,30 +56,42 @@ export class VolumeUsage {
       this.#startDue(signal);
       await clock.sleep(Math.min(periodMs, lookIntervalMs), signal).catch(() => undefined);
     }
-    await Promise.all(this.#measuring.values());
+    for (const [, { running }] of this.#measured.entries()) await running;
   }
 
   /** Starts to measure the pods whose turn has come. */
   #startDue(signal: AbortSignal): void {
-    const { pods } = this.#deps;
-    const wanted = pods();
-    const uids = new Set(wanted.map(({ metadata }) => metadata.uid));
-    for (const uid of this.#measured.keys()) if (!uids.has(uid)) this.#measured.delete(uid);
-    const isAnyDue = wanted.some(({ metadata }) => this.#isDue(metadata.uid, 0));
+    const { table, periodMs } = this.#deps;
+    const pods = [...table.all()];
+    const isAnyDue = pods.some((pod) => pod.wanted !== undefined && this.#isDue(pod, 0));
     // Looks that come together need one helper process, started once.
-    const earlyMs = isAnyDue ? this.#deps.periodMs / 2 : 0;
-    for (const pod of wanted) {
-      const { uid } = pod.metadata;
-      if (this.#measuring.has(uid)) continue;
-      if (this.#measured.has(uid) && !this.#isDue(uid, earlyMs)) continue;
-      const measuring = this.#measureInTurn(pod, signal).finally(() => this.#measuring.delete(uid));
-      this.#measuring.set(uid, measuring);
+    const earlyMs = isAnyDue ? periodMs / 2 : 0;
+    for (const pod of pods) {
+      const { last, running } = pod.volumeUsage ?? {};
+      if (pod.wanted === undefined) {
+        // Should it come back under its UID, its volumes are new ones.
+        if (last !== undefined) this.#set(pod.uid, { last: undefined });
+        continue;
+      }
+      if (running !== undefined || (last !== undefined && !this.#isDue(pod, earlyMs))) continue;
+      const measuring = this.#measureInTurn(pod.wanted, signal).finally(() =>
+        this.#set(pod.uid, { running: undefined }),
+      );
+      this.#set(pod.uid, { running: measuring });
     }
   }
 
-  #isDue(uid: string, earlyMs: number): boolean {
-    const last = this.#measured.get(uid);
+  #isDue({ volumeUsage }: ManagedPod, earlyMs: number): boolean {
+    const last = volumeUsage?.last;
     return last !== undefined && this.#deps.clock.monotonicMs() >= last.dueAtMs - earlyMs;
+  }
+
+  /** Without effect on a pod that was forgotten meanwhile. */
+  #set(uid: string, changes: MeasuredVolumes): void {
+    if (this.#deps.table.get(uid) === undefined) return;
+    const { last, running } = { ...this.#measured.get(uid), ...changes };
+    const isKnown = last !== undefined || running !== undefined;
+    this.#measured.set(uid, isKnown ? { last, running } : undefined);
   }
 
   async #measureInTurn(pod: Pod, signal: AbortSignal): Promise<void> {
@@ -106,9 +105,9 @@ export class VolumeUsage {
   }
 
   async #measure(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { clock, mountedVolumes, log, periodMs } = this.#deps;
-    const mounted = mountedVolumes(pod.metadata.uid);
-    if (mounted.size === 0) return;
+    const { clock, table, log, periodMs } = this.#deps;
+    const mounted = table.get(pod.metadata.uid)?.volumes?.state?.mounted;
+    if (mounted === undefined || mounted.size === 0) return;
     const startedAtMs = clock.monotonicMs();
     const ephemeral: VolumeStats[] = [];
     const others: VolumeStats[] = [];
@@ -129,10 +128,8 @@ export class VolumeUsage {
     }
     const nowMs = clock.monotonicMs();
     const restMs = Math.max(periodMs, restPerLook * (nowMs - startedAtMs));
-    this.#measured.set(pod.metadata.uid, {
-      dueAtMs: startedAtMs + restMs,
-      usage: { ephemeral, others },
-    });
+    const last = { dueAtMs: startedAtMs + restMs, usage: { ephemeral, others } };
+    this.#set(pod.metadata.uid, { last });
   }
 
   async #measureVolume(

@@ -5,6 +5,8 @@ import { HungPaths } from "../../../src/drivers/linux/hung-paths.ts";
 import { linuxMounts } from "../../../src/drivers/linux/mounts.ts";
 import { payloadFiles } from "../../../src/drivers/linux/payload-files.ts";
 import { systemClock } from "../../../src/drivers/linux/system-clock.ts";
+import { PodRegistry } from "../../../src/engine/pods/pod-registry.ts";
+import { PodTable } from "../../../src/engine/pods/pod-table.ts";
 import { VolumeManager } from "../../../src/engine/volumes/volume-manager.ts";
 import { VolumeUsage } from "../../../src/engine/volumes/volume-usage.ts";
 import { MetricsRegistry } from "../../../src/lib/metrics-registry.ts";
@@ -35,6 +37,8 @@ export class VolumeWorld implements AsyncDisposable {
   readonly folder: string;
   readonly hungPaths: HungPaths = new HungPaths(Date.now);
   readonly foreignFiles: ForeignFiles = testForeignFiles(this.hungPaths);
+  #table = new PodTable();
+  #registry = new PodRegistry(this.#table);
   readonly #mounts = linuxMounts(this.hungPaths);
 
   private constructor(folder: string) {
@@ -51,7 +55,10 @@ export class VolumeWorld implements AsyncDisposable {
 
   /** As after a restart of the agent: only the disk is remembered. */
   manager(): VolumeManager {
+    this.#table = new PodTable();
+    this.#registry = new PodRegistry(this.#table);
     return new VolumeManager({
+      table: this.#table,
       rootFolder: this.root,
       files: hostFiles,
       payloadFiles,
@@ -71,15 +78,19 @@ export class VolumeWorld implements AsyncDisposable {
     });
   }
 
-  /** Measures the volumes of pods every second. */
-  usage(manager: VolumeManager, pods: () => readonly Pod[]): VolumeUsage {
+  /** A source wants the pod. */
+  want(pod: Pod): void {
+    this.#registry.set(pod);
+  }
+
+  /** Measures the volumes of wanted pods every second. */
+  usage(): VolumeUsage {
     return new VolumeUsage({
       foreignFiles: this.foreignFiles,
       clock: systemClock,
       log: silentLog,
       metrics: this.metrics,
-      pods,
-      mountedVolumes: (uid) => manager.mountedVolumes(uid),
+      table: this.#table,
       periodMs: 1000,
     });
   }

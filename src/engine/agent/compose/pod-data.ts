@@ -46,6 +46,7 @@ export function composeVolumes(parts: AgentParts): VolumeManager {
   const { files, payloadFiles, foreignFiles, mounts, log } = parts.ports;
   const { rootFolder, node } = parts.settings;
   return new VolumeManager({
+    table: parts.table,
     rootFolder,
     files,
     payloadFiles,

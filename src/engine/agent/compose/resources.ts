@@ -24,8 +24,7 @@ export function composeVolumeUsage(parts: AgentParts): VolumeUsage {
     clock,
     log,
     metrics,
-    pods: () => parts.registry.list(),
-    mountedVolumes: (uid) => parts.volumes.mountedVolumes(uid),
+    table: parts.table,
     periodMs: parts.settings.volumeStatsMs,
   });
 }

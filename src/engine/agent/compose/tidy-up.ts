@@ -35,7 +35,5 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
   if (!runtimeListed || !allSourcesHeard) return;
   parts.cluster?.lookAtMirrors();
   parts.checkpoints.retry();
-  for (const uid of forgetPods(parts)) {
-    parts.memory.events.forget(uid);
-  }
+  forgetPods(parts);
 }

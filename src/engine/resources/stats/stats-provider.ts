@@ -30,7 +30,7 @@ import type {
   SummaryOptions,
 } from "../../../ports/stats.ts";
 import type { Faults } from "../../agent/faults.ts";
-import type { PodVolumeUsage } from "../../volumes/volume-usage.ts";
+import type { PodVolumeUsage } from "../../pods/managed-pod.ts";
 import type { CgroupSamples } from "./cgroup-samples.ts";
 import { listMeasuredCgroups } from "./measured-cgroups.ts";
 import {
