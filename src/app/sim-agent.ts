@@ -1,12 +1,11 @@
 // The agent on a simulated machine: no root, no containers, any clock.
 import { createHash } from "node:crypto";
-import { MemoryFiles } from "../drivers/sim/memory-files.ts";
-import { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
-import { SimEvents } from "../drivers/sim/sim-events.ts";
-import { SimForeignFiles } from "../drivers/sim/sim-foreign-files.ts";
+import type { MemoryFiles } from "../drivers/sim/memory-files.ts";
+import type { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
+import type { SimEvents } from "../drivers/sim/sim-events.ts";
+import type { SimForeignFiles } from "../drivers/sim/sim-foreign-files.ts";
 import {
   simCgroupStats,
-  simDisk,
   simHookHttp,
   simHostUsage,
   simKernelLog,
@@ -15,15 +14,14 @@ import {
   simNodeFacts,
   simShutdown,
 } from "../drivers/sim/sim-host.ts";
-import { SimJournal } from "../drivers/sim/sim-journal.ts";
-import { SimMounts } from "../drivers/sim/sim-mounts.ts";
-import { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
+import type { SimJournal } from "../drivers/sim/sim-journal.ts";
+import type { SimMounts } from "../drivers/sim/sim-mounts.ts";
+import type { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
 import { createSimProbeRunner } from "../drivers/sim/sim-probe-runner.ts";
-import { SimRuntime } from "../drivers/sim/sim-runtime.ts";
+import type { SimRuntime } from "../drivers/sim/sim-runtime.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent/agent-ports.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { RuntimeEvent } from "../ports/runtime-events.ts";
 import { defaultEviction } from "./eviction-options.ts";
 import { defaultImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
@@ -46,35 +44,6 @@ export interface SimMachine {
   readonly journal: SimJournal;
   readonly events: SimEvents;
   readonly runtime: SimRuntime;
-}
-
-/** `hear` is told what happens in the runtime, and tells the subscribers of `events`; they hear all unless given. */
-export function createSimMachine(
-  clock: Clock,
-  hear: (event: RuntimeEvent, events: SimEvents) => void = (event, events) => events.tell(event),
-): SimMachine {
-  const files = new MemoryFiles();
-  const payloadFiles = new SimPayloadFiles();
-  const mounts = new SimMounts();
-  const events = new SimEvents();
-  const runtime = new SimRuntime({ clock, files, onEvent: (event) => hear(event, events) });
-  return {
-    clock,
-    files,
-    payloadFiles,
-    foreignFiles: new SimForeignFiles({
-      payloads: payloadFiles,
-      mounts,
-      readEnd: (path, maxBytes) => files.readTail(path, maxBytes),
-      removeTree: (path) => files.removeTree(path),
-      disk: () => simDisk(clock.nowMs()),
-    }),
-    mounts,
-    cgroups: new SimCgroups(),
-    journal: new SimJournal(),
-    events,
-    runtime,
-  };
 }
 
 /** What an agent on that machine sees of the world, but for where its pods come from. */

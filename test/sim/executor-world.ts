@@ -1,7 +1,6 @@
 import { planPod } from "../../src/core/pod/plan-pod.ts";
 import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
 import { SimRuntime } from "../../src/drivers/sim/sim-runtime.ts";
-import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
 import { type ExecutorDeps, executePlan } from "../../src/engine/execute/execute-plan.ts";
 import { killPod } from "../../src/engine/execute/kill-pod.ts";
 import { Restarts } from "../../src/engine/execute/restarts.ts";
@@ -21,6 +20,7 @@ import { testImagePods } from "../kit/pod-parts.ts";
 import { silentLog } from "../kit/silent-log.ts";
 import { MemoryCgroups } from "./memory-cgroups.ts";
 import { SimPodConfigs, simSettings } from "./sim-pod-configs.ts";
+import { VirtualClock } from "./virtual-clock.ts";
 
 export interface SyncOptions {
   readonly restartAllContainers?: boolean;

@@ -1,7 +1,6 @@
 import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
 import type { NodePressure } from "../../src/core/eviction/signal.ts";
 import type { NodeEvent } from "../../src/core/node/node-event.ts";
-import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
 import { CsiNode } from "../../src/engine/node/csi-node.ts";
 import { NodeAgent, type NodeSettings } from "../../src/engine/node/node-agent.ts";
 import { NodeStartup } from "../../src/engine/node/node-startup.ts";
@@ -14,6 +13,7 @@ import type { MachineInfo } from "../../src/model/machine-info.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
 import { silentLog } from "../kit/silent-log.ts";
 import { MemoryApi } from "./memory-api.ts";
+import { VirtualClock } from "./virtual-clock.ts";
 
 const kib = 1024;
 

@@ -1,6 +1,6 @@
 import { SimRuntime } from "../../src/drivers/sim/sim-runtime.ts";
-import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
 import { runtimeContract } from "../contract/runtime-contract.ts";
+import { VirtualClock } from "./virtual-clock.ts";
 
 runtimeContract(async () => {
   const clock = new VirtualClock();

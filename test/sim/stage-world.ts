@@ -5,7 +5,6 @@ import { simDisk } from "../../src/drivers/sim/sim-host.ts";
 import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
 import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
-import { VirtualClock } from "../../src/drivers/sim/virtual-clock.ts";
 import type { ActuatedRecord } from "../../src/engine/execute/resize-pod.ts";
 import { LocalObjects } from "../../src/engine/intake/local-objects.ts";
 import { PodMemory } from "../../src/engine/pods/pod-memory.ts";
@@ -23,6 +22,7 @@ import { noMetrics } from "../kit/no-metrics.ts";
 import { testPodChanges } from "../kit/pod-parts.ts";
 import { testPod } from "../kit/pods.ts";
 import { silentLog } from "../kit/silent-log.ts";
+import { VirtualClock } from "./virtual-clock.ts";
 
 export const podLogsRoot = "/var/log/pods";
 export const rootFolder = "/root";

@@ -18,6 +18,8 @@ const steps = {
   format: () => one("node_modules/.bin/biome", ["check", "."]),
   generated: () => one(process.execPath, ["tools/run.mjs", "tools/generate/main.ts", "--check"]),
   "dead-code": () => one("node_modules/.bin/knip", []),
+  // The same without tests: what only they keep alive is dead, too.
+  "test-only-code": () => one("node_modules/.bin/knip", ["--config", "knip.production.jsonc"]),
   build: () => one(process.execPath, ["tools/build.mjs"]),
   unit: () => tests(process.execPath, "unit"),
   "unit-node-24": () => tests(newerNode(), "unit"),

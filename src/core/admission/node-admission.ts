@@ -1,15 +1,7 @@
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
-import { type AdmissionResult, admitted, rejected } from "./admission.ts";
-import { type FitFailure, nodeFitFailures, nodeOs, osLabel } from "./node-fit.ts";
-
-/** Whether a pod fits on the node beside the others. Nothing is preempted for it. */
-export function admitToNode(pod: Pod, otherPods: readonly Pod[], node: Node): AdmissionResult {
-  const mismatch = nodeMismatch(pod, node);
-  if (mismatch !== undefined) return mismatch;
-  const [failure] = nodeFitFailures(pod, otherPods, node);
-  return failure === undefined ? admitted : fitRejection(failure);
-}
+import { type AdmissionResult, rejected } from "./admission.ts";
+import { type FitFailure, nodeOs, osLabel } from "./node-fit.ts";
 
 /** What keeps a pod from this node whatever else runs on it: room that is made would not help. */
 export function nodeMismatch(pod: Pod, node: Node): AdmissionResult | undefined {

@@ -27,7 +27,7 @@ interface Requirement {
   readonly amount: bigint;
 }
 
-/** As admitToNode, but a critical pod may have room made for it: `victims` end before it starts. */
+/** Whether a pod fits on the node beside the others. A critical pod may have room made for it: `victims` end before it starts. */
 export function admitWithPreemption(
   pod: Pod,
   otherPods: readonly Pod[],

@@ -19,3 +19,9 @@ test("a node without addresses has none to tell", () => {
   expect(nodeHostIps(node(["Hostname", "a"]))).toEqual([]);
   expect(nodeHostIps(undefined)).toEqual([]);
 });
+
+test("an invalid address leaves the node without one", () => {
+  expect(nodeHostIps(node(["InternalIP", "unknown"], ["ExternalIP", "203.0.113.9"]))).toEqual([
+    "203.0.113.9",
+  ]);
+});

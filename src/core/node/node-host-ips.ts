@@ -1,3 +1,4 @@
+import { parseIpAddress } from "../../lib/ip-address.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 
 /** The node's addresses as its cluster shows them; those of the machine until then. */
@@ -12,11 +13,11 @@ export function hostIpsOf(
 /** The addresses of their node that pods see: the first internal one (or else external), and the first of the other family. */
 export function nodeHostIps(node: Node | undefined): readonly string[] {
   const addresses = node?.status?.addresses ?? [];
-  const ips = ["InternalIP", "ExternalIP"].flatMap((wanted) =>
-    addresses.filter(({ type }) => type === wanted).map(({ address }) => address),
-  );
+  const ips = ["InternalIP", "ExternalIP"]
+    .flatMap((wanted) => addresses.filter(({ type }) => type === wanted))
+    .map(({ address }) => parseIpAddress(address))
+    .filter((ip) => ip !== undefined);
   const [first] = ips;
-  if (first === undefined) return [];
-  const other = ips.find((ip) => ip.includes(":") !== first.includes(":"));
-  return other === undefined ? [first] : [first, other];
+  const second = ips.find(({ family }) => family !== first?.family);
+  return [first, second].filter((ip) => ip !== undefined).map(({ text }) => text);
 }

@@ -30,11 +30,6 @@ export function podVolumeDirectory(
   return joinPath(podVolumesDirectory(root, podUid), escapePluginName(volume.plugin), volume.name);
 }
 
-/** The folder of the block devices of a pod's volumes of one plugin. */
-export function podVolumeDevicesDirectory(root: string, podUid: string, plugin: string): string {
-  return joinPath(podDirectory(root, podUid), "volumeDevices", escapePluginName(plugin));
-}
-
 /** The folder of all sub-path mounts of a pod: <volume>/<container>/<index of the mount>. */
 export function podSubPathsDirectory(root: string, podUid: string): string {
   return joinPath(podDirectory(root, podUid), "volume-subpaths");
@@ -60,32 +55,7 @@ export function podContainerDirectory(root: string, podUid: string, containerNam
   return joinPath(podContainersDirectory(root, podUid), containerName);
 }
 
-/** What volume plugins keep for the whole node. */
-export function pluginsDirectory(root: string): string {
-  return joinPath(root, "plugins");
-}
-
-/** Where plugins announce themselves by a socket. */
-export function pluginRegistrationDirectory(root: string): string {
-  return joinPath(root, "plugins_registry");
-}
-
-/** The folder of container checkpoints asked for over the API. */
-export function checkpointsDirectory(root: string): string {
-  return joinPath(root, "checkpoints");
-}
-
-/** The folder of the pod resources socket. */
-export function podResourcesDirectory(root: string): string {
-  return joinPath(root, "pod-resources");
-}
-
 /** A plugin name as a folder name: "kubernetes.io/empty-dir" lies in "kubernetes.io~empty-dir". */
 export function escapePluginName(plugin: string): string {
   return plugin.replaceAll("/", "~");
-}
-
-/** The plugin name of such a folder. */
-export function unescapePluginName(directoryName: string): string {
-  return directoryName.replaceAll("~", "/");
 }

@@ -49,15 +49,6 @@ export function legacyLogSymlink(
   return joinPath(legacyContainerLogsDirectory, shortened + legacyLogSuffix);
 }
 
-/** The container id in the name of such a symlink; undefined when the name was cut or is not one. */
-export function containerIdOfLegacyLogSymlink(symlink: string): string | undefined {
-  const last = symlink.slice(symlink.lastIndexOf("-") + 1);
-  if (!last.endsWith(legacyLogSuffix)) return undefined;
-  const id = last.slice(0, -legacyLogSuffix.length);
-  // A runtime accepts a shortened id, but one this short is no id.
-  return id.length < 6 ? undefined : id;
-}
-
 /**
  * The restart count after the newest log file found: a runtime that lost its state in a reboot
  * must not make a container write into an old log.

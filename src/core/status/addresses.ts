@@ -1,19 +1,8 @@
 import { parseIpAddress } from "../../lib/ip-address.ts";
-import type { HostIP, NodeAddress, PodIP, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { HostIP, PodIP, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 
 export type IpFamily = 4 | 6;
-
-/** The node's addresses that pods show as host IPs: the first, and the first of the other family. */
-export function nodeHostIps(addresses: readonly NodeAddress[]): string[] {
-  const ips = ["InternalIP", "ExternalIP"]
-    .flatMap((wanted) => addresses.filter(({ type }) => type === wanted))
-    .map(({ address }) => parseIpAddress(address))
-    .filter((ip) => ip !== undefined);
-  const [first] = ips;
-  const second = ips.find(({ family }) => family !== first?.family);
-  return [first, second].filter((ip) => ip !== undefined).map(({ text }) => text);
-}
 
 /** At most one address of each family, that of the node's primary family first. */
 export function podIps(observedIps: readonly string[], primaryFamily: IpFamily): string[] {

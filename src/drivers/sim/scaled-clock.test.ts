@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { scaledClock } from "./scaled-clock.ts";
-import { VirtualClock } from "./virtual-clock.ts";
 
 test("time goes so many times as fast from the moment on that the clock was made", async () => {
   const real = new VirtualClock(1_000_000);

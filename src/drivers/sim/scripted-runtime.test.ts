@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { Container } from "../../model/generated/kubernetes.ts";
 import { podUidLabel } from "../../model/labels.ts";
 import type { ProbeKind } from "../../model/probe.ts";
@@ -7,7 +8,6 @@ import { MemoryFiles } from "./memory-files.ts";
 import { parsePodScript } from "./pod-script.ts";
 import { ScriptedRuntime } from "./scripted-runtime.ts";
 import { scriptedHookHttp, scriptedProbeRunner } from "./scripted-world.ts";
-import { VirtualClock } from "./virtual-clock.ts";
 
 const { signal } = new AbortController();
 const hook = { exec: { command: ["hook"] } };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { silentLog } from "../../../test/kit/silent-log.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
 import { Faults } from "./faults.ts";

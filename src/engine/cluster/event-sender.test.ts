@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
-import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { EventLog } from "../view/event-log.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
 import { MirrorPods } from "./mirror-pods.ts";
 

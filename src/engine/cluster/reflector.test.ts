@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { silentLog } from "../../../test/kit/silent-log.ts";
-import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { ConfigMap } from "../../model/generated/kubernetes.ts";
 import type { WatchEvent } from "../../model/watch-event.ts";

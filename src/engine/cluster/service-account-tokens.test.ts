@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { formatTime } from "../../lib/time.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { TokenRequest } from "../../model/generated/kubernetes.ts";

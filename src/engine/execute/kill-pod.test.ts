@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
-import { settle } from "../../drivers/sim/virtual-clock.ts";
+import { settle } from "../../../test/sim/virtual-clock.ts";
 import { ContainerState } from "../../model/generated/cri.ts";
 import type { PodSpec } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { ImageGcPolicy } from "../../core/image/image-gc.ts";
 import type { NodeEvent } from "../../core/node/node-event.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { Container, Image } from "../../model/generated/cri.ts";
 import { ImageCollector } from "./image-collector.ts";
 

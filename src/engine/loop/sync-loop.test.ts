@@ -4,7 +4,7 @@ import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { testPodChanges } from "../../../test/kit/pod-parts.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { silentLog } from "../../../test/kit/silent-log.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { findRotatedLogs } from "../../model/log/rotated-logs.ts";
 import type { LogFiles } from "../../ports/log-files.ts";
 import { rotateIfFull, runLogRotator } from "./log-rotator.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { killedStatus } from "../../core/status/killed-status.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ShutdownService } from "../../ports/shutdown.ts";

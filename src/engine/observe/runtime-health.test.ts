@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { RuntimeHealth } from "./runtime-health.ts";

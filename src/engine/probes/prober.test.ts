@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
-import { settle, VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { formatTime } from "../../lib/time.ts";
 import type { Container, PodStatus } from "../../model/generated/kubernetes.ts";

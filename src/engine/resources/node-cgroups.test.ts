@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { silentLog } from "../../../test/kit/silent-log.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { podsRootResources, reservedCgroups } from "../../core/resource/node-cgroups.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import { NodeCgroups } from "./node-cgroups.ts";
 

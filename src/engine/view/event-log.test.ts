@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { PodReference } from "../../ports/pod-events.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { EventLog } from "./event-log.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
-import { VirtualClock } from "../../drivers/sim/virtual-clock.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodVolumeState } from "../pods/managed-pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";

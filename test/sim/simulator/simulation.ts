@@ -1,11 +1,5 @@
 import { setMaxListeners } from "node:events";
-import {
-  createSimMachine,
-  type SimMachine,
-  simPorts,
-  simSettings,
-} from "../../../src/app/sim-agent.ts";
-import { VirtualClock } from "../../../src/drivers/sim/virtual-clock.ts";
+import { type SimMachine, simPorts, simSettings } from "../../../src/app/sim-agent.ts";
 import type { AgentPorts, AgentSettings } from "../../../src/engine/agent/agent-ports.ts";
 import { Agent } from "../../../src/engine/agent.ts";
 import { podUidLabel } from "../../../src/model/labels.ts";
@@ -13,6 +7,7 @@ import type { Pod } from "../../../src/model/pod.ts";
 import type { Log } from "../../../src/ports/log.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
+import { VirtualClock } from "../virtual-clock.ts";
 import { ApiWorld } from "./api-world.ts";
 import { CallBounds } from "./call-bounds.ts";
 import { Dice } from "./dice.ts";
@@ -22,6 +17,7 @@ import { MachineFaults } from "./machine-faults.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import { type ObservedCall, observed } from "./observed-calls.ts";
 import { RuntimeFaults } from "./runtime-faults.ts";
+import { createSimMachine } from "./sim-machine.ts";
 import { StatusHistory } from "./status-history.ts";
 import { TerminationRules } from "./termination-rules.ts";
 import { Violation } from "./violation.ts";

@@ -1,6 +1,6 @@
-import { admitToNode } from "../../../src/core/admission/node-admission.ts";
 import type { Node } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { admitToNode } from "../../kit/admit-to-node.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {

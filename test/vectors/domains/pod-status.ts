@@ -1,4 +1,4 @@
-import { nodeHostIps } from "../../../src/core/status/addresses.ts";
+import { nodeHostIps } from "../../../src/core/node/node-host-ips.ts";
 import type { StartFailure } from "../../../src/core/status/container-statuses.ts";
 import { computePodStatus } from "../../../src/core/status/pod-status.ts";
 import type { ProbeView } from "../../../src/core/status/probed-readiness.ts";
@@ -47,7 +47,7 @@ export const podStatus: VectorDomain = vectorDomain<Input>("pod-status", (input)
     probes: decodeProbes(input.probes),
     eviction: evict,
     resizeConditions: [],
-    hostIps: nodeHostIps(addresses),
+    hostIps: nodeHostIps({ status: { addresses } }),
     primaryIpFamily: node.configuredNodeIPs?.[0]?.includes(":") === true ? 6 : 4,
     supportsRecursiveReadOnly: false,
   });

@@ -1,5 +1,4 @@
 import type { AdmissionResult } from "../../../src/core/admission/admission.ts";
-import { admitToNode } from "../../../src/core/admission/node-admission.ts";
 import { MemoryFiles } from "../../../src/drivers/sim/memory-files.ts";
 import { PodRegistry } from "../../../src/engine/pods/pod-registry.ts";
 import { PodTable } from "../../../src/engine/pods/pod-table.ts";
@@ -8,6 +7,7 @@ import { ResizeStatuses } from "../../../src/engine/resources/allocation/resize-
 import { ResourceRecords } from "../../../src/engine/resources/allocation/resource-records.ts";
 import type { Node } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { admitToNode } from "../../kit/admit-to-node.ts";
 import { loudFaults } from "../../kit/loud-faults.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
 import { silentLog } from "../../kit/silent-log.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import { admitToNode } from "../../../../test/kit/admit-to-node.ts";
 import { loudFaults } from "../../../../test/kit/loud-faults.ts";
 import { testPod } from "../../../../test/kit/pods.ts";
 import { silentLog } from "../../../../test/kit/silent-log.ts";
-import { admitToNode } from "../../../core/admission/node-admission.ts";
+import { VirtualClock } from "../../../../test/sim/virtual-clock.ts";
 import { MemoryFiles } from "../../../drivers/sim/memory-files.ts";
-import { VirtualClock } from "../../../drivers/sim/virtual-clock.ts";
 import type { PodStatus } from "../../../model/generated/kubernetes.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { Metrics } from "../../../ports/metrics.ts";

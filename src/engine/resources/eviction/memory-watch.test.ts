@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { VirtualClock } from "../../../../test/sim/virtual-clock.ts";
 import type { Signal } from "../../../core/eviction/signal.ts";
-import { VirtualClock } from "../../../drivers/sim/virtual-clock.ts";
 import { MemoryWatch } from "./memory-watch.ts";
 
 const { signal } = new AbortController();

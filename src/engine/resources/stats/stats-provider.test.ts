@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../../test/kit/loud-faults.ts";
+import { VirtualClock } from "../../../../test/sim/virtual-clock.ts";
 import { encodeSummary } from "../../../core/stats/encode-summary.ts";
-import { VirtualClock } from "../../../drivers/sim/virtual-clock.ts";
 import { ContainerState, PodSandboxState } from "../../../model/generated/cri.ts";
 import type { HostUsage } from "../../../ports/host-usage.ts";
 import type { CgroupStats } from "../../../ports/stats.ts";

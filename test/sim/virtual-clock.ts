@@ -1,4 +1,4 @@
-import type { Clock } from "../../ports/clock.ts";
+import type { Clock } from "../../src/ports/clock.ts";
 import { type Timer, TimerHeap } from "./timer-heap.ts";
 
 /** Time that stands still until it is moved on. */
