@@ -138,10 +138,10 @@ export class Agent {
     const { runtime, logFiles, clock, log } = this.#ports;
     const { logRotation, runtimeSettings } = this.#settings;
     const { podLogsRoot } = runtimeSettings;
-    const runningContainers = () => this.#parts.observed.runningContainers();
+    const { observed } = this.#parts;
     const settings = logRotation;
     return runLogRotator(
-      { runtime, runningContainers, files: logFiles, clock, log, settings, podLogsRoot },
+      { runtime, observed, files: logFiles, clock, log, settings, podLogsRoot },
       this.#signal,
     );
   }

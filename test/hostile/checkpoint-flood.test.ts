@@ -49,8 +49,8 @@ async function flood(use: (world: Flood) => Promise<void>): Promise<void> {
     const host = new NodeHost({
       runtime: { ...unused, ...runtime },
       clock,
-      observedPod: () => observed,
-      lastTurnMs: () => nowMs,
+      observed: { find: () => observed },
+      loop: { lastTurnMs: nowMs },
       resyncIntervalMs: 60_000,
       checkpoints: new ContainerCheckpoints({
         runtime,

@@ -127,9 +127,9 @@ test("logs of others are left alone, and none is rotated twice in one second", a
   const clock = new VirtualClock();
   const stop = new AbortController();
   const { runtime, files } = world;
-  const runningContainers = () => ["c"];
+  const observed = { runningContainers: () => ["c"] };
   const faster = { ...settings, intervalMs: 400 };
-  const deps = { runtime, runningContainers, files, clock, log: silentLog, settings: faster };
+  const deps = { runtime, observed, files, clock, log: silentLog, settings: faster };
   const elsewhere = runLogRotator({ ...deps, podLogsRoot: "/other" }, stop.signal);
   await clock.advance(2000);
   expect(world.reopens).toBe(0);

@@ -21,10 +21,14 @@ export interface LogRotationSettings {
   readonly intervalMs: number;
 }
 
+interface RunningContainers {
+  /** The runtime's ids of all that runs. */
+  runningContainers(): Iterable<string>;
+}
+
 export interface LogRotatorDeps {
   readonly runtime: Pick<ContainerRuntime, "containerStatus" | "reopenContainerLog">;
-  /** The runtime's ids of all that runs. */
-  readonly runningContainers: () => Iterable<string>;
+  readonly observed: RunningContainers;
   readonly files: LogFiles;
   readonly clock: Clock;
   readonly log: Log;
@@ -61,7 +65,7 @@ async function rotateLogs(
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, files, log, settings, podLogsRoot } = deps;
-  const ids = new Set(deps.runningContainers());
+  const ids = new Set(deps.observed.runningContainers());
   for (const id of paths.keys()) if (!ids.has(id)) paths.delete(id);
   for (const containerId of ids) {
     try {

@@ -6,12 +6,14 @@ import {
   PodSandboxState,
 } from "../../model/generated/cri.ts";
 import { containerNameLabel } from "../../model/labels.ts";
-import { findObserved, type ObservedPod } from "../../model/observed.ts";
+import { findObserved } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { CheckpointRefusal, KubeletHost, RunningPod } from "../../ports/kubelet-host.ts";
 import { rawContainerId } from "../execute/container-id.ts";
+import type { SyncLoop } from "../loop/sync-loop.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { ContainerCheckpoints } from "./container-checkpoints.ts";
 
 export interface NodeHostDeps {
@@ -21,9 +23,8 @@ export interface NodeHostDeps {
   >;
   readonly checkpoints: Pick<ContainerCheckpoints, "write">;
   readonly clock: Pick<Clock, "monotonicMs">;
-  readonly observedPod: (uid: string) => ObservedPod | undefined;
-  /** When the sync loop last turned, on the monotonic clock. */
-  readonly lastTurnMs: () => number;
+  readonly observed: Pick<ObservedPods, "find">;
+  readonly loop: Pick<SyncLoop, "lastTurnMs">;
   readonly resyncIntervalMs: number;
 }
 
@@ -62,9 +63,9 @@ export class NodeHost implements KubeletHost {
   }
 
   async portForwardUrl(pod: Pod, ports: readonly number[], signal: AbortSignal): Promise<URL> {
-    const { runtime, observedPod } = this.#deps;
+    const { runtime, observed } = this.#deps;
     const { name, namespace, uid } = pod.metadata;
-    const sandbox = observedPod(uid)?.sandboxes.find(({ state }) => state === "ready");
+    const sandbox = observed.find(uid)?.sandboxes.find(({ state }) => state === "ready");
     if (sandbox === undefined) throw new Error(`pod not found ("${name}_${namespace}")`);
     const request = { podSandboxId: sandbox.id, port: ports };
     const { url = "" } = await runtime.portForward(request, signal);
@@ -120,14 +121,14 @@ export class NodeHost implements KubeletHost {
   }
 
   syncLoopProblem(): string | undefined {
-    const { clock, lastTurnMs, resyncIntervalMs } = this.#deps;
+    const { clock, loop, resyncIntervalMs } = this.#deps;
     const patienceMs = Math.max(resyncIntervalMs * 2, leastPatienceMs);
-    const isStuck = clock.monotonicMs() > lastTurnMs() + patienceMs;
+    const isStuck = clock.monotonicMs() > loop.lastTurnMs + patienceMs;
     return isStuck ? "sync Loop took longer than expected" : undefined;
   }
 
   #runningId({ metadata }: Pod, name: string): string | undefined {
-    const observed = this.#deps.observedPod(metadata.uid);
+    const observed = this.#deps.observed.find(metadata.uid);
     const container = observed === undefined ? undefined : findObserved(observed, name);
     return container?.state === "running" ? rawContainerId(container.id) : undefined;
   }

@@ -11,8 +11,8 @@ export function composeHost(parts: AgentParts): NodeHost {
   return new NodeHost({
     runtime,
     clock,
-    observedPod: (uid) => parts.observed.find(uid),
-    lastTurnMs: () => parts.loop.lastTurnMs,
+    observed: parts.observed,
+    loop: parts.loop,
     resyncIntervalMs,
     checkpoints: new ContainerCheckpoints({
       runtime,

@@ -1,6 +1,5 @@
 // What looks after the node's memory and disks.
 import { reservedCgroups } from "../../../core/resource/node-cgroups.ts";
-import { systemContainerName } from "../../../model/stats-summary.ts";
 import { ImageCollector } from "../../images/image-collector.ts";
 import { ContainerCollector } from "../../node/container-collector.ts";
 import { GarbageCollection } from "../../node/garbage-collection.ts";
@@ -32,6 +31,7 @@ export function composeVolumeUsage(parts: AgentParts): VolumeUsage {
 export function composeStats(parts: AgentParts): NodeStatsProvider {
   const { runtime, cgroups, cgroupStats, hostUsage, clock } = parts.ports;
   const { nodeName, rootFolder, runtimeSettings, systemCgroups } = parts.settings;
+  const { podLogsRoot } = runtimeSettings;
   return new NodeStatsProvider({
     runtime,
     cgroups,
@@ -39,14 +39,9 @@ export function composeStats(parts: AgentParts): NodeStatsProvider {
     host: hostUsage,
     clock,
     faults: parts.faults,
-    nodeName,
-    rootFolder,
-    podLogsRoot: runtimeSettings.podLogsRoot,
-    podCgroups: () => parts.cgroups.podPaths(),
-    systemCgroups: { ...systemCgroups, [systemContainerName.pods]: parts.cgroups.rootPath },
-    classCgroups: parts.cgroups.classPaths,
-    volumeUsage: (uid) => parts.volumeUsage.latest(uid),
-    startedAtMs: clock.nowMs(),
+    podCgroups: parts.cgroups,
+    volumeUsage: parts.volumeUsage,
+    node: { nodeName, rootFolder, podLogsRoot, systemCgroups, startedAtMs: clock.nowMs() },
   });
 }
 

@@ -7,13 +7,13 @@ import type { Container, PodSandbox } from "../../../model/generated/cri.ts";
 import type { Cgroups } from "../../../ports/cgroups.ts";
 import type { ContainerRuntime } from "../../../ports/container-runtime.ts";
 import type { Faults } from "../../agent/faults.ts";
+import type { NodePodCgroups } from "../pod-cgroups.ts";
 
 export interface RunningPodsDeps {
   readonly runtime: Pick<ContainerRuntime, "listContainers" | "listPodSandboxes">;
   readonly cgroups: Pick<Cgroups, "listChildren">;
   readonly faults: Pick<Faults, "attempt">;
-  /** The cgroups of pods by UID; empty when pods have none of their own. */
-  readonly podCgroups: () => ReadonlyMap<string, string>;
+  readonly podCgroups: Pick<NodePodCgroups, "podPaths">;
 }
 
 /** A pod that runs, and where its cgroups are. */
@@ -50,7 +50,7 @@ export async function listRunningPods(
     if (others === undefined) bySandbox.set(sandboxId, [container]);
     else others.push(container);
   }
-  const paths = podCgroups();
+  const paths = podCgroups.podPaths();
   return countedSandboxes(sandboxes).flatMap((sandbox) => {
     const running = bySandbox.get(sandbox.id ?? "");
     if (running === undefined) return [];

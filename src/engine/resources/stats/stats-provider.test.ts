@@ -124,20 +124,27 @@ class World {
         }),
     },
     cgroups: { listChildren: () => ["s1", "c1"], listPids: () => [4242] },
-    podCgroups: () => new Map([["u1", "/kubepods/podu1"]]),
+    podCgroups: {
+      podPaths: () => new Map([["u1", "/kubepods/podu1"]]),
+      classPaths: ["/kubepods/burstable"],
+      rootPath: "/kubepods",
+    },
     samples: new CgroupSamples(this.stats, this.clock),
     host: this.host,
     clock: this.clock,
-    nodeName: "node-a",
-    rootFolder: "/root",
-    podLogsRoot: "/logs",
-    systemCgroups: { pods: "/kubepods" },
-    classCgroups: ["/kubepods/burstable"],
-    volumeUsage: () => ({
-      ephemeral: [{ name: "scratch", timeMs: 1, usedBytes: 100, inodesUsed: 2 }],
-      others: [{ name: "keys", timeMs: 1, usedBytes: 7 }],
-    }),
-    startedAtMs: 0,
+    node: {
+      nodeName: "node-a",
+      rootFolder: "/root",
+      podLogsRoot: "/logs",
+      systemCgroups: {},
+      startedAtMs: 0,
+    },
+    volumeUsage: {
+      latest: () => ({
+        ephemeral: [{ name: "scratch", timeMs: 1, usedBytes: 100, inodesUsed: 2 }],
+        others: [{ name: "keys", timeMs: 1, usedBytes: 7 }],
+      }),
+    },
   });
 }
 

@@ -30,7 +30,8 @@ import type {
   SummaryOptions,
 } from "../../../ports/stats.ts";
 import type { Faults } from "../../agent/faults.ts";
-import type { PodVolumeUsage } from "../../pods/managed-pod.ts";
+import type { VolumeUsage } from "../../volumes/volume-usage.ts";
+import type { NodePodCgroups } from "../pod-cgroups.ts";
 import type { CgroupSamples } from "./cgroup-samples.ts";
 import { listMeasuredCgroups } from "./measured-cgroups.ts";
 import {
@@ -50,14 +51,18 @@ export interface StatsProviderDeps extends RunningPodsDeps {
   readonly host: HostUsage;
   readonly clock: Clock;
   readonly faults: Pick<Faults, "note" | "attempt">;
+  readonly podCgroups: Pick<NodePodCgroups, "podPaths" | "classPaths" | "rootPath">;
+  readonly volumeUsage: Pick<VolumeUsage, "latest">;
+  readonly node: MeasuredNode;
+}
+
+interface MeasuredNode {
   readonly nodeName: string;
   readonly rootFolder: string;
   readonly podLogsRoot: string;
-  /** The cgroups behind the names of the node's system containers; those of pods are always there. */
+  /** The cgroups behind the names of the node's system containers beside that of all pods. */
   readonly systemCgroups: Readonly<Record<string, string | undefined>>;
-  /** The cgroups of the classes of pods. */
-  readonly classCgroups: readonly string[];
-  readonly volumeUsage: (uid: string) => PodVolumeUsage | undefined;
+  /** When the agent started. */
   readonly startedAtMs: number;
 }
 
@@ -87,6 +92,11 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     this.#deps = deps;
   }
 
+  get #systemCgroups(): Readonly<Record<string, string | undefined>> {
+    const { node, podCgroups } = this.#deps;
+    return { ...node.systemCgroups, [systemContainerName.pods]: podCgroups.rootPath };
+  }
+
   async summary(options: SummaryOptions, signal: AbortSignal): Promise<Summary> {
     if (options.nodeOnly === true) {
       const round = await this.#beginRound([], options, signal);
@@ -110,11 +120,11 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
   }
 
   async measuredCgroups(signal: AbortSignal): Promise<readonly MeasuredCgroup[]> {
-    const { systemCgroups, classCgroups } = this.#deps;
-    const system = Object.values(systemCgroups).filter((path) => path !== undefined);
+    const { classPaths } = this.#deps.podCgroups;
+    const system = Object.values(this.#systemCgroups).filter((path) => path !== undefined);
     const deps = {
       ...this.#deps,
-      sharedCgroups: [...system, ...classCgroups].filter((path) => path !== ""),
+      sharedCgroups: [...system, ...classPaths].filter((path) => path !== ""),
       sandboxPid: (pod: RunningPod) => this.#sandboxPid(pod),
     };
     return await listMeasuredCgroups(deps, await listRunningPods(this.#deps, signal));
@@ -126,7 +136,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     signal: AbortSignal,
   ): Promise<Round> {
     const withAll = options.cpuAndMemoryOnly !== true;
-    const { runtime, host, rootFolder } = this.#deps;
+    const { runtime, host, node } = this.#deps;
     // Only the runtime knows the layers; where every cgroup is known it need not be asked for the rest.
     const hasAllCgroups = pods.every((pod) =>
       pod.containers.every((one) => one.cgroup !== undefined),
@@ -138,14 +148,15 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
       nodeOnly: options.nodeOnly === true,
       arePodsFresh: options.arePodsFresh === true,
       signal,
-      nodeFs: await host.fileSystem(rootFolder),
+      nodeFs: await host.fileSystem(node.rootFolder),
       runtimeStats: new Map(stats.map((one) => [one.attributes?.id ?? "", one])),
       fileSystems: new Map(),
     };
   }
 
   async #nodeStats(isFresh: boolean, round: Round): Promise<NodeStats> {
-    const { samples, host, nodeName } = this.#deps;
+    const { samples, host } = this.#deps;
+    const { nodeName } = this.#deps.node;
     const root = await samples.read("/", isFresh);
     if (root === undefined) throw new Error("failed to get root cgroup stats");
     const { cpu, memory, io, swap } = statsOfSample(root, round.withAll);
@@ -168,9 +179,10 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     isFresh: boolean,
     withIo: boolean,
   ): Promise<readonly ContainerStats[] | undefined> {
-    const { samples, systemCgroups, startedAtMs } = this.#deps;
+    const { samples } = this.#deps;
+    const { startedAtMs } = this.#deps.node;
     const found: ContainerStats[] = [];
-    for (const [name, path] of Object.entries(systemCgroups)) {
+    for (const [name, path] of Object.entries(this.#systemCgroups)) {
       if (path === undefined || path === "") continue;
       const sample = await samples.read(path, isFresh && name === systemContainerName.pods);
       if (sample === undefined) continue;
@@ -237,9 +249,9 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     container: RunningContainer,
     round: Round,
   ): Promise<Pick<ContainerStats, "rootfs" | "logs">> {
-    const { host, clock, podLogsRoot } = this.#deps;
+    const { host, clock, node } = this.#deps;
     const layer = round.runtimeStats.get(container.id)?.writableLayer;
-    const files = await host.files(containerLogsDirectory(podLogsRoot, pod, container.name));
+    const files = await host.files(containerLogsDirectory(node.podLogsRoot, pod, container.name));
     return {
       rootfs: layer === undefined ? undefined : await this.#layerStats(layer, round),
       logs:
@@ -263,8 +275,9 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     containers: readonly ContainerStats[],
     round: Round,
   ): Promise<Pick<PodStats, "volumeStats" | "ephemeralStorage">> {
-    const { host, clock, podLogsRoot, rootFolder, volumeUsage } = this.#deps;
-    const volumes = volumeUsage(pod.uid);
+    const { host, clock, volumeUsage } = this.#deps;
+    const { podLogsRoot, rootFolder } = this.#deps.node;
+    const volumes = volumeUsage.latest(pod.uid);
     const all = volumes === undefined ? [] : [...volumes.ephemeral, ...volumes.others];
     const volumeStats = all.length === 0 ? undefined : all;
     if (round.nodeFs === undefined) return { volumeStats };
