@@ -1,5 +1,5 @@
 import type { Sleeper } from "./timers.ts";
-import { noLongerNeeded, withEither } from "./with-either.ts";
+import { noLongerNeeded } from "./with-either.ts";
 
 export type WakeReason = "notified" | "timeout" | "aborted";
 
@@ -27,11 +27,14 @@ export class WakeUp {
   /** Resolves after `ms`, when notified, or when `signal` aborts. */
   async wait(ms: number, signal: AbortSignal): Promise<WakeReason> {
     if (!this.#isNotified) {
-      const woken = new AbortController();
-      this.#wake = () => woken.abort(noLongerNeeded);
-      const sleep = (either: AbortSignal) => this.#clock.sleep(ms, either);
-      await withEither([signal, woken.signal], sleep).catch(() => undefined);
+      const over = new AbortController();
+      const end = (): void => over.abort(noLongerNeeded);
+      if (signal.aborted) end();
+      signal.addEventListener("abort", end, { once: true });
+      this.#wake = end;
+      await this.#clock.sleep(ms, over.signal).catch(() => undefined);
       this.#wake = () => undefined;
+      signal.removeEventListener("abort", end);
     }
     const reason = this.#isNotified ? "notified" : "timeout";
     this.clear();

@@ -320,7 +320,7 @@ function withoutText({ size, unscaled, exponent, format }: Quantity): Quantity {
 }
 
 function powerOfTen(exponent: number): bigint {
-  return 10n ** BigInt(exponent);
+  return exponent === 0 ? 1n : 10n ** BigInt(exponent);
 }
 
 function isInt64(value: bigint): boolean {

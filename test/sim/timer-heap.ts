@@ -69,7 +69,8 @@ export class TimerHeap {
 
   #smallerChild(index: number): number {
     const left = 2 * index + 1;
-    const [a, b] = [this.#entries[left], this.#entries[left + 1]];
+    const a = this.#entries[left];
+    const b = this.#entries[left + 1];
     return a !== undefined && b !== undefined && isBefore(b, a) ? left + 1 : left;
   }
 }

@@ -54,7 +54,11 @@ function normalizeState(
   };
 }
 
+const hasWholeSeconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
 function wholeSeconds(time: string | undefined): string | undefined {
+  // Nearly all of them, several in each status.
+  if (time !== undefined && hasWholeSeconds.test(time)) return time;
   const ms = time === undefined ? undefined : parseTime(time);
   return ms === undefined ? time : formatTime(ms);
 }

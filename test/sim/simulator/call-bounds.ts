@@ -7,6 +7,8 @@ const mostChanges = 100;
 const windowMs = 5_000;
 
 const changing = /^(run|stop|remove|create|start|update)/;
+/** Of what the runtime calls a sandbox or a container. */
+const idLength = 64;
 const uidText = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}/;
 
 interface PodCalls {
@@ -71,7 +73,7 @@ export class CallBounds {
   }
 
   #podOfText(text: string): string | undefined {
-    return this.#deps.ownerOf(text) ?? uidText.exec(text)?.[0];
+    return text.length === idLength ? this.#deps.ownerOf(text) : uidText.exec(text)?.[0];
   }
 }
 

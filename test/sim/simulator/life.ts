@@ -1,5 +1,6 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { CallBounds } from "./call-bounds.ts";
+import { withMethods } from "./with-methods.ts";
 
 /**
  * One life of the agent. When it is over, nothing that was asked of the world is answered any more, and nothing new is
@@ -90,19 +91,13 @@ export class Life {
 
   /** Every method that answers later does so only while this life lasts. */
   #bindObject<T extends object>(target: T): T {
-    return new Proxy(target, {
-      get: (object, name) => {
-        const value: unknown = Reflect.get(object, name, object);
-        if (typeof value !== "function") return value;
-        return (...args: unknown[]): unknown => {
-          if (this.#isOver) return never();
-          const end = this.#calls.begin(String(name), args);
-          const result: unknown = Reflect.apply(value, object, args);
-          if (result instanceof Promise) return this.#answer(result, end);
-          end();
-          return result;
-        };
-      },
+    return withMethods(target, (name, method) => (...args) => {
+      if (this.#isOver) return never();
+      const end = this.#calls.begin(name, args);
+      const result = method(...args);
+      if (result instanceof Promise) return this.#answer(result, end);
+      end();
+      return result;
     });
   }
 

@@ -2,6 +2,7 @@ import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { Journal } from "../../../src/ports/journal.ts";
 import type { Dice } from "./dice.ts";
+import { withMethods } from "./with-methods.ts";
 
 const changingFiles = /^(ensure|write|symlink|remove|append|publish|make|change)/;
 const changingMounts = /^(mount|unmount)/;
@@ -60,18 +61,14 @@ export class MachineFaults {
   }
 
   #faulty<T extends object>(target: T, methods: RegExp): T {
-    return new Proxy(target, {
-      get: (object, name) => {
-        const value: unknown = Reflect.get(object, name, object);
-        if (typeof value !== "function") return value;
-        if (!methods.test(String(name))) return value.bind(object);
-        return (...args: unknown[]): unknown => {
-          const path = String(args[0]);
-          if (!this.#dice.chance(this.rate)) return Reflect.apply(value, object, args);
-          if (path.includes("/statuses/")) this.#hasLostStatus = true;
-          return Promise.reject(new Error(`EIO: i/o error, ${String(name)}`));
-        };
-      },
+    return withMethods(target, (name, method) => {
+      if (!methods.test(name)) return method;
+      return (...args) => {
+        const path = String(args[0]);
+        if (!this.#dice.chance(this.rate)) return method(...args);
+        if (path.includes("/statuses/")) this.#hasLostStatus = true;
+        return Promise.reject(new Error(`EIO: i/o error, ${name}`));
+      };
     });
   }
 }

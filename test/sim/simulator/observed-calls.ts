@@ -1,3 +1,5 @@
+import { withMethods } from "./with-methods.ts";
+
 /** A call of the simulated runtime that is about to be made. */
 export interface ObservedCall {
   readonly method: string;
@@ -6,14 +8,8 @@ export interface ObservedCall {
 
 /** The same object, with every call told before it is made. */
 export function observed<T extends object>(target: T, onCall: (call: ObservedCall) => void): T {
-  return new Proxy(target, {
-    get: (object, name) => {
-      const value: unknown = Reflect.get(object, name, object);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]): unknown => {
-        onCall({ method: String(name), args });
-        return Reflect.apply(value, object, args);
-      };
-    },
+  return withMethods(target, (method, call) => (...args) => {
+    onCall({ method, args });
+    return call(...args);
   });
 }
