@@ -11,9 +11,13 @@ const changing = /^(run|stop|remove|create|start|update)/;
 const idLength = 64;
 const uidText = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}/;
 
+interface OpenCall {
+  readonly signal: AbortSignal | undefined;
+}
+
 interface PodCalls {
-  /** How often each call was made that has no answer yet. */
-  readonly open: Map<string, number>;
+  /** Each call that has no answer yet, with the signals of all that made it. */
+  readonly open: Map<string, Set<OpenCall>>;
   changes: number;
   sinceMs: number;
 }
@@ -42,15 +46,24 @@ export class CallBounds {
     this.#pods.set(uid, calls);
     if (changing.test(method)) this.#countChange(uid, calls);
     const call = `${method} ${args.filter((arg) => typeof arg === "string").join(" ")}`;
-    const open = (calls.open.get(call) ?? 0) + 1;
-    calls.open.set(call, open);
-    if (open > mostOpen) this.#deps.fail(`${open} times open for the pod ${uid}: ${call}`);
-    return () => endCall(calls, call);
+    const same = calls.open.get(call) ?? new Set();
+    calls.open.set(call, same);
+    const made = { signal: args.find((arg) => arg instanceof AbortSignal) };
+    same.add(made);
+    if (same.size > mostOpen && dropGivenUp(same).size > mostOpen) {
+      this.#deps.fail(`${same.size} times open for the pod ${uid}: ${call}`);
+    }
+    return () => {
+      same.delete(made);
+      if (same.size === 0) calls.open.delete(call);
+    };
   }
 
   /** The calls that have no answer yet. */
   get open(): readonly string[] {
-    return [...this.#pods.values()].flatMap(({ open }) => [...open.keys()]);
+    return [...this.#pods.values()].flatMap(({ open }) =>
+      [...open].filter(([, same]) => dropGivenUp(same).size > 0).map(([call]) => call),
+    );
   }
 
   #countChange(uid: string, calls: PodCalls): void {
@@ -90,10 +103,10 @@ function podOfObject(arg: unknown): string | undefined {
   return uid === undefined || uid === "" ? undefined : uid;
 }
 
-function endCall({ open }: PodCalls, call: string): void {
-  const left = (open.get(call) ?? 0) - 1;
-  if (left > 0) open.set(call, left);
-  else open.delete(call);
+/** Nobody waits any more for what a runtime never answers. */
+function dropGivenUp(same: Set<OpenCall>): Set<OpenCall> {
+  for (const call of same) if (call.signal?.aborted === true) same.delete(call);
+  return same;
 }
 
 function nothing(): void {}
