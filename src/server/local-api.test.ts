@@ -162,6 +162,37 @@ test("a watch continues where a list ended, and refuses a version that is too ol
   });
 });
 
+test("a watch that continues where a list ended sends nothing of pods outside its selection", async () => {
+  view.put(runningPod("web"));
+  view.put(runningPod("other"));
+  const selection = "fieldSelector=metadata.uid%3Duid-web";
+  const { resourceVersion } = (await fetchJson(`/api/v1/pods?${selection}`)).body.metadata;
+  view.remove("uid-other");
+  view.remove("uid-web");
+  const watch = `/api/v1/pods?watch=1&${selection}&resourceVersion=${resourceVersion}`;
+  const next = await openLines(watch);
+  expect(JSON.parse((await next()) ?? "")).toMatchObject({
+    type: "DELETED",
+    object: { metadata: { name: "web" } },
+  });
+});
+
+test("a pod that left the selection between a list and its watch is deleted from the watch", async () => {
+  view.put(runningPod("web", { labels: { app: "web" } }));
+  const selection = "labelSelector=app%3Dweb";
+  const { resourceVersion } = (await fetchJson(`/api/v1/pods?${selection}`)).body.metadata;
+  view.put(runningPod("web", { labels: { app: "other" } }));
+  view.put(runningPod("last", { labels: { app: "web" } }));
+  const watch = `/api/v1/pods?watch=1&${selection}&resourceVersion=${resourceVersion}`;
+  const next = await openLines(watch);
+  const event = async () => {
+    const { type, object } = JSON.parse((await next()) ?? "null");
+    return `${type} ${object.metadata.name}`;
+  };
+  expect(await event()).toBe("DELETED web");
+  expect(await event()).toBe("ADDED last");
+});
+
 test("a pod that leaves the selection is deleted from the watch", async () => {
   view.put(runningPod("web", { labels: { app: "web" } }));
   const next = await openLines("/api/v1/pods?watch=true&labelSelector=app%3Dweb");

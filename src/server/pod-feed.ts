@@ -54,6 +54,15 @@ export class PodFeed {
     return this.#history.filter((change) => change.version > wanted);
   }
 
+  /** The pod as it was at that version; undefined when that is no longer known, or the pod did not exist. */
+  at(version: string, uid: string): Pod | undefined {
+    const wanted = Number(version);
+    const last = this.#history.findLast(
+      (change) => change.version <= wanted && change.pod.metadata.uid === uid,
+    );
+    return last?.type === "DELETED" ? undefined : last?.pod;
+  }
+
   subscribe(listener: (change: PodChange) => void, signal: AbortSignal): void {
     if (signal.aborted) return;
     this.#listeners.add(listener);

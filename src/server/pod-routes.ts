@@ -87,7 +87,7 @@ function watchPods(feed: PodFeed, selects: PodSelector, exchange: Exchange): voi
     response.write(`${JSON.stringify({ type: event.type, object: event.pod })}\n`);
     if (response.writableLength > maxUnreadBytes) response.destroy();
   };
-  const shown = fromStart ? new Set<string>() : shownBefore(missed, feed.list().filter(selects));
+  const shown = fromStart ? new Set<string>() : shownAt(version, missed, feed, selects);
   const forward = (change: PodChange): void => {
     const event = visibleChange(change, shown, selects);
     if (event !== undefined) send(event);
@@ -98,14 +98,27 @@ function watchPods(feed: PodFeed, selects: PodSelector, exchange: Exchange): voi
   ended.addEventListener("abort", () => response.end(), { once: true });
 }
 
-/** What a client saw that does not know of these changes yet. */
-function shownBefore(missed: readonly PodChange[], now: readonly Pod[]): Set<string> {
-  const shown = new Set(now.map(({ metadata }) => metadata.uid));
-  for (const { type, pod } of missed.toReversed()) {
-    if (type === "ADDED") shown.delete(pod.metadata.uid);
-    if (type === "DELETED") shown.add(pod.metadata.uid);
+/** The pods of the selection that a client saw in its list of that version, and so without the changes since. */
+function shownAt(
+  version: string,
+  missed: readonly PodChange[],
+  feed: PodFeed,
+  selects: PodSelector,
+): Set<string> {
+  const shown = new Set(feed.list().filter(selects).map(uidOf));
+  const changed = new Set<string>();
+  for (const { type, pod } of missed) {
+    const uid = uidOf(pod);
+    if (changed.has(uid)) continue;
+    changed.add(uid);
+    if (type !== "ADDED" && selects(feed.at(version, uid) ?? pod)) shown.add(uid);
+    else shown.delete(uid);
   }
   return shown;
+}
+
+function uidOf({ metadata }: Pod): string {
+  return metadata.uid;
 }
 
 /** A pod that comes into a selection is added to it, one that leaves it is deleted from it. */
