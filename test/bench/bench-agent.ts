@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Node } from "../../src/model/generated/kubernetes.ts";
+import type { Node, PodSpec } from "../../src/model/generated/kubernetes.ts";
 import { ServerProcess } from "../cluster/support/server-process.ts";
 import { podManifest } from "../integration/support/agent-manifests.ts";
 import { benchClusterDns, benchClusterDomain, benchNode } from "./bench-settings.ts";
@@ -101,9 +101,9 @@ export class BenchAgent {
   }
 
   /** Puts the manifest of a pod in place in one step. */
-  putManifest(name: string): void {
+  putManifest(name: string, spec: Partial<PodSpec> = {}): void {
     const draft = join(this.#folder, `${name}.draft`);
-    writeFileSync(draft, podManifest(name));
+    writeFileSync(draft, podManifest(name, spec));
     renameSync(draft, join(this.#manifests, `${name}.json`));
   }
 
@@ -131,7 +131,7 @@ export class BenchAgent {
       volumePluginDir: join(this.#folder, "volume-plugins"),
       clusterDNS: [benchClusterDns],
       clusterDomain: benchClusterDomain,
-      maxPods: 250,
+      maxPods: 1000,
       // The machine may be fuller than a node should be.
       evictionHard: {},
       imageGCHighThresholdPercent: 100,

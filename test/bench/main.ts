@@ -9,6 +9,7 @@ import { commandCase } from "./cases/commands.ts";
 import { crashCase } from "./cases/crash.ts";
 import { idleCase } from "./cases/idle.ts";
 import { probeCase } from "./cases/probes.ts";
+import { removalCase } from "./cases/removals.ts";
 import { restartCase } from "./cases/restart.ts";
 import { apiCase, manifestCase } from "./cases/single-pods.ts";
 import { reportChart } from "./chart.ts";
@@ -25,6 +26,7 @@ const cases: Readonly<Record<CaseLetter, BenchCase>> = {
   f: restartCase,
   g: probeCase,
   h: commandCase,
+  i: removalCase,
 };
 
 /** As shells have it for SIGINT. */

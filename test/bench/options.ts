@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { errorText } from "../../src/lib/error-text.ts";
 import type { Contender } from "./bench-agent.ts";
 
-export const caseLetters = ["a", "b", "c", "d", "e", "f", "g", "h"] as const;
+export const caseLetters = ["a", "b", "c", "d", "e", "f", "g", "h", "i"] as const;
 export type CaseLetter = (typeof caseLetters)[number];
 
 /** How much is measured. */
@@ -22,6 +22,8 @@ export interface BenchSizes {
   readonly probedPods: number;
   readonly probeSeconds: number;
   readonly commands: number;
+  /** Static pods whose manifests go at once. */
+  readonly removedPods: number;
 }
 
 export interface BenchOptions {
@@ -47,6 +49,7 @@ const full: BenchSizes = {
   probedPods: 20,
   probeSeconds: 30,
   commands: 10,
+  removedPods: 500,
 };
 const quick: BenchSizes = {
   rounds: 1,
@@ -59,6 +62,7 @@ const quick: BenchSizes = {
   probedPods: 10,
   probeSeconds: 8,
   commands: 3,
+  removedPods: 100,
 };
 const smoke: BenchSizes = {
   rounds: 1,
@@ -71,6 +75,7 @@ const smoke: BenchSizes = {
   probedPods: 2,
   probeSeconds: 3,
   commands: 1,
+  removedPods: 5,
 };
 
 /** The folder of the repository: tools/run.mjs puts it here. */
@@ -81,10 +86,11 @@ const berth: Contender = {
 };
 
 export const usage = `usage: npm run bench -- [--peer "NAME=COMMAND"]... [--quick | --smoke] [--cases a,b,...]
-  [--json FILE] [--svg FILE] [--rounds N] [--samples N] [--bursts N,...] [--idle PODS,...]
+  [--json FILE] [--svg FILE] [--rounds N] [--samples N] [--bursts N,...] [--idle PODS,...] [--pods N]
   [--runtime-endpoint unix://SOCKET] [--data-dir FOLDER] [--kubeconfig FILE | --standalone]
 
   a manifests  b pods of the API  c crashes  d bursts  e idle  f restart of the agent  g probes  h command line
+  i removal of many pods (--pods)
 
 Without --runtime-endpoint a containerd of its own is started, without --kubeconfig a control plane (--standalone: none;
 cases b and f are left out). COMMAND is another kubelet: it gets the same flags and files. --kubeconfig must hold an
@@ -103,6 +109,7 @@ const flags = {
   samples: { type: "string" },
   bursts: { type: "string" },
   idle: { type: "string" },
+  pods: { type: "string" },
   json: { type: "string" },
   svg: { type: "string" },
   "runtime-endpoint": { type: "string" },
@@ -131,6 +138,7 @@ export function parseOptions(args: readonly string[]): BenchOptions {
       samples: parseCounts("samples", values.samples, 1)?.[0] ?? sizes.samples,
       bursts: parseCounts("bursts", values.bursts, 1) ?? sizes.bursts,
       idlePods: parseCounts("idle", values.idle, 0) ?? sizes.idlePods,
+      removedPods: parseCounts("pods", values.pods, 1)?.[0] ?? sizes.removedPods,
     },
     runtimeEndpoint: values["runtime-endpoint"],
     dataDir: values["data-dir"],

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 /** What a process and all its threads have used so far, and hold now. */
 interface ProcessUsage {
@@ -22,6 +22,15 @@ export function readProcessUsage(pid: number): ProcessUsage {
     pssMib: mib(memory, "Pss"),
     anonymousMib: mib(memory, "Anonymous"),
   };
+}
+
+/** The largest resident set of the process since it began, or since `forgetPeakMemory`. */
+export function readPeakMib(pid: number): number {
+  return mib(readFileSync(`/proc/${pid}/status`, "utf8"), "VmHWM");
+}
+
+export function forgetPeakMemory(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
 /** A process with all that it has started and that still runs. */

@@ -11,7 +11,8 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
-const timeoutMs = 180_000;
+const leastTimeoutMs = 180_000;
+const timeoutMsPerContainer = 1_000;
 
 /** Hears of everything that happens in the runtime, and when: the clock of all measurements that end there. */
 export class RuntimeWatch {
@@ -52,7 +53,8 @@ export class RuntimeWatch {
       }
       return undefined;
     };
-    await this.#untilReached(() => find() !== undefined, `${count} × ${kind}`);
+    const timeoutMs = Math.max(leastTimeoutMs, count * timeoutMsPerContainer);
+    await this.#untilReached(() => find() !== undefined, `${count} × ${kind}`, timeoutMs);
     return find() ?? Number.NaN;
   }
 
@@ -70,12 +72,12 @@ export class RuntimeWatch {
     }
   }
 
-  async #untilReached(isReached: () => boolean, what: string): Promise<void> {
+  async #untilReached(isReached: () => boolean, what: string, timeoutMs: number): Promise<void> {
     if (isReached()) return;
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiters.delete(waiter);
-        reject(new Error(`the runtime did not tell of ${what} in ${timeoutMs} ms`));
+        reject(new Error(`the runtime did not report ${what} in ${timeoutMs} ms`));
       }, timeoutMs);
       const waiter: Waiter = {
         isReached,
