@@ -10,11 +10,11 @@ import type {
   WorkerState,
 } from "./worker-state.ts";
 
-/** The worker is free: it takes the newest wish, if there is one and the pod may start. */
-export function beginWork(state: WorkerState, turn: boolean): WorkerTransition {
+/** The worker is free: it takes the newest update, if there is one and the pod may start. */
+export function beginWork(state: WorkerState, mayStart: boolean): WorkerTransition {
   switch (state.state) {
     case "wait-to-start":
-      if (!turn) return { state, effects: [{ kind: "requeue", requeue: { kind: "backoff" } }] };
+      if (!mayStart) return waits(state);
       return perform(
         {
           state: "syncing",
@@ -33,13 +33,13 @@ export function beginWork(state: WorkerState, turn: boolean): WorkerTransition {
     }
     case "terminating":
     case "terminated":
-      return beginEnding(state);
+      return beginEnding(state, mayStart);
     case "finished":
       return { state, effects: [] };
   }
 }
 
-function beginEnding(state: Terminating | Terminated): WorkerTransition {
+function beginEnding(state: Terminating | Terminated, mayStart: boolean): WorkerTransition {
   const { pending, ...rest } = state;
   if (pending === undefined) return { state, effects: [] };
   const { pod, requestedAtMs } = pending;
@@ -57,10 +57,15 @@ function beginEnding(state: Terminating | Terminated): WorkerTransition {
     const finished = { fullName, deleted, evicted, restartRequested, active, acknowledged };
     return { state: { state: "finished", ...finished }, effects: [] };
   }
+  if (!state.started && !mayStart) return waits(state);
   const begun = { ...rest, started: true, active: activeOf({ pod }, pending, state.active) };
   if (state.state === "terminated") return perform(begun, { kind: "clean-up", pod, requestedAtMs });
   const { graceSeconds, updateType } = pending;
   return perform(begun, { kind: "terminate", updateType, pod, graceSeconds, requestedAtMs });
+}
+
+function waits(state: WorkerState): WorkerTransition {
+  return { state, effects: [{ kind: "requeue", requeue: { kind: "backoff" } }] };
 }
 
 function perform(state: WorkerState, work: PodWork): WorkerTransition {
@@ -72,7 +77,7 @@ function syncWork(pending: PendingUpdate<SpecifiedPod>): PodWork {
   return { kind: "sync", updateType, pod, mirrorPod, requestedAtMs };
 }
 
-/** Wishes add up: what the newest one leaves open stays as it was. */
+/** Updates add up: what the newest one leaves open stays as it was. */
 function activeOf<Subject extends PodSubject>(
   subject: Subject,
   { mirrorPod, graceSeconds }: PendingUpdate,

@@ -13,7 +13,7 @@ const pod: Pod = buildPod({
   spec: { containers: [], terminationGracePeriodSeconds: 30 },
 });
 const evicted = { reason: "Evicted", message: "" };
-const begin: WorkerEvent = { kind: "begin", turn: true };
+const begin: WorkerEvent = { kind: "begin", mayStart: true };
 
 function update(wanted: Partial<PodUpdate>): WorkerEvent {
   const filled = { updateType: "update", pod, ...wanted } as PodUpdate;

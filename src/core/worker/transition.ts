@@ -9,8 +9,8 @@ import type { PodWork, PodWorkOutcome, WorkerState } from "./worker-state.ts";
 export type WorkerEvent =
   /** Somebody wants something of the pod. `runtimeStopped`: the runtime is known to run nothing of it. */
   | { readonly kind: "update"; readonly update: PodUpdate; readonly runtimeStopped: boolean }
-  /** The worker is free. `turn`: whether a static pod's name is free for it. */
-  | { readonly kind: "begin"; readonly turn: boolean }
+  /** The worker is free. `mayStart`: what the start gate says of the pod. */
+  | { readonly kind: "begin"; readonly mayStart: boolean }
   /** The worker is about to stop containers. */
   | { readonly kind: "acknowledge" }
   | { readonly kind: "complete"; readonly work: PodWork["kind"]; readonly outcome: PodWorkOutcome }
@@ -26,7 +26,7 @@ export function transitionWorker(
   if (state === undefined) return { state, effects: [] };
   switch (event.kind) {
     case "begin":
-      return beginWork(state, event.turn);
+      return beginWork(state, event.mayStart);
     case "acknowledge":
       return {
         state: state.state === "terminating" ? { ...state, acknowledged: true } : state,

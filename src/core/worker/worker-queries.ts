@@ -1,5 +1,6 @@
 import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
+import type { WorkerFacts } from "./start-gate.ts";
 import type { Finished, Terminated, Terminating, WorkerState } from "./worker-state.ts";
 
 // What the rest of the agent may ask of one pod's worker. A pod without a worker is unknown (undefined); once
@@ -82,6 +83,45 @@ export function describeWorker(worker: WorkerState, orphan: boolean): KnownPod {
     hasConfig: pod !== undefined,
     static: pod !== undefined && isStaticPod(pod),
   };
+}
+
+/** What counts of a worker when others wait to start. */
+export function workerFacts(worker: WorkerState, arrival: number): WorkerFacts {
+  const pod = lastPod(worker);
+  return {
+    state: worker.state,
+    hasBegun: hasBegun(worker),
+    isStatic: pod !== undefined && isStaticPod(pod),
+    arrival,
+  };
+}
+
+/** Whether the start gate is asked: a pod that only the runtime knows can do nothing but end. */
+export function awaitsStart(worker: WorkerState): boolean {
+  switch (worker.state) {
+    case "wait-to-start":
+      return true;
+    case "terminating":
+    case "terminated":
+      return !worker.started && lastPod(worker) !== undefined;
+    case "syncing":
+    case "finished":
+      return false;
+  }
+}
+
+/** Whether the worker was ever allowed to act on the pod's spec, and is not done with it. */
+function hasBegun(worker: WorkerState): boolean {
+  switch (worker.state) {
+    case "wait-to-start":
+    case "finished":
+      return false;
+    case "syncing":
+      return true;
+    case "terminating":
+    case "terminated":
+      return worker.started;
+  }
 }
 
 function isEnding(worker: WorkerState): worker is Terminating | Terminated | Finished {

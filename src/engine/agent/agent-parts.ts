@@ -18,7 +18,6 @@ import type { Observer } from "../observe/observer.ts";
 import type { PodReader } from "../observe/pod-reader.ts";
 import { RuntimeHealth } from "../observe/runtime-health.ts";
 import { PodMemory } from "../pods/pod-memory.ts";
-import type { PodNames } from "../pods/pod-names.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
 import type { PodStage } from "../pods/pod-stage.ts";
@@ -42,12 +41,7 @@ import { collectMetrics } from "./collect-metrics.ts";
 import { composeFaults } from "./compose/faults.ts";
 import { composeHost } from "./compose/kubelet-host.ts";
 import { composeNode } from "./compose/node.ts";
-import {
-  composeNames,
-  composeObserver,
-  composeProber,
-  composeReader,
-} from "./compose/observation.ts";
+import { composeObserver, composeProber, composeReader } from "./compose/observation.ts";
 import {
   composeCgroups,
   composeRemains,
@@ -104,7 +98,6 @@ export class AgentParts {
   readonly intake: SourceIntake;
   readonly health: RuntimeHealth;
   readonly observed: ObservedPods;
-  readonly names: PodNames;
   readonly prober: Prober;
   readonly allocations: PodAllocations;
   readonly statuses: PodStatuses;
@@ -140,7 +133,7 @@ export class AgentParts {
     const { sources, api } = ports;
     const names = sources.map(({ name }) => name);
     this.readiness = new SourceReadiness(api === undefined ? names : [...names, "api"]);
-    this.queue = new WorkQueue(ports.clock);
+    this.queue = new WorkQueue(ports.clock, this.table);
     this.starts = new PodStartMetrics(this.table, ports.metrics, ports.clock);
     this.faults = composeFaults(this);
     this.changes = new PodChanges({
@@ -168,7 +161,6 @@ export class AgentParts {
     const { runtime, clock } = ports;
     this.health = new RuntimeHealth({ runtime, clock, table: this.table, wakeups: this.wakeups });
     this.observed = new ObservedPods(this.table, this.wakeups);
-    this.names = composeNames(this);
     this.allocations = composeAllocations(this);
     this.cgroups = composeCgroups(this);
     this.statuses = composeStatuses(this);
@@ -224,7 +216,6 @@ export class AgentParts {
       settings: this.settings,
       table: this.table,
       changes: this.changes,
-      workers: this.workers,
       observer: this.observer,
       memory: this.memory,
       intake: this.intake,

@@ -9,11 +9,15 @@ import {
   syncTerminatingPod,
   syncTerminatingRuntimePod,
 } from "../pods/end-pod.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import { PodWorkers } from "../pods/pod-workers.ts";
 import { syncPod } from "../pods/sync-pod.ts";
+import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import type { PodChanges } from "../view/pod-changes.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { Faults } from "./faults.ts";
 import type { NodeDeps } from "./node-deps.ts";
+import type { Wakeups } from "./wakeups.ts";
 
 const defaultResyncMs = 60_000;
 const failureBackoffMs = 10_000;
@@ -28,16 +32,17 @@ export interface WorkerParts {
   readonly faults: Faults;
   /** That pod wants a look after so long. */
   readonly enqueue: (uid: string, delayMs: number) => void;
-  /** The pod with the resources that it was given. */
-  readonly allocatedPod: (pod: Pod) => Pod;
-  readonly onFinished: () => void;
+  readonly table: PodTable;
+  readonly allocations: PodAllocations;
+  readonly changes: PodChanges;
+  readonly wakeups: Wakeups;
 }
 
 /** The pod workers on the recipes of this node. */
 export function createWorkers(parts: WorkerParts): PodWorkers {
-  const { ports, settings, deps, observed, events, faults } = parts;
-  const { enqueue, allocatedPod, onFinished } = parts;
-  const { clock, random, log, metrics, tracer } = ports;
+  const { ports, settings, deps, table, observed, events, faults } = parts;
+  const { enqueue, allocations, changes, wakeups } = parts;
+  const { tracer } = ports;
   const traced = <T>(name: string, pod: Pod, work: () => Promise<T>): Promise<T> =>
     tracer === undefined ? work() : tracer.span(name, podAttributes(pod), work);
   return new PodWorkers({
@@ -52,20 +57,19 @@ export function createWorkers(parts: WorkerParts): PodWorkers {
       syncTerminatedPod: (request, signal) =>
         traced("syncTerminatedPod", request.pod, () => syncTerminatedPod(deps, request, signal)),
     },
+    table,
     observed,
     queue: { enqueue },
-    clock,
-    random,
+    ports,
     settings: {
       resyncIntervalMs: settings.resyncIntervalMs ?? defaultResyncMs,
       backoffMs: failureBackoffMs,
     },
     events,
-    log,
     faults,
-    allocatedPod,
-    metrics,
-    onFinished,
+    allocations,
+    changes,
+    wakeups,
   });
 }
 

@@ -3,6 +3,7 @@ import { assert } from "../../lib/assert.ts";
 interface LoopWakeups {
   requestSync(uid: string): void;
   requestHousekeeping(): void;
+  askToStart(): void;
   /** A time was set at which something is due. */
   wake(): void;
   resume(): void;
@@ -55,6 +56,11 @@ export class Wakeups {
   /** The next round of housekeeping comes soon. */
   housekeep(): void {
     this.#targets.loop.requestHousekeeping();
+  }
+
+  /** Something changed that pods may wait for: the sync loop asks whether they may start. */
+  askToStart(): void {
+    this.#targets.loop.askToStart();
   }
 
   /** The pod is read from the runtime again. */

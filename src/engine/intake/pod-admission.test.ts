@@ -23,9 +23,12 @@ function decide(pod: Pod, isHere = false): Decided {
   const statuses = new Map<string, PodStatus>();
   const events: PodEvent[] = [];
   const quiet = (): undefined => undefined;
+  const table = new PodTable();
   const deps: PodAdmissionDeps = {
+    table,
+    wakeups: { askToStart: quiet },
     faults: loudFaults,
-    registry: new PodRegistry(new PodTable()),
+    registry: new PodRegistry(table),
     workers: {
       isPodKnownTerminated: () => false,
       stateOf: quiet,

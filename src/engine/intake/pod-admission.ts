@@ -12,12 +12,16 @@ import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { Faults } from "../agent/faults.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 
 export interface PodAdmissionDeps {
+  readonly table: PodTable;
+  readonly wakeups: Pick<Wakeups, "askToStart">;
   readonly registry: PodRegistry;
   readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf" | "killPod">;
   readonly statuses: Pick<PodStatuses, "get" | "set">;
@@ -43,10 +47,7 @@ interface Refusal {
 /** Decides which pods this node runs, and ends those whose place a critical pod needs. */
 export class PodAdmission {
   readonly #deps: PodAdmissionDeps;
-  /** Pods that end to make room: what they hold is promised to another. */
-  readonly #victims = new Set<string>();
-  /** By the UID of the pod that room is made for. */
-  readonly #makingRoom = new Map<string, Promise<void>>();
+  readonly #preemptions: SliceWriter<"admission">;
   /** Specs that can be counted: nothing of them throws. */
   readonly #countable = new WeakSet<object>();
   /** Pods that were refused and could not even be given a status. */
@@ -54,6 +55,7 @@ export class PodAdmission {
 
   constructor(deps: PodAdmissionDeps) {
     this.#deps = deps;
+    this.#preemptions = deps.table.writer("admission");
   }
 
   /** A pod that is refused has its final status afterwards. */
@@ -83,13 +85,13 @@ export class PodAdmission {
 
   /** Whether a pod fits beside others; where it is critical, room is made for it. */
   fits(pod: Pod, others: readonly Pod[]): AdmissionResult {
-    const { uid } = pod.metadata;
     const pressed = this.#deps.admitUnderPressure(pod);
     if (!pressed.admit) return pressed;
     const { result, victims } = admitPod(pod, others, this.#deps.facts());
     if (victims.length > 0) {
-      const done = this.#makeRoom(pod, victims).finally(() => this.#makingRoom.delete(uid));
-      this.#makingRoom.set(uid, done);
+      this.#makeRoom(pod, victims).catch((error: unknown) =>
+        this.#deps.faults.note(error, "admission", pod.metadata.uid),
+      );
     }
     return result;
   }
@@ -99,18 +101,12 @@ export class PodAdmission {
     const { registry, statuses } = this.#deps;
     return registry
       .list()
-      .filter((pod) => !this.#victims.has(pod.metadata.uid) && this.isActive(pod))
+      .filter(
+        (pod) =>
+          this.#preemptions.get(pod.metadata.uid)?.roomFor === undefined && this.isActive(pod),
+      )
       .filter((pod) => this.#isCountable(pod))
       .map((pod) => ({ ...pod, status: statuses.get(pod.metadata.uid) ?? pod.status }));
-  }
-
-  /** Resolves when nothing that has to make room for that pod runs any more; undefined when nothing does. */
-  whenRoom(uid: string): Promise<void> | undefined {
-    return this.#makingRoom.get(uid);
-  }
-
-  waitsForRoom({ metadata }: Pod): boolean {
-    return this.#makingRoom.has(metadata.uid);
   }
 
   /** It runs or is to run: it counts for what the node has left. */
@@ -160,20 +156,28 @@ export class PodAdmission {
   }
 
   async #makeRoom(pod: Pod, victims: readonly Pod[]): Promise<void> {
+    const { uid } = pod.metadata;
+    for (const { metadata } of victims) this.#preemptions.set(metadata.uid, { roomFor: uid });
+    for (const [index, victim] of victims.entries()) {
+      this.#preemptions.set(uid, { roomFrom: victims.slice(index).map(podKey) });
+      await this.#preempt(pod, victim);
+      this.#preemptions.set(victim.metadata.uid, undefined);
+    }
+    this.#preemptions.set(uid, undefined);
+    this.#deps.wakeups.askToStart();
+  }
+
+  async #preempt(pod: Pod, victim: Pod): Promise<void> {
     const { workers, log, metrics, events, lifetime } = this.#deps;
-    for (const { metadata } of victims) this.#victims.add(metadata.uid);
-    for (const victim of victims) {
-      log.warn("ending a pod for a critical one", { pod: podKey(victim), for: podKey(pod) });
-      events.record(victim, { type: "Warning", ...preemption });
-      metrics.increment("kubelet_preemptions", { preemption_signal: "" });
-      const reason = preemptionKill(victim);
-      try {
-        await workers.killPod(victim, { evict: true, reason }, lifetime);
-      } catch (error) {
-        // Its worker goes on trying; meanwhile the critical pod starts without the room.
-        log.warn("cannot end a pod", { pod: podKey(victim), error: errorText(error) });
-      }
-      this.#victims.delete(victim.metadata.uid);
+    log.warn("ending a pod for a critical one", { pod: podKey(victim), for: podKey(pod) });
+    events.record(victim, { type: "Warning", ...preemption });
+    metrics.increment("kubelet_preemptions", { preemption_signal: "" });
+    const reason = preemptionKill(victim);
+    try {
+      await workers.killPod(victim, { evict: true, reason }, lifetime);
+    } catch (error) {
+      // Its worker goes on trying; meanwhile the critical pod starts without the room.
+      log.warn("cannot end a pod", { pod: podKey(victim), error: errorText(error) });
     }
   }
 }

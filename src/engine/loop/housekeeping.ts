@@ -1,106 +1,109 @@
-import { replacedPods } from "../../core/source/replaced-pods.ts";
+import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { Faults } from "../agent/faults.ts";
+import type { PodAdmission } from "../intake/pod-admission.ts";
+import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 
 export interface HousekeepingDeps {
+  readonly table: PodTable;
   readonly registry: PodRegistry;
-  readonly workers: PodWorkers;
+  readonly sources: SourceReadiness;
+  readonly workers: Pick<PodWorkers, "syncKnownPods" | "updatePod">;
+  readonly admission: Pick<PodAdmission, "admit" | "isActive">;
   readonly statuses: Pick<PodStatuses, "endLife"> & { keepOnly(uids: ReadonlySet<string>): void };
-  readonly remains: PodRemains;
-  readonly faults: Pick<Faults, "attempt">;
-  /** All pods of the runtime are known. */
-  readonly runtimeListed: boolean;
-  /** Every source was heard: who is not wanted by now is wanted by nobody. */
-  readonly allSourcesHeard: boolean;
+  readonly remains: Pick<PodRemains, "removeAllBut">;
   readonly observed: Pick<ObservedPods, "all" | "unread">;
+  readonly faults: Pick<Faults, "attempt">;
   readonly metrics: Pick<Metrics, "increment">;
-  /** Whether the node has room for the pod; one that is refused has its final status afterwards. */
-  readonly admit: (pod: Pod) => boolean;
-  /** Whether a pod that has no worker should get one: it was not refused and has not ended. */
-  readonly isActive: (pod: Pod) => boolean;
 }
 
 /**
- * Brings the agent's memory and the machine in line with what is wanted: ends pods that nobody wants, restarts
- * the life of pods that came back under their old UID, and removes what ended pods left.
+ * Brings the agent's memory and the machine in line with what is wanted: ends pods that nobody wants, begins the
+ * next life of pods that came back under their old UID, and removes what ended pods left. Until every source was
+ * heard, only pods that run in the place of a static pod are ended.
  */
 export async function housekeep(deps: HousekeepingDeps): Promise<void> {
-  if (!deps.runtimeListed) return;
-  const { registry, workers, statuses, remains } = deps;
-  const desired = registry.list();
-  if (!deps.allSourcesHeard) {
-    endReplaced(deps, desired);
+  if (!deps.sources.areAllHeard) {
+    const replaced = replacedByStaticPods(deps.table);
+    endOrphans(deps, (uid) => replaced.has(uid));
     return;
   }
-  const desiredUids = new Set(desired.map(({ metadata }) => metadata.uid));
-  const hadWorker = desired.filter(({ metadata }) => workers.stateOf(metadata.uid) !== undefined);
-  const known = workers.syncKnownPods(desiredUids);
+  const { registry, workers, remains, statuses } = deps;
+  const desired = registry.list();
+  const hadWorker = desired.filter(({ metadata }) => hasWorker(deps, metadata.uid));
+  workers.syncKnownPods(new Set(desired.map(({ metadata }) => metadata.uid)));
   for (const pod of hadWorker.filter(isStaticPod)) {
-    if (!known.has(pod.metadata.uid)) forgetLife(deps, pod);
+    if (!hasWorker(deps, pod.metadata.uid)) forgetLife(deps, pod);
   }
   for (const pod of registry.list()) {
     const { uid } = pod.metadata;
-    if (known.has(uid) || remains.isRemoving(uid)) continue;
-    // Also one that throws: it stays wanted.
-    desiredUids.add(uid);
+    if (hasWorker(deps, uid) || deps.table.get(uid)?.removal?.state === "running") continue;
     deps.faults.attempt("housekeeping", uid, () => restartPod(deps, pod));
   }
-  for (const observed of deps.observed.all()) {
-    const { uid } = observed;
-    if (known.has(uid) || desiredUids.has(uid) || !isRunning(observed)) continue;
-    deps.faults.attempt("housekeeping", uid, () => endOrphan(deps, observed));
-    desiredUids.add(uid);
+  endOrphans(deps, () => true);
+  // Those that could not be read may run.
+  const kept = new Set([...deps.observed.unread()].map(([uid]) => uid));
+  for (const { uid, wanted, worker } of deps.table.all()) {
+    if (wanted !== undefined || worker !== undefined) kept.add(uid);
   }
-  // They may run.
-  const unread = [...deps.observed.unread()].map(([uid]) => uid);
-  const kept = new Set([...desiredUids, ...known.keys(), ...unread]);
   statuses.keepOnly(kept);
   await remains.removeAllBut(kept);
 }
 
-function restartPod(deps: HousekeepingDeps, pod: Pod): void {
-  const { registry, workers } = deps;
-  if (!deps.isActive(pod)) return;
-  // What its last life was granted is given back: the next one asks for its own.
-  if (!deps.admit(pod)) return;
-  workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
-  const labels = { static: isStaticPod(pod) ? "true" : "" };
-  deps.metrics.increment("kubelet_restarted_pods_total", labels);
+function hasWorker({ table }: HousekeepingDeps, uid: string): boolean {
+  return table.get(uid)?.worker !== undefined;
 }
 
-/** What was told of a static pod's last life says nothing about the next: containers that had ended for good begin again. */
+function restartPod({ registry, workers, admission, metrics }: HousekeepingDeps, pod: Pod): void {
+  if (!admission.isActive(pod)) return;
+  // What its last life was granted is given back: the next one asks for its own.
+  if (!admission.admit(pod)) return;
+  workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
+  const labels = { static: isStaticPod(pod) ? "true" : "" };
+  metrics.increment("kubelet_restarted_pods_total", labels);
+}
+
+/** The status of a static pod's last life says nothing about the next: containers that had ended for good begin again. */
 function forgetLife({ registry, statuses }: HousekeepingDeps, pod: Pod): void {
   statuses.endLife(pod.metadata.uid);
   registry.set({ ...pod, status: undefined });
 }
 
 /**
- * A static pod may be what the API server waits for, or the API server itself: what runs in its place does not wait
- * until the API server was heard.
+ * The pods that run in the place of a static pod, which waits for them. A static pod may be what the API server waits
+ * for, or the API server itself, so they do not wait until the API server was heard. It cannot want them: they were
+ * static pods too, since in an API server that name is the mirror pod's.
  */
-function endReplaced(deps: HousekeepingDeps, desired: readonly Pod[]): void {
-  const running = [...deps.observed.all()].filter(isRunning);
-  for (const observed of replacedPods(desired, running)) {
-    if (deps.workers.stateOf(observed.uid) === undefined) endOrphan(deps, observed);
+function replacedByStaticPods(table: PodTable): ReadonlySet<string> {
+  const replaced = new Set<string>();
+  for (const { wanted, worker } of table.all()) {
+    if (worker?.waitsFor?.kind !== "name" || wanted === undefined) continue;
+    if (isStaticPod(wanted)) replaced.add(worker.waitsFor.uid);
+  }
+  return replaced;
+}
+
+/** Ends pods that run and that neither a source nor a worker knows. */
+function endOrphans(deps: HousekeepingDeps, mayEnd: (uid: string) => boolean): void {
+  for (const observed of deps.observed.all()) {
+    const { uid } = observed;
+    const { wanted, worker } = deps.table.get(uid) ?? {};
+    if (wanted !== undefined || worker !== undefined) continue;
+    if (isRuntimeStopped(observed) || !mayEnd(uid)) continue;
+    deps.faults.attempt("housekeeping", uid, () => endOrphan(deps, observed));
   }
 }
 
 function endOrphan({ workers, metrics }: HousekeepingDeps, runningPod: ObservedPod): void {
   workers.updatePod({ updateType: "kill", runningPod, kill: { graceSeconds: 1 } });
   metrics.increment("kubelet_orphaned_runtime_pods_total");
-}
-
-function isRunning({ containers, sandboxes }: ObservedPod): boolean {
-  return (
-    containers.some(({ state }) => state === "running") ||
-    sandboxes.some(({ state }) => state === "ready")
-  );
 }

@@ -1,24 +1,17 @@
 import { coalesceUpdates } from "../../core/source/coalesce-updates.ts";
 import type { SourceUpdate } from "../../core/source/merge-source.ts";
-import { hasOutdatedReadiness } from "../../core/status/outdated-readiness.ts";
-import type { PodUpdateType } from "../../core/worker/pod-update.ts";
 import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { parseTime } from "../../lib/time.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
 import type { Pod } from "../../model/pod.ts";
-import { isMirrorPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Progress } from "../../ports/watchdog.ts";
 import type { FaultPlace, Faults } from "../agent/faults.ts";
-import type { ClusterParts } from "../cluster/cluster-parts.ts";
-import type { SourceReadiness } from "../intake/source-readiness.ts";
-import type { PodRegistry } from "../pods/pod-registry.ts";
-import type { PodStartMetrics } from "../pods/pod-start-metrics.ts";
+import type { PodUpdates } from "../intake/pod-updates.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
-import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
-import type { PodChanges } from "../view/pod-changes.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 const housekeepingMs = 2_000;
@@ -29,42 +22,30 @@ const faultRetryMs = 10_000;
 const longestQueue = 1_000;
 
 export interface SyncLoopDeps {
-  readonly registry: PodRegistry;
-  readonly workers: PodWorkers;
+  readonly table: PodTable;
+  readonly updates: PodUpdates;
+  readonly workers: Pick<PodWorkers, "askToStart">;
+  readonly housekeeping: { run(): Promise<void> };
   readonly queue: WorkQueue;
-  readonly sources: SourceReadiness;
+  /** `problem`: why the runtime cannot be worked with now; undefined when it can. */
+  readonly health: { readonly problem: string | undefined };
   readonly clock: Clock;
   readonly log: Log;
   readonly faults: Pick<Faults, "note">;
   readonly progress?: Progress | undefined;
-  /** Refuses a pod that this node cannot run; it then has its final status already. */
-  readonly admit: (pod: Pod) => boolean;
-  /** Why the runtime cannot be worked with now; undefined when it can. */
-  readonly runtimeProblem: () => string | undefined;
-  readonly housekeep: () => Promise<void>;
-  /** Resolves when nothing that has to go before that pod may start is left; undefined when there is nothing. */
-  readonly whenClean: (pod: Pod) => Promise<void> | undefined;
-  readonly allocations: Pick<
-    PodAllocations,
-    "noteAdded" | "noteUpdated" | "noteStatus" | "noteRemoved"
-  >;
-  readonly starts: Pick<PodStartMetrics, "noteNewPod">;
-  readonly changes: Pick<PodChanges, "noteAdded" | "noteUpdated" | "noteRemoved">;
-  /** Undefined = the node belongs to no cluster. */
-  readonly cluster: Pick<ClusterParts, "noteShown"> | undefined;
 }
 
 /**
- * The one loop of the agent. It takes what happened (configuration, runtime, probes, time) and tells the pod
- * workers; it never waits for one of them.
+ * The one loop of the agent. It takes what happened (configuration, runtime, probes, time) and hands it to the
+ * pod workers; it never waits for one of them.
  */
 export class SyncLoop {
   readonly #deps: SyncLoopDeps;
   #updates: SourceUpdate[] = [];
-  readonly #due = new Set<string>();
   readonly #work: WakeUp;
   readonly #resumed: WakeUp;
   #housekeepSoon = false;
+  #askSoon = false;
   #lastHousekeptMs = Number.NEGATIVE_INFINITY;
   #lastTurnMs: number;
 
@@ -87,9 +68,9 @@ export class SyncLoop {
     this.#work.notify();
   }
 
-  /** That pod wants a look. */
+  /** That pod is due a look. */
   requestSync(uid: string): void {
-    this.#due.add(uid);
+    this.#deps.queue.request(uid);
     this.#work.notify();
   }
 
@@ -109,13 +90,19 @@ export class SyncLoop {
     this.#work.notify();
   }
 
+  /** Something changed that pods may wait for. */
+  askToStart(): void {
+    this.#askSoon = true;
+    this.#work.notify();
+  }
+
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, runtimeProblem, progress } = this.#deps;
+    const { clock, log, health, progress } = this.#deps;
     const backoff = new Backoff(backoffLimits);
     while (!signal.aborted) {
       progress?.noteTurn();
       this.#lastTurnMs = clock.monotonicMs();
-      const problem = runtimeProblem();
+      const { problem } = health;
       if (problem !== undefined) {
         const delayMs = backoff.nextMs();
         const isFirst = delayMs === backoffLimits.initialMs;
@@ -132,95 +119,40 @@ export class SyncLoop {
 
   async #turn(): Promise<void> {
     for (const update of this.#updates.splice(0)) this.#handle(update);
-    const due = new Set([...this.#due, ...this.#deps.queue.takeDue()]);
-    this.#due.clear();
-    for (const uid of due) {
-      const pod = this.#deps.registry.get(uid);
-      // One that was not admitted has no worker, and is left as it is.
-      const isKnown = this.#deps.workers.stateOf(uid) !== undefined;
-      if (pod === undefined || !isKnown) continue;
-      this.#attempt("dispatch", pod, () => this.#dispatch(pod, "sync"));
-    }
+    this.#lookAtDue();
     const nowMs = this.#deps.clock.monotonicMs();
-    if (!this.#housekeepSoon && nowMs - this.#lastHousekeptMs < housekeepingMs) return;
+    const isTime = this.#housekeepSoon || nowMs - this.#lastHousekeptMs >= housekeepingMs;
+    if (this.#askSoon || isTime) {
+      this.#askSoon = false;
+      this.#deps.workers.askToStart();
+    }
+    if (!isTime) return;
     this.#housekeepSoon = false;
     this.#lastHousekeptMs = nowMs;
     try {
-      await this.#deps.housekeep();
+      await this.#deps.housekeeping.run();
     } catch (error) {
-      this.#deps.log.warn("cannot tidy up, trying again", { error: errorText(error) });
+      this.#deps.log.warn("housekeeping failed, trying again", { error: errorText(error) });
     }
   }
 
   #handle({ op, source, pods }: SourceUpdate): void {
-    this.#deps.log.debug("pods from a source", { op, source, count: pods.length });
-    const { allocations, sources } = this.#deps;
+    const { log, updates } = this.#deps;
+    log.debug("pods from a source", { op, source, count: pods.length });
     for (const pod of pods.toSorted(byBeginning)) {
-      this.#attempt("intake", pod, () => this.#handlePod(op, pod));
+      this.#attempt("intake", pod, () => updates.take(op, pod));
     }
-    sources.noteHandled(source);
-    const real = pods.filter((pod) => !isMirrorPod(pod));
-    if (op === "ADD") allocations.noteAdded(real);
-    else if (op === "REMOVE") allocations.noteRemoved(real);
+    updates.noteHandled({ op, source, pods });
   }
 
-  #handlePod(op: SourceUpdate["op"], pod: Pod): void {
-    const { registry, workers, allocations, admit, starts, changes, cluster } = this.#deps;
-    if (op === "REMOVE") {
-      registry.remove(pod);
-      if (isMirrorPod(pod)) {
-        cluster?.noteShown(pod);
-        return;
-      }
-      workers.updatePod({ updateType: "kill", pod });
-      changes.noteRemoved(pod);
-      return;
+  #lookAtDue(): void {
+    const { table, queue, updates } = this.#deps;
+    for (const uid of queue.takeDue()) {
+      const { wanted, worker } = table.get(uid) ?? {};
+      // One that was not admitted has no worker, and is left as it is; one that waits is asked by itself.
+      if (wanted === undefined || worker === undefined || worker.waitsFor !== undefined) continue;
+      this.#attempt("dispatch", wanted, () => updates.dispatch(wanted, "sync"));
     }
-    const before = registry.get(pod.metadata.uid);
-    registry.set(pod);
-    cluster?.noteShown(pod);
-    if (isMirrorPod(pod)) return;
-    switch (op) {
-      case "ADD":
-        starts.noteNewPod(pod);
-        changes.noteAdded(pod);
-        if (!workers.isPodTerminationRequested(pod.metadata.uid) && !admit(pod)) return;
-        this.#dispatch(pod, "create");
-        return;
-      case "UPDATE":
-      case "DELETE":
-        changes.noteUpdated(pod);
-        allocations.noteUpdated(before, pod);
-        this.#dispatch(pod, "update");
-        return;
-      case "RECONCILE":
-        if (before !== undefined) allocations.noteStatus(before, pod);
-        if (hasOutdatedReadiness(pod)) this.#dispatch(pod, "sync");
-        return;
-    }
-  }
-
-  #dispatch(pod: Pod, updateType: PodUpdateType): void {
-    const { workers, registry, whenClean, clock } = this.#deps;
-    const requestedAtMs = clock.monotonicMs();
-    const send = (): void =>
-      workers.updatePod({ updateType, pod, mirrorPod: registry.mirrorOf(pod), requestedAtMs });
-    const cleaning = whenClean(pod);
-    if (cleaning === undefined) send();
-    else void this.#dispatchAfter(cleaning, pod, updateType);
-  }
-
-  // Meanwhile the pod may have been removed, and something else may be in its way.
-  async #dispatchAfter(
-    cleaning: Promise<void>,
-    pod: Pod,
-    updateType: PodUpdateType,
-  ): Promise<void> {
-    const { registry, faults } = this.#deps;
-    const { uid } = pod.metadata;
-    await cleaning.catch((error: unknown) => faults.note(error, "dispatch", uid));
-    if (registry.get(uid) === undefined) return;
-    this.#attempt("dispatch", pod, () => this.#dispatch(pod, updateType));
   }
 
   /** What one pod makes this loop throw costs that pod a delay, and no other pod anything. */
@@ -236,7 +168,7 @@ export class SyncLoop {
 
   /** Waits until something was delivered or a time has come. */
   async #nextWork(signal: AbortSignal): Promise<void> {
-    if (this.#updates.length > 0 || this.#due.size > 0 || this.#housekeepSoon) return;
+    if (this.#updates.length > 0 || this.#askSoon || this.#housekeepSoon) return;
     const { clock, queue } = this.#deps;
     const housekeepInMs = this.#lastHousekeptMs + housekeepingMs - clock.monotonicMs();
     const dueInMs = Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs);

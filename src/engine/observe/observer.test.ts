@@ -25,7 +25,6 @@ function setUp() {
     looks: [] as string[],
     problems: [] as (string | undefined)[],
     warnings: [] as string[],
-    work: undefined as Promise<void> | undefined,
     /** What a read of one pod waits for, or fails with. */
     beforeRead: (): Promise<void> => Promise.resolve(),
     onEvent: noop as (event: RuntimeEvent) => void,
@@ -59,28 +58,27 @@ function setUp() {
   const wakeups = {
     look: (changed: string) => void state.looks.push(changed),
     housekeep: () => void state.housekeepings++,
+    askToStart: noop,
+    resume: noop,
   };
-  const names = { look: noop };
   const metrics = noMetrics;
   const reader = new PodReader(
     {
       table,
       observed,
       reading: { runtime, clock, runtimeName: "sim", table, exits: observed },
-      workOn: () => state.work,
       clock,
       log,
       faults: loudFaults,
       metrics,
       wakeups,
-      names,
     },
     stop.signal,
   );
   const health = { note: (problem: string | undefined) => void state.problems.push(problem) };
   const eventSources = [events];
   const observer = new Observer(
-    { runtime, eventSources, observed, reader, health, clock, log, metrics, wakeups, names },
+    { runtime, eventSources, observed, reader, health, clock, log, metrics, wakeups },
     stop.signal,
   );
   return { world, clock, state, observed, reader, observer, stop };
@@ -102,15 +100,17 @@ test("a pod that cannot be read is tried again until it can, and looked at even 
 });
 
 test("a pod that somebody works on is read when the work ends, or soon if that takes long", async () => {
-  const { clock, state, reader, stop } = setUp();
+  const { clock, world, state, reader, stop } = setUp();
+  const removals = world.table.writer("removal");
   let finish: () => void = noop;
   const begin = (): void => {
-    state.work = new Promise((resolve) => {
+    const ended = new Promise<void>((resolve) => {
       finish = () => {
-        state.work = undefined;
+        removals.set("1", { state: "done" });
         resolve();
       };
     });
+    removals.set("1", { state: "running", ended });
   };
   begin();
   reader.readWhenQuiet("1");

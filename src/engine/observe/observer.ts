@@ -9,7 +9,6 @@ import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { RuntimeEvent, RuntimeEvents } from "../../ports/runtime-events.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import type { PodNames } from "../pods/pod-names.ts";
 import type { ObservedPods } from "./observed-pods.ts";
 import type { PodReader } from "./pod-reader.ts";
 import type { RuntimeHealth } from "./runtime-health.ts";
@@ -36,8 +35,7 @@ export interface ObserverDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly wakeups: Pick<Wakeups, "housekeep">;
-  readonly names: Pick<PodNames, "look">;
+  readonly wakeups: Pick<Wakeups, "housekeep" | "resume">;
 }
 
 /**
@@ -147,7 +145,7 @@ export class Observer {
   }
 
   #noteListed(startedAtMs: number, lastMs: number | undefined): void {
-    const { clock, observed, metrics, wakeups, names } = this.#deps;
+    const { clock, observed, metrics, wakeups } = this.#deps;
     const isFirst = !observed.isListed;
     observed.endListing(startedAtMs);
     const seconds = (clock.monotonicMs() - startedAtMs) / 1000;
@@ -158,7 +156,7 @@ export class Observer {
       metrics.observe("kubelet_pleg_relist_interval_seconds", sinceLastSeconds);
     }
     if (!isFirst) return;
-    names.look();
+    wakeups.resume();
     wakeups.housekeep();
   }
 

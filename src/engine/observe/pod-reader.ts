@@ -8,7 +8,6 @@ import type { RuntimeEvent } from "../../ports/runtime-events.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodReading } from "../pods/managed-pod.ts";
-import type { PodNames } from "../pods/pod-names.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { ObservedPods } from "./observed-pods.ts";
 import { type ReadPodDeps, readPod } from "./read-pod.ts";
@@ -25,14 +24,11 @@ export interface PodReaderDeps {
   readonly table: PodTable;
   readonly observed: ObservedPods;
   readonly reading: ReadPodDeps;
-  /** Ends with what is being done to that pod; undefined when nothing is. Whoever does it reads the pod at the end. */
-  readonly workOn: (uid: string) => Promise<unknown> | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly faults: Pick<Faults, "note">;
   readonly metrics: Metrics;
-  readonly wakeups: Pick<Wakeups, "look">;
-  readonly names: Pick<PodNames, "look">;
+  readonly wakeups: Pick<Wakeups, "askToStart" | "look">;
 }
 
 /** A pod in a list that was asked for at that time, on the monotonic clock. */
@@ -74,7 +70,9 @@ export class PodReader {
   }
 
   async #untilQuiet(uid: string): Promise<void> {
-    const work = this.#deps.workOn(uid);
+    const { worker, removal } = this.#deps.table.get(uid) ?? {};
+    // Whoever works on the pod reads it at the end.
+    const work = worker?.running ?? (removal?.state === "running" ? removal.ended : undefined);
     if (work === undefined) return;
     await isDoneWithin(this.#deps.clock, work, busyReadMs, this.#signal);
     await this.#readings.get(uid)?.running?.done;
@@ -148,7 +146,7 @@ export class PodReader {
   }
 
   async #read(uid: string, listed?: ListedAt): Promise<void> {
-    const { clock, observed, reading, metrics, log, wakeups, names } = this.#deps;
+    const { clock, observed, reading, metrics, log, wakeups } = this.#deps;
     const startedAtMs = clock.monotonicMs();
     const readAtMs = listed?.atMs ?? startedAtMs;
     const limit = { ms: readDeadlineMs, what: `reading pod ${uid} from the runtime` };
@@ -160,7 +158,7 @@ export class PodReader {
       this.#update(uid, { retry: undefined });
       if (!observed.set(uid, found, readAtMs)) return;
       wakeups.look(uid);
-      names.look();
+      wakeups.askToStart();
     } catch (error) {
       if (this.#signal.aborted) return;
       const isKnown = this.#readings.get(uid)?.retry !== undefined;

@@ -3,11 +3,9 @@ import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { ManagedPod } from "./managed-pod.ts";
 import { hasFiles } from "./pod-memory.ts";
 import type { PodTable } from "./pod-table.ts";
-import type { PodWorkers } from "./pod-workers.ts";
 
 export interface ForgetPodsDeps {
   readonly table: PodTable;
-  readonly workers: Pick<PodWorkers, "stateOf">;
   readonly observed: Pick<ObservedPods, "has">;
 }
 
@@ -18,14 +16,11 @@ export function forgetPods(deps: ForgetPodsDeps): void {
   }
 }
 
-function reasonsToRemember(
-  { workers, observed }: ForgetPodsDeps,
-  pod: ManagedPod,
-): readonly string[] {
-  const { uid, wanted, removal, reading, report } = pod;
+function reasonsToRemember({ observed }: ForgetPodsDeps, pod: ManagedPod): readonly string[] {
+  const { uid, wanted, worker, removal, reading, report } = pod;
   return whatIsLeft({
     isWanted: wanted !== undefined,
-    workerState: workers.stateOf(uid),
+    workerState: worker?.state.state,
     isInRuntime: observed.has(uid),
     isBeingRead: reading?.running !== undefined,
     isBeingReported: report !== undefined,

@@ -6,6 +6,8 @@ import type { MountedVolume } from "../../core/mount/container-mounts.ts";
 import type { Decision } from "../../core/record/decision.ts";
 import type { RestartHistory } from "../../core/restart/crash-loop-backoff.ts";
 import type { StartFailure } from "../../core/status/container-statuses.ts";
+import type { WaitReason } from "../../core/worker/start-gate.ts";
+import type { WorkerState } from "../../core/worker/worker-state.ts";
 import type { EphemeralContainer, Event, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -69,18 +71,53 @@ export interface RunningProbe {
   stop(): void;
 }
 
+interface DueLook {
+  /** On the monotonic clock. */
+  readonly atMs?: number | undefined;
+  /** As soon as possible, too. */
+  readonly isRequested?: boolean | undefined;
+}
+
+/** What preemption does with a pod. */
+interface PodPreemption {
+  /** The pods that end to make room for it, as namespace/name. */
+  readonly roomFrom?: readonly string[] | undefined;
+  /** It ends to make room: what it holds is promised to the pod with this UID. */
+  readonly roomFor?: string | undefined;
+}
+
+/** One pod's worker, which makes one call at a time. */
+export interface PodWorker {
+  readonly uid: string;
+  readonly state: WorkerState;
+  /** Grows from worker to worker: static pods of one name start in this order. */
+  readonly arrival: number;
+  /** Why the pod may not start yet, as last asked. */
+  readonly waitsFor: WaitReason | undefined;
+  /** When the last call ended, on the monotonic clock: what is observed before says nothing about its effect. */
+  readonly lastActedAtMs: number;
+  /** Of the call in progress. */
+  readonly abort: AbortController | undefined;
+  /** Ends when there is nothing to do for the pod. */
+  readonly running: Promise<void> | undefined;
+}
+
 /**
  * All the agent knows of one pod, in slices. A slice has one writer, named in its comment, which holds the slice's
  * `SliceWriter`; everybody may read. A slice is replaced, not changed, unless it is its writer's own running thing.
  * What is only here is gone with the pod's entry: nobody has to remember to forget it.
  */
 export interface PodSlices {
+  /** Absent unless it makes room or room is made for it. Writer: `PodAdmission`. */
+  readonly admission: PodPreemption;
   /** The resources that were applied to it in the runtime. Writer: `ResourceRecords` of `PodAllocations`. */
   readonly actuated: PodResources;
   /** The resources that it was granted. Writer: `ResourceRecords` of `PodAllocations`. */
   readonly allocated: PodResources;
   /** Its last status on disk; there while its file may be. Writer: `StatusCheckpoints`. */
   readonly checkpoint: PodCheckpoint;
+  /** When the sync loop looks at it next. Writer: `WorkQueue`. */
+  readonly due: DueLook;
   /** The pod as it was removed, with the time of that, until nothing of it is left. Writer: `PodChanges`. */
   readonly leaving: Pod;
   /** The containers that were added to it while it ran. Writer: `EphemeralContainers`. */
@@ -121,6 +158,8 @@ export interface PodSlices {
   readonly volumes: VolumeWork;
   /** The pod as its source last had it; absent when no source wants it. Writer: `PodRegistry`. */
   readonly wanted: Pod;
+  /** Where the pod is in its life, and what is being done for it. Writer: `PodWorkers`. */
+  readonly worker: PodWorker;
 }
 
 export interface PodCheckpoint {

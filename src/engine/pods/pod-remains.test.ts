@@ -38,7 +38,13 @@ class World extends StageWorld {
     const wakeups = new Wakeups();
     const nothing = (): undefined => undefined;
     wakeups.connect({
-      loop: { requestSync: nothing, wake: nothing, resume: nothing, requestHousekeeping: nothing },
+      loop: {
+        requestSync: nothing,
+        wake: nothing,
+        resume: nothing,
+        requestHousekeeping: nothing,
+        askToStart: nothing,
+      },
       reader: {
         requestRead: (uid) => this.show(uid, []),
         readWhenQuiet: nothing,
@@ -71,7 +77,13 @@ class World extends StageWorld {
   /** One round, and the end of all removals that it has begun. */
   async round(kept: readonly string[] = []): Promise<void> {
     await this.remains.removeAllBut(new Set(kept));
-    for (const { uid } of this.table.all()) await this.remains.whenRemoved(uid);
+    for (const { uid } of this.table.all()) await this.removed(uid);
+  }
+
+  /** The removal that is in progress has ended. */
+  async removed(uid: string): Promise<void> {
+    const removal = this.table.get(uid)?.removal;
+    if (removal?.state === "running") await removal.ended;
   }
 
   /** The runtime has these sandboxes of the pod. */
@@ -84,7 +96,7 @@ class World extends StageWorld {
   forget(): readonly string[] {
     const { table, observed } = this;
     const before = [...table.all()].map(({ uid }) => uid);
-    forgetPods({ table, observed, workers: { stateOf: () => undefined } });
+    forgetPods({ table, observed });
     return before.filter((uid) => table.get(uid) === undefined);
   }
 
@@ -173,7 +185,7 @@ test("a pod that comes back during its removal is remembered, and is removed aga
   world.registry.remove(pod);
   await world.remains.removeAllBut(new Set());
   world.registry.set(pod);
-  await world.remains.whenRemoved("uid-a");
+  await world.removed("uid-a");
   expect(await world.whatIsOnDisk("uid-a")).toEqual(["statuses/uid-a.json"]);
   await world.round(["uid-a"]);
   expect(world.table.get("uid-a")?.removal).toBeUndefined();

@@ -41,16 +41,6 @@ export class PodRemains {
     this.#removals = deps.table.writer("removal");
   }
 
-  isRemoving(uid: string): boolean {
-    return this.whenRemoved(uid) !== undefined;
-  }
-
-  /** Resolves when the removal that is under way has ended; undefined when there is none. */
-  whenRemoved(uid: string): Promise<void> | undefined {
-    const removal = this.#removals.get(uid);
-    return removal?.state === "running" ? removal.ended : undefined;
-  }
-
   /** Starts the removal of everything of other pods; one pod that cannot be removed holds up no other. */
   async removeAllBut(kept: ReadonlySet<string>): Promise<void> {
     await this.#lookForOthers();

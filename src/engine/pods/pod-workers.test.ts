@@ -5,12 +5,12 @@ import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { PodUpdate } from "../../core/worker/pod-update.ts";
-import { emptyObservedPod } from "../../model/observed.ts";
+import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
 import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
 import { PodTable } from "./pod-table.ts";
-import { PodWorkers, type PodWorkersDependencies } from "./pod-workers.ts";
+import { PodWorkers, type PodWorkersDeps } from "./pod-workers.ts";
 
 const uids = ["1", "2", "3"] as const;
 
@@ -75,27 +75,40 @@ class SteppedSyncer implements PodSyncer {
 
 function ignore(): void {}
 
-function setUp(overrides: Partial<PodWorkersDependencies> = {}) {
+interface SetUp {
+  readonly clock?: PodWorkersDeps["ports"]["clock"];
+  readonly events?: PodWorkersDeps["events"];
+  readonly isListed?: boolean;
+}
+
+const stillClock = { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() };
+
+function setUp({ clock = stillClock, events, isListed = true }: SetUp = {}) {
   const syncer = new SteppedSyncer();
-  const observed = new ObservedPods(new PodTable(), { read: ignore });
-  observed.endListing(1);
+  const table = new PodTable();
+  const reads: string[] = [];
+  const observed = new ObservedPods(table, { read: (uid) => void reads.push(uid) });
+  if (isListed) observed.endListing(1);
   const delays: number[] = [];
+  const woken: string[] = [];
+  const removals = table.writer("removal");
   const workers = new PodWorkers({
+    table,
     syncer,
     observed,
     queue: { enqueue: (_uid, delayMs) => void delays.push(delayMs) },
-    clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
-    random: () => 0,
+    ports: { clock, random: () => 0, log: silentLog, metrics: noMetrics },
     settings: { resyncIntervalMs: 60_000, backoffMs: 10_000 },
-    events: { record: ignore },
-    log: silentLog,
+    events: events ?? { record: ignore },
     faults: loudFaults,
-    allocatedPod: (pod) => pod,
-    metrics: noMetrics,
-    onFinished: ignore,
-    ...overrides,
+    allocations: { allocatedPod: (pod) => pod, noteEnded: () => void woken.push("resizes") },
+    changes: { noteStatus: (uid) => void woken.push(`watchers of ${uid}`) },
+    wakeups: {
+      housekeep: () => void woken.push("housekeeping"),
+      askToStart: () => void woken.push("gate"),
+    },
   });
-  return { workers, syncer, observed, delays };
+  return { workers, syncer, observed, reads, table, delays, woken, removals };
 }
 
 function updateOf(uid: string, update: "create" | "sync" | "delete" | "kill"): PodUpdate {
@@ -160,6 +173,7 @@ describe("static pods of one full name", () => {
         for (let round = 0; round < 4; round++) {
           await syncer.finishAll();
           workers.syncKnownPods(new Set());
+          workers.askToStart();
         }
         await workers.idle();
         for (const uid of uids) expect(workers.couldHaveRunningContainers(uid)).toBe(false);
@@ -176,45 +190,116 @@ describe("static pods of one full name", () => {
     await syncer.finishAll();
     workers.updatePod({ updateType: "kill", pod: staticPod("1") });
     await syncer.finishAll();
-    workers.updatePod({ updateType: "sync", pod: staticPod("2") });
+    workers.askToStart();
     await syncer.finishAll();
     expect(syncer.log).toEqual(["sync 1", "terminate 1", "clean-up 1", "sync 2"]);
   });
 });
 
+describe("the start gate", () => {
+  const running: ObservedPod = {
+    ...emptyObservedPod("old", "a", "ns"),
+    sandboxes: [{ id: "s", state: "ready", attempt: 0, createdAtMs: 0, network: "pod" }],
+  };
+  const pod = buildPod({ metadata: { name: "a", namespace: "ns", uid: "1" } });
+
+  test("holds a pod, with its reason, until what it waits for is gone", async () => {
+    const { workers, syncer, table, delays, woken, observed } = setUp();
+    observed.set("old", running, 2);
+    workers.updatePod({ updateType: "create", pod });
+    await workers.idle();
+    expect(syncer.log).toEqual([]);
+    const waitsFor = { kind: "name", uid: "old", other: "runs" };
+    expect(table.get("1")?.worker).toMatchObject({ state: { state: "wait-to-start" }, waitsFor });
+    expect(delays).toEqual([10_000]);
+    // Nobody may have asked the other pod to end yet.
+    expect(woken).toEqual(["housekeeping", "watchers of 1"]);
+    workers.askToStart();
+    await workers.idle();
+    expect(syncer.log).toEqual([]);
+    expect(woken).toEqual(["housekeeping", "watchers of 1"]);
+    observed.set("old", emptyObservedPod("old", "a", "ns"), 3);
+    workers.askToStart();
+    await syncer.finishAll();
+    expect(syncer.log).toEqual(["sync 1"]);
+    expect(table.get("1")?.worker?.waitsFor).toBeUndefined();
+  });
+
+  test("holds a pod that came back while what it left is removed, also if it is to end", async () => {
+    const { workers, syncer, removals } = setUp();
+    removals.set("1", { state: "running", ended: Promise.resolve() });
+    workers.updatePod({ updateType: "create", pod });
+    workers.updatePod({ updateType: "kill", pod });
+    await workers.idle();
+    expect(syncer.log).toEqual([]);
+    removals.set("1", { state: "done" });
+    workers.askToStart();
+    await syncer.finishAll();
+    expect(syncer.log).toEqual(["terminate 1", "clean-up 1"]);
+  });
+
+  test("does not hold the end of a pod that only the runtime knows", async () => {
+    const { workers, syncer, removals } = setUp();
+    removals.set("old", { state: "running", ended: Promise.resolve() });
+    workers.updatePod({ updateType: "kill", runningPod: running });
+    await syncer.finishAll();
+    expect(syncer.log).toEqual(["terminate-runtime old"]);
+  });
+
+  test("lets nobody wait who has begun", async () => {
+    const { workers, syncer, observed } = setUp();
+    workers.updatePod({ updateType: "create", pod });
+    await syncer.finishAll();
+    observed.set("old", running, 2);
+    workers.updatePod({ updateType: "update", pod });
+    await syncer.finishAll();
+    expect(syncer.log).toEqual(["sync 1", "sync 1"]);
+  });
+
+  test("is asked again when a pod has stopped, and housekeeping follows when it has ended", async () => {
+    const { workers, syncer, woken } = setUp();
+    workers.updatePod({ updateType: "create", pod });
+    await syncer.finishAll();
+    workers.updatePod({ updateType: "kill", pod });
+    await untilBlocked();
+    expect(woken).toEqual([]);
+    syncer.inProgress.get("1")?.resolve();
+    await untilBlocked();
+    expect(woken).toEqual(["gate"]);
+    await syncer.finishAll();
+    expect(woken).toEqual(["gate", "gate", "resizes", "housekeeping"]);
+  });
+});
+
 test("a worker waits for a state that was read after its last call", async () => {
-  const asked: string[] = [];
-  const observed = new ObservedPods(new PodTable(), { read: (uid) => void asked.push(uid) });
-  observed.set("1", emptyObservedPod("1", "a", "ns"), 1);
   let nowMs = 5;
-  const { workers, syncer } = setUp({
-    observed,
+  const { workers, syncer, observed, reads } = setUp({
+    isListed: false,
     clock: { nowMs: () => 0, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
   });
+  observed.set("1", emptyObservedPod("1", "a", "ns"), 1);
   workers.updatePod({ updateType: "create", pod: staticPod("1") });
   await syncer.finishAll();
   workers.updatePod({ updateType: "update", pod: staticPod("1") });
   await syncer.finishAll();
   expect(syncer.log).toEqual(["sync 1"]);
-  expect(asked).toEqual(["1"]);
+  expect(reads).toEqual(["1"]);
   observed.set("1", emptyObservedPod("1", "a", "ns"), 6);
   nowMs = 7;
   await syncer.finishAll();
   expect(syncer.log).toEqual(["sync 1", "sync 1"]);
 });
 
-test("a pod that cannot be observed is told about and tried again", async () => {
-  const observed = new ObservedPods(new PodTable(), { read: ignore });
-  observed.set("1", new Error("runtime is gone"), 1);
-  const told: string[] = [];
-  const { workers, syncer, delays } = setUp({
-    observed,
-    events: { record: (_pod, event) => void told.push(`${event.reason}: ${event.message}`) },
+test("a pod that cannot be observed gets an event, and is tried again", async () => {
+  const recorded: string[] = [];
+  const { workers, syncer, observed, delays } = setUp({
+    events: { record: (_pod, event) => void recorded.push(`${event.reason}: ${event.message}`) },
   });
+  observed.set("1", new Error("runtime is gone"), 2);
   workers.updatePod({ updateType: "create", pod: staticPod("1") });
   await workers.idle();
   expect(syncer.log).toEqual([]);
-  expect(told).toEqual(["FailedSync: error determining status: runtime is gone"]);
+  expect(recorded).toEqual(["FailedSync: error determining status: runtime is gone"]);
   expect(delays).toEqual([10_000]);
 });
 

@@ -2,15 +2,11 @@ import type { KillReason } from "../../core/status/killed-status.ts";
 import { type KillPodOptions, type PodUpdate, subjectUid } from "../../core/worker/pod-update.ts";
 import { type RequeueSettings, requeueDelayMs } from "../../core/worker/requeue.ts";
 import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
-import {
-  emptyStaticOrder,
-  joinStaticOrder,
-  leaveStaticOrder,
-  type StaticOrder,
-  takeStaticTurn,
-} from "../../core/worker/static-order.ts";
+import { isSameReason } from "../../core/worker/start-gate.ts";
 import { transitionWorker, type WorkerEvent } from "../../core/worker/transition.ts";
+import type { WorkerTransition } from "../../core/worker/worker-effect.ts";
 import {
+  awaitsStart,
   couldHaveRunningContainers,
   describeWorker,
   isPodKnownTerminated,
@@ -20,89 +16,80 @@ import {
   shouldPodContainersBeTerminating,
   shouldPodContentBeRemoved,
   shouldPodRuntimeBeRemoved,
+  workerFacts,
 } from "../../core/worker/worker-queries.ts";
 import type { PodWork, PodWorkOutcome, WorkerState } from "../../core/worker/worker-state.ts";
 import { isProgrammingError } from "../../lib/assert.ts";
 import { withEither } from "../../lib/with-either.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
-import { isStaticPod } from "../../model/pod-source.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
+import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import type { PodChanges } from "../view/pod-changes.ts";
+import type { PodWorker } from "./managed-pod.ts";
 import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
+import type { PodTable, SliceWriter } from "./pod-table.ts";
 import { callSyncer } from "./pod-worker-call.ts";
+import { askStartGate } from "./start-gate.ts";
 
 /** Even without any grace a kill takes its time. */
 const shortestKillSeconds = 10;
 
-export interface PodWorkersDependencies {
+export interface PodWorkersDeps {
+  readonly table: PodTable;
   readonly syncer: PodSyncer;
   readonly observed: Pick<ObservedPods, "get" | "getNewerThan">;
-  /** Where a pod is put that wants another look; whoever empties it sends a "sync" update. */
+  /** Where a pod is put that is due another look; whoever empties it sends a "sync" update. */
   readonly queue: { enqueue(uid: string, delayMs: number): void };
-  readonly clock: Clock;
-  /** From 0 (included) to 1 (excluded). */
-  readonly random: () => number;
   readonly settings: RequeueSettings;
   readonly events: PodEvents;
-  readonly log: Log;
   readonly faults: Pick<Faults, "note" | "attempt">;
-  /** The pod with the resources that were granted to it, which may differ from those it asks for. */
-  readonly allocatedPod: (pod: Pod) => Pod;
-  /** Told how long a wish took from when it arose until it was carried out. */
-  readonly metrics: Pick<Metrics, "observe">;
-  /** Told when a pod came to its end: its name is free, and what it left can go. */
-  readonly onFinished: (uid: string) => void;
+  readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "metrics">;
+  readonly allocations: Pick<PodAllocations, "allocatedPod" | "noteEnded">;
+  readonly changes: Pick<PodChanges, "noteStatus">;
+  readonly wakeups: Pick<Wakeups, "housekeep" | "askToStart">;
 }
 
-interface Worker {
-  readonly uid: string;
-  state: WorkerState | undefined;
-  /** When the last call ended: what is observed before says nothing about its effect. */
-  lastActedAtMs: number;
-  abort: AbortController | undefined;
-  /** Ends when there is nothing to do for the pod. */
-  running: Promise<void> | undefined;
-}
+/** This class alone changes it; for everybody else it is the slice `worker`. */
+type Worker = { -readonly [Key in keyof PodWorker]: PodWorker[Key] };
 
 /**
- * One worker per pod UID, each of which makes one call at a time and always acts on the newest wish. The
+ * One worker per pod UID, each of which makes one call at a time and always acts on the newest update. The
  * decisions are those of `transitionWorker`; this class only waits and calls.
  */
 export class PodWorkers {
-  readonly #deps: PodWorkersDependencies;
-  readonly #workers = new Map<string, Worker>();
+  readonly #deps: PodWorkersDeps;
+  readonly #workers: SliceWriter<"worker">;
   readonly #running = new Set<Promise<void>>();
   /** By the number of the request. */
   readonly #killWaiters = new Map<number, () => void>();
   #lastKillRequest = 0;
-  #staticOrder: StaticOrder = emptyStaticOrder;
+  #arrivals = 0;
   #podsSynced = false;
   #stopped = false;
 
-  constructor(deps: PodWorkersDependencies) {
+  constructor(deps: PodWorkersDeps) {
     this.#deps = deps;
+    this.#workers = deps.table.writer("worker");
   }
 
-  /** Tells a pod's worker what is wanted; never waits. */
+  /** Hands an update to the pod's worker; never waits. */
   updatePod(wanted: PodUpdate): void {
     if (this.#stopped) return;
     const uid = subjectUid(wanted);
     const known = this.#workers.get(uid);
-    const worker = known ?? newWorker(uid);
+    const { allocations } = this.#deps;
     const update =
-      wanted.pod === undefined ? wanted : { ...wanted, pod: this.#deps.allocatedPod(wanted.pod) };
+      wanted.pod === undefined ? wanted : { ...wanted, pod: allocations.allocatedPod(wanted.pod) };
     const runtimeStopped = known === undefined && this.#isRuntimeStopped(uid);
-    this.#workers.set(uid, worker);
-    this.#apply(worker, { kind: "update", update, runtimeStopped }, () => {
-      if (known !== undefined || worker.state === undefined) return;
-      if (update.pod === undefined || !isStaticPod(update.pod)) return;
-      this.#staticOrder = joinStaticOrder(this.#staticOrder, worker.state.fullName, uid);
-    });
+    const event = { kind: "update", update, runtimeStopped } as const;
+    const transition = transitionWorker(known?.state, event);
+    const worker = known === undefined ? this.#create(uid, transition.state) : known;
+    if (worker !== undefined) this.#move(worker, transition);
   }
 
   /** Kills a pod and waits until nothing of it runs; rejects when that takes half as long again as it may. */
@@ -111,12 +98,12 @@ export class PodWorkers {
     kill: Omit<KillPodOptions, "request">,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, events } = this.#deps;
+    const { ports, events } = this.#deps;
     const graceSeconds = kill.graceSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
     const waitSeconds = Math.max(graceSeconds + Math.trunc(graceSeconds / 2), shortestKillSeconds);
     const done = new AbortController();
     const timer = withEither([signal, done.signal], (either) =>
-      clock.sleep(waitSeconds * 1000, either),
+      ports.clock.sleep(waitSeconds * 1000, either),
     );
     const request = this.awaitKill(() => done.abort());
     this.updatePod({ updateType: "kill", pod, kill: { ...kill, request } });
@@ -150,14 +137,23 @@ export class PodWorkers {
   syncKnownPods(desired: ReadonlySet<string>): Map<string, KnownPod> {
     this.#podsSynced = true;
     const known = new Map<string, KnownPod>();
-    for (const worker of this.#workers.values()) {
-      const wanted = desired.has(worker.uid);
-      this.#deps.faults.attempt("worker", worker.uid, () =>
+    for (const [uid, worker] of this.#workers.entries()) {
+      const wanted = desired.has(uid);
+      this.#deps.faults.attempt("worker", uid, () =>
         this.#apply(worker, { kind: "reconcile", desired: wanted }),
       );
-      if (worker.state !== undefined) known.set(worker.uid, describeWorker(worker.state, !wanted));
+      const left = this.#state(uid);
+      if (left !== undefined) known.set(uid, describeWorker(left, !wanted));
     }
     return known;
+  }
+
+  /** Asks again for the pods that wait whether they may start. */
+  askToStart(): void {
+    for (const [uid, worker] of this.#workers.entries()) {
+      if (worker.waitsFor !== undefined)
+        this.#deps.faults.attempt("worker", uid, () => this.#ask(worker));
+    }
   }
 
   /** Resolves when no worker makes a call or has one to make. */
@@ -165,31 +161,16 @@ export class PodWorkers {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  /** Aborts all calls and accepts no wishes any more. Pods are left as they are. */
+  /** Aborts all calls and accepts no updates any more. Pods are left as they are. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const worker of this.#workers.values()) worker.abort?.abort();
+    for (const [, worker] of this.#workers.entries()) worker.abort?.abort();
     await this.idle();
   }
 
   /** Where the pod is in its life; undefined when it has no worker. */
   stateOf(uid: string): WorkerState["state"] | undefined {
     return this.#state(uid)?.state;
-  }
-
-  /** Ends with what is being done to that pod; undefined when nothing is. */
-  workOn(uid: string): Promise<void> | undefined {
-    return this.#workers.get(uid)?.running;
-  }
-
-  /** Whether another pod of that full name has begun and not yet stopped, whatever can be seen of it. */
-  hasBegunOther(fullName: string, uid: string): boolean {
-    for (const worker of this.#workers.values()) {
-      const { state } = worker;
-      if (worker.uid === uid || state?.fullName !== fullName) continue;
-      if (state.state === "syncing" || state.state === "terminating") return true;
-    }
-    return false;
   }
 
   isPodKnownTerminated(uid: string): boolean {
@@ -222,13 +203,18 @@ export class PodWorkers {
 
   /** A static pod of that full name is on its way down, so its mirror pod must stay. */
   isPodForMirrorPodTerminatingByFullName(fullName: string): boolean {
-    const uid = this.#staticOrder.startedByFullName.get(fullName);
-    return uid !== undefined && this.#state(uid)?.state === "terminating";
+    const uid = this.startedStaticPod(fullName);
+    return uid !== undefined && this.stateOf(uid) === "terminating";
   }
 
   /** The static pod that holds the full name: it has begun and not ended. */
   startedStaticPod(fullName: string): string | undefined {
-    return this.#staticOrder.startedByFullName.get(fullName);
+    for (const [uid, { state, arrival }] of this.#workers.entries()) {
+      if (state.fullName !== fullName) continue;
+      const { hasBegun, isStatic } = workerFacts(state, arrival);
+      if (hasBegun && isStatic) return uid;
+    }
+    return undefined;
   }
 
   #state(uid: string): WorkerState | undefined {
@@ -243,20 +229,33 @@ export class PodWorkers {
     }
   }
 
-  #apply(worker: Worker, event: WorkerEvent, beforeEffects?: () => void): PodWork | undefined {
-    const before = worker.state;
-    const { state, effects } = transitionWorker(before, event);
-    worker.state = state;
-    beforeEffects?.();
-    if (before !== undefined && (state === undefined || state.state === "finished")) {
-      this.#staticOrder = leaveStaticOrder(this.#staticOrder, before.fullName, worker.uid);
-      if (state?.state !== before.state) {
-        this.#deps.faults.attempt("worker", worker.uid, () => this.#deps.onFinished(worker.uid));
-      }
-    }
-    if (state === undefined && this.#workers.get(worker.uid) === worker) {
-      this.#workers.delete(worker.uid);
-    }
+  #create(uid: string, state: WorkerState | undefined): Worker | undefined {
+    if (state === undefined) return undefined;
+    this.#arrivals += 1;
+    const worker: Worker = {
+      uid,
+      state,
+      arrival: this.#arrivals,
+      waitsFor: undefined,
+      lastActedAtMs: Number.NEGATIVE_INFINITY,
+      abort: undefined,
+      running: undefined,
+    };
+    this.#workers.set(uid, worker);
+    return worker;
+  }
+
+  #apply(worker: Worker, event: WorkerEvent): PodWork | undefined {
+    // One that was forgotten, and perhaps replaced, has nothing to do any more.
+    if (this.#workers.get(worker.uid) !== worker) return undefined;
+    return this.#move(worker, transitionWorker(worker.state, event));
+  }
+
+  #move(worker: Worker, { state, effects }: WorkerTransition): PodWork | undefined {
+    const before = worker.state.state;
+    if (state === undefined) this.#workers.set(worker.uid, undefined);
+    else worker.state = state;
+    if (state?.state !== before) this.#noteMove(worker.uid, state);
     let work: PodWork | undefined;
     for (const effect of effects) {
       switch (effect.kind) {
@@ -273,7 +272,8 @@ export class PodWorkers {
           work = effect.work;
           break;
         case "requeue": {
-          const { queue, settings, clock, random } = this.#deps;
+          const { queue, settings, ports } = this.#deps;
+          const { clock, random } = ports;
           const delayMs = requeueDelayMs(effect.requeue, settings, clock.nowMs(), random());
           queue.enqueue(worker.uid, delayMs);
           break;
@@ -281,6 +281,16 @@ export class PodWorkers {
       }
     }
     return work;
+  }
+
+  /** Others may wait for what the pod held: its name, its resources. */
+  #noteMove(uid: string, state: WorkerState | undefined): void {
+    const { allocations, faults, wakeups } = this.#deps;
+    if (state !== undefined && !isPodKnownTerminated(state)) return;
+    wakeups.askToStart();
+    if (state?.state === "terminated") return;
+    faults.attempt("worker", uid, () => allocations.noteEnded());
+    wakeups.housekeep();
   }
 
   #wake(worker: Worker): void {
@@ -295,7 +305,9 @@ export class PodWorkers {
     // The caller of updatePod goes on first: wishes that come together are taken together.
     await Promise.resolve();
     try {
-      while (!this.#stopped && (await this.#workOnce(worker)));
+      for (let work = this.#begin(worker); work !== undefined; work = this.#begin(worker)) {
+        await this.#workOnce(worker, work);
+      }
     } catch (error) {
       const { faults, queue, settings } = this.#deps;
       faults.note(error, "worker", worker.uid);
@@ -304,45 +316,48 @@ export class PodWorkers {
     worker.running = undefined;
   }
 
-  /** False when there is nothing to do. */
-  async #workOnce(worker: Worker): Promise<boolean> {
-    const work = this.#begin(worker);
-    if (work === undefined) return false;
-    const { clock, metrics } = this.#deps;
+  async #workOnce(worker: Worker, work: PodWork): Promise<void> {
     const outcome = await this.#perform(worker, work);
     this.#apply(worker, { kind: "complete", work: work.kind, outcome });
     if (work.requestedAtMs !== undefined) {
-      const operation = work.kind === "clean-up" ? "terminated" : work.updateType;
+      const { clock, metrics } = this.#deps.ports;
       const seconds = (clock.monotonicMs() - work.requestedAtMs) / 1000;
-      const labels = { operation_type: operation };
+      const labels = { operation_type: work.kind === "clean-up" ? "terminated" : work.updateType };
       metrics.observe("kubelet_pod_worker_duration_seconds", seconds, labels);
     }
-    return true;
   }
 
   #begin(worker: Worker): PodWork | undefined {
-    return this.#apply(worker, { kind: "begin", turn: this.#takeTurn(worker) });
+    if (this.#stopped || this.#workers.get(worker.uid) !== worker) return undefined;
+    this.#askGate(worker);
+    return this.#apply(worker, { kind: "begin", mayStart: worker.waitsFor === undefined });
   }
 
-  #takeTurn({ uid, state }: Worker): boolean {
-    if (state?.state !== "wait-to-start" || !isStaticPod(state.pending.pod)) return true;
-    const turn = takeStaticTurn(this.#staticOrder, state.fullName, uid, (other) => {
-      const known = this.#state(other);
-      return known?.state === "wait-to-start" || known?.state === "syncing";
-    });
-    this.#staticOrder = turn.order;
-    return turn.granted;
+  #ask(worker: Worker): void {
+    this.#askGate(worker);
+    if (worker.waitsFor === undefined) this.#wake(worker);
+  }
+
+  #askGate(worker: Worker): void {
+    const { table, wakeups, changes } = this.#deps;
+    const { uid, state, waitsFor: before } = worker;
+    const reason = awaitsStart(state) ? askStartGate(table, uid, state.fullName) : undefined;
+    worker.waitsFor = reason;
+    if (isSameReason(reason, before)) return;
+    // Nobody may have asked the other pod to end yet.
+    if (reason?.kind === "name") wakeups.housekeep();
+    changes.noteStatus(uid);
   }
 
   async #perform(worker: Worker, work: PodWork): Promise<PodWorkOutcome> {
-    const { syncer, clock } = this.#deps;
+    const { syncer, ports } = this.#deps;
     const abort = new AbortController();
     worker.abort = abort;
     try {
       const observe = () => this.#observe(worker, work, abort.signal);
       const acknowledge = () => this.#acknowledge(worker);
       const acted = (): void => {
-        worker.lastActedAtMs = clock.monotonicMs();
+        worker.lastActedAtMs = ports.clock.monotonicMs();
       };
       const context = { syncer, observe, acknowledge, acted };
       const terminal = await callSyncer(work, context, abort.signal);
@@ -352,10 +367,10 @@ export class PodWorkers {
       const message = error instanceof Error ? error.message : String(error);
       if (isProgrammingError(error)) this.#deps.faults.note(error, "sync", worker.uid);
       const retryAtMs = error instanceof PodSyncError ? error.retryAtMs : undefined;
-      // A back-off that runs its course is no news.
+      // A back-off that takes its time is normal.
       const level = retryAtMs === undefined ? "warn" : "debug";
       const pod = podOf(work);
-      this.#deps.log[level]("pod not in sync, trying again", { pod, podUid: worker.uid, message });
+      ports.log[level]("pod not in sync, trying again", { pod, podUid: worker.uid, message });
       return { kind: "failed", message, retryAtMs };
     } finally {
       worker.abort = undefined;
@@ -379,7 +394,7 @@ export class PodWorkers {
   #acknowledge(worker: Worker): KillReason | undefined {
     this.#apply(worker, { kind: "acknowledge" });
     const { state } = worker;
-    return state?.state === "terminating" ? state.reason : undefined;
+    return state.state === "terminating" ? state.reason : undefined;
   }
 }
 
@@ -387,14 +402,4 @@ export class PodWorkers {
 function podOf(work: PodWork): string {
   if (work.kind !== "terminate-runtime") return podKey(work.pod);
   return `${work.runningPod.namespace}/${work.runningPod.name}`;
-}
-
-function newWorker(uid: string): Worker {
-  return {
-    uid,
-    state: undefined,
-    lastActedAtMs: Number.NEGATIVE_INFINITY,
-    abort: undefined,
-    running: undefined,
-  };
 }

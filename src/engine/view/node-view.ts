@@ -30,8 +30,8 @@ import type { GarbageCollection } from "../node/garbage-collection.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { PodMemory } from "../pods/pod-memory.ts";
 import type { PodTable } from "../pods/pod-table.ts";
-import type { PodWorkers } from "../pods/pod-workers.ts";
 import { awaitedPulls } from "../status/show-pulls.ts";
+import { awaitedStart } from "../status/show-wait.ts";
 import type { PodChanges } from "./pod-changes.ts";
 
 export interface NodeViewDeps {
@@ -39,7 +39,6 @@ export interface NodeViewDeps {
   readonly settings: AgentSettings;
   readonly table: PodTable;
   readonly changes: PodChanges;
-  readonly workers: Pick<PodWorkers, "stateOf">;
   readonly observer: Pick<Observer, "mode">;
   readonly memory: PodMemory;
   readonly intake: Pick<SourceIntake, "problems" | "ignoredFiles" | "restoreAgain">;
@@ -112,14 +111,15 @@ export class NodeView implements AgentView {
   async explain(podUid: string): Promise<PodExplanation> {
     const pod = this.listPods().find(({ metadata }) => metadata.uid === podUid);
     if (pod === undefined) throw new Error(`no pod has the UID ${podUid}`);
-    const { table, workers, memory } = this.#deps;
-    const { recorder } = memory;
+    const { recorder } = this.#deps.memory;
+    const { worker, images } = this.#deps.table.get(podUid) ?? {};
     return {
       pod,
-      workerState: workers.stateOf(podUid) ?? "no worker",
+      workerState: worker?.state.state ?? "no worker",
       syncs: await recorder.list(podUid),
       awaiting: [
-        ...awaitedPulls(activePulls(table.get(podUid)?.images)),
+        ...awaitedStart(worker?.waitsFor),
+        ...awaitedPulls(activePulls(images)),
         ...awaited(pod, recorder.last(podUid)),
       ],
     };

@@ -78,3 +78,21 @@ test("nobody is notified any more who has stopped watching", () => {
   changes.noteAdded(pod);
   expect(seen).toEqual([]);
 });
+
+test("a Pending pod that may not start yet says why in its message", () => {
+  const { table, registry, changes, setWritten } = world();
+  registry.set(pod);
+  table.writer("worker").set(uid, {
+    uid,
+    state: { state: "wait-to-start", fullName: "", pending: { updateType: "create", pod } },
+    arrival: 1,
+    waitsFor: { kind: "room", pods: ["default/db"] },
+    lastActedAtMs: 0,
+    abort: undefined,
+    running: undefined,
+  });
+  const message = "Waiting for pods that end to make room: default/db";
+  expect(changes.list().map(({ status }) => status)).toMatchObject([{ phase: "Pending", message }]);
+  setWritten("Failed");
+  expect(changes.list()[0]?.status?.message).toBeUndefined();
+});

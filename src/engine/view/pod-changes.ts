@@ -8,6 +8,7 @@ import type { Faults } from "../agent/faults.ts";
 import { activePulls } from "../images/pod-images.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import { withPulls } from "../status/show-pulls.ts";
+import { withWait } from "../status/show-wait.ts";
 
 export interface PodChangesDeps {
   readonly table: PodTable;
@@ -58,7 +59,7 @@ export class PodChanges {
     this.#notify("MODIFIED", this.#leaving.get(pod.metadata.uid) ?? pod);
   }
 
-  /** A status of the pod is on disk, or its image pulls have changed. */
+  /** A status of the pod is on disk, or its image pulls or what it waits for have changed. */
   noteStatus(uid: string): void {
     const { leaving, wanted } = this.#deps.table.get(uid) ?? {};
     const pod = leaving ?? wanted;
@@ -92,17 +93,17 @@ export class PodChanges {
   }
 
   #withStatus(pod: Pod): Pod {
-    const { checkpoint, images } = this.#deps.table.get(pod.metadata.uid) ?? {};
-    const status = checkpoint?.written ?? pod.status;
+    const { checkpoint, images, worker } = this.#deps.table.get(pod.metadata.uid) ?? {};
+    const status = checkpoint?.written ?? pod.status ?? { phase: "Pending" };
     // A pod from a file was never created anywhere: it is as old as its life on this node.
-    const creationTimestamp = pod.metadata.creationTimestamp ?? status?.startTime;
+    const creationTimestamp = pod.metadata.creationTimestamp ?? status.startTime;
     return {
       apiVersion: "v1",
       kind: "Pod",
       ...pod,
       metadata: { ...pod.metadata, creationTimestamp },
       status: withPulls(
-        wireStatus(withoutEarlyEnd(status ?? { phase: "Pending" })),
+        wireStatus(withWait(withoutEarlyEnd(status), worker?.waitsFor)),
         activePulls(images),
       ),
     };

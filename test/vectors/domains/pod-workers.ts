@@ -6,6 +6,7 @@ import { PodTable } from "../../../src/engine/pods/pod-table.ts";
 import { PodWorkers } from "../../../src/engine/pods/pod-workers.ts";
 import { emptyObservedPod, type ObservedPod } from "../../../src/model/observed.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { isStaticPod } from "../../../src/model/pod-source.ts";
 import { loudFaults } from "../../kit/loud-faults.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
 import { silentLog } from "../../kit/silent-log.ts";
@@ -68,6 +69,8 @@ class Bench {
 
   constructor(input: Input) {
     this.#input = input;
+    const table = new PodTable();
+    // A kubelet does not look at what the runtime has when it starts a pod.
     const observed = new ObservedPods(new PodTable(), { read: () => undefined });
     for (const uid of input.runtimeRunning ?? []) observed.set(uid, runningPod(uid), 1);
     observed.endListing(1);
@@ -80,14 +83,18 @@ class Bench {
           (this.#enqueued[uid] ??= []).push(delayName(delayMs));
         },
       },
-      clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
-      random: () => 0.5,
+      table,
+      ports: {
+        clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
+        random: () => 0.5,
+        log: silentLog,
+        metrics: noMetrics,
+      },
       settings: { resyncIntervalMs: 60_000, backoffMs: 10_000 },
       events: { record: () => undefined },
-      log: silentLog,
-      allocatedPod: (pod) => pod,
-      metrics: noMetrics,
-      onFinished: ignore,
+      allocations: { allocatedPod: (pod) => pod, noteEnded: ignore },
+      changes: { noteStatus: ignore },
+      wakeups: { housekeep: ignore, askToStart: ignore },
     });
   }
 
@@ -151,7 +158,7 @@ class Bench {
       const kill = { graceSeconds: 1 };
       return { updateType, runningPod: emptyObservedPod(id, name, namespace), kill };
     }
-    if (killPodOptions === undefined) return { updateType, pod };
+    if (killPodOptions === undefined) return { updateType, pod: apart(pod) };
     const { evict, gracePeriodOverride, completedID, statusFn } = killPodOptions;
     const kill = {
       evict,
@@ -159,7 +166,7 @@ class Bench {
       request: completedID === undefined ? undefined : this.#request(completedID),
       reason: statusFn === undefined ? undefined : { reason: statusFn, message: "" },
     };
-    return { updateType, pod, kill };
+    return { updateType, pod: apart(pod), kill };
   }
 
   #request(id: string): number {
@@ -228,6 +235,13 @@ class Bench {
       shouldPodContentBeRemoved: workers.shouldPodContentBeRemoved(uid),
     };
   }
+}
+
+/** A kubelet keeps only static pods of one name apart: pods of the API server never have one name at once. */
+function apart(pod: Pod): Pod {
+  if (isStaticPod(pod)) return pod;
+  const { name, uid } = pod.metadata;
+  return { ...pod, metadata: { ...pod.metadata, name: `${name}-${uid}` } };
 }
 
 function runningPod(uid: string): ObservedPod {

@@ -1,13 +1,12 @@
 import { Observer } from "../../observe/observer.ts";
 import { PodReader } from "../../observe/pod-reader.ts";
-import { PodNames } from "../../pods/pod-names.ts";
 import { Prober } from "../../probes/prober.ts";
 import type { AgentParts } from "../agent-parts.ts";
 
 export function composeReader(parts: AgentParts): PodReader {
   const { runtime, files, foreignFiles, clock, log, metrics } = parts.ports;
   const { rootFolder, runtimeName, runtimeSettings } = parts.settings;
-  const { table, observed, faults, wakeups, names } = parts;
+  const { table, observed, faults, wakeups } = parts;
   const { containerStopSignals: hasStopSignals, podLogsRoot } = runtimeSettings;
   const messages = { files, foreignFiles, rootFolder, podLogsRoot };
   return new PodReader(
@@ -15,13 +14,11 @@ export function composeReader(parts: AgentParts): PodReader {
       table,
       observed,
       reading: { runtime, clock, runtimeName, hasStopSignals, messages, table, exits: observed },
-      workOn: (uid) => parts.workers.workOn(uid) ?? parts.remains.whenRemoved(uid),
       clock,
       log,
       faults,
       metrics,
       wakeups,
-      names,
     },
     parts.signal,
   );
@@ -29,19 +26,11 @@ export function composeReader(parts: AgentParts): PodReader {
 
 export function composeObserver(parts: AgentParts): Observer {
   const { runtime, runtimeEvents: eventSources, clock, log, metrics } = parts.ports;
-  const { observed, reader, health, wakeups, names } = parts;
+  const { observed, reader, health, wakeups } = parts;
   return new Observer(
-    { runtime, eventSources, observed, reader, health, clock, log, metrics, wakeups, names },
+    { runtime, eventSources, observed, reader, health, clock, log, metrics, wakeups },
     parts.signal,
   );
-}
-
-export function composeNames(parts: AgentParts): PodNames {
-  return new PodNames({
-    observed: parts.observed,
-    hasBegunOther: (fullName, uid) => parts.workers.hasBegunOther(fullName, uid),
-    onWait: () => parts.loop.requestHousekeeping(),
-  });
 }
 
 export function composeProber(parts: AgentParts): Prober {

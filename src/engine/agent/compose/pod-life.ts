@@ -1,7 +1,7 @@
 import type { Node } from "../../../model/generated/kubernetes.ts";
-import type { Pod } from "../../../model/pod.ts";
 import { Restarts } from "../../execute/restarts.ts";
 import { PodAdmission } from "../../intake/pod-admission.ts";
+import { PodUpdates } from "../../intake/pod-updates.ts";
 import { SourceIntake } from "../../intake/source-intake.ts";
 import { SyncLoop } from "../../loop/sync-loop.ts";
 import type { PodWorkers } from "../../pods/pod-workers.ts";
@@ -72,6 +72,8 @@ export function composeStatuses(parts: AgentParts): PodStatuses {
 export function composeAdmission(parts: AgentParts): PodAdmission {
   const { clock, log, metrics } = parts.ports;
   return new PodAdmission({
+    table: parts.table,
+    wakeups: parts.wakeups,
     registry: parts.registry,
     workers: parts.workers,
     statuses: parts.statuses,
@@ -131,45 +133,50 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     ports: parts.ports,
     settings: parts.settings,
     deps,
+    table: parts.table,
     observed: parts.observed,
     events: parts.memory.events,
     faults: parts.faults,
     enqueue: (uid, delayMs) => enqueue(parts, uid, delayMs),
-    allocatedPod: (pod) => parts.allocations.allocatedPod(pod),
-    onFinished: () => afterFinish(parts),
+    allocations: parts.allocations,
+    changes: parts.changes,
+    wakeups: parts.wakeups,
   });
 }
 
 export function composeLoop(parts: AgentParts): SyncLoop {
-  const { clock, log } = parts.ports;
+  const { clock, log, watchdog } = parts.ports;
   return new SyncLoop({
-    registry: parts.registry,
+    table: parts.table,
+    updates: composeUpdates(parts),
     workers: parts.workers,
+    housekeeping: { run: () => tidyUp(parts) },
     queue: parts.queue,
-    sources: parts.readiness,
+    health: {
+      get problem() {
+        const { health, observed } = parts;
+        return health.problem ?? (observed.isListed ? undefined : "its pods are not known yet");
+      },
+    },
     clock,
     log,
     faults: parts.faults,
-    progress: parts.ports.watchdog?.progress,
-    admit: (pod) => parts.admission.admit(pod),
-    runtimeProblem: () => parts.health.problem,
-    housekeep: () => tidyUp(parts),
-    whenClean: (pod) => whenClean(parts, pod),
-    allocations: parts.allocations,
-    starts: parts.starts,
-    changes: parts.changes,
-    cluster: parts.cluster,
+    progress: watchdog?.progress,
   });
 }
 
-function whenClean(parts: AgentParts, pod: Pod): Promise<void> | undefined {
-  const { uid } = pod.metadata;
-  const isNew = parts.workers.stateOf(uid) === undefined;
-  return (
-    parts.remains.whenRemoved(uid) ??
-    parts.admission.whenRoom(uid) ??
-    (isNew ? parts.names.whenFree(pod) : undefined)
-  );
+function composeUpdates(parts: AgentParts): PodUpdates {
+  return new PodUpdates({
+    registry: parts.registry,
+    sources: parts.readiness,
+    admission: parts.admission,
+    allocations: parts.allocations,
+    workers: parts.workers,
+    starts: parts.starts,
+    changes: parts.changes,
+    cluster: parts.cluster,
+    clock: parts.ports.clock,
+  });
 }
 
 function enqueue(parts: AgentParts, uid: string, delayMs: number): void {
@@ -177,16 +184,4 @@ function enqueue(parts: AgentParts, uid: string, delayMs: number): void {
   const ms = pod === undefined ? delayMs : parts.statuses.lookAgainInMs(pod, delayMs);
   parts.queue.enqueue(uid, ms);
   parts.loop.wake();
-}
-
-// The name of the finished pod is free: whoever waits for it must hear of that.
-function afterFinish(parts: AgentParts): void {
-  parts.names.look();
-  for (const { metadata } of parts.registry.list()) {
-    if (parts.workers.stateOf(metadata.uid) === "wait-to-start") {
-      parts.loop.requestSync(metadata.uid);
-    }
-  }
-  parts.allocations.noteEnded();
-  parts.loop.requestHousekeeping();
 }

@@ -4,11 +4,12 @@ import type { AgentParts } from "../agent-parts.ts";
 
 /** Brings the agent's memory and the machine in line with what is wanted, and forgets pods of which nothing is left. */
 export async function tidyUp(parts: AgentParts): Promise<void> {
-  const runtimeListed = parts.observed.isListed;
-  const allSourcesHeard = parts.readiness.areAllHeard;
   await housekeep({
+    table: parts.table,
     registry: parts.registry,
+    sources: parts.readiness,
     workers: parts.workers,
+    admission: parts.admission,
     statuses: {
       endLife: (uid) => parts.statuses.endLife(uid),
       keepOnly: (uids) => {
@@ -20,19 +21,12 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
       },
     },
     remains: parts.remains,
-    faults: parts.faults,
-    runtimeListed,
-    allSourcesHeard,
-    metrics: parts.ports.metrics,
     observed: parts.observed,
-    admit: (pod) => parts.admission.admit(pod),
-    isActive: (pod) =>
-      parts.admission.isActive(pod) &&
-      !parts.admission.waitsForRoom(pod) &&
-      parts.names.isFree(pod),
+    faults: parts.faults,
+    metrics: parts.ports.metrics,
   });
   await parts.allocations.writeAgain();
-  if (!runtimeListed || !allSourcesHeard) return;
+  if (!parts.readiness.areAllHeard) return;
   parts.cluster?.lookAtMirrors();
   parts.checkpoints.retry();
   forgetPods(parts);

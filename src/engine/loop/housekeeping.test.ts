@@ -1,0 +1,185 @@
+import { expect, test } from "vitest";
+import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { buildPod } from "../../../test/kit/pods.ts";
+import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
+import type { Pod } from "../../model/pod.ts";
+import { configSourceAnnotation } from "../../model/pod-source.ts";
+import { SourceReadiness } from "../intake/source-readiness.ts";
+import { ObservedPods } from "../observe/observed-pods.ts";
+import type { PodWorker } from "../pods/managed-pod.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
+import { type HousekeepingDeps, housekeep } from "./housekeeping.ts";
+
+function podOf(uid: string, source: "file" | "api" = "file"): Pod {
+  const annotations = { [configSourceAnnotation]: source };
+  const metadata = { name: "web", namespace: "ns", uid, annotations };
+  return buildPod({ metadata, status: { phase: "Running" } });
+}
+
+function workerOf(pod: Pod, of: Partial<PodWorker> = {}): PodWorker {
+  return {
+    uid: pod.metadata.uid,
+    state: { state: "wait-to-start", fullName: "web_ns", pending: { updateType: "create", pod } },
+    arrival: 1,
+    waitsFor: undefined,
+    lastActedAtMs: 0,
+    abort: undefined,
+    running: undefined,
+    ...of,
+  };
+}
+
+function observed(uid: string, state: "ready" | "notReady" = "ready"): ObservedPod {
+  const sandbox = { id: uid, state, attempt: 0, createdAtMs: 0, network: "pod" } as const;
+  return { ...emptyObservedPod(uid, "web", "ns"), sandboxes: [sandbox] };
+}
+
+/** Housekeeping around workers that only note what they are given. */
+class World {
+  readonly table = new PodTable();
+  readonly registry = new PodRegistry(this.table);
+  readonly workers = this.table.writer("worker");
+  readonly sources = new SourceReadiness(["file", "api"]);
+  readonly observed = new ObservedPods(this.table, { read: () => undefined });
+  readonly notes: string[] = [];
+  inactive: ReadonlySet<string> = new Set();
+  refused: ReadonlySet<string> = new Set();
+  /** Workers that are forgotten in this round. */
+  over: readonly string[] = [];
+
+  readonly #deps: HousekeepingDeps = {
+    table: this.table,
+    registry: this.registry,
+    sources: this.sources,
+    workers: {
+      syncKnownPods: (desired) => {
+        this.notes.push(`wanted: ${[...desired].join(" ")}`);
+        for (const uid of this.over) this.workers.set(uid, undefined);
+        return new Map();
+      },
+      updatePod: ({ updateType, pod, runningPod, kill }) => {
+        if (pod !== undefined) {
+          const { metadata, status } = pod;
+          this.notes.push(`${updateType} ${metadata.uid} (${status?.phase})`);
+          this.workers.set(metadata.uid, workerOf(pod));
+        } else {
+          this.notes.push(`${updateType} ${runningPod.uid} within ${kill?.graceSeconds} s`);
+          this.workers.set(runningPod.uid, workerOf(podOf(runningPod.uid)));
+        }
+      },
+    },
+    admission: {
+      admit: ({ metadata }) => !this.refused.has(metadata.uid),
+      isActive: ({ metadata }) => !this.inactive.has(metadata.uid),
+    },
+    statuses: {
+      endLife: (uid) => void this.notes.push(`forget the status of ${uid}`),
+      keepOnly: () => undefined,
+    },
+    remains: {
+      removeAllBut: (kept) => {
+        this.notes.push(`keep: ${[...kept].join(" ")}`);
+        return Promise.resolve();
+      },
+    },
+    observed: this.observed,
+    faults: loudFaults,
+    metrics: {
+      increment: (name, labels) => void this.notes.push(`${name} ${JSON.stringify(labels ?? {})}`),
+    },
+  };
+
+  heard(): this {
+    for (const source of ["file", "api"]) this.sources.noteHandled(source);
+    return this;
+  }
+
+  async round(): Promise<readonly string[]> {
+    this.notes.length = 0;
+    await housekeep(this.#deps);
+    return [...this.notes];
+  }
+}
+
+test("nothing is cleaned up before all sources were heard", async () => {
+  const world = new World();
+  world.sources.noteHandled("file");
+  world.registry.set(podOf("wanted"));
+  world.observed.set("orphan", observed("orphan"), 1);
+  expect(await world.round()).toEqual([]);
+});
+
+const inTheWay = { kind: "name", uid: "old", other: "runs" } as const;
+
+test.each([
+  { source: "file", ends: true },
+  { source: "api", ends: false },
+] as const)(
+  "what runs in the place of a pod of source $source ends before all sources were heard: $ends",
+  async ({ source, ends }) => {
+    const world = new World();
+    const pod = podOf("new", source);
+    world.registry.set(pod);
+    world.workers.set("new", workerOf(pod, { waitsFor: inTheWay }));
+    world.observed.set("old", observed("old"), 1);
+    world.observed.set("orphan", observed("orphan"), 1);
+    const kill = ["kill old within 1 s", "kubelet_orphaned_runtime_pods_total {}"];
+    expect(await world.round()).toEqual(ends ? kill : []);
+    // Its worker knows.
+    expect(await world.round()).toEqual([]);
+  },
+);
+
+test("a pod that nobody wants is ended once, and only if it runs", async () => {
+  const world = new World().heard();
+  world.observed.set("orphan", observed("orphan"), 1);
+  world.observed.set("stopped", observed("stopped", "notReady"), 1);
+  expect(await world.round()).toEqual([
+    "wanted: ",
+    "kill orphan within 1 s",
+    "kubelet_orphaned_runtime_pods_total {}",
+    "keep: orphan",
+  ]);
+  expect(await world.round()).toEqual(["wanted: ", "keep: orphan"]);
+});
+
+test("everything is kept of pods that are wanted, have a worker or cannot be read", async () => {
+  const world = new World().heard();
+  world.inactive = new Set(["wanted"]);
+  world.registry.set(podOf("wanted"));
+  world.workers.set("ending", workerOf(podOf("ending")));
+  const sandboxes = [{ id: "s" }];
+  const pods = new Map([["unread", { sandboxes, containers: [], listedAtMs: 1 }]]);
+  world.observed.beginListing({ pods, podOfId: new Map(), keys: new Map() }, 1);
+  expect(await world.round()).toEqual(["wanted: wanted", "keep: unread wanted ending"]);
+});
+
+test("a static pod that came back begins its next life without the status of the last", async () => {
+  const world = new World().heard();
+  const pod = podOf("again");
+  world.registry.set(pod);
+  world.workers.set("again", workerOf(pod));
+  world.over = ["again"];
+  expect(await world.round()).toEqual([
+    "wanted: again",
+    "forget the status of again",
+    "create again (undefined)",
+    'kubelet_restarted_pods_total {"static":"true"}',
+    "keep: again",
+  ]);
+});
+
+test("a wanted pod without a worker gets one, unless it has ended, is refused or is being removed", async () => {
+  const world = new World().heard();
+  for (const uid of ["lost", "ended", "refused", "removed"]) world.registry.set(podOf(uid, "api"));
+  world.inactive = new Set(["ended"]);
+  world.refused = new Set(["refused"]);
+  const ended = Promise.resolve();
+  world.table.writer("removal").set("removed", { state: "running", ended });
+  const notes = await world.round();
+  expect(notes.slice(1, -1)).toEqual([
+    "create lost (Running)",
+    'kubelet_restarted_pods_total {"static":""}',
+  ]);
+});
