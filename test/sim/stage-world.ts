@@ -119,10 +119,12 @@ export class StageWorld {
   #createCgroups(): NodePodCgroups {
     return new NodePodCgroups({
       cgroups: this.cgroups,
-      driver: "cgroupfs",
-      root: ["kubepods"],
-      cpuQuota: { enforceCpuLimits: true, cpuPeriodUs: 100_000 },
-      activePods: () => [],
+      settings: {
+        driver: "cgroupfs",
+        root: ["kubepods"],
+        cpuQuota: { enforceCpuLimits: true, cpuPeriodUs: 100_000 },
+      },
+      pods: { grantedPods: () => [] },
       lifetime: this.lifetime.signal,
       clock: this.clock,
       metrics: noMetrics,

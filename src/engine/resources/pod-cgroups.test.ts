@@ -8,7 +8,7 @@ import { CgroupsV2 } from "../../drivers/linux/cgroups-v2.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
-import { NodePodCgroups, type PodCgroupsDeps } from "./pod-cgroups.ts";
+import { NodePodCgroups, type PodCgroupSettings } from "./pod-cgroups.ts";
 
 const files = ["cpu.weight", "cpu.max", "memory.max", "pids.max", "cgroup.subtree_control"];
 
@@ -50,21 +50,23 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
     return readFileSync(join(folder, path, file), "utf8");
   }
 
-  function create(more: Partial<PodCgroupsDeps> = {}): NodePodCgroups {
+  function create(more: Partial<PodCgroupSettings> = {}, pods?: readonly Pod[]): NodePodCgroups {
     return new NodePodCgroups({
       cgroups: new KernelTree({ root: "/kubepods", mountPoint: folder, hugePageSizes: [] }),
-      driver: "cgroupfs",
-      root: ["kubepods"],
-      cpuQuota: { enforceCpuLimits: true, cpuPeriodUs: 100_000 },
-      activePods: () => [guaranteed, burstable, bestEffort],
+      settings: {
+        driver: "cgroupfs",
+        root: ["kubepods"],
+        cpuQuota: { enforceCpuLimits: true, cpuPeriodUs: 100_000 },
+        rootResources: { cpuShares: 2048, memoryBytes: 1_073_741_824n, pidsLimit: 1000 },
+        podPidsLimit: 50,
+        ...more,
+      },
+      pods: { grantedPods: () => pods ?? [guaranteed, burstable, bestEffort] },
       lifetime: new AbortController().signal,
       clock: new VirtualClock(),
       metrics: {
         observe: (name, _, labels) => observed.push(`${name} ${labels?.["operation_type"]}`),
       },
-      rootResources: () => ({ cpuShares: 2048, memoryBytes: 1_073_741_824n, pidsLimit: 1000 }),
-      podPidsLimit: 50,
-      ...more,
     });
   }
 
@@ -117,7 +119,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
 
   test("the classes follow the pods that run", async () => {
     let pods = [burstable];
-    const cgroups = create({ activePods: () => pods });
+    const cgroups = create({}, pods);
     await cgroups.ensureShared();
     expect(textOf("/kubepods/burstable", "cpu.weight")).toBe("4");
     pods = [burstable, podOf("b2", { requests: { cpu: "2" } })];
@@ -126,7 +128,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
   });
 
   test("memory can be kept from the lower classes", async () => {
-    const memoryReserve = () => ({ percent: 100, allocatableBytes: 1_000_000_000n });
+    const memoryReserve = { percent: 100, allocatableBytes: 1_000_000_000n };
     await create({ memoryReserve }).ensureShared();
     expect(textOf("/kubepods/burstable", "memory.max")).toBe(String(1_000_000_000 - 67_108_864));
   });

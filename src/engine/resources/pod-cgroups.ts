@@ -25,22 +25,30 @@ import type { Metrics } from "../../ports/metrics.ts";
 
 const qosClasses: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 
-export interface PodCgroupsDeps {
-  readonly cgroups: Cgroups;
+export interface PodCgroupSettings {
   readonly driver: CgroupDriver;
   /** The cgroup of all pods, such as kubepods. */
   readonly root: CgroupName;
   readonly cpuQuota: CpuQuotaPolicy;
-  /** The pods that run now: the classes' shares follow from them. */
-  readonly activePods: () => readonly Pod[];
-  readonly lifetime: AbortSignal;
   /** What all pods together may take. */
-  readonly rootResources?: (() => CgroupResources) | undefined;
+  readonly rootResources?: CgroupResources | undefined;
   /** False leaves pods to the runtime's own cgroups. */
   readonly perQos?: boolean | undefined;
   /** How many processes a pod may have; undefined = any number. */
   readonly podPidsLimit?: number | undefined;
-  readonly memoryReserve?: (() => MemoryReserve | undefined) | undefined;
+  readonly memoryReserve?: MemoryReserve | undefined;
+}
+
+/** The pods that run or are to run, with the resources that they were granted. */
+interface ActivePods {
+  grantedPods(): readonly Pod[];
+}
+
+export interface PodCgroupsDeps {
+  readonly cgroups: Cgroups;
+  readonly settings: PodCgroupSettings;
+  readonly pods: ActivePods;
+  readonly lifetime: AbortSignal;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, "observe">;
 }
@@ -55,7 +63,7 @@ export class NodePodCgroups {
 
   /** As the runtime is told; empty when it decides itself. */
   path(pod: Pod): string {
-    return this.#perQos ? this.#path(podCgroupName(this.#deps.root, pod)) : "";
+    return this.#perQos ? this.#path(podCgroupName(this.#settings.root, pod)) : "";
   }
 
   exists(pod: Pod): boolean {
@@ -64,13 +72,13 @@ export class NodePodCgroups {
 
   /** The cgroup of all pods. */
   get rootPath(): string {
-    return this.#path(this.#deps.root);
+    return this.#path(this.#settings.root);
   }
 
   /** The cgroups of the classes that have one. */
   get classPaths(): readonly string[] {
     if (!this.#perQos) return [];
-    const { root } = this.#deps;
+    const { root } = this.#settings;
     return [qosCgroupName(root, "Burstable"), qosCgroupName(root, "BestEffort")].map((name) =>
       this.#path(name),
     );
@@ -83,7 +91,7 @@ export class NodePodCgroups {
 
   /** What the cgroup of the pod should be set to. */
   wanted(pod: Pod): CgroupResources {
-    return podCgroupResources(pod, this.#deps.cpuQuota);
+    return podCgroupResources(pod, this.#settings.cpuQuota);
   }
 
   /** Throws when the pod has no cgroup of its own. */
@@ -113,7 +121,8 @@ export class NodePodCgroups {
 
   async ensure(pod: Pod): Promise<void> {
     if (!this.#perQos) return;
-    const { cgroups, clock, podPidsLimit: pidsLimit } = this.#deps;
+    const { cgroups, clock } = this.#deps;
+    const { podPidsLimit: pidsLimit } = this.#settings;
     await this.ensureShared();
     const startedAtMs = clock.monotonicMs();
     await cgroups.create(this.path(pod), { ...this.wanted(pod), pidsLimit });
@@ -123,10 +132,11 @@ export class NodePodCgroups {
   /** Makes the cgroups above those of pods, and brings their limits in line with the pods that run. */
   async ensureShared(): Promise<void> {
     if (!this.#perQos) return;
-    const { cgroups, root, rootResources } = this.#deps;
-    const rootPath = this.#path(root);
+    const { cgroups } = this.#deps;
+    const { rootPath } = this;
     // Its limits are enforced when the agent starts: they may have to wait until pods take less.
-    if (!cgroups.exists(rootPath)) await cgroups.create(rootPath, rootResources?.() ?? {});
+    if (!cgroups.exists(rootPath))
+      await cgroups.create(rootPath, this.#settings.rootResources ?? {});
     const { burstable, bestEffort } = this.#classResources();
     await this.#ensureClass("Burstable", burstable);
     await this.#ensureClass("BestEffort", bestEffort);
@@ -134,8 +144,8 @@ export class NodePodCgroups {
 
   /** Sets the limits of the cgroup of all pods; rejects when the kernel refuses one. */
   async enforceRoot(): Promise<void> {
-    const { cgroups, rootResources } = this.#deps;
-    if (rootResources !== undefined) await cgroups.update(this.rootPath, rootResources());
+    const { rootResources } = this.#settings;
+    if (rootResources !== undefined) await this.#deps.cgroups.update(this.rootPath, rootResources);
   }
 
   async remove(pod: Pod): Promise<void> {
@@ -150,18 +160,14 @@ export class NodePodCgroups {
   /** Where its class is not known: a pod lies in one of them, and a list of all pods' cgroups is long. */
   async removeByUid(uid: string): Promise<void> {
     if (!this.#perQos) return;
-    const { cgroups, root, lifetime } = this.#deps;
+    const { cgroups, lifetime } = this.#deps;
+    const { root } = this.#settings;
     for (const qosClass of qosClasses) {
       const path = this.#path(podCgroupNameIn(root, qosClass, uid));
       if (cgroups.exists(path)) await this.#remove(path);
       // Some hierarchies may still have it.
       else await cgroups.remove(path, lifetime);
     }
-  }
-
-  /** Removes the root with all that is in it. */
-  async removeAll(): Promise<void> {
-    await this.#deps.cgroups.remove(this.#path(this.#deps.root), this.#deps.lifetime);
   }
 
   async #remove(path: string): Promise<void> {
@@ -179,18 +185,21 @@ export class NodePodCgroups {
     });
   }
 
+  get #settings(): PodCgroupSettings {
+    return this.#deps.settings;
+  }
+
   get #perQos(): boolean {
-    return this.#deps.perQos !== false;
+    return this.#settings.perQos !== false;
   }
 
   #classResources() {
-    const { activePods, memoryReserve } = this.#deps;
-    return qosCgroupResources(activePods(), memoryReserve?.());
+    return qosCgroupResources(this.#deps.pods.grantedPods(), this.#settings.memoryReserve);
   }
 
   async #ensureClass(qosClass: QosClass, resources: CgroupResources): Promise<void> {
-    const { cgroups, root } = this.#deps;
-    const path = this.#path(qosCgroupName(root, qosClass));
+    const { cgroups } = this.#deps;
+    const path = this.#path(qosCgroupName(this.#settings.root, qosClass));
     if (!cgroups.exists(path)) return await cgroups.create(path, resources);
     try {
       await cgroups.update(path, resources);
@@ -204,7 +213,8 @@ export class NodePodCgroups {
   }
 
   #found(): { readonly uid: string; readonly path: string }[] {
-    const { cgroups, root, driver } = this.#deps;
+    const { cgroups } = this.#deps;
+    const { root, driver } = this.#settings;
     if (!this.#perQos) return [];
     return [this.rootPath, ...this.classPaths].flatMap((parent) =>
       cgroups.listChildren(parent).flatMap((child) => {
@@ -216,7 +226,7 @@ export class NodePodCgroups {
   }
 
   #path(name: CgroupName): string {
-    const path = cgroupPath(name, this.#deps.driver);
+    const path = cgroupPath(name, this.#settings.driver);
     if (!path.ok) throw new Error(`cgroup ${name.join("/")}: ${path.error}`);
     return path.value;
   }

@@ -6,39 +6,45 @@ import { PodRemains } from "../../pods/pod-remains.ts";
 import type { PodStage } from "../../pods/pod-stage.ts";
 import { createPodStages } from "../../pods/pod-stages.ts";
 import type { PodObjects } from "../../pods/stages/objects-stage.ts";
-import { NodePodCgroups } from "../../resources/pod-cgroups.ts";
+import { NodePodCgroups, type PodCgroupSettings } from "../../resources/pod-cgroups.ts";
 import { VolumeManager } from "../../volumes/volume-manager.ts";
 import type { AgentParts } from "../agent-parts.ts";
+import type { AgentSettings } from "../agent-ports.ts";
 
 export function composeCgroups(parts: AgentParts): NodePodCgroups {
-  const { nodeCgroups, runtimeSettings } = parts.settings;
-  const { cpuCfsQuota, cpuCfsPeriodUs } = runtimeSettings;
+  const { cgroups, clock, metrics } = parts.ports;
   return new NodePodCgroups({
-    cgroups: parts.ports.cgroups,
-    driver: parts.settings.cgroupDriver,
-    root: parts.settings.cgroupRoot,
-    cpuQuota: { enforceCpuLimits: cpuCfsQuota, cpuPeriodUs: cpuCfsPeriodUs },
-    activePods: () =>
-      parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
+    cgroups,
+    settings: cgroupSettings(parts.settings),
+    pods: {
+      grantedPods: () =>
+        parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
+    },
     lifetime: parts.signal,
-    clock: parts.ports.clock,
-    metrics: parts.ports.metrics,
-    perQos: nodeCgroups.perQos,
-    podPidsLimit: nodeCgroups.podPidsLimit,
-    rootResources: () =>
-      podsRootResources(
-        parts.settings.node.status?.capacity ?? {},
-        nodeCgroups.maxPids,
-        nodeCgroups.reservations,
-      ),
-    memoryReserve: () => memoryReserve(parts),
+    clock,
+    metrics,
   });
 }
 
-function memoryReserve({ settings }: AgentParts): MemoryReserve | undefined {
-  const { qosMemoryPercent: percent } = settings.nodeCgroups;
+function cgroupSettings(settings: AgentSettings): PodCgroupSettings {
+  const { cgroupDriver, cgroupRoot, nodeCgroups, runtimeSettings, node } = settings;
+  const { perQos, podPidsLimit, maxPids, reservations } = nodeCgroups;
+  const { cpuCfsQuota, cpuCfsPeriodUs } = runtimeSettings;
+  return {
+    driver: cgroupDriver,
+    root: cgroupRoot,
+    cpuQuota: { enforceCpuLimits: cpuCfsQuota, cpuPeriodUs: cpuCfsPeriodUs },
+    rootResources: podsRootResources(node.status?.capacity ?? {}, maxPids, reservations),
+    perQos,
+    podPidsLimit,
+    memoryReserve: memoryReserve(settings),
+  };
+}
+
+function memoryReserve({ nodeCgroups, node }: AgentSettings): MemoryReserve | undefined {
+  const { qosMemoryPercent: percent } = nodeCgroups;
   if (percent === undefined) return undefined;
-  const memory = amountOf(resourceList(settings.node.status?.allocatable), "memory");
+  const memory = amountOf(resourceList(node.status?.allocatable), "memory");
   return { percent, allocatableBytes: quantityValue(memory) };
 }
 
