@@ -85,7 +85,7 @@ export interface Awaited {
 export interface SyncRecord {
   readonly podUid: string;
   readonly pod: string;
-  readonly kind: "sync" | "terminating" | "terminated";
+  readonly kind: "sync" | "terminating" | "terminated" | "removing";
   readonly startedAtMs: number;
   readonly durationMs: number;
   /** What was observed, one line per sandbox and container. */

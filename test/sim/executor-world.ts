@@ -59,29 +59,43 @@ export class ExecutorWorld {
       log: silentLog,
       path: "/actuated_pods_state",
     });
+    const { actuated, cgroups } = this;
+    const log = silentLog;
+    const configs = new SimPodConfigs();
+    const http = { get: async () => undefined };
+    const kill = { runtime, http, clock, events, metrics: noMetrics, log };
     this.deps = {
-      runtime,
-      clock,
-      files,
-      events,
-      log: silentLog,
-      http: { get: async () => undefined },
-      images: new ImageManager({
-        ...testImagePods(this.table),
-        images: runtime,
+      kill,
+      start: {
+        kill,
+        runtime,
+        images: new ImageManager({
+          ...testImagePods(this.table),
+          images: runtime,
+          clock,
+          metrics: noMetrics,
+          backoff: { initialMs: 10_000, maxMs: 300_000 },
+          pulls: { maxParallel: undefined, perSecond: 0, burst: 0 },
+        }),
+        configs,
+        actuated,
+        files,
+        events,
+        podLogsRoot: simSettings.podLogsRoot,
+        linkLogs: true,
+        lifetime: neverAborted,
+      },
+      resize: {
+        runtime,
+        configs,
+        cgroups,
+        actuated,
         clock,
         metrics: noMetrics,
-        backoff: { initialMs: 10_000, maxMs: 300_000 },
-        pulls: { maxParallel: undefined, perSecond: 0, burst: 0 },
-      }),
-      configs: new SimPodConfigs(),
-      restarts: new Restarts({ table: new PodTable(), clock }),
-      podLogsRoot: simSettings.podLogsRoot,
-      linkLogs: true,
-      lifetime: neverAborted,
-      cgroups: this.cgroups,
-      actuated: this.actuated,
-      metrics: noMetrics,
+        log,
+        lifetime: neverAborted,
+      },
+      restarts: new Restarts({ table: this.table, clock }),
     };
   }
 
@@ -90,7 +104,8 @@ export class ExecutorWorld {
     const readEnd = (path: string, maxBytes: number) => files.readTail(path, maxBytes);
     const { podLogsRoot } = simSettings;
     const messages = { files, foreignFiles: { readEnd }, rootFolder: "/data", podLogsRoot };
-    const deps = { ...this.deps, runtimeName: "sim", messages, table };
+    const { runtime, clock } = this;
+    const deps = { runtime, clock, runtimeName: "sim", messages, table };
     return readPod(deps, pod.metadata.uid, neverAborted);
   }
 
@@ -118,8 +133,7 @@ export class ExecutorWorld {
       pod,
       observed,
       plan,
-      pullCredentials: anonymous,
-      onSandboxReady: () => undefined,
+      starting: { pullCredentials: anonymous, onSandboxReady: () => undefined },
     };
     return executePlan(this.deps, request, options.signal ?? neverAborted);
   }
@@ -131,6 +145,6 @@ export class ExecutorWorld {
   ): Promise<readonly StepReport[]> {
     const observed = await this.read(pod);
     const because = "it is not wanted any more";
-    return killPod(this.deps, { pod, observed, graceOverrideSeconds, because }, signal);
+    return killPod(this.deps.kill, { pod, observed, graceOverrideSeconds, because }, signal);
   }
 }

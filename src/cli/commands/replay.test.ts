@@ -41,7 +41,7 @@ test("replay says why a file cannot be read, and where it is wrong", async () =>
 
 test("replay reports how much it has decided again, and which version decided it", async () => {
   const file = join(folder, "empty.jsonl");
-  await writeFile(file, '{"berthRecording":1,"berthVersion":"0.0.9","nodeName":"n1"}\n');
+  await writeFile(file, '{"berthRecording":2,"berthVersion":"0.0.9","nodeName":"n1"}\n');
   expect(await berth("replay", file)).toBe(0);
   expect(terminal.stdoutText()).toContain(
     "0 decisions, all the same; recorded by Berth 0.0.9 on n1",

@@ -10,12 +10,12 @@ export function renderReplay({ origin, count, difference }: Replay, paint: Paint
   if (difference === undefined) {
     return `${count} ${count === 1 ? "decision" : "decisions"}, all the same; ${source}\n`;
   }
-  const { position, recorded, changes } = difference;
-  const { atMs, input } = recorded.decision;
-  const { namespace, name, uid } = input.pod.metadata;
+  const { position, pod, recorded, changes } = difference;
+  const { kind, atMs } = recorded.decision;
+  const { namespace, name, uid } = pod;
   const lines = [
     `decision ${position} of ${count} (line ${recorded.line}) is another one; ${source}`,
-    `the ${recorded.decision.kind} of pod ${printable(`${namespace}/${name} (${uid})`)}, decided at ${formatTime(atMs)}:`,
+    `the ${kind} of pod ${printable(`${namespace}/${name} (${uid})`)}, decided at ${formatTime(atMs)}:`,
     ...changes
       .slice(0, mostChanges)
       .flatMap(({ path, before, now }) => [

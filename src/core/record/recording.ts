@@ -113,12 +113,13 @@ interface UnknownDecision {
   readonly outcome: unknown;
 }
 
-function missingPart({ atMs, input, outcome }: UnknownDecision): string | undefined {
+function missingPart({ kind, atMs, input, outcome }: UnknownDecision): string | undefined {
   if (typeof atMs !== "number") return "atMs";
   if (!isObject(outcome)) return "outcome";
   if (!isObject(input)) return "input";
   const { pod, observed } = input;
-  if (!isObject(pod) || !isObject(pod["metadata"]) || !isObject(pod["spec"])) return "input.pod";
+  const isPod = isObject(pod) && isObject(pod["metadata"]) && isObject(pod["spec"]);
+  if (kind !== "removal" && !isPod) return "input.pod";
   if (!isObject(observed) || !Array.isArray(observed["containers"])) return "input.observed";
   return undefined;
 }

@@ -1,11 +1,13 @@
 import { errorText } from "../../lib/error-text.ts";
-import { decideAgain } from "./decision.ts";
+import { decideAgain, decisionPod } from "./decision.ts";
 import { recordedValue } from "./recorded-value.ts";
 import type { RecordedDecision } from "./recording.ts";
 
 export interface Difference {
   /** From 1. */
   readonly position: number;
+  /** The pod that was decided about. */
+  readonly pod: ReturnType<typeof decisionPod>;
   readonly recorded: RecordedDecision;
   /** Where the outcomes differ; absent = there is nothing at that place. */
   readonly changes: readonly OutcomeChange[];
@@ -23,7 +25,7 @@ export function findDifference(decisions: readonly RecordedDecision[]): Differen
   for (const [index, recorded] of decisions.entries()) {
     const changes = compareAgain(recorded);
     if (changes.length === 0) continue;
-    return { position: index + 1, recorded, changes };
+    return { position: index + 1, pod: decisionPod(recorded.decision), recorded, changes };
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 import { ClusterParts } from "../cluster/cluster-parts.ts";
+import type { ExecutorDeps } from "../execute/execute-plan.ts";
 import type { ImageCollector } from "../images/image-collector.ts";
 import type { ImageManager } from "../images/image-manager.ts";
 import { LocalObjects } from "../intake/local-objects.ts";
@@ -51,6 +52,7 @@ import {
 import {
   composeAdmission,
   composeAllocations,
+  composeExecutor,
   composeIntake,
   composeLoop,
   composeStatuses,
@@ -105,6 +107,7 @@ export class AgentParts {
   readonly cgroups: NodePodCgroups;
   readonly volumes: VolumeManager;
   readonly stages: readonly PodStage[];
+  readonly executor: ExecutorDeps;
   readonly remains: PodRemains;
   readonly workers: PodWorkers;
   readonly admission: PodAdmission;
@@ -172,6 +175,7 @@ export class AgentParts {
     });
     this.volumes = composeVolumes(this);
     this.stages = composeStages(this);
+    this.executor = composeExecutor(this);
     this.remains = composeRemains(this);
     this.workers = composeWorkers(this);
     this.admission = composeAdmission(this);

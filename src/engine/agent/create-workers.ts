@@ -5,18 +5,18 @@ import type { PodEvents } from "../../ports/pod-events.ts";
 import type { SpanAttributes } from "../../ports/tracer.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import {
+  type EndPodDeps,
   syncTerminatedPod,
   syncTerminatingPod,
   syncTerminatingRuntimePod,
 } from "../pods/end-pod.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import { PodWorkers } from "../pods/pod-workers.ts";
-import { syncPod } from "../pods/sync-pod.ts";
+import { type SyncPodDeps, syncPod } from "../pods/sync-pod.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
 import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
 import type { Faults } from "./faults.ts";
-import type { NodeDeps } from "./node-deps.ts";
 import type { Wakeups } from "./wakeups.ts";
 
 const defaultResyncMs = 60_000;
@@ -25,8 +25,8 @@ const failureBackoffMs = 10_000;
 export interface WorkerParts {
   readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "metrics" | "tracer">;
   readonly settings: Pick<AgentSettings, "resyncIntervalMs">;
-  /** What the recipes of a pod work with. */
-  readonly deps: NodeDeps;
+  readonly sync: SyncPodDeps;
+  readonly end: EndPodDeps;
   readonly observed: ObservedPods;
   readonly events: PodEvents;
   readonly faults: Faults;
@@ -40,7 +40,7 @@ export interface WorkerParts {
 
 /** The pod workers on the recipes of this node. */
 export function createWorkers(parts: WorkerParts): PodWorkers {
-  const { ports, settings, deps, table, observed, events, faults } = parts;
+  const { ports, settings, sync, end, table, observed, events, faults } = parts;
   const { enqueue, allocations, changes, wakeups } = parts;
   const { tracer } = ports;
   const traced = <T>(name: string, pod: Pod, work: () => Promise<T>): Promise<T> =>
@@ -49,13 +49,13 @@ export function createWorkers(parts: WorkerParts): PodWorkers {
     syncer: {
       syncPod: (request, signal) => {
         if (request.updateType === "create") noteFirstSync(ports, request.pod);
-        return traced("syncPod", request.pod, () => syncPod(deps, request, signal));
+        return traced("syncPod", request.pod, () => syncPod(sync, request, signal));
       },
       syncTerminatingPod: (request, signal) =>
-        traced("syncTerminatingPod", request.pod, () => syncTerminatingPod(deps, request, signal)),
-      syncTerminatingRuntimePod: (pod, signal) => syncTerminatingRuntimePod(deps, pod, signal),
+        traced("syncTerminatingPod", request.pod, () => syncTerminatingPod(end, request, signal)),
+      syncTerminatingRuntimePod: (pod, signal) => syncTerminatingRuntimePod(end, pod, signal),
       syncTerminatedPod: (request, signal) =>
-        traced("syncTerminatedPod", request.pod, () => syncTerminatedPod(deps, request, signal)),
+        traced("syncTerminatedPod", request.pod, () => syncTerminatedPod(end, request, signal)),
     },
     table,
     observed,

@@ -134,7 +134,10 @@ async function nextRestartCount(deps: StartDeps, request: CreateRequest): Promis
   try {
     return nextRestartCountByLogs(await deps.files.list(folder));
   } catch (error) {
-    deps.log.warn("cannot count earlier runs by their logs", { folder, error: errorText(error) });
+    deps.kill.log.warn("cannot count earlier runs by their logs", {
+      folder,
+      error: errorText(error),
+    });
     return 0;
   }
 }

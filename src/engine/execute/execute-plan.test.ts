@@ -267,7 +267,7 @@ test("without links nothing is written where a kubelet's logs are", async () => 
   const pod = testPod({ containers: [{ name: "web" }] });
   const observed = await world.read(pod);
   await executePlan(
-    { ...world.deps, linkLogs: false },
+    { ...world.deps, start: { ...world.deps.start, linkLogs: false } },
     {
       pod,
       observed,
@@ -278,8 +278,7 @@ test("without links nothing is written where a kubelet's logs are", async () => 
         ],
         sandboxAttempt: 0,
       },
-      pullCredentials: anonymous,
-      onSandboxReady: () => undefined,
+      starting: { pullCredentials: anonymous, onSandboxReady: () => undefined },
     },
     new AbortController().signal,
   );
@@ -298,13 +297,7 @@ test("a resize of a pod without a cgroup fails loudly and keeps nothing else fro
     because: "test",
   } as const;
   const plan = { steps: [resize], sandboxAttempt: 0 };
-  const request = {
-    pod,
-    observed,
-    plan,
-    pullCredentials: anonymous,
-    onSandboxReady: () => undefined,
-  };
+  const request = { pod, observed, plan };
   const reports = await executePlan(world.deps, request, new AbortController().signal);
   expect(failuresText(reports)).toBe(
     'failed to "ResizePodInPlace" for "web_default(uid-1)" with ResizePodInPlaceError: ' +

@@ -1,4 +1,5 @@
 import { withoutLeftovers } from "../../core/observe/classify-pod.ts";
+import type { EndPlan } from "../../core/pod/plan-end.ts";
 import type {
   CreateSandboxStep,
   KillContainerStep,
@@ -13,6 +14,7 @@ import type {
   StopSandboxStep,
   WaitStep,
 } from "../../core/pod/step.ts";
+import { assert } from "../../lib/assert.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PodSandboxConfig } from "../../model/generated/cri.ts";
 import type { ObservedPod } from "../../model/observed.ts";
@@ -22,16 +24,20 @@ import type { Progress } from "../../ports/watchdog.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import { rawContainerId } from "./container-id.ts";
 import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
-import { type KillContainerRequest, killContainer } from "./kill-container.ts";
+import { type KillContainerRequest, type KillDeps, killContainer } from "./kill-container.ts";
 import { killPod } from "./kill-pod.ts";
 import { removeContainer, removeUnlessStarted } from "./remove-container.ts";
-import { type ResizeDeps, resizePod } from "./resize-pod.ts";
+import type { ResizeDeps } from "./resize-deps.ts";
+import { resizePod } from "./resize-pod.ts";
 import type { Restarts } from "./restarts.ts";
 import { startContainer } from "./start-container.ts";
 import type { StartDeps } from "./start-deps.ts";
 import { type StepFailure, type StepOutcome, type StepReport, syncFailed } from "./step-report.ts";
 
-export interface ExecutorDeps extends StartDeps, ResizeDeps {
+export interface ExecutorDeps {
+  readonly kill: KillDeps;
+  readonly start: StartDeps;
+  readonly resize: ResizeDeps;
   readonly restarts: Restarts;
   readonly progress?: Progress | undefined;
 }
@@ -39,7 +45,12 @@ export interface ExecutorDeps extends StartDeps, ResizeDeps {
 export interface ExecuteRequest {
   readonly pod: Pod;
   readonly observed: ObservedPod;
-  readonly plan: PodPlan;
+  readonly plan: PodPlan | EndPlan;
+  /** Absent = the plan starts nothing. */
+  readonly starting?: StartingPod | undefined;
+}
+
+interface StartingPod {
   readonly pullCredentials: PodCredentials;
   /** Called once a new sandbox has its network. */
   readonly onSandboxReady: () => void;
@@ -132,8 +143,9 @@ class PlanRun {
   readonly reports: StepReport[] = [];
   readonly #deps: ExecutorDeps;
   readonly #request: ExecuteRequest;
+  readonly #plan: PodPlan;
   readonly #signal: AbortSignal;
-  /** Why no other instance of a container may be created now, by its name. */
+  /** Why no other instance of a container may be created, by its name; why a sandbox stays, by its id. */
   readonly #inTheWay = new Map<string, StepOutcome>();
   #sandboxId: string;
   #sandboxConfig: PodSandboxConfig | undefined;
@@ -143,12 +155,14 @@ class PlanRun {
     this.#deps = deps;
     this.#request = request;
     this.#signal = signal;
-    this.#sandboxId = request.plan.sandboxId ?? "";
+    this.#plan = { sandboxAttempt: 0, ...request.plan };
+    this.#sandboxId = this.#plan.sandboxId ?? "";
     this.#podIps = request.observed.ips;
   }
 
   async carryOut(step: Step): Promise<StepOutcome> {
-    const { clock, progress } = this.#deps;
+    const { progress, kill } = this.#deps;
+    const { clock } = kill;
     const { kind, because } = step;
     const target = this.#target(step);
     progress?.noteStep(this.#request.pod.metadata.uid, `${kind} ${target}`);
@@ -166,10 +180,11 @@ class PlanRun {
   }
 
   async killPod({ because, graceSeconds }: KillPodStep): Promise<StepOutcome> {
-    const { pod, plan } = this.#request;
-    const recreates = plan.steps.some(({ kind }) => kind === "create-sandbox");
-    if (recreates && plan.sandboxId !== undefined) {
-      this.#deps.events.record(pod, {
+    const { pod } = this.#request;
+    const { steps, sandboxId } = this.#plan;
+    const recreates = steps.some(({ kind }) => kind === "create-sandbox");
+    if (recreates && sandboxId !== undefined) {
+      this.#deps.kill.events.record(pod, {
         type: "Normal",
         reason: "SandboxChanged",
         message: "Pod sandbox changed, it will be killed and re-created.",
@@ -177,7 +192,7 @@ class PlanRun {
     }
     const observed = withoutLeftovers(this.#request.observed);
     const request = { pod, observed, graceOverrideSeconds: graceSeconds, because };
-    const parts = await killPod(this.#deps, request, this.#signal);
+    const parts = await killPod(this.#deps.kill, request, this.#signal);
     const failed = parts.find(({ failure }) => failure !== undefined);
     return { failure: failed?.failure, parts };
   }
@@ -202,7 +217,7 @@ class PlanRun {
   async removeContainer(step: RemoveContainerStep): Promise<StepOutcome> {
     const { containerId, name, keepLogs, unlessStarted } = step;
     if (!unlessStarted) return this.#remove(containerId, keepLogs);
-    const { runtime, lifetime } = this.#deps;
+    const { runtime, lifetime } = this.#deps.start;
     const id = rawContainerId(containerId);
     try {
       if (await removeUnlessStarted(runtime, id, lifetime)) return {};
@@ -220,8 +235,9 @@ class PlanRun {
 
   async #remove(containerId: string, keepLogs: boolean): Promise<StepOutcome> {
     try {
-      const { lifetime } = this.#deps;
-      await removeContainer(this.#deps, rawContainerId(containerId), { keepLogs }, lifetime);
+      const { start } = this.#deps;
+      const id = rawContainerId(containerId);
+      await removeContainer(start, id, { keepLogs }, start.lifetime);
       return {};
     } catch (error) {
       return { failure: { code: "RemoveContainerError", message: runtimeErrorText(error) } };
@@ -237,7 +253,7 @@ class PlanRun {
     const placed = findContainer(pod, name);
     try {
       await killContainer(
-        this.#deps,
+        this.#deps.kill,
         {
           pod,
           container: placed?.container ?? { name },
@@ -255,15 +271,22 @@ class PlanRun {
     }
   }
 
-  stopSandbox({ sandboxId }: StopSandboxStep): Promise<StepOutcome> {
-    return this.#unlessGone("KillPodSandboxError", () =>
-      this.#deps.runtime.stopPodSandbox(sandboxId, this.#signal),
+  async stopSandbox({ sandboxId }: StopSandboxStep): Promise<StepOutcome> {
+    const { runtime } = this.#deps.start;
+    const outcome = await this.#unlessGone("KillPodSandboxError", () =>
+      runtime.stopPodSandbox(sandboxId, this.#signal),
     );
+    if (outcome.failure !== undefined) this.#inTheWay.set(sandboxId, outcome);
+    return outcome;
   }
 
-  removeSandbox({ sandboxId }: RemoveSandboxStep): Promise<StepOutcome> {
+  /** One that could not be stopped stays: its network would be left behind. */
+  async removeSandbox({ sandboxId }: RemoveSandboxStep): Promise<StepOutcome> {
+    const { runtime } = this.#deps.start;
+    const inTheWay = this.#inTheWay.get(sandboxId);
+    if (inTheWay !== undefined) return inTheWay;
     return this.#unlessGone("RemovePodSandboxError", () =>
-      this.#deps.runtime.removePodSandbox(sandboxId, this.#signal),
+      runtime.removePodSandbox(sandboxId, this.#signal),
     );
   }
 
@@ -278,29 +301,29 @@ class PlanRun {
   }
 
   async createSandbox({ attempt }: CreateSandboxStep): Promise<StepOutcome> {
-    const { pod, onSandboxReady } = this.#request;
-    const created = await createSandbox(this.#deps, pod, attempt, this.#signal);
+    const { pod, starting } = this.#request;
+    const created = await createSandbox(this.#deps.start, pod, attempt, this.#signal);
     if (!created.ok) return { failure: created.error };
     this.#sandboxId = created.value.sandboxId;
     this.#sandboxConfig = created.value.config;
-    const ips = await readSandboxIps(this.#deps, pod, this.#sandboxId, this.#signal);
+    const ips = await readSandboxIps(this.#deps.start, pod, this.#sandboxId, this.#signal);
     if (!ips.ok) return { failure: { code: syncFailed, message: ips.error } };
     // A pod in the node's network keeps the node's addresses.
     if (pod.spec.hostNetwork !== true) this.#podIps = ips.value;
-    onSandboxReady();
+    starting?.onSandboxReady();
     return { note: created.value.note };
   }
 
   async resize(step: ResizeStep): Promise<StepOutcome> {
     const { pod } = this.#request;
-    return resizePod(this.#deps, { pod, sandboxId: this.#sandboxId, step });
+    return resizePod(this.#deps.resize, { pod, sandboxId: this.#sandboxId, step });
   }
 
   async wait({ name, untilMs, message }: WaitStep): Promise<StepOutcome> {
     if (untilMs === undefined) return { note: message };
     const { pod } = this.#request;
     const kind = findContainer(pod, name)?.kind ?? "regular";
-    this.#deps.events.record(pod, {
+    this.#deps.kill.events.record(pod, {
       type: "Warning",
       reason: "BackOff",
       message: `Back-off restarting failed container ${name} in pod ${podDisplayName(pod)}`,
@@ -310,7 +333,8 @@ class PlanRun {
   }
 
   async start(step: StartContainerStep): Promise<StepOutcome> {
-    const { pod, observed, pullCredentials } = this.#request;
+    const { pod, observed, starting } = this.#request;
+    assert(starting !== undefined, "a plan that starts nothing starts a container");
     const config = await this.#sandboxConfigOnce();
     if (!config.ok) return { failure: { code: syncFailed, message: config.error } };
     const placed = findContainer(pod, step.name);
@@ -325,7 +349,7 @@ class PlanRun {
     const inTheWay = this.#inTheWay.get(step.name);
     if (inTheWay !== undefined) return inTheWay;
     return startContainer(
-      this.#deps,
+      this.#deps.start,
       {
         pod,
         observed,
@@ -333,7 +357,7 @@ class PlanRun {
         sandboxId: this.#sandboxId,
         sandboxConfig: config.value,
         podIps: this.#podIps,
-        pullCredentials,
+        pullCredentials: starting.pullCredentials,
       },
       this.#signal,
     );
@@ -342,8 +366,9 @@ class PlanRun {
   /** The config of the sandbox that containers start in: the runtime wants it with each of them. */
   async #sandboxConfigOnce(): Promise<Result<PodSandboxConfig, string>> {
     if (this.#sandboxConfig !== undefined) return ok(this.#sandboxConfig);
-    const { pod, plan } = this.#request;
-    const config = await this.#deps.configs.sandboxConfig(pod, plan.sandboxAttempt);
+    const { pod } = this.#request;
+    const { configs } = this.#deps.start;
+    const config = await configs.sandboxConfig(pod, this.#plan.sandboxAttempt);
     if (!config.ok) {
       const name = podDisplayName(pod);
       return err(`GeneratePodSandboxConfig for pod "${name}" failed: ${config.error}`);

@@ -1,18 +1,26 @@
 import type { ImageFailure } from "../../core/image/image-pull.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { ImageSpec } from "../../model/generated/cri.ts";
-import type { AnyContainer } from "../../model/pod.ts";
-import type { StartRequest } from "./start-container.ts";
+import type { ImageSpec, PodSandboxConfig } from "../../model/generated/cri.ts";
+import type { AnyContainer, PlacedContainer, Pod } from "../../model/pod.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { PodCredentials } from "../images/pull-credentials.ts";
 import type { StartDeps } from "./start-deps.ts";
 import type { StepFailure } from "./step-report.ts";
 
 /** How errors of a runtime begin that could not mount an image. */
 const mountFailed = "ImageVolumeMountFailed";
 
+interface ImageVolumesRequest {
+  readonly pod: Pod;
+  readonly placed: PlacedContainer;
+  readonly sandboxConfig: PodSandboxConfig;
+  readonly pullCredentials: PodCredentials;
+}
+
 /** The images that a container mounts, by volume name: on the machine, pulled if they must be. */
 export async function readyImageVolumes(
   deps: StartDeps,
-  { pod, placed, sandboxConfig, pullCredentials }: StartRequest,
+  { pod, placed, sandboxConfig, pullCredentials }: ImageVolumesRequest,
   signal: AbortSignal,
 ): Promise<Result<ReadonlyMap<string, ImageSpec>, ImageFailure>> {
   const mounted = new Set((placed.container.volumeMounts ?? []).map(({ name }) => name));
@@ -53,7 +61,7 @@ export async function readyImageVolumes(
 
 /** Counts them once the container was started, or was not. */
 export function countImageVolumes(
-  { metrics }: Pick<StartDeps, "metrics">,
+  metrics: Metrics,
   { volumeMounts = [] }: AnyContainer,
   volumes: ReadonlyMap<string, ImageSpec>,
   failure: StepFailure | undefined,

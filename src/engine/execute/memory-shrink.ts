@@ -3,7 +3,7 @@ import { joinedErrors } from "../../lib/joined-errors.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import { podDisplayName } from "../../model/pod.ts";
 import { rawContainerId } from "./container-id.ts";
-import type { ResizeDeps, ResizeRequest } from "./resize-pod.ts";
+import type { ResizeDeps, ResizeRequest } from "./resize-deps.ts";
 
 interface ShrinkRequest extends ResizeRequest {
   readonly wanted: CgroupResources;

@@ -39,7 +39,7 @@ async function resized(
     changes.push(method);
     if (refusal !== undefined && method === refusal.method) throw refusal;
   };
-  const outcome = await resizePod(world.deps, await request(world, podWith(to)));
+  const outcome = await resizePod(world.deps.resize, await request(world, podWith(to)));
   return { changes, failure: outcome.failure?.message };
 }
 
@@ -150,7 +150,7 @@ test("where the kernel refuses the pod's limit, the runtime is told of the old o
     throw new Error("memory.limit_in_bytes: busy");
   };
   const after = podWith(limited("1", "96Mi"));
-  const { failure } = await resizePod(world.deps, await request(world, after));
+  const { failure } = await resizePod(world.deps.resize, await request(world, after));
   expect(failure).toEqual({
     code: "ResizePodInPlaceError",
     message: "memory.limit_in_bytes: busy",

@@ -1,56 +1,14 @@
 import { effectiveResources, withPodResource } from "../../core/allocation/actuated-resources.ts";
-import type { PodResources } from "../../core/allocation/pod-allocation.ts";
-import type { ResizeResources, ResizeStep, ResizeUpdate } from "../../core/pod/step.ts";
+import type { ResizeResources, ResizeUpdate } from "../../core/pod/step.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
-import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
-import { type AnyContainer, findContainer, type Pod, podDisplayName } from "../../model/pod.ts";
+import { type AnyContainer, findContainer, podDisplayName } from "../../model/pod.ts";
 import { formatQuantity, milliQuantity, wholeQuantity } from "../../model/quantity.ts";
 import { RuntimeError, runtimeErrorText } from "../../model/runtime-error.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { ContainerRuntime } from "../../ports/container-runtime.ts";
-import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
 import { rawContainerId } from "./container-id.ts";
 import { memoryShrinkProblem } from "./memory-shrink.ts";
-import type { PodConfigs } from "./pod-configs.ts";
+import type { ResizeDeps, ResizeRequest } from "./resize-deps.ts";
 import type { StepOutcome } from "./step-report.ts";
-
-/** The cgroup of a pod, as a resize reads and changes it. */
-export interface PodCgroupControl {
-  /** What the cgroup should be set to. */
-  wanted(pod: Pod): CgroupResources;
-  read(pod: Pod): CgroupResources;
-  update(pod: Pod, resources: CgroupResources): Promise<void>;
-  memoryUsageBytes(pod: Pod): bigint;
-}
-
-/** What was applied to pods, kept over restarts. */
-export interface ActuatedRecord {
-  get(uid: string): PodResources | undefined;
-  setContainer(uid: string, name: string, resources: ResourceRequirements): void;
-  setPod(uid: string, resources: ResourceRequirements | undefined): void;
-  /** Resolves when all that was set is on disk. */
-  flush(): Promise<void>;
-}
-
-export interface ResizeDeps {
-  readonly runtime: ContainerRuntime;
-  readonly configs: PodConfigs;
-  readonly cgroups: PodCgroupControl;
-  readonly actuated: ActuatedRecord;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly log: Log;
-  /** A resize that began goes on though the pod's sync is cut short: it never stops halfway for that. */
-  readonly lifetime: AbortSignal;
-}
-
-export interface ResizeRequest {
-  readonly pod: Pod;
-  readonly sandboxId: string;
-  readonly step: ResizeStep;
-}
 
 /** Gives a running pod its resources: its cgroup and its containers, in an order that never oversteps. */
 export async function resizePod(deps: ResizeDeps, request: ResizeRequest): Promise<StepOutcome> {
@@ -160,7 +118,7 @@ class ResizeRun {
     const merged = { ...this.#current, ...change };
     // The runtime may refuse; then nothing is changed yet.
     try {
-      await this.#tellRuntime(merged);
+      await this.#notifyRuntime(merged);
     } catch (error) {
       throw new Error(
         `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected: ${errorText(error)}`,
@@ -170,8 +128,8 @@ class ResizeRun {
     try {
       await cgroups.update(pod, change);
     } catch (error) {
-      await this.#tellRuntime(this.#current).catch((rollbackError: unknown) =>
-        log.warn("cannot tell the runtime that a pod keeps its resources", {
+      await this.#notifyRuntime(this.#current).catch((rollbackError: unknown) =>
+        log.warn("cannot notify the runtime that a pod keeps its resources", {
           pod: podDisplayName(pod),
           error: errorText(rollbackError),
         }),
@@ -181,7 +139,7 @@ class ResizeRun {
     this.#current = merged;
   }
 
-  async #tellRuntime(cgroup: CgroupResources): Promise<void> {
+  async #notifyRuntime(cgroup: CgroupResources): Promise<void> {
     const { runtime, configs, lifetime } = this.#deps;
     const { pod, sandboxId } = this.#request;
     const request = { podSandboxId: sandboxId, ...configs.sandboxResources(pod, cgroup) };

@@ -31,7 +31,7 @@ async function hooked(http?: HookDeps["http"]): Promise<Hooked> {
     },
   };
   const metrics = new MetricsRegistry(metricDefinitions);
-  const deps = { ...world.deps, http: http ?? recording, metrics };
+  const deps = { ...world.deps.kill, http: http ?? recording, metrics };
   return {
     world,
     requests,

@@ -16,7 +16,7 @@ export interface StartRequest extends CreateRequest {
   readonly pullCredentials: PodCredentials;
 }
 
-/** Images, create, start, log link, postStart hook. Answers what failed, in the words of a waiting state. */
+/** Images, create, start, log link, postStart hook. Returns what failed, in the words of a waiting state. */
 export async function startContainer(
   deps: StartDeps,
   request: StartRequest,
@@ -25,7 +25,7 @@ export async function startContainer(
   const volumes = await readyImageVolumes(deps, request, signal);
   if (!volumes.ok) return imageFailure(deps, request, volumes.error);
   const outcome = await startWithVolumes(deps, request, volumes.value, signal);
-  countImageVolumes(deps, request.placed.container, volumes.value, outcome.failure);
+  countImageVolumes(deps.kill.metrics, request.placed.container, volumes.value, outcome.failure);
   return outcome;
 }
 
@@ -44,7 +44,7 @@ async function startWithVolumes(
     return { failure: created.error };
   }
   const { containerId, note } = created.value;
-  tell(deps, request, "Created", "Container created");
+  announce(deps, request, "Created", "Container created");
   // A pod that is being ended is spared the start; what was only created is collected later.
   signal.throwIfAborted();
   try {
@@ -57,7 +57,7 @@ async function startWithVolumes(
     warn(deps, request, "Failed", `Error: ${text}`);
     return { failure: { code: "RunContainerError", message } };
   }
-  tell(deps, request, "Started", "Container started");
+  announce(deps, request, "Started", "Container started");
   if (deps.linkLogs) await linkLog(deps, request, created.value);
   return { failure: await runPostStart(deps, request, containerId, signal), note };
 }
@@ -96,7 +96,7 @@ function ensureImage(
 
 // Log collectors of clusters look for logs by this link; a pod runs as well without it.
 async function linkLog(
-  { files, log }: StartDeps,
+  { files, kill }: StartDeps,
   { pod, placed }: StartRequest,
   { containerId, logPath }: CreatedContainer,
 ): Promise<void> {
@@ -107,7 +107,7 @@ async function linkLog(
     const names = await files.list(logPath.slice(0, slash));
     if (names.includes(logPath.slice(slash + 1))) await files.symlink(logPath, link);
   } catch (error) {
-    log.warn("cannot link the container log", { link, error: errorText(error) });
+    kill.log.warn("cannot link the container log", { link, error: errorText(error) });
   }
 }
 
@@ -123,7 +123,7 @@ async function runPostStart(
   if (handler === undefined) return undefined;
   const target = { pod, container, containerId, podIp: request.podIps[0] ?? "" };
   try {
-    await runHook(deps, target, handler, signal);
+    await runHook(deps.kill, target, handler, signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -135,9 +135,9 @@ async function runPostStart(
       message: "FailedPostStartHook",
       reason: "FailedPostStartHook",
     } as const;
-    await killContainer(deps, kill, signal).catch((killError: unknown) => {
+    await killContainer(deps.kill, kill, signal).catch((killError: unknown) => {
       signal.throwIfAborted();
-      deps.log.error("cannot stop a container whose postStart hook failed", {
+      deps.kill.log.error("cannot stop a container whose postStart hook failed", {
         pod: podDisplayName(pod),
         container: container.name,
         error: errorText(killError),
@@ -147,7 +147,7 @@ async function runPostStart(
   }
 }
 
-function tell(deps: StartDeps, request: StartRequest, reason: string, message: string): void {
+function announce(deps: StartDeps, request: StartRequest, reason: string, message: string): void {
   const container = { kind: request.placed.kind, name: request.placed.container.name };
   deps.events.record(request.pod, { type: "Normal", reason, message, container });
 }

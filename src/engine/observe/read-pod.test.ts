@@ -11,7 +11,8 @@ const signal = new AbortController().signal;
 async function startedPod() {
   const world = new ExecutorWorld();
   await world.sync(pod);
-  const deps = { ...world.deps, runtimeName: "sim" };
+  const { runtime, clock } = world;
+  const deps = { runtime, clock, runtimeName: "sim" };
   return { world, read: (hint?: ReadHint) => readPod(deps, uid, signal, hint) };
 }
 

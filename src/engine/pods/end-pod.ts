@@ -1,18 +1,35 @@
 import { withoutLeftovers } from "../../core/observe/classify-pod.ts";
+import { type PlanTerminationInput, planTermination } from "../../core/pod/plan-end.ts";
 import { killedStatus } from "../../core/status/killed-status.ts";
 import type { ObservedPod } from "../../model/observed.ts";
-import { type Pod, podKey } from "../../model/pod.ts";
-import type { NodeDeps } from "../agent/node-deps.ts";
-import { killPod } from "../execute/kill-pod.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import { type ExecutorDeps, executePlan } from "../execute/execute-plan.ts";
 import { restorePod } from "../execute/restore-pod.ts";
 import { failuresText, type StepReport } from "../execute/step-report.ts";
-import { noteStopping, releaseStages } from "./pod-stage.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
+import type { PodStatuses } from "../status/pod-statuses.ts";
+import type { FlightRecorder } from "../view/flight-recorder.ts";
+import { noteStopping, type PodStage, releaseStages } from "./pod-stage.ts";
 import type { SyncTerminatedPodRequest, SyncTerminatingPodRequest } from "./pod-syncer.ts";
-import { describeSeen, recordedStep } from "./sync-record.ts";
+import { syncRecord } from "./sync-record.ts";
+
+export interface EndPodDeps {
+  readonly executor: ExecutorDeps;
+  readonly statuses: PodStatuses;
+  /** What a pod needed before its containers, in order. */
+  readonly stages: readonly PodStage[];
+  readonly recorder: FlightRecorder;
+  readonly observed: Pick<ObservedPods, "follow" | "getNewerThan">;
+  readonly wakeups: Pick<Wakeups, "read">;
+}
+
+/** Only the runtime knows the pod: nobody waits for it to end well. */
+const unwantedGraceSeconds = 1;
 
 /** Stops everything of a pod; resolves only when nothing of it runs, and its status says how it ended. */
 export async function syncTerminatingPod(
-  deps: NodeDeps,
+  deps: EndPodDeps,
   { pod, observed, graceSeconds, killReason, progress }: SyncTerminatingPodRequest,
   signal: AbortSignal,
 ): Promise<void> {
@@ -25,32 +42,18 @@ export async function syncTerminatingPod(
   };
   show(observed);
   noteStopping(deps.stages, pod);
-  const startedAtMs = deps.clock.nowMs();
-  const because =
-    graceSeconds === undefined
-      ? "the pod is ending"
-      : `the pod is ending, with ${graceSeconds} s of grace`;
-  const request = { pod, observed, graceOverrideSeconds: graceSeconds, because };
-  // Containers end one by one, some long before others: each end is told at once, the last with that of the pod.
+  // Containers end one by one, some long before others: each end is reported at once, the last with that of the pod.
   let left = countRunning(observed);
-  const unfollow = deps.follow(pod.metadata.uid, (seen) => {
+  const unfollow = deps.observed.follow(pod.metadata.uid, (seen) => {
     const running = countRunning(seen);
     if (running === 0 || running >= left) return;
     left = running;
     show(seen);
   });
-  const reports = await killPod(deps, request, signal).finally(unfollow);
-  deps.recorder.record({
-    podUid: pod.metadata.uid,
-    pod: podKey(pod),
-    kind: "terminating",
-    startedAtMs,
-    durationMs: deps.clock.nowMs() - startedAtMs,
-    seen: describeSeen(observed),
-    steps: reports.map(recordedStep),
-  });
+  const input = { pod, observed, graceSeconds, isWanted: true };
+  const reports = await runTermination(deps, input, signal).finally(unfollow);
   progress.changed();
-  const stoppedAtMs = deps.clock.monotonicMs();
+  const stoppedAtMs = deps.executor.kill.clock.monotonicMs();
   failUnlessKilled(deps, pod, reports);
   const stopped = await readStopped(deps, pod.metadata.uid, stoppedAtMs, signal);
   // A stopped sandbox has no addresses any more, but the pod's status keeps those it had.
@@ -60,21 +63,37 @@ export async function syncTerminatingPod(
 
 /** Stops a pod that no source has any more and of which only the runtime knows. */
 export async function syncTerminatingRuntimePod(
-  deps: NodeDeps,
+  deps: EndPodDeps,
   runningPod: ObservedPod,
   signal: AbortSignal,
 ): Promise<void> {
-  const pod = await restorePod(deps.runtime, runningPod, signal);
-  const because = "no source wants this pod";
-  const request = { pod, observed: runningPod, graceOverrideSeconds: 1, because };
-  const reports = await killPod(deps, request, signal);
+  const pod = await restorePod(deps.executor.kill.runtime, runningPod, signal);
+  const graceSeconds = unwantedGraceSeconds;
+  const input = { pod, observed: runningPod, graceSeconds, isWanted: false };
+  const reports = await runTermination(deps, input, signal);
   failUnlessKilled(deps, pod, reports);
-  deps.requestRead(runningPod.uid);
+  deps.wakeups.read(runningPod.uid);
+}
+
+async function runTermination(
+  { executor, recorder }: EndPodDeps,
+  input: PlanTerminationInput,
+  signal: AbortSignal,
+): Promise<readonly StepReport[]> {
+  const { pod, observed } = input;
+  const { clock } = executor.kill;
+  const startedAtMs = clock.nowMs();
+  const plan = planTermination(input);
+  recorder.noteDecision({ kind: "termination", atMs: startedAtMs, input, outcome: plan });
+  const reports = await executePlan(executor, { pod, observed, plan }, signal);
+  const work = { kind: "terminating", observed, startedAtMs, reports } as const;
+  recorder.record(syncRecord(pod.metadata, work, clock.nowMs()));
+  return reports;
 }
 
 /** Releases what an ended pod held; its status becomes final. */
 export async function syncTerminatedPod(
-  deps: NodeDeps,
+  deps: EndPodDeps,
   { pod, observed }: SyncTerminatedPodRequest,
   signal: AbortSignal,
 ): Promise<void> {
@@ -82,15 +101,9 @@ export async function syncTerminatedPod(
   deps.statuses.set(pod, deps.statuses.compute(pod, known, { isTerminal: true }));
   await releaseStages(deps.stages, pod, signal);
   deps.statuses.terminate(pod);
-  deps.recorder.record({
-    podUid: pod.metadata.uid,
-    pod: podKey(pod),
-    kind: "terminated",
-    startedAtMs: deps.clock.nowMs(),
-    durationMs: 0,
-    seen: describeSeen(observed),
-    steps: [],
-  });
+  const nowMs = deps.executor.kill.clock.nowMs();
+  const work = { kind: "terminated", observed, startedAtMs: nowMs, reports: [] } as const;
+  deps.recorder.record(syncRecord(pod.metadata, work, nowMs));
 }
 
 function countRunning({ containers }: ObservedPod): number {
@@ -98,12 +111,12 @@ function countRunning({ containers }: ObservedPod): number {
 }
 
 async function readStopped(
-  deps: NodeDeps,
+  deps: EndPodDeps,
   uid: string,
   stoppedAtMs: number,
   signal: AbortSignal,
 ): Promise<ObservedPod> {
-  const stopped = await deps.readNewer(uid, stoppedAtMs, signal);
+  const stopped = await deps.observed.getNewerThan(uid, stoppedAtMs, signal);
   const running = stopped.containers.filter(({ state }) => state === "running");
   if (running.length > 0) {
     const ids = running.map(({ id }) => id).join(" ");
@@ -112,11 +125,11 @@ async function readStopped(
   return stopped;
 }
 
-function failUnlessKilled(deps: NodeDeps, pod: Pod, reports: readonly StepReport[]): void {
+function failUnlessKilled(deps: EndPodDeps, pod: Pod, reports: readonly StepReport[]): void {
   const failures = failuresText(reports);
   if (failures === undefined) return;
-  deps.requestRead(pod.metadata.uid);
+  deps.wakeups.read(pod.metadata.uid);
   const message = `error killing pod: ${failures}`;
-  deps.events.record(pod, { type: "Warning", reason: "FailedKillPod", message });
+  deps.executor.kill.events.record(pod, { type: "Warning", reason: "FailedKillPod", message });
   throw new Error(message);
 }

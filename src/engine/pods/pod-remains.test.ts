@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
+import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
 import {
   observedNothing,
   podLogsRoot,
@@ -7,7 +8,6 @@ import {
   rootFolder,
   StageWorld,
 } from "../../../test/sim/stage-world.ts";
-import { SimRuntime } from "../../drivers/sim/sim-runtime.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { Wakeups } from "../agent/wakeups.ts";
@@ -28,13 +28,13 @@ const sandbox = {
 /** The removal of pods on a machine in memory whose runtime shows what `observed` holds. */
 class World extends StageWorld {
   readonly observed: ObservedPods;
-  readonly runtime: SimRuntime = new SimRuntime({ clock: this.clock });
+  readonly executor: ExecutorWorld = new ExecutorWorld();
   readonly registry: PodRegistry = new PodRegistry(this.table);
   readonly remains: PodRemains;
 
   constructor() {
     super();
-    const { clock, files, log, runtime, table, stages, changes, memory } = this;
+    const { clock, log, executor, table, stages, changes, memory } = this;
     const wakeups = new Wakeups();
     const nothing = (): undefined => undefined;
     wakeups.connect({
@@ -53,7 +53,8 @@ class World extends StageWorld {
     });
     this.observed = new ObservedPods(table, wakeups);
     this.remains = new PodRemains({
-      ports: { clock, files, log, runtime, metrics: noMetrics },
+      ports: { clock, log, metrics: noMetrics },
+      executor: executor.deps,
       table,
       stages,
       changes,

@@ -1,26 +1,28 @@
+import { planRemoval } from "../../core/pod/plan-end.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { ObservedPod } from "../../model/observed.ts";
-import { isNotFound } from "../../model/runtime-error.ts";
 import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import { rawContainerId } from "../execute/container-id.ts";
-import { removeContainer } from "../execute/remove-container.ts";
+import { type ExecutorDeps, executePlan } from "../execute/execute-plan.ts";
+import { failuresText } from "../execute/step-report.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
 import type { ManagedPod } from "./managed-pod.ts";
 import { hasFiles, type PodMemory } from "./pod-memory.ts";
 import { type PodStage, removeStages } from "./pod-stage.ts";
 import type { PodTable, SliceWriter } from "./pod-table.ts";
+import { syncRecord } from "./sync-record.ts";
 
 const lookEveryMs = 10_000;
 const retryMs = 2_000;
 
 export interface PodRemainsDeps {
-  readonly ports: Pick<AgentPorts, "runtime" | "files" | "clock" | "log" | "metrics">;
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
+  readonly executor: ExecutorDeps;
   readonly table: PodTable;
   readonly stages: readonly PodStage[];
   readonly changes: Pick<PodChanges, "noteGone">;
-  readonly memory: Pick<PodMemory, "remove">;
+  readonly memory: Pick<PodMemory, "remove" | "recorder">;
   readonly observed: Pick<ObservedPods, "all" | "find" | "getNewerThan">;
   readonly wakeups: Wakeups;
   readonly lifetime: AbortSignal;
@@ -131,16 +133,21 @@ export class PodRemains {
     await memory.remove(uid);
   }
 
-  async #removeFromRuntime({ containers, sandboxes }: ObservedPod): Promise<void> {
-    const { ports, lifetime } = this.#deps;
-    const { runtime } = ports;
-    for (const { id } of containers) {
-      await removeContainer(ports, rawContainerId(id), { keepLogs: false }, lifetime);
-    }
-    for (const { id } of sandboxes) {
-      await unlessGone(() => runtime.stopPodSandbox(id, lifetime));
-      await unlessGone(() => runtime.removePodSandbox(id, lifetime));
-    }
+  async #removeFromRuntime(observed: ObservedPod): Promise<void> {
+    const { executor, memory, lifetime } = this.#deps;
+    const { recorder } = memory;
+    const { clock } = executor.kill;
+    const startedAtMs = clock.nowMs();
+    const input = { observed };
+    const plan = planRemoval(input);
+    recorder.noteDecision({ kind: "removal", atMs: startedAtMs, input, outcome: plan });
+    const { uid, name, namespace } = observed;
+    const pod = { metadata: { uid, name, namespace }, spec: { containers: [] } };
+    const reports = await executePlan(executor, { pod, observed, plan }, lifetime);
+    const work = { kind: "removing", observed, startedAtMs, reports } as const;
+    recorder.record(syncRecord(observed, work, clock.nowMs()));
+    const failures = failuresText(reports);
+    if (failures !== undefined) throw new Error(failures);
   }
 }
 
@@ -148,12 +155,4 @@ const foundNow = { state: "due", atMs: Number.NEGATIVE_INFINITY } as const;
 
 function isFileName(uid: string): boolean {
   return uid !== "" && uid !== "." && uid !== ".." && !uid.includes("/");
-}
-
-async function unlessGone(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
 }

@@ -8,16 +8,43 @@ import { networkNotReadyMessage } from "../../core/worker/requeue.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../../model/observed.ts";
-import { type Pod, podKey } from "../../model/pod.ts";
-import type { NodeDeps } from "../agent/node-deps.ts";
-import { executePlan } from "../execute/execute-plan.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import { type ExecutorDeps, executePlan } from "../execute/execute-plan.ts";
 import { countSteps } from "../execute/step-metrics.ts";
 import { failuresText, type StepReport } from "../execute/step-report.ts";
+import type { PullCredentials } from "../images/pull-credentials.ts";
+import type { RuntimeHealth } from "../observe/runtime-health.ts";
 import { notProbed } from "../probes/probe-view.ts";
-import { prepareStages } from "./pod-stage.ts";
+import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
+import type { PodStatuses } from "../status/pod-statuses.ts";
+import type { FlightRecorder } from "../view/flight-recorder.ts";
+import { type PodStage, prepareStages } from "./pod-stage.ts";
 import { PodSyncError, type RuntimeProgress, type SyncPodRequest } from "./pod-syncer.ts";
-import { describeSeen, recordedStep } from "./sync-record.ts";
-import { lookAgainIfResized, noteResizeErrors, noteResizeProgress } from "./sync-resize.ts";
+import type { PodTable } from "./pod-table.ts";
+import { syncRecord } from "./sync-record.ts";
+import {
+  lookAgainIfResized,
+  noteResizeErrors,
+  noteResizeProgress,
+  type SyncResizeDeps,
+} from "./sync-resize.ts";
+
+export interface SyncPodDeps {
+  readonly executor: ExecutorDeps;
+  readonly statuses: PodStatuses;
+  readonly allocations: Pick<PodAllocations, "actuated" | "resizes" | "kept">;
+  /** Has what the probes found. */
+  readonly table: Pick<PodTable, "get">;
+  readonly cgroups: Pick<NodePodCgroups, "exists">;
+  /** What a pod needs before its containers, in order. */
+  readonly stages: readonly PodStage[];
+  readonly recorder: FlightRecorder;
+  readonly health: Pick<RuntimeHealth, "networkProblem">;
+  readonly credentials: Pick<PullCredentials, "of">;
+  readonly wakeups: Pick<Wakeups, "look" | "read" | "readWhenQuiet">;
+}
 
 const noResources = { containers: new Map<string, never>() };
 
@@ -26,20 +53,21 @@ const noResources = { containers: new Map<string, never>() };
  * sync with an error that says so; the worker comes back.
  */
 export async function syncPod(
-  deps: NodeDeps,
+  deps: SyncPodDeps,
   { pod, observed, progress }: SyncPodRequest,
   signal: AbortSignal,
 ): Promise<{ readonly terminal: boolean }> {
   const known = withoutLeftovers(observed);
-  noteResizeProgress(deps, pod, known);
+  const { clock, events } = deps.executor.kill;
+  noteResizeProgress(resizeDeps(deps), pod, known);
   const status = deps.statuses.compute(pod, known, { isTerminal: false });
   deps.statuses.set(pod, status);
   if (status.phase === "Succeeded" || status.phase === "Failed") {
     const { reason, message } = deadlineExceeded;
-    if (status.reason === reason) deps.events.record(pod, { type: "Normal", reason, message });
+    if (status.reason === reason) events.record(pod, { type: "Normal", reason, message });
     return { terminal: true };
   }
-  const startedAtMs = deps.clock.nowMs();
+  const startedAtMs = clock.nowMs();
   let done: PlanOutcome = { reports: [] };
   let error: unknown;
   try {
@@ -47,7 +75,7 @@ export async function syncPod(
     const runsOutsideCgroup = runs && !deps.cgroups.exists(pod);
     // What runs outside the cgroup is stopped first: nothing is prepared for it.
     if (!runsOutsideCgroup) {
-      await Promise.all([prepare(deps, pod, known, signal), deps.allocationsKept()]);
+      await Promise.all([prepare(deps, pod, known, signal), deps.allocations.kept()]);
     }
     // The status knows the node's own addresses for a pod that shares its network.
     const ips = (status.podIPs ?? []).map(({ ip }) => ip);
@@ -57,44 +85,21 @@ export async function syncPod(
     error = thrown;
   }
   const text = error === undefined || signal.aborted ? undefined : errorText(error);
-  recordSync(deps, { pod, observed, startedAtMs, reports: done.reports, error: text });
+  const { reports } = done;
+  const work = { kind: "sync", observed, startedAtMs, reports, error: text } as const;
+  deps.recorder.record(syncRecord(pod.metadata, work, clock.nowMs()));
   if (error !== undefined) throw error;
   throwFailures(done);
   return { terminal: false };
 }
 
-interface FinishedSync {
-  readonly pod: Pod;
-  readonly observed: ObservedPod;
-  readonly startedAtMs: number;
-  readonly reports: readonly StepReport[];
-  readonly error?: string | undefined;
-}
-
-/** Keeps for `berth why` what was seen and done. */
-function recordSync(
-  { clock, recorder }: NodeDeps,
-  { pod, observed, startedAtMs, reports, error }: FinishedSync,
-): void {
-  recorder.record({
-    podUid: pod.metadata.uid,
-    pod: podKey(pod),
-    kind: "sync",
-    startedAtMs,
-    durationMs: clock.nowMs() - startedAtMs,
-    seen: describeSeen(observed),
-    steps: reports.filter((report) => !isIdle(report, observed)).map(recordedStep),
-    error,
-  });
-}
-
 async function prepare(
-  deps: NodeDeps,
+  deps: SyncPodDeps,
   pod: Pod,
   observed: ObservedPod,
   signal: AbortSignal,
 ): Promise<void> {
-  const networkProblem = deps.networkProblem();
+  const { networkProblem } = deps.health;
   if (networkProblem !== undefined && pod.spec.hostNetwork !== true) {
     const message = `${networkNotReadyMessage}: ${networkProblem}`;
     warn(deps, pod, "NetworkNotReady", message);
@@ -117,14 +122,15 @@ interface PlanOutcome {
 }
 
 async function runPlan(
-  deps: NodeDeps,
+  deps: SyncPodDeps,
   { pod, observed, status, progress, runsOutsideCgroup }: PlanRequest,
   signal: AbortSignal,
 ): Promise<PlanOutcome> {
   const { uid } = pod.metadata;
   const containerIds = observed.containers.map(({ id }) => id);
-  const nowMs = deps.clock.nowMs();
-  const { restarts } = deps;
+  const { executor, allocations, wakeups } = deps;
+  const { restarts, kill } = executor;
+  const nowMs = kill.clock.nowMs();
   const { results } = deps.table.get(uid)?.probes ?? notProbed;
   const input = {
     pod,
@@ -135,7 +141,7 @@ async function runPlan(
     restartAllContainers: (status.conditions ?? []).some(
       (condition) => condition.type === "AllContainersRestarting" && condition.status === "True",
     ),
-    actuatedResources: deps.actuated.get(uid) ?? noResources,
+    actuatedResources: allocations.actuated.get(uid) ?? noResources,
     restarts: { history: restarts.historyOf(pod, observed), limits: restarts.limits },
     runsOutsideCgroup,
   };
@@ -144,24 +150,26 @@ async function runPlan(
   let hasNewSandbox = false;
   try {
     const reports = await executePlan(
-      deps,
+      executor,
       {
         pod,
         observed,
         plan,
-        pullCredentials: deps.pullCredentials(pod),
-        onSandboxReady: () => {
-          deps.readWhenQuiet(uid);
-          hasNewSandbox = true;
-          deps.statuses.set(pod, withSandbox(pod, deps.statuses.get(uid) ?? pod.status ?? {}));
+        starting: {
+          pullCredentials: deps.credentials.of(pod),
+          onSandboxReady: () => {
+            wakeups.readWhenQuiet(uid);
+            hasNewSandbox = true;
+            deps.statuses.set(pod, withSandbox(pod, deps.statuses.get(uid) ?? pod.status ?? {}));
+          },
         },
       },
       signal,
     );
-    countSteps(deps.metrics, pod, reports);
+    countSteps(kill.metrics, pod, reports);
     const known = withoutLeftovers(observed);
-    lookAgainIfResized(deps, pod, known);
-    const hasResizeFailed = noteResizeErrors(deps, pod, reports);
+    lookAgainIfResized(resizeDeps(deps), pod, known);
+    const hasResizeFailed = noteResizeErrors(resizeDeps(deps), pod, reports);
     // People should see at once why a container does not start, not with the next sync.
     if (deps.statuses.noteStarts(uid, reports) || hasResizeFailed) {
       const status = deps.statuses.compute(pod, known, { isTerminal: false });
@@ -172,7 +180,7 @@ async function runPlan(
     // Also after an abort: something may have been started.
     if (plan.steps.length > 0) {
       progress.changed();
-      deps.requestRead(uid);
+      wakeups.read(uid);
     } else {
       progress.unchanged();
     }
@@ -189,13 +197,13 @@ function throwFailures({ reports, recheckAtMs }: PlanOutcome): void {
   throw new PodSyncError(message, Math.min(recheckAtMs ?? Number.POSITIVE_INFINITY, ...retries));
 }
 
-/** A new pod is "stopped" before it is started, as upstream does, though there is nothing to stop. */
-function isIdle({ kind }: StepReport, { sandboxes }: ObservedPod): boolean {
-  return kind === "kill-pod" && sandboxes.length === 0;
+function resizeDeps({ executor, allocations, wakeups }: SyncPodDeps): SyncResizeDeps {
+  const { actuated, resizes } = allocations;
+  return { actuated, resizes, events: executor.kill.events, wakeups };
 }
 
-function warn(deps: NodeDeps, pod: Pod, reason: string, message: string): void {
-  deps.events.record(pod, { type: "Warning", reason, message });
+function warn(deps: SyncPodDeps, pod: Pod, reason: string, message: string): void {
+  deps.executor.kill.events.record(pod, { type: "Warning", reason, message });
 }
 
 /** Images and hooks may take their time: that the network is there is reported before, and before it is seen. */

@@ -1,10 +1,41 @@
 import { standingsOf } from "../../core/observe/classify-pod.ts";
 import type { ObservedPod } from "../../model/observed.ts";
-import type { RecordedStep } from "../../ports/agent-view.ts";
+import type { RecordedStep, SyncRecord } from "../../ports/agent-view.ts";
 import type { StepReport } from "../execute/step-report.ts";
 
+export interface FinishedWork {
+  readonly kind: SyncRecord["kind"];
+  readonly observed: ObservedPod;
+  readonly startedAtMs: number;
+  readonly reports: readonly StepReport[];
+  readonly error?: string | undefined;
+}
+
+/** What `berth why` shows of what was seen and done. */
+export function syncRecord(
+  { uid, name, namespace }: Pick<ObservedPod, "uid" | "name" | "namespace">,
+  { kind, observed, startedAtMs, reports, error }: FinishedWork,
+  nowMs: number,
+): SyncRecord {
+  return {
+    podUid: uid,
+    pod: `${namespace}/${name}`,
+    kind,
+    startedAtMs,
+    durationMs: nowMs - startedAtMs,
+    seen: describeSeen(observed),
+    steps: reports.filter((report) => !isIdle(report, observed)).map(recordedStep),
+    error,
+  };
+}
+
+/** A new pod is "stopped" before it is started, as upstream does, though there is nothing to stop. */
+function isIdle({ kind }: StepReport, { sandboxes }: ObservedPod): boolean {
+  return kind === "kill-pod" && sandboxes.length === 0;
+}
+
 /** What was observed, one line for each sandbox and container, for people. */
-export function describeSeen(observed: ObservedPod): string[] {
+function describeSeen(observed: ObservedPod): string[] {
   const standings = standingsOf(observed);
   const mark = (id: string): string => (standings.get(id) === "leftover" ? ", a leftover" : "");
   return [
@@ -19,7 +50,7 @@ export function describeSeen(observed: ObservedPod): string[] {
   ];
 }
 
-export function recordedStep(report: StepReport): RecordedStep {
+function recordedStep(report: StepReport): RecordedStep {
   const { kind, target, because, failure, note, durationMs } = report;
   const waits = failure?.retryAtMs !== undefined;
   return {

@@ -17,7 +17,7 @@ function world() {
     events: { record: (_: unknown, { reason }: { reason: string }) => void events.push(reason) },
     reasons: events,
     requested,
-    requestSync: (uid: string) => void requested.push(uid),
+    wakeups: { look: (uid: string) => void requested.push(uid) },
     resizes: new ResizeStatuses(table, { nowMs: () => 0 }),
     actuated: new ResourceRecords({
       slice: table.writer("actuated"),

@@ -6,7 +6,8 @@ import { resizeMessage } from "../../core/allocation/resize-message.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
-import type { ActuatedRecord } from "../execute/resize-pod.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import type { ActuatedRecord } from "../execute/resize-deps.ts";
 import type { StepReport } from "../execute/step-report.ts";
 import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 
@@ -14,7 +15,7 @@ export interface SyncResizeDeps {
   readonly actuated: ActuatedRecord;
   readonly resizes: ResizeStatuses;
   readonly events: PodEvents;
-  readonly requestSync: (uid: string) => void;
+  readonly wakeups: Pick<Wakeups, "look">;
 }
 
 /** Says whether a resize that was granted is still being carried out, or that it is over. */
@@ -64,10 +65,10 @@ export function noteResizeErrors(
 
 /** Has a resize that is over told at once: nothing changed that the runtime would tell of. */
 export function lookAgainIfResized(deps: SyncResizeDeps, pod: Pod, observed: ObservedPod): void {
-  const { actuated, resizes, requestSync } = deps;
+  const { actuated, resizes, wakeups } = deps;
   const { uid } = pod.metadata;
   if (resizes.get(uid).inProgress === undefined) return;
-  if (!isResizeInProgress(pod, observed, actuated.get(uid))) requestSync(uid);
+  if (!isResizeInProgress(pod, observed, actuated.get(uid))) wakeups.look(uid);
 }
 
 function noteAllApplied(actuated: ActuatedRecord, pod: Pod): void {

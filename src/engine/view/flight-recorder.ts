@@ -1,4 +1,4 @@
-import type { Decision } from "../../core/record/decision.ts";
+import { type Decision, decisionPod } from "../../core/record/decision.ts";
 import { deepEqual } from "../../lib/deep-equal.ts";
 import type { SyncRecord } from "../../ports/agent-view.ts";
 import type { Journal } from "../../ports/journal.ts";
@@ -34,7 +34,7 @@ export class FlightRecorder {
 
   /** Takes it as it is: whoever decides from something that changes later hands over a copy. */
   noteDecision(decision: Decision): void {
-    const { uid } = decision.input.pod.metadata;
+    const { uid } = decisionPod(decision);
     const { syncs, decisions: before } = this.#records.get(uid) ?? nothingRecorded;
     const index = before.findLastIndex(({ kind }) => kind === decision.kind);
     // One that says the same as the one before it takes its place: a pod at rest keeps its history.

@@ -89,10 +89,11 @@ export function composeStages(parts: AgentParts): readonly PodStage[] {
 }
 
 export function composeRemains(parts: AgentParts): PodRemains {
-  const { ports, table, stages, changes, memory, observed, wakeups, signal } = parts;
+  const { ports, table, stages, changes, memory, observed, wakeups, executor, signal } = parts;
   return new PodRemains({
     ports,
     table,
+    executor,
     stages,
     changes,
     memory,

@@ -1,5 +1,5 @@
 import type { Node } from "../../../model/generated/kubernetes.ts";
-import { Restarts } from "../../execute/restarts.ts";
+import type { ExecutorDeps } from "../../execute/execute-plan.ts";
 import { PodAdmission } from "../../intake/pod-admission.ts";
 import { PodUpdates } from "../../intake/pod-updates.ts";
 import { SourceIntake } from "../../intake/source-intake.ts";
@@ -9,7 +9,12 @@ import { createAllocations } from "../../resources/allocation/create-allocations
 import type { PodAllocations } from "../../resources/allocation/pod-allocations.ts";
 import { PodStatuses } from "../../status/pod-statuses.ts";
 import type { AgentParts } from "../agent-parts.ts";
-import { createNodeDeps } from "../create-node-deps.ts";
+import {
+  createExecutor,
+  createPodConfigs,
+  createPullCredentials,
+  type NodeBasics,
+} from "../create-executor.ts";
 import { createWorkers } from "../create-workers.ts";
 import { tidyUp } from "./tidy-up.ts";
 
@@ -100,41 +105,43 @@ function currentNode({ cluster, settings }: AgentParts): Node {
   return { ...node, status: { ...settings.node.status, ...node.status } };
 }
 
+export function composeExecutor(parts: AgentParts): ExecutorDeps {
+  const { table, images, allocations, cgroups, volumes } = parts;
+  const basics = nodeBasics(parts);
+  const node = parts.knownNode;
+  const objects = parts.cluster?.objects ?? parts.localObjects;
+  const configs = createPodConfigs({ ...basics, node, cgroups, volumes, objects });
+  return createExecutor({ ...basics, table, images, configs, allocations, cgroups });
+}
+
+function nodeBasics({ ports, settings, memory, signal }: AgentParts): NodeBasics {
+  return { ports, settings, events: memory.events, lifetime: signal };
+}
+
 export function composeWorkers(parts: AgentParts): PodWorkers {
-  const deps = createNodeDeps({
-    ports: parts.ports,
-    settings: parts.settings,
-    lifetime: parts.signal,
-    objects: parts.localObjects,
-    cluster: parts.cluster,
-    node: parts.knownNode,
-    images: parts.images,
-    events: parts.memory.events,
-    allocations: parts.allocations,
-    statuses: parts.statuses,
-    table: parts.table,
-    restarts: new Restarts({
-      table: parts.table,
-      clock: parts.ports.clock,
-      limits: parts.settings.crashLoop,
-    }),
-    cgroups: parts.cgroups,
-    volumes: parts.volumes,
-    stages: parts.stages,
-    recorder: parts.memory.recorder,
-    health: parts.health,
-    requestRead: (uid) => parts.wakeups.read(uid),
-    readWhenQuiet: (uid) => parts.wakeups.readWhenQuiet(uid),
-    requestSync: (uid) => parts.loop.requestSync(uid),
-    readNewer: (uid, minMs, signal) => parts.observed.getNewerThan(uid, minMs, signal),
-    follow: (uid, onState) => parts.observed.follow(uid, onState),
-  });
+  const { executor, statuses, stages, observed, wakeups } = parts;
+  const { recorder } = parts.memory;
   return createWorkers({
     ports: parts.ports,
     settings: parts.settings,
-    deps,
+    sync: {
+      executor,
+      statuses,
+      allocations: parts.allocations,
+      table: parts.table,
+      cgroups: parts.cgroups,
+      stages,
+      recorder,
+      health: parts.health,
+      credentials: createPullCredentials({
+        ...nodeBasics(parts),
+        objects: parts.cluster?.objects ?? parts.localObjects,
+      }),
+      wakeups,
+    },
+    end: { executor, statuses, stages, recorder, observed, wakeups },
     table: parts.table,
-    observed: parts.observed,
+    observed,
     events: parts.memory.events,
     faults: parts.faults,
     enqueue: (uid, delayMs) => enqueue(parts, uid, delayMs),

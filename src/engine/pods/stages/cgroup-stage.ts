@@ -1,7 +1,7 @@
 import { errorText } from "../../../lib/error-text.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
-import type { ActuatedRecord } from "../../execute/resize-pod.ts";
+import type { ActuatedRecord } from "../../execute/resize-deps.ts";
 import type { PodStage } from "../pod-stage.ts";
 import { PodSyncError } from "../pod-syncer.ts";
 import { noteNewCgroup } from "../sync-resize.ts";
