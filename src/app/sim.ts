@@ -80,7 +80,7 @@ async function runLocked(options: SimOptions, place: SimPlace, signal: AbortSign
   const runtime = new ScriptedRuntime({
     clock,
     files: hostFiles,
-    onEvent: (event) => events.tell(event),
+    onEvent: (event) => events.emit(event),
   });
   const source = await simSource(manifests, nodeName, (pod, script) =>
     runtime.setScript(pod, script),

@@ -1,6 +1,6 @@
 import type { PsiStats } from "./stats-summary.ts";
 
-/** What one cgroup and those below it use, at one moment. What the kernel does not tell is missing. */
+/** What one cgroup and those below it use, at one moment. What the kernel does not report is missing. */
 export interface CgroupUsage {
   readonly timeMs: number;
   /** When the cgroup was made. */
@@ -36,7 +36,7 @@ export interface CgroupMemoryUsage {
   readonly psi?: PsiStats | undefined;
 }
 
-/** What a cgroup was told to be, and what only pages of metrics show of its use. */
+/** A cgroup's settings, and the part of its use that only metrics show. */
 export interface CgroupDetail {
   readonly userNanoSeconds: number;
   readonly systemNanoSeconds: number;
@@ -45,7 +45,7 @@ export interface CgroupDetail {
   readonly throttledNanoSeconds: number;
   readonly burstPeriods: number;
   readonly burstNanoSeconds: number;
-  /** As the kernel has it: shares of v1, or the shares that a weight of v2 stands for. */
+  /** As the kernel has it: shares of v1, or the shares that a weight of v2 corresponds to. */
   readonly shares?: number | undefined;
   /** Missing when unlimited. */
   readonly quotaUs?: number | undefined;
@@ -66,7 +66,7 @@ export interface CgroupDeviceIo {
   readonly device: string;
   /** Its number, such as 8:0. */
   readonly number: string;
-  /** By kind of operation, in the kernel's words: Read, Write, and where it tells more, more. */
+  /** By kind of operation, in the kernel's words: Read, Write, and others where it reports them. */
   readonly bytes: Readonly<Record<string, number>>;
   readonly reads: number;
   readonly writes: number;

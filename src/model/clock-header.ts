@@ -1,2 +1,2 @@
-/** Tells a client of the local API what time it is for an agent on a clock of its own, and how fast that goes. */
+/** The header with the time and speed of an agent's own clock, for clients of the local API. */
 export const clockHeader = "berth-clock";

@@ -1,4 +1,4 @@
-/** Something that nobody needs any more, and why. */
+/** Something that is no longer needed, and why. */
 export interface GcItem {
   readonly kind: "container" | "sandbox" | "image" | "folder" | "logs";
   /** The runtime's id, or a path. */
@@ -10,6 +10,6 @@ export interface GcItem {
 }
 
 export interface GcOptions {
-  /** Everything that nobody uses, as when the disk is full; else only what goes by itself. */
+  /** Everything unused, as when the disk is full; else only what goes by policy. */
   readonly all: boolean;
 }

@@ -1,4 +1,4 @@
-/** What the machine has, as its node tells of it. */
+/** The machine's resources, as its node reports them. */
 export interface MachineInfo {
   readonly cpuCount: number;
   readonly memoryBytes: bigint;

@@ -14,7 +14,7 @@ test.each([
       "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
     ],
   ],
-])("%s is no DNS label", (name, problems) => {
+])("%s is not a DNS label", (name, problems) => {
   expect(dnsLabelProblems(name)).toEqual(problems);
 });
 

@@ -42,7 +42,7 @@ export interface ObservedContainer {
   readonly sandboxId?: string | undefined;
 }
 
-/** How a container ended, as the runtime told at that moment. */
+/** How a container ended, as the runtime reported at that moment. */
 export interface ContainerExit {
   readonly exitCode: number;
   /** Nanoseconds since 1970. */

@@ -18,7 +18,7 @@ export function isStaticPod(pod: Pod): boolean {
   return source !== undefined && source !== "api";
 }
 
-/** A mirror pod is the API server's picture of a static pod; it is never run. */
+/** A mirror pod represents a static pod in the API server; it is never run. */
 export function isMirrorPod(pod: Pod): boolean {
   return pod.metadata.annotations?.[configMirrorAnnotation] !== undefined;
 }

@@ -89,6 +89,6 @@ test("made amounts are written in their format", () => {
   expect(isZeroQuantity(milliQuantity(0n, "DecimalSI"))).toBe(true);
 });
 
-test("text that is no quantity throws where it must be one", () => {
+test("text that is not a quantity throws where it must be one", () => {
   expect(() => mustParseQuantity("many")).toThrow("cannot parse 'many'");
 });

@@ -277,7 +277,7 @@ function smallValue({ unscaled, exponent }: Quantity, scale: number): bigint {
   const shift = exponent - scale;
   const product = unscaled * powerOfTen(shift);
   if (isInt64(product)) return product;
-  // The API machinery's shifts by these widths wrap around; all others give up at zero.
+  // The API machinery's shifts by these widths wrap around; all others stop at zero.
   return [1, 2, 3, 6, 9].includes(shift) && unscaled !== minInt64 ? BigInt.asIntN(64, product) : 0n;
 }
 

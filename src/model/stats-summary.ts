@@ -1,5 +1,5 @@
 /**
- * What /stats/summary tells of the node and its pods. Amounts are plain numbers: every one of them stays far below
+ * What /stats/summary reports of the node and its pods. Amounts are plain numbers: every one of them stays far below
  * 2^53. Times are milliseconds since 1970, finer than the seconds that the wire shows; `encodeSummary` writes the wire's form.
  */
 export interface Summary {

@@ -19,7 +19,7 @@ describe.each(["up", "kubelet"] as const)("a manifest of %s", (mode) => {
     ["with an open quote", `apiVersion: v1\nkind: Secret\nstringData:\n  a: "${canary}`],
     ["with a bad indent", `kind: Secret\nstringData:\n  a: ${canary}\n b: ${canary}`],
     ["with a tab", `stringData:\n\ta: ${canary}`],
-    ["that is no object", canary],
+    ["that is not an object", canary],
     ["with a value of another type", `apiVersion: v1\nkind: Secret\nstringData: [${canary}]`],
     ["that is no base64", `apiVersion: v1\nkind: Secret\ndata: {a: "${canary}!"}`],
     ["with a key twice", `apiVersion: v1\nkind: Secret\nstringData: {a: ${canary}, a: ${canary}}`],

@@ -1,7 +1,7 @@
 /** Something that is due at a time. */
 export interface Timer {
   readonly dueMs: number;
-  /** Undefined = nobody waits for it any more. */
+  /** Undefined = cancelled. */
   wake: (() => void) | undefined;
 }
 
@@ -31,7 +31,7 @@ export class TimerHeap {
     entries[index] = entry;
   }
 
-  /** When the next one is due that somebody waits for. */
+  /** When the next one that was not cancelled is due. */
   get nextDueMs(): number | undefined {
     return this.#first()?.dueMs;
   }

@@ -4,7 +4,7 @@ import { type Timer, TimerHeap } from "./timer-heap.ts";
 /** Time that stands still until it is moved on. */
 export class VirtualClock implements Clock {
   readonly #startMs: number;
-  /** Since the start: a wall time is too large a number to tell microseconds apart. */
+  /** Since the start: a wall time is too large a number to hold microseconds. */
   #elapsedMs = 0;
   readonly #timers = new TimerHeap();
 

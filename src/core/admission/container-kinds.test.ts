@@ -19,7 +19,7 @@ const bad: Container = {
   },
 };
 
-/** A container that hides where a check that looks at regular containers only does not see it. */
+/** A container of a kind that a check of regular containers only would miss. */
 const places: readonly (readonly [string, PodSpec])[] = [
   ["a regular container", { containers: [good, bad] }],
   ["an init container", { containers: [good], initContainers: [bad] }],

@@ -31,7 +31,7 @@ test("every refused field of a pod is named with its place", () => {
   });
 });
 
-test("what asks for nothing is no use of a field", () => {
+test("a value that asks for nothing does not count as use of a field", () => {
   const empty = { name: "app", volumeDevices: [], resources: { claims: [] } };
   expect(admit({ containers: [empty], resourceClaims: [] })).toEqual({ admit: true });
   const ephemeralContainers = [{ name: "debug", resources: {} }];

@@ -28,7 +28,7 @@ export function nodeMismatch(pod: Pod, node: Node): AdmissionResult | undefined 
   return undefined;
 }
 
-/** What a pod that does not fit is told: the first failure counts. */
+/** The message for a pod that does not fit: the first failure counts. */
 export function fitRejection(failure: FitFailure): AdmissionResult {
   if (failure.kind === "predicate") {
     const { name, description } = failure;

@@ -38,7 +38,7 @@ test.each([
   expect(matches({ matchFields: [requirement] })).toBe(isMet);
 });
 
-test("one term is enough, and a term that asks for nothing is none", () => {
+test("one term is enough, and an empty term matches nothing", () => {
   const met = { matchExpressions: [{ key: "zone", operator: "Exists" }] };
   expect(matches({}, met)).toBe(true);
   expect(matches({})).toBe(false);

@@ -64,7 +64,7 @@ export function planPreemption(
       : [],
   );
   const victims = chooseVictims(pod, activePods, requirements);
-  // People look for what the node lacks; that nobody could make room for the pod helps them no further.
+  // The message names what the node lacks; that no pod could be preempted would not help.
   return victims === undefined ? err(fitRejection(first)) : ok(victims);
 }
 

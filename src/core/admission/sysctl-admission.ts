@@ -46,7 +46,7 @@ const longestPattern = 253;
 const patternFormat = "([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]";
 const patternRegExp = new RegExp(`^${patternFormat}$`);
 
-/** The settings that are safe on a kernel; `kernelVersion` as the kernel tells it, "6.1.0-13-amd64". */
+/** The settings that are safe on a kernel; `kernelVersion` as the kernel reports it, "6.1.0-13-amd64". */
 export function safeSysctlNames(kernelVersion: string): string[] {
   const [, major = "0", minor = "0"] = /^(\d+)\.(\d+)/.exec(kernelVersion) ?? [];
   const has = ([wantedMajor, wantedMinor]: readonly [number, number]): boolean =>

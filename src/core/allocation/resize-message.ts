@@ -4,7 +4,7 @@ import type { Pod } from "../../model/pod.ts";
 import { formatQuantity } from "../../model/quantity.ts";
 import { resourceList } from "../resource/resource-list.ts";
 
-/** The text of an event about a resize: what happened, and the resources that the pod is to have. */
+/** The text of an event about a resize: what happened, and the resources that the pod asks for. */
 export function resizeMessage(
   happened: string,
   { spec }: Pod,

@@ -17,7 +17,7 @@ interface HeldArchives {
   readonly diskBytes?: number | undefined;
 }
 
-/** Why there is no room for one more archive. Nothing is ever deleted to make room: archives belong to who asked for them. */
+/** Why there is no room for one more archive. Nothing is ever deleted to make room: archives belong to the client that asked for them. */
 export function checkpointRefusal(held: HeldArchives): { readonly message: string } | undefined {
   const { folder, count, bytes, diskBytes = Number.POSITIVE_INFINITY } = held;
   if (count >= maxArchives) {

@@ -185,7 +185,7 @@ test("refuses a policy for groups that no runtime knows", () => {
   });
 });
 
-test("refuses an image user that is no user id where root is forbidden", () => {
+test("refuses an image user that is not a user id where root is forbidden", () => {
   const securityContext = { runAsNonRoot: true };
   const imageUser = { uid: 2n ** 31n, username: "" };
   expect(configure({ container: { securityContext }, inputs: { imageUser } })).toEqual({

@@ -6,7 +6,7 @@ export interface ImageUser {
   readonly username: string;
 }
 
-/** The user that the runtime tells of an image; without any it is root. */
+/** The user that the runtime reports for an image; root without one. */
 export function imageUser(image: Pick<Image, "uid" | "username"> | undefined): ImageUser {
   if (image?.uid !== undefined) return { uid: image.uid.value ?? 0n, username: "" };
   const username = image?.username ?? "";

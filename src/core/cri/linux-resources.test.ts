@@ -21,7 +21,7 @@ test("a resized sandbox has what its pod's cgroup has", () => {
   });
 });
 
-test("the overhead is told apart from what the containers may use", () => {
+test("the overhead is passed separately from what the containers may use", () => {
   const overhead = { cpu: "250m", memory: "48576" };
   const pod: Pod = buildPod({ metadata, spec: { containers: [], overhead } });
   expect(resizedSandboxResources(pod, cgroup)).toMatchObject({

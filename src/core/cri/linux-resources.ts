@@ -82,7 +82,7 @@ export function overheadResources(pod: Pod, settings: RuntimeSettings): LinuxCon
   );
 }
 
-/** The resources of a pod's cgroup as the runtime is told of them after a resize: without the overhead. */
+/** The resources of a pod's cgroup as they are passed to the runtime after a resize: without the overhead. */
 export function resizedSandboxResources(
   pod: Pod,
   cgroup: CgroupResources,

@@ -15,7 +15,7 @@ export interface RuntimeSettings {
   readonly swap: SwapSettings;
   /** The huge page sizes that the kernel has, as "2MB". */
   readonly hugePageSizes: readonly string[];
-  /** The files of this machine that tell containers too much of it, beyond those of every machine. */
+  /** Files of this machine that would reveal too much of it to containers, beyond those masked on every machine. */
   readonly extraMaskedPaths: readonly string[];
   readonly selinuxEnabled: boolean;
   /** The feature ContainerStopSignals. */

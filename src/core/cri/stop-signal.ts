@@ -11,7 +11,7 @@ const names: ReadonlyMap<Signal, string> = new Map(
   [...signals].map(([name, signal]) => [signal, name]),
 );
 
-/** The name of the signal that the runtime tells; undefined when it tells none. */
+/** The name of the signal that the runtime reports; undefined when it reports none. */
 export function stopSignalName(signal: Signal = Signal.RUNTIME_DEFAULT): string | undefined {
   return signal === Signal.RUNTIME_DEFAULT ? undefined : names.get(signal);
 }

@@ -61,14 +61,14 @@ test("an optional config map is not let off when the look-up fails", () => {
   );
 });
 
-test("bytes of a secret that are no text are replaced", () => {
+test("bytes of a secret that are not UTF-8 are replaced", () => {
   const secretKeyRef = { name: "s", key: "key" };
   expect(envOf({ env: [{ name: "E", valueFrom: { secretKeyRef } }] })).toEqual({
     E: "\u0000\uFFFD",
   });
 });
 
-test("a name that every object has is no key of a config map", () => {
+test("a property that every object has is not a key of a config map", () => {
   const configMapKeyRef = { name: "cm", key: "constructor" };
   const found = { configMap: () => ok({ data: { a: "b" } }) };
   expect(envOf({ env: [{ name: "E", valueFrom: { configMapKeyRef } }] }, found)).toBe(

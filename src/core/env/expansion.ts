@@ -3,14 +3,14 @@ import { utf8Length } from "../../lib/utf8.ts";
 
 /**
  * What the environment, command and arguments of a container may come to, and what Linux lets a process start with: a quarter of
- * an 8 MiB stack. References multiply, so without a limit a few hundred bytes stand for more than any memory holds.
+ * an 8 MiB stack. References multiply, so without a limit a few hundred bytes expand to more than any memory holds.
  */
 export const maxExpandedBytes: number = 2 * 1024 * 1024;
 
 const maxNameLength = 80;
 
 /**
- * Replaces $(NAME) by what `lookUp` finds; what it does not find stays, and $$ stands for one $. Undefined as soon as the text
+ * Replaces $(NAME) by what `lookUp` finds; what it does not find stays, and $$ becomes one $. Undefined as soon as the text
  * takes more than `maxBytes`.
  */
 export function expand(

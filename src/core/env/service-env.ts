@@ -1,6 +1,6 @@
 import type { Service, ServicePort } from "../../model/generated/kubernetes.ts";
 
-/** The variables that tell a pod of a namespace where services are. The API server's own is always among them. */
+/** The variables with the addresses of services, for a pod of a namespace. The API server's own is always among them. */
 export function serviceEnv(
   services: readonly Service[],
   namespace: string,

@@ -18,7 +18,7 @@ function event(message: string, name = "web"): Event {
   };
 }
 
-test("a count goes on from what the server holds", () => {
+test("a count continues from what the server holds", () => {
   const correlator = new EventCorrelator();
   correlator.recorded({ ...event("m"), metadata: { name: "web.old", namespace: "ns" }, count: 7 });
   expect(correlator.correlate(event("m"), 0n)).toMatchObject({

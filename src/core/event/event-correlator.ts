@@ -11,7 +11,7 @@ export interface EventCorrelatorLimits {
   readonly perSecond: number;
   /** So many events that differ only in their message become one. */
   readonly similarEvents: number;
-  /** Without a similar event for so long, they are counted from the start. */
+  /** After this long without a similar event, counting restarts. */
   readonly similarSeconds: number;
 }
 

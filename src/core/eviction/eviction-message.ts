@@ -28,7 +28,7 @@ export interface EvictionCause {
   readonly observations: Observations;
 }
 
-/** What a pod is told that goes because the node is short of something. */
+/** The status message of a pod that is evicted because the node is short of something. */
 export function evictionMessage(
   pod: Pod,
   stats: PodStats | undefined,

@@ -29,9 +29,9 @@ export interface EvictionPolicy {
   readonly isSpared: (pod: Pod) => boolean;
 }
 
-/** What is remembered from one look at the node to the next. */
+/** What is remembered from one synchronization to the next. */
 export interface EvictionState extends ThresholdList {
-  /** Undefined until the filesystems were looked at. */
+  /** Undefined until the filesystems were measured. */
   readonly layout?: FsLayout | undefined;
   /** What the node is short of, or was a short while ago. */
   readonly pressures: readonly NodePressure[];
@@ -51,7 +51,7 @@ export interface NodeLook {
   readonly activePods: readonly Pod[];
 }
 
-/** A threshold that has to be cleared: by what the node gives up and, if that is not enough, by a pod. */
+/** A threshold that has to be cleared: by reclaiming node resources and, if that is not enough, by evicting a pod. */
 export interface Shortage {
   readonly threshold: Threshold;
   readonly cause: EvictionCause;
@@ -96,7 +96,7 @@ export function needsPodStats(policy: EvictionPolicy, pods: readonly Pod[]): boo
   return policy.localStorageIsolation && pods.some(hasDiskLimits);
 }
 
-/** Takes in one look at the node and says what it calls for. */
+/** Takes in one observation of the node and returns what it requires. */
 export function stepEviction(
   state: EvictionState,
   policy: EvictionPolicy,
@@ -135,7 +135,7 @@ export function stepEviction(
   return { state: next, decision: { kind: "reclaim", shortage }, conflict };
 }
 
-/** Whether nothing is short any more, by statistics taken after the node gave up what it could. */
+/** Whether nothing is short any more, by statistics taken after node resources were reclaimed. */
 export function isRelieved({ thresholds }: EvictionState, summary: Summary | undefined): boolean {
   if (summary === undefined) return false;
   return metThresholds(thresholds, observeSignals(summary), { withMinReclaim: true }).length === 0;

@@ -1,5 +1,5 @@
-// The kubelet's first look at a node goes by a list that is being changed under its eyes: what is replaced in
-// that list is seen, until adding to it moves it elsewhere. Later looks see everything.
+// The kubelet's first synchronization uses a list that changes while it is read: what is replaced in
+// that list is seen, until adding to it moves it elsewhere. Later ones see everything.
 
 /** How many entries still fit where the list of thresholds is, by how many of each kind it was put together from. */
 export function spareEntries(counts: {

@@ -46,7 +46,7 @@ export function parseThresholds(statements: EvictionStatements): Result<Threshol
   }
   const withReclaim = thresholds.map((threshold) => {
     const minReclaim = reclaims.value.get(threshold.signal);
-    // Each threshold has its own value: settings are told apart by identity.
+    // Each threshold has its own value: settings are compared by identity.
     return minReclaim === undefined ? threshold : { ...threshold, minReclaim: { ...minReclaim } };
   });
   const counts = { hard: hardCount, soft: withReclaim.length - hardCount };

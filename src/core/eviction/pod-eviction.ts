@@ -13,7 +13,7 @@ export interface PodEviction {
   readonly graceSeconds: number;
   readonly message: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The pod did nothing wrong: others were told that it is disrupted. */
+  /** The pod did nothing wrong: it gets the condition DisruptionTarget. */
   readonly isDisruption: boolean;
   /** What ran short, as metrics name it. */
   readonly signal: string;

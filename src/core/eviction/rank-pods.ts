@@ -13,7 +13,7 @@ import type { FsLayout } from "./threshold.ts";
 
 export type StatsOfPod = (pod: Pod) => PodStats | undefined;
 
-/** What the node can give up before pods have to go. */
+/** What the node can reclaim before pods are evicted. */
 export type NodeReclaim = "containers" | "images";
 
 /** The pods in the order in which they go; those that tie stay in the given order. */
@@ -33,7 +33,7 @@ export function rankPods(
     .map(({ pod }) => pod);
 }
 
-/** What is given up first when a signal is low, in order. */
+/** What is reclaimed first when a signal is low, in order. */
 export function nodeReclaims(
   signal: Signal,
   { dedicatedImageFs, splitContainerFs }: FsLayout,

@@ -13,7 +13,7 @@ export type Signal =
 /** The condition of a node that is short of something. */
 export type NodePressure = "MemoryPressure" | "DiskPressure" | "PIDPressure";
 
-/** What is taken back from pods; inodes and pids are no resources that pods ask for. */
+/** What is taken back from pods; inodes and pids are not resources that pods request. */
 export type StarvedResource = "memory" | "ephemeral-storage" | "inodes" | "pids";
 
 interface SignalFacts {

@@ -37,14 +37,14 @@ type Fields = Readonly<Record<string, unknown>>;
 export function parseCredentialProviders(
   document: unknown,
 ): Result<readonly CredentialProvider[], readonly string[]> {
-  if (!isObject(document)) return err(["it is no object with providers"]);
+  if (!isObject(document)) return err(["it is not an object with providers"]);
   const errors = unknownFields(document, ["apiVersion", "kind", "providers"], "");
   const { apiVersion, kind, providers } = document;
   if (!configVersions.includes(String(apiVersion))) {
-    errors.push(`apiVersion: ${told(apiVersion)} is not one of ${configVersions.join(", ")}`);
+    errors.push(`apiVersion: ${shown(apiVersion)} is not one of ${configVersions.join(", ")}`);
   }
   if (kind !== "CredentialProviderConfig") {
-    errors.push(`kind: ${told(kind)} is not CredentialProviderConfig`);
+    errors.push(`kind: ${shown(kind)} is not CredentialProviderConfig`);
   }
   if (!Array.isArray(providers) || providers.length === 0) {
     return err([...errors, "providers: at least one is needed"]);
@@ -77,12 +77,12 @@ export function parseCredentialAnswer(
   text: string,
 ): Result<CredentialAnswer, string> {
   const answer = parseJson(text);
-  if (!isObject(answer)) return err("its answer is no JSON object");
+  if (!isObject(answer)) return err("its answer is not a JSON object");
   if (answer["apiVersion"] !== provider.apiVersion) {
     return err(`its answer has another apiVersion than ${provider.apiVersion}`);
   }
   if (answer["kind"] !== "CredentialProviderResponse") {
-    return err("its answer is no CredentialProviderResponse");
+    return err("its answer is not a CredentialProviderResponse");
   }
   const known = ["apiVersion", "kind", "cacheKeyType", "cacheDuration", "auth"];
   if (unknownFields(answer, known, "").length > 0) return err("its answer has unknown fields");
@@ -116,16 +116,18 @@ function parseProvider(value: unknown, path: string, errors: string[]): Credenti
   errors.push(...unknownFields(fields, known, `${path}.`));
   const { name = "", apiVersion = "", defaultCacheDuration } = fields;
   if (typeof name !== "string" || !/^(?!\.{0,2}$)[^/ ]+$/.test(name)) {
-    errors.push(`${path}.name: ${told(name)} is no name of a program: no "/", no space`);
+    errors.push(`${path}.name: ${shown(name)} is not the name of a program: no "/", no space`);
   }
   if (!callVersions.includes(String(apiVersion))) {
-    errors.push(`${path}.apiVersion: ${told(apiVersion)} is not one of ${callVersions.join(", ")}`);
+    errors.push(
+      `${path}.apiVersion: ${shown(apiVersion)} is not one of ${callVersions.join(", ")}`,
+    );
   }
   const matchImages = texts(fields["matchImages"], `${path}.matchImages`, errors);
   if (matchImages.length === 0) errors.push(`${path}.matchImages: at least one is needed`);
   for (const pattern of matchImages) {
     if (!isRegistryPattern(pattern)) {
-      errors.push(`${path}.matchImages: ${quoteText(pattern)} is no registry with a path`);
+      errors.push(`${path}.matchImages: ${quoteText(pattern)} is not a registry with a path`);
     }
   }
   const cache = parseDuration(typeof defaultCacheDuration === "string" ? defaultCacheDuration : "");
@@ -192,7 +194,7 @@ function unknownFields(fields: Fields, known: readonly string[], prefix: string)
     });
 }
 
-function told(value: unknown): string {
+function shown(value: unknown): string {
   return JSON.stringify(value) ?? "nothing";
 }
 

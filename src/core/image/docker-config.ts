@@ -70,15 +70,15 @@ export function secretLogins(secret: Secret): Result<readonly RegistryLogin[], s
 
 function parseDockerConfigJson(text: string): Result<readonly RegistryLogin[], string> {
   const root = parseObject(text);
-  if (root === undefined) return err("is no JSON object");
+  if (root === undefined) return err("is not a JSON object");
   const auths = fieldOf(root, "auths");
   if (auths === undefined || auths === null) return ok([]);
-  return isObject(auths) ? entries(auths) : err("has auths that are no object");
+  return isObject(auths) ? entries(auths) : err("has auths that are not an object");
 }
 
 function parseDockerCfg(text: string): Result<readonly RegistryLogin[], string> {
   const root = parseObject(text);
-  return root === undefined ? err("is no JSON object") : entries(root);
+  return root === undefined ? err("is not a JSON object") : entries(root);
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -94,14 +94,14 @@ function entries(auths: JsonObject): Result<readonly RegistryLogin[], string> {
 }
 
 function parseLogin(entry: unknown): Result<Omit<RegistryLogin, "address">, string> {
-  if (!isObject(entry)) return err("that is no object");
+  if (!isObject(entry)) return err("that is not an object");
   const text = (name: string): string | undefined => {
     const value = fieldOf(entry, name) ?? "";
     return typeof value === "string" ? value : undefined;
   };
   const [username, password, auth] = [text("username"), text("password"), text("auth")];
   if (username === undefined || password === undefined || auth === undefined) {
-    return err("whose username, password or auth is no text");
+    return err("whose username, password or auth is not a string");
   }
   const email = text("email") || undefined;
   if (auth === "") return ok({ username, password, email });

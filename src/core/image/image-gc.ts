@@ -1,4 +1,4 @@
-// Which images go when the disk fills up or when nobody has used them for long. Removing one may fail, so the
+// Which images go when the disk fills up or when they were unused for long. Removing one may fail, so the
 // decisions are generators that ask for one thing after the other and go on with the answer.
 import { compareText } from "../../lib/compare-text.ts";
 import { durationText } from "../../lib/go-text.ts";
@@ -57,7 +57,7 @@ export interface ImageFsUsage {
   readonly availableBytes: number;
 }
 
-/** A collection under way: it asks, and goes on with the answer. */
+/** A collection under way: it asks, and continues with the answer. */
 export type ImageCollection<T> = Generator<ImageGcRequest, T, ImageGcAnswer>;
 
 interface ImageGcEvent {
@@ -69,7 +69,7 @@ export interface ImageGcOutcome {
   /** Why the disk is not as empty as it should be. */
   readonly error?: string | undefined;
   readonly event?: ImageGcEvent | undefined;
-  /** The ids of unused images that were looked at and stay; undefined when none had to go. */
+  /** The ids of unused images that were considered and stay; undefined when none had to go. */
   readonly remaining?: readonly string[] | undefined;
 }
 
@@ -137,7 +137,7 @@ export function imagesInEvictionOrder(
     });
 }
 
-/** Removes images that nobody used for too long and, when the disk is too full, others until it is empty enough. */
+/** Removes images that were unused for too long and, when the disk is too full, others until it is empty enough. */
 export function* collectImages(
   images: readonly ImageRecord[],
   policy: ImageGcPolicy,

@@ -132,7 +132,7 @@ export function pulledEvent(
   };
 }
 
-/** A pod that has long not failed to pull starts anew with the shortest delay. */
+/** A pod without a failed pull for long starts again with the shortest delay. */
 export function hasExpired(backoff: PullBackoff, nowMs: number, { maxMs }: BackoffLimits): boolean {
   return nowMs - backoff.failedAtMs > 2 * maxMs;
 }

@@ -68,7 +68,7 @@ test("a pull adds what is new, and only that", () => {
   expect(pulled(open, { kubernetesSecrets: [secret("a")] })).toBeUndefined();
 });
 
-test("what was pulled by nobody knows whom is known as pulled, and nobody's", () => {
+test("an image pulled with unknown credentials counts as pulled, but proves no access", () => {
   const record = pulled(undefined, undefined);
   expect(record).toEqual({
     lastUpdatedTime: "1970-01-01T00:00:00Z",
@@ -88,7 +88,7 @@ test("records and intents are read as they were written, and nothing else is", (
   }
 });
 
-test("a registry with a port is no tag", () => {
+test("a port of a registry is not a tag", () => {
   const record = recordPull(
     undefined,
     { image: "h:5000/x", imageRef: ref },

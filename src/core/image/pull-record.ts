@@ -36,7 +36,7 @@ export function pullIntentText(image: string): string {
   return `${JSON.stringify({ kind: "ImagePullIntent", apiVersion, image })}\n`;
 }
 
-/** The image of an intent; undefined when the text is none. */
+/** The image of an intent; undefined when the text is not an intent. */
 export function parsePullIntent(text: string): string | undefined {
   const { kind, image } = parseObject(text);
   return kind === "ImagePullIntent" && typeof image === "string" ? image : undefined;
@@ -46,7 +46,7 @@ export function pulledRecordText(record: PulledRecord): string {
   return `${JSON.stringify({ kind: "ImagePulledRecord", apiVersion, ...record })}\n`;
 }
 
-/** Undefined when the text is no record. */
+/** Undefined when the text is not a record. */
 export function parsePulledRecord(text: string): PulledRecord | undefined {
   const { kind, lastUpdatedTime, imageRef, credentialMapping = {} } = parseObject(text);
   if (kind !== "ImagePulledRecord" || typeof imageRef !== "string") return undefined;

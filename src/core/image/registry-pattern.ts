@@ -24,7 +24,7 @@ export function isRegistryPattern(text: string): boolean {
   return parsePlace(text) !== undefined;
 }
 
-/** Host with port and path of an address without a scheme; undefined when it is no address. */
+/** Host with port and path of an address without a scheme; undefined when it is not an address. */
 export function splitAddress(
   text: string,
 ): { readonly host: string; readonly path: string } | undefined {

@@ -9,7 +9,7 @@ export interface RotationPlan {
   readonly rotateTo: string;
 }
 
-/** The log in use and the newest rotated one are never compressed: somebody may still write or read them. */
+/** The log in use and the newest rotated one are never compressed: the runtime may still write them, and clients read them. */
 const uncompressedFiles = 2;
 
 /** Plans the rotation of a log among the files of its folder, of which at most `maxFiles` stay. */

@@ -25,7 +25,7 @@ function mounts(volumeMounts: readonly VolumeMount[], inputs: Partial<MountInput
   });
 }
 
-test("a sub-path tells what has to be bound safely before the container starts", () => {
+test("a sub-path yields what has to be bound safely before the container starts", () => {
   const other = { name: "data", mountPath: "/b" };
   expect(mounts([other, { ...other, mountPath: "/a", subPath: "x//y" }])).toMatchObject({
     ok: true,

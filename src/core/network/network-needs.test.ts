@@ -39,7 +39,7 @@ describe("bandwidth", () => {
   });
 });
 
-test("a pod is told which of its fields the network cannot honour", () => {
+test("the message names the fields of a pod that the network cannot honour", () => {
   const needs = networkNeeds(podWith({ [ingress]: "1M" }));
   expect(unmetNeed(needs, new Set(["portMappings", "bandwidth"]))).toBeUndefined();
   expect(unmetNeed(needs, new Set(["bandwidth"]))).toBe(

@@ -17,7 +17,7 @@ export const kubeletPacketRules: readonly FilterItem[] = [
   chain("IPv6", "mangle", hint),
 ];
 
-/** What `berth up` keeps on a machine whose runtime is not its own; `mark` tells it from everybody else's. */
+/** What `berth up` keeps on a machine whose runtime is not its own; `mark` identifies the rules as its own. */
 export function upPacketRules(mark: string): readonly FilterRule[] {
   return [loopbackGuard("INPUT", "first", `berth up ${mark}`)];
 }

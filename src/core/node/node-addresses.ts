@@ -21,7 +21,7 @@ export interface NodeAddressFacts {
   readonly defaultIp: Result<string, string>;
 }
 
-/** What a node says of its addresses: the annotations even where the addresses could not be told. */
+/** A node's addresses and their annotations; the annotations even where the addresses are unknown. */
 export interface NodeAddressesResult {
   readonly annotations: Readonly<Record<string, string>> | undefined;
   /** Undefined: they stay as they are. */

@@ -109,7 +109,7 @@ function ownCapacity(input: NodeCapacityInput): ResourceList {
       ? []
       : [["ephemeral-storage", input.ephemeralStorage] as const]),
     ...devices.capacity,
-    // Zero rather than absent tells that the resource is a device plugin's.
+    // Zero rather than absent shows that the resource is a device plugin's.
     ...devices.removed.map((name) => [name, wholeQuantity(0n, "DecimalSI")] as const),
   ]);
 }
@@ -127,7 +127,7 @@ function allocatableOf(input: NodeCapacityInput, capacity: ResourceList): Resour
   });
   const devices = input.machine === undefined ? [] : input.devices.allocatable;
   const allocatable = new Map([...kept, ...own, ...devices]);
-  // Memory in huge pages is no memory for anything else.
+  // Memory in huge pages is not available for anything else.
   for (const [name, amount] of capacity) {
     if (!name.startsWith(hugePagesPrefix)) continue;
     const memory = amountOf(allocatable, "memory");

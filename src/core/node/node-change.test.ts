@@ -4,7 +4,7 @@ import { hasNodeStatusChanged } from "./node-change.ts";
 const ready = { type: "Ready", status: "True", lastHeartbeatTime: "1", lastTransitionTime: "1" };
 const disk = { type: "DiskPressure", status: "False" };
 
-test("when conditions were last looked at, and in what order they are, is no change", () => {
+test("heartbeat times and the order of conditions are not a change", () => {
   const before = { conditions: [ready, disk] };
   expect(
     hasNodeStatusChanged(before, { conditions: [disk, { ...ready, lastHeartbeatTime: "2" }] }),

@@ -1,7 +1,7 @@
 import { deepEqual } from "../../lib/deep-equal.ts";
 import type { NodeCondition, NodeStatus } from "../../model/generated/kubernetes.ts";
 
-/** Whether two statuses differ in more than when their conditions were last looked at. */
+/** Whether two statuses differ in more than the heartbeat times of their conditions. */
 export function hasNodeStatusChanged(before: NodeStatus, after: NodeStatus): boolean {
   return !deepEqual(comparable(before), comparable(after));
 }

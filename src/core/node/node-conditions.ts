@@ -80,7 +80,7 @@ const pidPressure: PressureWords = {
   },
 };
 
-/** The node's conditions now, and what to tell of those that changed; conditions of others stay as they are. */
+/** The node's conditions now, and the events for those that changed; conditions of other owners stay as they are. */
 export function nodeConditions(input: NodeConditionsInput): NodeConditionsResult {
   const { health } = input;
   const conditions = [...input.previous];
@@ -96,7 +96,7 @@ export function nodeConditions(input: NodeConditionsInput): NodeConditionsResult
   return { conditions, events };
 }
 
-/** Answers the reason of the event to tell; undefined when the condition holds as before. */
+/** Returns the reason of the event to record; undefined when the condition is unchanged. */
 function setPressure(
   conditions: NodeCondition[],
   words: PressureWords,

@@ -5,7 +5,7 @@ const node = (...addresses: readonly (readonly [string, string])[]) => ({
   status: { addresses: addresses.map(([type, address]) => ({ type, address })) },
 });
 
-test("internal addresses come before external ones, and one of each family is told", () => {
+test("internal addresses come before external ones, and one of each family is returned", () => {
   const addresses = node(
     ["ExternalIP", "2001:db8::1"],
     ["Hostname", "a"],
@@ -15,7 +15,7 @@ test("internal addresses come before external ones, and one of each family is to
   expect(nodeHostIps(addresses)).toEqual(["10.0.0.5", "2001:db8::1"]);
 });
 
-test("a node without addresses has none to tell", () => {
+test("a node without addresses has no host IPs", () => {
   expect(nodeHostIps(node(["Hostname", "a"]))).toEqual([]);
   expect(nodeHostIps(undefined)).toEqual([]);
 });

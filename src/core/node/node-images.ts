@@ -9,15 +9,15 @@ export interface StoredImage {
   readonly sizeBytes: number;
 }
 
-/** The images that a node tells of, largest first as listed; a limit below zero is none. */
+/** The images that a node reports, largest first as listed; a limit below zero means no limit. */
 export function nodeImages(
   listed: Result<readonly StoredImage[], string>,
   limit: number,
 ): Result<readonly ContainerImage[], string> {
   if (!listed.ok) return err(`error getting image list: ${listed.error}`);
-  const told = listed.value.slice(0, limit < 0 ? undefined : limit);
+  const reported = listed.value.slice(0, limit < 0 ? undefined : limit);
   return ok(
-    told.map(({ repoDigests, repoTags, sizeBytes }) => ({
+    reported.map(({ repoDigests, repoTags, sizeBytes }) => ({
       names: [...repoDigests, ...repoTags].slice(0, maxNames),
       sizeBytes,
     })),

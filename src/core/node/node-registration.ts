@@ -39,7 +39,7 @@ export interface NodeRegistrationSettings {
   readonly enableControllerAttachDetach: boolean;
 }
 
-/** The node as it is first told to the API server, still without a status. */
+/** The node as it is registered with the API server, still without a status. */
 export function initialNode(settings: NodeRegistrationSettings): Node {
   const { architecture, providerId } = settings;
   const taints = [

@@ -15,7 +15,7 @@ import { type NodeEvent, nodeStatusEvent } from "./node-event.ts";
 import { nodeImages, type StoredImage } from "./node-images.ts";
 import type { NodeRegistrationSettings } from "./node-registration.ts";
 
-/** What a node is told to be. */
+/** The node's settings. */
 export interface NodeStatusSettings extends NodeRegistrationSettings {
   /** What --node-ip says, in canonical form: at most two. */
   readonly nodeIps: readonly string[];
@@ -41,7 +41,7 @@ export interface NodeStatusFacts {
   /** Undefined where it is not known. */
   readonly ephemeralStorage: Quantity | undefined;
   readonly addresses: NodeAddressFacts;
-  /** Undefined when the runtime does not tell. */
+  /** Undefined when the runtime does not report it. */
   readonly runtimeVersion: string | undefined;
   /** Largest first. */
   readonly images: Result<readonly StoredImage[], string>;
@@ -51,14 +51,14 @@ export interface NodeStatusFacts {
   readonly health: NodeHealth;
   /** Undefined while it is not known: what the node said before stays. */
   readonly volumesInUse: readonly string[] | undefined;
-  /** Whether new pods were kept away when last looked at. */
+  /** Whether the node was unschedulable at the last update. */
   readonly wasUnschedulable: boolean;
 }
 
 export interface ComputedNode {
   readonly node: Node;
   readonly events: readonly NodeEvent[];
-  /** What could not be told; the rest is told all the same. */
+  /** What could not be determined; the rest is reported all the same. */
   readonly problems: readonly string[];
 }
 
@@ -164,7 +164,7 @@ function softwareInfo(settings: NodeStatusSettings, facts: NodeStatusFacts): Sof
     ...(facts.system.ok ? facts.system.value : {}),
     containerRuntimeVersion: `${settings.runtimeName}://${facts.runtimeVersion ?? "Unknown"}`,
     kubeletVersion: settings.kubeletVersion,
-    // Nobody can know it; what earlier versions claimed is taken back.
+    // It cannot be known; what earlier versions reported is removed.
     kubeProxyVersion: "",
     operatingSystem: "linux",
     architecture: settings.architecture,

@@ -10,6 +10,6 @@ test.each([
   ["1.6.4.1-dev", "1.6.4.1"],
   ["7", undefined],
   ["unknown", undefined],
-])("the runtime's version %s is told as %s", (text, version) => {
+])("the runtime's version %s is reported as %s", (text, version) => {
   expect(parseRuntimeVersion(text)).toBe(version);
 });

@@ -50,7 +50,7 @@ export class OomReport {
 
 type FoundKill = Omit<OomKill, "cgroup"> & { readonly cgroup?: string };
 
-/** Reads a line from its end, so that nobody's name for a process moves the fields before it. */
+/** Reads a line from its end, so that no name of a process moves the fields before it. */
 function constraintKill(line: string, fields: readonly string[]): FoundKill | undefined {
   const start = line.indexOf(constraint);
   const last = start < 0 ? undefined : [...line.matchAll(victim)].at(-1);
@@ -83,7 +83,7 @@ function olderLimitOf(line: string): string | undefined {
   return from < 0 || to < from + start.length ? undefined : line.slice(to + middle.length);
 }
 
-/** The node's event for a kill; undefined when only a limit was reached, which its own container tells. */
+/** The node's event for a kill; undefined when only a limit was reached, which the status of its container reports. */
 export function systemOomMessage({ cgroup, processName, pid }: OomKill): string | undefined {
   if (cgroup !== "/") return undefined;
   const victim =

@@ -42,7 +42,7 @@ function ended(
 }
 
 test.each([
-  { name: "nobody restarts it", status: ended({ web: 1, helper: 1 }), next: "stop" },
+  { name: "it is not restarted", status: ended({ web: 1, helper: 1 }), next: "stop" },
   { name: "another's end restarts all", status: ended({ web: 42, helper: 1 }), next: "wait" },
   {
     name: "all are being restarted",

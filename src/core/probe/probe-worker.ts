@@ -42,7 +42,7 @@ export interface ProbeRound {
   readonly next: "probe" | "wait" | "stop";
 }
 
-/** A container that started so long before the agent was running under its predecessor. */
+/** A container that started this long before the agent ran under its predecessor. */
 export const restartMarginMs = 10_000;
 
 const initialResults: Readonly<Record<ProbeKind, ProbeResult>> = {

@@ -1,4 +1,4 @@
-// Values in a recording: plain JSON, without what is nobody else's business.
+// Values in a recording: plain JSON, without secrets.
 
 const hidden = "<redacted>";
 const ownAnnotations = "kubernetes.io/config.";
@@ -64,7 +64,7 @@ function isSecret(holder: Readonly<Record<string, unknown>>, key: string, field:
   }
 }
 
-/** Which page a probe or a hook asks for tells much; tokens come after it. */
+/** The path that a probe or a hook requests is worth recording; tokens are in the query. */
 function hideQuery(path: unknown): unknown {
   return typeof path === "string" ? path.replace(/\?.+$/s, `?${hidden}`) : path;
 }

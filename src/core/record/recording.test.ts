@@ -163,7 +163,7 @@ describe("a recording", () => {
   });
 });
 
-test("a recording from before headers told the number of decisions is still read", () => {
+test("a recording whose header lacks the number of decisions is still read", () => {
   const text = textOf(decisions).replace(`,"decisions":${decisions.length}`, "");
   expect(text).not.toContain('"decisions"');
   expect(replayed(text)).toBeUndefined();

@@ -64,7 +64,7 @@ export function parseRecording(text: string): Result<Recording, RecordingProblem
 
 interface Header {
   readonly origin: RecordingOrigin;
-  /** Undefined = written before headers told it. */
+  /** Undefined = written before headers had it. */
   readonly count?: number | undefined;
 }
 
@@ -101,7 +101,7 @@ function parseDecision(text: string): Result<Decision, string> {
   return isDecision(decision) ? ok(decision) : err(`the decision has no ${missingPart(decision)}`);
 }
 
-/** Tells a decision from something else; that all of it is there is up to whoever wrote it. */
+/** Whether a value is a decision; that it is complete is up to its writer. */
 function isDecision(value: UnknownDecision): value is Decision {
   return missingPart(value) === undefined;
 }

@@ -38,7 +38,7 @@ export function podCgroupNameIn(root: CgroupName, qosClass: QosClass, uid: strin
   return [...qosCgroupName(root, qosClass), `${podPrefix}${uid}`];
 }
 
-/** The UID of the pod whose cgroup this is; undefined when it is no pod's. */
+/** The UID of the pod whose cgroup this is; undefined when it is not a pod's. */
 export function podUidOfCgroup(root: CgroupName, name: CgroupName): string | undefined {
   const depth = name.length - root.length;
   if (depth !== 1 && depth !== 2) return undefined;

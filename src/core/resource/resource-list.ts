@@ -13,7 +13,7 @@ export const hugePagesPrefix = "hugepages-";
 
 const nothing: ResourceList = new Map();
 
-// The lists of a pod are read at every sync, and nobody changes one that was made.
+// The lists of a pod are read at every sync, and lists are immutable.
 const read = new WeakMap<object, ResourceList>();
 
 /** A resource list of the API as amounts; its quantities were checked at the border. */

@@ -8,7 +8,7 @@ const message = "Pod was terminated in response to imminent node shutdown.";
 /** Why the node is not ready while it goes down. */
 export const shutdownProblem = "node is shutting down";
 
-/** What a pod is told that comes too late. */
+/** The status message of a pod that arrives during shutdown. */
 export const shutdownRefusal: AdmissionResult = rejected(
   "NodeShutdown",
   "Pod was rejected as the node is shutting down.",

@@ -32,7 +32,7 @@ test.each([
   expect(essence(coalesceUpdates(updates))).toEqual(left);
 });
 
-test("thousands of updates of a few pods become a few, and a source stays heard", () => {
+test("thousands of updates of a few pods become a few, and a source stays ready", () => {
   const updates = Array.from({ length: 5000 }, (_, index) =>
     update("UPDATE", `pod-${index % 3}`, index),
   );

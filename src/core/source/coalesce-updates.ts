@@ -5,14 +5,14 @@ type Operation = SourceUpdate["op"];
 
 interface Waiting {
   readonly source: SourceUpdate["source"];
-  /** It is to be forgotten first, before what else is wanted. */
+  /** Its removal comes first, before what else is wanted. */
   removed: Pod | undefined;
   next: { readonly op: Operation; readonly pod: Pod } | undefined;
 }
 
 /**
- * The same changes in fewer updates, for a queue that nobody takes from while the runtime is away: at most two for each pod.
- * A pod that came and went meanwhile is left out, since nobody has heard of it.
+ * The same changes in fewer updates, for a queue without a reader while the runtime is away: at most two for each pod.
+ * A pod that came and went meanwhile is left out, since no reader has seen it.
  */
 export function coalesceUpdates(updates: readonly SourceUpdate[]): readonly SourceUpdate[] {
   const byUid = new Map<string, Waiting>();
@@ -38,7 +38,7 @@ export function coalesceUpdates(updates: readonly SourceUpdate[]): readonly Sour
   return [...sources].flatMap((source) =>
     (["REMOVE", "ADD", "UPDATE", "DELETE", "RECONCILE"] as const)
       .map((op) => ({ op, source, pods: list(source, op) }))
-      // An empty ADD still says that the source was heard.
+      // An empty ADD still marks the source as ready.
       .filter(({ op, pods }) => pods.length > 0 || op === "ADD"),
   );
 }

@@ -17,7 +17,7 @@ const localAnnotations = [configSourceAnnotation, configMirrorAnnotation, config
 
 /** What a source's new version of a pod changes in the version that is known. */
 export function comparePods(existing: Pod, delivered: Pod): PodComparison {
-  if (isSameWish(existing, delivered)) {
+  if (isSameSpec(existing, delivered)) {
     // Only the agent may change the status: a different one must be put right at the source.
     if (deepEqual(existing.status ?? {}, delivered.status ?? {})) {
       return { change: "none", pod: withDelivered(existing, delivered) };
@@ -49,14 +49,14 @@ function withDelivered(existing: Pod, { spec, status }: Pod): Pod {
   return { ...existing, spec, status };
 }
 
-function isSameWish(existing: Pod, delivered: Pod): boolean {
+function isSameSpec(existing: Pod, delivered: Pod): boolean {
   return (
     deepEqual(existing.spec, delivered.spec) &&
-    deepEqual(wishedMetadata(existing), wishedMetadata(delivered))
+    deepEqual(comparedMetadata(existing), comparedMetadata(delivered))
   );
 }
 
-function wishedMetadata({ metadata }: Pod): object {
+function comparedMetadata({ metadata }: Pod): object {
   const { labels, deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   const annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).filter(([key]) => !localAnnotations.includes(key)),

@@ -40,7 +40,7 @@ export interface MergedSource extends KnownPods {
   readonly rejected: readonly RejectedPod[];
 }
 
-/** Compares a source's new set with what it wanted before (undefined = it was never heard of). */
+/** Compares a source's new set with what it wanted before (undefined = it has not delivered yet). */
 export function mergeSource(
   before: KnownPods | undefined,
   { source, pods }: SourceSet,
@@ -95,9 +95,9 @@ export function mergeSource(
     { op: "DELETE", source, pods: final(changed.delete) },
     { op: "RECONCILE", source, pods: final(changed.reconcile) },
   ];
-  // An empty first set still says that the source has been heard.
-  const told = updates.filter(({ op, pods }) => pods.length > 0 || (op === "ADD" && signalReady));
-  return { pods: merged, delivered: last, updates: told, rejected };
+  // An empty first set still marks the source as ready.
+  const sent = updates.filter(({ op, pods }) => pods.length > 0 || (op === "ADD" && signalReady));
+  return { pods: merged, delivered: last, updates: sent, rejected };
 }
 
 function rejectDuplicates(

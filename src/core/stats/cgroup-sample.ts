@@ -16,7 +16,7 @@ export interface CgroupSample {
 }
 
 const nothing = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
-/** Where the kernel tells no pressure readers still expect the fields. */
+/** Readers expect the fields even where the kernel reports no pressure. */
 const noPressure: PsiStats = { full: nothing, some: nothing };
 
 /** The cores in use between two readings, in billionths. */

@@ -1,6 +1,6 @@
 import type { ContainerStats, PodStats } from "../../model/stats-summary.ts";
 
-/** A pod's CPU, memory and swap by its containers, for want of a cgroup of its own. Pressure does not add up. */
+/** A pod's CPU, memory and swap summed over its containers, where it has no cgroup of its own. Pressure does not add up. */
 export function sumOfContainers(
   containers: readonly ContainerStats[],
 ): Pick<PodStats, "cpu" | "memory" | "swap"> {

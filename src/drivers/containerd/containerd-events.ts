@@ -91,7 +91,7 @@ export function decodeEvent(envelope: Envelope): RuntimeEvent | undefined {
   }
 }
 
-// The CRI status lags the exit by some ten milliseconds and is right from the delete on: both are told.
+// The CRI status lags the exit by some ten milliseconds and is right from the delete on: both are reported.
 function stopped({
   containerId,
   id,

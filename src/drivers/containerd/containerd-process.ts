@@ -91,7 +91,7 @@ export async function waitForSocket(
   }
 }
 
-/** Empties the log when it has grown too big; containerd appends, so that it goes on from the start. */
+/** Empties the log when it has grown too big; containerd appends, so it continues from the start. */
 export async function boundLog(logFile: string): Promise<void> {
   const size = await stat(logFile).then(
     (info) => info.size,

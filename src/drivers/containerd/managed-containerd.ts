@@ -178,12 +178,14 @@ export class ManagedContainerd {
     await this.#removeOrphans();
   }
 
-  /** Whoever flushes the packet filter flushes these rules with it. */
+  /** A flush of the packet filter removes these rules, too. */
   async #restoreNetworkRules(): Promise<void> {
     try {
       const added = await ensureNetworkRules(this.#network, this.tools);
       if (added === 0) return;
-      this.#log.warn("restored packet filter rules that somebody removed", { count: added });
+      this.#log.warn("restored packet filter rules that were removed by another program", {
+        count: added,
+      });
     } catch (error) {
       this.#log.warn("cannot look after the rules of the pods' network", { error });
     }
@@ -233,7 +235,7 @@ async function adopt(
       log.warn("the running containerd does not answer", { pid: found.pid, error });
     }
   }
-  log.info("ending the running containerd to start it anew", { pid: found.pid, configChanged });
+  log.info("restarting the running containerd", { pid: found.pid, configChanged });
   await endContainerd(found.pid, paths.configFile);
   return undefined;
 }

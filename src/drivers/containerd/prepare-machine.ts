@@ -58,7 +58,7 @@ function requireTool(machine: Machine, name: Tool): string {
   throw new SetupError(`${name} is not installed`, `install the package ${PACKAGES[name]}`);
 }
 
-/** Whether overlay mounts work below this folder; only a trial tells, as on an overlay itself they do not. */
+/** Whether overlay mounts work below this folder; only a trial shows it: on an overlay they do not. */
 export async function canMountOverlay(folder: string, tools: ContainerdTools): Promise<boolean> {
   const trial = join(folder, "overlay-trial");
   const [lower, upper, work, merged] = ["lower", "upper", "work", "merged"].map((name) =>

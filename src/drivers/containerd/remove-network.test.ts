@@ -21,7 +21,7 @@ const SHARED = [
 const OTHER =
   '-A CNI-HOSTPORT-DNAT -p tcp -m comment --comment "dnat name: \\"berth01\\" id: \\"aa\\"" -j CNI-DN-aa';
 
-test("a network's jumps go first, then its chains, then the shared chains that nobody uses", () => {
+test("a network's jumps go first, then its chains, then the shared chains that are unused", () => {
   expect(planRuleRemoval([...SHARED, ...POD], "berth0").map((words) => words.join(" "))).toEqual([
     `-D POSTROUTING -s 10.9.0.2/32 -m comment --comment name: "berth0" id: "${ID}" -j CNI-18d6c4`,
     "-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT",

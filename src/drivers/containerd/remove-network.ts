@@ -102,7 +102,7 @@ async function addressFiles(
   );
 }
 
-// Pods of other networks come and go meanwhile, and with them the chains that all share: then it is planned anew.
+// Pods of other networks come and go meanwhile, and with them the shared chains: then it is planned again.
 async function removeNatRules(
   network: string,
   tools: ContainerdTools,
@@ -135,8 +135,8 @@ function shaperName(network: string, sandboxId: string): string {
 }
 
 /**
- * The iptables commands that remove the rules and chains of a CNI network, or of one sandbox in it, and shared chains
- * nobody uses any more.
+ * The iptables commands that remove the rules and chains of a CNI network, or of one sandbox in it, and the shared
+ * chains that are no longer used.
  */
 export function planRuleRemoval(
   rules: readonly string[],

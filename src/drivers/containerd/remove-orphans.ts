@@ -25,7 +25,7 @@ export interface AnsweringContainerd {
 
 /**
  * Removes what a containerd before this one had begun and not yet written down when it was killed: this one does not
- * know of it, and nobody else would ever remove it. Answers what it was.
+ * know of it, and nothing else would ever remove it. Returns what it was.
  */
 export async function removeOrphans(containerd: AnsweringContainerd): Promise<readonly string[]> {
   const first = await findOrphans(containerd);
@@ -43,7 +43,7 @@ interface Orphan {
   readonly remove: () => Promise<unknown>;
 }
 
-/** In the order in which they are to be removed. */
+/** In the order of their removal. */
 async function findOrphans(containerd: AnsweringContainerd): Promise<readonly Orphan[]> {
   const { paths, tools } = containerd;
   // In the order that is not theirs: a container is written down, has a folder, a shim, a place in runc.

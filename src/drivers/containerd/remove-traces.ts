@@ -133,7 +133,7 @@ export async function unmountBelow(folder: string, tools: ContainerdTools): Prom
   for (const flags of [[], ["--lazy"]]) {
     const points = await readMountPoints(folder);
     if (points.length === 0) return;
-    // One that fails does not keep umount from trying the others; what is left is looked at next.
+    // One that fails does not keep umount from trying the others; what is left is handled next.
     await runCommand(tools.umount, [...flags, ...points]).catch(() => undefined);
   }
   const left = await readMountPoints(folder);

@@ -169,7 +169,7 @@ test("a runtime that comes up later is reached within a moment", async () => {
   await expect.poll(name, { timeout: 2_000, interval: 10 }).toBe("late");
 });
 
-test("events of the CRI are heard once the stream is known to work", async () => {
+test("events of the CRI arrive once the stream is known to work", async () => {
   const sent = [
     { containerId: "a", containerEventType: ContainerEventType.CONTAINER_CREATED_EVENT },
     { containerId: "a", containerEventType: ContainerEventType.CONTAINER_STOPPED_EVENT },
@@ -183,15 +183,15 @@ test("events of the CRI are heard once the stream is known to work", async () =>
       stream.end();
     },
   });
-  const heard: (RuntimeEvent | "subscribed")[] = [];
+  const received: (RuntimeEvent | "subscribed")[] = [];
   const events = createCriEvents(runtime);
   const subscription = events.subscribe(
-    () => heard.push("subscribed"),
-    (event) => heard.push(event),
+    () => received.push("subscribed"),
+    (event) => received.push(event),
     signal(),
   );
   await expect(subscription).rejects.toMatchObject({ code: "Unavailable" });
-  expect(heard).toEqual([
+  expect(received).toEqual([
     "subscribed",
     { containerId: "a", kind: "created" },
     { containerId: "a", kind: "stopped" },
@@ -215,7 +215,7 @@ test("a quiet stream counts as subscribed when the runtime answers beside it", a
   expect(subscribed).toBe(1);
 });
 
-test("a quiet stream of a runtime that refuses calls is given up", async () => {
+test("a quiet stream of a runtime that refuses calls is closed", async () => {
   const refuse = (_call: unknown, callback: (error: object) => void): void =>
     callback({ code: 2, details: "server is not initialized yet" });
   await serve({ version: refuse, getContainerEvents: () => undefined });
@@ -241,6 +241,6 @@ test("waiting ends when the runtime answers, cannot, or does not", async () => {
   await expect(waitForRuntime(runtime, 5_000, signal())).rejects.toThrow("disabled_plugins");
 });
 
-test("an endpoint that is no unix socket is refused", () => {
+test("an endpoint that is not a unix socket is refused", () => {
   expect(() => createCriRuntime("tcp://127.0.0.1:1")).toThrow("use unix:///path/to/runtime.sock");
 });

@@ -14,7 +14,7 @@ const MAX_SECONDS = 9_223_372_036;
 const STREAM_SETTLE_MS = 50;
 
 export interface CriRuntimeOptions {
-  /** Told about every finished call. */
+  /** Notified of every finished call. */
   readonly onCall?: GrpcObserver | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface EventStream<Request, Message> {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Connects to a CRI v1 runtime on a unix socket; throws on an endpoint that is none. */
+/** Connects to a CRI v1 runtime on a unix socket; throws on any other endpoint. */
 export function createCriRuntime(endpoint: string, options: CriRuntimeOptions = {}): CriRuntime {
   const path = parseRuntimeEndpoint(endpoint);
   if (!path.ok) throw new Error(path.error);
@@ -67,13 +67,13 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     signal: AbortSignal,
   ): Promise<void> {
     const ended = new AbortController();
-    let told = false;
-    const tell = (): void => {
-      if (!told && !ended.signal.aborted && !signal.aborted) onSubscribed();
-      told = true;
+    let announced = false;
+    const announce = (): void => {
+      if (!announced && !ended.signal.aborted && !signal.aborted) onSubscribed();
+      announced = true;
     };
-    const handlers = { ...stream, onHeaders: tell, onMessage };
-    // A runtime that starts may hold the stream open and refuse calls: whoever follows it must try again, not wait.
+    const handlers = { ...stream, onHeaders: announce, onMessage };
+    // A runtime that starts may hold the stream open and refuse calls: the subscriber must retry, not wait.
     const refused = new AbortController();
     const messages = withEither([signal, refused.signal], (either) =>
       this.#connection.stream(stream.method, stream.request, handlers, either),
@@ -81,8 +81,8 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     const settled = this.#connection
       .send(CRI_METHODS.version, {}, DEFAULT_TIMEOUT_MS, ended.signal)
       .then(() => sleep(STREAM_SETTLE_MS, ended.signal))
-      .then(tell, (error: unknown) => {
-        if (!told) refused.abort(error);
+      .then(announce, (error: unknown) => {
+        if (!announced) refused.abort(error);
       });
     await Promise.all([messages, settled]);
     refused.signal.throwIfAborted();

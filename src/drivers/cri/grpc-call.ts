@@ -60,7 +60,7 @@ export function exchange(
       isOver = true;
       timer?.stop();
       signal.removeEventListener("abort", abort);
-      // Tells the server that nobody waits any more, unless the stream is closed already.
+      // Cancels the call on the server, unless the stream is closed already.
       stream?.close(constants.NGHTTP2_CANCEL);
       if (failure === undefined) resolve();
       else reject(grpcError(call.path, failure));

@@ -39,7 +39,7 @@ interface StreamHandlers<Response> {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A connection to a unix socket, made when it is needed and made anew when it was lost. */
+/** A connection to a unix socket, made when it is needed and again when it was lost. */
 export class GrpcConnection {
   readonly #socketPath: string;
   readonly #onCall: GrpcObserver | undefined;
@@ -164,7 +164,7 @@ function openSession(socketPath: string, onLost: () => void): Promise<ClientHttp
       maxSessionMemory,
     });
     session.once("connect", () => resolve(session));
-    // Every call that it breaks tells of it.
+    // Every call that it breaks reports it.
     session.on("error", (error) => {
       onLost();
       reject(error);

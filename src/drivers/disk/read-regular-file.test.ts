@@ -26,7 +26,7 @@ test("a larger file is refused", () => {
   expect(() => readRegularFile(join(folder, "file"), 5)).toThrow("it is larger than 5 bytes");
 });
 
-test("what is no regular file is refused at once", () => {
+test("what is not a regular file is refused at once", () => {
   expect(() => readRegularFile(join(folder, "pipe"), 5)).toThrow("it is not a regular file");
   expect(() => readRegularFile("/dev/zero", 5)).toThrow("it is not a regular file");
   expect(() => readRegularFile(folder, 5)).toThrow("EISDIR");

@@ -144,7 +144,7 @@ describe.each<Protocol>(["plain HTTP/1.1", "HTTP/1.1", "HTTP/2"])("over %s", (gi
     expect(asked).toBe(3);
   });
 
-  test("requests beyond the burst wait for their turn, and give up when they are aborted", async () => {
+  test("requests beyond the burst wait for their turn, and stop waiting when they are aborted", async () => {
     const { url } = await serve((_, response) => answer(response, 200, {}));
     const client = clientOf(url, { rate: { perSecond: 20, burst: 1 } });
     const startMs = performance.now();
@@ -186,7 +186,7 @@ describe.each<Protocol>(["plain HTTP/1.1", "HTTP/1.1", "HTTP/2"])("over %s", (gi
   });
 
   test.each([
-    ["garbage", "garbage canary\n", "no JSON"],
+    ["garbage", "garbage canary\n", "not JSON"],
     ["an unknown type", '{"type":"NEW"}\n', "unknown type"],
     ["half an event", '{"type":"ADDED",', "inside an event"],
   ])("%s breaks a watch without a word of the text", async (_, text, message) => {
@@ -327,7 +327,7 @@ describe.each<Protocol>(["HTTP/1.1", "HTTP/2"])("over TLS and %s", (given) => {
     await watch;
   });
 
-  test("a client certificate that is none is told as that", async () => {
+  test("an invalid client certificate is reported as such", async () => {
     const pair = {
       certPem: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
       keyPem: "canary",

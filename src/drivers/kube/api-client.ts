@@ -62,7 +62,7 @@ function parseAnswer(body: string): unknown {
     return value;
   } catch {
     // Node's own words quote the text, which may be a secret.
-    throw new Error("the API server answered with something that is no JSON");
+    throw new Error("the API server's answer is not JSON");
   }
 }
 
@@ -171,7 +171,7 @@ class HttpApiClient {
     });
   }
 
-  /** One request and what `read` makes of its answer; a connection that the server had just closed is tried anew. */
+  /** One request and what `read` makes of its answer; retries when the server had just closed the connection. */
   async #exchange<T>(
     wire: WireRequest,
     identity: Identity,

@@ -8,7 +8,7 @@ interface StatusFields {
   readonly details?: { readonly retryAfterSeconds?: unknown } | null;
 }
 
-/** The error that a Status object tells of; `httpStatus` counts where it names no code. */
+/** The error that a Status object describes; `httpStatus` counts where it names no code. */
 export function statusError(
   value: unknown,
   httpStatus: number,

@@ -87,7 +87,7 @@ test("a pair that does not belong together is not written", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a damaged file is told by its name, and a file where the link should be is left alone", async () => {
+test("a damaged file is reported by its name, and a file where the link should be is left alone", async () => {
   const link = currentFile(options());
   writeFileSync(link, "damaged");
   const store = certificateFiles(options());

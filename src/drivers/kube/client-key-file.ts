@@ -66,7 +66,7 @@ function digestedName(
   const hash = createHash("sha512-256");
   const publicKey = createPublicKey(key).export({ format: "der", type: "spki" });
   const texts = [commonName, ...organizations, ...usages].map((text) => Buffer.from(text));
-  // The separator is no digit of the encoding, so that no two lists give one stream.
+  // The separator is not a digit of the encoding, so that no two lists give one stream.
   for (const part of [publicKey, ...texts]) hash.update(`${part.toString("base64url")}|`);
   return `node-csr-${hash.digest("base64url")}`;
 }

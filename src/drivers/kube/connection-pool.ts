@@ -39,7 +39,7 @@ interface Generation {
 }
 
 /**
- * Connections to one server. With another client certificate all connections are made anew: idle ones are closed at
+ * Connections to one server. With another client certificate all connections are made again: idle ones are closed at
  * once, the others when what they carry is over.
  */
 export class ConnectionPool {
@@ -50,7 +50,7 @@ export class ConnectionPool {
     this.#endpoint = endpoint;
   }
 
-  /** Throws when the pair is none. */
+  /** Throws when certificate and key do not form a pair. */
   use(pair: KeyPair | undefined): PoolUse {
     const generation = this.#generationOf(pair);
     generation.uses++;

@@ -74,20 +74,20 @@ test("an exec plugin is taken with all that it is given", () => {
 test.each([
   [{ "auth-provider": { name: "x" } }, "users[1].user.auth-provider is not supported"],
   [{ "client-certificate": "a" }, "users[1].user.client-key is not set"],
-  [{ "client-key-data": "§" }, "users[1].user.client-key-data is no base64 text"],
-  [{ token: 5 }, "users[1].user.token is no text"],
+  [{ "client-key-data": "§" }, "users[1].user.client-key-data is not base64"],
+  [{ token: 5 }, "users[1].user.token is not a string"],
   [{ token: "a", username: "b" }, "users[1].user.token is set beside a username"],
   [{ "as-groups": ["g"] }, "users[1].user.as is not set"],
-  [{ "as-groups": "g" }, "users[1].user.as-groups is no list"],
+  [{ "as-groups": "g" }, "users[1].user.as-groups is not a list"],
   [{ exec: {} }, "users[1].user.exec.command is not set"],
   [{ exec: { command: "a", apiVersion: "v1" } }, 'users[1].user.exec.apiVersion is "v1"'],
-  ["text", "users[1].user is no map"],
-])("a user that cannot be used is told by its field: %j", (user, message) => {
+  ["text", "users[1].user is not a map"],
+])("an unusable user is reported with its field: %j", (user, message) => {
   expect(decoded(file({ user }))).toContain(message);
 });
 
 test.each([
-  ["Always", "client.authentication.k8s.io/v1beta1", "nobody sits at a node"],
+  ["Always", "client.authentication.k8s.io/v1beta1", "a node has no terminal"],
   [undefined, "client.authentication.k8s.io/v1", 'interactiveMode is ""'],
 ])("an exec plugin of mode %s and %s is refused", (interactiveMode, apiVersion, message) => {
   const exec = { command: "a", apiVersion, interactiveMode };
@@ -106,15 +106,15 @@ test.each([
     "is set beside a certificate authority",
   ],
   [{ ...cluster, "insecure-skip-tls-verify": "yes" }, "is not true or false"],
-])("a cluster that cannot be used is told by its field: %j", (broken, message) => {
+])("an unusable cluster is reported with its field: %j", (broken, message) => {
   expect(decoded(file({ cluster: broken }))).toContain(message);
 });
 
 test.each([
-  [[], "the document is no map"],
+  [[], "the document is not a map"],
   [null, "current-context is not set"],
   [{ "current-context": "x" }, 'contexts has none that is named "x"'],
-  [{ "current-context": "x", contexts: {} }, "contexts is no list"],
-])("a file that is no kubeconfig is refused: %j", (value, message) => {
+  [{ "current-context": "x", contexts: {} }, "contexts is not a list"],
+])("a file that is not a kubeconfig is refused: %j", (value, message) => {
   expect(decoded(value)).toBe(message);
 });

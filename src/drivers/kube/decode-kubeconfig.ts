@@ -116,7 +116,7 @@ function decodeExec(exec: FieldReader, folder: string): ExecPlugin {
   const isOptional = apiVersion.endsWith("v1beta1");
   if (mode === "Always") {
     throw new FieldProblem(
-      `${exec.pathOf("interactiveMode")} is Always, but nobody sits at a node`,
+      `${exec.pathOf("interactiveMode")} is Always, but a node has no terminal`,
     );
   }
   if (mode !== "Never" && mode !== "IfAvailable" && !(mode === "" && isOptional)) {
@@ -161,7 +161,7 @@ function pemSource(reader: FieldReader, field: string, folder: string): PemSourc
   if (encoded === "") return undefined;
   const bytes = decodeBase64(encoded);
   if (bytes === undefined) {
-    throw new FieldProblem(`${reader.pathOf(`${field}-data`)} is no base64 text`);
+    throw new FieldProblem(`${reader.pathOf(`${field}-data`)} is not base64`);
   }
   return { kind: "data", pem: decodeUtf8(bytes) };
 }

@@ -20,7 +20,7 @@ export interface PluginCredentials {
 
 export interface ExecPluginOptions {
   readonly plugin: ExecPlugin;
-  /** What a plugin is told about the cluster when it wants to know. */
+  /** What a plugin gets to know about the cluster when it asks for it. */
   readonly cluster: unknown;
   readonly timeoutMs: number;
   readonly metrics: Metrics;
@@ -144,7 +144,7 @@ function parseCredentials(output: string, apiVersion: string): PluginCredentials
   const expires = optionalText(expirationTimestamp, "expirationTimestamp");
   const expiresAtMs = expires === undefined ? undefined : parseTime(expires);
   if (expires !== undefined && expiresAtMs === undefined) {
-    throw new Error("it printed an expirationTimestamp that is no time");
+    throw new Error("it printed an expirationTimestamp that is not a time");
   }
   return { token: bearer, pair, expiresAtMs };
 }
@@ -154,13 +154,13 @@ function parseObject(output: string): CredentialFields {
     const value: unknown = parseJsonText(output);
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // Told below: Node's own words quote the text.
+    // Reported below: Node's own message quotes the text.
   }
-  throw new Error("it printed something that is no JSON object");
+  throw new Error("it printed something that is not a JSON object");
 }
 
 function optionalText(value: unknown, field: string): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value === "string") return value;
-  throw new Error(`it printed a ${field} that is no text`);
+  throw new Error(`it printed a ${field} that is not a string`);
 }

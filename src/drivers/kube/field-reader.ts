@@ -7,7 +7,7 @@ export class FieldReader {
   readonly #path: string;
 
   constructor(value: unknown, path: string) {
-    if (!isRecord(value ?? {})) throw new FieldProblem(`${path || "the document"} is no map`);
+    if (!isRecord(value ?? {})) throw new FieldProblem(`${path || "the document"} is not a map`);
     this.#fields = isRecord(value) ? value : {};
     this.#path = path;
   }
@@ -60,13 +60,13 @@ export class FieldReader {
 
   #list(field: string): readonly unknown[] {
     const value = this.value(field) ?? [];
-    if (!Array.isArray(value)) throw new FieldProblem(`${this.pathOf(field)} is no list`);
+    if (!Array.isArray(value)) throw new FieldProblem(`${this.pathOf(field)} is not a list`);
     return value;
   }
 }
 
 function textOf(value: unknown, path: string): string {
-  if (typeof value !== "string") throw new FieldProblem(`${path} is no text`);
+  if (typeof value !== "string") throw new FieldProblem(`${path} is not a string`);
   return value;
 }
 

@@ -10,7 +10,7 @@ import type { TLSSocket } from "node:tls";
 import { startTimer } from "../../lib/timers.ts";
 import { abortError, StaleConnectionError, type WireRequest, type WireResponse } from "./wire.ts";
 
-// A connection that is silent for so long is asked for a sign of life, and given up without one.
+// A connection that is silent for this long is pinged, and closed without an answer.
 const pingMs = 30_000;
 const pongMs = 15_000;
 const maxIdleBeats = 2;
@@ -35,7 +35,7 @@ export class Http2Connection {
       maxSessionMemory: maxMemoryMegabytes,
     });
     this.#session.on("connect", () => this.#session.setLocalWindowSize(windowBytes));
-    // Each exchange is told of it by its own stream.
+    // Each exchange is notified by its own stream.
     this.#session.on("error", () => undefined);
     this.#session.on("goaway", onEnd);
     this.#heartbeat = setInterval(() => this.#beat(), pingMs);
@@ -138,7 +138,7 @@ export class Http2Connection {
   }
 }
 
-/** The server says that it has not looked at it. */
+/** The server says that it has not processed it. */
 function isRefused(stream: ClientHttp2Stream): boolean {
   return stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
 }

@@ -92,7 +92,7 @@ test("a token file is read again after a 401, and its last token stays while it 
   expect(await identity.refresh(second, signal)).toBe(false);
 });
 
-test("a token file that is missing or empty is told by its name", () => {
+test("a missing or empty token file is reported by its name", () => {
   expect(() => identityOf({ tokenFile: join(folder, "none") })).toThrow(/token file .*none/);
   expect(() => identityOf({ tokenFile: write("empty", "\n") })).toThrow("it is empty");
   mkdirSync(join(folder, "folder"));
@@ -121,7 +121,7 @@ test("certificate files are read again when a link is turned, and damaged ones d
   expect((await identity.current(signal)).pair?.keyPem).toContain(b?.keyPem);
 });
 
-test("client certificates that cannot be used are told, without a word of the key", () => {
+test("unusable client certificates are reported without the key", () => {
   const [a, b] = pairs;
   const user = (cert = "", key = ""): KubeUser => ({
     certificate: { cert: { kind: "data", pem: cert }, key: { kind: "data", pem: key } },
@@ -185,7 +185,7 @@ test("a plugin may hand out a certificate", async () => {
 
 test.each([
   ["fails", "echo canary; echo no access >&2; exit 3", "it failed with exit code 3: no access"],
-  ["prints garbage", "echo canary", "it printed something that is no JSON object"],
+  ["prints garbage", "echo canary", "it printed something that is not a JSON object"],
   ["prints another version", `echo '{"apiVersion":"v1","kind":"ExecCredential"}'`, "did not print"],
   ["prints no credentials", credential({}), "neither a token nor a certificate"],
   ["prints half a pair", credential({ clientKeyData: "canary" }), "without its key"],
@@ -194,9 +194,9 @@ test.each([
     credential({ clientCertificateData: "x", clientKeyData: "canary" }),
     "no certificate",
   ],
-  ["prints a bad time", credential({ token: "canary", expirationTimestamp: "x" }), "is no time"],
+  ["prints a bad time", credential({ token: "canary", expirationTimestamp: "x" }), "is not a time"],
   ["prints without end", "yes canary", "printed too much"],
-])("a plugin that %s is told without a word of what it printed", async (_, script, message) => {
+])("a plugin that %s is reported without what it printed", async (_, script, message) => {
   const failure = await identityOf({ exec: pluginOf(script) })
     .current(signal)
     .catch(String);
@@ -215,7 +215,7 @@ test("a plugin that hangs is stopped, and one who waits for it can leave before"
   await expect(waiting).rejects.toThrow("enough");
 });
 
-test("a plugin that is not there is told with the hint where to get it", async () => {
+test("a missing plugin is reported with the hint where to get it", async () => {
   const exec = pluginOf("", { command: join(folder, "none"), installHint: "install it from here" });
   await expect(identityOf({ exec }).current(signal)).rejects.toThrow(
     /none gave no credentials: it could not be run \(ENOENT\); install it from here/,

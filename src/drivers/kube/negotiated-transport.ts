@@ -127,7 +127,7 @@ function connectTls(target: TlsTarget): Promise<TLSSocket> {
   });
 }
 
-/** Addresses are no names that a server could be asked for. */
+/** An address is not a name that TLS can ask a server for. */
 function serverNameOf(hostname: string): string {
   return /^[\d.]+$|^\[/.test(hostname) ? "" : hostname;
 }

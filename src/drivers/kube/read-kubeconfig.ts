@@ -23,7 +23,7 @@ export function readKubeconfig(path: string, parseYaml: YamlParser): Kubeconfig 
     throw new Error(`cannot read the kubeconfig ${file} (${errorText(error)})`, { cause: error });
   }
   const parsed = parseYaml(text);
-  if (!parsed.ok) throw new Error(`the kubeconfig ${file} is no YAML: ${parsed.error.message}`);
+  if (!parsed.ok) throw new Error(`the kubeconfig ${file} is not YAML: ${parsed.error.message}`);
   const decoded = decodeKubeconfig(parseJsonText(nodeText(parsed.value)), dirname(file));
   if (!decoded.ok) throw new Error(`the kubeconfig ${file}: ${decoded.error}`);
   return decoded.value;
@@ -36,7 +36,7 @@ export function endpointOf({ cluster, user }: Kubeconfig): ApiEndpoint {
   const text = server.includes("://") ? server : `${isSecure ? "https" : "http"}://${server}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
-    throw new Error(`the cluster's server "${server}" is no URL of http or https`);
+    throw new Error(`the cluster's server "${server}" is not an http or https URL`);
   }
   const caPem = authority === undefined ? undefined : readSource(authority);
   if (caPem !== undefined) checkAuthority(caPem, authority?.kind === "file" ? authority.path : "");

@@ -72,8 +72,8 @@ function parseLine(line: string): object {
     value = parseJsonText(line);
   } catch {
     // Node's own words quote the text, which may be a secret.
-    throw new Error("the API server sent a watch event that is no JSON");
+    throw new Error("the API server sent a watch event that is not JSON");
   }
   if (typeof value === "object" && value !== null) return value;
-  throw new Error("the API server sent a watch event that is no object");
+  throw new Error("the API server sent a watch event that is not an object");
 }

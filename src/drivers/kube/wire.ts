@@ -28,7 +28,7 @@ export interface Transport {
 }
 
 /**
- * The connection had been used before and ended at that very moment. `wasSeen` tells whether the server may have acted
+ * The connection had been used before and ended at that very moment. `wasSeen`: whether the server may have acted
  * on the request.
  */
 export class StaleConnectionError extends Error {

@@ -93,7 +93,7 @@ function mustReclaim(folder: string, file: string, value: string): boolean {
 
 /**
  * One at a time: the thread that reclaims is one of few that serve all files and name look-ups of the process. What takes too
- * long is reported as refused; the kernel goes on with it, and the next waits for it.
+ * long is reported as refused; the kernel continues with it, and the next waits for it.
  */
 async function writeReclaiming(path: string, value: string): Promise<string | undefined> {
   const timeout = timeoutSignal(reclaimTimeoutMs);
@@ -172,7 +172,7 @@ export function removeFolders(folder: string): boolean {
   }
 }
 
-/** A cgroup can end between two looks at it. */
+/** A cgroup can end between two reads. */
 export function isGone(error: unknown): boolean {
   const code = errorCode(error);
   return code === "ENOENT" || code === "ENODEV";

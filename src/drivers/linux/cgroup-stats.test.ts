@@ -109,7 +109,7 @@ test("a cgroup that is not there has no usage", async () => {
   expect(await new CgroupStatsV1(mounts).read("/berth-not-there", true)).toBeUndefined();
 });
 
-test.runIf(mounts.v1.has("memory"))("this machine's own root tells what it uses", async () => {
+test.runIf(mounts.v1.has("memory"))("this machine's own root reports its usage", async () => {
   const usage = await new CgroupStatsV1(mounts).read("/", true);
   expect(usage?.detail?.systemNanoSeconds).toBeGreaterThan(0);
   expect(usage?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);

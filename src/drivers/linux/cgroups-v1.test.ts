@@ -124,6 +124,6 @@ test.each(["/other", `${root}x/pod`, `${root}/../other`, "/", "", `${root}/a//b`
   },
 );
 
-test.each(["/", "", "kubepods", "/kubepods/", "/a/../b"])("%j is no root for pods", (bad) => {
+test.each(["/", "", "kubepods", "/kubepods/", "/a/../b"])("%j is not a root for pods", (bad) => {
   expect(() => new CgroupsV1({ root: bad, mounts, hugePageSizes: [] })).toThrow("cgroup root");
 });

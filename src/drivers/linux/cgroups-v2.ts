@@ -151,7 +151,7 @@ function sharesToWeight(shares: number): number {
   return shares >= 262_144 ? 10_000 : 1 + Math.trunc(((shares - 2) * 9999) / 262_142);
 }
 
-/** The shares that a weight stands for. */
+/** The shares that a weight corresponds to. */
 export function weightToShares(weight: number): number {
   return Math.trunc(((weight - 1) * 262_142) / 9999) + 2;
 }

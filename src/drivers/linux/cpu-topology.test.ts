@@ -10,7 +10,7 @@ test("threads of one core count once, sockets by their numbers", () => {
   expect(parseCpuTopology(`${text.join("\n\n")}\n\n`)).toEqual({ physicalCpus: 3, sockets: 2 });
 });
 
-test("a machine that tells nothing of cores has one per processor", () => {
+test("a machine that does not report cores has one per processor", () => {
   const text = "processor\t: 0\nBogoMIPS\t: 50\n\nprocessor\t: 1\nBogoMIPS\t: 50\n";
   expect(parseCpuTopology(text)).toEqual({ physicalCpus: 2, sockets: 1 });
 });

@@ -9,7 +9,7 @@ export function readCpuTopology(): CpuTopology {
   return parseCpuTopology(readFileSync("/proc/cpuinfo", "utf8"));
 }
 
-/** Counts cores and sockets in the text of /proc/cpuinfo; a machine that does not tell has one of each per processor. */
+/** Counts cores and sockets in the text of /proc/cpuinfo; a machine that does not report them has one of each per processor. */
 export function parseCpuTopology(text: string): CpuTopology {
   const processors = text.split(/\n\n+/).filter((block) => /^processor\s*:/m.test(block));
   const field = (block: string, name: string): string | undefined =>

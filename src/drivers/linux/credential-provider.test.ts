@@ -29,7 +29,7 @@ test("a program that fails is quoted with its complaint, never with its answer",
   expect(failure).toBe("Error: it failed with exit code 3: no access");
 });
 
-test("a program that reads nothing is no trouble", async () => {
+test("a program that does not read its input works", async () => {
   expect(await run("exec <&-; echo answer")).toBe("answer\n");
 });
 
@@ -44,7 +44,7 @@ test("a program is stopped when the agent ends", async () => {
   await expect(running).rejects.toThrow("aborted");
 });
 
-test("a program that is not there is told", async () => {
+test("a missing program is reported", async () => {
   const call = { name: "none", args: [], env: {}, input: "" };
   const { signal } = new AbortController();
   await expect(credentialPlugins(folder).run(call, signal)).rejects.toThrow("ENOENT");

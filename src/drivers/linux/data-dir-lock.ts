@@ -38,7 +38,7 @@ export async function lockDataDir(dataDir: string): Promise<LockedDataDir> {
     path,
     release: async () => {
       await rm(pidFile, { force: true });
-      // While it is held: whoever opened this file meanwhile finds, once it has the lock, that the path is not this file's.
+      // While it is held: a process that opened this file meanwhile finds, once it has the lock, that the path is not this file's.
       await rm(lockFile, { force: true });
       closeSync(held);
     },
@@ -51,7 +51,7 @@ export async function lockDataDir(dataDir: string): Promise<LockedDataDir> {
  */
 async function takeLock(lockFile: string): Promise<number | undefined> {
   for (;;) {
-    // Not a FileHandle: one that nobody refers to any more is closed.
+    // Not a FileHandle: one without references is closed.
     const fd = openLockFile(lockFile);
     try {
       if (!(await flock(fd, lockFile))) {
@@ -70,7 +70,7 @@ async function takeLock(lockFile: string): Promise<number | undefined> {
 function openLockFile(lockFile: string): number {
   const { O_RDWR, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   const fd = openSync(lockFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
-  // Reading is enough to lock a file: nobody else may open it, whatever mode it was restored or copied with.
+  // Reading is enough to lock a file: no other user may open it, whatever mode it was restored or copied with.
   fchmodSync(fd, 0o600);
   return fd;
 }

@@ -33,7 +33,7 @@ export function diskMounts(mounts: string): ReadonlyMap<string, string> {
   for (const line of mounts.split("\n")) {
     const [source = "", mountPoint = "", type = ""] = line.split(" ");
     const device = type === "tmpfs" && memoryMounts.has(mountPoint) ? mountPoint : source;
-    // Whoever mounts with FUSE names the source as they like, and may never answer.
+    // A FUSE server names the source as it likes, and may never answer.
     const isServed = type.startsWith("fuse");
     const isDisk = !isServed && (device !== source || /^\/dev\/(?!loop)/.test(source));
     if (isDisk && !found.has(device)) found.set(device, mountPoint);

@@ -39,7 +39,7 @@ test("commands that hang hold up the others for a second only", async () => {
   expect(started()).toBe(5);
 });
 
-test("one that is not wanted any more gives up its place", async () => {
+test("one that is aborted gives up its place", async () => {
   const { start, running, started } = commands();
   void start();
   void start();

@@ -4,7 +4,7 @@ import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 
 type ExecSync = ContainerRuntime["execSync"];
 
-/** After so long a command has been started for certain, and waits for something itself. */
+/** After this long a command has certainly started, and waits for something itself. */
 const startMs = 1000;
 
 /**

@@ -38,7 +38,7 @@ test("files of volumes are read up to a limit, and not by links that lead out", 
   await expect(files.readEnd(folder, 3, never)).rejects.toThrow("not a regular file");
 });
 
-test("a pipe that nobody writes to is not waited for", async () => {
+test("a pipe without a writer is not waited for", async () => {
   execFileSync("mkfifo", [join(folder, "pipe")]);
   const reading = files.readEnd(join(folder, "pipe"), 10, never);
   await expect(reading).rejects.toThrow("not a regular file");

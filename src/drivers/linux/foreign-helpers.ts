@@ -3,13 +3,13 @@ import { startTimer, type Timer } from "../../lib/timers.ts";
 import { HelperProcess } from "./helper-process.ts";
 import type { HungPaths } from "./hung-paths.ts";
 
-/** A burst finds a helper that has started; an agent with nothing to look at has none. */
+/** A burst finds a started helper; an agent with nothing to read has none. */
 const idleMs = 5000;
 
 /** How many helpers work at once on each kind of task: long walks never keep a starting pod waiting. */
 const atOnce = { look: 4, measure: 3, removal: 3 };
 
-/** The processes that look at foreign files: started when they are needed, ended when they are idle. */
+/** The processes that read foreign files: started when they are needed, ended when they are idle. */
 export class ForeignHelpers {
   readonly hungPaths: HungPaths;
   readonly #program: string;
@@ -44,7 +44,7 @@ export class ForeignHelpers {
         leave();
       }
     };
-    // Whoever waits for a place waits without a helper.
+    // A request that waits for a place waits without a helper.
     return await this.hungPaths.inTurn(path, withHelper, signal);
   }
 

@@ -13,9 +13,9 @@ const maxHeapMebibytes = 48;
 
 /** What one call may take. */
 export interface CallLimits {
-  /** What is looked at. */
+  /** The path that is read. */
   readonly path: string;
-  /** The helper reports every second that it is working; when it has been silent for so long, it hangs. */
+  /** The helper reports every second that it is working; when it has been silent for this long, it hangs. */
   readonly silenceMs: number;
   /** How long it may take though it is working. */
   readonly totalMs?: number | undefined;
@@ -66,7 +66,7 @@ export class HelperProcess {
     stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = `${this.#stderr}${chunk.toString()}`.slice(-maxStderrBytes);
     });
-    // Its end is heard of by "close" too.
+    // "close" reports its end, too.
     stdin?.on("error", () => undefined);
     this.#child.once("error", (error) => this.#onEnd(errorText(error)));
     this.#child.once("close", (code, signal) =>

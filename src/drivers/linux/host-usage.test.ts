@@ -27,7 +27,7 @@ test("a file is counted by its blocks", async () => {
   expect(await usage.file(join(folder, "none"))).toBeUndefined();
 });
 
-test("a file system tells what is left", async () => {
+test("a file system reports what is left", async () => {
   const fs = await usage.fileSystem(folder);
   expect(fs?.capacityBytes).toBeGreaterThan(fs?.availableBytes ?? Infinity);
   expect(await usage.fileSystem(join(folder, "none"))).toBeUndefined();

@@ -6,7 +6,7 @@ import type { HTTPGetAction, HTTPHeader } from "../../model/generated/kubernetes
 import type { AnyContainer } from "../../model/pod.ts";
 import { resolveContainerPort } from "./container-port.ts";
 
-/** The request that an httpGet action of a probe or hook stands for. */
+/** The request of an httpGet action of a probe or hook. */
 export interface HttpGetRequest {
   readonly scheme: string;
   readonly hostname: string;
@@ -25,7 +25,7 @@ export interface HttpGetTarget {
   readonly container: AnyContainer;
   /** Where the action names no host. */
   readonly podIp: string;
-  /** Who asks, as the User-Agent header tells. */
+  /** Who asks, as in the User-Agent header. */
   readonly userAgent: string;
 }
 
@@ -105,7 +105,7 @@ function requestHeaders(
   return headers;
 }
 
-/** The first letter and those after a hyphen are upper case; a name that is no token stays as it is. */
+/** The first letter and those after a hyphen are upper case; a name that is not a token stays as it is. */
 function canonicalHeaderName(name: string): string {
   if (!/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/.test(name)) return name;
   return name.toLowerCase().replace(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase());

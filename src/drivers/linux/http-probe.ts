@@ -59,7 +59,7 @@ export async function runHttpProbe(
 }
 
 interface ProbeSignals {
-  /** Nobody wants to know any more. */
+  /** The result is no longer wanted. */
   readonly stopped: AbortSignal;
   /** That, or the probe's time has passed. */
   readonly end: AbortSignal;
@@ -154,7 +154,7 @@ function redirectTarget(
   };
 }
 
-/** One request, no redirect followed. Rejects when nobody answers. */
+/** One request, no redirect followed. Rejects when there is no answer. */
 export function sendHttpGet(
   request: HttpGetRequest,
   lookup: LookupFunction,
@@ -172,7 +172,7 @@ export function sendHttpGet(
     setHost: false,
     maxHeaderSize: maxHeaderBytes,
     servername: isIP(request.hostname) === 0 ? request.hostname : "",
-    // A probe asks whether somebody answers, not who it is: containers use certificates of their own.
+    // A probe checks that a server answers, not its identity: containers use certificates of their own.
     rejectUnauthorized: false,
   };
   return new Promise((resolve, reject) => {
@@ -203,7 +203,7 @@ function plainRequest(options: RequestOptions, { hostname, port }: HttpGetReques
 
 function answerOf(response: IncomingMessage): Answer {
   const length = Number(response.headers["content-length"] ?? Number.NaN);
-  // An aborted answer must not end the process; whoever reads the body is told.
+  // An aborted answer must not end the process; the reader of the body gets the error.
   response.on("error", () => undefined);
   return {
     status: response.statusCode ?? 0,

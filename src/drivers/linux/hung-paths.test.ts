@@ -35,7 +35,7 @@ test("one works at a path at a time, and elsewhere others do", async () => {
   expect(order.at(-1)).toBe("second");
 });
 
-test("nobody is sent to a path where a process is left, nor below it, until that has ended", async () => {
+test("no process is sent to a path where one hangs, nor below it, until that has ended", async () => {
   const hungPaths = new HungPaths(() => 0);
   const child = hangingProcess();
   hungPaths.abandon(child, "/some/path");
@@ -49,12 +49,12 @@ test("nobody is sent to a path where a process is left, nor below it, until that
   expect(await hungPaths.inTurn("/some/path", ran, never)).toBe("ran");
 });
 
-test("when too many processes are left, no further path is looked at", async () => {
+test("when too many processes are left, no further path is read", async () => {
   const hungPaths = new HungPaths(Date.now);
   for (let index = 0; index < 64; index += 1) {
     hungPaths.abandon(hangingProcess(), `/hung/${index}`);
   }
   await expect(hungPaths.inTurn("/well", ran, never)).rejects.toThrow(
-    "cannot look at /well: 64 processes hang on file systems that do not answer, one of them at /hung/0",
+    "cannot read /well: 64 processes hang on file systems that do not answer, one of them at /hung/0",
   );
 });

@@ -4,7 +4,7 @@ import { findMountOf, type MountEntry } from "../../lib/mount-info.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import { readMounts, readMountsNow } from "./mount-table.ts";
 
-/** Each is a process that nobody can end; more of them would exhaust the machine. */
+/** Each is a process that cannot be ended; more of them would exhaust the machine. */
 const maxAbandoned = 64;
 
 /** File systems with a server behind them: when one path of such a mount hangs, they all do. */
@@ -43,7 +43,7 @@ export class HungPaths {
   }
 
   /**
-   * Works at a path when nobody else does, there or elsewhere on the same served mount. Rejects at once when something
+   * Works at a path while no other call does, there or elsewhere on the same served mount. Rejects at once when something
    * hangs there, or on a path above it.
    */
   async inTurn<T>(path: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -56,7 +56,7 @@ export class HungPaths {
     try {
       const leave = await turns.semaphore.enter(signal);
       try {
-        // Whoever was here before may have got stuck.
+        // The call before this one may have got stuck.
         this.#check(path, mount);
         return await work();
       } finally {
@@ -77,11 +77,11 @@ export class HungPaths {
     if (this.#abandoned.size < maxAbandoned) return;
     const [first] = this.#abandoned.values();
     throw new HungPathError(
-      `cannot look at ${path}: ${this.#abandoned.size} processes hang on file systems that do not answer, one of them at ${first?.path}`,
+      `cannot read ${path}: ${this.#abandoned.size} processes hang on file systems that do not answer, one of them at ${first?.path}`,
     );
   }
 
-  /** For a command that looks at nothing foreign: throws while the same one hangs. */
+  /** For a command that reads nothing foreign: throws while the same one hangs. */
   checkCommand(text: string): void {
     for (const one of this.#abandoned.values()) {
       if (one.path === text) throw new HungPathError(`${text} hangs (since ${timeOf(one)})`);

@@ -4,7 +4,7 @@ import type { FilterItem, FilterRule, IpFamily } from "../../model/packet-filter
 import type { PacketFilter } from "../../ports/packet-filter.ts";
 
 const TIMEOUT_MS = 20_000;
-// Other programs change the filter too; whoever does holds a lock.
+// Other programs change the filter too, under a common lock.
 const WAIT = ["-w", "5"];
 
 /** Sets the packet filter by the program iptables at that path, and by ip6tables beside it. */
@@ -14,7 +14,7 @@ export function iptablesFilter(iptables: string | undefined): PacketFilter {
     command: readonly string[],
     signal: AbortSignal,
   ): Promise<Outcome> => {
-    // One that has begun is let finish: whoever removes rules after this agent must find what it made.
+    // One that has begun may finish: a removal after this agent must find what it made.
     signal.throwIfAborted();
     return runIptables(programOf(family, iptables), [...WAIT, "-t", table, ...command]);
   };
@@ -27,7 +27,7 @@ export function iptablesFilter(iptables: string | undefined): PacketFilter {
     ensure: async (item, signal) => {
       if (await isThere(item, signal)) return false;
       const outcome = await run(item, creation(item), signal);
-      // Whoever made the same chain meanwhile did what was wanted.
+      // If another process made the same chain meanwhile, nothing is left to do.
       if (outcome.code !== 0 && (await isThere(item, signal))) return false;
       requireSuccess(outcome);
       return true;

@@ -9,7 +9,7 @@ export function isAppArmorEnabled(): boolean {
 /** Whether the kernel can limit the swap of a cgroup. */
 export function hasSwapController(cgroupVersion: 1 | 2): boolean {
   if (cgroupVersion === 1) return existsSync("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes");
-  // The root of the hierarchy has no such file, so the agent's own cgroup is looked at.
+  // The root of the hierarchy has no such file, so the agent's own cgroup is checked.
   const own = /^0::(.*)$/m.exec(readText("/proc/self/cgroup"))?.[1] ?? "";
   return existsSync(join("/sys/fs/cgroup", own, "memory.swap.max"));
 }

@@ -21,19 +21,19 @@ test("a record has a time and a message, and may have more lines that are not fo
 
 test.runIf(isWritable())("the kernel's messages arrive, only those from now on", async () => {
   const end = new AbortController();
-  const heard: string[] = [];
-  const running = new DeviceKernelLog().run((message) => heard.push(message), end.signal);
+  const received: string[] = [];
+  const running = new DeviceKernelLog().run((message) => received.push(message), end.signal);
   const text = `berth-test ${process.pid}`;
   await expect
     .poll(
       () => {
-        if (heard.length === 0) writeFileSync("/dev/kmsg", `<6>${text}\n`);
-        return heard.includes(text);
+        if (received.length === 0) writeFileSync("/dev/kmsg", `<6>${text}\n`);
+        return received.includes(text);
       },
       { timeout: 10_000, interval: 200 },
     )
     .toBe(true);
-  expect(heard.length).toBeLessThan(100);
+  expect(received.length).toBeLessThan(100);
   end.abort();
   await running;
 });

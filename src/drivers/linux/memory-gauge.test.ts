@@ -34,6 +34,6 @@ test("a cgroup's memory is its counter, of either version; one that is gone has 
   expect(v1.usedBytes("/pods")).toBe(8192);
 });
 
-test("this machine's own gauge tells something", () => {
+test("this machine's own gauge returns a value", () => {
   expect(openMemoryGauge().usedBytes("/")).toBeGreaterThan(2 ** 20);
 });

@@ -36,7 +36,7 @@ export async function readMounts(): Promise<readonly MountEntry[]> {
   return parseMountInfo(await readFile(mountInfo, "utf8"));
 }
 
-// The last component is not looked at: it may be a mount that does not answer.
+// The last component is not read: it may be a mount that does not answer.
 async function realPath(path: string): Promise<string | undefined> {
   const parent = await unlessAbsent(realpath(dirname(path)));
   return parent === undefined ? undefined : join(parent, basename(path));

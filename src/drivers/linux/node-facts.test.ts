@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { linuxNodeFacts, parseOsImage } from "./node-facts.ts";
 
 describe("this machine as a node", () => {
-  test("tells what it has", () => {
+  test("reports the machine's resources", () => {
     const machine = linuxNodeFacts.readMachine();
     expect(machine.cpuCount).toBeGreaterThan(0);
     expect(machine.memoryBytes % 1024n).toBe(0n);
@@ -10,7 +10,7 @@ describe("this machine as a node", () => {
     expect(machine.bootId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test("tells what runs it", () => {
+  test("reports the machine's system", () => {
     const { kernelVersion, osImage } = linuxNodeFacts.readSystem();
     expect(kernelVersion).toMatch(/^\d+\./);
     expect(osImage).not.toBe("");

@@ -14,7 +14,7 @@ const uuidFiles = [
   "/etc/machine-id",
 ];
 
-/** What this machine tells of itself. */
+/** Facts about this machine. */
 export const linuxNodeFacts: NodeFacts = {
   readMachine,
   readSystem,

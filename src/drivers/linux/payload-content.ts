@@ -42,7 +42,7 @@ const keepGroup = -1;
 /** Content folders, as every kubelet names them. */
 const contentName = /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+$/;
 
-/** Files beyond this are none that the agent wrote. */
+/** The agent writes no larger file. */
 const maxFileBytes = 16 * 1024 * 1024;
 
 /** What a payload volume shows at the moment; undefined when nothing was published there. */
@@ -99,7 +99,7 @@ async function publishedName(volume: OpenEntry): Promise<string | undefined> {
     const name = await readlink(childPath(volume, dataLink));
     return contentName.test(name) ? name : undefined;
   } catch (error) {
-    // EINVAL: it is no link.
+    // EINVAL: it is not a link.
     if (["ENOENT", "EINVAL"].includes(errorCode(error))) return undefined;
     throw error;
   }

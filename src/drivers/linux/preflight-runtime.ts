@@ -47,7 +47,7 @@ export async function checkEvents(
   return warning(
     "runtime events",
     ["polling", ...refused].join("; "),
-    "use a runtime with events, such as containerd, to hear of changes at once",
+    "use a runtime with events, such as containerd, to notice changes at once",
   );
 }
 

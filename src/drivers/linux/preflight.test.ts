@@ -46,7 +46,7 @@ async function check(
   }
 }
 
-test("a machine that lacks everything is told all of it at once", async () => {
+test("everything that a machine lacks is reported at once", async () => {
   expect(await check({})).toMatchObject({
     root: "failed: no",
     capabilities: "failed: without CAP_SYS_ADMIN, CAP_NET_ADMIN",
@@ -64,7 +64,7 @@ test("with a runtime of its own the machine needs no containerd", async () => {
   expect(Object.keys(await check({ managed: false }))).not.toContain("containerd");
 });
 
-test.each(["relative/path", "/proc/version"])("%s is no data folder", async (dataDir) => {
+test.each(["relative/path", "/proc/version"])("%s is not a data folder", async (dataDir) => {
   expect((await check({ dataDir }))["data folder"]).toMatch(/^failed/);
 });
 
@@ -75,7 +75,7 @@ test("a program that is there but does not run is found out", async () => {
   expect(results["runc"]).toBe(`ok: ${process.versions.node} (${process.execPath})`);
 });
 
-test("a runtime's conditions and the event source that works are told", async () => {
+test("a runtime's conditions and the working event source are reported", async () => {
   const none: RuntimeEvents = {
     name: "cri",
     subscribe: () => Promise.reject(new RuntimeError("x", "Unimplemented", "unknown method")),
@@ -98,7 +98,7 @@ test("a runtime's conditions and the event source that works are told", async ()
   });
 });
 
-test("a runtime that does not answer is told with its words", async () => {
+test("a runtime that does not answer is reported with its error", async () => {
   const client = {
     ...READY,
     version: () => Promise.reject(new RuntimeError("Version", "Unavailable", "connect ENOENT")),

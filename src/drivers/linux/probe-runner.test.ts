@@ -169,7 +169,7 @@ describe("httpGet", () => {
     });
   });
 
-  test("fails when nobody answers in time, or at all", async () => {
+  test("fails without an answer in time, or at all", async () => {
     const port = await serve(() => undefined);
     expect(await run({ httpGet: { port }, timeoutSeconds: 0.05 })).toEqual({
       result: "failure",
@@ -251,10 +251,10 @@ describe("tcpSocket", () => {
   });
 });
 
-test("a name that nobody knows fails a probe with the text of a lookup", async () => {
+test("an unknown name fails a probe with the text of a lookup", async () => {
   const newResolver = () => {
     const resolver = new Resolver();
-    // Nobody listens there.
+    // Nothing listens there.
     resolver.setServers(["127.0.0.1:1"]);
     return resolver;
   };

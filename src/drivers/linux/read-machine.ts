@@ -21,7 +21,7 @@ const TOOL_FOLDERS = [
 ];
 const CNI_FOLDERS = ["/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"];
 
-/** Looks at the machine without changing it. */
+/** Reads the machine's state without changing it. */
 export function readMachine(): Machine {
   const tools: Partial<Record<Tool, string>> = {};
   for (const tool of TOOLS) {

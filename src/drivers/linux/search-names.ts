@@ -25,7 +25,7 @@ export function parseSearchSettings(text: string, machineName: string): SearchSe
   return { domains: complete.slice(0, maxDomains), dots };
 }
 
-/** The complete names that a name may stand for, in the order to try them. */
+/** The complete names to try for a name, in order. */
 export function searchNames(name: string, { domains, dots }: SearchSettings): readonly string[] {
   if (name.length > maxNameLength) return [];
   if (name.endsWith(".")) return [name];

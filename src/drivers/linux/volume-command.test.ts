@@ -42,6 +42,6 @@ test("a program is left when the pod's work is aborted", async () => {
 test("a program that was left is not started again while it is there", async () => {
   const command = { program: "sleep", args: ["60"], timeoutMs: 50 };
   await expect(runVolumeCommand(command, hungPaths, never)).rejects.toThrow(CommandTimeoutError);
-  // It was killed a moment ago; that it has ended is heard of later.
+  // It was killed a moment ago; its end is reported later.
   await expect(runVolumeCommand(command, hungPaths, never)).rejects.toThrow(/^sleep 60 hangs/);
 });

@@ -8,7 +8,7 @@ export interface VolumeCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly timeoutMs: number;
-  /** What the program looks at, where that is foreign: the caller has its turn there. */
+  /** The foreign path that the program reads: the caller has its turn there. */
   readonly path?: string | undefined;
 }
 

@@ -16,7 +16,7 @@ const kinds: ReadonlyMap<number, FileKind> = new Map([
   [0o060000, "block-device"],
 ]);
 
-/** A look has a time limit of its own, whoever waits for it. */
+/** A read has a time limit of its own, independent of its callers. */
 const never = new AbortController().signal;
 
 /**

@@ -38,7 +38,7 @@ function read(): string {
   }
 }
 
-test("lines that nobody reads are kept up to a bound, then dropped and counted, and come whole and in order", async () => {
+test("lines without a reader are kept up to a bound, then dropped and counted, and come whole and in order", async () => {
   let dropped = 0;
   const output = new LogOutput(writer, (lines) => {
     dropped += lines;
@@ -63,7 +63,7 @@ test("lines that nobody reads are kept up to a bound, then dropped and counted, 
   expect(lines.length + dropped).toBe(3_000);
 });
 
-test("at the end what is left is written as far as somebody reads it", () => {
+test("at the end what is left is written as far as it is read", () => {
   const output = new LogOutput(writer, () => undefined);
   for (let index = 0; index < 70; index++) output.write(line);
   const before = read();

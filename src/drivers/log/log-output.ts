@@ -8,7 +8,7 @@ const lastLinesMs = 1_000;
 const lastLinesRetryMs = 10;
 
 /**
- * Writes lines to a file descriptor that somebody else reads, and never waits for them: what they do not take is kept up to a
+ * Writes lines to a file descriptor without waiting for its reader: what the reader does not take is kept up to a
  * bound, and beyond it dropped and counted.
  */
 export class LogOutput {
@@ -18,7 +18,7 @@ export class LogOutput {
   #pendingBytes = 0;
   #dropped = 0;
   readonly #backoff = new Backoff(retryLimits);
-  /** Nobody will ever read it again. */
+  /** The reader is gone. */
   #isBroken = false;
 
   /** `onDropped`: there is room again after so many lines were lost. */

@@ -26,7 +26,7 @@ export function* composeYaml(text: string, lines: LineCounter): Generator<Docume
     version: "1.1",
     schema: "failsafe",
     strict: false,
-    // Compares each key with all before it; whoever needs it does it with a set.
+    // Compares each key with all before it; where it is needed, a set does it.
     uniqueKeys: false,
     lineCounter: lines,
     prettyErrors: false,

@@ -2,7 +2,7 @@
 export class DefinedNames {
   readonly #paths = new Map<string, string>();
 
-  /** Undefined when it is the first; else what to tell. */
+  /** Undefined when it is the first; else the problem to report. */
   define(kind: string, key: string, path: string): string | undefined {
     const name = `${kind} ${key}`;
     const first = this.#paths.get(name);

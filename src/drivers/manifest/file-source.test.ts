@@ -81,7 +81,7 @@ test("a removed file takes its pod away", async () => {
   expect(names(await log.next())).toEqual([]);
 });
 
-test("a bad file is told with its place while its last good version stays", async () => {
+test("a bad file is reported with its place while its last good version stays", async () => {
   await writeFile(join(folder, "a.yaml"), podText("a", "one"));
   const log = watch();
   await log.next();
@@ -103,7 +103,7 @@ test("a bad file is told with its place while its last good version stays", asyn
   expect(good.problems).toEqual([]);
 });
 
-test("a refused value is told with the line of its field", async () => {
+test("a refused value is reported with the line of its field", async () => {
   await writeFile(join(folder, "a.yaml"), podText("a").replace("name: c", "name: Bad_Name"));
   const { problems, pods } = await watch().next();
   expect(pods).toEqual([]);
@@ -160,7 +160,7 @@ test("a folder that does not exist yet means no pods until it does", async () =>
   expect(names(await log.nextWhere(({ pods }) => pods.length > 0))).toEqual(["a-n1"]);
 });
 
-test("two files with one pod: the first holds and the second is told", async () => {
+test("two files with one pod: the first holds and the second is reported", async () => {
   await writeFile(join(folder, "a.yaml"), podText("web", "one"));
   await writeFile(join(folder, "b.yaml"), podText("web", "two"));
   const snapshot = await watch().next();
@@ -180,7 +180,7 @@ test("the kubelet reads every file that is not hidden, and only its first docume
   expect(snapshot.ignored).toEqual([]);
 });
 
-test("a manifest that is removed and written anew takes the kubelet's pod away and brings it again", async () => {
+test("a manifest that is removed and written again removes the kubelet's pod and adds it again", async () => {
   const file = join(folder, "a.yaml");
   await writeFile(file, podText("web"));
   const log = watch({ mode: "kubelet" });
@@ -200,7 +200,7 @@ test("the kubelet refuses references to the API and gives a bad file up at its n
   expect(refused.problems[0]?.message).toBe("static pods may not reference serviceaccounts");
 });
 
-test("the kubelet's single file that never was valid is no wish for no pods", async () => {
+test("the kubelet's single file that never was valid does not count as an empty list of pods", async () => {
   const path = join(folder, "pod.yaml");
   await writeFile(path, "kind: Nothing");
   const log = watch({ mode: "kubelet", path });

@@ -51,7 +51,7 @@ export function createFileSource(options: FileSourceOptions): PodSource {
   };
 }
 
-/** What made the source look again. Only a full list, as on start and at each rescan, forgets what is no longer valid. */
+/** What made the source read again. Only a full list, as on start and at each rescan, forgets what is no longer valid. */
 type Trigger = "list" | "event";
 
 interface FileState {
@@ -117,7 +117,7 @@ class FileSource {
     this.#isBeingWritten = false;
   }
 
-  /** Whoever removes a manifest and writes it anew wants the kubelet to start its pods anew, even if they are the same. */
+  /** A manifest that is removed and written again restarts its pods in the kubelet, even if they are the same. */
   #forgetRecreated(paths: ReadonlySet<string>, sink: SourceSink): void {
     const known = [...this.#files].filter(([path]) => paths.has(path));
     if (known.length === 0 || this.#options.mode !== "kubelet") return;
@@ -151,7 +151,7 @@ class FileSource {
     if (this.#isShown(files, content)) return { isUncertain: false };
     this.#files = files;
     this.#options.lastGood?.keepOnly(this.#files.keys());
-    // A single file that never was valid says nothing, and must not be taken for a wish of no pods.
+    // A single file that never was valid must not count as an empty list of pods.
     const isUnknown = this.#kind === undefined && this.#options.mode === "kubelet";
     const states = [...this.#files.values()];
     if (content.kind === "file" && isUnknown && states.every(({ objects }) => !objects)) {
@@ -212,7 +212,7 @@ class FileSource {
     return { text: file.text, objects, problems: parsed.error };
   }
 
-  /** A copy that cannot be kept, on a full disk, is told but stops no pod. */
+  /** A copy that cannot be kept, on a full disk, is reported but stops no pod. */
   #keepCopy({ path, text }: ManifestFile): readonly SourceProblem[] {
     try {
       this.#options.lastGood?.save(path, text);

@@ -73,7 +73,7 @@ export class FolderWatcher {
       this.#open.set(folder, opened);
       return true;
     } catch {
-      // Without a watcher, for want of kernel resources, the periodic scan still sees every change.
+      // Without a watcher, when kernel resources are exhausted, the periodic scan still sees every change.
       return false;
     }
   }

@@ -67,7 +67,7 @@ test("a list of pods replaces the pod before it", async () => {
   expect(pods.map(({ metadata }) => metadata.name)).toEqual(["b-n1", "c-n1"]);
 });
 
-test("an error keeps the last pods and is told", async () => {
+test("an error keeps the last pods and is reported", async () => {
   let status = 200;
   const log = await start((_, response) => {
     response.statusCode = status;
@@ -84,8 +84,8 @@ test("an error keeps the last pods and is told", async () => {
 
 test.each([
   ["an error page", 403, "<html>canary</html>"],
-  ["a text that is no manifest", 200, "canary"],
-  ["an object that is no pod", 200, JSON.stringify({ password: "canary" })],
+  ["a text that is not a manifest", 200, "canary"],
+  ["an object that is not a pod", 200, JSON.stringify({ password: "canary" })],
 ])("nothing of %s is repeated", async (_, status, body) => {
   let isBad = false;
   const log = await start((_request, response) => {

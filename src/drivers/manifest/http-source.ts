@@ -37,11 +37,11 @@ async function runHttpSource(
   signal: AbortSignal,
 ): Promise<void> {
   let body: string | undefined;
-  // Without pods nothing can be said yet: an unreachable URL is no wish for no pods.
+  // Before the first answer nothing is delivered: an unreachable URL does not count as an empty list of pods.
   let pods: readonly Pod[] | undefined;
   let unknownFields: readonly SourceProblem[] = [];
   let parseProblems: readonly SourceProblem[] = [];
-  let told: string | undefined;
+  let lastProblem: string | undefined;
   while (!signal.aborted) {
     const read = await readBody(options, signal);
     if (signal.aborted) return;
@@ -54,8 +54,8 @@ async function runHttpSource(
     }
     const problems = read.ok ? parseProblems : [{ origin: options.url, message: read.error }];
     const text = JSON.stringify([pods, problems]);
-    if (text !== told) {
-      told = text;
+    if (text !== lastProblem) {
+      lastProblem = text;
       if (pods === undefined) sink.report(problems);
       else {
         sink.deliver({

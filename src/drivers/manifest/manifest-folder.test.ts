@@ -41,7 +41,7 @@ test("a file that was moved into place is read, and one that is gone is forgotte
   expect((await reader.read()).files).toEqual([]);
 });
 
-test("a file that changed just now is read again, since its times may not tell the next change", async () => {
+test("a file that changed just now is read again, since its times may not show the next change", async () => {
   await writeFile(join(folder, "a.yaml"), "one");
   const reader = new ManifestReader(folder, "all");
   const [before] = (await reader.read()).files;

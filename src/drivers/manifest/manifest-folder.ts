@@ -37,13 +37,13 @@ const manifestName = /^[^.].*\.(?:yaml|yml|json)$/;
 // A file may change twice within one tick of the clock that its times are of; only what has rested is known by them.
 const restingMs = 2000n;
 
-/** What tells a version of a file from others without reading it. */
+/** What identifies a version of a file without reading it. */
 interface KnownFile {
   readonly version: string;
   readonly file: ManifestFile;
 }
 
-/** Reads a folder of manifests, or one manifest. Only what cannot be told per file throws. */
+/** Reads a folder of manifests, or one manifest. Only what cannot be reported per file throws. */
 export function readManifestFolder(path: string, names: ManifestNames): Promise<FolderContent> {
   return new ManifestReader(path, names).read();
 }
@@ -163,12 +163,12 @@ async function containingFolder(path: string): Promise<WatchedFolder> {
   return isThere ? { folder, name: basename(path) } : containingFolder(folder);
 }
 
-/** Not every file system tells what its entries are. */
+/** Not every file system reports the types of its entries. */
 function mayBeLink(entry: Dirent): boolean {
   return entry.isSymbolicLink() || !(entry.isFile() || entry.isDirectory());
 }
 
-/** The place of what a link leads to; none when it is no link, or leads nowhere. */
+/** The place of what a link leads to; none when it is not a link, or leads nowhere. */
 async function linkTarget(path: string): Promise<WatchedFolder[]> {
   try {
     if (!(await lstat(path)).isSymbolicLink()) return [];

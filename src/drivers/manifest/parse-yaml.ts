@@ -22,10 +22,10 @@ const typedTags: ReadonlySet<string> = new Set(
   ["int", "float", "bool", "null"].map((name) => `${tagPrefix}${name}`),
 );
 
-/** One YAML document, or why it is none. */
+/** One YAML document, or why it cannot be read. */
 export type YamlDocument = Result<JsonNode, SyntaxProblem>;
 
-/** The first document of a text; what follows it is not looked at. */
+/** The first document of a text; what follows it is not read. */
 export function parseYaml(text: string): YamlDocument {
   return parseDocuments(text, { maxCount: 1 })[0] ?? ok({ kind: "null", at: start });
 }
@@ -95,7 +95,7 @@ class YamlError extends Error {
 
 interface Converted {
   readonly node: JsonNode;
-  /** How many nodes it stands for, with all aliases followed. */
+  /** How many nodes it has, with all aliases expanded. */
   readonly size: number;
   /** How many levels there are below it, with all aliases followed. */
   readonly height: number;

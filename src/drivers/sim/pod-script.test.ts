@@ -28,7 +28,7 @@ function scriptOf(annotations: Readonly<Record<string, string>>) {
 }
 
 describe("a script", () => {
-  test("says how each run of a container goes; the last one stands for all that follow", () => {
+  test("says how each run of a container goes; the last one holds for all that follow", () => {
     const { runs = [] } =
       scriptOf({
         "sim.berth.dev/main": "run 5s, exit 1; exit 3; run 1m, oom;  run,  on  TERM ignore ",
@@ -75,7 +75,7 @@ describe("a script", () => {
       "sim.berth.dev/main.liveness": "ok 10s, hang 5s, fail; ok",
       "sim.berth.dev/main.postStart": "take 2s, fail; ok",
       "sim.berth.dev/init.pull": "fail; take 1s",
-      "example.com/other": "is nobody's business",
+      "example.com/other": "is not for Berth",
     });
     expect(script.get("main")).toEqual({
       probes: {
@@ -108,8 +108,8 @@ describe("a script that means nothing is refused with what is allowed", () => {
     ["main", "", '"" is not understood; allowed is run'],
     ["main", "run 5s,", '"" is not understood; allowed is run'],
     ["main", "run soon", '"soon" is not a duration such as 500ms, 5s or 2m'],
-    ["main", "run 5s, exit 256", '"256" is no exit code from 0 to 255'],
-    ["main", "run, on TERM exit 999", '"999" is no exit code'],
+    ["main", "run 5s, exit 256", '"256" is not an exit code from 0 to 255'],
+    ["main", "run, on TERM exit 999", '"999" is not an exit code'],
     ["main", "run, on TERM exit 0 in a while", "is not understood"],
     ["main", "run, exit 1", '"run" without a duration never ends by itself'],
     ["main.liveness", "ok, fail", '"ok" needs a duration: another one follows'],

@@ -1,4 +1,4 @@
-// What simulated containers do, as the annotations of their pod say. docs/cli.md tells users.
+// What simulated containers do, as the annotations of their pod say. Described in docs/cli.md.
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { LifecycleHandler } from "../../model/generated/kubernetes.ts";
 import { type AnyContainer, type Pod, podContainers } from "../../model/pod.ts";
@@ -14,7 +14,7 @@ import {
 
 export type HookKind = "postStart" | "preStop";
 
-/** Each list has one entry per attempt; the last one stands for all that follow. */
+/** Each list has one entry per attempt; the last one holds for all that follow. */
 export interface ContainerScript {
   readonly runs?: readonly RunScript[];
   readonly pulls?: readonly Deed[];

@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 export interface RunScript {
   /** As it was written. */
   readonly text: string;
-  /** Undefined = until it is told to end. */
+  /** Undefined = until it is stopped. */
   readonly endsAfterMs?: number | undefined;
   readonly exitCode: number;
   readonly isOutOfMemory: boolean;
@@ -150,5 +150,5 @@ function parseLength(text: string): Result<number, string> {
 }
 
 function noExitCode(text: string): string {
-  return `"${text}" is no exit code from 0 to 255`;
+  return `"${text}" is not an exit code from 0 to 255`;
 }

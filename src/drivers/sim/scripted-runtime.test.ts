@@ -46,7 +46,7 @@ async function world(annotations: Readonly<Record<string, string>>, container = 
   return { clock, files, runtime, pod, sandbox, start, statusOf };
 }
 
-test("each run of a container goes as its script says, and its log tells", async () => {
+test("each run of a container follows its script, and its log shows it", async () => {
   const { clock, files, start, statusOf } = await world({
     "sim.berth.dev/main": "run 5s, exit 3; run 1s, oom",
   });
@@ -67,7 +67,7 @@ test("each run of a container goes as its script says, and its log tells", async
   ]);
 });
 
-test("without a script an init container ends well, any other runs until it is told to end", async () => {
+test("without a script an init container ends well, any other runs until it is stopped", async () => {
   const { clock, runtime, start, statusOf } = await world({});
   const [init, regular] = [await start("init"), await start("main")];
   await clock.advance(3_600_000);

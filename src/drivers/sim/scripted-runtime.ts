@@ -25,7 +25,7 @@ const logMode = 0o640;
 
 /**
  * The simulated runtime for pods whose annotations say what happens to them; their commands mean nothing. A container
- * without a script runs until it is told to end, an init container for a second.
+ * without a script runs until it is stopped, an init container for a second.
  */
 export class ScriptedRuntime extends SimRuntime {
   readonly #options: SimRuntimeOptions;
@@ -39,7 +39,7 @@ export class ScriptedRuntime extends SimRuntime {
     this.#options = options;
   }
 
-  /** Has to be told of a pod before it is started. */
+  /** Has to be called for a pod before it is started. */
   setScript(pod: Pod, script: PodScript): void {
     this.#pods.set(pod.metadata.uid, { pod, script });
   }
@@ -141,7 +141,7 @@ export class ScriptedRuntime extends SimRuntime {
 
   #write({ place }: SimContainer, text: string): void {
     const line = `${new Date(this.#options.clock.nowMs()).toISOString()} stdout F ${text}`;
-    // A log that cannot be written, because its pod is gone already, is nobody's loss.
+    // A log that cannot be written, because its pod is gone already, is no loss.
     this.#options.files?.appendLine(place.logPath, line, logMode).catch(() => undefined);
   }
 }

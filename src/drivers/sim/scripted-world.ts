@@ -1,4 +1,4 @@
-// What looks at scripted containers from outside: probes, and hooks by HTTP.
+// What reaches scripted containers from outside: probes, and hooks by HTTP.
 import { ContainerState } from "../../model/generated/cri.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";

@@ -7,10 +7,10 @@ export type SimInterceptor = (
   signal: AbortSignal,
 ) => Promise<void> | void;
 
-/** What an interceptor throws where the caller hears of a failure, and the work is done all the same, only later. */
+/** What an interceptor throws where the call fails for its caller, and the work is done all the same, only later. */
 export class OutlivedCall extends Error {
   override readonly name = "OutlivedCall";
-  /** What the caller is told. */
+  /** The error that the caller gets. */
   readonly answer: Error;
   /** Resolves when the work is done. */
   readonly turn: Promise<void>;
@@ -24,7 +24,7 @@ export class OutlivedCall extends Error {
 
 /** A name that a call holds from its beginning, and gives back when it fails. */
 export interface SimReservation {
-  /** Throws when somebody else has the name. */
+  /** Throws when the name is taken. */
   readonly take: () => void;
   readonly release: () => void;
 }

@@ -17,7 +17,7 @@ export interface SimContainerPlace {
   readonly clock: Clock;
 }
 
-/** A simulated container: one process that may end by itself, be told to end, or be killed. */
+/** A simulated container: one process that may end by itself, be stopped, or be killed. */
 export class SimContainer {
   readonly place: SimContainerPlace;
   readonly config: ContainerConfig;
@@ -30,7 +30,7 @@ export class SimContainer {
   #finishedAt = 0n;
   #exitCode = 0;
   #reason: string | undefined;
-  #wasTold = false;
+  #wasSignalled = false;
   readonly #ended = new AbortController();
 
   constructor(place: SimContainerPlace, config: ContainerConfig, program: SimProgram) {
@@ -57,10 +57,10 @@ export class SimContainer {
   }
 
   /** The stop signal. */
-  tell(): void {
+  signalStop(): void {
     const { onStop } = this.program;
-    if (this.#wasTold || onStop === "ignore") return;
-    this.#wasTold = true;
+    if (this.#wasSignalled || onStop === "ignore") return;
+    this.#wasSignalled = true;
     if (onStop.afterMs === 0) this.end(onStop.exitCode);
     else this.#endLater(onStop.afterMs, onStop.exitCode);
   }

@@ -2,7 +2,7 @@ import type { RuntimeEvent, RuntimeEvents } from "../../ports/runtime-events.ts"
 
 type Listener = (event: RuntimeEvent) => void;
 
-/** Hears what happens in the simulated runtime. */
+/** The event stream of the simulated runtime. */
 export class SimEvents implements RuntimeEvents {
   readonly name = "cri";
   readonly #subscribers = new Map<Listener, (error: Error) => void>();
@@ -23,7 +23,7 @@ export class SimEvents implements RuntimeEvents {
     });
   }
 
-  tell(event: RuntimeEvent): void {
+  emit(event: RuntimeEvent): void {
     for (const onEvent of this.#subscribers.keys()) onEvent(event);
   }
 

@@ -1,7 +1,7 @@
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { SimReservation } from "./sim-call-gate.ts";
 
-/** The names of sandboxes and containers, each held from the moment somebody begins to make its bearer. */
+/** The names of sandboxes and containers, each reserved from the moment its owner begins to be made. */
 export class SimNames {
   readonly #holders = new Map<string, string>();
 
@@ -26,7 +26,7 @@ export class SimNames {
     };
   }
 
-  /** What was made, or was to be made, is no more. */
+  /** The owner is gone, or was never made. */
   release(id: string): void {
     for (const [key, holder] of this.#holders) {
       if (holder === id) this.#holders.delete(key);

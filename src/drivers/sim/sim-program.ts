@@ -1,6 +1,6 @@
 /** What a simulated process does: when it ends by itself, what it writes, and what a stop signal makes of it. */
 export interface SimProgram {
-  /** Undefined = it ends only when it is told to or killed. */
+  /** Undefined = it ends only when it is stopped or killed. */
   readonly endsAfterMs?: number | undefined;
   readonly exitCode: number;
   /** Why it ended by itself, unless that follows from the exit code. */
@@ -20,7 +20,7 @@ export const untilStopped: SimProgram = {
 
 /**
  * The program behind a command line: `exit CODE`, `sleep SECONDS`, `print OUT ERR CODE`, `serve [SECONDS]` (ends
- * well, so many seconds after it was told to), `stubborn` (ends only when killed). Any other runs until stopped.
+ * well, that many seconds after the signal), `stubborn` (ends only when killed). Any other runs until stopped.
  */
 export function simProgram([name, ...args]: readonly string[]): SimProgram {
   switch (name) {

@@ -49,7 +49,7 @@ export interface SimRuntimeOptions {
   readonly clock: Clock;
   /** Where containers write their logs; without it they write none. */
   readonly files?: HostFiles | undefined;
-  /** Hears of everything that happens to containers and sandboxes. */
+  /** Receives everything that happens to containers and sandboxes. */
   readonly onEvent?: ((event: RuntimeEvent) => void) | undefined;
 }
 
@@ -239,7 +239,7 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
       this.#noteContainer("StopContainer", container, { timeoutSeconds });
       if (container.state !== ContainerState.CONTAINER_RUNNING) return;
       if (timeoutSeconds > 0) {
-        container.tell();
+        container.signalStop();
         container.stopsInProgress += 1;
         await withEither([container.ended, signal], (either) =>
           this.#wait(timeoutSeconds * 1000, either),
@@ -391,7 +391,7 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     return this.#made.toString(16).padStart(12, "0").padEnd(64, "0");
   }
 
-  /** Now in nanoseconds, and a microsecond later than any other: what is made can be told apart by it. */
+  /** Now in nanoseconds, and a microsecond later than any other: no two objects have the same time. */
   #newStamp(): bigint {
     const now = nanoseconds(this.#clock.nowMs());
     this.#lastStamp = now > this.#lastStamp ? now : this.#lastStamp + 1000n;

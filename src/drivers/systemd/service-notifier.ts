@@ -10,7 +10,7 @@ export interface ServiceManager {
 }
 
 /**
- * Undefined when nobody wants to be notified. Its variables are taken out of the environment: containerd, say, would announce
+ * Undefined when no service manager expects notifications. Its variables are taken out of the environment: containerd, say, would announce
  * itself in the agent's name.
  */
 export function takeServiceManager(

@@ -42,11 +42,11 @@ export class SystemdCgroups implements Cgroups {
     await files.create(path, rounded);
   }
 
-  /** In force at once; systemd hears of it a moment later. */
+  /** In force at once; systemd is notified a moment later. */
   async update(path: string, resources: CgroupResources): Promise<void> {
     const rounded = roundedQuota(resources);
     await this.#deps.files.update(path, rounded);
-    void this.#tell(path, rounded);
+    void this.#notify(path, rounded);
   }
 
   read(path: string): CgroupResources {
@@ -71,7 +71,7 @@ export class SystemdCgroups implements Cgroups {
     await (await units()).stopSlice(sliceOf(path).slice);
   }
 
-  async #tell(path: string, resources: CgroupResources): Promise<void> {
+  async #notify(path: string, resources: CgroupResources): Promise<void> {
     const { files, units, log } = this.#deps;
     const properties = resourceProperties(resources, files.version);
     if (properties.length === 0) return;
@@ -91,7 +91,7 @@ function sliceOf(path: string): { readonly slice: string; readonly parent: strin
   const names = path.split("/").filter((name) => name !== "");
   const slice = names.at(-1);
   if (slice === undefined || !slice.endsWith(".slice")) {
-    throw new Error(`cgroup ${path} is no slice of systemd`);
+    throw new Error(`cgroup ${path} is not a systemd slice`);
   }
   return { slice, parent: names.at(-2) };
 }

@@ -67,7 +67,7 @@ export class SystemdUnits {
     });
   }
 
-  /** Systemd tells of jobs only to those who asked for it. */
+  /** systemd announces jobs only to subscribers. */
   #subscribe(): Promise<void> {
     this.#subscribed ??= this.#listenForJobs();
     return this.#subscribed;
@@ -116,7 +116,7 @@ export class SystemdUnits {
   }
 }
 
-/** What systemd is told of a new slice of pods. */
+/** The properties of a new slice of pods. */
 export function sliceProperties(
   parent: string | undefined,
   resources: CgroupResources,

@@ -43,7 +43,7 @@ test("a message is read as it was written", () => {
   expect(decodeMessage(bytes.subarray(0, -1))).toBeUndefined();
 });
 
-test("systemd hears of limits in its own words", () => {
+test("limits are passed to systemd as its own properties", () => {
   const resources = {
     cpuShares: 512,
     cpuQuotaUs: 10_500,
@@ -73,7 +73,7 @@ describe.runIf(hasDbusDaemon)("on a message bus of its own", () => {
   beforeAll(() => bus.start());
   afterAll(() => bus.stop());
 
-  test("the bus answers calls, and tells what it refuses", async () => {
+  test("the bus answers calls, and reports what it refuses", async () => {
     const connection = await DbusConnection.open(bus.path);
     const call = {
       destination: "org.freedesktop.DBus",
@@ -132,12 +132,12 @@ describe.runIf(hasDbusDaemon)("on a message bus of its own", () => {
     await cgroups.remove(path, new AbortController().signal);
     expect(service.calls.at(-1)).toMatchObject({ member: "StopUnit" });
     expect(files.done).toEqual([`create ${path}`, `update ${path}`, `remove ${path}`]);
-    await expect(cgroups.create("/kubepods", {})).rejects.toThrow("no slice of systemd");
+    await expect(cgroups.create("/kubepods", {})).rejects.toThrow("is not a systemd slice");
     connection.close();
     service.close();
   });
 
-  test("logind tells how long it waits, takes a longer time, and tells of a shutdown and its end", async () => {
+  test("logind reports how long it waits, takes a longer time, and announces a shutdown and its end", async () => {
     const service = await BusService.open(bus.path, "org.freedesktop.login1", () => ({
       signature: "v",
       body: [{ signature: "t", value: 5_000_000n }],
@@ -153,10 +153,10 @@ describe.runIf(hasDbusDaemon)("on a message bus of its own", () => {
       member: "KillUnit",
       body: ["systemd-logind.service", "all", 1],
     });
-    const told: boolean[] = [];
+    const received: boolean[] = [];
     const end = new AbortController();
-    const watching = logind.watch((isShuttingDown) => told.push(isShuttingDown), end.signal);
-    const tell = (isShuttingDown: boolean): void =>
+    const watching = logind.watch((isShuttingDown) => received.push(isShuttingDown), end.signal);
+    const announce = (isShuttingDown: boolean): void =>
       service.signal(
         "/org/freedesktop/login1",
         "org.freedesktop.login1.Manager.PrepareForShutdown",
@@ -165,12 +165,12 @@ describe.runIf(hasDbusDaemon)("on a message bus of its own", () => {
       );
     await expect
       .poll(() => {
-        if (told.length === 0) tell(true);
-        return told.length > 0;
+        if (received.length === 0) announce(true);
+        return received.length > 0;
       })
       .toBe(true);
-    tell(false);
-    await expect.poll(() => told.at(-1)).toBe(false);
+    announce(false);
+    await expect.poll(() => received.at(-1)).toBe(false);
     end.abort();
     await expect(watching).resolves.toBeUndefined();
     service.close();

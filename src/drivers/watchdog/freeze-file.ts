@@ -4,7 +4,7 @@ import type { FreezeReport } from "../../ports/watchdog.ts";
 
 const maxReportBytes = 64 * 1024;
 
-/** Undefined when there is none, or it is not one. */
+/** Undefined when there is no report, or the file is not one. */
 export async function readReport(path: string): Promise<FreezeReport | undefined> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

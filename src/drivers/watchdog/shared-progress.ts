@@ -43,7 +43,7 @@ export class SharedProgress implements Progress {
     return { podUid, step };
   }
 
-  /** The agent ends: nobody need watch it. */
+  /** The agent ends: it need not be watched. */
   end(): void {
     Atomics.store(this.#cells, cells.end, 1);
     Atomics.notify(this.#cells, cells.end);

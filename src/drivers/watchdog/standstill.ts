@@ -1,8 +1,8 @@
 import type { FreezeReport } from "../../ports/watchdog.ts";
 
 /**
- * Judges whether the agent stands still. Looks are counted, not time: while the machine sleeps nobody looks, and whoever was not
- * looking has seen nobody stand.
+ * Judges whether the agent stands still. Observations are counted, not time: while the machine sleeps there are none, so a
+ * suspended machine does not count as a standstill.
  */
 export class Standstill {
   readonly #limitMs: number;

@@ -1,4 +1,4 @@
-// The thread that watches the agent's: it sleeps, looks at what they share, and ends the process when the agent stands still.
+// The thread that watches the agent's: it sleeps, reads what they share, and ends the process when the agent stands still.
 import { renameSync, writeFileSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 import type { FreezeReport } from "../../ports/watchdog.ts";

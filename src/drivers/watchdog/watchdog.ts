@@ -14,7 +14,7 @@ export interface WatchdogOptions {
   /** How long the agent may stand still. */
   readonly limitMs: number;
   readonly reportPath: string;
-  /** The agent goes on unwatched. */
+  /** The agent continues unwatched. */
   readonly onFailure: (error: unknown) => void;
 }
 

@@ -89,7 +89,7 @@ test("a secret that cannot be read is named", async () => {
   const { credentials } = world([broken]);
   expect(await credentials.of(pod("bad")).find("a.io/x", signal)).toEqual({
     ok: false,
-    error: 'image pull secret "bad": its .dockercfg is no JSON object',
+    error: 'image pull secret "bad": its .dockercfg is not a JSON object',
   });
 });
 

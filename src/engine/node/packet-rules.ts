@@ -60,7 +60,10 @@ export class PacketRules {
     if (made.length > 0 && this.#looks === 0) {
       log.info("made packet filter rules", { family, in: made });
     } else if (made.length > 0) {
-      log.warn("restored packet filter rules that somebody removed", { family, in: made });
+      log.warn("restored packet filter rules that were removed by another program", {
+        family,
+        in: made,
+      });
     }
     this.#report(family, failure);
   }

@@ -9,7 +9,7 @@ export interface UsedField {
   readonly path: string;
 }
 
-/** Of these types one field is to be there, and being there is enough to ask for something. */
+/** Of these types one field must be set, and being set is enough to ask for something. */
 const unions: ReadonlySet<string> = new Set(["Volume", "VolumeProjection", "LifecycleHandler"]);
 
 /** Every field that a spec uses, outer before inner; an empty list or object asks for nothing. */

@@ -3,7 +3,7 @@
 const compressedSuffix = ".gz";
 const temporarySuffix = ".tmp";
 
-/** The rotated logs of one log file, told apart by whether they still say something. */
+/** The rotated logs of one log file, grouped by whether they still hold anything. */
 export interface RotatedLogs {
   /** Oldest first. */
   readonly inUse: readonly string[];

@@ -26,7 +26,7 @@ export interface Decoded {
   readonly unknownFields: readonly UnknownField[];
 }
 
-/** Reads a document as a struct of the API: unknown fields are left out but told, zero values are normalised. */
+/** Reads a document as a struct of the API: unknown fields are dropped and reported, zero values are normalised. */
 export function decodeObject(struct: string, root: JsonNode): Decoded {
   const decoder = new Decoder();
   let fatal: DecodeProblem | undefined;
@@ -198,7 +198,7 @@ class Decoder {
     throw fatal(mismatchText(kind, "int32", place), node, place);
   }
 
-  /** Notes the first mismatch and goes on, since a later value can still end decoding with its own message. */
+  /** Notes the first mismatch and continues, since a later value can still end decoding with its own message. */
   #mismatch(node: JsonNode, kind: string, expected: { name: string; place: Place }): undefined {
     this.firstProblem ??= {
       message: mismatchText(kind, expected.name, expected.place),

@@ -9,7 +9,7 @@ import { unknownFieldProblem } from "./placed-problem.ts";
 /** How a request's body changes the list of a pod's ephemeral containers. */
 export type EphemeralChangeKind = "replace" | "merge-by-name";
 
-/** Reads the body, a pod or a part of one; answers the whole list as it is to be, with all defaults. */
+/** Reads the body, a pod or a part of one; returns the whole new list, with all defaults. */
 export function parseEphemeralChange(
   pod: Pod,
   kind: EphemeralChangeKind,

@@ -43,7 +43,7 @@ function withoutAmounts({ requests, limits, claims }: ResourceRequirements): unk
   return { requests: fixedAmounts(requests), limits: fixedAmounts(limits), claims };
 }
 
-/** That an amount is none says more than how much it is. */
+/** Whether an amount is zero says more than how much it is. */
 function fixedAmounts(amounts: Amounts | undefined): Amounts | undefined {
   if (amounts === undefined) return undefined;
   return Object.fromEntries(
@@ -62,7 +62,7 @@ function isGuaranteed({ requests = {}, limits = {} }: ResourceRequirements): boo
   });
 }
 
-/** Undefined where there is none; a text that is no amount is refused later. */
+/** Undefined where there is none; a text that is not a quantity is refused later. */
 function amountOf(text: string | undefined): Quantity | undefined {
   const parsed = text === undefined ? undefined : parseQuantity(text);
   return parsed?.ok === true ? parsed.value : undefined;

@@ -7,7 +7,7 @@ export const maxListItems = 1000;
 
 const scheme = "pkg/api/legacyscheme/scheme.go:30";
 
-// Kinds of the core group that a manifest can hold by mistake: they are known, but they are no pods.
+// Kinds of the core group that a manifest can hold by mistake: they are known, but not pods.
 const coreKinds: ReadonlySet<string> = new Set([
   ...[
     "Binding",

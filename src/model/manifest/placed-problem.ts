@@ -10,7 +10,7 @@ export interface PlacedProblem {
   readonly at?: Position | undefined;
 }
 
-/** What to tell of a field that does not exist: its name, and the one that was most likely meant. */
+/** The message for a field that does not exist: its name, and the one that was most likely meant. */
 export function unknownFieldProblem({ struct, name, field, at }: UnknownField): PlacedProblem {
   const nearest = nearestName(name, wireFields(struct).keys());
   const hint = nearest === undefined ? "" : `: did you mean ${nearest}?`;

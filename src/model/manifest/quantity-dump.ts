@@ -16,7 +16,7 @@ export function dumpQuantity(quantity: Quantity): string {
   ].join(" ");
 }
 
-/** What the text in a manifest is held as; one that is no quantity is refused elsewhere. */
+/** What the text in a manifest is held as; one that is not a quantity is refused elsewhere. */
 export function heldQuantity(text: string): Quantity {
   const parsed = parseQuantity(text);
   return parsed.ok ? parsed.value : zeroQuantity;

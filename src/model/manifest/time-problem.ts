@@ -24,7 +24,7 @@ interface Part {
   readonly range?: { readonly name: string; readonly min: number; readonly max: number };
 }
 
-/** Why a text is no RFC 3339 time, in the words of the API machinery; undefined when it is one. */
+/** Why a text is not an RFC 3339 time, in the words of the API machinery; undefined when it is one. */
 export function timeProblem(text: string): string | undefined {
   let rest = text;
   let outOfRange: string | undefined;

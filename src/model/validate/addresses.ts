@@ -42,7 +42,7 @@ function kindOfIpv6(address: string): AddressKind {
   return isMapped ? "mapped" : "strict";
 }
 
-/** The eight groups of an address without an IPv4 tail; undefined when it is none. */
+/** The eight groups of an address without an IPv4 tail; undefined when it is not an address. */
 function ipv6Groups(address: string): readonly number[] | undefined {
   const halves = address.split("::");
   if (halves.length > 2) return undefined;

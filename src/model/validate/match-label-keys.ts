@@ -43,7 +43,7 @@ function validateKeys(
   return keys.flatMap((key, index) => validateLabelName(key, `${field}[${index}]`));
 }
 
-/** A key that the selector already selects by cannot be narrowed once more. */
+/** A key that the selector already selects by cannot be narrowed again. */
 function validateAgainstSelector(
   keys: readonly string[],
   selector: LabelSelector | undefined,

@@ -46,7 +46,7 @@ export function validateSecret({ metadata = {}, data = {}, type }: Secret): Fiel
   return [...errors, ...missingKeys(type ?? "Opaque", data)];
 }
 
-/** How many bytes base64 text stands for. */
+/** How many bytes base64 text encodes. */
 function decodedLength(text: string): number {
   return Math.floor((trimEndOf(text, "=").length * 3) / 4);
 }

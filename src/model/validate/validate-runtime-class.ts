@@ -3,7 +3,7 @@ import { type FieldError, forbidden, invalidForEach, required } from "./field-er
 import { dnsLabelProblems } from "./names.ts";
 import { validateObjectMeta } from "./object-meta.ts";
 
-/** Checks a runtime class of a node without a cluster, where nobody copies its other settings into pods. */
+/** Checks a runtime class of a node without a cluster, where no admission plugin copies its other settings into pods. */
 export function validateRuntimeClass(runtimeClass: RuntimeClass): FieldError[] {
   const { metadata = {}, handler, overhead, scheduling } = runtimeClass;
   const errors = validateObjectMeta({ ...metadata, namespace: "default" }, "metadata");

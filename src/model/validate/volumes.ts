@@ -36,7 +36,7 @@ const hostPathTypes = [
   "Socket",
 ];
 
-// The order in which types are looked at decides which of two is one too many.
+// The order in which types are checked decides which of two is one too many.
 const sourceOrder: readonly SourceName[] = [
   "emptyDir",
   "hostPath",

@@ -46,8 +46,8 @@ test("a static pod whose container is created and starts slowly gets no second o
   for (let second = 0; second < 40; second += 1) {
     await pass(sim, 1_000);
     for (const { place } of runtime.containers) {
-      events.tell({ containerId: place.id, kind: "created" });
-      events.tell({ containerId: place.id, kind: "deleted" });
+      events.emit({ containerId: place.id, kind: "created" });
+      events.emit({ containerId: place.id, kind: "deleted" });
     }
   }
   expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
@@ -88,7 +88,7 @@ test("every container is counted once though it was restarted and its events are
 
 test("a pod with a sidecar leaves Pending though no event comes (kubernetes #133372)", async () => {
   const { sim, cluster } = quietCluster();
-  sim.machine.events.tell = () => undefined;
+  sim.machine.events.emit = () => undefined;
   const initContainers = [
     plainContainer("proxy", { restartPolicy: "Always" }),
     plainContainer("first", { command: ["sleep", "1"] }),

@@ -90,7 +90,7 @@ export class Simulation {
     const eventDice = this.dice.split();
     this.machine = createSimMachine(this.clock, (event, events) => {
       this.#check(() => this.#noteEvent(event));
-      this.#passOn(event, eventDice, (each) => events.tell(each));
+      this.#passOn(event, eventDice, (each) => events.emit(each));
     });
     for (const image of ["app:1", "tools:1"]) this.machine.runtime.addImage(image);
     this.invariants = new Invariants(this.machine.runtime);

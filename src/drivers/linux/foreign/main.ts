@@ -1,4 +1,4 @@
-// The helper process that looks at foreign files: it reads a request per line, carries it out with calls that block, and
+// The helper process that reads foreign files: it reads a request per line, carries it out with calls that block, and
 // writes the answer as a line. It may hang in any of them; then it is killed and left behind by the agent.
 import { readSync, writeSync } from "node:fs";
 import { errorText } from "../../../lib/error-text.ts";

@@ -70,7 +70,7 @@ function makeMountPoint(target: string, isFolder: boolean, onProgress: OnProgres
     if (present.isDirectory() === isFolder && !present.isSymbolicLink()) return;
     removeTree(target, onProgress);
   }
-  // A file can be the mount point of anything that is no folder.
+  // A file can be the mount point of anything but a folder.
   if (isFolder) mkdirSync(target, 0o750);
   else makeFile(target, constants.O_EXCL, 0o640);
 }

@@ -2,7 +2,7 @@ import { type Dir, opendirSync, readFileSync, readlinkSync } from "node:fs";
 import { mountPointsBelow, parseMountInfo } from "../../../lib/mount-info.ts";
 import { type ByteName, bytePath, mountId, type OpenEntry, openFolder } from "./open-entry.ts";
 
-/** Says that the work goes on: cheap, and called for every entry. */
+/** Reports progress: cheap, and called for every entry. */
 export type OnProgress = () => void;
 
 /** Folders nested deeper than this are put off, so that few are open at once. */

@@ -4,7 +4,7 @@ import { openSubPath } from "./subpath-walk.ts";
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-/** A regular file of a volume, by links inside the volume only; undefined when it is none or larger. */
+/** A regular file of a volume, by links inside the volume only; undefined when it is not a regular file or too large. */
 export function readVolumeFile(folder: string, path: string, maxBytes: number): Buffer | undefined {
   using entry = openSubPath(folder, path, { makesFolders: false });
   const info = fstatSync(entry.fd);
