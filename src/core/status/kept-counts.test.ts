@@ -7,20 +7,24 @@ function status(name: string, restartCount: number, containerID: string): Contai
 }
 
 test("of two accounts of a container the one with more restarts counts, else that of the API server", () => {
-  const told = [status("a", 1, "told"), status("b", 2, "told"), status("c", 3, "told")];
+  const reported = [
+    status("a", 1, "reported"),
+    status("b", 2, "reported"),
+    status("c", 3, "reported"),
+  ];
   const kept = [status("a", 0, "kept"), status("b", 2, "kept"), status("c", 4, "kept")];
   const { containerStatuses } = withKeptCounts(
-    { phase: "Running", containerStatuses: told },
+    { phase: "Running", containerStatuses: reported },
     { phase: "Pending", containerStatuses: kept },
   );
   expect(containerStatuses?.map(({ containerID }) => containerID)).toEqual([
-    "told",
-    "told",
+    "reported",
+    "reported",
     "kept",
   ]);
 });
 
-test("a container that the API server never heard of is kept if it was restarted", () => {
+test("a container that the API server never got is kept if it was restarted", () => {
   const kept = [status("first", 0, "kept"), status("second", 2, "kept")];
   const next = withKeptCounts({ phase: "Pending" }, { initContainerStatuses: kept });
   expect(next.phase).toBe("Pending");

@@ -2,7 +2,7 @@ import type { ContainerStatus, PodStatus } from "../../model/generated/kubernete
 
 /**
  * What the API server has of a pod, with the containers that the node knows to have been restarted more often: the
- * server was not told of that yet. Counts never fall.
+ * server did not get that yet. Counts never fall.
  */
 export function withKeptCounts(status: PodStatus, kept: PodStatus): PodStatus {
   return {
@@ -13,14 +13,14 @@ export function withKeptCounts(status: PodStatus, kept: PodStatus): PodStatus {
 }
 
 function latest(
-  told: readonly ContainerStatus[] = [],
+  reported: readonly ContainerStatus[] = [],
   kept: readonly ContainerStatus[] = [],
 ): readonly ContainerStatus[] | undefined {
-  const isUntold = ({ name, restartCount }: ContainerStatus): boolean =>
-    restartCount > (told.find((status) => status.name === name)?.restartCount ?? 0);
-  const untold = new Map(kept.filter(isUntold).map((status) => [status.name, status]));
-  if (untold.size === 0) return told.length === 0 ? undefined : told;
-  const names = new Set(told.map(({ name }) => name));
-  const added = [...untold.values()].filter(({ name }) => !names.has(name));
-  return [...told.map((status) => untold.get(status.name) ?? status), ...added];
+  const isUnreported = ({ name, restartCount }: ContainerStatus): boolean =>
+    restartCount > (reported.find((status) => status.name === name)?.restartCount ?? 0);
+  const unreported = new Map(kept.filter(isUnreported).map((status) => [status.name, status]));
+  if (unreported.size === 0) return reported.length === 0 ? undefined : reported;
+  const names = new Set(reported.map(({ name }) => name));
+  const added = [...unreported.values()].filter(({ name }) => !names.has(name));
+  return [...reported.map((status) => unreported.get(status.name) ?? status), ...added];
 }

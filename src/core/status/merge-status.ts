@@ -44,7 +44,7 @@ function mergedConditions(
   const others = (apiStatus.conditions ?? []).filter(({ type }) => !isKubeletCondition(type));
   return (status.conditions ?? []).reduce((merged, condition) => {
     if (isKubeletCondition(condition.type)) return [...merged, condition];
-    // The pod's disruption is told together with its end, and dates from then.
+    // The pod's disruption is reported together with its end, and dates from then.
     if (condition.type !== "DisruptionTarget" || !sendsDisruption) return merged;
     const first = findCondition(status.conditions, condition.type) ?? condition;
     return withCondition(merged, withTransitionTime(first, apiStatus.conditions, nowMs));

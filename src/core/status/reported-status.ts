@@ -23,7 +23,7 @@ export function reportedStatus(input: MergeInput): PodStatus {
   };
 }
 
-/** Whether the API server's picture of the pod says something else than the node does. */
+/** Whether the API server shows another status of the pod than the node has. */
 export function isMisreported(apiPod: Pod, status: PodStatus): boolean {
   return !isSameStatus(normalizeStatus(apiPod, apiPod.status ?? {}), status);
 }
@@ -33,7 +33,7 @@ export function isDeletable(apiPod: Pod, isFinished: boolean): boolean {
   return apiPod.metadata.deletionTimestamp !== undefined && isFinished && !isMirrorPod(apiPod);
 }
 
-/** News that others wait for: traffic and successors of the pod depend on them. */
+/** A change that others wait for: traffic and successors of the pod depend on it. */
 export function isUrgentChange(before: PodStatus | undefined, after: PodStatus): boolean {
   const ready = (status: PodStatus | undefined) =>
     findCondition(status?.conditions, "Ready")?.status;

@@ -15,7 +15,7 @@ function reported(state: ContainerStatus["state"]): ContainerStatus {
   return { name: "web", image: "web:1", imageID: "", ready: false, restartCount: 2, state };
 }
 
-test("a container that ran when last heard of has ended unseen, and counts as restarted", () => {
+test("a container that ran when it was last seen has ended unseen, and counts as restarted", () => {
   const status = unseenContainerStatus(pod, web, reported({ running: {} }), circumstances);
   expect(status.lastState?.terminated?.reason).toBe("ContainerStatusUnknown");
   expect(status.restartCount).toBe(3);

@@ -61,7 +61,7 @@ function removedForRestart(status: ContainerStatus, old: ContainerStatus): Conta
   };
 }
 
-/** The container ran when last heard of. Its unseen end keeps the pod from falling back to Pending. */
+/** The container ran when it was last seen. Its unseen end keeps the pod from falling back to Pending. */
 function lostStatus(pod: Pod, status: ContainerStatus): ContainerStatus {
   const message =
     "The container could not be located when the pod was deleted.  The container used to be Running";

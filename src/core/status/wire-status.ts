@@ -6,7 +6,7 @@ const maps: ReadonlySet<string> = new Set(["allocatedResources", "requests", "li
 // A status is shown more often than it changes, and nobody changes one that was made.
 const made = new WeakMap<PodStatus, PodStatus>();
 
-/** A status as the API server keeps it: without lists and maps that are empty, so that they do not look like news. */
+/** A status as the API server keeps it: without lists and maps that are empty, so that they do not look like changes. */
 export function wireStatus(status: PodStatus): PodStatus {
   const known = made.get(status);
   if (known !== undefined) return known;

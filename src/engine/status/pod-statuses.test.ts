@@ -135,7 +135,7 @@ function startReport(failure?: { readonly code: string; readonly message: string
 }
 
 describe("starts that fail", () => {
-  test("are news when their reason is, and are shown until the container starts", () => {
+  test("are new when their reason is, and are shown until the container starts", () => {
     const { statuses } = start();
     const failure = { code: "ErrImagePull", message: "no such image" };
     expect(statuses.noteStarts("uid-1", [startReport(failure)])).toBe(true);

@@ -29,7 +29,7 @@ test("what went wrong with the last pull stays to be read during the next", () =
   expect(withPulls(status, [pull])).toEqual({ ...status });
 });
 
-test("a pull tells how far it is", () => {
+test("a pull shows how far it is", () => {
   const progress = { doneBytes: 1_250_000, totalBytes: 5_000_000 };
   expect(awaitedPulls([{ ...pull, progress }])).toEqual([
     {
@@ -38,7 +38,7 @@ test("a pull tells how far it is", () => {
   ]);
 });
 
-test("a pull that waits for others is told as such", () => {
+test("a pull that waits for others is shown as such", () => {
   expect(awaitedPulls([{ ...pull, isQueued: true }])).toEqual([
     { what: 'container main: Waiting to pull image "a.io/b:1" since 1970-01-01T00:00:00Z' },
   ]);

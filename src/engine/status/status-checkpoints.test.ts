@@ -39,9 +39,9 @@ test("no status is shown that the next agent would not know", async () => {
   changes.watch(() => onDisk.push(files.readText(file)), new AbortController().signal);
   checkpoints.save(uid, { phase: "Running" });
   expect(written()).toBeUndefined();
-  expect(changes.list()[0]?.status?.phase).toBe("Pending");
+  expect(changes.show(pod).status?.phase).toBe("Pending");
   await checkpoints.flush();
-  expect(changes.list()[0]?.status?.phase).toBe("Running");
+  expect(changes.show(pod).status?.phase).toBe("Running");
   expect(await Promise.all(onDisk)).toEqual(['{"phase":"Running"}']);
   const next = world(files);
   await next.checkpoints.load();

@@ -36,14 +36,22 @@ import type { PodChanges } from "./pod-changes.ts";
 
 export interface NodeViewDeps {
   readonly ports: Pick<AgentPorts, "clock" | "runtime">;
-  readonly settings: AgentSettings;
+  readonly settings: Pick<
+    AgentSettings,
+    | "version"
+    | "nodeName"
+    | "runtimeName"
+    | "runtimeVersion"
+    | "runtimeEndpoint"
+    | "runtimeSettings"
+  >;
   readonly table: PodTable;
   readonly changes: PodChanges;
   readonly observer: Pick<Observer, "mode">;
-  readonly memory: PodMemory;
+  readonly memory: Pick<PodMemory, "events" | "recorder" | "ephemeral">;
   readonly intake: Pick<SourceIntake, "problems" | "ignoredFiles" | "restoreAgain">;
   readonly garbage: Pick<GarbageCollection, "plan" | "collect">;
-  readonly stats: StatsProvider;
+  readonly stats: Pick<StatsProvider, "summary">;
 }
 
 /** The agent as others see it. */
@@ -82,14 +90,15 @@ export class NodeView implements AgentView {
   }
 
   listPods(): readonly Pod[] {
-    return this.#deps.changes.list();
+    const { changes } = this.#deps;
+    return changes.pods().map((pod) => changes.show(pod));
   }
 
   // While a pod is replaced by one of its name, the one that is wanted answers to the name.
   findPod(namespace: string, name: string): Pod | undefined {
-    return this.listPods().find(
-      ({ metadata }) => metadata.namespace === namespace && metadata.name === name,
-    );
+    const { changes } = this.#deps;
+    const found = changes.pods().find(({ metadata }) => isNamed(metadata, namespace, name));
+    return found === undefined ? undefined : changes.show(found);
   }
 
   watchPods(onChange: (change: PodChange) => void, signal: AbortSignal): void {
@@ -109,10 +118,12 @@ export class NodeView implements AgentView {
   }
 
   async explain(podUid: string): Promise<PodExplanation> {
-    const pod = this.listPods().find(({ metadata }) => metadata.uid === podUid);
-    if (pod === undefined) throw new Error(`no pod has the UID ${podUid}`);
-    const { recorder } = this.#deps.memory;
-    const { worker, images } = this.#deps.table.get(podUid) ?? {};
+    const { table, changes, memory } = this.#deps;
+    const found = changes.pods().find(({ metadata }) => metadata.uid === podUid);
+    if (found === undefined) throw new Error(`no pod has the UID ${podUid}`);
+    const pod = changes.show(found);
+    const { recorder } = memory;
+    const { worker, images } = table.get(podUid) ?? {};
     return {
       pod,
       workerState: worker?.state.state ?? "no worker",
@@ -185,6 +196,10 @@ export class NodeView implements AgentView {
   #observed({ metadata: { uid, name, namespace } }: Pod): ObservedPod {
     return this.#deps.table.get(uid)?.observed?.state ?? emptyObservedPod(uid, name, namespace);
   }
+}
+
+function isNamed(metadata: Pod["metadata"], namespace: string, name: string): boolean {
+  return metadata.namespace === namespace && metadata.name === name;
 }
 
 function findById(observed: ObservedPod, id: string | undefined): ObservedContainer | undefined {

@@ -33,11 +33,11 @@ test("a pod is shown with its status from the day it comes until nothing of it i
   changes.noteStatus(uid);
   registry.remove(pod);
   changes.noteRemoved(pod);
-  expect(changes.list().map(({ metadata }) => metadata.deletionGracePeriodSeconds)).toEqual([7]);
+  expect(changes.pods().map(({ metadata }) => metadata.deletionGracePeriodSeconds)).toEqual([7]);
   setWritten("Succeeded");
   changes.noteStatus(uid);
   changes.noteGone(uid);
-  expect(changes.list()).toEqual([]);
+  expect(changes.pods()).toEqual([]);
   changes.noteStatus(uid);
   changes.noteGone(uid);
   expect(seen).toEqual([
@@ -56,7 +56,7 @@ test("a pod that comes back while it is leaving is shown as the one that is want
   changes.noteAdded(pod);
   changes.noteUpdated(pod);
   changes.noteGone(uid);
-  expect(changes.list()).toHaveLength(1);
+  expect(changes.pods()).toHaveLength(1);
   expect(seen).toEqual([
     ["MODIFIED", "Pending", "leaving"],
     ["ADDED", "Pending", ""],
@@ -68,7 +68,7 @@ test("pods that are wanted come before those that are leaving", () => {
   const { registry, changes } = world();
   changes.noteRemoved(pod);
   registry.set({ ...pod, metadata: { ...pod.metadata, uid: "uid-2" } });
-  expect(changes.list().map(({ metadata }) => metadata.uid)).toEqual(["uid-2", uid]);
+  expect(changes.pods().map(({ metadata }) => metadata.uid)).toEqual(["uid-2", uid]);
 });
 
 test("nobody is notified any more who has stopped watching", () => {
@@ -92,7 +92,7 @@ test("a Pending pod that may not start yet says why in its message", () => {
     running: undefined,
   });
   const message = "Waiting for pods that end to make room: default/db";
-  expect(changes.list().map(({ status }) => status)).toMatchObject([{ phase: "Pending", message }]);
+  expect(changes.show(pod).status).toMatchObject({ phase: "Pending", message });
   setWritten("Failed");
-  expect(changes.list()[0]?.status?.message).toBeUndefined();
+  expect(changes.show(pod).status?.message).toBeUndefined();
 });

@@ -36,12 +36,12 @@ export class PodChanges {
     signal.addEventListener("abort", () => this.#watchers.delete(onChange), { once: true });
   }
 
-  /** The pods that are wanted, and after them those that are leaving. */
-  list(): readonly Pod[] {
+  /** The pods that are wanted, and after them those that are leaving; without their status. */
+  pods(): readonly Pod[] {
     const all = [...this.#deps.table.all()];
     const wanted = all.flatMap((each) => each.wanted ?? []);
     const leaving = all.flatMap((each) => (each.wanted === undefined ? (each.leaving ?? []) : []));
-    return [...wanted, ...leaving].map((pod) => this.show(pod));
+    return [...wanted, ...leaving];
   }
 
   /** The pod with its status; one whose status cannot be shown is shown as its source has it. */

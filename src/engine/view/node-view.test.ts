@@ -1,0 +1,169 @@
+import { expect, test } from "vitest";
+import { testPodChanges } from "../../../test/kit/pod-parts.ts";
+import { testPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
+import { simSettings } from "../../../test/sim/sim-pod-configs.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
+import { SimJournal } from "../../drivers/sim/sim-journal.ts";
+import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
+import type { PodChange } from "../../ports/agent-view.ts";
+import { PodMemory } from "../pods/pod-memory.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
+import { StatusCheckpoints } from "../status/status-checkpoints.ts";
+import { NodeView } from "./node-view.ts";
+
+const pod = testPod({ containers: [{ name: "web" }] });
+const { uid } = pod.metadata;
+const never = new AbortController().signal;
+
+function container(id: string, restartCount: number, state: "running" | "exited") {
+  return { id: `containerd://${id}`, name: "web", restartCount, state } as ObservedContainer;
+}
+
+function world() {
+  const clock = new VirtualClock();
+  const files = new MemoryFiles();
+  const table = new PodTable();
+  const registry = new PodRegistry(table);
+  const changes = testPodChanges(table);
+  const checkpoints = new StatusCheckpoints({
+    table,
+    files,
+    folder: "/root/statuses",
+    log: silentLog,
+    changes,
+  });
+  const memory = new PodMemory({
+    table,
+    ports: { clock, log: silentLog, files, journal: new SimJournal() },
+    settings: { rootFolder: "/root", nodeName: "node" },
+    checkpoints,
+    onEvent: () => undefined,
+  });
+  const observed = table.writer("observed");
+  const asked: string[] = [];
+  let restored = 0;
+  const view = new NodeView({
+    ports: {
+      clock,
+      runtime: {
+        exec: ({ containerId = "", cmd = [] }) => {
+          asked.push(`exec ${containerId} ${cmd.join(" ")}`);
+          return Promise.resolve({ url: "http://127.0.0.1:1/exec" });
+        },
+      } as never,
+    },
+    settings: {
+      version: "1",
+      nodeName: "node",
+      runtimeName: "containerd",
+      runtimeVersion: "2",
+      runtimeEndpoint: "unix:///run/c.sock",
+      runtimeSettings: simSettings,
+    },
+    table,
+    changes,
+    observer: { mode: "cri" },
+    memory,
+    intake: { problems: [], ignoredFiles: [], restoreAgain: () => void restored++ },
+    garbage: { plan: () => Promise.resolve([]), collect: () => Promise.resolve([]) },
+    stats: { summary: () => Promise.reject(new Error("no stats")) },
+  });
+  const setContainers = (...containers: readonly ObservedContainer[]): void => {
+    const { name, namespace } = pod.metadata;
+    observed.set(uid, { state: { ...emptyObservedPod(uid, name, namespace), containers } });
+  };
+  const restorations = (): number => restored;
+  return { registry, changes, checkpoints, memory, view, asked, setContainers, restorations };
+}
+
+test("while a pod is replaced by one of its name, the one that is wanted is found by the name", () => {
+  const { registry, changes, view } = world();
+  changes.noteRemoved(pod);
+  expect(view.findPod("default", "web")?.metadata.uid).toBe(uid);
+  const next = { ...pod, metadata: { ...pod.metadata, uid: "uid-2" } };
+  registry.set(next);
+  changes.noteAdded(next);
+  expect(view.findPod("default", "web")?.metadata.uid).toBe("uid-2");
+  expect(view.listPods().map(({ metadata }) => metadata.uid)).toEqual(["uid-2", uid]);
+  expect(view.findPod("default", "other")).toBeUndefined();
+});
+
+test("the log of a container that waits to start again is that of its last run", async () => {
+  const { registry, checkpoints, view, setContainers } = world();
+  registry.set(pod);
+  const terminated = { exitCode: 1, containerID: "containerd://a" };
+  const web = { name: "web", image: "", imageID: "", ready: false, restartCount: 0 };
+  const waiting = { ...web, state: { waiting: {} }, lastState: { terminated } };
+  checkpoints.save(uid, { phase: "Running", containerStatuses: [waiting] });
+  await checkpoints.flush();
+  setContainers(container("b", 1, "running"), container("a", 0, "exited"));
+  const last = await view.findLog(pod, "web", false);
+  expect(last?.path).toMatch(/\/web\/0\.log$/);
+  expect(last?.finished()).toBe(true);
+  const running = { ...waiting, containerID: "containerd://b", state: { running: {} } };
+  checkpoints.save(uid, { phase: "Running", containerStatuses: [running] });
+  await checkpoints.flush();
+  const current = await view.findLog(pod, "web", false);
+  expect(current?.path).toMatch(/\/web\/1\.log$/);
+  expect(current?.finished()).toBe(false);
+  expect((await view.findLog(pod, "web", true))?.path).toMatch(/\/web\/0\.log$/);
+  expect(await view.findLog(pod, "other", false)).toBeUndefined();
+});
+
+test("commands run in the container that runs now", async () => {
+  const { registry, view, asked, setContainers } = world();
+  registry.set(pod);
+  const options = {
+    container: "web",
+    command: ["ls"],
+    stdin: false,
+    stdout: true,
+    stderr: true,
+    tty: false,
+  };
+  await expect(view.execUrl(pod, options, never)).rejects.toThrow("container web is not running");
+  setContainers(container("a", 0, "running"));
+  expect((await view.execUrl(pod, options, never)).href).toBe("http://127.0.0.1:1/exec");
+  expect(asked).toEqual(["exec a ls"]);
+});
+
+test("an explanation says what a pod waits for", async () => {
+  const { registry, checkpoints, memory, view } = world();
+  await expect(view.explain(uid)).rejects.toThrow(`no pod has the UID ${uid}`);
+  registry.set(pod);
+  const web = { name: "web", image: "", imageID: "", ready: false, restartCount: 0 };
+  checkpoints.save(uid, {
+    phase: "Running",
+    containerStatuses: [{ ...web, state: { running: {} } }],
+  });
+  await checkpoints.flush();
+  memory.recorder.record({
+    podUid: uid,
+    pod: "default/web",
+    kind: "sync",
+    startedAtMs: 0,
+    durationMs: 0,
+    seen: [],
+    steps: [],
+    error: "no network",
+  });
+  const { workerState, awaiting } = await view.explain(uid);
+  expect(workerState).toBe("no worker");
+  expect(awaiting.map(({ what }) => what)).toEqual(["no network", "container web to become ready"]);
+});
+
+test("ephemeral containers are kept, shown at once, and taken from the source again", async () => {
+  const { registry, changes, memory, view, restorations } = world();
+  registry.set(pod);
+  const seen: PodChange[] = [];
+  changes.watch((change) => void seen.push(change), never);
+  const debug = [{ name: "debug", image: "busybox" }];
+  const changed = await view.setEphemeralContainers(pod, debug);
+  expect(changed.spec.ephemeralContainers).toEqual(debug);
+  expect(memory.ephemeral.restore(pod).spec.ephemeralContainers).toEqual(debug);
+  expect(seen.map((each) => each.pod.spec.ephemeralContainers)).toEqual([debug]);
+  expect(restorations()).toBe(1);
+});
