@@ -2,11 +2,11 @@ import { ContainerState, type ContainerStatus } from "../../model/generated/cri.
 import { containerTerminationMessagePolicyAnnotation } from "../../model/labels.ts";
 import type { ContainerExit } from "../../model/observed.ts";
 
-/** Killed, perhaps for want of memory: only the runtime knows why. */
+/** Killed, perhaps by the OOM killer: only the runtime knows why. */
 const killedCode = 137;
 
 /**
- * The status of a container of which the runtime has told that it ended, though its status still says that it runs:
+ * The status of a container that an event of the runtime said to have ended, where its status still says that it runs:
  * that lags behind. Unchanged where the runtime will know more than its event said.
  */
 export function withExit(

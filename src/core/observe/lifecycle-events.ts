@@ -1,6 +1,6 @@
 import type { ObservedContainerState } from "../../model/observed.ts";
 
-/** As much of a container or sandbox as a listing tells. */
+/** As much of a container or sandbox as a listing has. */
 export interface ListedContainer {
   readonly id: string;
   readonly state: ObservedContainerState | "ready" | "notReady";

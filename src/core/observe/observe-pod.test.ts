@@ -118,7 +118,7 @@ describe("containers", () => {
     expect(containers[0]).toMatchObject({ state: "exited", exitCode: 137, message: "OOM: bye" });
   });
 
-  test("the signal that stops a container is told by name, where the feature is on and the runtime tells it", () => {
+  test("the signal that stops a container is observed by name, where the feature is on and the runtime reports it", () => {
     const status = { ...container("a", 2), stopSignal: Signal.SIGRTMINPLUS3 };
     const containers = [status, container("b", 1)].map((each) => ({
       status: each,

@@ -104,7 +104,7 @@ test("every wanted pod is looked at when the network has become ready", async ()
   await end();
 });
 
-test("a node hears of the runtime's silence only after a while, and of what it can do", async () => {
+test("the node reports the runtime's silence only after a while, and what it can do", async () => {
   const { clock, health, answer, reportCount, end } = setUp();
   expect(health.report.problems).toEqual([
     "container runtime status check may not have completed yet",
