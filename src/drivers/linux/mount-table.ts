@@ -15,9 +15,17 @@ export function readMountsNow(): readonly MountEntry[] {
 export async function listBelow(path: string): Promise<readonly MountEntry[]> {
   const real = await realPath(path);
   if (real === undefined) return [];
-  return (await readMounts())
+  return parseMountInfo(linesWith(await readFile(mountInfo, "utf8"), real))
     .filter(({ mountPoint }) => mountPoint === real || mountPoint.startsWith(`${real}/`))
     .toReversed();
+}
+
+/** A node has several mounts for each container: most lines are about others, and are not worth parsing. */
+function linesWith(text: string, path: string): string {
+  // What the kernel writes as octal is not found as it is.
+  if (/[\s\\#]/.test(path)) return text;
+  const lines = text.split("\n").filter((line) => line.includes(path));
+  return lines.join("\n");
 }
 
 /** The mounts strictly below a path of the agent's own. */

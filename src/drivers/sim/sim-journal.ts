@@ -6,6 +6,11 @@ const entriesPerKey = 100;
 export class SimJournal implements Journal {
   readonly #entries = new Map<string, unknown[]>();
 
+  /** Of all histories that have entries. */
+  get keys(): readonly string[] {
+    return [...this.#entries.keys()];
+  }
+
   append(key: string, entry: unknown): void {
     const entries = this.#entries.get(key) ?? [];
     entries.push(entry);

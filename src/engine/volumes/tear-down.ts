@@ -1,5 +1,6 @@
 import {
   escapePluginName,
+  podDirectory,
   podPluginDirectory,
   podSubPathsDirectory,
   podVolumesDirectory,
@@ -44,12 +45,19 @@ export async function tearDownPod(
   uid: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { rootFolder } = deps;
+  const { rootFolder, mounts, foreignFiles } = deps;
   assert(!uid.includes("/") && uid !== "..", `${uid} is not the UID of a pod`);
-  await removeWithMounts(deps, podSubPathsDirectory(rootFolder, uid), signal);
-  // Without the marks a volume counts as unfinished, which it is from here on.
-  await removeWithMounts(deps, podPluginDirectory(rootFolder, uid, emptyDirPluginName), signal);
-  await removeWithMounts(deps, podVolumesDirectory(rootFolder, uid), signal);
+  // Most pods have none, and a node has so many others that looking for them in each folder is what a removal costs.
+  const hasMounts = (await mounts.listBelow(podDirectory(rootFolder, uid))).length > 0;
+  for (const folder of [
+    podSubPathsDirectory(rootFolder, uid),
+    // Without the marks a volume counts as unfinished, which it is from here on.
+    podPluginDirectory(rootFolder, uid, emptyDirPluginName),
+    podVolumesDirectory(rootFolder, uid),
+  ]) {
+    if (hasMounts) await removeWithMounts(deps, folder, signal);
+    else await foreignFiles.removeTree(folder, signal);
+  }
 }
 
 /** The same for a single volume. */

@@ -81,6 +81,43 @@ export const mutants: readonly Mutant[] = [
     }),
   },
   {
+    name: "leaves cgroups behind",
+    promise: "a pod that is gone leaves nothing",
+    sabotage: (ports) => ({
+      ...ports,
+      cgroups: altered(ports.cgroups, { remove: () => Promise.resolve() }),
+    }),
+  },
+  {
+    name: "leaves data folders behind",
+    promise: "a pod that is gone leaves nothing",
+    sabotage: (ports) => withoutRemoval(ports, "/pods/"),
+  },
+  {
+    name: "leaves logs behind",
+    promise: "a pod that is gone leaves nothing",
+    sabotage: (ports) => withoutRemoval(ports, "-logs/"),
+  },
+  {
+    name: "leaves records behind",
+    promise: "a pod that is gone leaves nothing",
+    sabotage: (ports) => ({
+      ...ports,
+      journal: altered(ports.journal, { remove: () => Promise.resolve() }),
+    }),
+  },
+  {
+    name: "leaves statuses behind",
+    promise: "a pod that is gone leaves nothing",
+    sabotage: (ports) => ({
+      ...ports,
+      files: altered(ports.files, {
+        removeFile: (path) =>
+          path.includes("/statuses/") ? Promise.resolve() : ports.files.removeFile(path),
+      }),
+    }),
+  },
+  {
     name: "misses cgroups",
     promise: "a healthy pod is never touched",
     sabotage: (ports) => ({ ...ports, cgroups: altered(ports.cgroups, { exists: () => false }) }),
@@ -89,11 +126,22 @@ export const mutants: readonly Mutant[] = [
 
 type Runtime = ContainerRuntime & ImageService;
 
+/** Trees with that in their path stay. */
+function withoutRemoval(ports: AgentPorts, part: string): AgentPorts {
+  const { foreignFiles } = ports;
+  return {
+    ...ports,
+    foreignFiles: altered(foreignFiles, {
+      removeTree: (path, signal) =>
+        path.includes(part) ? Promise.resolve() : foreignFiles.removeTree(path, signal),
+    }),
+  };
+}
+
+type AlteredPort = AgentPorts["files" | "foreignFiles" | "mounts" | "cgroups" | "journal"];
+
 /** The same object with other methods. */
-function altered<T extends Runtime | AgentPorts["files" | "mounts" | "cgroups"]>(
-  target: T,
-  methods: Partial<T>,
-): T {
+function altered<T extends Runtime | AlteredPort>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get: (object, name) => {
       const source = Object.hasOwn(methods, name) ? methods : object;

@@ -29,7 +29,11 @@ export function createSimMachine(
       payloads: payloadFiles,
       mounts,
       readEnd: (path, maxBytes) => files.readTail(path, maxBytes),
-      removeTree: (path) => files.removeTree(path),
+      removeTree: async (path) => {
+        const [mount] = await mounts.listBelow(path);
+        if (mount !== undefined) throw new Error(`${mount.mountPoint} is a mount point`);
+        await files.removeTree(path);
+      },
       disk: () => simDisk(clock.nowMs()),
     }),
     mounts,
