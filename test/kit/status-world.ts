@@ -25,6 +25,9 @@ export class StatusWorld {
   readonly statuses: PodStatuses;
   readonly reported: { readonly status: PodStatus; readonly isFinished: boolean }[] = [];
 
+  /** UIDs of pods of which nothing more is to be reported. */
+  readonly ended: string[] = [];
+
   constructor(options: StatusWorldOptions = {}) {
     const { table, registry, reported } = this;
     const { clock = { nowMs: () => 0 }, log = silentLog, metrics = noMetrics } = options;
@@ -45,6 +48,7 @@ export class StatusWorld {
       starts: new PodStartMetrics(table, noMetrics, clock),
       cluster: {
         noteStatus: (_pod, status, isFinished) => void reported.push({ status, isFinished }),
+        endLife: (uid) => void this.ended.push(uid),
       },
       checkpoints: this.checkpoints,
       inputs: {

@@ -75,7 +75,6 @@ class World {
     },
     statuses: {
       endLife: (uid) => void this.notes.push(`forget the status of ${uid}`),
-      keepOnly: () => undefined,
     },
     remains: {
       removeAllBut: (kept) => {
@@ -139,9 +138,10 @@ test("a pod that nobody wants is ended once, and only if it runs", async () => {
     "wanted: ",
     "kill orphan within 1 s",
     "kubelet_orphaned_runtime_pods_total {}",
+    "forget the status of stopped",
     "keep: orphan",
   ]);
-  expect(await world.round()).toEqual(["wanted: ", "keep: orphan"]);
+  expect(await world.round()).toEqual(["wanted: ", "forget the status of stopped", "keep: orphan"]);
 });
 
 test("everything is kept of pods that are wanted, have a worker or cannot be read", async () => {

@@ -19,7 +19,7 @@ export interface HousekeepingDeps {
   readonly sources: SourceReadiness;
   readonly workers: Pick<PodWorkers, "syncKnownPods" | "updatePod">;
   readonly admission: Pick<PodAdmission, "admit" | "isActive">;
-  readonly statuses: Pick<PodStatuses, "endLife"> & { keepOnly(uids: ReadonlySet<string>): void };
+  readonly statuses: Pick<PodStatuses, "endLife">;
   readonly remains: Pick<PodRemains, "removeAllBut">;
   readonly observed: Pick<ObservedPods, "all" | "unread">;
   readonly faults: Pick<Faults, "attempt">;
@@ -55,7 +55,7 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
   for (const { uid, wanted, worker } of deps.table.all()) {
     if (wanted !== undefined || worker !== undefined) kept.add(uid);
   }
-  statuses.keepOnly(kept);
+  for (const { uid } of deps.table.all()) if (!kept.has(uid)) statuses.endLife(uid);
   await remains.removeAllBut(kept);
 }
 

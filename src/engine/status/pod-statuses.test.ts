@@ -111,6 +111,7 @@ describe("a life that is over", () => {
     await world.checkpoints.flush();
     statuses.endLife("uid-1");
     expect(statuses.get("uid-1")).toBeUndefined();
+    expect(world.ended, "its end is still reported").toEqual([]);
     expect(world.checkpoints.restore(staticPod).status).toBeUndefined();
     expect(world.table.get("uid-1")?.checkpoint?.written?.phase, "shown meanwhile").toBe("Failed");
     statuses.set(staticPod, { phase: "Running", containerStatuses: [running] });
@@ -121,6 +122,14 @@ describe("a life that is over", () => {
       startFailures: new Map(),
     });
     expect(world.checkpoints.restore(staticPod).status?.phase).toBe("Running");
+  });
+
+  test("is reported no more when nobody wants the pod", () => {
+    const { world, statuses } = start();
+    statuses.set(pod, { phase: "Failed" });
+    world.registry.remove(pod);
+    statuses.endLife("uid-1");
+    expect(world.ended).toEqual(["uid-1"]);
   });
 
   test("makes no entry for a pod of which nothing is known", () => {

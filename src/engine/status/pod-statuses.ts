@@ -28,7 +28,7 @@ export interface PodStatusesDeps {
   readonly metrics: Pick<Metrics, "increment">;
   readonly starts: PodStartMetrics;
   /** Reports to the API server; undefined = the node belongs to no cluster. */
-  readonly cluster: Pick<ClusterParts, "noteStatus"> | undefined;
+  readonly cluster: Pick<ClusterParts, "noteStatus" | "endLife"> | undefined;
   readonly checkpoints: StatusCheckpoints;
   readonly inputs: ComputeStatusDeps;
 }
@@ -115,10 +115,15 @@ export class PodStatuses {
     return leftMs > 0 ? Math.min(delayMs, leftMs) : delayMs;
   }
 
-  /** The pod's life is over: should it come back under its UID, its status says nothing about the next life. */
+  /**
+   * The pod's life is over: should it come back under its UID, its status says nothing about the next life. Its end is
+   * still reported where it is wanted, and so begins again at once.
+   */
   endLife(uid: string): void {
+    const { registry, cluster, checkpoints } = this.#deps;
     this.#known.set(uid, undefined);
-    this.#deps.checkpoints.endLife(uid);
+    checkpoints.endLife(uid);
+    if (registry.get(uid) === undefined) cluster?.endLife(uid);
   }
 
   #change(pod: Pod, status: PodStatus | undefined): void {

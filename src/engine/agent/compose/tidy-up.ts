@@ -10,16 +10,7 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     sources: parts.readiness,
     workers: parts.workers,
     admission: parts.admission,
-    statuses: {
-      endLife: (uid) => parts.statuses.endLife(uid),
-      keepOnly: (uids) => {
-        for (const { uid } of parts.table.all()) {
-          if (uids.has(uid)) continue;
-          parts.statuses.endLife(uid);
-          parts.cluster?.endLife(uid);
-        }
-      },
-    },
+    statuses: parts.statuses,
     remains: parts.remains,
     observed: parts.observed,
     faults: parts.faults,
