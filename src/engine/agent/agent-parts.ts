@@ -18,6 +18,7 @@ import { ObservedPods } from "../observe/observed-pods.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { PodReader } from "../observe/pod-reader.ts";
 import { RuntimeHealth } from "../observe/runtime-health.ts";
+import { ActivePods } from "../pods/active-pods.ts";
 import { PodMemory } from "../pods/pod-memory.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
@@ -111,6 +112,7 @@ export class AgentParts {
   readonly remains: PodRemains;
   readonly workers: PodWorkers;
   readonly admission: PodAdmission;
+  readonly active: ActivePods;
   readonly loop: SyncLoop;
   readonly volumeUsage: VolumeUsage;
   readonly stats: NodeStatsProvider;
@@ -136,9 +138,11 @@ export class AgentParts {
     const { sources, api } = ports;
     const names = sources.map(({ name }) => name);
     this.readiness = new SourceReadiness(api === undefined ? names : [...names, "api"]);
-    this.queue = new WorkQueue(ports.clock, this.table);
+    const { table, wakeups } = this;
+    this.queue = new WorkQueue({ ports, table, wakeups }, settings.resyncIntervalMs);
     this.starts = new PodStartMetrics(this.table, ports.metrics, ports.clock);
     this.faults = composeFaults(this);
+    this.active = new ActivePods(this.table, this.faults);
     this.changes = new PodChanges({
       table: this.table,
       clock: ports.clock,
@@ -206,7 +210,7 @@ export class AgentParts {
     collectMetrics({
       metrics: this.ports.metrics,
       registry: this.registry,
-      admission: this.admission,
+      active: this.active,
       workers: this.workers,
       observed: this.observed,
       volumes: this.volumes,

@@ -1,8 +1,8 @@
 import type { MetricName } from "../../model/generated/metrics.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-import type { PodAdmission } from "../intake/pod-admission.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
+import type { ActivePods } from "../pods/active-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
@@ -11,7 +11,7 @@ import type { VolumeManager } from "../volumes/volume-manager.ts";
 export interface CollectMetricsDeps {
   readonly metrics: Metrics;
   readonly registry: Pick<PodRegistry, "list" | "mirrorCount">;
-  readonly admission: Pick<PodAdmission, "isActive">;
+  readonly active: Pick<ActivePods, "has">;
   readonly workers: Pick<PodWorkers, "stateOf">;
   readonly observed: Pick<ObservedPods, "all">;
   readonly volumes: Pick<VolumeManager, "countByPlugin">;
@@ -26,11 +26,11 @@ export function collectMetrics(deps: CollectMetricsDeps): void {
   countVolumes(deps);
 }
 
-function countPods({ metrics, registry, admission, workers }: CollectMetricsDeps): void {
+function countPods({ metrics, registry, active, workers }: CollectMetricsDeps): void {
   const pods = registry.list();
   for (const [name, list] of [
     ["kubelet_desired_pods", pods],
-    ["kubelet_active_pods", pods.filter((pod) => admission.isActive(pod))],
+    ["kubelet_active_pods", pods.filter(({ metadata }) => active.has(metadata.uid))],
   ] as const) {
     const statics = list.filter(isStaticPod).length;
     metrics.set(name, list.length - statics, { static: "" });

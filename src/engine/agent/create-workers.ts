@@ -3,6 +3,7 @@ import type { Pod } from "../../model/pod.ts";
 import { configSeenAnnotation } from "../../model/pod-source.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { SpanAttributes } from "../../ports/tracer.ts";
+import type { WorkQueue } from "../loop/work-queue.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import {
   type EndPodDeps,
@@ -15,23 +16,18 @@ import { PodWorkers } from "../pods/pod-workers.ts";
 import { type SyncPodDeps, syncPod } from "../pods/sync-pod.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
-import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import type { AgentPorts } from "./agent-ports.ts";
 import type { Faults } from "./faults.ts";
 import type { Wakeups } from "./wakeups.ts";
 
-const defaultResyncMs = 60_000;
-const failureBackoffMs = 10_000;
-
 export interface WorkerParts {
-  readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "metrics" | "tracer">;
-  readonly settings: Pick<AgentSettings, "resyncIntervalMs">;
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics" | "tracer">;
   readonly sync: SyncPodDeps;
   readonly end: EndPodDeps;
   readonly observed: ObservedPods;
   readonly events: PodEvents;
   readonly faults: Faults;
-  /** That pod wants a look after so long. */
-  readonly enqueue: (uid: string, delayMs: number) => void;
+  readonly queue: WorkQueue;
   readonly table: PodTable;
   readonly allocations: PodAllocations;
   readonly changes: PodChanges;
@@ -40,8 +36,8 @@ export interface WorkerParts {
 
 /** The pod workers on the recipes of this node. */
 export function createWorkers(parts: WorkerParts): PodWorkers {
-  const { ports, settings, sync, end, table, observed, events, faults } = parts;
-  const { enqueue, allocations, changes, wakeups } = parts;
+  const { ports, sync, end, table, observed, events, faults } = parts;
+  const { queue, allocations, changes, wakeups } = parts;
   const { tracer } = ports;
   const traced = <T>(name: string, pod: Pod, work: () => Promise<T>): Promise<T> =>
     tracer === undefined ? work() : tracer.span(name, podAttributes(pod), work);
@@ -59,12 +55,8 @@ export function createWorkers(parts: WorkerParts): PodWorkers {
     },
     table,
     observed,
-    queue: { enqueue },
+    queue,
     ports,
-    settings: {
-      resyncIntervalMs: settings.resyncIntervalMs ?? defaultResyncMs,
-      backoffMs: failureBackoffMs,
-    },
     events,
     faults,
     allocations,

@@ -1,59 +1,70 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
-import { testPod } from "../../../test/kit/pods.ts";
+import { buildPod, testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
-import { admitted } from "../../core/admission/admission.ts";
+import { type AdmissionResult, admitted, rejected } from "../../core/admission/admission.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodEvent } from "../../ports/pod-events.ts";
-import { PodRegistry } from "../pods/pod-registry.ts";
+import type { Faults } from "../agent/faults.ts";
 import { PodTable } from "../pods/pod-table.ts";
-import { PodAdmission, type PodAdmissionDeps } from "./pod-admission.ts";
+import { PodAdmission } from "./pod-admission.ts";
 
-interface Decided {
-  readonly admitted: boolean;
-  readonly statuses: ReadonlyMap<string, PodStatus>;
-  readonly events: readonly PodEvent[];
-}
+/** A node that has room for one pod, and these others. */
+class World {
+  readonly table = new PodTable();
+  readonly statuses = new Map<string, PodStatus>();
+  readonly events: PodEvent[] = [];
+  readonly kills: { readonly uid: string; readonly end: (error?: Error) => void }[] = [];
+  readonly faults: string[] = [];
+  asked = 0;
+  others: readonly Pod[] = [];
+  pressure: AdmissionResult = admitted;
+  isInRuntime = false;
+  readonly #faults: Pick<Faults, "note" | "attempt"> = {
+    ...loudFaults,
+    note: (_error, during, uid) => void this.faults.push(`${during} ${uid}`),
+  };
 
-/** Asks a node with nothing on it whether it takes a pod. */
-function decide(pod: Pod, isHere = false): Decided {
-  const statuses = new Map<string, PodStatus>();
-  const events: PodEvent[] = [];
-  const quiet = (): undefined => undefined;
-  const table = new PodTable();
-  const deps: PodAdmissionDeps = {
-    table,
-    wakeups: { askToStart: quiet },
-    faults: loudFaults,
-    registry: new PodRegistry(table),
+  readonly admission: PodAdmission = new PodAdmission({
+    table: this.table,
     workers: {
-      isPodKnownTerminated: () => false,
-      stateOf: quiet,
-      killPod: () => Promise.resolve(),
+      killPod: ({ metadata }) =>
+        new Promise((resolve, reject) => {
+          const end = (error?: Error) => (error === undefined ? resolve() : reject(error));
+          this.kills.push({ uid: metadata.uid, end });
+        }),
+      askToStart: () => void this.asked++,
     },
     statuses: {
-      get: (uid) => statuses.get(uid),
-      set: ({ metadata }, status) => void statuses.set(metadata.uid, status),
+      set: ({ metadata }, status) => {
+        if (metadata.name === "unfit") throw new Error("no status");
+        this.statuses.set(metadata.uid, status);
+      },
     },
-    admitUnderPressure: () => admitted,
-    facts: () => ({
-      node: { metadata: { name: "n" }, status: { allocatable: { pods: "9" } } },
-      sysctls: { names: new Map(), prefixes: new Map() },
-      appArmorEnabled: false,
-    }),
-    allocations: { admit: (asked) => admission.fits(asked, []), grant: quiet },
-    clock: new VirtualClock(),
-    log: silentLog,
-    events: { record: (_, event) => void events.push(event) },
-    isHere: () => isHere,
+    observed: { has: () => this.isInRuntime },
+    allocations: {
+      admit: (asked) => {
+        if (asked.metadata.name === "unfit") throw new Error("cannot be judged");
+        return this.admission.fits(asked, this.others);
+      },
+      grant: () => undefined,
+    },
+    node: {
+      facts: () => ({
+        node: { metadata: { name: "n" }, status: { allocatable: { pods: "1", cpu: "1" } } },
+        sysctls: { names: new Map(), prefixes: new Map() },
+        appArmorEnabled: false,
+      }),
+      admitUnderPressure: () => this.pressure,
+    },
+    ports: { clock: new VirtualClock(), log: silentLog, metrics: noMetrics },
+    events: { record: (_, event) => void this.events.push(event) },
+    faults: this.#faults,
     lifetime: new AbortController().signal,
-    metrics: noMetrics,
-  };
-  const admission = new PodAdmission(deps);
-  return { admitted: admission.admit(pod), statuses, events };
+  });
 }
 
 const unhonoured = testPod({
@@ -64,8 +75,8 @@ const message =
   "spec.volumes[0].nfs: not supported by this node; mount it on the node and use hostPath";
 
 test("a pod that uses a field that this node cannot honour has failed, by that field", () => {
-  const { admitted, statuses, events } = decide(unhonoured);
-  expect(admitted).toBe(false);
+  const { admission, statuses, events } = new World();
+  expect(admission.admit(unhonoured)).toBe(false);
   expect(statuses.get("uid-1")).toMatchObject({
     phase: "Failed",
     reason: "UnsupportedField",
@@ -75,5 +86,50 @@ test("a pod that uses a field that this node cannot honour has failed, by that f
 });
 
 test("a pod that already runs here is not asked again", () => {
-  expect(decide(unhonoured, true)).toMatchObject({ admitted: true, events: [] });
+  const world = new World();
+  world.isInRuntime = true;
+  expect(world.admission.admit(unhonoured)).toBe(true);
+  expect(world.events).toEqual([]);
+});
+
+test("a pod that has ended is not asked: only its clean-up is left", () => {
+  const world = new World();
+  expect(world.admission.admit({ ...unhonoured, status: { phase: "Failed" } })).toBe(true);
+});
+
+test("a node that is short of something refuses before it counts", () => {
+  const world = new World();
+  world.pressure = rejected("Evicted", "The node had condition: [MemoryPressure].");
+  expect(world.admission.admit(buildPod())).toBe(false);
+  expect(world.statuses.get("uid-1")).toMatchObject({ phase: "Failed", reason: "Evicted" });
+});
+
+test("a pod that can neither be judged nor refused is remembered as it was", () => {
+  const world = new World();
+  const unfit = buildPod({ metadata: { name: "unfit" } });
+  expect(world.admission.admit(unfit)).toBe(false);
+  expect(world.table.get("uid-1")?.admission).toEqual({ unfit });
+  expect(world.faults).toEqual(["admission uid-1", "admission uid-1"]);
+});
+
+test("a critical pod gets its place, and waits until those that make room have ended", async () => {
+  const world = new World();
+  const victim = (uid: string): Pod =>
+    testPod({ containers: [{ name: "c" }], priority: 0 }, { uid, name: uid });
+  world.others = [victim("a")];
+  const critical = testPod(
+    { containers: [{ name: "c" }], priority: 2_000_001_000 },
+    { uid: "critical", name: "critical", annotations: { "kubernetes.io/config.source": "file" } },
+  );
+  expect(world.admission.admit(critical)).toBe(true);
+  expect(world.kills.map(({ uid }) => uid)).toEqual(["a"]);
+  expect(world.table.get("a")?.admission).toEqual({ roomFor: "critical" });
+  expect(world.table.get("critical")?.admission).toEqual({ roomFrom: ["default/a"] });
+  expect(world.events).toMatchObject([{ reason: "Preempting" }]);
+  expect(world.asked).toBe(0);
+  // One that does not end in time makes nobody wait any longer: its worker goes on trying.
+  world.kills[0]?.end(new Error("timeout waiting to kill pod"));
+  await expect.poll(() => world.asked).toBe(1);
+  expect(world.table.get("a")?.admission).toBeUndefined();
+  expect(world.table.get("critical")?.admission).toBeUndefined();
 });

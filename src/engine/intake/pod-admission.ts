@@ -1,19 +1,15 @@
 import type { AdmissionResult } from "../../core/admission/admission.ts";
 import { type AdmissionFacts, admitPod } from "../../core/admission/admit-pod.ts";
 import { preemption, preemptionKill } from "../../core/admission/preemption-kill.ts";
-import { podLimits, podRequests } from "../../core/resource/pod-resources.ts";
 import { podQosClass } from "../../core/resource/qos.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { formatTime } from "../../lib/time.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
-import type { Wakeups } from "../agent/wakeups.ts";
-import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
@@ -21,22 +17,21 @@ import type { PodStatuses } from "../status/pod-statuses.ts";
 
 export interface PodAdmissionDeps {
   readonly table: PodTable;
-  readonly wakeups: Pick<Wakeups, "askToStart">;
-  readonly registry: PodRegistry;
-  readonly workers: Pick<PodWorkers, "isPodKnownTerminated" | "stateOf" | "killPod">;
-  readonly statuses: Pick<PodStatuses, "get" | "set">;
-  readonly facts: () => AdmissionFacts;
-  /** Whether the node, as short of something as it is, takes the pod. */
-  readonly admitUnderPressure: (pod: Pod) => AdmissionResult;
+  readonly workers: Pick<PodWorkers, "killPod" | "askToStart">;
+  readonly statuses: Pick<PodStatuses, "set">;
+  readonly observed: Pick<ObservedPods, "has">;
   readonly allocations: Pick<PodAllocations, "admit" | "grant">;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly node: AdmittingNode;
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "note" | "attempt">;
-  /** The runtime has something of the pod: it was admitted once and is not asked again. */
-  readonly isHere: (uid: string) => boolean;
-  readonly metrics: Pick<Metrics, "increment">;
   readonly lifetime: AbortSignal;
+}
+
+interface AdmittingNode {
+  facts(): AdmissionFacts;
+  /** Whether the node, as short of something as it is, takes the pod. */
+  admitUnderPressure(pod: Pod): AdmissionResult;
 }
 
 interface Refusal {
@@ -47,23 +42,20 @@ interface Refusal {
 /** Decides which pods this node runs, and ends those whose place a critical pod needs. */
 export class PodAdmission {
   readonly #deps: PodAdmissionDeps;
-  readonly #preemptions: SliceWriter<"admission">;
-  /** Specs that can be counted: nothing of them throws. */
-  readonly #countable = new WeakSet<object>();
-  /** Pods that were refused and could not even be given a status. */
-  readonly #unfit = new WeakSet<Pod>();
+  readonly #states: SliceWriter<"admission">;
 
   constructor(deps: PodAdmissionDeps) {
     this.#deps = deps;
-    this.#preemptions = deps.table.writer("admission");
+    this.#states = deps.table.writer("admission");
   }
 
   /** A pod that is refused has its final status afterwards. */
   admit(pod: Pod): boolean {
-    const { allocations, isHere } = this.#deps;
+    const { allocations, observed } = this.#deps;
     const { uid } = pod.metadata;
     if (isTerminalPhase(pod.status?.phase)) return true;
-    if (isHere(uid)) {
+    // What the runtime has was admitted once, and is not asked again.
+    if (observed.has(uid)) {
       this.#deps.faults.attempt("admission", uid, () => allocations.grant(pod));
       return true;
     }
@@ -85,9 +77,9 @@ export class PodAdmission {
 
   /** Whether a pod fits beside others; where it is critical, room is made for it. */
   fits(pod: Pod, others: readonly Pod[]): AdmissionResult {
-    const pressed = this.#deps.admitUnderPressure(pod);
+    const pressed = this.#deps.node.admitUnderPressure(pod);
     if (!pressed.admit) return pressed;
-    const { result, victims } = admitPod(pod, others, this.#deps.facts());
+    const { result, victims } = admitPod(pod, others, this.#deps.node.facts());
     if (victims.length > 0) {
       this.#makeRoom(pod, victims).catch((error: unknown) =>
         this.#deps.faults.note(error, "admission", pod.metadata.uid),
@@ -96,53 +88,18 @@ export class PodAdmission {
     return result;
   }
 
-  /** The pods that hold or will hold resources, each with its newest status. */
-  activePods(): readonly Pod[] {
-    const { registry, statuses } = this.#deps;
-    return registry
-      .list()
-      .filter(
-        (pod) =>
-          this.#preemptions.get(pod.metadata.uid)?.roomFor === undefined && this.isActive(pod),
-      )
-      .filter((pod) => this.#isCountable(pod))
-      .map((pod) => ({ ...pod, status: statuses.get(pod.metadata.uid) ?? pod.status }));
-  }
-
-  /** It runs or is to run: it counts for what the node has left. */
-  isActive(pod: Pod): boolean {
-    const { workers, statuses } = this.#deps;
-    const { uid } = pod.metadata;
-    if (workers.isPodKnownTerminated(uid) || this.#unfit.has(pod)) return false;
-    const { phase } = statuses.get(uid) ?? pod.status ?? {};
-    return !isTerminalPhase(phase) || workers.stateOf(uid) !== undefined;
-  }
-
-  /** A pod whose spec throws when it is counted takes nothing from others; it is not admitted itself. */
-  #isCountable(pod: Pod): boolean {
-    if (this.#countable.has(pod.spec)) return true;
-    const { uid } = pod.metadata;
-    const facts = this.#deps.faults.attempt("admission", uid, () => [
-      podRequests(pod),
-      podLimits(pod),
-      podQosClass(pod),
-      pod.spec.priority,
-    ]);
-    if (facts !== undefined) this.#countable.add(pod.spec);
-    return facts !== undefined;
-  }
-
   #tryRefuse(pod: Pod, refusal: Refusal): void {
     try {
       this.#refuse(pod, refusal);
     } catch (error) {
-      this.#unfit.add(pod);
+      this.#states.set(pod.metadata.uid, { unfit: pod });
       this.#deps.faults.note(error, "admission", pod.metadata.uid);
     }
   }
 
   #refuse(pod: Pod, { reason, message }: Refusal): void {
-    const { statuses, clock, log, metrics, events, faults } = this.#deps;
+    const { statuses, ports, events, faults } = this.#deps;
+    const { clock, log, metrics } = ports;
     log.warn("refused a pod", { pod: podKey(pod), reason, message });
     metrics.increment("kubelet_admission_rejections_total", { reason });
     events.record(pod, { type: "Warning", reason, message });
@@ -157,18 +114,19 @@ export class PodAdmission {
 
   async #makeRoom(pod: Pod, victims: readonly Pod[]): Promise<void> {
     const { uid } = pod.metadata;
-    for (const { metadata } of victims) this.#preemptions.set(metadata.uid, { roomFor: uid });
+    for (const { metadata } of victims) this.#states.set(metadata.uid, { roomFor: uid });
     for (const [index, victim] of victims.entries()) {
-      this.#preemptions.set(uid, { roomFrom: victims.slice(index).map(podKey) });
+      this.#states.set(uid, { roomFrom: victims.slice(index).map(podKey) });
       await this.#preempt(pod, victim);
-      this.#preemptions.set(victim.metadata.uid, undefined);
+      this.#states.set(victim.metadata.uid, undefined);
     }
-    this.#preemptions.set(uid, undefined);
-    this.#deps.wakeups.askToStart();
+    this.#states.set(uid, undefined);
+    this.#deps.workers.askToStart();
   }
 
   async #preempt(pod: Pod, victim: Pod): Promise<void> {
-    const { workers, log, metrics, events, lifetime } = this.#deps;
+    const { workers, ports, events, lifetime } = this.#deps;
+    const { log, metrics } = ports;
     log.warn("ending a pod for a critical one", { pod: podKey(victim), for: podKey(pod) });
     events.record(victim, { type: "Warning", ...preemption });
     metrics.increment("kubelet_preemptions", { preemption_signal: "" });

@@ -69,10 +69,8 @@ class World {
         }
       },
     },
-    admission: {
-      admit: ({ metadata }) => !this.refused.has(metadata.uid),
-      isActive: ({ metadata }) => !this.inactive.has(metadata.uid),
-    },
+    admission: { admit: ({ metadata }) => !this.refused.has(metadata.uid) },
+    active: { has: (uid) => !this.inactive.has(uid) },
     statuses: {
       endLife: (uid) => void this.notes.push(`forget the status of ${uid}`),
     },
@@ -82,7 +80,6 @@ class World {
         return Promise.resolve();
       },
     },
-    observed: this.observed,
     faults: loudFaults,
     metrics: {
       increment: (name, labels) => void this.notes.push(`${name} ${JSON.stringify(labels ?? {})}`),
@@ -152,7 +149,7 @@ test("everything is kept of pods that are wanted, have a worker or cannot be rea
   const sandboxes = [{ id: "s" }];
   const pods = new Map([["unread", { sandboxes, containers: [], listedAtMs: 1 }]]);
   world.observed.beginListing({ pods, podOfId: new Map(), keys: new Map() }, 1);
-  expect(await world.round()).toEqual(["wanted: wanted", "keep: unread wanted ending"]);
+  expect(await world.round()).toEqual(["wanted: wanted", "keep: wanted ending unread"]);
 });
 
 test("a static pod that came back begins its next life without the status of the last", async () => {

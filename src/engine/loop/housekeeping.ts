@@ -6,7 +6,7 @@ import type { Metrics } from "../../ports/metrics.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { PodAdmission } from "../intake/pod-admission.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
-import type { ObservedPods } from "../observe/observed-pods.ts";
+import type { ActivePods } from "../pods/active-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
 import type { PodTable } from "../pods/pod-table.ts";
@@ -18,10 +18,10 @@ export interface HousekeepingDeps {
   readonly registry: PodRegistry;
   readonly sources: SourceReadiness;
   readonly workers: Pick<PodWorkers, "syncKnownPods" | "updatePod">;
-  readonly admission: Pick<PodAdmission, "admit" | "isActive">;
+  readonly admission: Pick<PodAdmission, "admit">;
+  readonly active: Pick<ActivePods, "has">;
   readonly statuses: Pick<PodStatuses, "endLife">;
   readonly remains: Pick<PodRemains, "removeAllBut">;
-  readonly observed: Pick<ObservedPods, "all" | "unread">;
   readonly faults: Pick<Faults, "attempt">;
   readonly metrics: Pick<Metrics, "increment">;
 }
@@ -50,10 +50,10 @@ export async function housekeep(deps: HousekeepingDeps): Promise<void> {
     deps.faults.attempt("housekeeping", uid, () => restartPod(deps, pod));
   }
   endOrphans(deps, () => true);
-  // Those that could not be read may run.
-  const kept = new Set([...deps.observed.unread()].map(([uid]) => uid));
-  for (const { uid, wanted, worker } of deps.table.all()) {
-    if (wanted !== undefined || worker !== undefined) kept.add(uid);
+  const kept = new Set<string>();
+  for (const { uid, wanted, worker, observed } of deps.table.all()) {
+    const mayRun = observed?.unread !== undefined;
+    if (wanted !== undefined || worker !== undefined || mayRun) kept.add(uid);
   }
   for (const { uid } of deps.table.all()) if (!kept.has(uid)) statuses.endLife(uid);
   await remains.removeAllBut(kept);
@@ -63,8 +63,9 @@ function hasWorker({ table }: HousekeepingDeps, uid: string): boolean {
   return table.get(uid)?.worker !== undefined;
 }
 
-function restartPod({ registry, workers, admission, metrics }: HousekeepingDeps, pod: Pod): void {
-  if (!admission.isActive(pod)) return;
+function restartPod(deps: HousekeepingDeps, pod: Pod): void {
+  const { registry, workers, admission, active, metrics } = deps;
+  if (!active.has(pod.metadata.uid)) return;
   // What its last life was granted is given back: the next one asks for its own.
   if (!admission.admit(pod)) return;
   workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
@@ -94,12 +95,11 @@ function replacedByStaticPods(table: PodTable): ReadonlySet<string> {
 
 /** Ends pods that run and that neither a source nor a worker knows. */
 function endOrphans(deps: HousekeepingDeps, mayEnd: (uid: string) => boolean): void {
-  for (const observed of deps.observed.all()) {
-    const { uid } = observed;
-    const { wanted, worker } = deps.table.get(uid) ?? {};
-    if (wanted !== undefined || worker !== undefined) continue;
-    if (isRuntimeStopped(observed) || !mayEnd(uid)) continue;
-    deps.faults.attempt("housekeeping", uid, () => endOrphan(deps, observed));
+  for (const { uid, wanted, worker, observed } of deps.table.all()) {
+    const state = observed?.state;
+    if (wanted !== undefined || worker !== undefined || state === undefined) continue;
+    if (isRuntimeStopped(state) || !mayEnd(uid)) continue;
+    deps.faults.attempt("housekeeping", uid, () => endOrphan(deps, state));
   }
 }
 

@@ -59,7 +59,11 @@ class World {
           return this.housekeeping();
         },
       },
-      queue: new WorkQueue(this.clock, this.table),
+      queue: new WorkQueue({
+        ports: { clock: this.clock, random: () => 0 },
+        table: this.table,
+        wakeups: { lookAtQueue: () => this.loop.wake() },
+      }),
       health: this.health,
       clock: this.clock,
       log: silentLog,

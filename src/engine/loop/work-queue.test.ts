@@ -1,12 +1,19 @@
 import { expect, test } from "vitest";
+import { buildPod } from "../../../test/kit/pods.ts";
+import type { Requeue } from "../../core/worker/requeue.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 function setUp() {
   let nowMs = 0;
-  const queue = new WorkQueue({ monotonicMs: () => nowMs }, new PodTable());
+  const clock = { nowMs: () => 0, monotonicMs: () => nowMs, sleep: () => Promise.resolve() };
+  const table = new PodTable();
+  const wakeups = { lookAtQueue: () => undefined };
+  const queue = new WorkQueue({ ports: { clock, random: () => 0 }, table, wakeups });
   return {
     queue,
+    table,
     setTime: (ms: number) => {
       nowMs = ms;
     },
@@ -37,4 +44,33 @@ test("a pod that is requested is due at once, and at its time again", () => {
   setTime(200);
   expect(queue.takeDue()).toEqual(["a"]);
   expect(queue.nextDueInMs()).toBeUndefined();
+});
+
+test.each<{ requeue: Requeue; delayMs: number }>([
+  { requeue: { kind: "immediate" }, delayMs: 0 },
+  { requeue: { kind: "transient" }, delayMs: 1_000 },
+  { requeue: { kind: "backoff" }, delayMs: 10_000 },
+  { requeue: { kind: "backoff", untilMs: 4_000 }, delayMs: 4_000 },
+  { requeue: { kind: "backoff", untilMs: -1 }, delayMs: 0 },
+  { requeue: { kind: "backoff", untilMs: 900_000 }, delayMs: 60_000 },
+  { requeue: { kind: "resync" }, delayMs: 60_000 },
+])("after $requeue a pod is due in $delayMs ms", ({ requeue, delayMs }) => {
+  const { queue } = setUp();
+  queue.requeue("a", requeue);
+  expect(queue.nextDueInMs()).toBe(delayMs);
+});
+
+test("a pod is due when its active deadline ends, if that is before", () => {
+  const { queue, table } = setUp();
+  const { uid } = deadlined.metadata;
+  new PodRegistry(table).set(deadlined);
+  queue.requeue(uid, { kind: "resync" });
+  expect(queue.nextDueInMs()).toBe(7_000);
+  queue.enqueue(uid, 3_000);
+  expect(queue.nextDueInMs()).toBe(3_000);
+});
+
+const deadlined = buildPod({
+  spec: { activeDeadlineSeconds: 7 },
+  status: { phase: "Running", startTime: "1970-01-01T00:00:00Z" },
 });

@@ -1,14 +1,28 @@
-import type { Clock } from "../../ports/clock.ts";
+import { activeDeadlineMs } from "../../core/status/active-deadline.ts";
+import { type Requeue, requeueDelayMs } from "../../core/worker/requeue.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+
+const defaultResyncMs = 60_000;
+const failureBackoffMs = 10_000;
+
+export interface WorkQueueDeps {
+  readonly ports: Pick<AgentPorts, "clock" | "random">;
+  readonly table: PodTable;
+  readonly wakeups: Pick<Wakeups, "lookAtQueue">;
+}
 
 /** Pods that are due another look: at once, or each at one time that a later one replaces. */
 export class WorkQueue {
-  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #deps: WorkQueueDeps;
   readonly #due: SliceWriter<"due">;
+  readonly #resyncIntervalMs: number;
 
-  constructor(clock: Pick<Clock, "monotonicMs">, table: PodTable) {
-    this.#clock = clock;
-    this.#due = table.writer("due");
+  constructor(deps: WorkQueueDeps, resyncIntervalMs: number = defaultResyncMs) {
+    this.#deps = deps;
+    this.#due = deps.table.writer("due");
+    this.#resyncIntervalMs = resyncIntervalMs;
   }
 
   /** The pod is due at once, and at its time as well. */
@@ -16,13 +30,23 @@ export class WorkQueue {
     this.#due.set(uid, { ...this.#due.get(uid), isRequested: true });
   }
 
+  /** After so long, or when the pod's active deadline ends before. */
   enqueue(uid: string, delayMs: number): void {
-    this.#due.set(uid, { ...this.#due.get(uid), atMs: this.#clock.monotonicMs() + delayMs });
+    const { ports, wakeups } = this.#deps;
+    const atMs = ports.clock.monotonicMs() + Math.min(delayMs, this.#untilDeadlineMs(uid));
+    this.#due.set(uid, { ...this.#due.get(uid), atMs });
+    wakeups.lookAtQueue();
+  }
+
+  requeue(uid: string, requeue: Requeue): void {
+    const { clock, random } = this.#deps.ports;
+    const settings = { resyncIntervalMs: this.#resyncIntervalMs, backoffMs: failureBackoffMs };
+    this.enqueue(uid, requeueDelayMs(requeue, settings, clock.nowMs(), random()));
   }
 
   /** Takes out every pod that was requested or whose time has come. */
   takeDue(): readonly string[] {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#deps.ports.clock.monotonicMs();
     const taken: string[] = [];
     for (const [uid, { atMs = Number.POSITIVE_INFINITY, isRequested }] of this.#due.entries()) {
       const hasCome = atMs <= nowMs;
@@ -42,6 +66,15 @@ export class WorkQueue {
     }
     return nextMs === Number.POSITIVE_INFINITY
       ? undefined
-      : Math.max(0, nextMs - this.#clock.monotonicMs());
+      : Math.max(0, nextMs - this.#deps.ports.clock.monotonicMs());
+  }
+
+  #untilDeadlineMs(uid: string): number {
+    const { table, ports } = this.#deps;
+    const { wanted, status } = table.get(uid) ?? {};
+    const deadlineMs = wanted && activeDeadlineMs(wanted, status?.current ?? wanted.status ?? {});
+    const leftMs = (deadlineMs ?? Number.POSITIVE_INFINITY) - ports.clock.nowMs();
+    // One that has passed is acted on already.
+    return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
   }
 }

@@ -78,12 +78,13 @@ interface DueLook {
   readonly isRequested?: boolean | undefined;
 }
 
-/** What preemption does with a pod. */
-interface PodPreemption {
+interface PodAdmissionState {
   /** The pods that end to make room for it, as namespace/name. */
   readonly roomFrom?: readonly string[] | undefined;
   /** It ends to make room: what it holds is promised to the pod with this UID. */
   readonly roomFor?: string | undefined;
+  /** The pod as it was refused, where it could not even be given a status. */
+  readonly unfit?: Pod | undefined;
 }
 
 /** One pod's worker, which makes one call at a time. */
@@ -108,8 +109,8 @@ export interface PodWorker {
  * What is only here is gone with the pod's entry: nobody has to remember to forget it.
  */
 export interface PodSlices {
-  /** Absent unless it makes room or room is made for it. Writer: `PodAdmission`. */
-  readonly admission: PodPreemption;
+  /** Absent unless it makes room, room is made for it, or refusing it failed. Writer: `PodAdmission`. */
+  readonly admission: PodAdmissionState;
   /** The resources that were applied to it in the runtime. Writer: `ResourceRecords` of `PodAllocations`. */
   readonly actuated: PodResources;
   /** The resources that it was granted. Writer: `ResourceRecords` of `PodAllocations`. */

@@ -5,6 +5,7 @@ import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { PodUpdate } from "../../core/worker/pod-update.ts";
+import type { Requeue } from "../../core/worker/requeue.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
@@ -89,16 +90,15 @@ function setUp({ clock = stillClock, events, isListed = true }: SetUp = {}) {
   const reads: string[] = [];
   const observed = new ObservedPods(table, { read: (uid) => void reads.push(uid) });
   if (isListed) observed.endListing(1);
-  const delays: number[] = [];
+  const requeues: Requeue[] = [];
   const woken: string[] = [];
   const removals = table.writer("removal");
   const workers = new PodWorkers({
     table,
     syncer,
     observed,
-    queue: { enqueue: (_uid, delayMs) => void delays.push(delayMs) },
-    ports: { clock, random: () => 0, log: silentLog, metrics: noMetrics },
-    settings: { resyncIntervalMs: 60_000, backoffMs: 10_000 },
+    queue: { requeue: (_uid, requeue) => void requeues.push(requeue) },
+    ports: { clock, log: silentLog, metrics: noMetrics },
     events: events ?? { record: ignore },
     faults: loudFaults,
     allocations: { allocatedPod: (pod) => pod, noteEnded: () => void woken.push("resizes") },
@@ -108,7 +108,7 @@ function setUp({ clock = stillClock, events, isListed = true }: SetUp = {}) {
       askToStart: () => void woken.push("gate"),
     },
   });
-  return { workers, syncer, observed, reads, table, delays, woken, removals };
+  return { workers, syncer, observed, reads, table, requeues, woken, removals };
 }
 
 function updateOf(uid: string, update: "create" | "sync" | "delete" | "kill"): PodUpdate {
@@ -204,14 +204,14 @@ describe("the start gate", () => {
   const pod = buildPod({ metadata: { name: "a", namespace: "ns", uid: "1" } });
 
   test("holds a pod, with its reason, until what it waits for is gone", async () => {
-    const { workers, syncer, table, delays, woken, observed } = setUp();
+    const { workers, syncer, table, requeues, woken, observed } = setUp();
     observed.set("old", running, 2);
     workers.updatePod({ updateType: "create", pod });
     await workers.idle();
     expect(syncer.log).toEqual([]);
     const waitsFor = { kind: "name", uid: "old", other: "runs" };
     expect(table.get("1")?.worker).toMatchObject({ state: { state: "wait-to-start" }, waitsFor });
-    expect(delays).toEqual([10_000]);
+    expect(requeues).toEqual([{ kind: "backoff" }]);
     // Nobody may have asked the other pod to end yet.
     expect(woken).toEqual(["housekeeping", "watchers of 1"]);
     workers.askToStart();
@@ -292,7 +292,7 @@ test("a worker waits for a state that was read after its last call", async () =>
 
 test("a pod that cannot be observed gets an event, and is tried again", async () => {
   const recorded: string[] = [];
-  const { workers, syncer, observed, delays } = setUp({
+  const { workers, syncer, observed, requeues } = setUp({
     events: { record: (_pod, event) => void recorded.push(`${event.reason}: ${event.message}`) },
   });
   observed.set("1", new Error("runtime is gone"), 2);
@@ -300,22 +300,20 @@ test("a pod that cannot be observed gets an event, and is tried again", async ()
   await workers.idle();
   expect(syncer.log).toEqual([]);
   expect(recorded).toEqual(["FailedSync: error determining status: runtime is gone"]);
-  expect(delays).toEqual([10_000]);
+  expect(requeues).toEqual([{ kind: "backoff" }]);
 });
 
-test.each([
-  { error: new PodSyncError("back-off", 4000), delayMs: 4000 },
-  { error: new PodSyncError("back-off", -1), delayMs: 0 },
-  { error: new PodSyncError("back-off", 900_000), delayMs: 60_000 },
-  { error: new Error("network is not ready: no plugin"), delayMs: 1000 },
-  { error: new Error("broken"), delayMs: 10_000 },
-])("after $error a pod is due in $delayMs ms", async ({ error, delayMs }) => {
-  const { workers, syncer, delays } = setUp();
+test.each<{ error: Error; requeue: Requeue }>([
+  { error: new PodSyncError("back-off", 4000), requeue: { kind: "backoff", untilMs: 4000 } },
+  { error: new Error("network is not ready: no plugin"), requeue: { kind: "transient" } },
+  { error: new Error("broken"), requeue: { kind: "backoff", untilMs: undefined } },
+])("after $error a pod is tried again: $requeue.kind", async ({ error, requeue }) => {
+  const { workers, syncer, requeues } = setUp();
   workers.updatePod({ updateType: "create", pod: staticPod("1") });
   await untilBlocked();
   syncer.inProgress.get("1")?.fail(error);
   await workers.idle();
-  expect(delays).toEqual([delayMs]);
+  expect(requeues).toEqual([requeue]);
 });
 
 test("stopping aborts the calls in progress and starts none", async () => {

@@ -1,6 +1,5 @@
 import type { KillReason } from "../../core/status/killed-status.ts";
 import { type KillPodOptions, type PodUpdate, subjectUid } from "../../core/worker/pod-update.ts";
-import { type RequeueSettings, requeueDelayMs } from "../../core/worker/requeue.ts";
 import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
 import { isSameReason } from "../../core/worker/start-gate.ts";
 import { transitionWorker, type WorkerEvent } from "../../core/worker/transition.ts";
@@ -27,6 +26,7 @@ import type { PodEvents } from "../../ports/pod-events.ts";
 import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
+import type { WorkQueue } from "../loop/work-queue.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
@@ -44,11 +44,10 @@ export interface PodWorkersDeps {
   readonly syncer: PodSyncer;
   readonly observed: Pick<ObservedPods, "get" | "getNewerThan">;
   /** Where a pod is put that is due another look; whoever empties it sends a "sync" update. */
-  readonly queue: { enqueue(uid: string, delayMs: number): void };
-  readonly settings: RequeueSettings;
+  readonly queue: Pick<WorkQueue, "requeue">;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "note" | "attempt">;
-  readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "metrics">;
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
   readonly allocations: Pick<PodAllocations, "allocatedPod" | "noteEnded">;
   readonly changes: Pick<PodChanges, "noteStatus">;
   readonly wakeups: Pick<Wakeups, "housekeep" | "askToStart">;
@@ -271,13 +270,9 @@ export class PodWorkers {
         case "perform":
           work = effect.work;
           break;
-        case "requeue": {
-          const { queue, settings, ports } = this.#deps;
-          const { clock, random } = ports;
-          const delayMs = requeueDelayMs(effect.requeue, settings, clock.nowMs(), random());
-          queue.enqueue(worker.uid, delayMs);
+        case "requeue":
+          this.#deps.queue.requeue(worker.uid, effect.requeue);
           break;
-        }
       }
     }
     return work;
@@ -309,9 +304,9 @@ export class PodWorkers {
         await this.#workOnce(worker, work);
       }
     } catch (error) {
-      const { faults, queue, settings } = this.#deps;
+      const { faults, queue } = this.#deps;
       faults.note(error, "worker", worker.uid);
-      queue.enqueue(worker.uid, settings.backoffMs);
+      queue.requeue(worker.uid, { kind: "backoff" });
     }
     worker.running = undefined;
   }

@@ -1,4 +1,3 @@
-import { activeDeadlineMs } from "../../core/status/active-deadline.ts";
 import { withContainerReady, withContainerStarted } from "../../core/status/container-change.ts";
 import { nextStatus } from "../../core/status/next-status.ts";
 import { terminatedStatus } from "../../core/status/terminated-status.ts";
@@ -106,13 +105,6 @@ export class PodStatuses {
     }
     this.#known.set(uid, { ...known, startFailures: failures });
     return [...failures].some(([name, { message }]) => before.get(name)?.message !== message);
-  }
-
-  /** In how long to look at the pod again: after `delayMs`, or when its active deadline ends before. */
-  lookAgainInMs(pod: Pod, delayMs: number): number {
-    const deadlineMs = activeDeadlineMs(pod, this.get(pod.metadata.uid) ?? pod.status ?? {});
-    const leftMs = (deadlineMs ?? Number.POSITIVE_INFINITY) - this.#deps.clock.nowMs();
-    return leftMs > 0 ? Math.min(delayMs, leftMs) : delayMs;
   }
 
   /**

@@ -1,6 +1,7 @@
-// npm run sim:mutants: breaks the agent's promises on purpose, and shows that the simulator notices each
+// npm run sim:mutants [-- WORDS OF A NAME]: breaks the agent's promises on purpose, and shows that the simulator notices each
 import { setFlagsFromString } from "node:v8";
 import { runSeed } from "../simulator/run-seed.ts";
+import { importEdited } from "./edited-agent.ts";
 import { mutants } from "./mutants.ts";
 
 const mostSeeds = 200;
@@ -10,10 +11,13 @@ Error.stackTraceLimit = 0;
 // No two seeds run the same code often enough: optimizing costs more than it saves.
 setFlagsFromString("--no-opt");
 let missed = 0;
-for (const { name, promise, sabotage } of mutants) {
+const wanted = process.argv.slice(2).join(" ");
+for (const mutant of mutants.filter(({ name }) => name.includes(wanted))) {
+  const { name, promise } = mutant;
+  const run = mutant.edit === undefined ? runSeed : await importEdited(mutant.edit);
   let caught: string | undefined;
   for (let seed = 1; seed <= mostSeeds && caught === undefined; seed += 1) {
-    const { violation } = await runSeed(seed, { sabotage });
+    const { violation } = await run(seed, { sabotage: mutant.sabotage });
     if (violation !== undefined) caught = `seed ${seed}: ${violation.slice(0, 120)}`;
   }
   if (caught === undefined) missed += 1;

@@ -2,14 +2,19 @@ import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import { ContainerState } from "../../../src/model/generated/cri.ts";
 import type { ContainerRuntime, ImageService } from "../../../src/ports/container-runtime.ts";
 import { preStopMark } from "../simulator/random-pod.ts";
+import type { SourceEdit } from "./edited-agent.ts";
 
-/** An agent that is broken on purpose: what it sees or does is not what it should be. */
-export interface Mutant {
+/** An agent that is broken on purpose: what it sees, does or decides is not what it should be. */
+export type Mutant = {
   readonly name: string;
   /** The promise that it breaks. */
   readonly promise: string;
-  readonly sabotage: (ports: AgentPorts) => AgentPorts;
-}
+} & (
+  | { readonly sabotage: (ports: AgentPorts) => AgentPorts; readonly edit?: undefined }
+  | { readonly sabotage?: undefined; readonly edit: SourceEdit }
+);
+
+const startGate = "src/core/worker/start-gate.ts";
 
 export const mutants: readonly Mutant[] = [
   {
@@ -121,6 +126,33 @@ export const mutants: readonly Mutant[] = [
     name: "misses cgroups",
     promise: "a healthy pod is never touched",
     sabotage: (ports) => ({ ...ports, cgroups: altered(ports.cgroups, { exists: () => false }) }),
+  },
+  {
+    name: "takes every name for free",
+    promise: "never two pods with one full name",
+    edit: {
+      file: startGate,
+      from: "const kept = howNameIsKept(pod.worker, other);",
+      to: "const kept = undefined as ReturnType<typeof howNameIsKept>;",
+    },
+  },
+  {
+    name: "starts beside what only the runtime knows",
+    promise: "never two pods with one full name",
+    edit: {
+      file: startGate,
+      from: 'if (runtime === "nothing-runs") return undefined;',
+      to: "if (worker === undefined) return undefined;",
+    },
+  },
+  {
+    name: "never asks again",
+    promise: "everything comes to what is wanted",
+    edit: {
+      file: "src/engine/pods/pod-workers.ts",
+      from: "if (worker.waitsFor === undefined) this.#wake(worker);",
+      to: "",
+    },
   },
 ];
 

@@ -1,4 +1,5 @@
 import type { PodUpdate } from "../../../src/core/worker/pod-update.ts";
+import { requeueDelayMs } from "../../../src/core/worker/requeue.ts";
 import type { KnownPod } from "../../../src/core/worker/worker-queries.ts";
 import { ObservedPods } from "../../../src/engine/observe/observed-pods.ts";
 import type { PodSyncer } from "../../../src/engine/pods/pod-syncer.ts";
@@ -79,18 +80,17 @@ class Bench {
       observed,
       syncer: this.#syncer(),
       queue: {
-        enqueue: (uid, delayMs) => {
-          (this.#enqueued[uid] ??= []).push(delayName(delayMs));
+        requeue: (uid, requeue) => {
+          const settings = { resyncIntervalMs: 60_000, backoffMs: 10_000 };
+          (this.#enqueued[uid] ??= []).push(delayName(requeueDelayMs(requeue, settings, 0, 0.5)));
         },
       },
       table,
       ports: {
         clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
-        random: () => 0.5,
         log: silentLog,
         metrics: noMetrics,
       },
-      settings: { resyncIntervalMs: 60_000, backoffMs: 10_000 },
       events: { record: () => undefined },
       allocations: { allocatedPod: (pod) => pod, noteEnded: ignore },
       changes: { noteStatus: ignore },

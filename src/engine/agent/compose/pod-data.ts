@@ -17,8 +17,7 @@ export function composeCgroups(parts: AgentParts): NodePodCgroups {
     cgroups,
     settings: cgroupSettings(parts.settings),
     pods: {
-      grantedPods: () =>
-        parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
+      grantedPods: () => parts.active.list().map((pod) => parts.allocations.allocatedPod(pod)),
     },
     lifetime: parts.signal,
     clock,

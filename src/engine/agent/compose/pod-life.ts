@@ -42,7 +42,7 @@ export function composeAllocations(parts: AgentParts): PodAllocations {
     table: parts.table,
     room: {
       fits: (pod, others) => parts.admission.fits(pod, others),
-      activePods: () => parts.admission.activePods(),
+      activePods: () => parts.active.list(),
     },
     sources: parts.readiness,
     wakeups: parts.wakeups,
@@ -75,26 +75,23 @@ export function composeStatuses(parts: AgentParts): PodStatuses {
 }
 
 export function composeAdmission(parts: AgentParts): PodAdmission {
-  const { clock, log, metrics } = parts.ports;
   return new PodAdmission({
     table: parts.table,
-    wakeups: parts.wakeups,
-    registry: parts.registry,
     workers: parts.workers,
     statuses: parts.statuses,
-    admitUnderPressure: (pod) => {
-      const goingDown = parts.shutdown?.admit();
-      return goingDown?.admit === false ? goingDown : parts.eviction.admit(pod);
-    },
-    facts: () => ({ ...parts.settings, node: currentNode(parts) }),
+    observed: parts.observed,
     allocations: parts.allocations,
-    clock,
-    log,
+    node: {
+      facts: () => ({ ...parts.settings, node: currentNode(parts) }),
+      admitUnderPressure: (pod) => {
+        const goingDown = parts.shutdown?.admit();
+        return goingDown?.admit === false ? goingDown : parts.eviction.admit(pod);
+      },
+    },
+    ports: parts.ports,
     events: parts.memory.events,
     faults: parts.faults,
     lifetime: parts.signal,
-    isHere: (uid) => parts.observed.has(uid),
-    metrics,
   });
 }
 
@@ -123,7 +120,6 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
   const { recorder } = parts.memory;
   return createWorkers({
     ports: parts.ports,
-    settings: parts.settings,
     sync: {
       executor,
       statuses,
@@ -144,7 +140,7 @@ export function composeWorkers(parts: AgentParts): PodWorkers {
     observed,
     events: parts.memory.events,
     faults: parts.faults,
-    enqueue: (uid, delayMs) => enqueue(parts, uid, delayMs),
+    queue: parts.queue,
     allocations: parts.allocations,
     changes: parts.changes,
     wakeups: parts.wakeups,
@@ -184,11 +180,4 @@ function composeUpdates(parts: AgentParts): PodUpdates {
     cluster: parts.cluster,
     clock: parts.ports.clock,
   });
-}
-
-function enqueue(parts: AgentParts, uid: string, delayMs: number): void {
-  const pod = parts.registry.get(uid);
-  const ms = pod === undefined ? delayMs : parts.statuses.lookAgainInMs(pod, delayMs);
-  parts.queue.enqueue(uid, ms);
-  parts.loop.wake();
 }

@@ -99,8 +99,7 @@ export function composeEviction(parts: AgentParts): EvictionManager {
       stats: parts.stats,
       disks: new ImageFileSystems(runtime, hostUsage, rootFolder),
       // What pods were granted counts, not what they ask for now.
-      activePods: () =>
-        parts.admission.activePods().map((pod) => parts.allocations.allocatedPod(pod)),
+      activePods: () => parts.active.list().map((pod) => parts.allocations.allocatedPod(pod)),
       workers: parts.workers,
       garbage: parts.garbage,
       memoryWatch: new MemoryWatch({ gauge: memoryGauge, clock, podsCgroup }),
@@ -137,7 +136,7 @@ export function composeShutdown(parts: AgentParts): ShutdownManager | undefined 
   return new ShutdownManager({
     service: shutdown,
     periods: shutdownPeriods,
-    activePods: () => parts.admission.activePods(),
+    activePods: () => parts.active.list(),
     workers: parts.workers,
     settling: {
       volumesUnmounted: async (pods, signal) => {

@@ -10,9 +10,9 @@ export async function tidyUp(parts: AgentParts): Promise<void> {
     sources: parts.readiness,
     workers: parts.workers,
     admission: parts.admission,
+    active: parts.active,
     statuses: parts.statuses,
     remains: parts.remains,
-    observed: parts.observed,
     faults: parts.faults,
     metrics: parts.ports.metrics,
   });
