@@ -62,6 +62,16 @@ describe("sandboxes", () => {
       pod: podOf([sandbox("used", "notReady"), sandbox("late")], [instance("1", "exited", inUse)]),
       standings: { used: "current", late: "leftover" },
     },
+    {
+      title: "an empty one beside the one whose containers wait to start again is a leftover",
+      pod: podOf([sandbox("late"), sandbox("used")], [instance("1", "exited", inUse)]),
+      standings: { late: "leftover", used: "current" },
+    },
+    {
+      title: "an empty one that has ended is a leftover though it is newer than the one in use",
+      pod: podOf([sandbox("late", "notReady"), sandbox("used")], [instance("1", "running", inUse)]),
+      standings: { late: "leftover", used: "current" },
+    },
   ])("$title", ({ pod, standings }) => {
     const found = standingsOf(pod);
     expect(Object.fromEntries(pod.sandboxes.map(({ id }) => [id, found.get(id)]))).toEqual(

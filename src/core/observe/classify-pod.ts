@@ -74,21 +74,30 @@ export function leftoversLast(
 }
 
 /**
- * Ready sandboxes in which nothing runs or could, beside the only one in which the pod runs: with two that are ready a
- * pod would start over as a whole. Or beside a newer one that is not ready any more: the pod ran in that one, and starts
- * over in another one whether or not this one can be stopped.
+ * Sandboxes that are ready and in which nothing runs or could, beside the only one that the pod uses: with two that are
+ * ready a pod would start over as a whole. The same where the newest one has ended: the pod starts over in another one
+ * whether or not this one can be stopped. And empty ones that have ended, though they are newer than the one in use.
  */
 function leftoverSandboxIds(
   sandboxes: readonly ObservedSandbox[],
   containers: readonly ObservedContainer[],
 ): ReadonlySet<string> {
-  const isUsed = ({ id }: ObservedSandbox): boolean =>
-    containers.some(({ sandboxId, state }) => sandboxId === id && state !== "exited");
+  const isEmpty = ({ id }: ObservedSandbox): boolean =>
+    containers.every(({ sandboxId }) => sandboxId !== id);
+  const isDone = ({ id }: ObservedSandbox): boolean =>
+    containers.every(({ sandboxId, state }) => sandboxId !== id || state === "exited");
   const ready = sandboxes.filter(({ state }) => state === "ready");
-  const unused = ready.filter((sandbox) => !isUsed(sandbox));
-  const isEnded = sandboxes[0]?.state === "notReady";
-  const runsInAnother = ready.length - unused.length === 1;
-  return new Set(isEnded || runsInAnother ? unused.map(({ id }) => id) : []);
+  const unused = ready.filter(isDone);
+  // While all its containers wait to start again, a pod uses the sandbox that has them.
+  const inUse = ready.filter((sandbox) =>
+    unused.length < ready.length ? !isDone(sandbox) : !isEmpty(sandbox),
+  );
+  const [used] = inUse;
+  if (used !== undefined && inUse.length === 1) {
+    const newer = sandboxes.slice(0, sandboxes.indexOf(used)).filter(isEmpty);
+    return new Set([...unused.filter((one) => one !== used), ...newer].map(({ id }) => id));
+  }
+  return new Set(sandboxes[0]?.state === "notReady" ? unused.map(({ id }) => id) : []);
 }
 
 /**

@@ -7,6 +7,7 @@ import { buildPod } from "../../../test/kit/pods.ts";
 import { emptyObservedPod, findObserved, type ObservedContainer } from "../../model/observed.ts";
 import { isSidecar, type Pod } from "../../model/pod.ts";
 import { containerHash } from "../container/container-hash.ts";
+import { countRestart } from "../restart/crash-loop-backoff.ts";
 import type { PlanPodInput } from "./plan-input.ts";
 import { planPod } from "./plan-pod.ts";
 import type { Step } from "./step.ts";
@@ -144,6 +145,67 @@ describe("a plan says why", () => {
     const pod = podOf({ initContainers: [setup], restartPolicy: "Never" });
     expect(becauseOf(inputOf(pod, [exitedContainer(setup, 3)]))).toEqual([
       "kill-pod: init container setup exited with code 3 and restartPolicy is Never",
+    ]);
+  });
+});
+
+describe("a plan is total", () => {
+  const sandboxId = "sb1";
+
+  test("a container in its back-off waits, and the plan says when to look again", () => {
+    const pod = podOf({});
+    const crashed = { ...exitedContainer(web, 1), finishedAtMs: 50_000 };
+    const { limits } = plainPlanFacts.restarts;
+    const history = countRestart(new Map(), { pod, container: web, nowMs: 40_000 }, 10_000);
+    const input = { ...inputOf(pod, [crashed]), nowMs: 55_000, restarts: { history, limits } };
+    expect(planPod(input)).toMatchObject({
+      steps: [{ kind: "wait", starts: "start-container", name: "web", untilMs: 60_000 }],
+      recheckAtMs: 60_000,
+    });
+    expect(planPod({ ...input, nowMs: 60_000 })).toMatchObject({
+      steps: [{ kind: "start-container", nextDelayMs: 20_000 }],
+      recheckAtMs: undefined,
+    });
+  });
+
+  test("leftovers are ended last and change nothing else of the plan", () => {
+    const input = inputOf(podOf({}), [{ ...exitedContainer(web, 1), sandboxId }]);
+    const [used] = input.observed.sandboxes;
+    if (used === undefined) throw new Error("no sandbox");
+    const sandboxes = [used, { ...used, id: "late" }];
+    const { steps } = planPod({ ...input, observed: { ...input.observed, sandboxes } });
+    expect(steps).toMatchObject([
+      ...planPod(input).steps,
+      { kind: "stop-sandbox", sandboxId: "late" },
+    ]);
+  });
+
+  test("what runs outside the pod's cgroup is stopped, and nothing else happens", () => {
+    const input = { ...inputOf(podOf({}), [runningContainer(web)]), runsOutsideCgroup: true };
+    expect(becauseOf(input)).toEqual(["kill-pod: its containers run outside the pod's cgroup"]);
+  });
+
+  test("no other instance is created beside one that an earlier call started", () => {
+    const ended = { ...exitedContainer(web, 1), id: "runtime://2" };
+    const { steps } = planPod(inputOf(podOf({}), [ended, runningContainer(web)]));
+    expect(steps).toMatchObject([{ kind: "wait", name: "web" }]);
+    expect(steps[0]).not.toHaveProperty("untilMs");
+  });
+
+  test("an init container that starts over is removed once", () => {
+    const init = { name: "init", image: "init:1" };
+    const created: ObservedContainer = { ...runningContainer(init), state: "created" };
+    const input = inputOf(podOf({ initContainers: [init] }), [created]);
+    const sandboxes = input.observed.sandboxes.map((one) => ({
+      ...one,
+      state: "notReady" as const,
+    }));
+    const { steps } = planPod({ ...input, observed: { ...input.observed, sandboxes } });
+    expect(steps.map(({ kind }) => kind)).toEqual([
+      "kill-pod",
+      "remove-container",
+      "create-sandbox",
+      "start-init",
     ]);
   });
 });

@@ -32,13 +32,16 @@ function planKnown(input: PlanPodInput, sandbox: SandboxDecision): Step[] {
   const steps = planSteps(input, sandbox);
   const stops = steps.filter(({ kind }) => stopping.has(kind));
   const kill = stops.find((step) => step.kind === "kill-pod");
+  const pruned = planPruning(pod, observed, kill?.startsOver === true);
+  const removed = new Set(pruned.map(({ containerId }) => containerId));
+  const starts = steps.flatMap((step) => {
+    if (stopping.has(step.kind)) return [];
+    return isStart(step) ? planStart(input, step, kill !== undefined) : [step];
+  });
   return [
     ...stops,
-    ...planPruning(pod, observed, kill?.startsOver === true),
-    ...steps.flatMap((step) => {
-      if (stopping.has(step.kind)) return [];
-      return isStart(step) ? planStart(input, step, kill !== undefined) : [step];
-    }),
+    ...pruned,
+    ...starts.filter((step) => step.kind !== "remove-container" || !removed.has(step.containerId)),
   ];
 }
 

@@ -13,7 +13,9 @@ export function planLeftovers(observed: ObservedPod): (StopSandboxStep | RemoveC
   const { sandboxes, containers } = leftoversOf(observed);
   const because = leftoverBecause;
   return [
-    ...sandboxes.map(({ id }) => ({ kind: "stop-sandbox" as const, sandboxId: id, because })),
+    ...sandboxes
+      .filter(({ state }) => state === "ready")
+      .map(({ id }) => ({ kind: "stop-sandbox" as const, sandboxId: id, because })),
     ...containers.map((container) => ({
       ...removal(container, "leftover", because),
       keepLogs: true,

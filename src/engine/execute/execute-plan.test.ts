@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { anonymous, ExecutorWorld } from "../../../test/sim/executor-world.ts";
 import { settle } from "../../../test/sim/virtual-clock.ts";
+import { planRemoval } from "../../core/pod/plan-end.ts";
 import { ContainerState } from "../../model/generated/cri.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { executePlan } from "./execute-plan.ts";
@@ -303,4 +304,24 @@ test("a resize of a pod without a cgroup fails loudly and keeps nothing else fro
     'failed to "ResizePodInPlace" for "web_default(uid-1)" with ResizePodInPlaceError: ' +
       '"unable to get pod cgroup memory config for pod \\"web_default(uid-1)\\""',
   );
+});
+
+test("a sandbox that cannot be stopped is not removed, and the others are", async () => {
+  const world = new ExecutorWorld();
+  const pod = testPod({ containers: [{ name: "web" }] });
+  await world.sync(pod);
+  world.runtime.crashSandbox();
+  await world.sync(pod);
+  const observed = await world.read(pod);
+  const [stuck] = observed.sandboxes;
+  const stop = world.runtime.stopPodSandbox.bind(world.runtime);
+  world.runtime.stopPodSandbox = (id, signal) =>
+    id === stuck?.id
+      ? Promise.reject(new RuntimeError("StopPodSandbox", "Unknown", "the network plugin hangs"))
+      : stop(id, signal);
+  const plan = planRemoval({ observed });
+  const { signal } = new AbortController();
+  const reports = await executePlan(world.deps, { pod, observed, plan }, signal);
+  expect(failuresText(reports)).toContain("the network plugin hangs");
+  expect(world.runtime.sandboxes.map(({ id }) => id)).toEqual([stuck?.id]);
 });

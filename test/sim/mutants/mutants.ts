@@ -154,6 +154,33 @@ export const mutants: readonly Mutant[] = [
       to: "",
     },
   },
+  {
+    name: "leaves sandboxes of late calls running",
+    promise: "a pod has one sandbox",
+    sabotage: (ports) => ({
+      ...ports,
+      runtime: altered(ports.runtime, {
+        stopPodSandbox: async (id, signal) => {
+          const containers = await ports.runtime.listContainers({ podSandboxId: id }, signal);
+          if (containers.length > 0) await ports.runtime.stopPodSandbox(id, signal);
+        },
+      }),
+    }),
+  },
+  {
+    name: "keeps containers of late calls",
+    promise: "what was never started and has a successor goes",
+    sabotage: (ports) => ({
+      ...ports,
+      runtime: altered(ports.runtime, {
+        removeContainer: async (id, signal) => {
+          const { status } = await ports.runtime.containerStatus(id, signal);
+          if (status?.state === ContainerState.CONTAINER_CREATED) return;
+          await ports.runtime.removeContainer(id, signal);
+        },
+      }),
+    }),
+  },
 ];
 
 type Runtime = ContainerRuntime & ImageService;

@@ -1,0 +1,125 @@
+import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
+import { Wakeups } from "../../src/engine/agent/wakeups.ts";
+import { ObservedPods } from "../../src/engine/observe/observed-pods.ts";
+import type { EndPodDeps } from "../../src/engine/pods/end-pod.ts";
+import type { PodStage } from "../../src/engine/pods/pod-stage.ts";
+import { type SyncPodDeps, syncPod } from "../../src/engine/pods/sync-pod.ts";
+import { ResizeStatuses } from "../../src/engine/resources/allocation/resize-statuses.ts";
+import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
+import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import type { RecordedStep } from "../../src/ports/agent-view.ts";
+import { StatusWorld } from "../kit/status-world.ts";
+import { anonymous, ExecutorWorld } from "./executor-world.ts";
+
+const { signal } = new AbortController();
+
+/** What a pod's worker calls, on a simulated runtime, for one pod. */
+export class PodWorld {
+  readonly pod: Pod;
+  readonly executor: ExecutorWorld = new ExecutorWorld();
+  readonly statuses: StatusWorld = new StatusWorld({ clock: this.executor.clock });
+  /** What was asked of the stages and reported to the worker, in order. */
+  readonly calls: string[] = [];
+  hasCgroup = true;
+  networkProblem: string | undefined;
+  readonly #recorder: FlightRecorder;
+  readonly #observed: ObservedPods;
+  readonly #wakeups: Wakeups = new Wakeups();
+  readonly #resizes: ResizeStatuses;
+  readonly #stage: PodStage = {
+    name: "cgroup",
+    prepare: async () => void this.calls.push("prepare"),
+    stopping: () => void this.calls.push("stopping"),
+    release: async () => void this.calls.push("release"),
+  };
+
+  constructor(pod: Pod) {
+    const { table, clock } = this.executor;
+    this.pod = pod;
+    this.#recorder = new FlightRecorder(table, new SimJournal());
+    this.#observed = new ObservedPods(table, this.#wakeups);
+    this.#resizes = new ResizeStatuses(table, clock);
+    const nothing = (): undefined => undefined;
+    this.#wakeups.connect({
+      loop: {
+        requestSync: nothing,
+        askToStart: nothing,
+        wake: nothing,
+        resume: nothing,
+        requestHousekeeping: nothing,
+      },
+      reader: { requestRead: () => void this.#read(), readWhenQuiet: nothing },
+      node: undefined,
+    });
+  }
+
+  /** One sync of what the runtime shows now. */
+  async sync(): Promise<{ readonly terminal: boolean }> {
+    const observed = await this.executor.read(this.pod);
+    const { pod, progress } = this;
+    const request = { updateType: "sync", pod, mirrorPod: undefined, observed, progress } as const;
+    return this.executor.clock.run(syncPod(this.syncDeps, request, signal));
+  }
+
+  get progress(): { readonly changed: () => void; readonly unchanged: () => void } {
+    return {
+      changed: () => void this.calls.push("changed"),
+      unchanged: () => void this.calls.push("unchanged"),
+    };
+  }
+
+  get syncDeps(): SyncPodDeps {
+    const { executor, networkProblem } = this;
+    return {
+      ...this.endDeps,
+      allocations: { actuated: executor.actuated, resizes: this.#resizes, kept: async () => {} },
+      table: executor.table,
+      cgroups: { exists: () => this.hasCgroup },
+      health: { networkProblem },
+      credentials: { of: () => anonymous },
+      wakeups: this.#wakeups,
+    };
+  }
+
+  get endDeps(): EndPodDeps {
+    return {
+      executor: this.executor.deps,
+      statuses: this.statuses.statuses,
+      stages: [this.#stage],
+      recorder: this.#recorder,
+      observed: this.#observed,
+      wakeups: this.#wakeups,
+    };
+  }
+
+  get status(): PodStatus {
+    return this.statuses.statuses.get(this.pod.metadata.uid) ?? {};
+  }
+
+  /** The steps of the newest record. */
+  get steps(): readonly RecordedStep[] {
+    return this.#recorder.last(this.pod.metadata.uid)?.steps ?? [];
+  }
+
+  /** The calls of the runtime since this was asked last. */
+  takeRuntimeCalls(): readonly string[] {
+    return this.executor.runtime.calls.splice(0).map(({ method }) => method);
+  }
+
+  /** A sandbox that a call has made which timed out; its id. */
+  async addLeftover(attempt: number): Promise<string> {
+    const { runtime, deps } = this.executor;
+    const config = await deps.start.configs.sandboxConfig(this.pod, attempt);
+    if (!config.ok) throw new Error(config.error);
+    const id = await runtime.runPodSandbox(config.value, "", signal);
+    runtime.calls.length = 0;
+    return id;
+  }
+
+  async #read(): Promise<void> {
+    const { clock } = this.executor;
+    const observed = await this.executor.read(this.pod);
+    this.#observed.set(this.pod.metadata.uid, observed, clock.monotonicMs() + 1);
+  }
+}
