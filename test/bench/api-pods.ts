@@ -1,5 +1,5 @@
 import type { Pod, PodSpec } from "../../src/model/generated/kubernetes.ts";
-import { shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { benchNode } from "./bench-settings.ts";
 import type { BenchCluster, BenchWorld } from "./bench-world.ts";
 import { inParallel } from "./floor.ts";
@@ -74,7 +74,7 @@ function podObject(name: string, spec: Partial<PodSpec>): object {
     metadata: { name, labels: { bench: "yes" } },
     spec: {
       nodeName: benchNode,
-      containers: [shell("main", untilTold)],
+      containers: [shell("main", untilStopped)],
       terminationGracePeriodSeconds: 20,
       automountServiceAccountToken: false,
       ...spec,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PodSandboxState } from "../../src/model/generated/cri.ts";
 import type { PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { seededRandom } from "../kit/seeded-random.ts";
 import { testedAgent } from "./support/cluster-node.ts";
 import { createPod, isReady, podsPath, untilNoPods } from "./support/cluster-pods.ts";
@@ -19,17 +19,19 @@ const stepMs = 300;
 const kinds: readonly Partial<PodSpec>[] = [
   {},
   { initContainers: [shell("first", "sleep 1")] },
-  { containers: [shell("main", untilTold), shell("second", untilTold)] },
+  { containers: [shell("main", untilStopped), shell("second", untilStopped)] },
   {
-    containers: [shell("main", untilTold, { volumeMounts: [{ name: "map", mountPath: "/map" }] })],
+    containers: [
+      shell("main", untilStopped, { volumeMounts: [{ name: "map", mountPath: "/map" }] }),
+    ],
     volumes: [{ name: "map", configMap: { name: "kube-root-ca.crt" } }],
   },
   { containers: [shell("main", "sleep 2")], restartPolicy: "Never" },
   { containers: [shell("main", "sleep 2; exit 1")], restartPolicy: "OnFailure" },
   { containers: [shell("main", "trap '' TERM; sleep 3600")], terminationGracePeriodSeconds: 2 },
   {
-    initContainers: [shell("side", untilTold, { restartPolicy: "Always" })],
-    containers: [shell("main", untilTold)],
+    initContainers: [shell("side", untilStopped, { restartPolicy: "Always" })],
+    containers: [shell("main", untilStopped)],
   },
 ];
 

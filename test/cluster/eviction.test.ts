@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openMemoryGauge } from "../../src/drivers/linux/open-cgroups.ts";
 import type { Event, Node, PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { testedAgent } from "./support/cluster-node.ts";
 import { createPod, isReady, untilPod } from "./support/cluster-pods.ts";
 import { ClusterWorld } from "./support/cluster-world.ts";
@@ -17,7 +17,7 @@ const pressureTaint = "node.kubernetes.io/memory-pressure";
 /** A pod that holds so much memory, in files, and is ready when it does. */
 function holding(mebibytes: number, request?: string): Partial<PodSpec> {
   const fill = "dd if=/dev/zero of=/memory/$i bs=1M count=100 2>/dev/null";
-  const script = `for i in $(seq ${mebibytes / 100}); do ${fill}; done; touch /tmp/full; ${untilTold}`;
+  const script = `for i in $(seq ${mebibytes / 100}); do ${fill}; done; touch /tmp/full; ${untilStopped}`;
   return {
     containers: [
       shell("main", script, {

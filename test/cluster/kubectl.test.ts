@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { testedAgent } from "./support/cluster-node.ts";
 import { createPod, isReady, untilPod } from "./support/cluster-pods.ts";
 import { ClusterWorld } from "./support/cluster-world.ts";
@@ -12,7 +12,7 @@ describe("kubectl against a node", () => {
 
   beforeAll(async () => {
     world = await ClusterWorld.start(testedAgent);
-    const serve = `mkdir /www; echo served > /www/index.html; httpd -p 8080 -h /www; ${untilTold}`;
+    const serve = `mkdir /www; echo served > /www/index.html; httpd -p 8080 -h /www; ${untilStopped}`;
     await createPod(world.api, "target", { spec: { containers: [shell("main", serve)] } });
     await untilPod(world.api, "target", isReady);
   });

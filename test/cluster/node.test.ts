@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { testedAgent } from "./support/cluster-node.ts";
 import {
   containersOf,
@@ -32,7 +32,7 @@ describe("a node and its pods", () => {
   }
 
   test("a static pod is shown to the cluster, and comes back there when it is deleted there", async () => {
-    writeStaticPod(untilTold);
+    writeStaticPod(untilStopped);
     const first = await untilPod(world.api, mirror, isReady);
     expect(first.metadata.annotations?.["kubernetes.io/config.source"]).toBe("file");
     expect(first.metadata.ownerReferences?.[0]?.name).toBe(world.node.name);
@@ -59,7 +59,7 @@ describe("a node and its pods", () => {
 
   test("a static pod changes with its file and ends with it", async () => {
     const before = await untilPod(world.api, mirror, isReady);
-    writeStaticPod(`echo changed; ${untilTold}`);
+    writeStaticPod(`echo changed; ${untilStopped}`);
     const after = await untilPod(
       world.api,
       mirror,
@@ -92,7 +92,7 @@ describe("a node and its pods", () => {
         await createPod(world.api, name, {
           spec: {
             initContainers: [shell("first", "sleep 1")],
-            containers: [shell("main", untilTold)],
+            containers: [shell("main", untilStopped)],
             terminationGracePeriodSeconds: 3,
           },
         });

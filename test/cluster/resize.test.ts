@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PodCondition, ResourceRequirements } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { type NodeAgent, testedAgent } from "./support/cluster-node.ts";
 import { containersOf, createPod, isReady, podsPath, untilPod } from "./support/cluster-pods.ts";
 import { ClusterWorld } from "./support/cluster-world.ts";
@@ -25,7 +25,7 @@ describe("resizing pods through the API server", () => {
 
   async function create(name: string, resources: ResourceRequirements): Promise<Pod> {
     await createPod(world.api, name, {
-      spec: { containers: [shell("main", untilTold, { resources })] },
+      spec: { containers: [shell("main", untilStopped, { resources })] },
     });
     return untilPod(world.api, name, isReady);
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TokenReview } from "../../src/model/generated/kubernetes.ts";
-import { shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { testedAgent } from "./support/cluster-node.ts";
 import { createPod, isReady, podsPath, untilNoPods, untilPod } from "./support/cluster-pods.ts";
 import { ClusterWorld } from "./support/cluster-world.ts";
@@ -35,7 +35,7 @@ describe("volumes that follow the API server", () => {
       labels: { tier: "one" },
       spec: {
         containers: [
-          shell("main", untilTold, {
+          shell("main", untilStopped, {
             env: [
               {
                 name: "COLOUR",

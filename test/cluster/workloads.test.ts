@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
-import { shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { testedAgent } from "./support/cluster-node.ts";
 import { isReady, podSpec, podsPath, untilNoPods } from "./support/cluster-pods.ts";
 import { ClusterWorld } from "./support/cluster-world.ts";
@@ -52,7 +52,7 @@ describe("workloads on a node", () => {
   test("a rolling update never has fewer ready pods than asked for", async () => {
     const spec = podSpec({
       containers: [
-        shell("main", untilTold, {
+        shell("main", untilStopped, {
           readinessProbe: { exec: { command: ["true"] }, periodSeconds: 1 },
         }),
       ],

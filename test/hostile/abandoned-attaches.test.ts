@@ -40,7 +40,7 @@ beforeAll(async () => {
     if (url === "/silent") return;
     const upgraded = "Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n";
     socket.write(`HTTP/1.1 101 Switching Protocols\r\n${upgraded}`);
-    // Output that nobody reads any more.
+    // Output without a reader.
     socket.write(Buffer.alloc(64 * 1024));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -87,7 +87,7 @@ const observed = {
   containers: [{ name: "main", state: "running", id: "containerd://1" }],
 } as unknown as ObservedPod;
 
-test("no checkpoint is written for nobody, nor over the read-only port", async () => {
+test("no checkpoint is written for an anonymous request, nor over the read-only port", async () => {
   await flood(async ({ api, archives, readOnlyPort }) => {
     expect((await api.ask(path, { method: "POST" })).status).toBe(401);
     const answer = await fetch(`http://127.0.0.1:${readOnlyPort}${path}`, { method: "POST" });

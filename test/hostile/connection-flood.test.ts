@@ -56,7 +56,7 @@ function statuses(socket: TLSSocket): readonly number[] {
   return found;
 }
 
-test("1 024 anonymous keep-alive connections keep nobody out", async () => {
+test("1 024 anonymous keep-alive connections lock no client out", async () => {
   const { ports, ask } = await serve();
   const known = await dial(ports.secure);
   const answers = statuses(known);

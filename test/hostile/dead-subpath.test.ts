@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { podManifest, shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { isReady, waitForPod } from "../integration/support/agent-watch.ts";
 import { AgentWorld } from "../integration/support/agent-world.ts";
 import { HungMount } from "../integration/support/hung-mount.ts";
@@ -63,7 +63,7 @@ test("an agent goes on starting and removing pods beside those on a dead mount",
     const path = join(world.folder, "mnt");
     for (let index = 0; index < 5; index += 1) {
       const volumeMounts = [{ name: "host", mountPath: "/data", subPath: `nfs/data-${index}` }];
-      const containers = [shell("main", untilTold, { volumeMounts })];
+      const containers = [shell("main", untilStopped, { volumeMounts })];
       const volumes = [{ name: "host", hostPath: { path } }];
       agent.write(`stuck-${index}.json`, podManifest(`stuck-${index}`, { containers, volumes }));
     }
@@ -74,7 +74,7 @@ test("an agent goes on starting and removing pods beside those on a dead mount",
     }
     const volumeMounts = [{ name: "disk", mountPath: "/disk", subPath: "part" }];
     const healthy = {
-      containers: [shell("main", untilTold, { volumeMounts })],
+      containers: [shell("main", untilStopped, { volumeMounts })],
       volumes: [{ name: "disk", emptyDir: {} }],
     };
     agent.write("healthy.json", podManifest("healthy", healthy));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { podManifest, shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { isReady, waitForPod } from "../integration/support/agent-watch.ts";
 import { AgentWorld } from "../integration/support/agent-world.ts";
 
@@ -25,12 +25,12 @@ afterAll(() => world.close());
 test.each([
   {
     title: "an environment",
-    container: shell("main", untilTold, { env: variables }),
+    container: shell("main", untilStopped, { env: variables }),
     names: 'the variable "A6"',
   },
   {
     title: "a command",
-    container: shell("main", untilTold, {
+    container: shell("main", untilStopped, {
       env: doubling.slice(0, 5),
       command: ["echo", "$(A4)".repeat(30)],
     }),
@@ -38,7 +38,7 @@ test.each([
   },
   {
     title: "the command of a probe",
-    container: shell("main", untilTold, {
+    container: shell("main", untilStopped, {
       env: [{ name: "A", value: "x".repeat(100_000) }],
       livenessProbe: { exec: { command: ["echo", "$(A)".repeat(30_000)] } },
     }),
@@ -46,7 +46,7 @@ test.each([
   },
   {
     title: "the path of a mount",
-    container: shell("main", untilTold, {
+    container: shell("main", untilStopped, {
       env: [{ name: "A", value: "x".repeat(100_000) }],
       volumeMounts: [{ name: "v", mountPath: "/v", subPathExpr: "$(A)".repeat(30_000) }],
     }),

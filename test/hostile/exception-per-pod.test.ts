@@ -43,8 +43,8 @@ async function live(
   const marks = [victimName];
   const ports = new ThrowingPorts({ ...options, marks });
   const sim = new Simulation(seed, { inCluster, sabotage: (real) => ports.bind(real) });
-  const onUnheard = (error: unknown): void => sim.fail(`nobody heard of ${String(error)}`);
-  process.on("unhandledRejection", onUnheard);
+  const onUnhandled = (error: unknown): void => sim.fail(`unhandled: ${String(error)}`);
+  process.on("unhandledRejection", onUnhandled);
   const write = (name: string, seconds?: number): void => {
     const { metadata } = sim.manifests.write(name, manifest(name, seconds));
     if (name === victimName) marks.push(metadata.uid);
@@ -65,7 +65,7 @@ async function live(
   if (sim.lives !== 1) problems.push(`${sim.lives} lives`);
   sim.killAgent("after all", 0);
   await sim.advance(1);
-  process.off("unhandledRejection", onUnheard);
+  process.off("unhandledRejection", onUnhandled);
   return { ports, problems: [...new Set(problems)] };
 }
 
@@ -127,8 +127,8 @@ test("a pod that makes decisions about it throw is refused or retried, and all o
 /** From the start the victim cannot be read; then it can, and runs; then it cannot again. */
 async function liveWithPoison(field: (typeof poisonedFields)[number]): Promise<readonly string[]> {
   const sim = new Simulation(1, {});
-  const onUnheard = (error: unknown): void => sim.fail(`nobody heard of ${String(error)}`);
-  process.on("unhandledRejection", onUnheard);
+  const onUnhandled = (error: unknown): void => sim.fail(`unhandled: ${String(error)}`);
+  process.on("unhandledRejection", onUnhandled);
   for (const name of [victimName, ...neighbours]) sim.manifests.write(name, manifest(name));
   const victim = sim.manifests.pods.find(({ metadata }) => metadata.name.startsWith(victimName));
   const value = victim?.spec[field];
@@ -158,6 +158,6 @@ async function liveWithPoison(field: (typeof poisonedFields)[number]): Promise<r
   if (reads === 0) problems.push("never read");
   sim.killAgent("after all", 0);
   await sim.advance(1);
-  process.off("unhandledRejection", onUnheard);
+  process.off("unhandledRejection", onUnhandled);
   return problems;
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { waitForPod } from "../integration/support/agent-watch.ts";
 import { AgentWorld } from "../integration/support/agent-world.ts";
 
@@ -20,9 +20,9 @@ test("what a container writes to /etc/hosts counts, also after another container
   const until = (name: string): string => `until [ -e /shared/${name} ]; do sleep 0.1; done`;
   // A word of its own makes the agent write the file again when the other container restarts.
   const flood = `echo 10.0.0.1 mine > /etc/hosts; touch /shared/written; ${until("go")}
-    head -c 5000000 /dev/zero > /etc/hosts; touch /shared/flooded; ${untilTold}`;
+    head -c 5000000 /dev/zero > /etc/hosts; touch /shared/flooded; ${untilStopped}`;
   const restart = `${until("written")}; [ -e /shared/first ] || { touch /shared/first; exit 1; }
-    touch /shared/restarted; ${untilTold}`;
+    touch /shared/restarted; ${untilStopped}`;
   const more = {
     volumeMounts: [{ name: "shared", mountPath: "/shared" }],
     resources: { limits: { "ephemeral-storage": "1Mi" } },

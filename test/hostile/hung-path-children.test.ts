@@ -20,7 +20,7 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-test("however many pods look at a hung host path however often, one process hangs there", async () => {
+test("however many pods use a hung host path however often, one process hangs there", async () => {
   const manager = world.manager();
   const pods = Array.from({ length: 3 }, (_, index) => {
     // Different paths on one mount.
@@ -38,7 +38,7 @@ test("however many pods look at a hung host path however often, one process hang
   const again = await manager.mount(pods[0] ?? podWith([]), never);
   expect(again.ok ? "" : again.error).toMatch(/folder-0 does not answer \(since \d{4}-/);
 
-  // What hung has ended with its server: the path is looked at again.
+  // What hung has ended with its server: the path is read again.
   await hung[Symbol.asyncDispose]();
   await expect.poll(() => childrenOfThisProcess().length).toBeLessThan(others);
 });

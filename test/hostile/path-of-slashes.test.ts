@@ -33,7 +33,7 @@ test("a path of slashes is looked up in a blink", () => {
   expect(performance.now() - startedMs).toBeLessThan(3000);
 });
 
-test("a path of more than 4 KiB is refused before it is looked at", async () => {
+test("a path of more than 4 KiB is refused before it is parsed", async () => {
   expect(await api.ask(`/exec/${"%2f".repeat(80_000)}x`)).toMatchObject({
     status: 414,
     headers: { connection: "close" },

@@ -28,7 +28,7 @@ test.each([
     names: () => "/dev/zero",
   },
   { title: "replay", args: () => ["replay", pipe], names: () => pipe },
-])("berth $title names what is no regular file, and ends", async ({ args, names }) => {
+])("berth $title names what is not a regular file, and ends", async ({ args, names }) => {
   const { code, stdout, stderr } = await new BerthProcess(args()).ended;
   expect(code).toBeGreaterThan(0);
   expect(stdout + stderr).toContain(names());

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ensureImages } from "../../src/drivers/containerd/local-images.ts";
 import { readMachine } from "../../src/drivers/linux/read-machine.ts";
 import { busyboxArchive } from "../../tools/images/busybox-image.ts";
-import { podManifest, shell, untilTold } from "../integration/support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { isReady, waitForPod } from "../integration/support/agent-watch.ts";
 import { AgentWorld } from "../integration/support/agent-world.ts";
 
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const build = () => busyboxArchive({ names: [image], files: [], config });
   await ensureImages(target, [{ name: image, build }], AbortSignal.timeout(60_000));
   const pod = JSON.parse(
-    podManifest("hostile", { containers: [shell("main", untilTold, { image })] }),
+    podManifest("hostile", { containers: [shell("main", untilStopped, { image })] }),
   ) as { readonly metadata: object };
   const labels = { "io.kubernetes.pod.uid": otherUid, "io.kubernetes.container.name": "other" };
   const metadata = { ...pod.metadata, annotations, labels };

@@ -16,7 +16,7 @@ const isRunning = (name: string): boolean =>
   node.pod(name)?.status?.containerStatuses?.[0]?.state?.running !== undefined;
 const events = (): string => JSON.stringify(node.api.memory.list("/api/v1/events"));
 
-// A secret that nobody used could not leak.
+// An unused secret could not leak.
 test("every secret is used", async () => {
   for (const name of ["uses", "private", "provided"]) {
     await expect.poll(() => isRunning(name), { message: `${name} runs` }).toBe(true);
@@ -67,8 +67,8 @@ test("no answer of the kubelet's API shows a secret", async () => {
     "/debug/pprof/heap?seconds=0.2",
     "/debug/pprof/profile?seconds=0.2",
     "/containerLogs/default/missing/main",
-    "/exec/default/nobody/main?command=id",
-    "/portForward/default/nobody",
+    "/exec/default/missing/main?command=id",
+    "/portForward/default/missing",
     "/checkpoint/default/uses/main",
   ];
   const all = { ...secrets, ...specTexts };
@@ -100,8 +100,8 @@ test("pods show what stands in their specs, and no secret", async () => {
 test("neither statuses nor events nor the node show a secret to the API server", () => {
   const { memory } = node.api;
   const statuses = memory.list("/api/v1/pods").map(({ status }) => status);
-  const told = [statuses, memory.list("/api/v1/events"), memory.list("/api/v1/nodes")];
-  const text = JSON.stringify(told);
+  const reported = [statuses, memory.list("/api/v1/events"), memory.list("/api/v1/nodes")];
+  const text = JSON.stringify(reported);
   expect(text.includes("FailedPostStartHook")).toBe(true);
   expect(shown(text, { ...secrets, ...specTexts })).toEqual([]);
 });

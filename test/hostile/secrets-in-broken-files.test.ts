@@ -21,7 +21,7 @@ describe.each(["up", "kubelet"] as const)("a manifest of %s", (mode) => {
     ["with a tab", `stringData:\n\ta: ${canary}`],
     ["that is not an object", canary],
     ["with a value of another type", `apiVersion: v1\nkind: Secret\nstringData: [${canary}]`],
-    ["that is no base64", `apiVersion: v1\nkind: Secret\ndata: {a: "${canary}!"}`],
+    ["that is not base64", `apiVersion: v1\nkind: Secret\ndata: {a: "${canary}!"}`],
     ["with a key twice", `apiVersion: v1\nkind: Secret\nstringData: {a: ${canary}, a: ${canary}}`],
     ["as JSON that ends early", `{"kind": "Secret", "stringData": {"a": "${canary}`],
     [

@@ -27,7 +27,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Runs a script of Node as somebody without rights; resolves when it prints. */
+/** Runs a script of Node as an unprivileged user; resolves when it prints. */
 async function asStranger(script: string): Promise<string> {
   const child: ChildProcess = spawn(process.execPath, ["-e", script], {
     uid: stranger,

@@ -1,4 +1,4 @@
-// Whoever reads the agent's log stops reading: a journal that hangs, a terminal that was paused.
+// The reader of the agent's log stops reading: a journal that hangs, a terminal that was paused.
 import { type ChildProcess, execFileSync, type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
@@ -72,14 +72,14 @@ async function podRow(name: string): Promise<string> {
   return stdout.split("\n").find((row) => row.startsWith(`${name}-`)) ?? "";
 }
 
-test("an agent whose log nobody reads goes on running pods", async () => {
+test("an agent whose log is not read keeps running pods", async () => {
   start(agentCommand(), ["ignore", "ignore", unreadPipe]);
   await untilManyLines();
   await expect.poll(() => podRow("late")).toContain("Running");
 });
 
 test("an agent on a terminal that was paused goes on running pods", async () => {
-  // Gives the agent a terminal, and stops reading it when nobody reads from the pipe.
+  // Gives the agent a terminal, and stops reading it when the pipe is not read.
   start(
     ["script", "-qfc", agentCommand().join(" "), "/dev/null"],
     ["ignore", unreadPipe, "ignore"],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -14,7 +14,7 @@ describe("commands on a running agent", () => {
   });
   afterAll(() => world.close());
 
-  /** Says a few lines, and one more whenever it is told to by a file. */
+  /** Prints a few lines, and another whenever a file asks for it. */
   const talker = shell(
     "main",
     [
@@ -68,7 +68,7 @@ describe("commands on a running agent", () => {
   test("logs -p prints the run before, and logs -f ends with its container", async () => {
     const volumeMounts = [{ name: "scratch", mountPath: "/scratch" }];
     const script = "echo x >> /scratch/runs; echo run $(wc -l < /scratch/runs)";
-    const containers = [shell("main", `${script}; ${untilTold}`, { volumeMounts })];
+    const containers = [shell("main", `${script}; ${untilStopped}`, { volumeMounts })];
     const volumes = [{ name: "scratch", emptyDir: {} }];
     world.write("rerun.json", podManifest("rerun", { containers, volumes }));
     const { metadata } = await ready("rerun");
@@ -114,7 +114,7 @@ describe("commands on a running agent", () => {
     expect((await watcher.stop("SIGINT")).code).toBe(0);
   });
 
-  test("describe and why tell what was done with a pod", async () => {
+  test("describe and why show what was done with a pod", async () => {
     const described = await world.berth("describe", "pod", "web");
     expect(described.stdout).toMatch(/^Name: +web-node$/m);
     for (const reason of ["Pulled", "Created", "Started"]) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from "vitest";
 import { ContainerState, PodSandboxState } from "../../src/model/generated/cri.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -20,9 +20,9 @@ describe("crashes while pods start and end", () => {
   const spec = {
     initContainers: [
       shell("prepare", "sleep 0.1"),
-      shell("beside", untilTold, { restartPolicy: "Always" }),
+      shell("beside", untilStopped, { restartPolicy: "Always" }),
     ],
-    containers: [shell("main", untilTold), shell("second", untilTold)],
+    containers: [shell("main", untilStopped), shell("second", untilStopped)],
   };
   const allReady = (): Promise<Pod[]> =>
     Promise.all(names.map((name) => waitForPod(world.client, world.podName(name), isReady)));

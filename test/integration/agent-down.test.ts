@@ -21,7 +21,7 @@ describe("the end of an agent", () => {
     await world.importImages();
     const volumes = [{ name: "scratch", emptyDir: { medium: "Memory" } }];
     const volumeMounts = [{ name: "scratch", mountPath: "/scratch" }];
-    const script = `trap 'echo told >> ${world.folder}/told; exit 0' TERM; sleep 3600 & wait`;
+    const script = `trap 'echo stopped >> ${world.folder}/stopped; exit 0' TERM; sleep 3600 & wait`;
     const diary = { name: "diary", hostPath: { path: world.folder } };
     const mounts = [...volumeMounts, { name: "diary", mountPath: world.folder }];
     const main = shell("main", script, {
@@ -37,7 +37,7 @@ describe("the end of an agent", () => {
     const { dataDir, bridge } = world;
     return findLeftovers({ ...MANAGED_CONTAINERD_DEFAULTS, dataDir, bridge });
   };
-  const wasTold = (): boolean => existsSync(join(world.folder, "told"));
+  const wasStopped = (): boolean => existsSync(join(world.folder, "stopped"));
 
   test("berth down removes everything but the manifests after the agent was killed", async () => {
     await world.up();
@@ -47,7 +47,7 @@ describe("the end of an agent", () => {
     const down = await world.berth("down");
     expect(down.code).toBe(0);
     expect(leftovers()).toEqual([]);
-    expect(wasTold()).toBe(true);
+    expect(wasStopped()).toBe(true);
     expect(existsSync(world.dataDir)).toBe(false);
     expect(readdirSync(world.manifests)).toEqual(["a.json", "b.json"]);
     expect((await world.berth("down")).code).toBe(0);
@@ -73,18 +73,18 @@ describe("the end of an agent", () => {
     expect(get.stderr).toContain("berth up");
   });
 
-  test("berth up --down-on-exit removes everything when it is told to end", async () => {
+  test("berth up --down-on-exit removes everything when it is stopped", async () => {
     await world.up("--down-on-exit");
     await startPods();
     const { code } = await world.agent.stop("SIGTERM");
     expect(code).toBe(0);
     expect(leftovers()).toEqual([]);
-    expect(wasTold()).toBe(true);
+    expect(wasStopped()).toBe(true);
     expect(existsSync(world.dataDir)).toBe(false);
   });
 });
 
-describe("the end of an agent on somebody else's runtime", () => {
+describe("the end of an agent on a runtime that it does not manage", () => {
   let runtime: RuntimeWorld;
   let world: AgentWorld;
   beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -16,7 +16,7 @@ describe("what is killed with SIGKILL", () => {
   const pidOf = async ({ metadata }: Pod): Promise<number> =>
     world.pidOf(metadata.uid, (await world.containerIds(metadata.uid))["main"] ?? "");
 
-  test("a container's process is restarted, and berth why tells it", async () => {
+  test("a container's process is restarted, and berth why reports it", async () => {
     world.write("victim.json", podManifest("victim"));
     world.write("bystander.json", podManifest("bystander"));
     const [victim, bystander] = await Promise.all([ready("victim"), ready("bystander")]);
@@ -47,7 +47,7 @@ describe("what is killed with SIGKILL", () => {
 
   test("containerd comes back within seconds, no container is restarted, and work goes on", async () => {
     const readinessProbe = { exec: { command: ["true"] }, periodSeconds: 1 };
-    const containers = [shell("main", untilTold, { readinessProbe })];
+    const containers = [shell("main", untilStopped, { readinessProbe })];
     world.write("survivor.json", podManifest("survivor", { containers }));
     const survivor = await ready("survivor");
     const pid = await pidOf(survivor);
@@ -59,7 +59,7 @@ describe("what is killed with SIGKILL", () => {
     expect(await pidOf(survivor)).toBe(pid);
     const now = await ready("survivor");
     expect(restartsOf(now)).toBe(0);
-    // The agent hears of endings again.
+    // The agent receives exits again.
     process.kill(await pidOf(now), "SIGKILL");
     await ready("survivor", (pod) => restartsOf(pod) === 1);
   });
@@ -83,7 +83,7 @@ describe("what is killed with SIGKILL", () => {
     const leaver = await ready("leaver");
     const before = { pid: await pidOf(orphan), containerd: world.containerdPid() };
     await world.agent.stop("SIGKILL");
-    // What is changed while nobody watches is done by the next agent.
+    // What is changed while no agent runs is done by the next one.
     world.remove("leaver.json");
     world.write("late.json", podManifest("late"));
     expect(await pidOf(orphan)).toBe(before.pid);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Container, PodSpec, Probe } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import {
   isReady,
   PodChanges,
@@ -150,8 +150,8 @@ describe("the life of a pod", () => {
 
   test("ends a pod that is removed in the middle of its start", async () => {
     startPod("early", {
-      initContainers: [shell("prepare", `echo prepare >> /diaries/early; ${untilTold}`)],
-      containers: [shell("main", `echo main >> /diaries/early; ${untilTold}`)],
+      initContainers: [shell("prepare", `echo prepare >> /diaries/early; ${untilStopped}`)],
+      containers: [shell("main", `echo main >> /diaries/early; ${untilStopped}`)],
     });
     const pod = await podWith(
       "early",
@@ -172,7 +172,9 @@ describe("the life of a pod", () => {
   test("runs the first of two manifests with one name, names the second, and runs it when the first is gone", async () => {
     const twin = (word: string): string => {
       const readinessProbe = { exec: { command: ["grep", word, "/diaries/twin"] } };
-      const main = shell("main", `echo ${word} >> /diaries/twin; ${untilTold}`, { readinessProbe });
+      const main = shell("main", `echo ${word} >> /diaries/twin; ${untilStopped}`, {
+        readinessProbe,
+      });
       return podManifest("twin", withDiary({ containers: [main] }));
     };
     world.write("twin-1.json", twin("one"));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -31,8 +31,8 @@ describe("a folder of manifests", () => {
     const steadyIds = await world.containerIds(steady.metadata.uid);
     const image = "busybox:1.36";
     const images = [
-      shell("main", untilTold, { image }),
-      shell("main", `:; ${untilTold}`, { image }),
+      shell("main", untilStopped, { image }),
+      shell("main", `:; ${untilStopped}`, { image }),
     ];
     let before = edited;
     for (const container of images) {
@@ -51,7 +51,7 @@ describe("a folder of manifests", () => {
   test("leaves nothing of a pod whose file is deleted", async () => {
     const volume = { name: "scratch", emptyDir: { medium: "Memory" } };
     const volumeMounts = [{ name: "scratch", mountPath: "/scratch" }];
-    const main = shell("main", `echo here > /scratch/x; ${untilTold}`, { volumeMounts });
+    const main = shell("main", `echo here > /scratch/x; ${untilStopped}`, { volumeMounts });
     world.write("deleted.json", podManifest("deleted", { containers: [main], volumes: [volume] }));
     const pod = await ready("deleted");
     expect((await world.tracesOf(pod.metadata.uid)).length).toBeGreaterThan(5);
@@ -75,7 +75,7 @@ spec:
     - name: main
       image: busybox:latest
       imagePullPolicy: IfNotPresent
-      command: [sh, -c, "${untilTold}"]
+      command: [sh, -c, "${untilStopped}"]
 `;
     world.write("fragile.yaml", good);
     world.write("other.json", podManifest("other"));
@@ -83,11 +83,11 @@ spec:
     const ids = [fragile, other].map(({ metadata }) => world.containerIds(metadata.uid));
     const before = await Promise.all(ids);
     world.write("fragile.yaml", good.replace("image: busybox:latest", "image: 17"));
-    const told =
+    const reported =
       (text: string) =>
       ({ stderr }: { readonly stderr: string }) =>
         stderr.split("\n").some((line) => line.includes("bad manifest") && line.includes(text));
-    await world.agent.untilPrinted(told("fragile.yaml"));
+    await world.agent.untilPrinted(reported("fragile.yaml"));
     const { problems } = await world.client.listProblems(AbortSignal.timeout(60_000));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatchObject({
@@ -96,12 +96,12 @@ spec:
       field: "spec.containers[0].image",
     });
     world.write("fragile.yaml", good.replace('"]', '"'));
-    await world.agent.untilPrinted(told('"line":1'));
+    await world.agent.untilPrinted(reported('"line":1'));
     const unclosed = await world.client.listProblems(AbortSignal.timeout(60_000));
     expect(unclosed.problems).toMatchObject([
       { origin: `${world.manifests}/fragile.yaml`, line: 11 },
     ]);
-    // Whoever comes after the problem shows that the agent has gone on.
+    // What comes after the problem shows that the agent has continued.
     world.write("later.json", podManifest("later"));
     await ready("later");
     const now = [fragile, other].map(({ metadata }) => world.containerIds(metadata.uid));
@@ -128,11 +128,11 @@ spec:
 
   test("ends where the last of many quick changes points", async () => {
     for (let round = 0; round < 6; round++) {
-      const containers = [shell("main", `echo ${round}; ${untilTold}`)];
+      const containers = [shell("main", `echo ${round}; ${untilStopped}`)];
       if (round % 3 === 2) world.remove("hasty.json");
       else world.write("hasty.json", podManifest("hasty", { containers }));
     }
-    const containers = [shell("main", `echo final; ${untilTold}`)];
+    const containers = [shell("main", `echo final; ${untilStopped}`)];
     world.write("hasty-renamed.json", podManifest("hasty", { containers }));
     const pod = await ready(
       "hasty",

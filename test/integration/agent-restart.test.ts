@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
 import { CallRecorder } from "./support/agent-call-recorder.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, PodChanges, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
@@ -13,10 +13,10 @@ const manifests = {
   probed: podManifest("probed", {
     initContainers: [
       shell("prepare", "true"),
-      shell("beside", untilTold, { restartPolicy: "Always" }),
+      shell("beside", untilStopped, { restartPolicy: "Always" }),
     ],
     containers: [
-      shell("main", untilTold, {
+      shell("main", untilStopped, {
         startupProbe: { exec: { command: ["true"] }, periodSeconds: 1 },
         readinessProbe: { exec: { command: ["true"] }, periodSeconds: 1 },
       }),
@@ -26,7 +26,7 @@ const manifests = {
   // Its readiness is asked seldom: a restarted agent must remember it until then.
   seldom: podManifest("seldom", {
     containers: [
-      shell("main", untilTold, {
+      shell("main", untilStopped, {
         readinessProbe: { exec: { command: ["true"] }, periodSeconds: 5 },
       }),
     ],
@@ -50,7 +50,7 @@ function hasEnded({ status }: Pod): boolean {
   return status?.phase === "Succeeded" || status?.phase === "Failed";
 }
 
-/** What the agent says of its pods. When it last read a manifest is no news of the pod. */
+/** What the agent says of its pods. When it last read a manifest is not a change of the pod. */
 async function readPods(world: AgentWorld): Promise<unknown> {
   const { items } = await world.client.listPods(undefined, {}, AbortSignal.timeout(60_000));
   return items.map(news);
@@ -61,7 +61,7 @@ function news({ metadata, status }: Pod): unknown {
   return { name, uid, creationTimestamp, status };
 }
 
-/** Resolves when an agent that was started after `sinceMs` has looked at every pod that runs. */
+/** Resolves when an agent that was started after `sinceMs` has synced every pod that runs. */
 async function untilLookedAt(
   world: AgentWorld,
   pods: readonly Pod[],

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test }
 import { AgentClient } from "../../src/cli/agent-client.ts";
 import type { ResourceRequirements } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
@@ -92,7 +92,7 @@ describe.runIf(existsSync("/sys/fs/cgroup/memory"))("the cgroups of a node", () 
   }
 
   async function run(name: string, resources: ResourceRequirements): Promise<Pod> {
-    const containers = [shell("main", untilTold, { resources })];
+    const containers = [shell("main", untilStopped, { resources })];
     writeFileSync(join(folder, `manifests/${name}.json`), podManifest(name, { containers }));
     return await waitForPod(client, `${name}-node`, isReady);
   }
@@ -183,7 +183,7 @@ describe.runIf(existsSync("/sys/fs/cgroup/memory"))("the cgroups of a node", () 
     expect(numberIn("memory", systemCgroup, "memory.limit_in_bytes")).toBe(64 * mebibyte);
   });
 
-  test("a container that takes too much memory is told apart from one that fails", async () => {
+  test("an OOM kill is distinguished from a failure", async () => {
     const limits = { memory: "32Mi" };
     const write = (name: string, script: string): void => {
       const containers = [shell("main", script, { resources: { limits } })];
@@ -214,7 +214,7 @@ describe.runIf(existsSync("/sys/fs/cgroup/memory"))("the cgroups of a node", () 
     writeFileSync(join(folder, "manifests/bomb.json"), podManifest("bomb", { containers }));
     const pod = await waitForPod(client, "bomb-node", ({ status }) => status?.phase === "Running");
     const at = `${world.cgroupRoot}/kubepods/pod${pod.metadata.uid}`;
-    // The kernel counts how often it refused a new process, where that was to be.
+    // The kernel counts how often it refused a new process, where that is expected.
     const refusals = (): number => {
       const children = readdirSync(join(cgroupBase, "pids", at), { withFileTypes: true });
       const counts = children
@@ -292,7 +292,7 @@ describe("a node without cgroups by class", () => {
     await removeFolder(folder);
   });
 
-  test("runs pods in the runtime's own cgroups, and tells what they use by the runtime's word", async () => {
+  test("runs pods in the runtime's own cgroups, and reports usage as the runtime measures it", async () => {
     const client = new AgentClient(join(folder, "root/berth.sock"));
     writeFileSync(join(folder, "manifests/web.json"), podManifest("web"));
     const pod = await waitForPod(client, "web-node", isReady);

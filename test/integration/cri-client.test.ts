@@ -34,7 +34,7 @@ describe("the client", () => {
   });
   afterAll(() => world.close());
 
-  test("tells its observer of every call, with its request, deadline and outcome", async () => {
+  test("notifies its observer of every call, with its request, deadline and outcome", async () => {
     const { runtime } = world;
     calls.length = 0;
     await runtime.version(signal());
@@ -70,14 +70,14 @@ describe("the client", () => {
     await world.removePod(pod.sandboxId);
   });
 
-  test("hears of every change by containerd's events, and not of commands in containers", async () => {
-    const heard = await listen(createContainerdEvents(world.runtime));
+  test("receives every change by containerd's events, and no commands in containers", async () => {
+    const received = await listen(createContainerdEvents(world.runtime));
     const pod = await world.runPod({ name: "events", command: ["sleep", "60"] });
     await world.runtime.execSync(pod.containerId, ["true"], 60, signal());
     await world.runtime.stopContainer(pod.containerId, 0, signal());
     await world.runtime.removeContainer(pod.containerId, signal());
-    await expect.poll(() => heard.kinds(pod.containerId)).toContain("deleted");
-    expect(heard.kinds(pod.containerId)).toEqual([
+    await expect.poll(() => received.kinds(pod.containerId)).toContain("deleted");
+    expect(received.kinds(pod.containerId)).toEqual([
       "created",
       "started",
       "stopped",
@@ -85,11 +85,11 @@ describe("the client", () => {
       "deleted",
     ]);
     await world.removePod(pod.sandboxId);
-    await expect.poll(() => heard.kinds(pod.sandboxId)).toContain("deleted");
-    await heard.close();
+    await expect.poll(() => received.kinds(pod.sandboxId)).toContain("deleted");
+    await received.close();
   });
 
-  test("either hears CRI events or says that the runtime has none", async () => {
+  test("either receives CRI events or says that the runtime has none", async () => {
     const { runtimeVersion = "" } = await world.runtime.version(signal());
     const stop = new AbortController();
     const outcomes: string[] = [];
@@ -105,17 +105,17 @@ describe("the client", () => {
   });
 
   test("works again right after the runtime was restarted, and streams end", async () => {
-    const heard = await listen(createContainerdEvents(world.runtime));
+    const received = await listen(createContainerdEvents(world.runtime));
     const { pid } = world.containerd;
     process.kill(pid, "SIGKILL");
-    await expect(heard.ended).rejects.toMatchObject({ code: "Unavailable" });
+    await expect(received.ended).rejects.toMatchObject({ code: "Unavailable" });
     await expect.poll(() => world.containerd.pid, { timeout: 60_000 }).not.toBe(pid);
     const version = () =>
       world.runtime.version(signal()).then(({ runtimeName }) => runtimeName, String);
     await expect.poll(version, { timeout: 60_000, interval: 20 }).toBe("containerd");
   });
 
-  test("says that nobody listens, naming the socket", async () => {
+  test("says that nothing listens, naming the socket", async () => {
     const absent = createCriRuntime(`unix://${world.dataDir}/absent.sock`);
     await expect(absent.version(signal())).rejects.toMatchObject({
       code: "Unavailable",
@@ -125,13 +125,13 @@ describe("the client", () => {
   });
 });
 
-interface Heard {
+interface Received {
   kinds(id: string): readonly RuntimeEvent["kind"][];
   readonly ended: Promise<void>;
   close(): Promise<void>;
 }
 
-async function listen(events: RuntimeEvents): Promise<Heard> {
+async function listen(events: RuntimeEvents): Promise<Received> {
   const seen: RuntimeEvent[] = [];
   const stop = new AbortController();
   let ended: Promise<void> = Promise.resolve();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EnvVar, PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 import { isRunning, waitingOf } from "./support/image-pods.ts";
@@ -117,8 +117,8 @@ describe("the environment of a container", () => {
     const spec: Partial<PodSpec> = {
       initContainers: [shell("write", write, { volumeMounts })],
       containers: [
-        shell("main", untilTold, {
-          command: ["sh", "-c", untilTold, "$(PLAIN)", "$(NONE)", "$$(PLAIN)"],
+        shell("main", untilStopped, {
+          command: ["sh", "-c", untilStopped, "$(PLAIN)", "$(NONE)", "$$(PLAIN)"],
           resources: { limits: { cpu: "250m" }, requests: { memory: "20Mi" } },
           envFrom: [
             { prefix: "MAP_", configMapRef: { name: "values" } },
@@ -173,7 +173,7 @@ describe("the environment of a container", () => {
 
   test("is waited for until what it needs is there", async () => {
     const env = [configMapKey("A", "late", "a"), secretKey("B", "late", "b")];
-    const containers = [shell("main", untilTold, { env })];
+    const containers = [shell("main", untilStopped, { env })];
     world.write("late.json", podManifest("late", { containers }));
     const waiting = await untilRefused("late", 'configmap "late" not found');
     world.write("late-map.json", configMap("late", { other: "1" }));
@@ -195,7 +195,7 @@ describe("the environment of a container", () => {
     for (const path of ["env", `root${outside}`]) {
       const spec: Partial<PodSpec> = {
         initContainers: [shell("link", script, { volumeMounts })],
-        containers: [shell("main", untilTold, { env: [fileKey("A", path, "ID")] })],
+        containers: [shell("main", untilStopped, { env: [fileKey("A", path, "ID")] })],
         volumes: [{ name: "files", emptyDir: {} }],
       };
       world.write("outside.json", podManifest("outside", spec));

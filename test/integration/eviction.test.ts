@@ -6,7 +6,7 @@ import { openMemoryGauge } from "../../src/drivers/linux/open-cgroups.ts";
 import type { GcItem } from "../../src/model/gc-item.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { eventMessages } from "./support/agent-inside.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 import { InsideAgent } from "./support/inside-agent.ts";
@@ -27,7 +27,7 @@ describe("disk limits of pods", () => {
 
   test("a pod that fills its empty dir past the limit is evicted, and one within its limit stays", async () => {
     const pod = (name: string, megabytes: number): void => {
-      const script = `head -c ${megabytes}000000 /dev/zero > /scratch/file; ${untilTold}`;
+      const script = `head -c ${megabytes}000000 /dev/zero > /scratch/file; ${untilStopped}`;
       const volumeMounts = [{ name: "scratch", mountPath: "/scratch" }];
       const volumes = [{ name: "scratch", emptyDir: { sizeLimit: "2Mi" } }];
       const containers = [shell("main", script, { volumeMounts })];
@@ -45,7 +45,7 @@ describe("disk limits of pods", () => {
   test("a pod whose container writes more than its limit is evicted, wherever it writes", async () => {
     const pod = (name: string, script: string): void => {
       const resources = { limits: { "ephemeral-storage": "2Mi" } };
-      const containers = [shell("main", `${script}; ${untilTold}`, { resources })];
+      const containers = [shell("main", `${script}; ${untilStopped}`, { resources })];
       world.write(`${name}.json`, podManifest(name, { containers }));
     };
     pod("layer", "head -c 5000000 /dev/zero > /tmp/file");
@@ -94,7 +94,7 @@ describe("a node that runs short of memory", () => {
   /** A pod that holds so much memory, in files. */
   const hold = (name: string, mebibytes: number, request?: string): void => {
     const fill = "dd if=/dev/zero of=/memory/$i bs=1M count=100 2>/dev/null";
-    const script = `for i in $(seq ${mebibytes / 100}); do ${fill}; done; touch /tmp/full; ${untilTold}`;
+    const script = `for i in $(seq ${mebibytes / 100}); do ${fill}; done; touch /tmp/full; ${untilStopped}`;
     const main = shell("main", script, {
       volumeMounts: [{ name: "memory", mountPath: "/memory" }],
       readinessProbe: { exec: { command: ["cat", "/tmp/full"] }, periodSeconds: 1 },

@@ -29,7 +29,7 @@ test("a tree with a mount point in it is left alone, also when it is named throu
   }
 });
 
-test("a file that somebody has made huge is refused, and only as much of it is read as is asked for", async () => {
+test("a file that was made huge is refused, and only as much of it is read as is asked for", async () => {
   const folder = makeTestFolder("huge");
   const path = `${folder}/hosts`;
   try {

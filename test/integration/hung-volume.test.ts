@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  // Whoever still waits for an answer gets an error when the server goes.
+  // Processes that still wait for an answer get an error when the server goes.
   await server.close();
   await world[Symbol.asyncDispose]();
 });

@@ -22,7 +22,7 @@ import { makeTestFolder } from "./support/test-folder.ts";
 
 const network = 94;
 const podName = "web-node-a";
-/** Serves a page, reads lines, and ends at once when told to. */
+/** Serves a page, reads lines, and ends at once on SIGTERM. */
 const script = [
   "trap 'exit 0' TERM",
   "mkdir -p /www && echo hello from the pod > /www/index.html",
@@ -148,13 +148,13 @@ describe("the kubelet's API", () => {
     "X-Stream-Protocol-Version": protocol,
   });
 
-  test("nobody without a certificate is let in", async () => {
+  test("a client without a certificate is refused", async () => {
     for (const path of ["/pods", "/healthz", `/run/default/${podName}/main?cmd=id`]) {
       expect(await ask(path, { anonymous: true })).toEqual({ status: 401, body: "Unauthorized" });
     }
   });
 
-  test("tells of pods, of what runs, of health and of usage", async () => {
+  test("serves pods, running pods, health and usage", async () => {
     const { items } = JSON.parse((await ask("/pods")).body);
     expect(items).toMatchObject([{ metadata: { name: podName }, status: { phase: "Running" } }]);
     const running = JSON.parse((await ask("/runningpods/")).body);

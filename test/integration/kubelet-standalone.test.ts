@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AgentClient } from "../../src/cli/agent-client.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { isReady, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
@@ -101,7 +101,7 @@ describe("berth kubelet without a cluster", () => {
   test("runs the first document of a static pod by the configuration of file, drop-ins and flags", async () => {
     const started = await startAgent();
     const web = podManifest("web", {
-      containers: [shell("main", untilTold)],
+      containers: [shell("main", untilStopped)],
       nodeSelector: { "example.com/kind": "test" },
     });
     // A field that does not exist is let pass, as a kubelet does.

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCli } from "../../src/cli/main.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { captureTerminal } from "../fakes/captured-terminal.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -15,7 +15,7 @@ describe("ephemeral containers", () => {
     world = await AgentWorld.start(61);
     world.write(
       "web.json",
-      podManifest("web", { containers: [shell("main", `: marked; ${untilTold}`)] }),
+      podManifest("web", { containers: [shell("main", `: marked; ${untilStopped}`)] }),
     );
     pod = await waitForPod(world.client, world.podName("web"), isReady);
   });
@@ -66,7 +66,7 @@ describe("ephemeral containers", () => {
     const twice = await debug("-c", "look", "--", "true");
     expect(twice.code).toBe(1);
     expect(twice.stderr).toContain('existing ephemeral containers "look" may not be changed');
-    const noTarget = await debug("--target", "nobody", "--", "true");
+    const noTarget = await debug("--target", "missing", "--", "true");
     expect(noTarget.stderr).toContain("spec.ephemeralContainers[2].targetContainerName");
     const named = await debug("-c", "main", "--", "true");
     expect(named.stderr).toContain("Duplicate value");
@@ -82,7 +82,7 @@ describe("ephemeral containers", () => {
   });
 
   test("stays, running, when the agent is killed and comes back", async () => {
-    await debug("-c", "stay", "--", "sh", "-c", untilTold);
+    await debug("-c", "stay", "--", "sh", "-c", untilStopped);
     const before = await until((now) => stateOf(now, "stay")?.running !== undefined);
     const ids = await world.containerIds(before.metadata.uid);
     await world.agent.stop("SIGKILL");

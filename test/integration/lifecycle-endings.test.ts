@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ContainerStateTerminated } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -93,8 +93,8 @@ describe("how containers and pods end", () => {
     expect(main).toMatchObject({ reason: "OOMKilled", exitCode: 137 });
   });
 
-  test("a pod is ended at its active deadline, with no other reason to look at it, and says why", async () => {
-    const containers = [shell("main", untilTold)];
+  test("a pod is ended at its active deadline, with no other reason to sync it, and says why", async () => {
+    const containers = [shell("main", untilStopped)];
     const spec = { containers, activeDeadlineSeconds: 15, restartPolicy: "Always" };
     world.write("deadline.json", podManifest("deadline", spec));
     const running = await waitForPod(
@@ -116,7 +116,7 @@ describe("how containers and pods end", () => {
     const finishedAt = stopped.status?.containerStatuses?.[0]?.state?.terminated?.finishedAt ?? "";
     const seconds = (Date.parse(finishedAt) - Date.parse(running.status?.startTime ?? "")) / 1000;
     expect(seconds).toBeGreaterThanOrEqual(15);
-    // A look at it every minute would come too late.
+    // A sync every minute would come too late.
     expect(seconds).toBeLessThan(50);
     expect(stopped.status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded" });
     const { stdout } = await world.berth("describe", "pod", "deadline");

@@ -7,8 +7,8 @@ import { podManifest, shell } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
-/** Writes when it is told to end, and ends. */
-const tellsEnd = "trap 'echo told $(date +%s) >> /notes/main; exit 0' TERM; sleep 3600 & wait";
+/** Writes a line on SIGTERM, and ends. */
+const notesStop = "trap 'echo stopped $(date +%s) >> /notes/main; exit 0' TERM; sleep 3600 & wait";
 
 describe("lifecycle hooks", () => {
   let world: AgentWorld;
@@ -46,7 +46,7 @@ describe("lifecycle hooks", () => {
     );
   }
 
-  const hooked = (lifecycle: Lifecycle, script = tellsEnd): Container =>
+  const hooked = (lifecycle: Lifecycle, script = notesStop): Container =>
     shell("main", script, { lifecycle });
   const exec = (script: string) => ({ exec: { command: ["sh", "-c", script] } });
 
@@ -72,7 +72,7 @@ describe("lifecycle hooks", () => {
     expect(notes("start")).toBe(`${pod.metadata.name}\n`);
   });
 
-  test("a postStart that fails kills the container, which starts again, and the reason is told", async () => {
+  test("a postStart that fails kills the container, which starts again, and the reason is reported", async () => {
     write("start-fails", [hooked({ postStart: exec("echo secret; exit 3") })]);
     const pod = await waitForPod(
       world.client,
@@ -80,19 +80,19 @@ describe("lifecycle hooks", () => {
       (now) =>
         restartsOf(now) >= 1 && now.status?.containerStatuses?.[0]?.state?.waiting !== undefined,
     );
-    expect(notes("start-fails")).toContain("told");
+    expect(notes("start-fails")).toContain("stopped");
     const events = await world.client.listEvents(pod, AbortSignal.timeout(60_000));
     expect(events.map(({ reason }) => reason)).toContain("FailedPostStartHook");
     expect(events.map(({ message }) => message).join()).not.toContain("secret");
     world.remove("start-fails.json");
   });
 
-  test("preStop by exec ends before the container is told to, inside the grace period", async () => {
+  test("preStop by exec ends before the container is stopped, inside the grace period", async () => {
     write("stop", [hooked({ preStop: exec("sleep 2; echo hook $(date +%s) >> /notes/main") })]);
     await remove(await ready("stop"), "stop");
-    const [hook, told] = notes("stop").trimEnd().split("\n");
+    const [hook, stopped] = notes("stop").trimEnd().split("\n");
     expect(hook).toMatch(/^hook/);
-    expect(told).toMatch(/^told/);
+    expect(stopped).toMatch(/^stopped/);
   });
 
   test("preStop by httpGet asks the pod, by the name of a port, with the headers given", async () => {
@@ -122,14 +122,14 @@ describe("lifecycle hooks", () => {
     write("stop-sleep", [hooked({ preStop: { sleep: { seconds: 3 } } })]);
     const { seconds } = await remove(await ready("stop-sleep"), "stop-sleep");
     expect(seconds).toBeGreaterThanOrEqual(3);
-    expect(notes("stop-sleep")).toContain("told");
+    expect(notes("stop-sleep")).toContain("stopped");
   });
 
-  test("a preStop that fails is told, and the container is stopped all the same", async () => {
+  test("a preStop that fails is reported, and the container is stopped all the same", async () => {
     write("stop-fails", [hooked({ preStop: exec("exit 1") })]);
     const { events } = await remove(await ready("stop-fails"), "stop-fails");
     expect(events).toContain("FailedPreStopHook: PreStopHook failed");
-    expect(notes("stop-fails")).toContain("told");
+    expect(notes("stop-fails")).toContain("stopped");
   });
 
   test("a preStop that never ends is cut at the end of the grace period, and nothing is left", async () => {

@@ -8,7 +8,7 @@ import { podManifest, shell } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
-/** Ten thousand lines a second until it is told that they are enough: each second's lines come in one burst. */
+/** Ten thousand lines a second until it is stopped: each second's lines come in one burst. */
 const linesPerSecond = 10_000;
 const burst = `awk -v i=$i 'BEGIN { for (n = 1; n <= ${linesPerSecond}; n++) print "line " i * ${linesPerSecond} + n }'`;
 const writer = `i=0; while [ ! -e /tmp/enough ]; do ${burst}; i=$((i + 1)); sleep 0.9; done; echo end $i; sleep 2`;
@@ -68,7 +68,7 @@ describe("container logs", () => {
     );
   });
 
-  test("keeps as many files as it is told, and goes on in a new one", async () => {
+  test("keeps as many files as configured, and continues in a new one", async () => {
     await world.agent.stop("SIGTERM");
     await world.up("--container-log-max-size", "100Ki", "--container-log-max-files", "3");
     const containers = [shell("main", "while :; do seq 1 20000; sleep 1; done")];

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Container, ContainerStatus, PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, PodChanges, restartsOf, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -55,18 +55,18 @@ describe("probes", () => {
     write(
       "kinds",
       [
-        shell("exec", untilTold, {
+        shell("exec", untilStopped, {
           readinessProbe: { ...often, exec: { command: ["test", "-e", "/tmp/ok"] } },
         }),
         shell(
           "http",
-          `mkdir /www; ${untilTold.replace("sleep", "httpd -f -p 8080 -h /www & sleep")}`,
+          `mkdir /www; ${untilStopped.replace("sleep", "httpd -f -p 8080 -h /www & sleep")}`,
           {
             readinessProbe,
             ports: [{ name: "web", containerPort: 8080 }],
           },
         ),
-        shell("tcp", untilTold, { readinessProbe: { ...often, tcpSocket: { port: 7000 } } }),
+        shell("tcp", untilStopped, { readinessProbe: { ...often, tcpSocket: { port: 7000 } } }),
         shell("grpc", 'exec /usr/bin/node -e "$SERVER"', {
           env: [{ name: "SERVER", value: nodeServer }],
           readinessProbe: { ...often, grpc: { port: 9000, service: "x" } },
@@ -130,7 +130,7 @@ describe("probes", () => {
       failureThreshold: 60,
     };
     const livenessProbe = { ...often, exec: { command: ["test", "-e", "/tmp/live"] } };
-    write("startup", [shell("main", untilTold, { startupProbe, livenessProbe })]);
+    write("startup", [shell("main", untilStopped, { startupProbe, livenessProbe })]);
     const starting = await until("startup", (pod) => main(pod)?.state?.running !== undefined);
     expect(main(starting)).toMatchObject({ started: false, ready: false });
     await expect.poll(() => eventsOf(starting)).toContain("Startup probe failed");
@@ -139,7 +139,7 @@ describe("probes", () => {
     const started = await until("startup", isReady);
     expect(main(started)).toMatchObject({ started: true, restartCount: 0 });
     const failing = { ...startupProbe, exec: { command: ["false"] }, failureThreshold: 2 };
-    write("startup-fails", [shell("main", untilTold, { startupProbe: failing })]);
+    write("startup-fails", [shell("main", untilStopped, { startupProbe: failing })]);
     const failed = await until("startup-fails", (pod) => restartsOf(pod) >= 1);
     expect(await eventsOf(failed)).toContain(
       "Container main failed startup probe, will be restarted",
@@ -148,8 +148,8 @@ describe("probes", () => {
     world.remove("startup-fails.json");
   });
 
-  test("a readiness gate that nobody opens keeps the pod from being ready, not its containers", async () => {
-    write("gate", [shell("main", untilTold)], {
+  test("a readiness gate that stays closed keeps the pod from being ready, not its containers", async () => {
+    write("gate", [shell("main", untilStopped)], {
       readinessGates: [{ conditionType: "example.com/open" }],
     });
     const pod = await until("gate", (now) => main(now)?.ready === true);
@@ -164,7 +164,7 @@ describe("probes", () => {
 
   test("a probe that prints without end fails in its time and costs the agent no memory", async () => {
     const readinessProbe = { exec: { command: ["yes"] }, periodSeconds: 1, timeoutSeconds: 2 };
-    write("endless", [shell("main", untilTold, { readinessProbe })]);
+    write("endless", [shell("main", untilStopped, { readinessProbe })]);
     const pod = await until("endless", (now) => main(now)?.state?.running !== undefined);
     await expect.poll(() => eventsOf(pod), { timeout: 60_000 }).toContain("Readiness probe");
     const events = await eventsOf(pod);
@@ -181,7 +181,7 @@ describe("probes", () => {
       periodSeconds: 2,
       exec: { command: ["test", "-e", "/tmp/ok"] },
     };
-    const script = `touch /tmp/ok; ${untilTold}`;
+    const script = `touch /tmp/ok; ${untilStopped}`;
     const startupProbe = { ...often, exec: { command: ["true"] } };
     write("steady", [shell("main", script, { readinessProbe, startupProbe })]);
     write("young", [shell("main", script, { readinessProbe, startupProbe })]);

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
 import { eventMessages, printedInside, runInside, waitForEnd } from "./support/agent-inside.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -35,7 +35,7 @@ describe("the namespaces and names of a pod", () => {
   });
 
   test("containers of a pod see each other's processes only where they share them", async () => {
-    const containers = [shell("main", untilTold), shell("other", "exec sleep 4242")];
+    const containers = [shell("main", untilStopped), shell("other", "exec sleep 4242")];
     const apart = await started("apart", { containers });
     expect(await runInside(world, apart, ["ps"])).not.toContain("sleep 4242");
     const together = await started("together", { containers, shareProcessNamespace: true });
@@ -77,7 +77,7 @@ describe("the namespaces and names of a pod", () => {
     expect(printed).toMatch(/^web\.front\.default\.svc/);
   });
 
-  test("a full name that the kernel cannot hold is told", async () => {
+  test("a full name that the kernel cannot hold is reported", async () => {
     const subdomain = "s".repeat(60);
     const spec = { hostname: "web", subdomain, setHostnameAsFQDN: true };
     world.write("long.json", podManifest("long", spec));
@@ -122,7 +122,7 @@ describe("the namespaces and names of a pod", () => {
     ]);
   });
 
-  test("what does not fit into resolv.conf is left out, and told", async () => {
+  test("what does not fit into resolv.conf is left out, and reported", async () => {
     const nameservers = ["10.0.0.1", "10.0.0.2", "10.0.0.3"];
     const pod = await started("many-servers", { dnsPolicy: "Default", dnsConfig: { nameservers } });
     const resolver = await runInside(world, pod, ["cat", "/etc/resolv.conf"]);

@@ -7,7 +7,7 @@ import { splitRule } from "../../src/drivers/containerd/network-rules.ts";
 import type { Container, PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { eventMessages, runInside, waitForEnd } from "./support/agent-inside.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -19,7 +19,7 @@ function webServer(name: string, more: Partial<Container> = {}): Container {
   return shell("main", script, more);
 }
 
-// A web server does not mind being told to end.
+// The web server ends on SIGTERM.
 const webPod = (...containers: readonly Container[]): Partial<PodSpec> => ({
   containers,
   terminationGracePeriodSeconds: 1,
@@ -118,7 +118,7 @@ describe("the network of pods", () => {
       // A host port makes the kernel route loopback addresses on the bridge.
       const ports = [{ containerPort: 80, hostPort: hostPort + 1 }];
       const containers = [
-        shell("main", untilTold, { securityContext: { privileged: true }, ports }),
+        shell("main", untilStopped, { securityContext: { privileged: true }, ports }),
       ];
       const pod = await started("spy", podManifest("spy", { containers }));
       const setUp = [
@@ -139,7 +139,7 @@ describe("the network of pods", () => {
     });
   });
 
-  test("a rule that somebody removes is back within a minute", async () => {
+  test("a rule that was removed is restored within a minute", async () => {
     const guard = (): readonly string[] => {
       const rules = execFileSync("iptables", ["-w", "-S", "INPUT"], { encoding: "utf8" });
       return rules.split("\n").filter((line) => line.includes(` -i ${world.bridge} `));
@@ -185,7 +185,7 @@ describe("the network of pods", () => {
       ["large", "2P", "resource is unreasonably large (> 1Pbit)"],
       ["wordy", "fast", "quantities must match the regular expression"],
     ])(
-      "that are no rates (%s) keep the pod from starting, and are told",
+      "that are not rates (%s) keep the pod from starting, and are reported",
       async (name, rate, problem) => {
         const key = "kubernetes.io/ingress-bandwidth";
         world.write(`${name}.json`, annotated(name, { [key]: rate }));

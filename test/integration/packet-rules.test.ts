@@ -113,7 +113,7 @@ describe("packet filter rules", () => {
     await running;
   });
 
-  test("of berth up are told apart by data folder, and removed without a trace", async () => {
+  test("of berth up are marked by data folder, and removed without a trace", async () => {
     const before = network.rules("filter");
     const filter = iptablesFilter(network.iptablesIn(folder));
     await keep(upPacketRules("one")).ensure(never);

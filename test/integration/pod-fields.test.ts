@@ -10,7 +10,7 @@ import {
   waitingMessage,
   waitsFor,
 } from "./support/agent-inside.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -23,7 +23,7 @@ afterAll(() => world.close());
 test("a pod that uses refused fields fails, names each of them, and nothing of it starts", async () => {
   const hook = { lifecycle: { preStop: { tcpSocket: { port: 80 } } } };
   const spec = {
-    containers: [shell("main", untilTold, hook)],
+    containers: [shell("main", untilStopped, hook)],
     volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],
   };
   world.write("refused.json", podManifest("refused", spec));
@@ -102,7 +102,7 @@ test("mountPropagation decides who sees mounts that come later", async () => {
       mountPropagation,
     }));
     const securityContext = { privileged: true };
-    const containers = [shell("main", untilTold, { volumeMounts, securityContext })];
+    const containers = [shell("main", untilStopped, { volumeMounts, securityContext })];
     const volumes = [{ name: "shared", hostPath: { path: shared } }];
     world.write("propagation.json", podManifest("propagation", { containers, volumes }));
     const pod = await waitForPod(world.client, world.podName("propagation"), isReady);
@@ -125,7 +125,7 @@ test("recursiveReadOnly is done where the runtime can, and refused by volume whe
   const { runtimeHandlers = [] } = await world.runtime.status(false, AbortSignal.timeout(60_000));
   const write = (name: string, recursiveReadOnly: string): void => {
     const volumeMounts = [{ name: "disk", mountPath: "/disk", readOnly: true, recursiveReadOnly }];
-    const containers = [shell("main", untilTold, { volumeMounts })];
+    const containers = [shell("main", untilStopped, { volumeMounts })];
     const volumes = [{ name: "disk", emptyDir: {} }];
     world.write(`${name}.json`, podManifest(name, { containers, volumes }));
   };

@@ -9,7 +9,7 @@ import type {
   ResourceRequirements,
 } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -31,7 +31,7 @@ describe("resizing pods while they run", () => {
     resources: ResourceRequirements,
     more: Partial<Container> = {},
   ): void {
-    const container = shell("main", untilTold, { resources, ...more });
+    const container = shell("main", untilStopped, { resources, ...more });
     world.write(`${name}.json`, podManifest(name, { containers: [container] }));
   }
 
@@ -102,7 +102,7 @@ describe("resizing pods while they run", () => {
   });
 
   test("memory that is in use is not taken away; the pod says so and goes on", async () => {
-    const script = `dd if=/dev/zero of=/dev/shm/held bs=1M count=40 && touch /tmp/held; ${untilTold}`;
+    const script = `dd if=/dev/zero of=/dev/shm/held bs=1M count=40 && touch /tmp/held; ${untilStopped}`;
     const probe = { exec: { command: ["cat", "/tmp/held"] }, periodSeconds: 1 };
     const more = { command: ["sh", "-c", script], readinessProbe: probe };
     write("held", limits("100m", "96Mi"), more);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { eventMessages, waitForEnd } from "./support/agent-inside.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -12,7 +12,7 @@ const mostCpu = `${Math.floor(cpus().length * 600)}m`;
 
 function greedy(priority?: number): Partial<PodSpec> {
   const resources = { requests: { cpu: mostCpu } };
-  const containers = [shell("main", untilTold, { resources })];
+  const containers = [shell("main", untilStopped, { resources })];
   return { containers, ...(priority === undefined ? {} : { priority }) };
 }
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readMachine } from "../../src/drivers/linux/read-machine.ts";
 import type { PodSpec, Sysctl } from "../../src/model/generated/kubernetes.ts";
 import { printedInside, waitForEnd } from "./support/agent-inside.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 import { findCgroups } from "./support/leftovers.ts";
@@ -81,7 +81,7 @@ describe("what the node lets pods set", () => {
 
   test("SELinux options reach the runtime", async () => {
     const seLinuxOptions = { user: "u", role: "r", type: "t", level: "s0:c1,c2" };
-    const containers = [shell("main", untilTold, { securityContext: { seLinuxOptions } })];
+    const containers = [shell("main", untilStopped, { securityContext: { seLinuxOptions } })];
     world.write("selinux.json", podManifest("selinux", { containers }));
     const name = world.podName("selinux");
     const pod = await waitForPod(world.client, name, ({ status }) => status?.phase === "Running");

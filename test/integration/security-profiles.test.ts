@@ -9,7 +9,7 @@ import {
   waitingMessage,
   waitsFor,
 } from "./support/agent-inside.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -106,7 +106,7 @@ describe("what containers may do", () => {
     expect(printed).toMatch(/Read-only file system\nwritten\n.* ro,/);
   });
 
-  test("what tells of the machine is masked in /proc, and /proc/sys is read-only", async () => {
+  test("what reveals the machine is masked in /proc, and /proc/sys is read-only", async () => {
     const printed = await printedInside(
       world,
       "masked",
@@ -116,7 +116,9 @@ describe("what containers may do", () => {
   });
 
   test("an unmasked /proc needs a user namespace of the pod's own", async () => {
-    const containers = [shell("main", untilTold, { securityContext: { procMount: "Unmasked" } })];
+    const containers = [
+      shell("main", untilStopped, { securityContext: { procMount: "Unmasked" } }),
+    ];
     world.write("unmasked.json", podManifest("unmasked", { containers }));
     await expect
       .poll(async () => (await world.client.listProblems(AbortSignal.timeout(60_000))).problems)
@@ -177,7 +179,7 @@ describe("what containers may do", () => {
       message: /^localhostProfile must be set if seccompProfile type is Localhost\.$/,
     },
   ])(
-    "a seccomp profile that is no file of the folder ($name) is refused",
+    "a seccomp profile that is not a file of the folder ($name) is refused",
     async ({ name, profile, message }) => {
       const file = `seccomp-${name}.json`;
       const seccompProfile = { type: "Localhost", localhostProfile: profile };

@@ -9,7 +9,7 @@ import {
   waitingMessage,
   waitsFor,
 } from "./support/agent-inside.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -98,7 +98,7 @@ describe("whom containers run as", () => {
     });
   });
 
-  test("a container that must not be root runs as a number only, whoever names it", async () => {
+  test("a container that must not be root runs as a number only, whether pod or image names it", async () => {
     const securityContext = { runAsNonRoot: true };
     const asUser = { spec: { securityContext: { ...securityContext, runAsUser: 99 } } };
     expect(await printedInside(world, "nonroot-spec", "id -u", asUser)).toBe("99\n");
@@ -147,7 +147,7 @@ describe("whom containers run as", () => {
       message: /^image has an invalid user id \(-1\): /,
     },
   ])("$name does not start", async ({ name, image, context, message }) => {
-    const containers = [shell("main", untilTold, { image, securityContext: context })];
+    const containers = [shell("main", untilStopped, { image, securityContext: context })];
     world.write(`${name}.json`, podManifest(name, { containers }));
     const reason = "CreateContainerConfigError";
     const pod = await waitForPod(world.client, world.podName(name), waitsFor(reason));
@@ -181,7 +181,7 @@ describe("whom containers run as", () => {
   test("the image's user stays the same over restarts, another pull and a killed agent", async () => {
     const diary = "/diary/ids";
     const containers = [
-      shell("main", `id -u >> ${diary}; ${untilTold}`, {
+      shell("main", `id -u >> ${diary}; ${untilStopped}`, {
         image: userImages.number.name,
         volumeMounts: [{ name: "diary", mountPath: "/diary" }],
       }),

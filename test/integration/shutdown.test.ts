@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test }
 import { AgentClient } from "../../src/cli/agent-client.ts";
 import type { PodSpec } from "../../src/model/generated/kubernetes.ts";
 import { BusService, hasDbusDaemon, PrivateBus } from "../fakes/private-bus.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { removeCgroups } from "./support/leftovers.ts";
@@ -101,7 +101,7 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
     writeFileSync(join(folder, `manifests/${name}.json`), podManifest(name, spec));
   }
 
-  function tell(isShuttingDown: boolean): void {
+  function announce(isShuttingDown: boolean): void {
     const member = "org.freedesktop.login1.Manager.PrepareForShutdown";
     logind.signal("/org/freedesktop/login1", member, "b", [isShuttingDown]);
   }
@@ -120,7 +120,7 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
     const lock = join(folder, "lock");
     await expect.poll(() => existsSync(lock), { timeout: 60_000 }).toBe(true);
     for (const name of ["important", "plain"]) await waitForPod(client, `${name}-node`, isReady);
-    tell(true);
+    announce(true);
     const plain = await waitForPod(
       client,
       "plain-node",
@@ -141,13 +141,13 @@ describe.runIf(hasDbusDaemon)("a machine that shuts down", () => {
   });
 
   test("no new pod is taken while it goes down, and the lock is back when it does not", async () => {
-    write("late", { containers: [shell("main", untilTold)] });
+    write("late", { containers: [shell("main", untilStopped)] });
     const late = await waitForPod(client, "late-node", ({ status }) => status?.phase === "Failed");
     expect(late.status).toMatchObject({
       reason: "NodeShutdown",
       message: "Pod was rejected: Pod was rejected as the node is shutting down.",
     });
-    tell(false);
+    announce(false);
     await expect.poll(() => existsSync(join(folder, "lock")), { timeout: 60_000 }).toBe(true);
     write("later");
     await waitForPod(client, "later-node", isReady);

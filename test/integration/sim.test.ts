@@ -18,7 +18,7 @@ import {
   programFor,
 } from "./support/agent-process.ts";
 
-/** Whoever it is: somebody who may do nothing here. */
+/** An unprivileged user. */
 const ordinaryUser = 65_534;
 
 describe("berth sim as an ordinary user", () => {

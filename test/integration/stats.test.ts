@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Pod } from "../../src/model/pod.ts";
 import type { PodStats, Summary } from "../../src/model/stats-summary.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -21,7 +21,7 @@ describe("statistics of real pods", () => {
       "head -c 8388608 /dev/zero > /memory/file",
       "echo a line in the log",
       "touch /tmp/ready",
-      untilTold,
+      untilStopped,
     ].join("; ");
     const main = shell("main", script, {
       resources: { limits: { cpu: "200m", memory: "64Mi" } },
@@ -101,7 +101,7 @@ describe("statistics of real pods", () => {
     const main = stats.containers.find(({ name }) => name === "main");
     expect(main?.rootfs?.usedBytes).toBeLessThan(4 * mebibyte);
     expect(main?.logs?.usedBytes).toBeGreaterThan(0);
-    // The volume in memory is no disk.
+    // The volume in memory is not on a disk.
     expect(stats.ephemeralStorage?.usedBytes).toBeGreaterThan(5 * mebibyte);
     expect(stats.ephemeralStorage?.usedBytes).toBeLessThan(8 * mebibyte);
   });

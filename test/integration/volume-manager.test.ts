@@ -111,7 +111,7 @@ test("a changed config map shows in one step; a removed one leaves what is shown
   expect(await readFile(volumePath("configmap", "config/color"), "utf8")).toBe("blue");
 });
 
-test("after a restart what is there stays and what nobody wants is removed", async () => {
+test("after a restart wanted volumes stay and unwanted ones are removed", async () => {
   world.configMaps.set("settings", { data: { color: "red" } });
   const kept = [
     { name: "disk", emptyDir: {} },
@@ -151,7 +151,7 @@ test("a mount inside a volume is unmounted and nothing behind it is deleted", as
   expect(await readdir(join(world.root, "pods/uid-1"))).toEqual(["plugins"]);
 });
 
-test("a memory volume that somebody uses is detached, so that the pod can go", async () => {
+test("a memory volume in use is detached, so that the pod can go", async () => {
   const pod = podWith([{ name: "memory", emptyDir: { medium: "Memory" } }]);
   await world.manager().mount(pod, never);
   const busy = await open(join(volumePath("empty-dir", "memory"), "file"), "w");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Container, PodSpec, Volume } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 
@@ -28,7 +28,7 @@ describe("volumes, seen from inside a container", () => {
       name: volume.name,
       mountPath: `/${volume.name}`,
     }));
-    const main = shell("main", untilTold, { volumeMounts, ...more });
+    const main = shell("main", untilStopped, { volumeMounts, ...more });
     world.write(`${name}.json`, podManifest(name, { containers: [main], volumes }));
   };
 
@@ -47,8 +47,8 @@ describe("volumes, seen from inside a container", () => {
       { name: "memory", mountPath: "/memory" },
     ];
     const containers = [
-      shell("main", untilTold, { volumeMounts }),
-      shell("other", `echo hello > /disk/file; ${untilTold}`, { volumeMounts }),
+      shell("main", untilStopped, { volumeMounts }),
+      shell("other", `echo hello > /disk/file; ${untilStopped}`, { volumeMounts }),
     ];
     world.write("empty.json", podManifest("empty", { containers, volumes }));
     await ready("empty");
@@ -159,7 +159,7 @@ describe("volumes, seen from inside a container", () => {
     ];
     const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
     const spec: Partial<PodSpec> = {
-      containers: [shell("main", untilTold, { volumeMounts })],
+      containers: [shell("main", untilStopped, { volumeMounts })],
       volumes,
       securityContext: { fsGroup: 4321, runAsUser: 1234, runAsGroup: 1234 },
     };
@@ -182,7 +182,7 @@ describe("volumes, seen from inside a container", () => {
         shell("make", "echo \"COLOR='green'\" > /shared/made.env", { volumeMounts }),
       ],
       containers: [
-        shell("main", untilTold, { env: [{ name: "COLOR", valueFrom: { fileKeyRef } }] }),
+        shell("main", untilStopped, { env: [{ name: "COLOR", valueFrom: { fileKeyRef } }] }),
       ],
       volumes,
     };
@@ -224,7 +224,7 @@ describe("volumes, seen from inside a container", () => {
     );
     const spec: Partial<PodSpec> = {
       initContainers: [shell("swapper", swap, { restartPolicy: "Always", volumeMounts: [disk] })],
-      containers: [shell("main", untilTold, { volumeMounts: [disk] }), ...victims],
+      containers: [shell("main", untilStopped, { volumeMounts: [disk] }), ...victims],
       volumes: [{ name: "disk", emptyDir: {} }],
     };
     world.write("hostile.json", podManifest("hostile", spec));

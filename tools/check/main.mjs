@@ -48,7 +48,7 @@ function tests(node, project) {
 }
 
 /**
- * Tests on real runtimes share few cores with each other: files of which something failed run once more, with the
+ * Tests on real runtimes share few cores with each other: files of which something failed run again, with the
  * machine to themselves and with nothing left of the first time. What fails again is broken; the rest is named.
  */
 function testsOnMachine(project, flags = []) {
@@ -56,7 +56,7 @@ function testsOnMachine(project, flags = []) {
   const again = files.filter(({ status }) => status !== "passed");
   if (again.length === 0) return counted(project, files);
   secondTries.push(...again.flatMap((file) => failuresOf(project, file)));
-  console.log(`\n== ${project}: once more, alone, what failed`);
+  console.log(`\n== ${project}: again, alone, what failed`);
   const names = again.map(({ name }) => relative(root, name));
   const second = runTests(process.execPath, project, [...names, "--no-file-parallelism"]);
   return counted(project, [...files.filter((file) => !again.includes(file)), ...second]);

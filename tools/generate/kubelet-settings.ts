@@ -1,4 +1,4 @@
-// Makes the page that tells what becomes of every field and flag of a kubelet's configuration.
+// Makes the page on the support of every field and flag of a kubelet's configuration.
 import { kubeletFlags } from "../../src/config/generated/kubelet-flags.ts";
 import { fieldSupport } from "../../src/config/support/field-support.ts";
 import { flagSupport } from "../../src/config/support/flag-support.ts";

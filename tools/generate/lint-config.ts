@@ -73,7 +73,7 @@ const unlimitedJson = {
 };
 
 // Node's timers go off at once when they are asked for more than 25 days.
-const longTimers = "The timers of src/lib/timers.ts wait as long as they are told to.";
+const longTimers = "The timers of src/lib/timers.ts accept delays of any length.";
 const shortTimeout = { name: "setTimeout", message: longTimers };
 const shortSignal = { object: "AbortSignal", property: "timeout", message: longTimers };
 const shortPromises = {
@@ -114,7 +114,7 @@ function restrictedImports(name: string): unknown[] {
   const layer = layers[name];
   if (layer === undefined) throw new Error(`no layer ${name}`);
   const allowed = [name, ...layer.imports];
-  // These layers have generated files of their own, which a relative path cannot tell from the layer.
+  // These layers have generated files of their own, which a relative path does not distinguish from the layer.
   const generates = name === "model" || name === "config";
   const forbidden = Object.keys(layers).filter(
     (other) => !allowed.includes(other) && !(generates && other === "generated"),

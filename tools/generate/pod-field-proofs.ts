@@ -294,7 +294,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     hostPath: volumes,
     image: {
       proof: ["container-mounts", imageVolumes],
-      when: "where the runtime mounts images (containerd from 2.1 on); others fail to create the container, which is told",
+      when: "where the runtime mounts images (containerd from 2.1 on); others fail to create the container, which is reported",
     },
     name: volumes,
     projected: volumes,

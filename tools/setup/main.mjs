@@ -78,7 +78,7 @@ function installPackages(mode) {
   }
   const list = missing.join(" ");
   if (!programs("apt-get").some((file) => isExecutable(file))) {
-    fail("this is no Debian machine (there is no apt-get)", `install these yourself: ${list}`);
+    fail("this is not a Debian machine (there is no apt-get)", `install these yourself: ${list}`);
   }
   if (process.geteuid?.() !== 0) {
     fail(`installing ${list} needs root`, "run this again as root (sudo)");

@@ -1,6 +1,6 @@
 import type { PodSpec } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
-import { shell, untilTold } from "../../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../../integration/support/agent-manifests.ts";
 import type { ClusterApi } from "./cluster-api.ts";
 
 export const podsPath = "/api/v1/namespaces/default/pods";
@@ -22,7 +22,7 @@ function podObject(name: string, { spec = {}, labels = {} }: PodOptions = {}): o
 
 export function podSpec(more: Partial<PodSpec> = {}): PodSpec {
   return {
-    containers: [shell("main", untilTold)],
+    containers: [shell("main", untilStopped)],
     terminationGracePeriodSeconds: 10,
     ...more,
   };

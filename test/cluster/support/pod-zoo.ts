@@ -1,9 +1,9 @@
 import type { Container, PodSpec } from "../../../src/model/generated/kubernetes.ts";
-import { shell, untilTold } from "../../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../../integration/support/agent-manifests.ts";
 
 /** Prints a line every second until it is told to end. */
 const counting = "trap 'exit 0' TERM; n=0; while true; do n=$((n+1)); echo count $n; sleep 1; done";
-const serving = `mkdir -p /www; echo ok > /www/index.html; httpd -p 8080 -h /www; ${untilTold}`;
+const serving = `mkdir -p /www; echo ok > /www/index.html; httpd -p 8080 -h /www; ${untilStopped}`;
 const quick = { periodSeconds: 1, failureThreshold: 2 };
 
 function main(script: string, more: Partial<Container> = {}): Pick<PodSpec, "containers"> {
@@ -22,13 +22,13 @@ export const zooObjects: readonly object[] = [
 
 const lasting: Readonly<Record<string, Partial<PodSpec>>> = {
   plain: main(counting),
-  pair: { containers: [shell("main", counting), shell("second", untilTold)] },
-  init: { initContainers: [shell("first", "echo first")], ...main(untilTold) },
+  pair: { containers: [shell("main", counting), shell("second", untilStopped)] },
+  init: { initContainers: [shell("first", "echo first")], ...main(untilStopped) },
   sidecar: {
-    initContainers: [shell("side", untilTold, { restartPolicy: "Always" })],
-    ...main(untilTold),
+    initContainers: [shell("side", untilStopped, { restartPolicy: "Always" })],
+    ...main(untilStopped),
   },
-  "exec-probes": main(untilTold, {
+  "exec-probes": main(untilStopped, {
     startupProbe: { exec: { command: ["true"] }, ...quick },
     readinessProbe: { exec: { command: ["test", "!", "-e", "/tmp/away"] }, ...quick },
     livenessProbe: { exec: { command: ["test", "!", "-e", "/tmp/ill"] }, ...quick },
@@ -38,12 +38,12 @@ const lasting: Readonly<Record<string, Partial<PodSpec>>> = {
     livenessProbe: { httpGet: { port: 8080, path: "/" }, ...quick },
   }),
   "tcp-probes": main(serving, { readinessProbe: { tcpSocket: { port: 8080 }, ...quick } }),
-  "never-ready": main(untilTold, { readinessProbe: { exec: { command: ["false"] }, ...quick } }),
-  host: { hostNetwork: true, ...main(untilTold) },
-  guaranteed: main(untilTold, {
+  "never-ready": main(untilStopped, { readinessProbe: { exec: { command: ["false"] }, ...quick } }),
+  host: { hostNetwork: true, ...main(untilStopped) },
+  guaranteed: main(untilStopped, {
     resources: { limits: { cpu: "50m", memory: "32Mi" }, requests: { cpu: "50m", memory: "32Mi" } },
   }),
-  burstable: main(untilTold, { resources: { requests: { cpu: "20m", memory: "16Mi" } } }),
+  burstable: main(untilStopped, { resources: { requests: { cpu: "20m", memory: "16Mi" } } }),
   scratch: {
     ...main("date +%N > /disk/mark; date +%N > /memory/mark; sleep 3600", mounts("disk", "memory")),
     volumes: [
@@ -53,7 +53,7 @@ const lasting: Readonly<Record<string, Partial<PodSpec>>> = {
     terminationGracePeriodSeconds: 0,
   },
   objects: {
-    ...main(untilTold, {
+    ...main(untilStopped, {
       ...mounts("map", "secret", "all"),
       env: [{ name: "WORD", valueFrom: { configMapKeyRef: { name: "zoo", key: "word" } } }],
       envFrom: [{ prefix: "S_", secretRef: { name: "zoo" } }],
@@ -75,18 +75,18 @@ const lasting: Readonly<Record<string, Partial<PodSpec>>> = {
     ],
   },
   "sub-path": {
-    ...main(untilTold, {
+    ...main(untilStopped, {
       volumeMounts: [{ name: "map", mountPath: "/etc/word", subPath: "word" }],
     }),
     volumes: [{ name: "map", configMap: { name: "zoo" } }],
   },
   user: {
     securityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 },
-    ...main(untilTold, mounts("disk")),
+    ...main(untilStopped, mounts("disk")),
     volumes: [{ name: "disk", emptyDir: {} }],
   },
-  "shared-processes": { shareProcessNamespace: true, ...main(untilTold) },
-  hooks: main(untilTold, {
+  "shared-processes": { shareProcessNamespace: true, ...main(untilStopped) },
+  hooks: main(untilStopped, {
     lifecycle: {
       postStart: { exec: { command: ["touch", "/tmp/started"] } },
       preStop: { exec: { command: ["true"] } },

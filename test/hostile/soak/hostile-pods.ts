@@ -1,5 +1,5 @@
 import type { PodSpec } from "../../../src/model/generated/kubernetes.ts";
-import { shell, untilTold } from "../../integration/support/agent-manifests.ts";
+import { shell, untilStopped } from "../../integration/support/agent-manifests.ts";
 
 const longestSeconds = 2_147_483_647;
 
@@ -26,7 +26,7 @@ export function hostilePods(hungParent: string): readonly (readonly [string, Par
     ...numbered(6, "names", { containers: [namelessProbes()] }),
     ...numbered(4, "hung-subpath", hungSubPath(hungParent)),
     ["hung-hostpath", hungHostPath(`${hungParent}/hung/below`)],
-    ["hung-scratch", withScratch(untilTold)],
+    ["hung-scratch", withScratch(untilStopped)],
     ["many-files", withScratch(manyFiles)],
     ["hosts", { containers: [shell("main", growHosts)] }],
     ...numbered(3, "chatty", { containers: [chattyProbe()] }),
@@ -37,7 +37,7 @@ export function hostilePods(hungParent: string): readonly (readonly [string, Par
   ];
 }
 
-const manyFiles = `i=0; while [ $i -lt 300 ]; do mkdir /data/$i; (cd /data/$i; seq 1 1000 | xargs touch); i=$((i+1)); done; ${untilTold}`;
+const manyFiles = `i=0; while [ $i -lt 300 ]; do mkdir /data/$i; (cd /data/$i; seq 1 1000 | xargs touch); i=$((i+1)); done; ${untilStopped}`;
 const growHosts =
   "trap 'exit 0' TERM; while true; do head -c 100000 /dev/zero >> /etc/hosts; sleep 1; done";
 const logFlood =
@@ -54,7 +54,7 @@ function environmentBomb() {
   }
   for (let index = 0; index < 40; index += 1)
     env.push({ name: `B${index}`, value: "$(A7)".repeat(4) });
-  return shell("main", untilTold, { env });
+  return shell("main", untilStopped, { env });
 }
 
 function namelessProbes() {
@@ -63,7 +63,7 @@ function namelessProbes() {
     periodSeconds: 1,
     timeoutSeconds: 5,
   });
-  return shell("main", untilTold, {
+  return shell("main", untilStopped, {
     readinessProbe: probe("ready"),
     startupProbe: probe("start"),
     lifecycle: { postStart: { httpGet: { host: "hook.never-answers.example", port: 80 } } },
@@ -73,7 +73,7 @@ function namelessProbes() {
 function hungSubPath(hungParent: string): Partial<PodSpec> {
   return {
     containers: [
-      shell("main", untilTold, {
+      shell("main", untilStopped, {
         volumeMounts: [{ name: "host", mountPath: "/data", subPath: "hung/data" }],
       }),
     ],
@@ -84,7 +84,7 @@ function hungSubPath(hungParent: string): Partial<PodSpec> {
 function hungHostPath(path: string): Partial<PodSpec> {
   return {
     containers: [
-      shell("main", untilTold, { volumeMounts: [{ name: "host", mountPath: "/data" }] }),
+      shell("main", untilStopped, { volumeMounts: [{ name: "host", mountPath: "/data" }] }),
     ],
     volumes: [{ name: "host", hostPath: { path, type: "DirectoryOrCreate" } }],
   };
@@ -99,7 +99,7 @@ function withScratch(script: string): Partial<PodSpec> {
 
 function chattyProbe() {
   const command = ["sh", "-c", "head -c 15000000 /dev/zero"];
-  return shell("main", untilTold, {
+  return shell("main", untilStopped, {
     readinessProbe: { exec: { command }, periodSeconds: 2, timeoutSeconds: 10 },
   });
 }
@@ -112,7 +112,7 @@ function endlessAnswer() {
 }
 
 function longTimes() {
-  return shell("main", untilTold, {
+  return shell("main", untilStopped, {
     readinessProbe: { exec: { command: ["true"] }, timeoutSeconds: longestSeconds },
     livenessProbe: { exec: { command: ["true"] }, timeoutSeconds: longestSeconds },
   });

@@ -22,7 +22,7 @@ export class HungFileSystem {
     return new HungFileSystem(path, server);
   }
 
-  /** Whoever still waits for an answer gets an error when the server goes. */
+  /** Processes that still wait for an answer get an error when the server goes. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.close();
     try {

@@ -1,4 +1,4 @@
-// The thread of the kubelet's API with two paths that break it, in place of a hole that nobody knows of yet.
+// The thread of the kubelet's API with two paths that break it, in place of an unknown vulnerability.
 import { subscribe } from "node:diagnostics_channel";
 import type { IncomingMessage } from "node:http";
 

@@ -7,7 +7,7 @@ import { AgentClient } from "../../../src/cli/agent-client.ts";
 import { type DecodedPod, defaultPod } from "../../../src/model/defaults/default-pod.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { freePort } from "../../fakes/served-kubelet-api.ts";
-import { podManifest, shell, untilTold } from "../../integration/support/agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "../../integration/support/agent-manifests.ts";
 import { BerthProcess, buildProgram, type Ended } from "../../integration/support/agent-process.ts";
 import { removeCgroups } from "../../integration/support/leftovers.ts";
 import { Registry, registryUser } from "../../integration/support/registry.ts";
@@ -47,7 +47,7 @@ export const secrets: Readonly<Record<SecretName, string>> = {
   unknownCaller: "berth-canary-stranger-9f30",
 };
 
-/** What stands in a pod's spec: whoever may read the pod may read it, and nobody else. */
+/** What stands in a pod's spec: users who may read the pod may read it, and no others. */
 export const specTexts = {
   variable: "berth-canary-spec-variable-6c6c",
   probeHeader: "berth-canary-spec-header-0b0b",
@@ -302,14 +302,14 @@ function podSpecs(registry: string) {
   const fromSecret = { envFrom: [{ secretRef: { name: "variables" } }] };
   const header = (value: string) => [{ name: "Authorization", value }];
   const image = (name: string, pullSecret?: string) => ({
-    containers: [shell("main", untilTold, { image: `${registry}/${name}:1` })],
+    containers: [shell("main", untilStopped, { image: `${registry}/${name}:1` })],
     imagePullSecrets: pullSecret === undefined ? [] : [{ name: pullSecret }],
   });
   return {
     uses: {
       serviceAccountName: "default",
       containers: [
-        shell("main", untilTold, {
+        shell("main", untilStopped, {
           ...fromSecret,
           args: [specTexts.argument],
           env: [{ name: "SHOWN", value: specTexts.variable }],
@@ -334,7 +334,7 @@ function podSpecs(registry: string) {
     },
     hooked: {
       containers: [
-        shell("main", untilTold, {
+        shell("main", untilStopped, {
           ...fromSecret,
           lifecycle: {
             postStart: {

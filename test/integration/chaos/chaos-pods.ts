@@ -1,5 +1,5 @@
 import type { Container, EnvVar, PodSpec } from "../../../src/model/generated/kubernetes.ts";
-import { shell, untilTold } from "../support/agent-manifests.ts";
+import { shell, untilStopped } from "../support/agent-manifests.ts";
 
 /** What becomes of a pod that is left alone: its containers run, or it ends, or it fails again and again. */
 type Fate = "runs" | "ends" | "crashes";
@@ -13,7 +13,7 @@ interface Kind {
 /** A pod that a manifest asks for. */
 export interface WantedPod {
   readonly name: string;
-  /** Tells one edit of a manifest from another. */
+  /** Identifies an edit of a manifest. */
   readonly version: string;
   readonly fate: Fate;
   /** The names of the containers that run when all is well. */
@@ -29,11 +29,11 @@ const stubborn = "trap '' TERM; while true; do sleep 3600 & wait; done";
 const scratch = { name: "scratch", mountPath: "/scratch" };
 
 const kinds: readonly Kind[] = [
-  { fate: "runs", spec: () => ({ containers: [shell("main", untilTold)] }) },
+  { fate: "runs", spec: () => ({ containers: [shell("main", untilStopped)] }) },
   {
     fate: "runs",
     spec: () => ({
-      containers: [shell("main", untilTold), shell("stubborn", stubborn)],
+      containers: [shell("main", untilStopped), shell("stubborn", stubborn)],
       terminationGracePeriodSeconds: 1,
     }),
   },
@@ -42,16 +42,16 @@ const kinds: readonly Kind[] = [
     spec: () => ({
       initContainers: [
         shell("prepare", "sleep 0.2"),
-        shell("beside", untilTold, { restartPolicy: "Always" }),
+        shell("beside", untilStopped, { restartPolicy: "Always" }),
       ],
-      containers: [shell("main", untilTold)],
+      containers: [shell("main", untilStopped)],
     }),
   },
   {
     fate: "runs",
     spec: (place) => ({
       containers: [
-        shell("main", untilTold, {
+        shell("main", untilStopped, {
           ports: [{ containerPort: 80, hostPort: firstHostPort + place }],
         }),
       ],
@@ -61,7 +61,7 @@ const kinds: readonly Kind[] = [
     fate: "runs",
     spec: () => ({
       containers: [
-        shell("main", untilTold, {
+        shell("main", untilStopped, {
           volumeMounts: [
             scratch,
             { name: "memory", mountPath: "/memory" },
@@ -79,14 +79,14 @@ const kinds: readonly Kind[] = [
     fate: "runs",
     spec: () => ({
       containers: [
-        shell("main", untilTold, {
+        shell("main", untilStopped, {
           lifecycle: { preStop: { exec: { command: ["sleep", "0.3"] } } },
           readinessProbe: { exec: { command: ["true"] }, periodSeconds: 1 },
         }),
       ],
     }),
   },
-  { fate: "runs", spec: () => ({ hostNetwork: true, containers: [shell("main", untilTold)] }) },
+  { fate: "runs", spec: () => ({ hostNetwork: true, containers: [shell("main", untilStopped)] }) },
   { fate: "crashes", spec: () => ({ containers: [shell("main", "sleep 0.3; exit 1")] }) },
   {
     fate: "ends",
@@ -123,7 +123,7 @@ export function randomPod(place: number, version: string, random: () => number):
   };
 }
 
-/** The container, whose processes tell what they are an instance of. */
+/** The container, whose processes carry the name of their instance. */
 function named(container: Container): Container {
   const field = (name: string, fieldPath: string): EnvVar => ({
     name,

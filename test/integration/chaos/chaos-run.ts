@@ -90,7 +90,7 @@ export class ChaosRun {
     this.#note("remove all");
   }
 
-  /** From now on nobody starts the agent again. */
+  /** From now on the agent is not started again. */
   async close(): Promise<void> {
     this.#stop.abort();
     clearInterval(this.#watch);
@@ -155,7 +155,7 @@ export class ChaosRun {
     renameSync(join(this.#world.manifests, file), join(this.#world.manifests, next));
   }
 
-  /** Whether what is to be killed is spared: the agent is not up yet. */
+  /** Whether the victim is spared: the agent is not up yet. */
   #isSpared(): boolean {
     return this.#random() > shareOfEarlyDeaths && !this.#isUp;
   }

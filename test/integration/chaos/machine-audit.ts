@@ -206,7 +206,7 @@ function leftNetwork({ bridge, dataDir }: AgentWorld, live: Live): readonly stri
   ];
 }
 
-/** Records in containerd of which the CRI does not know. Layers that nobody has it collects itself, now and then. */
+/** Records in containerd of which the CRI does not know. Unreferenced layers it collects itself, now and then. */
 function leftInContainerd({ containerdSocket }: AgentWorld, { known }: Live): readonly string[] {
   const command = ["-a", containerdSocket, "-n", "k8s.io", "containers", "ls", "-q"];
   const ids = execFileSync("ctr", command, { encoding: "utf8", timeout: callTimeoutMs });

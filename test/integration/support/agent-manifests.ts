@@ -1,7 +1,7 @@
 import type { Container, PodSpec } from "../../../src/model/generated/kubernetes.ts";
 
-/** Ends at once when told to. */
-export const untilTold = "trap 'exit 0' TERM; sleep 3600 & wait";
+/** Ends at once on SIGTERM. */
+export const untilStopped = "trap 'exit 0' TERM; sleep 3600 & wait";
 
 /** A container of busybox that runs a shell script. */
 export function shell(name: string, script: string, more: Partial<Container> = {}): Container {
@@ -14,10 +14,10 @@ export function shell(name: string, script: string, more: Partial<Container> = {
   };
 }
 
-/** The text of a pod's manifest; one container "main" that runs until it is told to end, unless the spec says more. */
+/** The text of a pod's manifest; one container "main" that runs until it is stopped, unless the spec says more. */
 export function podManifest(name: string, spec: Partial<PodSpec> = {}): string {
   const whole: PodSpec = {
-    containers: [shell("main", untilTold)],
+    containers: [shell("main", untilStopped)],
     terminationGracePeriodSeconds: 20,
     ...spec,
   };

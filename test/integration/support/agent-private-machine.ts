@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Ended } from "./agent-process.ts";
 
-// Whoever is the first process must also take leave of orphans.
+// The first process must also reap orphans.
 const firstProcess = [
   "ip link set lo up",
   "mkdir -p /var/lib/cni && mount -t tmpfs tmpfs /var/lib/cni && mkdir /var/lib/cni/results",
@@ -13,7 +13,7 @@ const firstProcess = [
 ].join("\n");
 
 /**
- * Processes, mounts and network of its own on this machine, so that what a program leaves there can be told
+ * Processes, mounts and network of its own on this machine, so that what a program leaves there is apart
  * from what others do meanwhile.
  */
 export class PrivateMachine {

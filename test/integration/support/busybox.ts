@@ -4,7 +4,7 @@ export const BUSYBOX = "docker.io/library/busybox:latest";
 
 /** The contract's programs as shell commands. */
 export const busyboxPrograms: ContractPrograms = {
-  // The shell hears the signal only between commands or in `wait`.
+  // The shell handles the signal only between commands or in `wait`.
   forever: ["sh", "-c", "trap 'exit 0' TERM; sleep 3600 & wait"],
   stubborn: ["sh", "-c", "trap '' TERM; sleep 3600"],
   exit: (code) => ["sh", "-c", `exit ${code}`],

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 
-// A file system whose server takes every request and answers none but the first, which greets the kernel. Whoever looks at
+// A file system whose server takes every request and answers none but the first, which greets the kernel. A process that reads
 // it cannot be killed as long as the server lives.
 const server = `
   const { execFileSync } = require("node:child_process");
@@ -56,7 +56,7 @@ export class HungMount implements AsyncDisposable {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Whoever still waits for an answer gets an error. */
+  /** Processes that still wait for an answer get an error. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.#ended;

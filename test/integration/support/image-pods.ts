@@ -1,6 +1,6 @@
 import type { ContainerStateWaiting } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
-import { podManifest, shell, untilTold } from "./agent-manifests.ts";
+import { podManifest, shell, untilStopped } from "./agent-manifests.ts";
 import { registryUser } from "./registry.ts";
 
 interface ImagePod {
@@ -10,11 +10,11 @@ interface ImagePod {
   readonly pullSecrets?: readonly string[];
 }
 
-/** The manifest of a pod whose container "main" runs an image until it is told to end. */
+/** The manifest of a pod whose container "main" runs an image until it is stopped. */
 export function imagePod({ name, image, policy, pullSecrets = [] }: ImagePod): string {
   const imagePullPolicy = policy ?? "IfNotPresent";
   return podManifest(name, {
-    containers: [shell("main", untilTold, { image, imagePullPolicy })],
+    containers: [shell("main", untilStopped, { image, imagePullPolicy })],
     imagePullSecrets: pullSecrets.map((secret) => ({ name: secret })),
   });
 }

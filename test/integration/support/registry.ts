@@ -16,7 +16,7 @@ export const registryUser = {
 };
 
 interface RegistryOptions {
-  /** Nobody gets anything without the login of `registryUser`. */
+  /** Nothing is served without the login of `registryUser`. */
   readonly wantsLogin?: boolean;
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const parent = "/var/tmp";
 
-/** A new folder that tells which process made it, so that a later run can tell whether it is still needed. */
+/** A new folder that names the process that made it, so that a later run knows whether it is still needed. */
 export function makeTestFolder(kind: string, folder: string = parent): string {
   return mkdtempSync(join(folder, `berth-${kind}-${process.pid}-`));
 }

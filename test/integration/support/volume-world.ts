@@ -28,7 +28,7 @@ import { makeTestFolder } from "./test-folder.ts";
 
 export const never: AbortSignal = new AbortController().signal;
 
-/** A volume manager of this machine with a data folder of its own, and what it was told and tells. */
+/** A volume manager of this machine with a data folder of its own, and its inputs and reports. */
 export class VolumeWorld implements AsyncDisposable {
   readonly configMaps: Map<string, ConfigMap> = new Map();
   readonly secrets: Map<string, Secret> = new Map();
