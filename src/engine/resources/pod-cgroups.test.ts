@@ -118,11 +118,11 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
   });
 
   test("the classes follow the pods that run", async () => {
-    let pods = [burstable];
+    const pods = [burstable];
     const cgroups = create({}, pods);
     await cgroups.ensureShared();
     expect(textOf("/kubepods/burstable", "cpu.weight")).toBe("4");
-    pods = [burstable, podOf("b2", { requests: { cpu: "2" } })];
+    pods.push(podOf("b2", { requests: { cpu: "2" } }));
     await cgroups.ensureShared();
     expect(textOf("/kubepods/burstable", "cpu.weight")).toBe("82");
   });
