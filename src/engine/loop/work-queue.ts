@@ -1,6 +1,6 @@
 import { activeDeadlineMs } from "../../core/status/active-deadline.ts";
 import { type Requeue, requeueDelayMs } from "../../core/worker/requeue.ts";
-import type { AgentPorts } from "../agent/agent-ports.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
@@ -8,7 +8,7 @@ const defaultResyncMs = 60_000;
 const failureBackoffMs = 10_000;
 
 export interface WorkQueueDeps {
-  readonly ports: Pick<AgentPorts, "clock" | "random">;
+  readonly ports: { readonly clock: Clock; random(): number };
   readonly table: PodTable;
   readonly wakeups: Pick<Wakeups, "lookAtQueue">;
 }
@@ -39,9 +39,9 @@ export class WorkQueue {
   }
 
   requeue(uid: string, requeue: Requeue): void {
-    const { clock, random } = this.#deps.ports;
+    const { ports } = this.#deps;
     const settings = { resyncIntervalMs: this.#resyncIntervalMs, backoffMs: failureBackoffMs };
-    this.enqueue(uid, requeueDelayMs(requeue, settings, clock.nowMs(), random()));
+    this.enqueue(uid, requeueDelayMs(requeue, settings, ports.clock.nowMs(), ports.random()));
   }
 
   /** Takes out every pod that was requested or whose time has come. */

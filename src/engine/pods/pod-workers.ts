@@ -22,8 +22,10 @@ import { isProgrammingError } from "../../lib/assert.ts";
 import { withEither } from "../../lib/with-either.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
-import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { WorkQueue } from "../loop/work-queue.ts";
@@ -47,7 +49,7 @@ export interface PodWorkersDeps {
   readonly queue: Pick<WorkQueue, "requeue">;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "note" | "attempt">;
-  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
+  readonly ports: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics };
   readonly allocations: Pick<PodAllocations, "allocatedPod" | "noteEnded">;
   readonly changes: Pick<PodChanges, "noteStatus">;
   readonly wakeups: Pick<Wakeups, "housekeep" | "askToStart">;
@@ -297,7 +299,7 @@ export class PodWorkers {
 
   /** Works until there is nothing to do for the pod. */
   async #run(worker: Worker): Promise<void> {
-    // The caller of updatePod goes on first: wishes that come together are taken together.
+    // The caller of updatePod goes on first: updates that come together are taken together.
     await Promise.resolve();
     try {
       for (let work = this.#begin(worker); work !== undefined; work = this.#begin(worker)) {
