@@ -4,6 +4,7 @@ import type { KubeletHost } from "../ports/kubelet-host.ts";
 import type { CgroupMeasurements, StatsProvider } from "../ports/stats.ts";
 import { AgentParts } from "./agent/agent-parts.ts";
 import type { AgentPorts, AgentSettings } from "./agent/agent-ports.ts";
+import { collectMetrics } from "./agent/collect-metrics.ts";
 import { reportFreeze } from "./agent/report-freeze.ts";
 import { supervise } from "./agent/supervise.ts";
 import { runLogRotator } from "./node/log-rotator.ts";
@@ -36,12 +37,12 @@ export class Agent {
   }
 
   get stats(): StatsProvider & CgroupMeasurements {
-    return this.#parts.stats;
+    return this.#parts.node.stats;
   }
 
   /** The runtime has answered, and what the first source wants was handed to the workers. */
   get isServing(): boolean {
-    return this.#parts.observed.isListed && this.#parts.readiness.isAnyHeard;
+    return this.#parts.base.observed.isListed && this.#parts.base.sources.isAnyHeard;
   }
 
   /** When the sync loop last turned, on the monotonic clock. */
@@ -51,20 +52,24 @@ export class Agent {
 
   /** As the API server has them; empty while it does not know the node. */
   get nodeAddresses(): readonly NodeAddress[] {
-    return this.#parts.cluster?.node?.status?.addresses ?? [];
+    return this.#parts.base.cluster?.node?.status?.addresses ?? [];
   }
 
   /** Counts what there is now, for somebody who asks for metrics. */
   collectMetrics(): void {
-    this.#parts.collectMetrics();
+    const { registry, states, observed } = this.#parts.base;
+    const { active, volumes, records } = this.#parts.pods;
+    const { metrics } = this.#ports;
+    const { resizes } = records;
+    collectMetrics({ metrics, registry, active, states, observed, volumes, resizes });
   }
 
   async run(): Promise<void> {
     const signal = this.#signal;
-    const { memory, checkpoints, allocations, loop, workers, prober } = this.#parts;
-    await memory.load();
+    const { base, pods, node, allocations, loop } = this.#parts;
+    await base.memory.load();
     await allocations.load();
-    await this.#parts.nodeCgroups.start();
+    await node.cgroups.start();
     try {
       await Promise.all([
         // Without it nothing is done for any pod: when it fails the agent ends, and is started again.
@@ -72,9 +77,9 @@ export class Agent {
         ...Object.entries(this.#tasks()).map(([name, run]) => this.#supervise(name, run)),
       ]);
     } finally {
-      await workers.stop();
-      await prober.stop();
-      await checkpoints.flush();
+      await pods.workers.stop();
+      await pods.prober.stop();
+      await base.memory.checkpoints.flush();
       await allocations.flush();
       await this.#ports.journal.flush();
     }
@@ -82,22 +87,22 @@ export class Agent {
 
   /** What runs beside the sync loop; one of them that throws is started again. */
   #tasks(): Readonly<Record<string, () => Promise<void> | undefined>> {
-    const parts = this.#parts;
+    const { base, pods, node, observer, intake, allocations } = this.#parts;
     const signal = this.#signal;
     return {
-      "runtime observer": () => parts.observer.run(),
-      "runtime health": () => parts.health.run(signal),
-      "pod sources": () => parts.intake.run(signal),
-      "resize retries": () => parts.allocations.run(signal),
-      cluster: () => parts.cluster?.run(signal),
-      "node status": () => parts.node?.run(signal),
-      "image records": () => parts.images.recover(signal),
-      "container collector": () => parts.containerCollector.run(signal),
-      "image collector": () => parts.imageCollector.run(signal),
-      "volume usage": () => parts.volumeUsage.run(signal),
-      eviction: () => parts.eviction.run(signal),
-      "node cgroups": () => parts.nodeCgroups.run(signal),
-      "shutdown manager": () => parts.shutdown?.run(signal),
+      "runtime observer": () => observer.run(),
+      "runtime health": () => base.health.run(signal),
+      "pod sources": () => intake.run(signal),
+      "resize retries": () => allocations.run(signal),
+      cluster: () => base.cluster?.run(signal),
+      "node status": () => node.agent?.run(signal),
+      "image records": () => pods.images.recover(signal),
+      "container collector": () => node.containerCollector.run(signal),
+      "image collector": () => node.imageCollector.run(signal),
+      "volume usage": () => node.volumeUsage.run(signal),
+      eviction: () => node.eviction.run(signal),
+      "node cgroups": () => node.cgroups.run(signal),
+      "shutdown manager": () => node.shutdown?.run(signal),
       "oom watcher": () => this.#runOomWatcher(),
       "log rotator": () => this.#runLogRotator(),
       "freeze report": () => this.#reportFreeze(),
@@ -106,30 +111,21 @@ export class Agent {
 
   #supervise(name: string, run: () => Promise<void> | undefined): Promise<void> {
     const { clock } = this.#ports;
-    return supervise({ clock, faults: this.#parts.faults }, name, run, this.#signal);
+    return supervise({ clock, faults: this.#parts.base.faults }, name, run, this.#signal);
   }
 
   #runOomWatcher(): Promise<void> {
     const { kernelLog, log } = this.#ports;
-    const nodeEvents = this.#parts.cluster?.events;
+    const { nodeEvents } = this.#parts.base;
     return runOomWatcher({ kernelLog, nodeEvents, log }, this.#signal);
   }
 
   #reportFreeze(): Promise<void> | undefined {
     const { watchdog, clock, log } = this.#ports;
     if (watchdog === undefined) return undefined;
-    const { registry, readiness, memory, cluster } = this.#parts;
+    const { table, sources, events, recorder, nodeEvents } = this.#parts.base;
     return reportFreeze(
-      {
-        watchdog,
-        pod: (uid) => registry.get(uid),
-        sources: readiness,
-        events: memory.events,
-        recorder: memory.recorder,
-        nodeEvents: cluster?.events,
-        clock,
-        log,
-      },
+      { watchdog, table, sources, events, recorder, nodeEvents, clock, log },
       this.#signal,
     );
   }
@@ -138,7 +134,7 @@ export class Agent {
     const { runtime, logFiles, clock, log } = this.#ports;
     const { logRotation, runtimeSettings } = this.#settings;
     const { podLogsRoot } = runtimeSettings;
-    const { observed } = this.#parts;
+    const { observed } = this.#parts.base;
     const settings = logRotation;
     return runLogRotator(
       { runtime, observed, files: logFiles, clock, log, settings, podLogsRoot },

@@ -57,8 +57,7 @@ export class StatusWorld {
         agentStartedAtMs: 0,
         resizes: new ResizeStatuses(table, clock),
         cgroups: { inForce: () => undefined },
-        cluster: undefined,
-        hostIps: [],
+        node: { hostIps: [], primaryIpFamily: 4 },
         recorder: new FlightRecorder(table, new SimJournal()),
       },
     });

@@ -50,6 +50,7 @@ export class PodWorld {
         requestHousekeeping: nothing,
       },
       reader: { requestRead: () => void this.#read(), readWhenQuiet: nothing },
+      allocations: { noteEnded: nothing },
       node: undefined,
     });
   }
@@ -73,7 +74,11 @@ export class PodWorld {
     const { executor, networkProblem } = this;
     return {
       ...this.endDeps,
-      allocations: { actuated: executor.actuated, resizes: this.#resizes, kept: async () => {} },
+      records: {
+        allocated: { flush: () => Promise.resolve() },
+        actuated: executor.actuated,
+        resizes: this.#resizes,
+      },
       table: executor.table,
       cgroups: { exists: () => this.hasCgroup },
       health: { networkProblem },

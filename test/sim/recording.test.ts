@@ -27,10 +27,8 @@ async function replayedKinds(seed: number): Promise<ReadonlySet<string>> {
   return kinds;
 }
 
-test.each(seeds)(
-  "whatever is decided in seed %i is decided the same again from its recording, at any time",
-  async (seed) => {
-    const kinds = await replayedKinds(seed);
-    expect([...kinds]).toEqual(expect.arrayContaining(["plan", "status"]));
-  },
-);
+test("whatever is decided is decided the same again from its recording, at any time", async () => {
+  const kinds = new Set<string>();
+  for (const seed of seeds) for (const kind of await replayedKinds(seed)) kinds.add(kind);
+  expect([...kinds].toSorted()).toEqual(["plan", "removal", "status", "termination"]);
+});

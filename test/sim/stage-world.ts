@@ -7,12 +7,15 @@ import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
 import type { ActuatedRecord } from "../../src/engine/execute/resize-deps.ts";
 import { LocalObjects } from "../../src/engine/intake/local-objects.ts";
+import { EphemeralContainers } from "../../src/engine/pods/ephemeral-containers.ts";
 import { PodMemory } from "../../src/engine/pods/pod-memory.ts";
 import type { PodStage } from "../../src/engine/pods/pod-stage.ts";
 import { createPodStages } from "../../src/engine/pods/pod-stages.ts";
 import { PodTable } from "../../src/engine/pods/pod-table.ts";
 import { NodePodCgroups } from "../../src/engine/resources/pod-cgroups.ts";
 import { StatusCheckpoints } from "../../src/engine/status/status-checkpoints.ts";
+import { EventLog } from "../../src/engine/view/event-log.ts";
+import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
 import type { PodChanges } from "../../src/engine/view/pod-changes.ts";
 import { VolumeManager } from "../../src/engine/volumes/volume-manager.ts";
 import { emptyObservedPod, type ObservedPod } from "../../src/model/observed.ts";
@@ -38,6 +41,7 @@ export class StageWorld {
   readonly cgroups: SimCgroups = new SimCgroups();
   readonly foreignFiles: SimForeignFiles;
   readonly memory: PodMemory;
+  readonly events: EventLog;
   readonly stages: readonly PodStage[];
   /** What the stages did, in order. */
   readonly calls: string[] = [];
@@ -58,7 +62,8 @@ export class StageWorld {
       disk: () => simDisk(clock.nowMs()),
     });
     this.memory = this.#createMemory(journal);
-    const { events } = this.memory;
+    this.events = new EventLog({ table, clock, host: "node", sender: undefined });
+    const { events } = this;
     const volumes = new VolumeManager({
       table,
       rootFolder,
@@ -68,7 +73,7 @@ export class StageWorld {
       mounts,
       objects: new LocalObjects(),
       tokens: undefined,
-      allocatable: () => ({}),
+      allocatable: {},
       events,
       metrics: noMetrics,
       clock,
@@ -107,13 +112,14 @@ export class StageWorld {
   }
 
   #createMemory(journal: SimJournal): PodMemory {
-    const { clock, log, files } = this;
-    const ports = { clock, log, files, journal };
-    const { table, changes } = this;
+    const { log, files, table, changes } = this;
     const folder = `${rootFolder}/statuses`;
     const checkpoints = new StatusCheckpoints({ table, files, folder, log, changes });
-    const settings = { rootFolder, nodeName: "node" };
-    return new PodMemory({ table, ports, settings, checkpoints, onEvent: () => undefined });
+    return new PodMemory({
+      recorder: new FlightRecorder(table, journal),
+      checkpoints,
+      ephemeral: new EphemeralContainers(table, files, `${rootFolder}/ephemeral`, log),
+    });
   }
 
   #createCgroups(): NodePodCgroups {
@@ -124,7 +130,7 @@ export class StageWorld {
         root: ["kubepods"],
         cpuQuota: { enforceCpuLimits: true, cpuPeriodUs: 100_000 },
       },
-      pods: { grantedPods: () => [] },
+      pods: { listGranted: () => [] },
       lifetime: this.lifetime.signal,
       clock: this.clock,
       metrics: noMetrics,

@@ -31,10 +31,10 @@ export type PodSubject = SpecifiedPod | RuntimePod;
 /** What somebody wants of one pod's worker. */
 export type PodUpdate = PodSubject & {
   readonly updateType: PodUpdateType;
-  /** The mirror pod of a static pod, if there is one. */
+  /** The API server's picture of a static pod, if there is one. */
   readonly mirrorPod?: Pod | undefined;
   readonly kill?: KillPodOptions | undefined;
-  /** When the update arose, on the monotonic clock; measures how fast workers react. */
+  /** When the wish arose, on the monotonic clock; measures how fast workers react. */
   readonly requestedAtMs?: number | undefined;
 };
 

@@ -113,7 +113,7 @@ function terminate(update: PodUpdate, subject: PodSubject, state: Terminating): 
 }
 
 function updateTerminated(state: Terminated, update: PodUpdate): WorkerTransition {
-  // Housekeeping saw an old state of the runtime: nothing of the pod runs.
+  // Housekeeping saw an old picture of the runtime: nothing of the pod runs.
   if (update.pod === undefined) return { state: { ...state, observedRuntime: true }, effects: [] };
   const pending = pendingOf(update, update.pod, state.pending);
   return { state: { ...state, pending }, effects: [...notifyOf(update.kill), { kind: "wake" }] };

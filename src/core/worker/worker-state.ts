@@ -3,7 +3,7 @@ import type { Pod } from "../../model/pod.ts";
 import type { KillReason } from "../status/killed-status.ts";
 import type { PodSubject, PodUpdateType, SpecifiedPod } from "./pod-update.ts";
 
-/** The newest update that no call has seen yet; a newer one replaces it. */
+/** The newest wish that no call has seen yet; a newer one replaces it. */
 export type PendingUpdate<Subject = PodSubject> = Subject & {
   readonly updateType: PodUpdateType;
   readonly mirrorPod?: Pod | undefined;
@@ -11,7 +11,7 @@ export type PendingUpdate<Subject = PodSubject> = Subject & {
   readonly requestedAtMs?: number | undefined;
 };
 
-/** The last update that was acted on, kept to act again when nobody brings a newer one. */
+/** The last wish that was acted on, kept to act again when nobody brings a newer one. */
 export type ActiveUpdate<Subject = PodSubject> = Subject & {
   readonly mirrorPod?: Pod | undefined;
   readonly graceSeconds?: number | undefined;
@@ -66,7 +66,7 @@ export interface Terminated extends EndingWork {
 
 export interface Finished extends Ending {
   readonly state: "finished";
-  /** False for a pod that ended before it could start: nobody ever asked it to stop its containers. */
+  /** False for a pod that ended before it could start: nobody ever told it to stop its containers. */
   readonly acknowledged: boolean;
 }
 

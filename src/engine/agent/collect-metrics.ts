@@ -4,29 +4,29 @@ import type { Metrics } from "../../ports/metrics.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
-import type { PodWorkers } from "../pods/pod-workers.ts";
-import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import type { WorkerStates } from "../pods/worker-states.ts";
+import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 import type { VolumeManager } from "../volumes/volume-manager.ts";
 
 export interface CollectMetricsDeps {
   readonly metrics: Metrics;
   readonly registry: Pick<PodRegistry, "list" | "mirrorCount">;
   readonly active: Pick<ActivePods, "has">;
-  readonly workers: Pick<PodWorkers, "stateOf">;
+  readonly states: Pick<WorkerStates, "of">;
   readonly observed: Pick<ObservedPods, "all">;
   readonly volumes: Pick<VolumeManager, "countByPlugin">;
-  readonly allocations: Pick<PodAllocations, "resizes">;
+  readonly resizes: Pick<ResizeStatuses, "collect">;
 }
 
 /** Sets the gauges of what is there now, for somebody who asks for metrics. */
 export function collectMetrics(deps: CollectMetricsDeps): void {
-  deps.allocations.resizes.collect(deps.metrics);
+  deps.resizes.collect(deps.metrics);
   countPods(deps);
   countObserved(deps);
   countVolumes(deps);
 }
 
-function countPods({ metrics, registry, active, workers }: CollectMetricsDeps): void {
+function countPods({ metrics, registry, active, states }: CollectMetricsDeps): void {
   const pods = registry.list();
   for (const [name, list] of [
     ["kubelet_desired_pods", pods],
@@ -42,7 +42,7 @@ function countPods({ metrics, registry, active, workers }: CollectMetricsDeps): 
   }
   metrics.set("kubelet_mirror_pods", registry.mirrorCount);
   countBy(metrics, "kubelet_working_pods", pods, (pod) => ({
-    lifecycle: lifecycleOf(workers.stateOf(pod.metadata.uid)),
+    lifecycle: lifecycleOf(states.of(pod.metadata.uid)),
     config: "desired",
     static: isStaticPod(pod) ? "true" : "",
   }));

@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
+import { PodRegistry } from "../pods/pod-registry.ts";
+import { PodTable } from "../pods/pod-table.ts";
+import { FlightRecorder } from "../view/flight-recorder.ts";
 import { Faults } from "./faults.ts";
 import { supervise } from "./supervise.ts";
 
@@ -14,7 +19,15 @@ function setUp(showAtPod: (uid: string, message: string) => void = () => undefin
     error: (message: string, fields?: object) => void logged.push({ message, ...fields }),
   };
   const metrics = new MetricsRegistry(metricDefinitions);
-  return { clock, logged, metrics, faults: new Faults({ log, metrics, clock, showAtPod }) };
+  const table = new PodTable();
+  new PodRegistry(table).set(testPod({ containers: [{ name: "web" }] }));
+  const events = {
+    record: ({ metadata }: { metadata: { uid: string } }, { message }: { message: string }) =>
+      showAtPod(metadata.uid, message),
+  };
+  const recorder = new FlightRecorder(table, new SimJournal());
+  const faults = new Faults({ log, metrics, clock, table, events, recorder });
+  return { clock, logged, metrics, recorder, faults };
 }
 
 test("an exception about a pod is logged with its stack, counted and shown, and nothing is thrown", () => {

@@ -1,8 +1,12 @@
 import { errorText } from "../../lib/error-text.ts";
 import { LruMap } from "../../lib/lru-map.ts";
+import { podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { PodEvents } from "../../ports/pod-events.ts";
+import type { PodTable } from "../pods/pod-table.ts";
+import type { FlightRecorder } from "../view/flight-recorder.ts";
 
 /** What the agent was doing when something unexpected was thrown. */
 export type FaultPlace =
@@ -23,9 +27,10 @@ export type FaultPlace =
 export interface FaultsDeps {
   readonly log: Log;
   readonly metrics: Pick<Metrics, "increment">;
-  readonly clock: Pick<Clock, "monotonicMs">;
-  /** Shows it where people look for what is wrong with that pod. */
-  readonly showAtPod: (podUid: string, message: string) => void;
+  readonly clock: Pick<Clock, "monotonicMs" | "nowMs">;
+  readonly table: Pick<PodTable, "get">;
+  readonly events: PodEvents;
+  readonly recorder: Pick<FlightRecorder, "record">;
 }
 
 /** One that comes again and again is logged no more often. */
@@ -46,7 +51,7 @@ export class Faults {
 
   /** `subject` is a pod's UID, or the name of a task. */
   note(error: unknown, during: FaultPlace, subject: string): void {
-    const { log, metrics, clock, showAtPod } = this.#deps;
+    const { log, metrics, clock } = this.#deps;
     metrics.increment("berth_unexpected_errors_total", { during });
     const message = errorText(error);
     const key = `${during} ${subject} ${message}`;
@@ -58,10 +63,28 @@ export class Faults {
     log.error("unexpected error", { during, subject, error: message, stack });
     if (during === "background task") return;
     try {
-      showAtPod(subject, `unexpected error (${during}): ${message}`);
+      this.#showAtPod(subject, `unexpected error (${during}): ${message}`);
     } catch (thrown) {
       log.error("cannot show an unexpected error", { subject, error: errorText(thrown) });
     }
+  }
+
+  /** As an event, and for `berth why`. */
+  #showAtPod(podUid: string, message: string): void {
+    const { table, events, recorder, clock } = this.#deps;
+    const pod = table.get(podUid)?.wanted;
+    if (pod === undefined) return;
+    recorder.record({
+      podUid,
+      pod: podKey(pod),
+      kind: "sync",
+      startedAtMs: clock.nowMs(),
+      durationMs: 0,
+      seen: [],
+      steps: [],
+      error: message,
+    });
+    events.record(pod, { type: "Warning", reason: "FailedSync", message });
   }
 
   /** Does one pod's part of a larger work: undefined when it threw. */

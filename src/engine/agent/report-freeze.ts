@@ -1,15 +1,16 @@
-import { type Pod, podKey } from "../../model/pod.ts";
+import { podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { FreezeReport, Watchdog } from "../../ports/watchdog.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
 
 export interface ReportFreezeDeps {
   readonly watchdog: Watchdog;
-  readonly pod: (uid: string) => Pod | undefined;
+  readonly table: Pick<PodTable, "get">;
   readonly sources: SourceReadiness;
   readonly events: Pick<PodEvents, "record">;
   readonly recorder: Pick<FlightRecorder, "record">;
@@ -31,10 +32,10 @@ export async function reportFreeze(deps: ReportFreezeDeps, signal: AbortSignal):
   log.error("the agent before this one stood still and was ended by its watchdog", { ...report });
   nodeEvents?.recordNode({ type: "Warning", reason, message });
   // Its pod may come from a source that takes its time.
-  let pod = deps.pod(report.podUid);
+  let pod = deps.table.get(report.podUid)?.wanted;
   while (pod === undefined && !deps.sources.areAllHeard) {
     await clock.sleep(lookMs, signal);
-    pod = deps.pod(report.podUid);
+    pod = deps.table.get(report.podUid)?.wanted;
   }
   if (pod !== undefined) {
     recorder.record({

@@ -14,6 +14,10 @@ interface ReadWakeups {
   readWhenQuiet(uid: string): void;
 }
 
+interface ResizeWakeups {
+  noteEnded(): void;
+}
+
 interface NodeWakeups {
   requestUpdate(): void;
 }
@@ -21,6 +25,7 @@ interface NodeWakeups {
 interface WakeupTargets {
   readonly loop: LoopWakeups;
   readonly reader: ReadWakeups;
+  readonly allocations: ResizeWakeups;
   /** Undefined = the node belongs to no cluster. */
   readonly node: NodeWakeups | undefined;
 }
@@ -61,6 +66,11 @@ export class Wakeups {
   /** Something changed that pods may wait for: the sync loop asks whether they may start. */
   askToStart(): void {
     this.#targets.loop.askToStart();
+  }
+
+  /** A pod came to its end: resizes that wait for room are tried again. */
+  retryResizes(): void {
+    this.#targets.allocations.noteEnded();
   }
 
   /** The pod is read from the runtime again. */

@@ -9,26 +9,25 @@ import type { Wakeups } from "../agent/wakeups.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodTable } from "../pods/pod-table.ts";
-import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { WorkerStates } from "../pods/worker-states.ts";
 import { StatusReporter } from "../status/status-reporter.ts";
 import { ApiObjects } from "./api-objects.ts";
 import { ApiPodSource } from "./api-pod-source.ts";
 import { defaultClusterSettings } from "./cluster-settings.ts";
-import { EventSender } from "./event-sender.ts";
+import type { EventSender } from "./event-sender.ts";
 import { MirrorPods } from "./mirror-pods.ts";
 import { Reflector } from "./reflector.ts";
 import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
 
 export interface ClusterPartsDeps {
-  readonly api: ApiClient;
-  readonly ports: AgentPorts;
+  readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "metrics"> & {
+    readonly api: ApiClient;
+  };
   readonly settings: AgentSettings;
   readonly registry: PodRegistry;
   readonly faults: Faults;
-  readonly workers: () => Pick<
-    PodWorkers,
-    "couldHaveRunningContainers" | "isPodForMirrorPodTerminatingByFullName" | "startedStaticPod"
-  >;
+  readonly events: EventSender;
+  readonly states: WorkerStates;
   readonly sources: SourceReadiness;
   readonly table: PodTable;
   readonly wakeups: Wakeups;
@@ -49,8 +48,9 @@ export class ClusterParts {
 
   constructor(deps: ClusterPartsDeps) {
     this.#deps = deps;
-    const { api, registry, workers, lifetime } = deps;
-    const { clock, random, log } = deps.ports;
+    this.events = deps.events;
+    const { registry, states, sources, lifetime } = deps;
+    const { api, clock, random, log } = deps.ports;
     const { nodeName } = deps.settings;
     this.#nodes = new Reflector<Node>({
       api,
@@ -77,26 +77,22 @@ export class ClusterParts {
       faults: deps.faults,
       registry,
       source: this.source,
-      mayHaveRunningContainers: (uid) => workers().couldHaveRunningContainers(uid),
+      states,
       lifetime,
     });
     this.#mirrors = new MirrorPods({
       api,
       clock,
       log,
-      node: () => this.node,
-      find: (fullName) => ({
-        pod: registry.staticPod(fullName),
-        mirror: registry.mirror(fullName),
-        isEnding: workers().isPodForMirrorPodTerminatingByFullName(fullName),
-        startedUid: workers().startedStaticPod(fullName),
-        mayCome: !deps.sources.areAllHeard,
-      }),
+      nodes: this.#nodes,
+      nodeName,
+      registry,
+      states,
+      sources,
       lifetime,
     });
     this.objects = this.#createObjects();
     this.tokens = new ApiServiceAccountTokens({ api, clock, random, log, table: deps.table });
-    this.events = this.#createEvents();
   }
 
   /** This node as the API server has it. */
@@ -164,8 +160,8 @@ export class ClusterParts {
   }
 
   #createObjects(): ApiObjects {
-    const { api, ports, settings, table, wakeups, lifetime } = this.#deps;
-    const { clock, random, log } = ports;
+    const { ports, settings, table, wakeups, lifetime } = this.#deps;
+    const { api, clock, random, log } = ports;
     const { changeDetection } = settings.cluster ?? defaultClusterSettings;
     return new ApiObjects({
       api,
@@ -177,22 +173,6 @@ export class ClusterParts {
       table,
       wakeups,
       lifetime,
-    });
-  }
-
-  #createEvents(): EventSender {
-    const { ports, settings } = this.#deps;
-    const { clock, random, log, uniqueName, eventApi: api = this.#deps.api } = ports;
-    const { eventsPerSecond, eventBurst } = settings.cluster ?? defaultClusterSettings;
-    return new EventSender({
-      api,
-      clock,
-      random,
-      log,
-      nodeName: settings.nodeName,
-      uniqueName,
-      perSecond: eventsPerSecond,
-      burst: eventBurst,
     });
   }
 }

@@ -29,7 +29,7 @@ function world(
     table,
     clock,
     host: "node-a",
-    onEvent: (event) => sender.take(event),
+    sender,
   });
   const running = sender.run(stop.signal);
   const record = (reason: string, message = "a message"): void =>

@@ -35,8 +35,21 @@ function setUp(pod: Pod | undefined) {
     api,
     clock,
     log: silentLog,
-    node: () => node,
-    find: () => ({ ...state, mirror: api.get(path) as unknown as Pod | undefined }),
+    nodes: { items: new Map([["node-a", node]]) },
+    nodeName: "node-a",
+    registry: {
+      staticPod: () => state.pod,
+      mirror: () => api.get(path) as unknown as Pod | undefined,
+    },
+    states: {
+      isPodForMirrorPodTerminatingByFullName: () => state.isEnding,
+      startedStaticPod: () => state.startedUid,
+    },
+    sources: {
+      get areAllHeard() {
+        return !state.mayCome;
+      },
+    },
     lifetime: new AbortController().signal,
   });
   const hash = () =>

@@ -6,8 +6,12 @@ import { type Pod, podKey } from "../../model/pod.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { SourceReadiness } from "../intake/source-readiness.ts";
+import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { WorkerStates } from "../pods/worker-states.ts";
 import { podPath, podsPath } from "./api-path.ts";
 import { deleteAtOnce, unlessStatus } from "./pod-requests.ts";
+import type { Reflector } from "./reflector.ts";
 
 const retryLimits = { initialMs: 1_000, maxMs: 30_000 };
 
@@ -15,17 +19,14 @@ export interface MirrorPodsDeps {
   readonly api: ApiClient;
   readonly clock: Clock;
   readonly log: Log;
-  readonly node: () => Node | undefined;
-  /** The static pod of that full name and its picture, as last seen; a pod that still ends has its picture. */
-  readonly find: (fullName: string) => {
-    readonly pod: Pod | undefined;
-    readonly mirror: Pod | undefined;
-    readonly isEnding: boolean;
-    /** The pod that runs or ends under this name now: perhaps an earlier version of the pod. */
-    readonly startedUid: string | undefined;
-    /** The pod may be in a source that has not told yet: after a restart the pictures are known first. */
-    readonly mayCome: boolean;
-  };
+  readonly nodes: Pick<Reflector<Node>, "items">;
+  readonly nodeName: string;
+  readonly registry: Pick<PodRegistry, "staticPod" | "mirror">;
+  readonly states: Pick<
+    WorkerStates,
+    "isPodForMirrorPodTerminatingByFullName" | "startedStaticPod"
+  >;
+  readonly sources: Pick<SourceReadiness, "areAllHeard">;
   readonly lifetime: AbortSignal;
 }
 
@@ -70,12 +71,17 @@ export class MirrorPods {
   }
 
   async #correct(fullName: string): Promise<void> {
-    const { api, log, find, node, lifetime } = this.#deps;
-    const { pod, mirror, isEnding, startedUid, mayCome } = find(fullName);
-    if (pod === undefined && (isEnding || mayCome)) return;
+    const { api, log, lifetime, registry, states, sources } = this.#deps;
+    const pod = registry.staticPod(fullName);
+    const mirror = registry.mirror(fullName);
+    if (pod === undefined) {
+      // One that still ends keeps its mirror pod; another may be in a source that has not delivered yet.
+      if (states.isPodForMirrorPodTerminatingByFullName(fullName) || !sources.areAllHeard) return;
+    }
+    const startedUid = states.startedStaticPod(fullName);
     // An earlier version keeps its picture to its end; the new one's first status makes somebody look again.
     if (pod !== undefined && (startedUid ?? pod.metadata.uid) !== pod.metadata.uid) return;
-    const step = planMirror(pod, mirror, node());
+    const step = planMirror(pod, mirror, this.#node);
     switch (step.kind) {
       case "none":
         return;
@@ -88,10 +94,14 @@ export class MirrorPods {
         const body = deleteAtOnce(metadata.uid);
         const path = podPath(metadata);
         await unlessStatus([404, 409], api.send({ method: "DELETE", path, body }, lifetime));
-        const next = planMirror(pod, undefined, node());
+        const next = planMirror(pod, undefined, this.#node);
         if (next.kind === "create") await this.#create(next.mirror);
       }
     }
+  }
+
+  get #node(): Node | undefined {
+    return this.#deps.nodes.items.get(this.#deps.nodeName);
   }
 
   async #create(mirror: Pod): Promise<void> {

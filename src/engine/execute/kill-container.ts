@@ -80,7 +80,7 @@ export async function killContainer(
   }
 }
 
-/** Starts the hook; after `giveUp` its failure is not reported any more. */
+/** Starts the hook; once given up, how it ends is nobody's news. */
 function runPreStop(
   deps: KillDeps,
   request: KillContainerRequest,

@@ -56,7 +56,7 @@ export interface NodePodConfigsDeps {
   readonly userNamespaces: Pick<UserNamespaces, "of">;
 }
 
-/** What is known of volumes that are set up. */
+/** What the volume manager tells of volumes that are set up. */
 export interface ContainerVolumes {
   mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume>;
   /** Reads the environment files that a container refers to. */
@@ -109,7 +109,7 @@ export class NodePodConfigs implements PodConfigs {
     return handler.ok ? this.#deps.userNamespaces.of(pod, handler.value) : handler;
   }
 
-  // A plugin that lacks the capability would not be asked at all, and the pod would run without what it needs.
+  // A plugin that lacks the capability would not be told at all, and the pod run without what it asks for.
   async #unmetNetworkNeed(pod: Pod): Promise<string | undefined> {
     const needs = networkNeeds(pod);
     if (needs.length === 0) return undefined;

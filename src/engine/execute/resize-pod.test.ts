@@ -21,7 +21,7 @@ function limited(cpu: string, memory: string): ResourceRequirements {
   return { requests: { cpu: "100m", memory: "16Mi" }, limits: { cpu, memory } };
 }
 
-/** Resizes a running pod; returns everything that was changed, in order. */
+/** Resizes a running pod; tells everything that was changed, in order. */
 async function resized(
   world: ExecutorWorld,
   [from, to]: readonly [ResourceRequirements, ResourceRequirements],
@@ -137,14 +137,14 @@ test("a runtime that refuses the pod's resources keeps everything as it was", as
   );
 });
 
-test("where the kernel refuses the pod's limit, the runtime gets the old one again", async () => {
+test("where the kernel refuses the pod's limit, the runtime is told of the old one again", async () => {
   const world = new ExecutorWorld();
   await start(world, podWith(limited("1", "64Mi")));
-  const limits: (bigint | undefined)[] = [];
+  const told: (bigint | undefined)[] = [];
   world.runtime.updatePodSandboxResources = async ({
     resources,
   }: UpdatePodSandboxResourcesRequest) => {
-    limits.push(resources?.memoryLimitInBytes);
+    told.push(resources?.memoryLimitInBytes);
   };
   world.cgroups.update = async () => {
     throw new Error("memory.limit_in_bytes: busy");
@@ -155,6 +155,6 @@ test("where the kernel refuses the pod's limit, the runtime gets the old one aga
     code: "ResizePodInPlaceError",
     message: "memory.limit_in_bytes: busy",
   });
-  expect(limits).toEqual([96n * mebibyte, 64n * mebibyte]);
+  expect(told).toEqual([96n * mebibyte, 64n * mebibyte]);
   expect(world.actuated.get("uid-1")?.containers.get("web")?.limits?.["memory"]).toBe("64Mi");
 });

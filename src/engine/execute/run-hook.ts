@@ -11,7 +11,7 @@ import type { HookHttp } from "../../ports/hook-http.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 
-/** How much of a hook's output is kept. */
+/** More of what a hook printed tells nobody anything. */
 const maxOutputBytes = 10 * 1024;
 
 export interface HookDeps {

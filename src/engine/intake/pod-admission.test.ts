@@ -10,7 +10,9 @@ import type { Pod } from "../../model/pod.ts";
 import type { PodEvent } from "../../ports/pod-events.ts";
 import type { Faults } from "../agent/faults.ts";
 import { PodTable } from "../pods/pod-table.ts";
+import { NodeRoom } from "./node-room.ts";
 import { PodAdmission } from "./pod-admission.ts";
+import { Preemption } from "./preemption.ts";
 
 /** A node that has room for one pod, and these others. */
 class World {
@@ -28,16 +30,37 @@ class World {
     note: (_error, during, uid) => void this.faults.push(`${during} ${uid}`),
   };
 
-  readonly admission: PodAdmission = new PodAdmission({
+  readonly #shared = {
     table: this.table,
+    log: silentLog,
+    metrics: noMetrics,
+    events: { record: (_: unknown, event: PodEvent) => void this.events.push(event) },
+    faults: this.#faults,
+  };
+  readonly #preemption = new Preemption({
+    ...this.#shared,
     workers: {
       killPod: ({ metadata }) =>
         new Promise((resolve, reject) => {
           const end = (error?: Error) => (error === undefined ? resolve() : reject(error));
           this.kills.push({ uid: metadata.uid, end });
         }),
-      askToStart: () => void this.asked++,
     },
+    wakeups: { askToStart: () => void this.asked++ },
+    lifetime: new AbortController().signal,
+  });
+  readonly #room = new NodeRoom({
+    active: { listGranted: () => this.others },
+    checks: [{ admit: () => this.pressure }],
+    facts: { sysctls: { names: new Map(), prefixes: new Map() }, appArmorEnabled: false },
+    node: {
+      current: { metadata: { name: "n" }, status: { allocatable: { pods: "1", cpu: "1" } } },
+    },
+    preemption: this.#preemption,
+  });
+
+  readonly admission: PodAdmission = new PodAdmission({
+    ...this.#shared,
     statuses: {
       set: ({ metadata }, status) => {
         if (metadata.name === "unfit") throw new Error("no status");
@@ -48,22 +71,11 @@ class World {
     allocations: {
       admit: (asked) => {
         if (asked.metadata.name === "unfit") throw new Error("cannot be judged");
-        return this.admission.fits(asked, this.others);
+        return this.#room.fits(asked);
       },
       grant: () => undefined,
     },
-    node: {
-      facts: () => ({
-        node: { metadata: { name: "n" }, status: { allocatable: { pods: "1", cpu: "1" } } },
-        sysctls: { names: new Map(), prefixes: new Map() },
-        appArmorEnabled: false,
-      }),
-      admitUnderPressure: () => this.pressure,
-    },
-    ports: { clock: new VirtualClock(), log: silentLog, metrics: noMetrics },
-    events: { record: (_, event) => void this.events.push(event) },
-    faults: this.#faults,
-    lifetime: new AbortController().signal,
+    clock: new VirtualClock(),
   });
 }
 
@@ -108,7 +120,7 @@ test("a pod that can neither be judged nor refused is remembered as it was", () 
   const world = new World();
   const unfit = buildPod({ metadata: { name: "unfit" } });
   expect(world.admission.admit(unfit)).toBe(false);
-  expect(world.table.get("uid-1")?.admission).toEqual({ unfit });
+  expect(world.table.get("uid-1")?.unfit).toBe(unfit);
   expect(world.faults).toEqual(["admission uid-1", "admission uid-1"]);
 });
 

@@ -8,25 +8,29 @@ import type { PodSourceName } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 
-export interface PodConfigDependencies {
+interface UpdateSink {
+  /** Takes each update, in order. */
+  deliver(update: SourceUpdate): void;
+}
+
+export interface PodConfigDeps {
   readonly clock: Clock;
   readonly events: PodEvents;
-  /** Takes each update, in order. */
-  readonly deliver: (update: SourceUpdate) => void;
+  readonly sink: UpdateSink;
 }
 
 /** What every source wants, and the stream of changes that follows from it. */
 export class PodConfig {
-  readonly #deps: PodConfigDependencies;
+  readonly #deps: PodConfigDeps;
   readonly #known = new Map<PodSourceName, KnownPods>();
 
-  constructor(deps: PodConfigDependencies) {
+  constructor(deps: PodConfigDeps) {
     this.#deps = deps;
   }
 
   /** Takes a source's complete set. */
   set(set: SourceSet): void {
-    const { clock, events, deliver } = this.#deps;
+    const { clock, events, sink } = this.#deps;
     const { pods, delivered, updates, rejected } = mergeSource(
       this.#known.get(set.source),
       set,
@@ -36,7 +40,7 @@ export class PodConfig {
     for (const { pod, message } of rejected) {
       events.record(pod, { type: "Warning", reason: "FailedValidation", message });
     }
-    for (const update of updates) deliver(update);
+    for (const update of updates) sink.deliver(update);
   }
 
   hasSeen(source: PodSourceName): boolean {

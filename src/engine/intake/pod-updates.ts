@@ -8,6 +8,7 @@ import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { WorkerStates } from "../pods/worker-states.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
 import type { PodAdmission } from "./pod-admission.ts";
@@ -21,7 +22,8 @@ export interface PodUpdatesDeps {
     PodAllocations,
     "noteAdded" | "noteUpdated" | "noteStatus" | "noteRemoved"
   >;
-  readonly workers: Pick<PodWorkers, "updatePod" | "isPodTerminationRequested">;
+  readonly workers: Pick<PodWorkers, "updatePod">;
+  readonly states: Pick<WorkerStates, "isPodTerminationRequested" | "isAtWork">;
   readonly starts: Pick<PodStartMetrics, "noteNewPod">;
   readonly changes: Pick<PodChanges, "noteAdded" | "noteUpdated" | "noteRemoved">;
   /** Undefined = the node belongs to no cluster. */
@@ -51,17 +53,17 @@ export class PodUpdates {
       case "ADD":
         starts.noteNewPod(pod);
         changes.noteAdded(pod);
-        if (this.#isAdmitted(pod)) this.dispatch(pod, "create");
+        if (this.#isAdmitted(pod)) this.#dispatch(pod, "create");
         return;
       case "UPDATE":
       case "DELETE":
         changes.noteUpdated(pod);
         allocations.noteUpdated(before, pod);
-        this.dispatch(pod, "update");
+        this.#dispatch(pod, "update");
         return;
       case "RECONCILE":
         if (before !== undefined) allocations.noteStatus(before, pod);
-        if (hasOutdatedReadiness(pod)) this.dispatch(pod, "sync");
+        if (hasOutdatedReadiness(pod)) this.#dispatch(pod, "sync");
         return;
     }
   }
@@ -75,7 +77,14 @@ export class PodUpdates {
     else if (op === "REMOVE") allocations.noteRemoved(real);
   }
 
-  dispatch(pod: Pod, updateType: PodUpdateType): void {
+  /** One that was not admitted has no worker, and is left as it is; one that waits is asked by itself. */
+  sync(uid: string): void {
+    const { registry, states } = this.#deps;
+    const pod = registry.get(uid);
+    if (pod !== undefined && states.isAtWork(uid)) this.#dispatch(pod, "sync");
+  }
+
+  #dispatch(pod: Pod, updateType: PodUpdateType): void {
     const { workers, registry, clock } = this.#deps;
     const requestedAtMs = clock.monotonicMs();
     workers.updatePod({ updateType, pod, mirrorPod: registry.mirrorOf(pod), requestedAtMs });
@@ -94,7 +103,7 @@ export class PodUpdates {
 
   /** One that still ends is asked when it begins again. */
   #isAdmitted(pod: Pod): boolean {
-    const { workers, admission } = this.#deps;
-    return workers.isPodTerminationRequested(pod.metadata.uid) || admission.admit(pod);
+    const { states, admission } = this.#deps;
+    return states.isPodTerminationRequested(pod.metadata.uid) || admission.admit(pod);
   }
 }

@@ -35,15 +35,14 @@ async function takeIn(
     faults: loudFaults,
     sources: [source],
     objects: new LocalObjects(),
-    restore: (pod) => pod,
+    memory: { restore: (pod) => pod },
     clock: new VirtualClock(),
     log: {
       ...silentLog,
       warn: (message, fields) => void warnings.push({ message, ...fields }),
     },
     events: { record: quiet },
-    deliver: (update) => void updates.push(update),
-    onObjects: quiet,
+    loop: { deliver: (update) => void updates.push(update), requestSyncAll: quiet },
   });
   await intake.run(new AbortController().signal);
   return { updates, intake, warnings };

@@ -1,4 +1,3 @@
-import type { SourceUpdate } from "../../core/source/merge-source.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { PodSourceName } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -6,6 +5,8 @@ import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { PodSource, SourceProblem, SourceSnapshot } from "../../ports/pod-source.ts";
 import type { Faults } from "../agent/faults.ts";
+import type { SyncLoop } from "../loop/sync-loop.ts";
+import type { PodMemory } from "../pods/pod-memory.ts";
 import type { LocalObjects } from "./local-objects.ts";
 import { PodConfig } from "./pod-config.ts";
 
@@ -13,15 +14,12 @@ export interface SourceIntakeDeps {
   readonly sources: readonly PodSource[];
   /** Takes what lies beside the pods. */
   readonly objects: LocalObjects;
-  /** A pod as a source has it, with what only this node knows of it. */
-  readonly restore: (pod: Pod, source: PodSourceName) => Pod;
+  readonly memory: Pick<PodMemory, "restore">;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "attempt">;
-  readonly deliver: (update: SourceUpdate) => void;
-  /** ConfigMaps or Secrets are not what they were: pods may wait for them or show them. */
-  readonly onObjects: () => void;
+  readonly loop: Pick<SyncLoop, "deliver" | "requestSyncAll">;
 }
 
 /** Takes what the sources deliver: pods go on as changes, objects are kept, problems are shown. */
@@ -33,8 +31,8 @@ export class SourceIntake {
 
   constructor(deps: SourceIntakeDeps) {
     this.#deps = deps;
-    const { clock, events, deliver } = deps;
-    this.#config = new PodConfig({ clock, events, deliver });
+    const { clock, events, loop } = deps;
+    this.#config = new PodConfig({ clock, events, sink: loop });
   }
 
   get problems(): readonly SourceProblem[] {
@@ -68,7 +66,8 @@ export class SourceIntake {
     }
     const objectsChanged = this.#deps.objects.set(source, snapshot);
     this.#setPods(source, snapshot);
-    if (objectsChanged) this.#deps.onObjects();
+    // Pods may wait for them or show them.
+    if (objectsChanged) this.#deps.loop.requestSyncAll();
   }
 
   /** What this node knows of pods has changed, not what the sources want. */
@@ -78,9 +77,9 @@ export class SourceIntake {
 
   #setPods(source: PodSourceName, { pods }: SourceSnapshot): void {
     const safe = pods.filter(hasSafeUid);
-    const { restore, faults } = this.#deps;
+    const { memory, faults } = this.#deps;
     const restored = safe.map(
-      (pod) => faults.attempt("intake", pod.metadata.uid, () => restore(pod, source)) ?? pod,
+      (pod) => faults.attempt("intake", pod.metadata.uid, () => memory.restore(pod, source)) ?? pod,
     );
     this.#config.set({ source, pods: restored });
   }

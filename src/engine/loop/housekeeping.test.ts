@@ -9,7 +9,7 @@ import { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodWorker } from "../pods/managed-pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
-import { type HousekeepingDeps, housekeep } from "./housekeeping.ts";
+import { Housekeeping, type HousekeepingDeps } from "./housekeeping.ts";
 
 function podOf(uid: string, source: "file" | "api" = "file"): Pod {
   const annotations = { [configSourceAnnotation]: source };
@@ -86,6 +86,13 @@ class World {
     },
   };
 
+  readonly #housekeeping = new Housekeeping(this.#deps, {
+    allocations: { writeAgain: () => Promise.resolve() },
+    checkpoints: { retry: () => undefined },
+    cluster: undefined,
+    observed: this.observed,
+  });
+
   heard(): this {
     for (const source of ["file", "api"]) this.sources.noteHandled(source);
     return this;
@@ -93,7 +100,7 @@ class World {
 
   async round(): Promise<readonly string[]> {
     this.notes.length = 0;
-    await housekeep(this.#deps);
+    await this.#housekeeping.run();
     return [...this.notes];
   }
 }

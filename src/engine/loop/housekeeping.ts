@@ -4,14 +4,19 @@ import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { Faults } from "../agent/faults.ts";
+import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { PodAdmission } from "../intake/pod-admission.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
+import { forgetPods } from "../pods/forget-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
+import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
 
 export interface HousekeepingDeps {
   readonly table: PodTable;
@@ -26,12 +31,43 @@ export interface HousekeepingDeps {
   readonly metrics: Pick<Metrics, "increment">;
 }
 
+/** What is kept in order between rounds. */
+export interface KeptRecords {
+  readonly allocations: Pick<PodAllocations, "writeAgain">;
+  readonly checkpoints: Pick<StatusCheckpoints, "retry">;
+  /** Undefined = the node belongs to no cluster. */
+  readonly cluster: Pick<ClusterParts, "lookAtMirrors"> | undefined;
+  readonly observed: Pick<ObservedPods, "has">;
+}
+
+/** Brings the agent's memory and the machine in line with what is wanted, and forgets pods of which nothing is left. */
+export class Housekeeping {
+  readonly #deps: HousekeepingDeps;
+  readonly #records: KeptRecords;
+
+  constructor(deps: HousekeepingDeps, records: KeptRecords) {
+    this.#deps = deps;
+    this.#records = records;
+  }
+
+  async run(): Promise<void> {
+    const { sources, table } = this.#deps;
+    const { allocations, checkpoints, cluster, observed } = this.#records;
+    await tidyPods(this.#deps);
+    await allocations.writeAgain();
+    if (!sources.areAllHeard) return;
+    cluster?.lookAtMirrors();
+    checkpoints.retry();
+    forgetPods({ table, observed });
+  }
+}
+
 /**
- * Brings the agent's memory and the machine in line with what is wanted: ends pods that nobody wants, begins the
+ * Ends pods that nobody wants, begins the
  * next life of pods that came back under their old UID, and removes what ended pods left. Until every source was
  * heard, only pods that run in the place of a static pod are ended.
  */
-export async function housekeep(deps: HousekeepingDeps): Promise<void> {
+async function tidyPods(deps: HousekeepingDeps): Promise<void> {
   if (!deps.sources.areAllHeard) {
     const replaced = replacedByStaticPods(deps.table);
     endOrphans(deps, (uid) => replaced.has(uid));

@@ -10,6 +10,7 @@ import { SourceReadiness } from "../intake/source-readiness.ts";
 import type { PodWorker } from "../pods/managed-pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
+import { WorkerStates } from "../pods/worker-states.ts";
 import { SyncLoop } from "./sync-loop.ts";
 import { WorkQueue } from "./work-queue.ts";
 
@@ -50,7 +51,6 @@ class World {
   constructor(problem?: string, faults: Pick<Faults, "note"> = loudFaults) {
     this.health.problem = problem;
     this.loop = new SyncLoop({
-      table: this.table,
       updates: this.#updates(),
       workers: { askToStart: () => void this.notes.push("ask") },
       housekeeping: {
@@ -65,6 +65,7 @@ class World {
         wakeups: { lookAtQueue: () => this.loop.wake() },
       }),
       health: this.health,
+      observed: { isListed: true },
       clock: this.clock,
       log: silentLog,
       faults,
@@ -86,8 +87,8 @@ class World {
           this.notes.push(`${updateType} ${uid}`);
           this.workers.set(uid, this.workers.get(uid) ?? workerOf(pod));
         },
-        isPodTerminationRequested: () => false,
       },
+      states: new WorkerStates(this.table),
       starts: { noteNewPod: quiet },
       changes: { noteAdded: quiet, noteUpdated: quiet, noteRemoved: quiet },
       cluster: undefined,

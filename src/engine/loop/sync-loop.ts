@@ -10,8 +10,10 @@ import type { Log } from "../../ports/log.ts";
 import type { Progress } from "../../ports/watchdog.ts";
 import type { FaultPlace, Faults } from "../agent/faults.ts";
 import type { PodUpdates } from "../intake/pod-updates.ts";
-import type { PodTable } from "../pods/pod-table.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
+import type { RuntimeHealth } from "../observe/runtime-health.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { Housekeeping } from "./housekeeping.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 const housekeepingMs = 2_000;
@@ -22,13 +24,12 @@ const faultRetryMs = 10_000;
 const longestQueue = 1_000;
 
 export interface SyncLoopDeps {
-  readonly table: PodTable;
   readonly updates: PodUpdates;
   readonly workers: Pick<PodWorkers, "askToStart">;
-  readonly housekeeping: { run(): Promise<void> };
+  readonly housekeeping: Pick<Housekeeping, "run">;
   readonly queue: WorkQueue;
-  /** `problem`: why the runtime cannot be worked with now; undefined when it can. */
-  readonly health: { readonly problem: string | undefined };
+  readonly health: Pick<RuntimeHealth, "problem">;
+  readonly observed: Pick<ObservedPods, "isListed">;
   readonly clock: Clock;
   readonly log: Log;
   readonly faults: Pick<Faults, "note">;
@@ -74,6 +75,12 @@ export class SyncLoop {
     this.#work.notify();
   }
 
+  /** All wanted pods are due a look. */
+  requestSyncAll(): void {
+    this.#deps.queue.requestAll();
+    this.#work.notify();
+  }
+
   /** A time was set at which something is due. */
   wake(): void {
     this.#work.notify();
@@ -97,12 +104,12 @@ export class SyncLoop {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, health, progress } = this.#deps;
+    const { clock, log, progress } = this.#deps;
     const backoff = new Backoff(backoffLimits);
     while (!signal.aborted) {
       progress?.noteTurn();
       this.#lastTurnMs = clock.monotonicMs();
-      const { problem } = health;
+      const problem = this.#runtimeProblem();
       if (problem !== undefined) {
         const delayMs = backoff.nextMs();
         const isFirst = delayMs === backoffLimits.initialMs;
@@ -115,6 +122,12 @@ export class SyncLoop {
       await this.#turn();
       await this.#nextWork(signal);
     }
+  }
+
+  /** Why the runtime cannot be worked with now; undefined when it can. */
+  #runtimeProblem(): string | undefined {
+    const { health, observed } = this.#deps;
+    return health.problem ?? (observed.isListed ? undefined : "its pods are not known yet");
   }
 
   async #turn(): Promise<void> {
@@ -140,29 +153,26 @@ export class SyncLoop {
     const { log, updates } = this.#deps;
     log.debug("pods from a source", { op, source, count: pods.length });
     for (const pod of pods.toSorted(byBeginning)) {
-      this.#attempt("intake", pod, () => updates.take(op, pod));
+      this.#attempt("intake", pod.metadata.uid, () => updates.take(op, pod));
     }
     updates.noteHandled({ op, source, pods });
   }
 
   #lookAtDue(): void {
-    const { table, queue, updates } = this.#deps;
+    const { queue, updates } = this.#deps;
     for (const uid of queue.takeDue()) {
-      const { wanted, worker } = table.get(uid) ?? {};
-      // One that was not admitted has no worker, and is left as it is; one that waits is asked by itself.
-      if (wanted === undefined || worker === undefined || worker.waitsFor !== undefined) continue;
-      this.#attempt("dispatch", wanted, () => updates.dispatch(wanted, "sync"));
+      this.#attempt("dispatch", uid, () => updates.sync(uid));
     }
   }
 
   /** What one pod makes this loop throw costs that pod a delay, and no other pod anything. */
-  #attempt(during: FaultPlace, { metadata }: Pod, work: () => void): void {
-    this.#deps.progress?.noteStep(metadata.uid, during);
+  #attempt(during: FaultPlace, uid: string, work: () => void): void {
+    this.#deps.progress?.noteStep(uid, during);
     try {
       work();
     } catch (error) {
-      this.#deps.faults.note(error, during, metadata.uid);
-      this.#deps.queue.enqueue(metadata.uid, faultRetryMs);
+      this.#deps.faults.note(error, during, uid);
+      this.#deps.queue.enqueue(uid, faultRetryMs);
     }
   }
 

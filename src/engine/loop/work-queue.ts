@@ -1,6 +1,6 @@
 import { activeDeadlineMs } from "../../core/status/active-deadline.ts";
 import { type Requeue, requeueDelayMs } from "../../core/worker/requeue.ts";
-import type { Clock } from "../../ports/clock.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
@@ -8,7 +8,7 @@ const defaultResyncMs = 60_000;
 const failureBackoffMs = 10_000;
 
 export interface WorkQueueDeps {
-  readonly ports: { readonly clock: Clock; random(): number };
+  readonly ports: Pick<AgentPorts, "clock" | "random">;
   readonly table: PodTable;
   readonly wakeups: Pick<Wakeups, "lookAtQueue">;
 }
@@ -30,6 +30,13 @@ export class WorkQueue {
     this.#due.set(uid, { ...this.#due.get(uid), isRequested: true });
   }
 
+  /** All wanted pods are due at once. */
+  requestAll(): void {
+    for (const { uid, wanted } of this.#deps.table.all()) {
+      if (wanted !== undefined) this.request(uid);
+    }
+  }
+
   /** After so long, or when the pod's active deadline ends before. */
   enqueue(uid: string, delayMs: number): void {
     const { ports, wakeups } = this.#deps;
@@ -39,9 +46,9 @@ export class WorkQueue {
   }
 
   requeue(uid: string, requeue: Requeue): void {
-    const { ports } = this.#deps;
+    const { clock, random } = this.#deps.ports;
     const settings = { resyncIntervalMs: this.#resyncIntervalMs, backoffMs: failureBackoffMs };
-    this.enqueue(uid, requeueDelayMs(requeue, settings, ports.clock.nowMs(), ports.random()));
+    this.enqueue(uid, requeueDelayMs(requeue, settings, clock.nowMs(), random()));
   }
 
   /** Takes out every pod that was requested or whose time has come. */

@@ -21,7 +21,7 @@ import type { Log } from "../../ports/log.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
 import { removeContainer } from "../execute/remove-container.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
-import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { WorkerStates } from "../pods/worker-states.ts";
 
 const collectMs = 60_000;
 
@@ -31,10 +31,9 @@ export interface ContainerCollectorDeps {
   readonly foreignFiles: Pick<ForeignFiles, "removeTree">;
   readonly clock: Clock;
   readonly log: Log;
-  readonly policy: ContainerGcPolicy;
-  readonly podLogsRoot: string;
+  readonly settings: { readonly policy: ContainerGcPolicy; readonly podLogsRoot: string };
   readonly sources: SourceReadiness;
-  readonly workers: Pick<PodWorkers, "shouldPodContentBeRemoved" | "shouldPodRuntimeBeRemoved">;
+  readonly states: Pick<WorkerStates, "shouldPodContentBeRemoved" | "shouldPodRuntimeBeRemoved">;
   /** Whether the runtime was seen to have anything that does not run. */
   readonly observed: { readonly hasDead: boolean };
   /** Undefined = the node belongs to no cluster. */
@@ -50,10 +49,10 @@ export class ContainerCollector {
 
   constructor(deps: ContainerCollectorDeps) {
     this.#deps = deps;
-    const { workers } = deps;
+    const { states } = deps;
     this.#remains = {
-      isContentRemovable: (uid) => workers.shouldPodContentBeRemoved(uid),
-      isRuntimeRemovable: (uid) => workers.shouldPodRuntimeBeRemoved(uid),
+      isContentRemovable: (uid) => states.shouldPodContentBeRemoved(uid),
+      isRuntimeRemovable: (uid) => states.shouldPodRuntimeBeRemoved(uid),
     };
   }
 
@@ -88,7 +87,7 @@ export class ContainerCollector {
 
   /** What a collection would remove now. */
   async plan(scope: Scope, signal: AbortSignal): Promise<readonly GcItem[]> {
-    const { runtime, podLogsRoot } = this.#deps;
+    const { runtime, settings } = this.#deps;
     const containers = await runtime.listContainers({}, signal);
     const sandboxes = await runtime.listPodSandboxes({}, signal);
     const removals = this.#planRemovals(containers, scope);
@@ -103,7 +102,7 @@ export class ContainerCollector {
         (removal): GcItem => ({ kind: "sandbox", ...removal }),
       ),
       ...(await this.#planLogs()).map((id): GcItem => {
-        const name = id.slice(podLogsRoot.length + 1);
+        const name = id.slice(settings.podLogsRoot.length + 1);
         return { kind: "logs", id, name, because: goneReason };
       }),
     ];
@@ -136,16 +135,17 @@ export class ContainerCollector {
 
   /** The log folders of pods that are gone for good; an evicted pod's are among them. */
   async #planLogs(): Promise<readonly string[]> {
-    const { files, podLogsRoot, sources } = this.#deps;
+    const { files, settings, sources } = this.#deps;
+    const { podLogsRoot } = settings;
     if (!sources.areAllHeard) return [];
     const names = planLogsGc(await files.list(podLogsRoot), this.#remains);
     return names.map((name) => `${podLogsRoot}/${name}`);
   }
 
   #planRemovals(containers: readonly Container[], scope: Scope): readonly ContainerRemoval[] {
-    const { policy, clock, sources } = this.#deps;
+    const { settings, clock, sources } = this.#deps;
     return planContainerGc(containers, this.#remains, {
-      policy,
+      policy: settings.policy,
       nowMs: clock.nowMs(),
       allSourcesReady: sources.areAllHeard,
       ...scope,

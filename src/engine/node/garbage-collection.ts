@@ -7,7 +7,7 @@ import type { Wakeups } from "../agent/wakeups.ts";
 import type { ImageCollector } from "../images/image-collector.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { PodTable } from "../pods/pod-table.ts";
-import type { PodWorkers } from "../pods/pod-workers.ts";
+import type { WorkerStates } from "../pods/worker-states.ts";
 import type { ContainerCollector } from "./container-collector.ts";
 
 export interface GarbageCollectionDeps {
@@ -17,7 +17,7 @@ export interface GarbageCollectionDeps {
   readonly rootFolder: string;
   readonly sources: SourceReadiness;
   readonly table: PodTable;
-  readonly workers: Pick<PodWorkers, "shouldPodContentBeRemoved">;
+  readonly states: Pick<WorkerStates, "shouldPodContentBeRemoved">;
   readonly wakeups: Pick<Wakeups, "housekeep">;
 }
 
@@ -58,12 +58,12 @@ export class GarbageCollection {
   }
 
   async #planFolders(): Promise<readonly GcItem[]> {
-    const { files, rootFolder, sources, table, workers } = this.#deps;
+    const { files, rootFolder, sources, table, states } = this.#deps;
     if (!sources.areAllHeard) return [];
     const uids = await files.list(podsDirectory(rootFolder));
     return uids
       .filter((uid) => table.get(uid)?.wanted === undefined)
-      .filter((uid) => workers.shouldPodContentBeRemoved(uid))
+      .filter((uid) => states.shouldPodContentBeRemoved(uid))
       .map((uid): GcItem => {
         return {
           kind: "folder",

@@ -30,6 +30,11 @@ export class KnownNode {
     return hostIpsOf(this.#cluster?.node, this.#machineIps);
   }
 
+  /** That of the machine's first address. */
+  get primaryIpFamily(): 4 | 6 {
+    return this.#machineIps[0]?.includes(":") === true ? 6 : 4;
+  }
+
   get allocatable(): Readonly<Record<string, string>> | undefined {
     return (this.#cluster?.node ?? this.#machine).status?.allocatable;
   }

@@ -54,7 +54,9 @@ class World {
       { priority: 0, graceSeconds: 20 },
       { priority: 1000, graceSeconds: 10 },
     ],
-    activePods: () => [podOf("critical", 2000, 60), podOf("web", 0, 5), podOf("slow", 0, 300)],
+    pods: {
+      list: () => [podOf("critical", 2000, 60), podOf("web", 0, 5), podOf("slow", 0, 300)],
+    },
     workers: {
       killPod: async (pod, { graceSeconds, reason }, signal) => {
         const { name } = pod.metadata;
@@ -80,9 +82,7 @@ class World {
     nodeEvents: { recordNode: ({ reason, message }) => this.#note(`${reason}: ${message}`) },
     files: this.files,
     rootFolder: "/root",
-    metrics: { set() {} },
-    clock: this.clock,
-    log: silentLog,
+    ports: { metrics: { set() {} }, clock: this.clock, log: silentLog },
   });
   readonly running: Promise<void>;
 

@@ -25,30 +25,26 @@ import type { Metrics } from "../../ports/metrics.ts";
 import type { ShutdownLock, ShutdownService } from "../../ports/shutdown.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
+import type { ActivePods } from "../pods/active-pods.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
-
-/** What the end of pods is followed by. */
-interface Settling {
-  /** Resolves when no volume of these pods is mounted any more. */
-  volumesUnmounted(pods: readonly Pod[], signal: AbortSignal): Promise<void>;
-  /** Resolves when everybody to whom statuses are reported has the last ones. */
-  statusesReported(signal: AbortSignal): Promise<void>;
-}
+import type { Settling } from "./settling.ts";
 
 export interface ShutdownManagerDeps {
   readonly service: ShutdownService;
   readonly periods: readonly ShutdownPeriod[];
-  readonly activePods: () => readonly Pod[];
+  readonly pods: Pick<ActivePods, "list">;
   readonly workers: Pick<PodWorkers, "killPod">;
-  readonly settling: Settling;
+  readonly settling: Pick<Settling, "volumesUnmounted" | "statusesReported">;
   readonly wakeups: Pick<Wakeups, "updateNode">;
   /** Undefined = the node belongs to no cluster. */
   readonly nodeEvents: NodeEvents | undefined;
   readonly files: HostFiles;
   readonly rootFolder: string;
-  readonly metrics: Pick<Metrics, "set">;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly ports: {
+    readonly metrics: Pick<Metrics, "set">;
+    readonly clock: Clock;
+    readonly log: Log;
+  };
 }
 
 const reconnectMs = 1000;
@@ -84,7 +80,7 @@ export class ShutdownManager {
 
   /** Watches until `signal` aborts; the lock goes with it. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#deps;
+    const { clock, log } = this.#deps.ports;
     await this.#showLastShutdown();
     let last = "";
     while (!signal.aborted) {
@@ -115,7 +111,8 @@ export class ShutdownManager {
 
   /** The machine must wait for as long as the pods may take. */
   async #ensureDelay(signal: AbortSignal): Promise<void> {
-    const { service, periods, clock } = this.#deps;
+    const { service, periods } = this.#deps;
+    const { clock } = this.#deps.ports;
     const neededMs = longestShutdownMs(periods);
     let delayMs = await service.maxDelayMs();
     if (delayMs >= neededMs) return;
@@ -144,7 +141,8 @@ export class ShutdownManager {
   }
 
   #announce(isShuttingDown: boolean): void {
-    const { nodeEvents, wakeups, log } = this.#deps;
+    const { nodeEvents, wakeups } = this.#deps;
+    const { log } = this.#deps.ports;
     const what = isShuttingDown ? "event" : "cancellation";
     log.info("the machine shuts down", { isShuttingDown });
     nodeEvents?.recordNode({
@@ -157,7 +155,7 @@ export class ShutdownManager {
   }
 
   async #note(isShuttingDown: boolean, signal: AbortSignal): Promise<void> {
-    const { log } = this.#deps;
+    const { log } = this.#deps.ports;
     try {
       if (isShuttingDown) await this.#endPods(signal);
       else await this.#takeLock();
@@ -167,11 +165,12 @@ export class ShutdownManager {
   }
 
   async #endPods(signal: AbortSignal): Promise<void> {
-    const { periods, activePods, clock, log } = this.#deps;
+    const { periods, pods } = this.#deps;
+    const { clock, log } = this.#deps.ports;
     const startedAtMs = clock.nowMs();
     try {
       await this.#keepTimes(startedAtMs, undefined);
-      for (const group of planShutdown(periods, activePods())) await this.#endGroup(group, signal);
+      for (const group of planShutdown(periods, pods.list())) await this.#endGroup(group, signal);
       await this.#report(signal);
     } finally {
       await this.#keepTimes(startedAtMs, clock.nowMs());
@@ -182,7 +181,8 @@ export class ShutdownManager {
 
   /** Waits for all of a group, but no longer than it may take. */
   async #endGroup(group: ShutdownGroup, signal: AbortSignal): Promise<void> {
-    const { settling, clock, log } = this.#deps;
+    const { settling } = this.#deps;
+    const { clock, log } = this.#deps.ports;
     const { priority, graceSeconds, pods } = group;
     const over = new AbortController();
     const limited = AbortSignal.any([signal, over.signal]);
@@ -200,7 +200,8 @@ export class ShutdownManager {
   }
 
   async #endPod(pod: Pod, group: ShutdownGroup, signal: AbortSignal): Promise<void> {
-    const { workers, log } = this.#deps;
+    const { workers } = this.#deps;
+    const { log } = this.#deps.ports;
     const graceSeconds = shutdownGraceSeconds(pod, group);
     const reason = shutdownKill(pod);
     try {
@@ -211,7 +212,8 @@ export class ShutdownManager {
   }
 
   async #report(signal: AbortSignal): Promise<void> {
-    const { settling, clock, log } = this.#deps;
+    const { settling } = this.#deps;
+    const { clock, log } = this.#deps.ports;
     const over = new AbortController();
     const limited = AbortSignal.any([signal, over.signal]);
     const time = clock.sleep(lastReportMs, limited).then(
@@ -229,7 +231,8 @@ export class ShutdownManager {
   }
 
   async #keepTimes(startedAtMs: number, endedAtMs: number | undefined): Promise<void> {
-    const { files, rootFolder, metrics, log } = this.#deps;
+    const { files, rootFolder } = this.#deps;
+    const { metrics, log } = this.#deps.ports;
     metrics.set("kubelet_graceful_shutdown_start_time_seconds", Math.trunc(startedAtMs / 1000));
     metrics.set("kubelet_graceful_shutdown_end_time_seconds", Math.trunc((endedAtMs ?? 0) / 1000));
     const text = JSON.stringify({
@@ -244,7 +247,8 @@ export class ShutdownManager {
   }
 
   async #showLastShutdown(): Promise<void> {
-    const { files, rootFolder, metrics } = this.#deps;
+    const { files, rootFolder } = this.#deps;
+    const { metrics } = this.#deps.ports;
     const text = await files.readText(joinPath(rootFolder, stateFile)).catch(() => undefined);
     const secondsOf = (name: string): number => {
       const time = new RegExp(`"${name}":"([^"]+)"`).exec(text ?? "")?.[1] ?? "";

@@ -63,7 +63,7 @@ test("a pod that makes room for another is active, but what it holds is promised
 test("a pod that was refused and got no status is not active until it is wanted otherwise", () => {
   const { table, registry, active } = setUp();
   registry.set(pod);
-  table.writer("admission").set(uid, { unfit: pod });
+  table.writer("unfit").set(uid, pod);
   expect(active.has(uid)).toBe(false);
   registry.set({ ...pod });
   expect(active.has(uid)).toBe(true);

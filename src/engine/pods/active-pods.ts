@@ -1,3 +1,4 @@
+import { withAllocation } from "../../core/allocation/pod-allocation.ts";
 import { podLimits, podRequests } from "../../core/resource/pod-resources.ts";
 import { podQosClass } from "../../core/resource/qos.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
@@ -36,6 +37,15 @@ export class ActivePods {
     return active;
   }
 
+  /** The same with the resources that they were granted, which may differ from those that they ask for now. */
+  listGranted(): readonly Pod[] {
+    return this.list().map((pod) => {
+      const { uid } = pod.metadata;
+      const { allocated } = this.#table.get(uid) ?? {};
+      return this.#faults.attempt("resize", uid, () => withAllocation(pod, allocated)) ?? pod;
+    });
+  }
+
   /** A pod whose spec throws when it is counted takes nothing from others; it is not admitted itself. */
   #isCountable(pod: Pod): boolean {
     if (this.#countable.has(pod.spec)) return true;
@@ -50,8 +60,8 @@ export class ActivePods {
   }
 }
 
-function isActive({ wanted, worker, status, admission }: ManagedPod): boolean {
-  if (wanted === undefined || admission?.unfit === wanted) return false;
+function isActive({ wanted, worker, status, unfit }: ManagedPod): boolean {
+  if (wanted === undefined || unfit === wanted) return false;
   if (worker !== undefined) return !isPodKnownTerminated(worker.state);
   return !isTerminalPhase((status?.current ?? wanted.status)?.phase);
 }

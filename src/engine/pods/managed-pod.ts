@@ -78,13 +78,12 @@ interface DueLook {
   readonly isRequested?: boolean | undefined;
 }
 
-interface PodAdmissionState {
+/** What preemption does with a pod. */
+interface PodPreemption {
   /** The pods that end to make room for it, as namespace/name. */
   readonly roomFrom?: readonly string[] | undefined;
   /** It ends to make room: what it holds is promised to the pod with this UID. */
   readonly roomFor?: string | undefined;
-  /** The pod as it was refused, where it could not even be given a status. */
-  readonly unfit?: Pod | undefined;
 }
 
 /** One pod's worker, which makes one call at a time. */
@@ -109,8 +108,8 @@ export interface PodWorker {
  * What is only here is gone with the pod's entry: nobody has to remember to forget it.
  */
 export interface PodSlices {
-  /** Absent unless it makes room, room is made for it, or refusing it failed. Writer: `PodAdmission`. */
-  readonly admission: PodAdmissionState;
+  /** Absent unless it makes room or room is made for it. Writer: `Preemption`. */
+  readonly admission: PodPreemption;
   /** The resources that were applied to it in the runtime. Writer: `ResourceRecords` of `PodAllocations`. */
   readonly actuated: PodResources;
   /** The resources that it was granted. Writer: `ResourceRecords` of `PodAllocations`. */
@@ -151,6 +150,8 @@ export interface PodSlices {
   readonly start: PodStart;
   /** Its status as the node has it. Writer: `PodStatuses`. */
   readonly status: KnownStatus;
+  /** The pod as it was refused, where it could not even be given a status. Writer: `PodAdmission`. */
+  readonly unfit: Pod;
   /** Its service account tokens, by request. Writer: `ApiServiceAccountTokens`. */
   readonly tokens: ReadonlyMap<string, HeldToken>;
   /** What its volumes take. Writer: `VolumeUsage`. */

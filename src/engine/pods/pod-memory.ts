@@ -1,39 +1,29 @@
 import { isEndedByShutdown } from "../../core/shutdown/shutdown-status.ts";
 import { withKeptCounts } from "../../core/status/kept-counts.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
-import type { Event } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSourceName } from "../../model/pod-source.ts";
-import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
 import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
-import { EventLog } from "../view/event-log.ts";
-import { FlightRecorder } from "../view/flight-recorder.ts";
-import { EphemeralContainers } from "./ephemeral-containers.ts";
+import type { FlightRecorder } from "../view/flight-recorder.ts";
+import type { EphemeralContainers } from "./ephemeral-containers.ts";
 import type { ManagedPod } from "./managed-pod.ts";
-import type { PodTable } from "./pod-table.ts";
 
 export interface PodMemoryDeps {
-  readonly table: PodTable;
-  readonly ports: Pick<AgentPorts, "clock" | "log" | "files" | "journal">;
-  readonly settings: Pick<AgentSettings, "rootFolder" | "nodeName">;
+  readonly recorder: FlightRecorder;
   readonly checkpoints: StatusCheckpoints;
-  readonly onEvent: (event: Event) => void;
+  readonly ephemeral: EphemeralContainers;
 }
 
-/** What the agent keeps of pods beyond one sync, most of it beyond its own life. */
+/** What the agent keeps of pods beyond its own life. */
 export class PodMemory {
-  readonly events: EventLog;
   readonly recorder: FlightRecorder;
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
 
-  constructor({ table, ports, settings, checkpoints, onEvent }: PodMemoryDeps) {
-    const { clock, log, files, journal } = ports;
-    this.events = new EventLog({ table, clock, host: settings.nodeName, onEvent });
-    this.recorder = new FlightRecorder(table, journal);
+  constructor({ recorder, checkpoints, ephemeral }: PodMemoryDeps) {
+    this.recorder = recorder;
     this.checkpoints = checkpoints;
-    const folder = `${settings.rootFolder}/ephemeral`;
-    this.ephemeral = new EphemeralContainers(table, files, folder, log);
+    this.ephemeral = ephemeral;
   }
 
   async load(): Promise<void> {

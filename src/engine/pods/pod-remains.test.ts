@@ -49,6 +49,7 @@ class World extends StageWorld {
         requestRead: (uid) => this.show(uid, []),
         readWhenQuiet: nothing,
       },
+      allocations: { noteEnded: nothing },
       node: undefined,
     });
     this.observed = new ObservedPods(table, wakeups);

@@ -56,7 +56,7 @@ test("the first stage that cannot be prepared ends the preparation", async () =>
   );
   expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
   expect(world.calls).toEqual(["objects of uid-a"]);
-  expect(world.memory.events.list("uid-a")).toMatchObject([{ reason: "FailedCreatePodContainer" }]);
+  expect(world.events.list("uid-a")).toMatchObject([{ reason: "FailedCreatePodContainer" }]);
 });
 
 test("an ended pod keeps its folders and its logs until it is removed", async () => {
@@ -124,9 +124,7 @@ test("folders of a pod that cannot be made are reported", async () => {
   await expect(prepareStages(world.stages, request, signal)).rejects.toThrow(
     "error making pod data directories: read-only file system",
   );
-  expect(world.memory.events.list("uid-a")).toMatchObject([
-    { reason: "FailedToMakePodDataDirectories" },
-  ]);
+  expect(world.events.list("uid-a")).toMatchObject([{ reason: "FailedToMakePodDataDirectories" }]);
 });
 
 test("nothing is deleted across a mount point, and the volumes of a past agent are unmounted", async () => {

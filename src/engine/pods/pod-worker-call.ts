@@ -54,17 +54,17 @@ async function withProgress<T>(
   acted: () => void,
   call: (progress: RuntimeProgress) => Promise<T>,
 ): Promise<T> {
-  let isReported = false;
+  let isTold = false;
   const changed = (): void => {
-    isReported = true;
+    isTold = true;
     acted();
   };
   const unchanged = (): void => {
-    isReported = true;
+    isTold = true;
   };
   try {
     const result = await call({ changed, unchanged });
-    if (!isReported) acted();
+    if (!isTold) acted();
     return result;
   } catch (error) {
     acted();

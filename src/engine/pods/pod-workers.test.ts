@@ -12,6 +12,7 @@ import { ObservedPods } from "../observe/observed-pods.ts";
 import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
 import { PodTable } from "./pod-table.ts";
 import { PodWorkers, type PodWorkersDeps } from "./pod-workers.ts";
+import { WorkerStates } from "./worker-states.ts";
 
 const uids = ["1", "2", "3"] as const;
 
@@ -93,6 +94,7 @@ function setUp({ clock = stillClock, events, isListed = true }: SetUp = {}) {
   const requeues: Requeue[] = [];
   const woken: string[] = [];
   const removals = table.writer("removal");
+  const states = new WorkerStates(table);
   const workers = new PodWorkers({
     table,
     syncer,
@@ -101,14 +103,15 @@ function setUp({ clock = stillClock, events, isListed = true }: SetUp = {}) {
     ports: { clock, log: silentLog, metrics: noMetrics },
     events: events ?? { record: ignore },
     faults: loudFaults,
-    allocations: { allocatedPod: (pod) => pod, noteEnded: () => void woken.push("resizes") },
+    states,
     changes: { noteStatus: (uid) => void woken.push(`watchers of ${uid}`) },
     wakeups: {
       housekeep: () => void woken.push("housekeeping"),
       askToStart: () => void woken.push("gate"),
+      retryResizes: () => void woken.push("resizes"),
     },
   });
-  return { workers, syncer, observed, reads, table, requeues, woken, removals };
+  return { workers, states, syncer, observed, reads, table, requeues, woken, removals };
 }
 
 function updateOf(uid: string, update: "create" | "sync" | "delete" | "kill"): PodUpdate {
@@ -144,7 +147,7 @@ describe("static pods of one full name", () => {
   test("never two of them at once, no way back from the end, and all of them end when nobody wants them", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
-        const { workers, syncer } = setUp();
+        const { workers, states, syncer } = setUp();
         const endedUids = new Set<string>();
         for (const step of actions) {
           if (step.kind === "update") workers.updatePod(updateOf(step.uid, step.update));
@@ -158,13 +161,13 @@ describe("static pods of one full name", () => {
           const logLength = syncer.log.length;
           await untilBlocked();
           const living = [...syncer.inProgress.keys()].filter(
-            (uid) => !workers.isPodKnownTerminated(uid),
+            (uid) => !states.isPodKnownTerminated(uid),
           );
           expect(living.length).toBeLessThanOrEqual(1);
           for (const uid of uids) {
-            if (workers.isPodKnownTerminated(uid)) endedUids.add(uid);
+            if (states.isPodKnownTerminated(uid)) endedUids.add(uid);
           }
-          expect([...endedUids].filter((uid) => !workers.isPodKnownTerminated(uid))).toEqual([]);
+          expect([...endedUids].filter((uid) => !states.isPodKnownTerminated(uid))).toEqual([]);
           const revived = syncer.log
             .slice(logLength)
             .filter((call) => !call.startsWith("clean-up") && endedBefore.has(call.slice(-1)));
@@ -176,7 +179,7 @@ describe("static pods of one full name", () => {
           workers.askToStart();
         }
         await workers.idle();
-        for (const uid of uids) expect(workers.couldHaveRunningContainers(uid)).toBe(false);
+        for (const uid of uids) expect(states.couldHaveRunningContainers(uid)).toBe(false);
         expect(workers.syncKnownPods(new Set()).size).toBe(0);
       }),
       { numRuns: 300 },

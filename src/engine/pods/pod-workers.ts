@@ -1,3 +1,4 @@
+import { withAllocation } from "../../core/allocation/pod-allocation.ts";
 import type { KillReason } from "../../core/status/killed-status.ts";
 import { type KillPodOptions, type PodUpdate, subjectUid } from "../../core/worker/pod-update.ts";
 import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
@@ -6,37 +7,28 @@ import { transitionWorker, type WorkerEvent } from "../../core/worker/transition
 import type { WorkerTransition } from "../../core/worker/worker-effect.ts";
 import {
   awaitsStart,
-  couldHaveRunningContainers,
   describeWorker,
   isPodKnownTerminated,
-  isPodTerminationRequested,
   type KnownPod,
-  shouldPodBeFinished,
-  shouldPodContainersBeTerminating,
-  shouldPodContentBeRemoved,
-  shouldPodRuntimeBeRemoved,
-  workerFacts,
 } from "../../core/worker/worker-queries.ts";
 import type { PodWork, PodWorkOutcome, WorkerState } from "../../core/worker/worker-state.ts";
 import { isProgrammingError } from "../../lib/assert.ts";
 import { withEither } from "../../lib/with-either.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { WorkQueue } from "../loop/work-queue.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
-import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
 import type { PodWorker } from "./managed-pod.ts";
 import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
 import type { PodTable, SliceWriter } from "./pod-table.ts";
 import { callSyncer } from "./pod-worker-call.ts";
 import { askStartGate } from "./start-gate.ts";
+import type { WorkerStates } from "./worker-states.ts";
 
 /** Even without any grace a kill takes its time. */
 const shortestKillSeconds = 10;
@@ -49,10 +41,10 @@ export interface PodWorkersDeps {
   readonly queue: Pick<WorkQueue, "requeue">;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "note" | "attempt">;
-  readonly ports: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics };
-  readonly allocations: Pick<PodAllocations, "allocatedPod" | "noteEnded">;
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
+  readonly states: Pick<WorkerStates, "noteSynced">;
   readonly changes: Pick<PodChanges, "noteStatus">;
-  readonly wakeups: Pick<Wakeups, "housekeep" | "askToStart">;
+  readonly wakeups: Pick<Wakeups, "housekeep" | "askToStart" | "retryResizes">;
 }
 
 /** This class alone changes it; for everybody else it is the slice `worker`. */
@@ -70,7 +62,6 @@ export class PodWorkers {
   readonly #killWaiters = new Map<number, () => void>();
   #lastKillRequest = 0;
   #arrivals = 0;
-  #podsSynced = false;
   #stopped = false;
 
   constructor(deps: PodWorkersDeps) {
@@ -83,9 +74,8 @@ export class PodWorkers {
     if (this.#stopped) return;
     const uid = subjectUid(wanted);
     const known = this.#workers.get(uid);
-    const { allocations } = this.#deps;
     const update =
-      wanted.pod === undefined ? wanted : { ...wanted, pod: allocations.allocatedPod(wanted.pod) };
+      wanted.pod === undefined ? wanted : { ...wanted, pod: this.#withGranted(wanted.pod) };
     const runtimeStopped = known === undefined && this.#isRuntimeStopped(uid);
     const event = { kind: "update", update, runtimeStopped } as const;
     const transition = transitionWorker(known?.state, event);
@@ -136,7 +126,7 @@ export class PodWorkers {
    * their end and forgets those that got there. A desired pod that is missing in the answer must be created again.
    */
   syncKnownPods(desired: ReadonlySet<string>): Map<string, KnownPod> {
-    this.#podsSynced = true;
+    this.#deps.states.noteSynced();
     const known = new Map<string, KnownPod>();
     for (const [uid, worker] of this.#workers.entries()) {
       const wanted = desired.has(uid);
@@ -169,57 +159,13 @@ export class PodWorkers {
     await this.idle();
   }
 
-  /** Where the pod is in its life; undefined when it has no worker. */
-  stateOf(uid: string): WorkerState["state"] | undefined {
-    return this.#state(uid)?.state;
-  }
-
-  isPodKnownTerminated(uid: string): boolean {
-    return isPodKnownTerminated(this.#state(uid));
-  }
-
-  couldHaveRunningContainers(uid: string): boolean {
-    return couldHaveRunningContainers(this.#state(uid), this.#podsSynced);
-  }
-
-  shouldPodBeFinished(uid: string): boolean {
-    return shouldPodBeFinished(this.#state(uid), this.#podsSynced);
-  }
-
-  isPodTerminationRequested(uid: string): boolean {
-    return isPodTerminationRequested(this.#state(uid));
-  }
-
-  shouldPodContainersBeTerminating(uid: string): boolean {
-    return shouldPodContainersBeTerminating(this.#state(uid), this.#podsSynced);
-  }
-
-  shouldPodRuntimeBeRemoved(uid: string): boolean {
-    return shouldPodRuntimeBeRemoved(this.#state(uid), this.#podsSynced);
-  }
-
-  shouldPodContentBeRemoved(uid: string): boolean {
-    return shouldPodContentBeRemoved(this.#state(uid), this.#podsSynced);
-  }
-
-  /** A static pod of that full name is on its way down, so its mirror pod must stay. */
-  isPodForMirrorPodTerminatingByFullName(fullName: string): boolean {
-    const uid = this.startedStaticPod(fullName);
-    return uid !== undefined && this.stateOf(uid) === "terminating";
-  }
-
-  /** The static pod that holds the full name: it has begun and not ended. */
-  startedStaticPod(fullName: string): string | undefined {
-    for (const [uid, { state, arrival }] of this.#workers.entries()) {
-      if (state.fullName !== fullName) continue;
-      const { hasBegun, isStatic } = workerFacts(state, arrival);
-      if (hasBegun && isStatic) return uid;
-    }
-    return undefined;
-  }
-
   #state(uid: string): WorkerState | undefined {
     return this.#workers.get(uid)?.state;
+  }
+
+  /** With the resources that the pod was granted, which may differ from those that it asks for. */
+  #withGranted(pod: Pod): Pod {
+    return withAllocation(pod, this.#deps.table.get(pod.metadata.uid)?.allocated);
   }
 
   #isRuntimeStopped(uid: string): boolean {
@@ -256,7 +202,7 @@ export class PodWorkers {
     const before = worker.state.state;
     if (state === undefined) this.#workers.set(worker.uid, undefined);
     else worker.state = state;
-    if (state?.state !== before) this.#noteMove(worker.uid, state);
+    if (state?.state !== before) this.#noteMove(state);
     let work: PodWork | undefined;
     for (const effect of effects) {
       switch (effect.kind) {
@@ -281,12 +227,12 @@ export class PodWorkers {
   }
 
   /** Others may wait for what the pod held: its name, its resources. */
-  #noteMove(uid: string, state: WorkerState | undefined): void {
-    const { allocations, faults, wakeups } = this.#deps;
+  #noteMove(state: WorkerState | undefined): void {
+    const { wakeups } = this.#deps;
     if (state !== undefined && !isPodKnownTerminated(state)) return;
     wakeups.askToStart();
     if (state?.state === "terminated") return;
-    faults.attempt("worker", uid, () => allocations.noteEnded());
+    wakeups.retryResizes();
     wakeups.housekeep();
   }
 
@@ -299,7 +245,7 @@ export class PodWorkers {
 
   /** Works until there is nothing to do for the pod. */
   async #run(worker: Worker): Promise<void> {
-    // The caller of updatePod goes on first: updates that come together are taken together.
+    // The caller of updatePod goes on first: wishes that come together are taken together.
     await Promise.resolve();
     try {
       for (let work = this.#begin(worker); work !== undefined; work = this.#begin(worker)) {

@@ -16,7 +16,7 @@ import { failuresText, type StepReport } from "../execute/step-report.ts";
 import type { PullCredentials } from "../images/pull-credentials.ts";
 import type { RuntimeHealth } from "../observe/runtime-health.ts";
 import { notProbed } from "../probes/probe-view.ts";
-import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import type { PodResourceRecords } from "../resources/allocation/create-allocations.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
@@ -31,10 +31,15 @@ import {
   type SyncResizeDeps,
 } from "./sync-resize.ts";
 
+/** The part of the resource records that a sync uses. */
+interface SyncedRecords extends Omit<PodResourceRecords, "allocated"> {
+  readonly allocated: Pick<PodResourceRecords["allocated"], "flush">;
+}
+
 export interface SyncPodDeps {
   readonly executor: ExecutorDeps;
   readonly statuses: PodStatuses;
-  readonly allocations: Pick<PodAllocations, "actuated" | "resizes" | "kept">;
+  readonly records: SyncedRecords;
   /** Has what the probes found. */
   readonly table: Pick<PodTable, "get">;
   readonly cgroups: Pick<NodePodCgroups, "exists">;
@@ -75,7 +80,7 @@ export async function syncPod(
     const runsOutsideCgroup = runs && !deps.cgroups.exists(pod);
     // What runs outside the cgroup is stopped first: nothing is prepared for it.
     if (!runsOutsideCgroup) {
-      await Promise.all([prepare(deps, pod, known, signal), deps.allocations.kept()]);
+      await Promise.all([prepare(deps, pod, known, signal), deps.records.allocated.flush()]);
     }
     // The status knows the node's own addresses for a pod that shares its network.
     const ips = (status.podIPs ?? []).map(({ ip }) => ip);
@@ -128,7 +133,7 @@ async function runPlan(
 ): Promise<PlanOutcome> {
   const { uid } = pod.metadata;
   const containerIds = observed.containers.map(({ id }) => id);
-  const { executor, allocations, wakeups } = deps;
+  const { executor, records, wakeups } = deps;
   const { restarts, kill } = executor;
   const nowMs = kill.clock.nowMs();
   const { results } = deps.table.get(uid)?.probes ?? notProbed;
@@ -141,7 +146,7 @@ async function runPlan(
     restartAllContainers: (status.conditions ?? []).some(
       (condition) => condition.type === "AllContainersRestarting" && condition.status === "True",
     ),
-    actuatedResources: allocations.actuated.get(uid) ?? noResources,
+    actuatedResources: records.actuated.get(uid) ?? noResources,
     restarts: { history: restarts.historyOf(pod, observed), limits: restarts.limits },
     runsOutsideCgroup,
   };
@@ -197,8 +202,8 @@ function throwFailures({ reports, recheckAtMs }: PlanOutcome): void {
   throw new PodSyncError(message, Math.min(recheckAtMs ?? Number.POSITIVE_INFINITY, ...retries));
 }
 
-function resizeDeps({ executor, allocations, wakeups }: SyncPodDeps): SyncResizeDeps {
-  const { actuated, resizes } = allocations;
+function resizeDeps({ executor, records, wakeups }: SyncPodDeps): SyncResizeDeps {
+  const { actuated, resizes } = records;
   return { actuated, resizes, events: executor.kill.events, wakeups };
 }
 

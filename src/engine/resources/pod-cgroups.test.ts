@@ -61,7 +61,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
         podPidsLimit: 50,
         ...more,
       },
-      pods: { grantedPods: () => pods ?? [guaranteed, burstable, bestEffort] },
+      pods: { listGranted: () => pods ?? [guaranteed, burstable, bestEffort] },
       lifetime: new AbortController().signal,
       clock: new VirtualClock(),
       metrics: {

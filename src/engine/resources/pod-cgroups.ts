@@ -22,6 +22,7 @@ import type { Pod } from "../../model/pod.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { ActivePods } from "../pods/active-pods.ts";
 
 const qosClasses: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 
@@ -39,15 +40,10 @@ export interface PodCgroupSettings {
   readonly memoryReserve?: MemoryReserve | undefined;
 }
 
-/** The pods that run or are to run, with the resources that they were granted. */
-interface ActivePods {
-  grantedPods(): readonly Pod[];
-}
-
 export interface PodCgroupsDeps {
   readonly cgroups: Cgroups;
   readonly settings: PodCgroupSettings;
-  readonly pods: ActivePods;
+  readonly pods: Pick<ActivePods, "listGranted">;
   readonly lifetime: AbortSignal;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, "observe">;
@@ -194,7 +190,7 @@ export class NodePodCgroups {
   }
 
   #classResources() {
-    return qosCgroupResources(this.#deps.pods.grantedPods(), this.#settings.memoryReserve);
+    return qosCgroupResources(this.#deps.pods.listGranted(), this.#settings.memoryReserve);
   }
 
   async #ensureClass(qosClass: QosClass, resources: CgroupResources): Promise<void> {

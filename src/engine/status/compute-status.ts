@@ -1,4 +1,3 @@
-import { hostIpsOf } from "../../core/node/node-host-ips.ts";
 import { resultsOf } from "../../core/probe/results-of.ts";
 import { activeDeadlineMs, deadlineExceeded } from "../../core/status/active-deadline.ts";
 import { withLastFacts } from "../../core/status/last-facts.ts";
@@ -8,7 +7,7 @@ import type { PodCondition, PodStatus } from "../../model/generated/kubernetes.t
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ClusterParts } from "../cluster/cluster-parts.ts";
+import type { KnownNode } from "../node/known-node.ts";
 import type { KnownStatus } from "../pods/managed-pod.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import { probeNow, probeView } from "../probes/probe-view.ts";
@@ -24,10 +23,7 @@ export interface ComputeStatusDeps {
   readonly agentStartedAtMs: number;
   readonly resizes: Pick<ResizeStatuses, "podConditions" | "clearInProgress" | "clearPending">;
   readonly cgroups: Pick<NodePodCgroups, "inForce">;
-  /** Undefined = the node belongs to no cluster. */
-  readonly cluster: Pick<ClusterParts, "node"> | undefined;
-  /** The machine's own. */
-  readonly hostIps: readonly string[];
+  readonly node: Pick<KnownNode, "hostIps" | "primaryIpFamily">;
   readonly recorder: Pick<FlightRecorder, "noteDecision">;
 }
 
@@ -43,7 +39,7 @@ export function computeStatus(
   { pod, observed, isTerminal }: ComputedPod,
   known: KnownStatus | undefined,
 ): PodStatus {
-  const { clock, table, agentStartedAtMs, cgroups, cluster, hostIps, recorder } = deps;
+  const { clock, table, agentStartedAtMs, cgroups, node, recorder } = deps;
   const { uid } = pod.metadata;
   const { probes } = table.get(uid) ?? {};
   const cachedStatus = known?.current;
@@ -64,8 +60,8 @@ export function computeStatus(
     resizeConditions: resizeConditions(deps, uid, isTerminal),
     // Only of a pod that runs.
     podCgroup: pod.status?.phase === "Running" ? cgroups.inForce(pod) : undefined,
-    hostIps: hostIpsOf(cluster?.node, hostIps),
-    primaryIpFamily: hostIps[0]?.includes(":") === true ? 6 : 4,
+    hostIps: node.hostIps,
+    primaryIpFamily: node.primaryIpFamily,
     supportsRecursiveReadOnly: false,
   };
   const outcome = computePodStatus(input);

@@ -39,7 +39,7 @@ function setUp(pod: object = {}) {
     clock,
     log: silentLog,
     source: { find: () => shown },
-    mayHaveRunningContainers: () => running,
+    states: { couldHaveRunningContainers: () => running },
     lifetime: ending.signal,
   });
   return {

@@ -24,6 +24,7 @@ import { deleteAtOnce, unlessStatus } from "../cluster/pod-requests.ts";
 import type { PodReport, WantedStatus } from "../pods/managed-pod.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { WorkerStates } from "../pods/worker-states.ts";
 
 const sendersAtOnce = 10;
 const retryLimits = { initialMs: 500, maxMs: 10_000 };
@@ -42,8 +43,7 @@ export interface StatusReporterDeps {
   readonly registry: Pick<PodRegistry, "staticPod" | "mirrorOf">;
   /** The pods as the API server last showed them. */
   readonly source: Pick<ApiPodSource, "find">;
-  /** A terminal phase is held back while this is so. */
-  readonly mayHaveRunningContainers: (uid: string) => boolean;
+  readonly states: Pick<WorkerStates, "couldHaveRunningContainers">;
   readonly lifetime: AbortSignal;
 }
 
@@ -237,13 +237,13 @@ export class StatusReporter {
 
   /** Changes what the API server shows of the pod; rejects when it has been changed meanwhile, or is gone. */
   async #apply({ pod, status, isFinished }: WantedStatus, current: Pod): Promise<true> {
-    const { clock, mayHaveRunningContainers } = this.#deps;
+    const { clock, states } = this.#deps;
     const { uid } = pod.metadata;
     const next = reportedStatus({
       pod,
       apiStatus: current.status ?? {},
       status,
-      mayHaveRunningContainers: mayHaveRunningContainers(uid),
+      mayHaveRunningContainers: states.couldHaveRunningContainers(uid),
       nowMs: clock.nowMs(),
     });
     const patch = strategicMergePatch({ ...current.status }, { ...wireStatus(next) }, mergeKeys);

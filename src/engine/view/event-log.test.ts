@@ -11,7 +11,7 @@ function newLog(): EventLog {
     table: new PodTable(),
     clock: new VirtualClock(),
     host: "node",
-    onEvent: () => undefined,
+    sender: undefined,
   });
 }
 

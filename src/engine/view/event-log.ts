@@ -8,11 +8,16 @@ const eventsPerPod = 100;
 /** Output of probes is part of messages: 10 KiB each time, if a pod likes. */
 const messageLengthPerPod = 64 * 1024;
 
+/** Takes the latest occurrence of every event. */
+interface EventSink {
+  take(event: Event): void;
+}
+
 /** The events of this node's pods, newest last; a repetition counts up instead of adding a line. */
 export class EventLog implements PodEvents {
   readonly #clock: Pick<Clock, "nowMs">;
   readonly #host: string;
-  readonly #onEvent: (event: Event) => void;
+  readonly #sender: EventSink | undefined;
   readonly #events: SliceWriter<"events">;
   #sequence = 0;
 
@@ -20,12 +25,13 @@ export class EventLog implements PodEvents {
     readonly table: PodTable;
     readonly clock: Pick<Clock, "nowMs">;
     readonly host: string;
-    readonly onEvent: (event: Event) => void;
+    /** Undefined = the node belongs to no cluster. */
+    readonly sender: EventSink | undefined;
   }) {
     this.#events = options.table.writer("events");
     this.#clock = options.clock;
     this.#host = options.host;
-    this.#onEvent = options.onEvent;
+    this.#sender = options.sender;
   }
 
   record(pod: PodReference, event: PodEvent): void {
@@ -50,7 +56,7 @@ export class EventLog implements PodEvents {
       events.length > eventsPerPod || messageLength(events) > messageLengthPerPod;
     while (events.length > 1 && isFull()) events.shift();
     this.#events.set(uid, events);
-    this.#onEvent(next);
+    this.#sender?.take(next);
   }
 
   list(podUid?: string): readonly Event[] {

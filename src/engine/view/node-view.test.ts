@@ -8,10 +8,13 @@ import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
 import type { PodChange } from "../../ports/agent-view.ts";
+import { EphemeralContainers } from "../pods/ephemeral-containers.ts";
 import { PodMemory } from "../pods/pod-memory.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { StatusCheckpoints } from "../status/status-checkpoints.ts";
+import { EventLog } from "./event-log.ts";
+import { FlightRecorder } from "./flight-recorder.ts";
 import { NodeView } from "./node-view.ts";
 
 const pod = testPod({ containers: [{ name: "web" }] });
@@ -36,12 +39,11 @@ function world() {
     changes,
   });
   const memory = new PodMemory({
-    table,
-    ports: { clock, log: silentLog, files, journal: new SimJournal() },
-    settings: { rootFolder: "/root", nodeName: "node" },
+    recorder: new FlightRecorder(table, new SimJournal()),
     checkpoints,
-    onEvent: () => undefined,
+    ephemeral: new EphemeralContainers(table, files, "/root/ephemeral", silentLog),
   });
+  const events = new EventLog({ table, clock, host: "node", sender: undefined });
   const observed = table.writer("observed");
   const asked: string[] = [];
   let restored = 0;
@@ -67,6 +69,7 @@ function world() {
     changes,
     observer: { mode: "cri" },
     memory,
+    events,
     intake: { problems: [], ignoredFiles: [], restoreAgain: () => void restored++ },
     garbage: { plan: () => Promise.resolve([]), collect: () => Promise.resolve([]) },
     stats: { summary: () => Promise.reject(new Error("no stats")) },

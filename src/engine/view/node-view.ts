@@ -32,6 +32,7 @@ import type { PodMemory } from "../pods/pod-memory.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import { awaitedPulls } from "../status/show-pulls.ts";
 import { awaitedStart } from "../status/show-wait.ts";
+import type { EventLog } from "./event-log.ts";
 import type { PodChanges } from "./pod-changes.ts";
 
 export interface NodeViewDeps {
@@ -47,8 +48,9 @@ export interface NodeViewDeps {
   >;
   readonly table: PodTable;
   readonly changes: PodChanges;
+  readonly events: EventLog;
   readonly observer: Pick<Observer, "mode">;
-  readonly memory: Pick<PodMemory, "events" | "recorder" | "ephemeral">;
+  readonly memory: Pick<PodMemory, "recorder" | "ephemeral">;
   readonly intake: Pick<SourceIntake, "problems" | "ignoredFiles" | "restoreAgain">;
   readonly garbage: Pick<GarbageCollection, "plan" | "collect">;
   readonly stats: Pick<StatsProvider, "summary">;
@@ -106,7 +108,7 @@ export class NodeView implements AgentView {
   }
 
   listEvents(podUid?: string): readonly Event[] {
-    return this.#deps.memory.events.list(podUid);
+    return this.#deps.events.list(podUid);
   }
 
   problems(): readonly SourceProblem[] {

@@ -10,7 +10,7 @@ export const downwardApiPlugin: VolumePlugin = payloadPlugin({
   field: "downwardAPI",
   medium: "Memory",
   payload: async ({ allocatable }, { pod, volume }) => {
-    const payload = downwardPayload(volume.downwardAPI ?? {}, pod, allocatable());
+    const payload = downwardPayload(volume.downwardAPI ?? {}, pod, allocatable);
     return payload.ok ? payload : err(joinedErrors(payload.error));
   },
 });

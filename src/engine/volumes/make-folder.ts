@@ -52,7 +52,7 @@ async function mountMemory(
   signal: AbortSignal,
 ): Promise<Result<void, string>> {
   if (medium === "Memory") {
-    const size = memoryVolumeBytes(pod, sizeLimit, allocatable()["memory"]);
+    const size = memoryVolumeBytes(pod, sizeLimit, allocatable["memory"]);
     return ok(await mounts.mountTmpfs(path, size, signal));
   }
   if (!isHugePagesMedium(medium)) return err(`unknown storage medium ${quoteText(medium)}`);

@@ -30,7 +30,7 @@ export const projectedPlugin: VolumePlugin = payloadPlugin({
       pod,
       configMap: (namespace, name) => deps.objects.configMap(namespace, name),
       secret: (namespace, name) => deps.objects.secret(namespace, name),
-      allocatable: deps.allocatable(),
+      allocatable: deps.allocatable,
       tokens,
       fsGroup: pod.spec.securityContext?.fsGroup,
       fsUser: podFsUser(pod),

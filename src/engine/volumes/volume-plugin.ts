@@ -21,7 +21,7 @@ export interface VolumePluginDeps {
   readonly objects: ObjectStore;
   /** Undefined without a cluster. */
   readonly tokens: ServiceAccountTokens | undefined;
-  readonly allocatable: () => Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
 }
 
 /** One volume of one pod. */

@@ -69,7 +69,7 @@ export class VolumeWorld implements AsyncDisposable {
         secret: (_, name) => lookUp("secret", this.secrets, name),
       },
       tokens: undefined,
-      allocatable: () => ({ memory: "1Gi" }),
+      allocatable: { memory: "1Gi" },
       events: { record: (_, { message }) => void this.events.push(message) },
       log: silentLog,
       metrics: this.metrics,

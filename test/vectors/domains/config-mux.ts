@@ -18,7 +18,7 @@ export const configMux: VectorDomain = vectorDomain<Input>("config-mux", ({ step
   const config = new PodConfig({
     clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
     events: { record: () => undefined },
-    deliver: (update) => updates.push(encodeUpdate(update)),
+    sink: { deliver: (update) => void updates.push(encodeUpdate(update)) },
   });
   return {
     steps: steps.map(({ source, pods }) => {

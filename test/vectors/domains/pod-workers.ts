@@ -5,6 +5,7 @@ import { ObservedPods } from "../../../src/engine/observe/observed-pods.ts";
 import type { PodSyncer } from "../../../src/engine/pods/pod-syncer.ts";
 import { PodTable } from "../../../src/engine/pods/pod-table.ts";
 import { PodWorkers } from "../../../src/engine/pods/pod-workers.ts";
+import { WorkerStates } from "../../../src/engine/pods/worker-states.ts";
 import { emptyObservedPod, type ObservedPod } from "../../../src/model/observed.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { isStaticPod } from "../../../src/model/pod-source.ts";
@@ -62,6 +63,7 @@ export const podWorkers: VectorDomain = vectorDomain<Input>("pod-workers", async
 class Bench {
   readonly #input: Input;
   readonly #workers: PodWorkers;
+  readonly #states: WorkerStates;
   readonly #held = new Map<string, Set<() => void>>();
   readonly #results = new Map<string, { terminal?: boolean; error?: string }[]>();
   readonly #completed: string[] = [];
@@ -71,6 +73,7 @@ class Bench {
   constructor(input: Input) {
     this.#input = input;
     const table = new PodTable();
+    this.#states = new WorkerStates(table);
     // A kubelet does not look at what the runtime has when it starts a pod.
     const observed = new ObservedPods(new PodTable(), { read: () => undefined });
     for (const uid of input.runtimeRunning ?? []) observed.set(uid, runningPod(uid), 1);
@@ -92,9 +95,9 @@ class Bench {
         metrics: noMetrics,
       },
       events: { record: () => undefined },
-      allocations: { allocatedPod: (pod) => pod, noteEnded: ignore },
+      states: this.#states,
       changes: { noteStatus: ignore },
-      wakeups: { housekeep: ignore, askToStart: ignore },
+      wakeups: { housekeep: ignore, askToStart: ignore, retryResizes: ignore },
     });
   }
 
@@ -102,7 +105,6 @@ class Bench {
     this.#forget();
     const known = this.#take(step);
     await untilBlocked();
-    const workers = this.#workers;
     return {
       calls: this.#calls,
       enqueued: this.#enqueued,
@@ -111,7 +113,7 @@ class Bench {
       isPodForMirrorPodTerminatingByFullName: Object.fromEntries(
         this.#input.fullNames.map((name) => [
           name,
-          workers.isPodForMirrorPodTerminatingByFullName(name),
+          this.#states.isPodForMirrorPodTerminatingByFullName(name),
         ]),
       ),
       ...(known === undefined ? {} : { known: Object.fromEntries(known) }),
@@ -224,15 +226,15 @@ class Bench {
   }
 
   #queries(uid: string): object {
-    const workers = this.#workers;
+    const states = this.#states;
     return {
-      isPodKnownTerminated: workers.isPodKnownTerminated(uid),
-      couldHaveRunningContainers: workers.couldHaveRunningContainers(uid),
-      shouldPodBeFinished: workers.shouldPodBeFinished(uid),
-      isPodTerminationRequested: workers.isPodTerminationRequested(uid),
-      shouldPodContainersBeTerminating: workers.shouldPodContainersBeTerminating(uid),
-      shouldPodRuntimeBeRemoved: workers.shouldPodRuntimeBeRemoved(uid),
-      shouldPodContentBeRemoved: workers.shouldPodContentBeRemoved(uid),
+      isPodKnownTerminated: states.isPodKnownTerminated(uid),
+      couldHaveRunningContainers: states.couldHaveRunningContainers(uid),
+      shouldPodBeFinished: states.shouldPodBeFinished(uid),
+      isPodTerminationRequested: states.isPodTerminationRequested(uid),
+      shouldPodContainersBeTerminating: states.shouldPodContainersBeTerminating(uid),
+      shouldPodRuntimeBeRemoved: states.shouldPodRuntimeBeRemoved(uid),
+      shouldPodContentBeRemoved: states.shouldPodContentBeRemoved(uid),
     };
   }
 }

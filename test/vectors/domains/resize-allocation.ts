@@ -66,8 +66,12 @@ class World {
         mayUseSwap: (_pod, { name }) => (input.swapBehavior?.[name] ?? "NoSwap") !== "NoSwap",
       },
       room: {
-        fits: (pod, others) => admitToNode(pod, others, input.node),
-        activePods: () => [...this.#pods.values()],
+        fits: (pod) => {
+          const others = [...this.#pods.values()]
+            .filter(({ metadata }) => metadata.uid !== pod.metadata.uid)
+            .map((other) => this.#manager.allocatedPod(other));
+          return admitToNode(pod, others, input.node);
+        },
       },
       table: this.#table,
       sources: { areAllHeard: input.sourcesReady },

@@ -9,6 +9,12 @@ export interface PodObjects {
   release(uid: string): void;
 }
 
+/** Objects that lie beside the pods in the sources are there at once. */
+export const noObjects: PodObjects = {
+  prepare: () => Promise.resolve(),
+  release: () => undefined,
+};
+
 /** The config maps, secrets and tokens that a pod refers to. */
 export function objectsStage(objects: PodObjects): PodStage {
   return {

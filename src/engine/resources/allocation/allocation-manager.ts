@@ -9,6 +9,7 @@ import type { Metrics } from "../../../ports/metrics.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { Faults } from "../../agent/faults.ts";
 import type { Wakeups } from "../../agent/wakeups.ts";
+import type { NodeRoom } from "../../intake/node-room.ts";
 import type { SourceReadiness } from "../../intake/source-readiness.ts";
 import type { PodTable } from "../../pods/pod-table.ts";
 import type { ResizeStatuses } from "./resize-statuses.ts";
@@ -23,19 +24,11 @@ export type RetryTrigger =
   | "pod_terminated"
   | "periodic_retry";
 
-/** What is left on the node, and for whom. */
-interface NodeRoom {
-  /** Whether a pod fits beside the others; both have the resources that count. */
-  fits(pod: Pod, others: readonly Pod[]): AdmissionResult;
-  /** The pods that hold or will hold resources, each with its newest status. */
-  activePods(): readonly Pod[];
-}
-
 export interface AllocationManagerDeps {
   readonly record: ResourceRecords;
   readonly statuses: ResizeStatuses;
   readonly resizeFacts: ResizeFacts;
-  readonly room: NodeRoom;
+  readonly room: Pick<NodeRoom, "fits">;
   readonly table: PodTable;
   readonly sources: Pick<SourceReadiness, "areAllHeard">;
   readonly wakeups: Pick<Wakeups, "look">;
@@ -64,7 +57,7 @@ export class AllocationManager {
   /** Whether the node takes the pod; what it was granted before, it has already. */
   add(pod: Pod): AdmissionResult {
     const allocated = this.allocatedPod(pod);
-    const result = this.#deps.room.fits(allocated, this.#othersThan(pod));
+    const result = this.#deps.room.fits(allocated);
     if (result.admit) this.grant(allocated);
     return result;
   }
@@ -160,20 +153,9 @@ export class AllocationManager {
     const { record, resizeFacts, metrics, room } = this.#deps;
     const allocation = record.get(pod.metadata.uid) ?? specResources(pod);
     const infeasible = infeasibleResize(pod, allocation, resizeFacts);
-    if (infeasible === undefined) return room.fits(pod, this.#othersThan(pod));
+    if (infeasible === undefined) return room.fits(pod);
     const { detail, result } = infeasible;
     metrics.increment("kubelet_pod_infeasible_resizes_total", { reason_detail: detail });
     return result;
-  }
-
-  #othersThan({ metadata }: Pod): readonly Pod[] {
-    return this.#deps.room
-      .activePods()
-      .filter((other) => other.metadata.uid !== metadata.uid)
-      .map(
-        (other) =>
-          this.#deps.faults.attempt("resize", other.metadata.uid, () => this.allocatedPod(other)) ??
-          other,
-      );
   }
 }

@@ -1,21 +1,26 @@
 import { expect, test } from "vitest";
 import { admitToNode } from "../../../../test/kit/admit-to-node.ts";
 import { loudFaults } from "../../../../test/kit/loud-faults.ts";
+import { noMetrics } from "../../../../test/kit/no-metrics.ts";
 import { testPod } from "../../../../test/kit/pods.ts";
 import { silentLog } from "../../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../../test/sim/virtual-clock.ts";
+import type { AdmissionResult } from "../../../core/admission/admission.ts";
 import { MemoryFiles } from "../../../drivers/sim/memory-files.ts";
 import type { PodStatus } from "../../../model/generated/kubernetes.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
 import { PodRegistry } from "../../pods/pod-registry.ts";
 import { PodTable } from "../../pods/pod-table.ts";
-import { createAllocations } from "./create-allocations.ts";
+import {
+  createAllocations,
+  createResourceRecords,
+  type PodResourceRecords,
+} from "./create-allocations.ts";
 import type { PodAllocations } from "./pod-allocations.ts";
 
 const node = { status: { allocatable: { cpu: "2", memory: "1Gi", pods: "9" } } };
 const noSwap = { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 } as const;
-const quiet = (): undefined => undefined;
 
 function podOf(
   name: string,
@@ -37,6 +42,7 @@ class World {
   readonly counted: string[] = [];
   readonly table = new PodTable();
   readonly pods = new PodRegistry(this.table);
+  readonly records: PodResourceRecords;
   readonly allocations: PodAllocations;
   readonly files: MemoryFiles;
   readonly sources = { areAllHeard: true };
@@ -45,24 +51,26 @@ class World {
     this.files = files;
     const count: Metrics["increment"] = (name, labels = {}) =>
       void this.counted.push([name, ...Object.values(labels)].join(" "));
+    const ports = { files, clock: this.clock, log: silentLog };
+    this.records = createResourceRecords(this.table, ports, "/data");
     this.allocations = createAllocations({
-      ports: {
-        files,
-        clock: this.clock,
-        log: silentLog,
-        metrics: { increment: count, set: quiet, observe: quiet, reset: quiet, drop: quiet },
-      },
-      settings: { rootFolder: "/data", runtimeSettings: { cgroupVersion: 1, swap: noSwap } },
+      records: this.records,
+      clock: this.clock,
+      runtimeSettings: { cgroupVersion: 1, swap: noSwap },
       table: this.table,
-      room: {
-        fits: (pod, others) => admitToNode(pod, others, node),
-        activePods: () => this.pods.list(),
-      },
+      room: { fits: (pod) => this.#fits(pod) },
       sources: this.sources,
       wakeups: { look: (uid) => void this.synced.push(uid) },
       events: { record: (_, { reason }) => void this.events.push(reason) },
       faults: loudFaults,
+      metrics: { ...noMetrics, increment: count },
     });
+  }
+
+  #fits(pod: Pod): AdmissionResult {
+    const others = this.pods.list().filter(({ metadata }) => metadata.uid !== pod.metadata.uid);
+    const granted = others.map((other) => this.allocations.allocatedPod(other));
+    return admitToNode(pod, granted, node);
   }
 
   add(...pods: readonly Pod[]): void {
@@ -94,7 +102,7 @@ class World {
 
   /** What is told of the pod's resizes. */
   conditionOf(uid: string): string {
-    return this.allocations.resizes
+    return this.records.resizes
       .podConditions(uid)
       .map(({ type, reason = "" }) => `${type} ${reason}`.trim())
       .join(", ");

@@ -33,9 +33,8 @@ export class PodAllocations {
   readonly #deps: PodAllocationsDeps;
   readonly #allocated: ResourceRecords;
   readonly #manager: AllocationManager;
-  /** What was applied to pods. */
-  readonly actuated: ResourceRecords;
-  readonly resizes: ResizeStatuses;
+  readonly #actuated: ResourceRecords;
+  readonly #resizes: ResizeStatuses;
   #retryAtMs: number;
   /** A retry had to wait until every source was heard. */
   #isHeldUp = false;
@@ -44,31 +43,26 @@ export class PodAllocations {
     this.#deps = deps;
     this.#allocated = deps.allocated;
     this.#manager = deps.manager;
-    this.actuated = deps.actuated;
-    this.resizes = deps.resizes;
+    this.#actuated = deps.actuated;
+    this.#resizes = deps.resizes;
     this.#retryAtMs = deps.clock.monotonicMs() + firstRetryMs;
   }
 
   async load(): Promise<void> {
     await this.#allocated.load();
-    await this.actuated.load();
-  }
-
-  /** Resolves when what was granted so far is on disk. */
-  kept(): Promise<void> {
-    return this.#allocated.flush();
+    await this.#actuated.load();
   }
 
   /** Writes what could not be written before. */
   async writeAgain(): Promise<void> {
-    for (const records of [this.#allocated, this.actuated]) {
+    for (const records of [this.#allocated, this.#actuated]) {
       if (records.hasFailed) await records.flush();
     }
   }
 
   async flush(): Promise<void> {
     await this.#allocated.flush();
-    await this.actuated.flush();
+    await this.#actuated.flush();
   }
 
   /** The pod with what it was granted. */
@@ -91,7 +85,7 @@ export class PodAllocations {
     let hasWaiting = false;
     for (const pod of pods) {
       this.#deps.faults.attempt("resize", pod.metadata.uid, () => {
-        this.resizes.backfill([pod]);
+        this.#resizes.backfill([pod]);
         if (this.allocatedPod(pod) === pod) return;
         this.#manager.queue(pod.metadata.uid);
         hasWaiting = true;
@@ -111,7 +105,7 @@ export class PodAllocations {
     const { uid } = pod.metadata;
     if (this.allocatedPod(pod) === pod) {
       // A resize that waited was taken back.
-      this.resizes.clearPending(uid);
+      this.#resizes.clearPending(uid);
       return;
     }
     this.#manager.queue(uid);

@@ -54,18 +54,16 @@ class World {
         disks: {
           layout: () => Promise.resolve({ dedicatedImageFs: false, splitContainerFs: false }),
         },
-        activePods: () => this.pods,
-        workers: {
-          killPod: (pod, kill) => this.#kill(pod, kill),
+        pods: { listGranted: () => this.pods },
+        workers: { killPod: (pod, kill) => this.#kill(pod, kill) },
+        states: {
           shouldPodBeFinished: (uid) => !this.pods.some(({ metadata }) => metadata.uid === uid),
         },
         garbage: { reclaim: (what) => this.#reclaim(what) },
         memoryWatch: new MemoryWatch({ gauge, clock, podsCgroup: undefined }),
         events: { record: (_, event) => void this.podEvents.push(event) },
         nodeEvents: { recordNode: (event) => void this.nodeEvents.push(event) },
-        metrics: noMetrics,
-        clock,
-        log: silentLog,
+        ports: { metrics: noMetrics, clock, log: silentLog },
       },
       parsed.value,
       {

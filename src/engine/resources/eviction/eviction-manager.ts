@@ -24,14 +24,14 @@ import type { FsLayout } from "../../../core/eviction/threshold.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { type Pod, podKey } from "../../../model/pod.ts";
 import type { Summary } from "../../../model/stats-summary.ts";
-import type { Clock } from "../../../ports/clock.ts";
-import type { Log } from "../../../ports/log.ts";
-import type { Metrics } from "../../../ports/metrics.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { StatsProvider, SummaryOptions } from "../../../ports/stats.ts";
+import type { AgentPorts } from "../../agent/agent-ports.ts";
 import type { NodeEvents } from "../../cluster/event-sender.ts";
 import type { GarbageCollection } from "../../node/garbage-collection.ts";
+import type { ActivePods } from "../../pods/active-pods.ts";
 import type { PodWorkers } from "../../pods/pod-workers.ts";
+import type { WorkerStates } from "../../pods/worker-states.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 
 const lookMs = 10_000;
@@ -46,17 +46,15 @@ interface Disks {
 export interface EvictionManagerDeps {
   readonly stats: Pick<StatsProvider, "summary">;
   readonly disks: Disks;
-  /** The pods that run or are to run, with what they were given. */
-  readonly activePods: () => readonly Pod[];
-  readonly workers: Pick<PodWorkers, "killPod" | "shouldPodBeFinished">;
+  readonly pods: Pick<ActivePods, "listGranted">;
+  readonly states: Pick<WorkerStates, "shouldPodBeFinished">;
+  readonly workers: Pick<PodWorkers, "killPod">;
   readonly garbage: Pick<GarbageCollection, "reclaim">;
   readonly memoryWatch: MemoryWatch;
   readonly events: PodEvents;
   /** Undefined = the node belongs to no cluster. */
   readonly nodeEvents: NodeEvents | undefined;
-  readonly metrics: Metrics;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly ports: Pick<AgentPorts, "metrics" | "clock" | "log">;
 }
 
 /** Looks after the node's memory, disks and process ids: gives up what nobody uses, and ends pods before the node fails. */
@@ -84,7 +82,8 @@ export class EvictionManager {
   /** Looks every ten seconds, and at once when memory runs short, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (isEvictionIdle(this.#state, this.#policy)) return;
-    const { memoryWatch, log } = this.#deps;
+    const { memoryWatch } = this.#deps;
+    const { log } = this.#deps.ports;
     let isUrgent = false;
     while (!signal.aborted) {
       const evicted = await this.#tryLook(isUrgent, signal);
@@ -103,17 +102,20 @@ export class EvictionManager {
       return await this.#look(isUrgent, signal);
     } catch (error) {
       if (!signal.aborted) {
-        this.#deps.log.error("cannot look after the node's resources", { error: errorText(error) });
+        this.#deps.ports.log.error("cannot look after the node's resources", {
+          error: errorText(error),
+        });
       }
       return [];
     }
   }
 
   async #look(isUrgent: boolean, signal: AbortSignal): Promise<readonly Pod[]> {
-    const { memoryWatch, disks, activePods, clock, log } = this.#deps;
+    const { memoryWatch, disks } = this.#deps;
+    const { clock, log } = this.#deps.ports;
     const layout = this.#state.layout ?? (await disks.layout(signal));
     const reading = memoryWatch.read();
-    const pods = activePods();
+    const pods = this.#deps.pods.listGranted();
     const step = async (options: SummaryOptions): Promise<EvictionStep> =>
       stepEviction(this.#state, this.#policy, {
         summary: await this.#summary(options, signal),
@@ -146,12 +148,13 @@ export class EvictionManager {
     this.#state = state;
     const now = state.pressures;
     if (now.length === before.length && now.every((pressure) => before.includes(pressure))) return;
-    this.#deps.log.info("what the node is short of has changed", { pressures: now });
+    this.#deps.ports.log.info("what the node is short of has changed", { pressures: now });
   }
 
   /** At most one pod goes per look: what it held may be enough. */
   async #relieve(shortage: Shortage, signal: AbortSignal): Promise<readonly Pod[]> {
-    const { log, metrics, clock, nodeEvents, garbage } = this.#deps;
+    const { nodeEvents, garbage } = this.#deps;
+    const { log, metrics, clock } = this.#deps.ports;
     const { resource, thresholds, observations } = shortage.cause;
     log.warn("the node is short of a resource", { resource, signal: shortage.threshold.signal });
     nodeEvents?.recordNode({
@@ -192,7 +195,8 @@ export class EvictionManager {
   }
 
   async #evict(eviction: PodEviction, signal: AbortSignal): Promise<void> {
-    const { events, workers, log, metrics } = this.#deps;
+    const { events, workers } = this.#deps;
+    const { log, metrics } = this.#deps.ports;
     const { pod, message, annotations, graceSeconds } = eviction;
     log.warn("evicting a pod", { pod: podKey(pod), message });
     events.record(pod, { type: "Warning", reason: evictedReason, message, annotations });
@@ -208,7 +212,8 @@ export class EvictionManager {
   }
 
   async #summary(options: SummaryOptions, signal: AbortSignal): Promise<Summary | undefined> {
-    const { stats, log } = this.#deps;
+    const { stats } = this.#deps;
+    const { log } = this.#deps.ports;
     try {
       return await stats.summary({ ...options, isFresh: true }, signal);
     } catch (error) {
@@ -219,11 +224,12 @@ export class EvictionManager {
   }
 
   async #whenCleanedUp(pods: readonly Pod[], signal: AbortSignal): Promise<void> {
-    const { clock, workers, log } = this.#deps;
+    const { states } = this.#deps;
+    const { clock, log } = this.#deps.ports;
     const untilMs = clock.monotonicMs() + cleanupMs;
     while (clock.monotonicMs() < untilMs) {
       await clock.sleep(cleanupGlanceMs, signal);
-      if (pods.every(({ metadata }) => workers.shouldPodBeFinished(metadata.uid))) return;
+      if (pods.every(({ metadata }) => states.shouldPodBeFinished(metadata.uid))) return;
     }
     log.warn("evicted pods are not cleaned up yet", { pods: pods.map(podKey) });
   }
