@@ -254,8 +254,18 @@ export interface MeasuredVolumes {
 
 /** One at a time; `atMs` is on the monotonic clock, and `error` is why the last one failed. */
 type PodRemoval =
-  | { readonly state: "due"; readonly atMs: number; readonly error?: string | undefined }
-  | { readonly state: "running"; readonly ended: Promise<void> }
+  | {
+      readonly state: "due";
+      readonly atMs: number;
+      readonly error?: string | undefined;
+      /** After which it is tried again; absent before the first failure. */
+      readonly delayMs?: number | undefined;
+    }
+  | {
+      readonly state: "running";
+      readonly ended: Promise<void>;
+      readonly delayMs?: number | undefined;
+    }
   | { readonly state: "done" };
 
 export type SliceName = keyof PodSlices;

@@ -180,6 +180,23 @@ test("what cannot be removed keeps the pod and its checkpoint, and is tried agai
   expect(world.forget()).toEqual(["uid-a"]);
 });
 
+test("what goes on failing is tried less and less often, and logged once", async () => {
+  const world = new World();
+  const pod = podWithVolume("uid-a");
+  await world.prepare(pod);
+  world.registry.remove(pod);
+  world.stuck.add(`${rootFolder}/pods/uid-a`);
+  const delays: (number | undefined)[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    await world.round();
+    const removal = world.table.get("uid-a")?.removal;
+    delays.push(removal?.state === "due" ? removal.delayMs : undefined);
+    await world.clock.advance(16_000);
+  }
+  expect(delays).toEqual([2_000, 4_000, 8_000, 16_000, 16_000]);
+  expect(world.warnings).toEqual(["cannot remove what a pod left, trying again"]);
+});
+
 test("a pod that comes back during its removal is remembered, and is removed again when it goes again", async () => {
   const world = new World();
   const pod = podWithVolume("uid-a");

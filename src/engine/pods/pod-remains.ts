@@ -1,4 +1,5 @@
 import { planRemoval } from "../../core/pod/plan-end.ts";
+import { nextDelayMs } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { AgentPorts } from "../agent/agent-ports.ts";
@@ -14,7 +15,7 @@ import type { PodTable, SliceWriter } from "./pod-table.ts";
 import { syncRecord } from "./sync-record.ts";
 
 const lookEveryMs = 10_000;
-const retryMs = 2_000;
+const retryLimits = { initialMs: 2_000, maxMs: 16_000 };
 
 export interface PodRemainsDeps {
   readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
@@ -51,7 +52,9 @@ export class PodRemains {
     for (const pod of this.#deps.table.all()) {
       if (kept.has(pod.uid)) this.#keep(pod);
       else if (this.#isDue(pod)) {
-        this.#removals.set(pod.uid, { state: "running", ended: this.#tryRemove(pod.uid) });
+        const delayMs = pod.removal?.state === "due" ? pod.removal.delayMs : undefined;
+        const ended = this.#tryRemove(pod.uid, delayMs);
+        this.#removals.set(pod.uid, { state: "running", ended, delayMs });
         begun++;
       }
     }
@@ -100,8 +103,8 @@ export class PodRemains {
     }
   }
 
-  /** Never rejects: what failed is in the slice. */
-  async #tryRemove(uid: string): Promise<void> {
+  /** Never rejects: what failed is in the slice. `lastDelayMs`: that of the failure before, if there was one. */
+  async #tryRemove(uid: string, lastDelayMs: number | undefined): Promise<void> {
     const { ports, wakeups, lifetime } = this.#deps;
     try {
       await this.#remove(uid);
@@ -109,11 +112,14 @@ export class PodRemains {
       wakeups.housekeep();
     } catch (thrown) {
       const error = errorText(thrown);
-      const atMs = ports.clock.monotonicMs() + retryMs;
-      this.#removals.set(uid, { state: "due", atMs, error });
+      const delayMs = nextDelayMs(lastDelayMs, retryLimits);
+      const atMs = ports.clock.monotonicMs() + delayMs;
+      this.#removals.set(uid, { state: "due", atMs, error, delayMs });
       if (lifetime.aborted) return;
       this.#failures++;
-      ports.log.warn("cannot remove what a pod left, trying again", { podUid: uid, error });
+      const fields = { podUid: uid, error, retryInMs: delayMs };
+      const level = lastDelayMs === undefined ? "warn" : "debug";
+      ports.log[level]("cannot remove what a pod left, trying again", fields);
     }
   }
 
