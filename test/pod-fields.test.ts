@@ -4,6 +4,7 @@ import { admitFields } from "../src/core/admission/field-admission.ts";
 import { refusedFields } from "../src/model/fields/refused-fields.ts";
 import type { PodSpec } from "../src/model/generated/kubernetes.ts";
 import { wireStructs } from "../src/model/generated/wire-types.ts";
+import { podUid } from "../src/model/ids.ts";
 import { type WireType, wireFields } from "../src/model/manifest/wire-type.ts";
 import type { OpenApi } from "../tools/generate/kubernetes-types.ts";
 import { proofsOf, supportedFields } from "../tools/generate/pod-field-proofs.ts";
@@ -154,7 +155,7 @@ function sampleOf(type: WireType): unknown {
 
 test.each([...refusedFields])("a pod that uses %s is refused by its field", (name, reason) => {
   const { spec, path } = useOf(name);
-  const result = admitFields({ metadata: { name: "p", namespace: "n", uid: "u" }, spec });
+  const result = admitFields({ metadata: { name: "p", namespace: "n", uid: podUid("u") }, spec });
   expect(result).toMatchObject({ admit: false, reason: "UnsupportedField" });
   expect(result.admit ? "" : result.message).toContain(`${path}: ${reason}`);
 });
@@ -165,7 +166,8 @@ test("no supported or ignored field is refused", () => {
     .map(({ type, field }) => `${type}.${field}`)
     .filter((name) => {
       const { spec } = useOf(name);
-      return !admitFields({ metadata: { name: "p", namespace: "n", uid: "u" }, spec }).admit;
+      return !admitFields({ metadata: { name: "p", namespace: "n", uid: podUid("u") }, spec })
+        .admit;
     });
   expect(refused).toEqual([]);
 });

@@ -1,6 +1,8 @@
+import type { PodUid } from "./ids.ts";
+
 /** The runtime's view of one pod: what exists, whatever was wanted. Newest entries first. */
 export interface ObservedPod {
-  readonly uid: string;
+  readonly uid: PodUid;
   readonly name: string;
   readonly namespace: string;
   /** Addresses of the newest ready sandbox. */
@@ -87,7 +89,7 @@ export interface ObservedSandbox {
 }
 
 /** A pod the runtime knows nothing of. */
-export function emptyObservedPod(uid: string, name: string, namespace: string): ObservedPod {
+export function emptyObservedPod(uid: PodUid, name: string, namespace: string): ObservedPod {
   return { uid, name, namespace, ips: [], containers: [], sandboxes: [], activeContainerIds: [] };
 }
 

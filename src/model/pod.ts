@@ -5,13 +5,14 @@ import type {
   ObjectMeta,
   PodSpec,
 } from "./generated/kubernetes.ts";
+import type { PodUid } from "./ids.ts";
 
 /** A pod that passed the border: it has a name, a namespace, a UID and a spec. */
 export interface Pod extends ApiPod {
   readonly metadata: ObjectMeta & {
     readonly name: string;
     readonly namespace: string;
-    readonly uid: string;
+    readonly uid: PodUid;
   };
   readonly spec: PodSpec;
 }

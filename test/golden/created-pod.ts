@@ -3,6 +3,7 @@ import type {
   PodCondition,
   ResourceRequirements,
 } from "../../src/model/generated/kubernetes.ts";
+import { podUid } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { RecordedPod } from "./recording.ts";
 
@@ -27,7 +28,7 @@ export function createdPod(shown: RecordedPod, sent: RecordedPod, isScheduled: b
     metadata: {
       name,
       namespace,
-      uid,
+      uid: podUid(uid),
       labels: sent.metadata.labels,
       annotations,
       creationTimestamp,

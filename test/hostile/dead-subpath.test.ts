@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { podUid } from "../../src/model/ids.ts";
 import { podManifest, shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { isReady, waitForPod } from "../integration/support/agent-watch.ts";
 import { AgentWorld } from "../integration/support/agent-world.ts";
@@ -27,7 +28,7 @@ test("pods with a sub path on a dead mount hold up themselves alone", async () =
   // As many as Node has threads for files and names, and more.
   const stuck = Array.from({ length: 6 }, (_, index) => {
     const pod = podWith([{ name: "host", hostPath: { path: volumePath } }]);
-    return { ...pod, metadata: { ...pod.metadata, uid: `stuck-${index}` } };
+    return { ...pod, metadata: { ...pod.metadata, uid: podUid(`stuck-${index}`) } };
   });
   const bind = async (pod: (typeof stuck)[number]) => {
     await manager.mount(pod, never);
@@ -53,7 +54,10 @@ async function expectWorkingAgent(
   expect(await readFile("/proc/self/stat", "utf8")).not.toBe("");
   expect((await lookup("localhost")).address).not.toBe("");
   const pod = podWith([{ name: "disk", emptyDir: {} }]);
-  const started = await manager.mount({ ...pod, metadata: { ...pod.metadata, uid } }, never);
+  const started = await manager.mount(
+    { ...pod, metadata: { ...pod.metadata, uid: podUid(uid) } },
+    never,
+  );
   expect(started.ok).toBe(true);
 }
 

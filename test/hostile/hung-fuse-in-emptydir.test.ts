@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { VolumeManager } from "../../src/engine/volumes/volume-manager.ts";
+import { podUid } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { HungMount } from "../integration/support/hung-mount.ts";
 import { never, podWith, VolumeWorld } from "../integration/support/volume-world.ts";
@@ -26,7 +27,7 @@ afterEach(async () => {
 /** A pod with an emptyDir that holds a file of three mebibytes. */
 async function addPod(uid: string): Promise<{ pod: Pod; folder: string }> {
   const made = podWith([{ name: "disk", emptyDir: {} }]);
-  const pod = { ...made, metadata: { ...made.metadata, name: uid, uid } };
+  const pod = { ...made, metadata: { ...made.metadata, name: uid, uid: podUid(uid) } };
   world.want(pod);
   await manager.mount(pod, never);
   const folder = manager.mountedVolumes(uid).get("disk")?.path ?? "";

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { podUid } from "../../src/model/ids.ts";
 import { HungMount } from "../integration/support/hung-mount.ts";
 import { never, podWith, VolumeWorld } from "../integration/support/volume-world.ts";
 
@@ -26,7 +27,7 @@ test("however many pods use a hung host path however often, one process hangs th
     // Different paths on one mount.
     const path = join(world.folder, "hung", `folder-${index}`);
     const pod = podWith([{ name: "host", hostPath: { path, type: "Directory" } }]);
-    return { ...pod, metadata: { ...pod.metadata, uid: `uid-${index}` } };
+    return { ...pod, metadata: { ...pod.metadata, uid: podUid(`uid-${index}`) } };
   });
   for (let attempt = 1; attempt <= 2; attempt += 1) {
     const results = await Promise.all(pods.map((pod) => manager.mount(pod, never)));

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { type FileHandle, mkdir, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { podUid } from "../../src/model/ids.ts";
 import { never, podWith, VolumeWorld } from "./support/volume-world.ts";
 
 let world: VolumeWorld;
@@ -34,7 +35,7 @@ test("a host path that does not answer holds up its pod alone, and says so", asy
   const stuck = podWith([{ name: "host", hostPath: { path, type: "Directory" } }]);
   const other = podWith([{ name: "disk", emptyDir: {} }]);
   const waiting = manager.mount(stuck, never);
-  const metadata = { ...other.metadata, uid: "uid-2" };
+  const metadata = { ...other.metadata, uid: podUid("uid-2") };
   expect((await manager.mount({ ...other, metadata }, never)).ok).toBe(true);
   const result = await waiting;
   expect(result).toMatchObject({ ok: false });

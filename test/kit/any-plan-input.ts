@@ -1,8 +1,10 @@
 // Random inputs of a pod plan, often stranger than a node ever sees.
+
 import fc from "fast-check";
 import { containerHash } from "../../src/core/container/container-hash.ts";
 import type { PlanPodInput } from "../../src/core/pod/plan-input.ts";
 import type { Container, ResourceRequirements } from "../../src/model/generated/kubernetes.ts";
+import { podUid } from "../../src/model/ids.ts";
 import type { ObservedContainer, ObservedSandbox } from "../../src/model/observed.ts";
 import type { AnyContainer, Pod } from "../../src/model/pod.ts";
 import type { ProbeResult } from "../../src/model/probe.ts";
@@ -71,7 +73,7 @@ function anyContainers(
 }
 
 export const anyPod: fc.Arbitrary<Pod> = fc.record({
-  metadata: fc.constant({ name: "p", namespace: "ns", uid: "uid-1" }),
+  metadata: fc.constant({ name: "p", namespace: "ns", uid: podUid("uid-1") }),
   spec: fc.record(
     {
       initContainers: anyContainers("i", { minLength: 1, maxLength: 4 }, fc.constant("Always")),
@@ -140,7 +142,7 @@ export const anyPlanInput: fc.Arbitrary<PlanPodInput> = anyPod.chain((pod) => {
   return fc.record({
     pod: fc.constant(pod),
     observed: fc.record({
-      uid: fc.constant("uid-1"),
+      uid: fc.constant(podUid("uid-1")),
       name: fc.constant("p"),
       namespace: fc.constant("ns"),
       ips: fc.constant([]),

@@ -1,18 +1,23 @@
 // The pods of tests: plain ones, ones that can be started, and running ones.
 
 import type { PodSpec, PodStatus } from "../../src/model/generated/kubernetes.ts";
+import { podUid } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 
+/** Metadata of which a UID is any text. */
+type Metadata = Partial<Omit<Pod["metadata"], "uid">> & { readonly uid?: string };
+
 interface PodParts {
-  readonly metadata?: Partial<Pod["metadata"]>;
+  readonly metadata?: Metadata;
   readonly spec?: Partial<PodSpec>;
   readonly status?: PodStatus | undefined;
 }
 
 /** A pod "web" in "default" without containers, where nothing else is given. */
 export function buildPod({ metadata = {}, spec = {}, ...rest }: PodParts = {}): Pod {
+  const { uid = "uid-1" } = metadata;
   return {
-    metadata: { name: "web", namespace: "default", uid: "uid-1", ...metadata },
+    metadata: { name: "web", namespace: "default", ...metadata, uid: podUid(uid) },
     spec: { containers: [], ...spec },
     ...rest,
   };
@@ -21,7 +26,7 @@ export function buildPod({ metadata = {}, spec = {}, ...rest }: PodParts = {}): 
 /** A pod with what a spec must have to be started: a security context, a grace period, images. */
 export function testPod(
   spec: Pick<PodSpec, "containers"> & Partial<PodSpec>,
-  metadata: Partial<Pod["metadata"]> = {},
+  metadata: Metadata = {},
 ): Pod {
   const withImage = <T extends { readonly image?: string | undefined }>(one: T): T => ({
     image: "example.com/app:1",
@@ -41,7 +46,7 @@ export function testPod(
 }
 
 /** A running pod with one ready container named "main". */
-export function runningPod(name: string, changes: Partial<Pod["metadata"]> = {}): Pod {
+export function runningPod(name: string, changes: Metadata = {}): Pod {
   const startedAt = "2026-01-01T00:00:00Z";
   return buildPod({
     metadata: { name, uid: `uid-${name}`, creationTimestamp: startedAt, ...changes },

@@ -1,5 +1,7 @@
 // The encodings that several domains share, as the vectors' documentation defines them.
+
 import { parseTime } from "../../src/lib/time.ts";
+import { podUid } from "../../src/model/ids.ts";
 import type {
   ObservedContainer,
   ObservedContainerState,
@@ -49,7 +51,7 @@ interface EncodedSandboxStatus {
 
 export function decodePodStatus(status: EncodedPodStatus): ObservedPod {
   return {
-    uid: status.id,
+    uid: podUid(status.id),
     name: status.name,
     namespace: status.namespace,
     ips: status.ips ?? [],

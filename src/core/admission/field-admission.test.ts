@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import type { PodSpec } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import { admitFields } from "./field-admission.ts";
 
 function admit(spec: Partial<PodSpec>) {
   return admitFields({
-    metadata: { name: "p", namespace: "ns", uid: "u" },
+    metadata: { name: "p", namespace: "ns", uid: podUid("u") },
     spec: { containers: [{ name: "app" }], ...spec },
   });
 }
@@ -41,7 +42,7 @@ test("a value that asks for nothing does not count as use of a field", () => {
 test("a field of a feature that is off by default is honoured where it is on", () => {
   const lifecycle = { stopSignal: "SIGUSR1" };
   const pod = {
-    metadata: { name: "p", namespace: "n", uid: "u" },
+    metadata: { name: "p", namespace: "n", uid: podUid("u") },
     spec: { containers: [{ name: "app", lifecycle }] },
   };
   expect(admitFields(pod)).toMatchObject({

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { NodeSelectorTerm } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import { matchesNode } from "./node-affinity.ts";
 
 const labels = { zone: "a", cores: "8" };
@@ -7,7 +8,7 @@ const labels = { zone: "a", cores: "8" };
 function matches(...nodeSelectorTerms: readonly NodeSelectorTerm[]): boolean {
   const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } };
   const spec = { containers: [], affinity: { nodeAffinity: required } };
-  const metadata = { name: "p", namespace: "ns", uid: "u" };
+  const metadata = { name: "p", namespace: "ns", uid: podUid("u") };
   return matchesNode({ metadata, spec }, "node-a", labels);
 }
 

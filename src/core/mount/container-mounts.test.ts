@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { VolumeMount } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import { containerMounts, type MountedVolume, type MountInputs } from "./container-mounts.ts";
 
 const volume: MountedVolume = {
@@ -14,7 +15,10 @@ const volume: MountedVolume = {
 function mounts(volumeMounts: readonly VolumeMount[], inputs: Partial<MountInputs> = {}) {
   const container = { name: "app", volumeMounts };
   return containerMounts({
-    pod: { metadata: { name: "p", namespace: "ns", uid: "u" }, spec: { containers: [container] } },
+    pod: {
+      metadata: { name: "p", namespace: "ns", uid: podUid("u") },
+      spec: { containers: [container] },
+    },
     container,
     podIps: [],
     volumes: new Map([["data", volume]]),
@@ -59,7 +63,7 @@ test("recursive read-only and propagation exclude each other", () => {
 test("a pod in the node's network has a hosts file even without addresses", () => {
   const container = { name: "app" };
   const pod = {
-    metadata: { name: "p", namespace: "ns", uid: "u" },
+    metadata: { name: "p", namespace: "ns", uid: podUid("u") },
     spec: { containers: [container], hostNetwork: true },
   };
   expect(mounts([], { pod })).toMatchObject({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runningContainer } from "../../../test/kit/carry-out.ts";
+import { podUid } from "../../model/ids.ts";
 import {
   emptyObservedPod,
   type ObservedContainer,
@@ -24,7 +25,7 @@ function podOf(
   sandboxes: readonly ObservedSandbox[],
   containers: readonly ObservedContainer[] = [],
 ): ObservedPod {
-  return { ...emptyObservedPod("uid", "web", "default"), sandboxes, containers };
+  return { ...emptyObservedPod(podUid("uid"), "web", "default"), sandboxes, containers };
 }
 
 const inUse = { sandboxId: "used" };

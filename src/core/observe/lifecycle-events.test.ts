@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import { diffListings, lifecycleEvents } from "./lifecycle-events.ts";
 
 test("a ready sandbox counts as running and one that is not as exited", () => {
-  const pod = emptyObservedPod("1", "a", "ns");
+  const pod = emptyObservedPod(podUid("1"), "a", "ns");
   const sandbox = { id: "s", attempt: 0, createdAtMs: 0, network: "pod" } as const;
   const ready = { ...pod, sandboxes: [{ ...sandbox, state: "ready" as const }] };
   const notReady = { ...pod, sandboxes: [{ ...sandbox, state: "notReady" as const }] };

@@ -5,6 +5,7 @@ import {
   PodSandboxState,
   Signal,
 } from "../../model/generated/cri.ts";
+import { podUid } from "../../model/ids.ts";
 import { containerNameLabel, containerRestartCountAnnotation } from "../../model/labels.ts";
 import { observePod, type PodReading } from "./observe-pod.ts";
 
@@ -30,7 +31,7 @@ function container(id: string, createdAtMs: number): ContainerStatus {
 
 function observe(reading: Partial<PodReading>) {
   return observePod({
-    uid: "uid-1",
+    uid: podUid("uid-1"),
     name: "shop",
     namespace: "default",
     runtimeName: "containerd",

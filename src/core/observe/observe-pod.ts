@@ -6,6 +6,7 @@ import {
   PodSandboxState,
   type PodSandboxStatus,
 } from "../../model/generated/cri.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../model/observed.ts";
 import { leftoversLast } from "./classify-pod.ts";
 import { type ContainerContext, observedContainer } from "./observed-container.ts";
@@ -18,7 +19,7 @@ export interface ReadContainer extends Pick<ContainerContext, "terminationMessag
 
 /** What was read of one pod from the runtime, in any order. */
 export interface PodReading {
-  readonly uid: string;
+  readonly uid: PodUid;
   readonly name: string;
   readonly namespace: string;
   readonly runtimeName: string;

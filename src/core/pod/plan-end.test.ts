@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import { runningContainer } from "../../../test/kit/carry-out.ts";
 import { testPod } from "../../../test/kit/pods.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import { planRemoval, planTermination } from "./plan-end.ts";
 
 const pod = testPod({ containers: [{ name: "web" }] });
 const ready = { id: "sb1", state: "ready", attempt: 1, createdAtMs: 0, network: "pod" } as const;
 const observed: ObservedPod = {
-  ...emptyObservedPod("uid-1", "web", "default"),
+  ...emptyObservedPod(podUid("uid-1"), "web", "default"),
   containers: [{ ...runningContainer({ name: "web" }), sandboxId: "sb1" }],
   sandboxes: [ready, { ...ready, id: "late", attempt: 0 }],
 };

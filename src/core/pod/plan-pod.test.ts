@@ -4,6 +4,7 @@ import { anyPlanInput } from "../../../test/kit/any-plan-input.ts";
 import { carryOut, exitedContainer, runningContainer } from "../../../test/kit/carry-out.ts";
 import { plainPlanFacts } from "../../../test/kit/plan-facts.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, findObserved, type ObservedContainer } from "../../model/observed.ts";
 import { isSidecar, type Pod } from "../../model/pod.ts";
 import { containerHash } from "../container/container-hash.ts";
@@ -115,13 +116,13 @@ describe("a plan says why", () => {
 
   test("a pod without a sandbox gets one", () => {
     const input = inputOf(podOf({}), []);
-    expect(becauseOf({ ...input, observed: emptyObservedPod("uid-1", "shop", "default") })).toEqual(
-      [
-        "kill-pod: no sandbox exists",
-        "create-sandbox: no sandbox exists",
-        "start-container: container web has to run in the new sandbox",
-      ],
-    );
+    expect(
+      becauseOf({ ...input, observed: emptyObservedPod(podUid("uid-1"), "shop", "default") }),
+    ).toEqual([
+      "kill-pod: no sandbox exists",
+      "create-sandbox: no sandbox exists",
+      "start-container: container web has to run in the new sandbox",
+    ]);
   });
 
   test("a failed liveness probe restarts the container", () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Container, PodStatus } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import { initialProbeState, type ProbeSubject, planProbe } from "./probe-worker.ts";
 
 const web: Container = {
@@ -18,7 +19,7 @@ function subjectOf(container: Container): ProbeSubject {
     probe: {},
     container,
     pod: {
-      metadata: { name: "a", namespace: "ns", uid: "1" },
+      metadata: { name: "a", namespace: "ns", uid: podUid("1") },
       spec: { containers: [web, helper], restartPolicy: "Never" },
     },
     agentStartedAtMs: 0,

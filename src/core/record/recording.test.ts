@@ -4,6 +4,7 @@ import { anyPlanInput } from "../../../test/kit/any-plan-input.ts";
 import { exitedContainer } from "../../../test/kit/carry-out.ts";
 import { plainPlanFacts } from "../../../test/kit/plan-facts.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PlanPodInput } from "../pod/plan-input.ts";
@@ -47,7 +48,7 @@ const pod: Pod = buildPod({
 });
 const ended = { ...exitedContainer({ name: "web", image: "web:1" }, 1), message: secret };
 const observed = {
-  ...emptyObservedPod("uid-1", "shop", "default"),
+  ...emptyObservedPod(podUid("uid-1"), "shop", "default"),
   containers: [ended],
   sandboxes: [
     { id: "sb1", state: "ready", attempt: 0, createdAtMs: 0, network: "pod", ips: ["10.0.0.7"] },

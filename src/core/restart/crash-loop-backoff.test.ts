@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { exitedContainer, runningContainer } from "../../../test/kit/carry-out.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import {
@@ -25,7 +26,7 @@ function tryStart(
   seen: ObservedContainer,
   container: AnyContainer = web,
 ): RestartBackoff {
-  const observed = { ...emptyObservedPod("uid-1", "shop", "default"), containers: [seen] };
+  const observed = { ...emptyObservedPod(podUid("uid-1"), "shop", "default"), containers: [seen] };
   return restartBackoff(history, { pod, container, observed, nowMs }, crashLoopLimits);
 }
 

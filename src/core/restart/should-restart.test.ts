@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { exitedContainer, runningContainer } from "../../../test/kit/carry-out.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { decideRestart } from "./restart-policy.ts";
@@ -13,7 +14,7 @@ const pod: Pod = buildPod({
 });
 
 function restarts(seen: readonly ObservedContainer[], of: Pod = pod): boolean {
-  const observed = { ...emptyObservedPod("uid-1", "shop", "default"), containers: seen };
+  const observed = { ...emptyObservedPod(podUid("uid-1"), "shop", "default"), containers: seen };
   return shouldRestartContainer(web, of, observed);
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { computePodStatus, type PodStatusInput } from "./pod-status.ts";
@@ -40,7 +41,7 @@ const web: ObservedContainer = {
 
 const nothingSeen: PodStatusInput = {
   pod,
-  observed: emptyObservedPod("uid-1", "shop", "default"),
+  observed: emptyObservedPod(podUid("uid-1"), "shop", "default"),
   isTerminal: false,
   startFailures: new Map(),
   probes: {

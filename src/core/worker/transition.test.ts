@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configSourceAnnotation } from "../../model/pod-source.ts";
@@ -9,7 +10,7 @@ import type { WorkerEffect } from "./worker-effect.ts";
 import type { WorkerState } from "./worker-state.ts";
 
 const pod: Pod = buildPod({
-  metadata: { name: "a", namespace: "ns", uid: "1" },
+  metadata: { name: "a", namespace: "ns", uid: podUid("1") },
   spec: { containers: [], terminationGracePeriodSeconds: 30 },
 });
 const evicted = { reason: "Evicted", message: "" };
@@ -43,7 +44,7 @@ test("an unknown pod has nothing to begin, complete or reconcile", () => {
 });
 
 test("a mirror pod stays known when an update brings none", () => {
-  const mirrorPod = { ...pod, metadata: { ...pod.metadata, uid: "mirror" } };
+  const mirrorPod = { ...pod, metadata: { ...pod.metadata, uid: podUid("mirror") } };
   const { state } = live(update({ mirrorPod }), begin, update({}), begin);
   expect(state).toMatchObject({ state: "syncing", active: { mirrorPod } });
 });
@@ -69,7 +70,7 @@ test.each([
 );
 
 test("a pod known only to the runtime ends with the spec that its worker knows", () => {
-  const runningPod = emptyObservedPod("1", "a", "ns");
+  const runningPod = emptyObservedPod(podUid("1"), "a", "ns");
   const kill = update({ updateType: "kill", pod: undefined, runningPod });
   expect(live(update({}), begin, kill, begin).effects).toEqual([
     {

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import type { ExecSyncResponse } from "../../model/generated/cri.ts";
 import type { Probe } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { PodNames } from "./pod-names.ts";
@@ -18,7 +19,7 @@ afterEach(() => {
 
 const container = { name: "c", image: "i", ports: [{ name: "web", containerPort: 1 }] };
 const pod: Pod = buildPod({
-  metadata: { name: "a", namespace: "ns", uid: "1" },
+  metadata: { name: "a", namespace: "ns", uid: podUid("1") },
   spec: { containers: [container] },
 });
 const never = new AbortController().signal;
@@ -203,7 +204,7 @@ describe("httpGet", () => {
     const runner = newProbeRunner({ execSync: () => Promise.reject(), names: new PodNames() });
     const ends = Array.from({ length: 20 }, () => new AbortController());
     const probe = (uid: string, path: string, signal: AbortSignal) => {
-      const probed = { ...pod, metadata: { ...pod.metadata, uid } };
+      const probed = { ...pod, metadata: { ...pod.metadata, uid: podUid(uid) } };
       const about = { kind: "liveness", status: { podIP: "127.0.0.1" }, containerId: "x" } as const;
       const action = { httpGet: { port, path }, timeoutSeconds: 60 };
       return runner.run({ ...about, probe: action, pod: probed, container }, signal);

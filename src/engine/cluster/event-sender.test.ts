@@ -3,11 +3,12 @@ import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
+import { podUid } from "../../model/ids.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { EventLog } from "../view/event-log.ts";
 import { EventSender } from "./event-sender.ts";
 
-const pod = { metadata: { name: "web", namespace: "ns", uid: "uid-1" } };
+const pod = { metadata: { name: "web", namespace: "ns", uid: podUid("uid-1") } };
 
 function world(
   limits: { readonly perSecond: number; readonly burst: number } = { perSecond: 50, burst: 100 },

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configSourceAnnotation } from "../../model/pod-source.ts";
@@ -32,7 +33,7 @@ function workerOf(pod: Pod, of: Partial<PodWorker> = {}): PodWorker {
 
 function observed(uid: string, state: "ready" | "notReady" = "ready"): ObservedPod {
   const sandbox = { id: uid, state, attempt: 0, createdAtMs: 0, network: "pod" } as const;
-  return { ...emptyObservedPod(uid, "web", "ns"), sandboxes: [sandbox] };
+  return { ...emptyObservedPod(podUid(uid), "web", "ns"), sandboxes: [sandbox] };
 }
 
 /** Housekeeping around workers that only note what they are given. */

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { ObservedPods } from "./observed-pods.ts";
 import type { RuntimeListing } from "./runtime-listing.ts";
 
 const signal = new AbortController().signal;
-const older = emptyObservedPod("1", "older", "ns");
-const newer = emptyObservedPod("1", "newer", "ns");
+const older = emptyObservedPod(podUid("1"), "older", "ns");
+const newer = emptyObservedPod(podUid("1"), "newer", "ns");
 
 function newPods(): ObservedPods {
   return new ObservedPods(new PodTable(), { read: () => undefined });
@@ -25,7 +26,7 @@ function listing(...ids: readonly string[]): RuntimeListing {
 
 function withSandbox(id: string): ObservedPod {
   const sandbox = { id, state: "ready", createdAtMs: 1, attempt: 0, network: "pod" } as const;
-  return { ...emptyObservedPod("1", "a", "ns"), ips: ["10.0.0.1"], sandboxes: [sandbox] };
+  return { ...emptyObservedPod(podUid("1"), "a", "ns"), ips: ["10.0.0.1"], sandboxes: [sandbox] };
 }
 
 test("an unknown pod is empty once everything was listed after the wanted time", async () => {
@@ -33,7 +34,7 @@ test("an unknown pod is empty once everything was listed after the wanted time",
   const waiting = pods.getNewerThan("1", 10, signal);
   pods.endListing(9);
   pods.endListing(11);
-  expect(await waiting).toEqual(emptyObservedPod("1", "", ""));
+  expect(await waiting).toEqual(emptyObservedPod(podUid("1"), "", ""));
 });
 
 test("a read that began before the stored one does not replace it", () => {
@@ -74,7 +75,7 @@ test("a follower gets every state that is stored, until it stops", () => {
   const unfollow = pods.follow("1", ({ name }) => seen.push(name));
   pods.set("1", newer, 2);
   pods.set("1", older, 1);
-  pods.set("2", emptyObservedPod("2", "other", "ns"), 3);
+  pods.set("2", emptyObservedPod(podUid("2"), "other", "ns"), 3);
   pods.set("1", new Error("broken"), 4);
   expect(seen).toEqual(["newer"]);
   unfollow();
@@ -105,17 +106,17 @@ test("a pod that was listed is not taken for absent until it was read", async ()
   pods.set("1", new Error("broken"), 7);
   await expect(waiting).rejects.toThrow("broken");
   expect(pods.has("1")).toBe(true);
-  expect(pods.set("1", emptyObservedPod("1", "", ""), 8)).toBe(true);
+  expect(pods.set("1", emptyObservedPod(podUid("1"), "", ""), 8)).toBe(true);
   expect([pods.has("1"), pods.get("1").uid]).toEqual([false, "1"]);
   expect([...pods.unread()]).toEqual([]);
 });
 
 test("a read that began before the pod was listed does not say that it is absent", async () => {
   const pods = newPods();
-  pods.set("1", emptyObservedPod("1", "", ""), 1);
+  pods.set("1", emptyObservedPod(podUid("1"), "", ""), 1);
   const waiting = pods.getNewerThan("1", 3, signal);
   pods.beginListing(listing("s1"), 6);
-  expect(pods.set("1", emptyObservedPod("1", "", ""), 5)).toBe(false);
+  expect(pods.set("1", emptyObservedPod(podUid("1"), "", ""), 5)).toBe(false);
   expect([pods.has("1"), pods.isNewerThan("1", 3)]).toEqual([true, false]);
   const found = withSandbox("s1");
   expect(pods.set("1", found, 7)).toBe(true);
@@ -138,7 +139,7 @@ test("a failed read leaves the state and the addresses as they were last read", 
   pods.set("1", new Error("broken"), 2);
   expect(pods.find("1")?.ips).toEqual(["10.0.0.1"]);
   expect(() => pods.get("1")).toThrow("broken");
-  expect(pods.set("1", emptyObservedPod("1", "a", "ns"), 3)).toBe(true);
+  expect(pods.set("1", emptyObservedPod(podUid("1"), "a", "ns"), 3)).toBe(true);
   expect([pods.find("1"), pods.get("1").ips]).toEqual([undefined, ["10.0.0.1"]]);
 });
 

@@ -1,3 +1,4 @@
+import { podUid } from "../../model/ids.ts";
 import { type ContainerExit, emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import { rawContainerId } from "../execute/container-id.ts";
@@ -94,7 +95,7 @@ export class ObservedPods {
     const { state, error, unread } = this.#get(uid);
     if (error !== undefined) throw error;
     if (unread !== undefined) throw new Error("the runtime has not reported this pod's state yet");
-    return state ?? emptyObservedPod(uid, "", "");
+    return state ?? emptyObservedPod(podUid(uid), "", "");
   }
 
   /** The first state that was read after `minMs`; waits for it if it is not there yet. */

@@ -3,6 +3,7 @@ import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
+import { podUid } from "../../model/ids.ts";
 import type { RuntimeEvent, RuntimeEvents } from "../../ports/runtime-events.ts";
 import { ObservedPods } from "./observed-pods.ts";
 import { Observer } from "./observer.ts";
@@ -149,7 +150,7 @@ test("reads that are asked for during a read are done by one that begins after i
 
 test("a pod that hangs delays nobody else, and is not taken for absent", async () => {
   const { world, clock, state, observed, observer, stop } = setUp();
-  const other = { ...pod, metadata: { ...pod.metadata, uid: "2", name: "other" } };
+  const other = { ...pod, metadata: { ...pod.metadata, uid: podUid("2"), name: "other" } };
   await world.sync(pod);
   await world.sync(other);
   const status = world.runtime.podSandboxStatus.bind(world.runtime);

@@ -1,6 +1,7 @@
 import { withExit } from "../../core/observe/exited-status.ts";
 import { observePod, type ReadContainer } from "../../core/observe/observe-pod.ts";
 import type { PodSandboxStatus } from "../../model/generated/cri.ts";
+import { podUid } from "../../model/ids.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
@@ -61,7 +62,7 @@ export async function readPod(
     ),
   ]);
   return observePod({
-    uid,
+    uid: podUid(uid),
     name: labels[podNameLabel] ?? "",
     namespace: labels[podNamespaceLabel] ?? "",
     runtimeName: deps.runtimeName,

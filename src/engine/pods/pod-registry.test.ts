@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { planMirror } from "../../core/status/plan-mirror.ts";
+import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configHashAnnotation, configSourceAnnotation } from "../../model/pod-source.ts";
 import { PodRegistry } from "./pod-registry.ts";
@@ -11,7 +12,7 @@ const node = { metadata: { name: "node-a", uid: "node-uid" } };
 function version(hash: string): Pod {
   const pod = testPod({ containers: [{ name: "web" }] });
   const annotations = { [configHashAnnotation]: hash, [configSourceAnnotation]: "file" };
-  return { ...pod, metadata: { ...pod.metadata, uid: hash, annotations } };
+  return { ...pod, metadata: { ...pod.metadata, uid: podUid(hash), annotations } };
 }
 
 test("the picture of another version of a static pod is not the pod's", () => {

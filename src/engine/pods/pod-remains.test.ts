@@ -8,6 +8,7 @@ import {
   rootFolder,
   StageWorld,
 } from "../../../test/sim/stage-world.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { Wakeups } from "../agent/wakeups.ts";
@@ -90,7 +91,7 @@ class World extends StageWorld {
 
   /** The runtime has these sandboxes of the pod. */
   show(uid: string, sandboxes: ObservedPod["sandboxes"]): void {
-    const observed = { ...emptyObservedPod(uid, "web", "default"), sandboxes };
+    const observed = { ...emptyObservedPod(podUid(uid), "web", "default"), sandboxes };
     this.observed.set(uid, observed, this.clock.monotonicMs());
   }
 

@@ -6,6 +6,7 @@ import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import type { PodUpdate } from "../../core/worker/pod-update.ts";
 import type { Requeue } from "../../core/worker/requeue.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
@@ -201,7 +202,7 @@ describe("static pods of one full name", () => {
 
 describe("the start gate", () => {
   const running: ObservedPod = {
-    ...emptyObservedPod("old", "a", "ns"),
+    ...emptyObservedPod(podUid("old"), "a", "ns"),
     sandboxes: [{ id: "s", state: "ready", attempt: 0, createdAtMs: 0, network: "pod" }],
   };
   const pod = buildPod({ metadata: { name: "a", namespace: "ns", uid: "1" } });
@@ -221,7 +222,7 @@ describe("the start gate", () => {
     await workers.idle();
     expect(syncer.log).toEqual([]);
     expect(woken).toEqual(["housekeeping", "watchers of 1"]);
-    observed.set("old", emptyObservedPod("old", "a", "ns"), 3);
+    observed.set("old", emptyObservedPod(podUid("old"), "a", "ns"), 3);
     workers.askToStart();
     await syncer.finishAll();
     expect(syncer.log).toEqual(["sync 1"]);
@@ -280,14 +281,14 @@ test("a worker waits for a state that was read after its last call", async () =>
     isListed: false,
     clock: { nowMs: () => 0, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
   });
-  observed.set("1", emptyObservedPod("1", "a", "ns"), 1);
+  observed.set("1", emptyObservedPod(podUid("1"), "a", "ns"), 1);
   workers.updatePod({ updateType: "create", pod: staticPod("1") });
   await syncer.finishAll();
   workers.updatePod({ updateType: "update", pod: staticPod("1") });
   await syncer.finishAll();
   expect(syncer.log).toEqual(["sync 1"]);
   expect(reads).toEqual(["1"]);
-  observed.set("1", emptyObservedPod("1", "a", "ns"), 6);
+  observed.set("1", emptyObservedPod(podUid("1"), "a", "ns"), 6);
   nowMs = 7;
   await syncer.finishAll();
   expect(syncer.log).toEqual(["sync 1", "sync 1"]);

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
+import { podUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
@@ -47,7 +48,7 @@ function seen(state: "running" | "exited"): ObservedPod {
     message: "",
   };
   return {
-    uid: "uid-1",
+    uid: podUid("uid-1"),
     name: "web",
     namespace: "default",
     ips: [],

@@ -8,6 +8,7 @@ import { isTerminalPhase } from "../../core/status/phase.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
+import { podUid } from "../../model/ids.ts";
 import {
   emptyObservedPod,
   type ObservedContainer,
@@ -150,8 +151,9 @@ describe("starts that fail", () => {
     expect(statuses.noteStarts("uid-1", [startReport(failure)])).toBe(true);
     expect(statuses.noteStarts("uid-1", [startReport(failure)])).toBe(false);
     const waiting = () =>
-      statuses.compute(pod, emptyObservedPod("uid-1", "shop", "default"), { isTerminal: false })
-        .containerStatuses?.[0]?.state?.waiting?.reason;
+      statuses.compute(pod, emptyObservedPod(podUid("uid-1"), "shop", "default"), {
+        isTerminal: false,
+      }).containerStatuses?.[0]?.state?.waiting?.reason;
     expect(waiting()).toBe("ErrImagePull");
     expect(statuses.noteStarts("uid-1", [startReport()])).toBe(false);
     expect(waiting()).toBe("ContainerCreating");
@@ -253,7 +255,7 @@ function anyObserved(anyOne: Pod): fc.Arbitrary<ObservedPod> {
     fc.option(anyInstance(name), { nil: undefined }),
   );
   return fc.tuple(...seen).map((containers) => ({
-    ...emptyObservedPod("uid-1", "p", "ns"),
+    ...emptyObservedPod(podUid("uid-1"), "p", "ns"),
     containers: containers.filter((container) => container !== undefined),
   }));
 }

@@ -5,6 +5,7 @@ import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import {
   configHashAnnotation,
@@ -161,7 +162,7 @@ describe("StatusReporter", () => {
 
   it("leaves another pod of the same name alone", async () => {
     const { reporter, pod, clock, writes } = setUp();
-    const other = { ...pod, metadata: { ...pod.metadata, uid: "other" } };
+    const other = { ...pod, metadata: { ...pod.metadata, uid: podUid("other") } };
     reporter.report(other, { phase: "Failed" }, true);
     await clock.advance(60_000);
     expect(writes()).toEqual([]);
@@ -226,7 +227,7 @@ describe("StatusReporter", () => {
   it("reports a static pod's status when its mirror pod appears", async () => {
     const { reporter, pod, registry, clock, phase } = setUp();
     const annotations = { [configSourceAnnotation]: "file", [configHashAnnotation]: "hash" };
-    const fixed = { ...pod, metadata: { ...pod.metadata, uid: "static", annotations } };
+    const fixed = { ...pod, metadata: { ...pod.metadata, uid: podUid("static"), annotations } };
     registry.set(fixed);
     reporter.report(fixed, { phase: "Running" }, false);
     await clock.advance(60_000);

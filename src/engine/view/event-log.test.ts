@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { podUid } from "../../model/ids.ts";
 import type { PodReference } from "../../ports/pod-events.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { EventLog } from "./event-log.ts";
 
-const pod: PodReference = { metadata: { name: "a", namespace: "ns", uid: "1" } };
+const pod: PodReference = { metadata: { name: "a", namespace: "ns", uid: podUid("1") } };
 
 function newLog(): EventLog {
   return new EventLog({

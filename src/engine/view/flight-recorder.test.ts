@@ -3,6 +3,7 @@ import { plainPlanFacts } from "../../../test/kit/plan-facts.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import type { Decision } from "../../core/record/decision.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
@@ -10,8 +11,8 @@ import { FlightRecorder } from "./flight-recorder.ts";
 function planAt(atMs: number, sandboxAttempt: number, uid = "uid-1"): Decision {
   const pod = testPod({ containers: [{ name: "main" }] });
   const input = {
-    pod: { ...pod, metadata: { ...pod.metadata, uid } },
-    observed: emptyObservedPod(uid, "web", "default"),
+    pod: { ...pod, metadata: { ...pod.metadata, uid: podUid(uid) } },
+    observed: emptyObservedPod(podUid(uid), "web", "default"),
     livenessResults: new Map(),
     startupResults: new Map(),
     restartAllContainers: false,

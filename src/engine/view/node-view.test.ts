@@ -6,6 +6,7 @@ import { simSettings } from "../../../test/sim/sim-pod-configs.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
+import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
 import type { PodChange } from "../../ports/agent-view.ts";
 import { EphemeralContainers } from "../pods/ephemeral-containers.ts";
@@ -86,7 +87,7 @@ test("while a pod is replaced by one of its name, the one that is wanted is foun
   const { registry, changes, view } = world();
   changes.noteRemoved(pod);
   expect(view.findPod("default", "web")?.metadata.uid).toBe(uid);
-  const next = { ...pod, metadata: { ...pod.metadata, uid: "uid-2" } };
+  const next = { ...pod, metadata: { ...pod.metadata, uid: podUid("uid-2") } };
   registry.set(next);
   changes.noteAdded(next);
   expect(view.findPod("default", "web")?.metadata.uid).toBe("uid-2");

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { testPodChanges } from "../../../test/kit/pod-parts.ts";
 import { testPod } from "../../../test/kit/pods.ts";
+import { podUid } from "../../model/ids.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 
@@ -67,7 +68,7 @@ test("a pod that comes back while it is leaving is shown as the one that is want
 test("pods that are wanted come before those that are leaving", () => {
   const { registry, changes } = world();
   changes.noteRemoved(pod);
-  registry.set({ ...pod, metadata: { ...pod.metadata, uid: "uid-2" } });
+  registry.set({ ...pod, metadata: { ...pod.metadata, uid: podUid("uid-2") } });
   expect(changes.pods().map(({ metadata }) => metadata.uid)).toEqual(["uid-2", uid]);
 });
 

@@ -2,6 +2,7 @@ import { type JsonNode, type Position, positionOf } from "../../lib/json-node.ts
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type DecodedPod, defaultPod } from "../defaults/default-pod.ts";
 import type { Toleration } from "../generated/kubernetes.ts";
+import { podUid } from "../ids.ts";
 import type { Pod } from "../pod.ts";
 import { configHashAnnotation } from "../pod-source.ts";
 import { type FieldError, formatFieldError } from "../validate/field-error.ts";
@@ -97,7 +98,7 @@ function placePod(
       ...pod.metadata,
       name: `${name}-${nodeName.toLowerCase()}`,
       namespace: pod.metadata?.namespace ?? "default",
-      uid,
+      uid: podUid(uid),
       annotations: { ...pod.metadata?.annotations, [configHashAnnotation]: uid },
     },
     spec: {

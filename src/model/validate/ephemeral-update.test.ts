@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { defaultPod } from "../defaults/default-pod.ts";
 import type { EphemeralContainer } from "../generated/kubernetes.ts";
+import { podUid } from "../ids.ts";
 import { validateEphemeralUpdate } from "./ephemeral-update.ts";
 import { formatFieldError } from "./field-error.ts";
 
 const { spec } = defaultPod({ spec: { containers: [{ name: "main", image: "a" }] } });
-const pod = { metadata: { name: "web", namespace: "default", uid: "u" }, spec };
+const pod = { metadata: { name: "web", namespace: "default", uid: podUid("u") }, spec };
 
 function problems(more: Partial<EphemeralContainer>): string[] {
   const defaults = { imagePullPolicy: "Always", terminationMessagePolicy: "File" };

@@ -1,5 +1,6 @@
 // Runs in a network and mount namespace of its own, where 127.0.0.1 is the only name server: one that never answers. Probes
 // and hooks of many pods look names up, and beside them the agent itself. Prints what became of it as JSON.
+
 import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { readdirSync } from "node:fs";
@@ -7,6 +8,7 @@ import { newHookHttp } from "../../../src/drivers/linux/hook-http.ts";
 import { PodNames } from "../../../src/drivers/linux/pod-names.ts";
 import { newProbeRunner } from "../../../src/drivers/linux/probe-runner.ts";
 import type { Probe } from "../../../src/model/generated/kubernetes.ts";
+import { podUid } from "../../../src/model/ids.ts";
 
 export interface SilentNamesReport {
   /** Of 120. */
@@ -32,7 +34,7 @@ let ended = 0;
 
 async function probe(podIndex: number, probed: Probe): Promise<string> {
   const container = { name: "c", image: "i" };
-  const metadata = { name: `p${podIndex}`, namespace: "ns", uid: `uid-${podIndex}` };
+  const metadata = { name: `p${podIndex}`, namespace: "ns", uid: podUid(`uid-${podIndex}`) };
   const pod = { metadata, spec: { containers: [container] } };
   const about = { kind: "liveness", status: { podIP: "127.0.0.1" }, containerId: "x://1" } as const;
   const request = { ...about, probe: { ...probed, timeoutSeconds }, pod, container };

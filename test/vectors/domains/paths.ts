@@ -7,6 +7,7 @@ import {
   podUidOfLogsDirectory,
 } from "../../../src/core/paths/log-paths.ts";
 import { podFullName } from "../../../src/model/pod.ts";
+import { buildPod } from "../../kit/pods.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {
@@ -28,7 +29,7 @@ export const paths: VectorDomain = vectorDomain<Input>("paths", (input) => {
     containerLogDir: containerLogsDirectory(input.podLogsDirectory, metadata, input.containerName),
     containerLogPath: containerLogPath(input.containerName, input.restartCount),
     legacyLogSymlink: legacyLogSymlink(metadata, input.containerName, input.containerID),
-    podFullName: podFullName({ metadata, spec: { containers: [] } }),
+    podFullName: podFullName(buildPod({ metadata })),
     uidParsedFromDir: podUidOfLogsDirectory(podLogDir.slice(podLogDir.lastIndexOf("/") + 1)),
     nextRestartByLogs: nextRestartCountByLogs(input.logDirFiles ?? []),
   };

@@ -6,6 +6,7 @@ import type { PodSyncer } from "../../../src/engine/pods/pod-syncer.ts";
 import { PodTable } from "../../../src/engine/pods/pod-table.ts";
 import { PodWorkers } from "../../../src/engine/pods/pod-workers.ts";
 import { WorkerStates } from "../../../src/engine/pods/worker-states.ts";
+import { podUid } from "../../../src/model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../../src/model/observed.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { isStaticPod } from "../../../src/model/pod-source.ts";
@@ -158,7 +159,7 @@ class Bench {
     if (pod === undefined) {
       const { id, name, namespace } = runningPod ?? { id: "", name: "", namespace: "" };
       const kill = { graceSeconds: 1 };
-      return { updateType, runningPod: emptyObservedPod(id, name, namespace), kill };
+      return { updateType, runningPod: emptyObservedPod(podUid(id), name, namespace), kill };
     }
     if (killPodOptions === undefined) return { updateType, pod: apart(pod) };
     const { evict, gracePeriodOverride, completedID, statusFn } = killPodOptions;
@@ -248,7 +249,7 @@ function apart(pod: Pod): Pod {
 
 function runningPod(uid: string): ObservedPod {
   return {
-    ...emptyObservedPod(uid, "", ""),
+    ...emptyObservedPod(podUid(uid), "", ""),
     sandboxes: [{ id: "s", state: "ready", attempt: 0, createdAtMs: 0, network: "pod" }],
   };
 }

@@ -8,6 +8,7 @@ import { VirtualClock } from "../../../../test/sim/virtual-clock.ts";
 import type { AdmissionResult } from "../../../core/admission/admission.ts";
 import { MemoryFiles } from "../../../drivers/sim/memory-files.ts";
 import type { PodStatus } from "../../../model/generated/kubernetes.ts";
+import { podUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
 import { PodRegistry } from "../../pods/pod-registry.ts";
@@ -31,7 +32,7 @@ function podOf(
     containers: [{ name: "web", resources: { requests: { cpu }, limits: { cpu: "4" } } }],
   });
   const { status = pod.status, generation = 1 } = more;
-  return { ...pod, status, metadata: { ...pod.metadata, name, uid: name, generation } };
+  return { ...pod, status, metadata: { ...pod.metadata, name, uid: podUid(name), generation } };
 }
 
 /** A node of two CPUs, and its pods. */
