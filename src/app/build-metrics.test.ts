@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { defaultFeatureGates, setFeatureGates } from "../config/feature-gates.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import { metricDefinitions } from "../model/generated/metrics.ts";
-import { tellBuild } from "./build-metrics.ts";
+import { reportBuild } from "./build-metrics.ts";
 
-test("the release and every feature gate are told", () => {
+test("the release and every feature gate are reported", () => {
   const gates = setFeatureGates(defaultFeatureGates, { ContainerStopSignals: true });
   const registry = new MetricsRegistry(metricDefinitions);
-  tellBuild(registry, gates.ok ? gates.value : defaultFeatureGates);
+  reportBuild(registry, gates.ok ? gates.value : defaultFeatureGates);
   const lines = registry.text(() => true).split("\n");
   expect(lines.find((line) => line.startsWith("kubernetes_build_info"))).toMatch(
     /git_version="v1\.36\.\d+\+berth-.*major="1",minor="36",platform="linux\//,

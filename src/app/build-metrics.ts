@@ -7,7 +7,7 @@ import type { Metrics } from "../ports/metrics.ts";
 const [, major = "", minor = ""] = /^v(\d+)\.(\d+)/.exec(kubernetesVersion) ?? [];
 const architectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
 
-export function tellBuild(metrics: Metrics, gates: FeatureGateState): void {
+export function reportBuild(metrics: Metrics, gates: FeatureGateState): void {
   metrics.set("kubernetes_build_info", 1, {
     // Nothing was compiled, so nothing is known of when and how.
     build_date: "",

@@ -15,7 +15,7 @@ function check(lines: readonly string[]) {
   return checkKubeletConfig(file);
 }
 
-test("a file that is done in full passes, and tells its runtime", () => {
+test("a fully supported file passes, and its runtime is reported", () => {
   const { results, runtimeEndpoint } = check([
     "containerRuntimeEndpoint: unix:///run/x.sock",
     "failCgroupV1: false",

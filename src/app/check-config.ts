@@ -33,6 +33,6 @@ function findings({ problems, refusals, warnings }: JudgedSetup): readonly Check
     ...refusals.map((refusal) =>
       failed(name, refusal, "leave it out, or use the kubelet for this node"),
     ),
-    ...warnings.map((each) => warning(name, each, "see that nobody relies on it")),
+    ...warnings.map((each) => warning(name, each, "make sure that nothing relies on it")),
   ];
 }

@@ -15,7 +15,7 @@ export interface CheckOptions {
   readonly runtimeEndpoint?: string | undefined;
 }
 
-/** Looks at the machine, and at the runtime where one is running; changes nothing. */
+/** Checks the machine, and the runtime where one is running; changes nothing. */
 export async function checkMachine(
   { dataDir, runtimeEndpoint }: CheckOptions,
   signal: AbortSignal,
@@ -44,7 +44,7 @@ function runtimeToTry(client: CriRuntime): {
   return { client, events: [createCriEvents(client), createContainerdEvents(client)] };
 }
 
-/** The runtime of the agent that uses this data folder; its absence before the first start is no fault. */
+/** The runtime of the agent that uses this data folder; its absence before the first start is not a fault. */
 async function runningEndpoint(dataDir: string): Promise<string | undefined> {
   const record = await readRuntimeRecord(dataDir);
   if (record === undefined || record === "damaged") return undefined;

@@ -102,7 +102,7 @@ function isStillValid(path: string, log: Log): boolean {
     if (isExpired) throw new Error("its client certificate has expired");
     return true;
   } catch (error) {
-    log.warn("the kubeconfig cannot be used, so its certificate is requested anew", {
+    log.warn("the kubeconfig cannot be used: requesting a new certificate", {
       file: path,
       error: errorText(error),
     });
@@ -185,14 +185,14 @@ function givenPair(certificate: Kubeconfig["user"]["certificate"]): KeyPair | un
 function clientStore(
   options: ClientCredentialsOptions,
   certificate: Kubeconfig["user"]["certificate"],
-  canStartAnew: boolean,
+  canBootstrap: boolean,
 ): CertificateStore {
   const fallback =
     certificate?.cert.kind === "file" && certificate.key.kind === "file"
       ? { certFile: certificate.cert.path, keyFile: certificate.key.path }
       : undefined;
   const store = certificateFiles({ ...clientFiles(options), fallback });
-  if (!canStartAnew) return store;
+  if (!canBootstrap) return store;
   return { ...store, read: () => readOrForget(store, options.log) };
 }
 

@@ -104,7 +104,7 @@ test("without a kubeconfig there is no cluster, and the node signs its serving c
   expect(again.servingCertificate.current()).toEqual(servingCertificate.current());
 });
 
-test("half of a serving pair is told by its name, and so is a damaged one", async () => {
+test("half of a serving pair is reported by its name, and so is a damaged one", async () => {
   mkdirSync(file("pki"));
   writeFileSync(file("pki/kubelet.crt"), "damaged");
   await expect(open()).rejects.toThrow(`error reading ${file("pki/kubelet.key")}`);
@@ -112,7 +112,7 @@ test("half of a serving pair is told by its name, and so is a damaged one", asyn
   await expect(open()).rejects.toThrow(/kubelet.crt .* cannot be used: there is no certificate/);
 });
 
-test("a given serving certificate is shown, and shown anew when its files change", async () => {
+test("a given serving certificate is shown, and the new one when its files change", async () => {
   const pairs = [authority.issue("/CN=one"), authority.issue("/CN=two")];
   const write = ({ certPem, keyPem }: KeyPair): void => {
     writeFileSync(file("tls.crt"), certPem);
@@ -126,10 +126,10 @@ test("a given serving certificate is shown, and shown anew when its files change
     `--tls-private-key-file=${file("tls.key")}`,
   );
   expect(servingCertificate.current()).toEqual(one);
-  const heard = vi.fn<(pair: KeyPair) => void>();
-  servingCertificate.onChange(heard, stop.signal);
+  const changed = vi.fn<(pair: KeyPair) => void>();
+  servingCertificate.onChange(changed, stop.signal);
   write(two);
-  await vi.waitFor(() => expect(heard).toHaveBeenCalledWith(two), 10_000);
+  await vi.waitFor(() => expect(changed).toHaveBeenCalledWith(two), 10_000);
   expect(servingCertificate.current()).toEqual(two);
 });
 
@@ -220,7 +220,7 @@ test("a kubeconfig whose certificate is damaged or expired is replaced by way of
   await expect(open(...flags)).rejects.toThrow(`${pem} cannot be used: there is no certificate`);
   await readNode(await open(...flags, `--bootstrap-kubeconfig=${bootstrap}`));
   expect(lastCaller()).toBe("system:node:node-a");
-  expect(messages.join()).toContain("so its certificate is requested anew");
+  expect(messages.join()).toContain("requesting a new certificate");
 });
 
 test.each([
@@ -228,7 +228,7 @@ test.each([
   [["--bootstrap-kubeconfig=b"], "--bootstrap-kubeconfig is given without --kubeconfig"],
   [["--rotate-server-certificates"], "serverTLSBootstrap asks for a certificate from a cluster"],
   [["--kubeconfig=none.conf", "--bootstrap-kubeconfig=b.conf"], /b.conf .*--bootstrap-kubeconfig$/],
-])("what cannot work is told by its flag: %j", async (flags, message) => {
+])("what cannot work is reported by its flag: %j", async (flags, message) => {
   await expect(open(...flags)).rejects.toThrow(message);
 });
 

@@ -116,7 +116,7 @@ function requireKubeconfig(
   if (bootstrapKubeconfig !== "") {
     throw new SetupError(
       "--bootstrap-kubeconfig is given without --kubeconfig",
-      "say with --kubeconfig where the node's own credentials are to be kept",
+      "set --kubeconfig to the file that keeps the node's own credentials",
     );
   }
   if (!serverTLSBootstrap) return;

@@ -74,7 +74,7 @@ interface AgentPlace {
   readonly cgroupDriver?: CgroupDriver | undefined;
   /** Where things lie, unless as `berth up` has it below the data folder. */
   readonly layout?: Pick<DataLayout, "rootFolder" | "podLogs" | "records"> | undefined;
-  /** The helper that looks at foreign files, as a file that Node can run. */
+  /** The helper that reads foreign files, as a file that Node can run. */
   readonly foreignFilesProgram: string;
 }
 
@@ -282,7 +282,7 @@ function machinePorts(
   };
 }
 
-// What does not fit is left out of every pod that uses it; better to hear of it once than from each of them.
+// What does not fit is left out of every pod that uses it; better to log it once than for each of them.
 function warnOfResolverConfig(
   path: string,
   { resolverConfig = "", clusterDomain }: NodeDns,

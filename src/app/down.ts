@@ -57,7 +57,7 @@ export async function runDown(dataDir: string, log: Log): Promise<void> {
     if (record === "damaged") {
       throw new SetupError(
         `${recordPath(lock.path)} does not say which runtime the agent used`,
-        "run `berth up` once with the flags it had, which writes it anew, and then `berth down`",
+        "run `berth up` once with the flags it had, which writes it again, and then `berth down`",
       );
     }
     await removePods(lock.path, record, log);

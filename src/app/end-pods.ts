@@ -38,7 +38,7 @@ async function endPod(
   const pod = await restorePod(runtime, observed, signal);
   const events = { record: () => undefined };
   const because = "everything of this data folder is being removed";
-  // Nobody is there to ask for them.
+  // No agent is there to ask for them.
   const metrics = new MetricsRegistry({});
   const deps = { runtime, http: newHookHttp(new PodNames()), clock, events, log, metrics };
   const reports = await killPod(deps, { pod, observed, because }, signal);

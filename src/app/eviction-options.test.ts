@@ -46,7 +46,7 @@ test("limits replace the defaults, and none leaves nothing", () => {
 });
 
 test.each([
-  ["memory.available", '--eviction-hard: "memory.available" is no limit'],
+  ["memory.available", '--eviction-hard: "memory.available" is not a limit'],
   ["memory<1Gi", "--eviction-hard: unsupported eviction signal memory"],
   ["memory.available<much", "quantities must match"],
 ])("%j is refused with the reason", (evictionHard, message) => {

@@ -1,4 +1,4 @@
-// What a configuration says of eviction and of images that nobody uses.
+// The settings of eviction and of the collection of unused images.
 
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { fileDefaultConfig } from "../config/legacy-defaults.ts";
@@ -94,7 +94,7 @@ function parseEvictionHard(text: string): Readonly<Record<string, string>> {
     text.split(",").map((pair) => {
       const [signal = "", value = "", ...rest] = pair.split("<").map((part) => part.trim());
       if (signal !== "" && value !== "" && rest.length === 0) return [signal, value];
-      throw new SetupError(`--eviction-hard: "${pair}" is no limit`, limitHint);
+      throw new SetupError(`--eviction-hard: "${pair}" is not a limit`, limitHint);
     }),
   );
 }

@@ -13,7 +13,7 @@ test("names what was added and what was changed, down to the single value", () =
   ]);
 });
 
-test("nothing changed is no change", () => {
+test("equal values have no changes", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(fieldChanges(value, value)).toEqual([]);

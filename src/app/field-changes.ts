@@ -33,7 +33,7 @@ export function fieldChanges(before: unknown, after: unknown, field = ""): Field
   ];
 }
 
-/** Keys that are no plain words stand in brackets, as the API's own messages write them. */
+/** Keys that are not plain words stand in brackets, as the API's own messages write them. */
 function joinField(field: string, key: string): string {
   if (!/^[A-Za-z0-9_-]+$/.test(key)) return `${field}[${key}]`;
   return field === "" ? key : `${field}.${key}`;

@@ -1,4 +1,4 @@
 import { join } from "node:path";
 
-/** The helper that looks at foreign files, which tools/build.mjs puts beside the agent. */
+/** The helper that reads foreign files, which tools/build.mjs puts beside the agent. */
 export const foreignFilesProgram: string = join(import.meta.dirname, "foreign-files.js");

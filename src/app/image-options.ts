@@ -83,7 +83,7 @@ function parseNumber(flag: string, text: string | undefined, least: number): num
   if (text === undefined) return undefined;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : -1;
   if (value >= least) return value;
-  throw new SetupError(`--${flag} "${text}" is no such number`, `give one of ${least} or more`);
+  throw new SetupError(`--${flag} "${text}" is not such a number`, `give one of ${least} or more`);
 }
 
 /** The file itself, or the config files of a folder in the order of their names. */
@@ -111,7 +111,7 @@ function readProviders(file: string): readonly CredentialProvider[] {
 function requireProgram(path: string): void {
   reading(path, () => {
     accessSync(path, constants.X_OK);
-    if (!statSync(path).isFile()) throw new Error("it is no file");
+    if (!statSync(path).isFile()) throw new Error("it is not a file");
   });
 }
 

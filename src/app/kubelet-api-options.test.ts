@@ -26,7 +26,7 @@ test("without a file only what a flag opens is open", () => {
   });
 });
 
-test("where nobody could be told from anybody there is no API, and a word about it", () => {
+test("without any way to authenticate clients the API is not served, and a warning says so", () => {
   const { config, warnings } = legacy({});
   expect(config.enableServer).toBe(false);
   expect(warnings.join()).toContain("--client-ca-file");

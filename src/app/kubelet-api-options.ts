@@ -40,7 +40,7 @@ function isChosen(
 
 /**
  * The configuration that the API is served by. Without a file a kubelet is open to everybody; here only what a flag
- * opens is open, and without any way to tell who asks there is no API.
+ * opens is open, and without any way to authenticate clients there is no API.
  */
 export function safeApiConfig({ config, settings }: KubeletSetup): {
   readonly config: KubeletConfiguration;
@@ -53,17 +53,17 @@ export function safeApiConfig({ config, settings }: KubeletSetup): {
   const anonymous = isUsual ? { enabled: false } : authentication.anonymous;
   const readOnlyPort = settings.has("read-only-port") ? config.readOnlyPort : 0;
   const closed = { ...config, readOnlyPort, authentication: { ...authentication, anonymous } };
-  const nobody =
+  const noClients =
     isUsual &&
     deepEqual(authentication.x509, usual.authentication.x509) &&
     !authentication.webhook.enabled;
-  if (!nobody || !config.enableServer) return { config: closed, warnings: [] };
+  if (!noClients || !config.enableServer) return { config: closed, warnings: [] };
   const warning =
-    "the kubelet's API is not served: there is no way to tell who asks; set --client-ca-file, --authentication-token-webhook or --anonymous-auth";
+    "the kubelet's API is not served: there is no way to authenticate clients; set --client-ca-file, --authentication-token-webhook or --anonymous-auth";
   return { config: { ...closed, enableServer: false }, warnings: [warning] };
 }
 
-/** Throws a SetupError when the API could not tell who asks, or what they may. */
+/** Throws a SetupError when the API could not authenticate or authorize clients. */
 export function requireAccessConfig(config: KubeletConfiguration, hasCluster: boolean): void {
   const { authentication, authorization, enableServer } = config;
   if (!enableServer) return;
@@ -76,7 +76,7 @@ export function requireAccessConfig(config: KubeletConfiguration, hasCluster: bo
   }
   if (x509.clientCAFile === "" && !webhook.enabled && !anonymous.enabled) {
     throw new SetupError(
-      "no authentication method configured: nobody could use the kubelet's API",
+      "no authentication method configured: no client could use the kubelet's API",
       "set authentication.x509.clientCAFile (--client-ca-file), or enableServer (--enable-server) to false",
     );
   }

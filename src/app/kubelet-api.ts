@@ -4,7 +4,7 @@ import { systemClock } from "../drivers/linux/system-clock.ts";
 import type { Agent } from "../engine/agent.ts";
 import type { MetricsRegistry } from "../lib/metrics-registry.ts";
 import type { AdjustableLog } from "../ports/log.ts";
-import { tellBuild } from "./build-metrics.ts";
+import { reportBuild } from "./build-metrics.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import { readApiSwitches, safeApiConfig, shownFlags } from "./kubelet-api-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
@@ -31,7 +31,7 @@ export async function runKubeletApi(
   const { config, warnings } = safeApiConfig(setup);
   for (const warning of warnings) log.warn("the kubelet's API is not as asked for", { warning });
   const { stats } = agent;
-  tellBuild(metrics, setup.gates);
+  reportBuild(metrics, setup.gates);
   await serveKubeletApi(
     {
       threadEntry,

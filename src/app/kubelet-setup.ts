@@ -1,4 +1,4 @@
-// What `berth kubelet` is to do, from its flags and files.
+// The settings of `berth kubelet`, from its flags and files.
 import { readdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { FeatureGateState } from "../config/feature-gates.ts";
@@ -86,7 +86,7 @@ function readConfig(commandLine: KubeletCommandLine): ReadConfig {
     config = merged.config;
     notes.push(
       ...merged.skipped.map(
-        (name) => `${join(path, name)} is no drop-in: its name does not end with .conf`,
+        (name) => `${join(path, name)} is not a drop-in: its name does not end with .conf`,
       ),
     );
   }

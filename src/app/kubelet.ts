@@ -53,7 +53,7 @@ export async function runKubelet(
   const lock = await lockDataDir(kubeletRootDir(setup));
   const watchdog = startWatchdog(join(lock.path, kubeletFolder), log);
   try {
-    tellWarnings(setup, log);
+    logWarnings(setup, log);
     setOomScore(setup.config.oomScoreAdj, log);
     await mkdir(join(lock.path, kubeletFolder), { recursive: true, mode: 0o700 });
     const rules = setup.config.makeIPTablesUtilChains ? kubeletPacketRules : [];
@@ -165,11 +165,11 @@ function kernelPolicy({ config, gates }: KubeletSetup): KernelSettingsPolicy {
   };
 }
 
-function tellWarnings({ config, warnings }: KubeletSetup, log: Log): void {
+function logWarnings({ config, warnings }: KubeletSetup, log: Log): void {
   for (const warning of warnings) log.warn("a setting has no effect", { setting: warning });
   for (const address of config.clusterDNS ?? []) {
     if (parseIpAddress(address) === undefined) {
-      log.warn("clusterDNS has something that is no IP address", { address });
+      log.warn("clusterDNS has an entry that is not an IP address", { address });
     }
   }
 }

@@ -28,7 +28,7 @@ export function parseLogRotation(options: LogRotationOptions): LogRotationSettin
 function parseSize(text: string): number {
   const quantity = parseQuantity(text);
   if (quantity.ok) return Number(quantityValue(quantity.value));
-  throw new SetupError(`--container-log-max-size "${text}" is no size`, "give one such as 10Mi");
+  throw new SetupError(`--container-log-max-size "${text}" is not a size`, "give one such as 10Mi");
 }
 
 function parseCount(text: string): number {

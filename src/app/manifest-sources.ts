@@ -18,7 +18,7 @@ export interface SourceOptions {
   readonly fileCheckFrequency?: string | undefined;
 }
 
-/** Where pods come from, as `berth up` was told. */
+/** The sources of pods that `berth up` is configured with. */
 export interface SourceSetup {
   readonly manifests?: string | undefined;
   readonly rescanMs: number;
@@ -66,7 +66,7 @@ function parseUrl(options: SourceOptions): UrlSetup | undefined {
   if (url === undefined) return undefined;
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw new SetupError(
-      `--manifest-url "${url}" is no URL`,
+      `--manifest-url "${url}" is not a URL`,
       "give one such as http://host/pods.yaml",
     );
   }
@@ -79,7 +79,7 @@ function parseHeaders(text: string): Record<string, string[]> {
     const colon = header.indexOf(":");
     const name = header.slice(0, colon).trim();
     if (colon < 0 || name === "") {
-      throw new SetupError(`--manifest-url-header "${header}" is no header`, "give NAME:VALUE");
+      throw new SetupError(`--manifest-url-header "${header}" is not a header`, "give NAME:VALUE");
     }
     (headers[name] ??= []).push(header.slice(colon + 1).trim());
   }

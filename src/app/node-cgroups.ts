@@ -57,7 +57,7 @@ export async function openNodeCgroups(
   return { driver, root, cgroups: cgroupsAt(path.value), cgroupsAt };
 }
 
-/** An older runtime does not tell. */
+/** An older runtime does not report it. */
 async function readRuntimeConfig(
   runtime: Pick<ContainerRuntime, "runtimeConfig">,
   signal: AbortSignal,

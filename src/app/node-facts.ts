@@ -1,4 +1,4 @@
-// What this machine tells of itself as a node.
+// Facts about this machine as a node.
 
 import { readFileSync, statfsSync } from "node:fs";
 import { hostname } from "node:os";

@@ -39,7 +39,7 @@ describe("the node that flags and configuration ask for", () => {
     });
   });
 
-  test("reserves what the configuration says, and what pods are evicted for unless told to ignore it", () => {
+  test("reserves what the configuration says, and the eviction thresholds unless configured to ignore them", () => {
     const config = { kubeReserved: { cpu: "100m" }, evictionHard: { "memory.available": "5%" } };
     const { reservations } = kubeletNodeSettings(setup({}, config), "n")(runtime);
     expect(
@@ -51,7 +51,7 @@ describe("the node that flags and configuration ask for", () => {
   });
 
   test.each([
-    ["node-ip", "10.0.0", '--node-ip "10.0.0" is no IP address'],
+    ["node-ip", "10.0.0", '--node-ip "10.0.0" is not an IP address'],
     ["node-ip", "10.0.0.1,10.0.0.2,fd00::1", "more than two addresses"],
     ["cloud-provider", "aws", '--cloud-provider "aws" is unknown'],
   ])("refuses --%s=%s and says why", (flag, value, message) => {

@@ -1,4 +1,4 @@
-// What a node is to be, in a cluster and alone.
+// The settings of a node, in a cluster and alone.
 import { type FeatureGateState, isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { parseThresholds } from "../core/eviction/parse-thresholds.ts";
@@ -120,7 +120,7 @@ function parseNodeIps(flag: string): readonly string[] {
   const ips = texts.map((text) => parseIpAddress(text)?.text);
   const wrong = texts.find((_, index) => ips[index] === undefined);
   if (wrong !== undefined) {
-    throw new SetupError(`--node-ip "${wrong}" is no IP address`, "give one such as 10.0.0.5");
+    throw new SetupError(`--node-ip "${wrong}" is not an IP address`, "give one such as 10.0.0.5");
   }
   if (ips.length > 2) {
     throw new SetupError(

@@ -48,7 +48,7 @@ const messages = (): readonly string[] => {
 const beats = (): number => messages().filter((text) => text === "WATCHDOG=1").length;
 
 test.each(["path", "abstract"])(
-  "systemd hears at a socket with an %s name that the agent serves, gets on and stops",
+  "systemd is notified at a socket with an %s name that the agent serves, makes progress and stops",
   async (kind) => {
     const socket = kind === "path" ? join(folder, "notify") : `@berth-test-${process.pid}`;
     await listen(socket);

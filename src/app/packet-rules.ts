@@ -9,7 +9,7 @@ import { withEither } from "../lib/with-either.ts";
 import type { FilterItem, FilterRule } from "../model/packet-filter.ts";
 import type { Log } from "../ports/log.ts";
 
-/** Keeps rules while `work` goes on, which does not wait for them: whoever else holds the filter must not hold up the agent. */
+/** Keeps rules while `work` runs, which does not wait for them: another program that holds the lock must not hold up the agent. */
 export async function withPacketRules(
   { rules, log }: { readonly rules: readonly FilterItem[]; readonly log: Log },
   work: () => Promise<void>,

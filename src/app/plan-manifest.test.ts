@@ -38,7 +38,7 @@ test("a field that this node cannot honour is named with what to do instead", as
   });
 });
 
-test("limits of disk space are told to have no effect, those of memory are not", async () => {
+test("limits of disk space are reported to have no effect, those of memory are not", async () => {
   const volumes = [
     { name: "disk", emptyDir: { sizeLimit: "1Mi" } },
     { name: "memory", emptyDir: { sizeLimit: "1Mi", medium: "Memory" } },
@@ -53,7 +53,7 @@ test("limits of disk space are told to have no effect, those of memory are not",
   });
 });
 
-test("a field that is not for nodes is told to have no effect, unless only the default sets it", async () => {
+test("a field that is not for nodes is reported to have no effect, unless only the default sets it", async () => {
   expect(await plan({})).toMatchObject({ ignored: [] });
   expect(await plan({ schedulerName: "mine", preemptionPolicy: "Never" })).toMatchObject({
     kind: "pod",

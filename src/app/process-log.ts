@@ -5,7 +5,7 @@ import type { AdjustableLog } from "../ports/log.ts";
 /** The log of an agent's process, on its stderr. */
 export function createProcessLog(level: PinoLogOptions["level"], human: boolean): AdjustableLog {
   const output = new LogOutput(openStderr(), (lines) => {
-    log.warn("log lines were dropped because nobody read them", { lines });
+    log.warn("dropped log lines that were not read", { lines });
   });
   // Also after an uncaught exception.
   process.once("exit", () => output.flush());

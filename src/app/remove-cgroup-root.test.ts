@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import type { Log } from "../ports/log.ts";
 import { removeCgroupRoot } from "./remove-cgroup-root.ts";
 
-test("a cgroup root that no agent can have used is told, and stops nothing", async () => {
-  const told: string[] = [];
-  const note = (message: string): void => void told.push(message);
+test("a cgroup root that no agent can have used is reported, and stops nothing", async () => {
+  const notes: string[] = [];
+  const note = (message: string): void => void notes.push(message);
   const log: Log = { debug: note, info: note, warn: note, error: note };
   await removeCgroupRoot("../x", log, AbortSignal.timeout(1000));
-  expect(told).toEqual(["no cgroup is removed: none can have been made"]);
+  expect(notes).toEqual(["no cgroup is removed: none can have been made"]);
 });

@@ -21,20 +21,20 @@ import { serveCalls } from "../server/thread/thread-calls.ts";
 
 /** The pages of a full node take some megabytes each while they are sent; new objects mostly die young. */
 const resourceLimits: ResourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
-/** Calls whose answers are bytes that nobody else uses. */
+/** Calls whose answers are bytes that can be transferred. */
 const handedOver: readonly (keyof AgentCalls)[] = [
   "listPods",
   "readMetrics",
   "readSummary",
   "takeProfile",
 ];
-/** Looks at a thread that works without any progress until it counts as frozen. */
+/** How many checks without any progress make a working thread count as frozen. */
 const maxStandingLooks = 4;
 /** The same while it starts: a busy machine may take long to load its program. */
 const maxStartingLooks = 24;
 const firstDelayMs = 100;
 const longestDelayMs = 10_000;
-/** A thread that ran for so long is started again without delay. */
+/** A thread that ran for this long is restarted without delay. */
 const steadyMs = 60_000;
 
 export interface ApiThreadOptions {

@@ -116,13 +116,16 @@ describe("streams", () => {
     ["HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret", 500],
     ["HTTP/1.1 403 Forbidden\r\nContent-Length: 6\r\n\r\nsecret", 403],
     ["HTTP/1.1 500 Oops\r\nContent-Length: 6\r\n\r\nsecret", 500],
-  ])("what is no upgrade ends both connections and tells nothing: %j", async (answer, status) => {
-    const { server } = await runtimeThat(answer);
-    const got = await api.ask(exec, { method: "POST", token: "robot", headers: spdy });
-    expect(got).toMatchObject({ status, headers: { connection: "close" } });
-    expect(got.body).not.toMatch(/secret|169\.254/);
-    await close(server);
-  });
+  ])(
+    "a response that is not an upgrade ends both connections and reveals nothing: %j",
+    async (answer, status) => {
+      const { server } = await runtimeThat(answer);
+      const got = await api.ask(exec, { method: "POST", token: "robot", headers: spdy });
+      expect(got).toMatchObject({ status, headers: { connection: "close" } });
+      expect(got.body).not.toMatch(/secret|169\.254/);
+      await close(server);
+    },
+  );
 
   test("a streaming address elsewhere is never dialled", async () => {
     for (const url of ["http://10.0.0.1:80/t", "https://127.0.0.1/t", "http://localhost/t"]) {
@@ -165,7 +168,7 @@ describe("streams", () => {
     await close(server);
   });
 
-  test("an upgrade of something that has none is answered as if it were none", async () => {
+  test("an upgrade request to an endpoint without streams is answered as a plain one", async () => {
     const got = await api.ask("/pods", { token: "robot", headers: spdy });
     expect(got).toMatchObject({ status: 200, headers: { connection: "close" } });
     expect(JSON.parse(got.body)).toMatchObject({ kind: "PodList" });
@@ -249,11 +252,11 @@ describe("odd requests", () => {
 describe("certificates that change", () => {
   test("the serving certificate is exchanged while connections go on", async () => {
     let current = serving;
-    let tell: () => void = () => undefined;
+    let notify: () => void = () => undefined;
     const certificate = {
       current: () => current,
       onChange: (listener: (pair: KeyPair) => void) => {
-        tell = () => listener(current);
+        notify = () => listener(current);
       },
     };
     const served = await serveKubelet(serving, { certificate });
@@ -266,23 +269,23 @@ describe("certificates that change", () => {
     const before = await serialOf();
     const open = await dial(served.ports.secure ?? 0);
     current = authority.issue("/CN=node-1");
-    tell();
+    notify();
     expect(await serialOf()).not.toBe(before);
     open.write("GET /healthz HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n");
     expect(await drain(open)).toContain("401 Unauthorized");
     current = { certPem: "broken", keyPem: "broken" };
-    tell();
+    notify();
     expect(await serialOf()).not.toBe(before);
     await served.stop();
   });
 
-  test("a client whose authority is taken away is nobody, also on the connection that it has", async () => {
+  test("a client whose CA is removed is not authenticated, also on its open connection", async () => {
     await withFolder(async (folder) => {
       const other = createTestAuthority();
       const clientCAFile = join(folder, "ca.crt");
       writeFileSync(clientCAFile, authority.caPem);
       const { authentication } = fileDefaultConfig();
-      // Time passes as soon as somebody waits for it.
+      // Time passes as soon as there is a waiter.
       const rounds: (() => void)[] = [];
       const clock = {
         nowMs: () => Date.now(),

@@ -45,7 +45,7 @@ function shown({ certPem: cert, keyPem: key }: KeyPair): KubeletRequest {
   return { cert, key };
 }
 
-/** Every endpoint with how it is asked for and the answer that somebody with all rights gets. */
+/** Every endpoint with how it is asked for and the answer for a user with all rights. */
 const endpoints: readonly (readonly [method: string, path: string, allowed: number])[] = [
   ["GET", "/healthz", 200],
   ["GET", "/healthz/ping", 200],
@@ -91,7 +91,7 @@ describe("who may ask for what", () => {
     api.reviews.users.set("robot", { username: "robot" });
     api.reviews.allowed.add("robot * *").add("admin * *").add("reader get metrics");
     identities = {
-      nobody: {},
+      anonymous: {},
       "a certificate of another authority": shown(foreign.issue("/O=system:masters/CN=admin")),
       "a certificate without a name": shown(authority.issue("/O=system:masters")),
       "an unknown token": { token: "made-up" },
@@ -106,7 +106,7 @@ describe("who may ask for what", () => {
   afterAll(() => api.stop());
 
   test.each([
-    ["nobody", 401],
+    ["anonymous", 401],
     ["a certificate of another authority", 401],
     ["a certificate without a name", 401],
     ["an unknown token", 401],
@@ -127,7 +127,7 @@ describe("who may ask for what", () => {
     expect(table).toEqual([]);
   });
 
-  test("who somebody is reaches the authorizer as the certificate and the token say", async () => {
+  test("the user of a certificate or a token reaches the authorizer", async () => {
     const known = shown(authority.issue("/O=system:nodes/CN=node-3"));
     api.reviews.asked.length = 0;
     await api.ask("/pods", known);
@@ -189,7 +189,7 @@ describe("who may ask for what", () => {
     });
   });
 
-  test("a WebSocket may tell its token as a protocol", async () => {
+  test("a WebSocket may send its token as a protocol", async () => {
     const protocol = `base64url.bearer.authorization.k8s.io.${Buffer.from("robot").toString("base64url")}`;
     const headers = (protocols: string) => ({ ...upgrade, "Sec-WebSocket-Protocol": protocols });
     const ask = async (protocols: string) =>
@@ -201,7 +201,7 @@ describe("who may ask for what", () => {
 });
 
 describe("what the API server says is remembered for a while", () => {
-  test("a known user stays known while the API server is away; an unknown one is told nothing", async () => {
+  test("a known user stays known while the API server is away; an unknown one is refused", async () => {
     const api = await serveKubelet(serving);
     api.reviews.users.set("robot", { username: "robot" });
     api.reviews.allowed.add("robot * *");
@@ -221,7 +221,7 @@ describe("what the API server says is remembered for a while", () => {
 describe("what may be configured", () => {
   const { authentication, authorization } = fileDefaultConfig();
 
-  test("without an API server nobody can be asked", async () => {
+  test("without an API server tokens cannot be reviewed", async () => {
     await expect(serveKubelet(serving, { api: undefined })).rejects.toThrow(
       "no client provided, cannot use webhook authentication",
     );

@@ -25,7 +25,7 @@ import { runApiThread } from "./run-api-thread.ts";
 
 const systemLogFolder = "/var/log";
 
-/** How the API is to be served. */
+/** How the API is served. */
 interface KubeletApiSetup {
   readonly config: KubeletConfiguration;
   readonly switches: KubeletApiSwitches;

@@ -28,7 +28,7 @@ async function writePod(file: string, name: string, script?: string): Promise<st
 }
 
 interface Delivered extends SourceSnapshot {
-  /** The pods whose scripts were told before. */
+  /** The pods whose scripts were set before. */
   readonly scripted: readonly string[];
 }
 
@@ -53,7 +53,7 @@ test("the examples are understood", async () => {
   expect(namesOf(delivered)).toEqual(["crash-node", "probed-node", "stubborn-node"]);
 });
 
-test("several files and folders are one source; a pod of a name that is taken is told", async () => {
+test("several files and folders are one source; a pod with a name that is taken is reported", async () => {
   const [web, db] = [await writePod("web.json", "web"), await writePod("db.json", "db")];
   const both = await deliver(web, db, web);
   expect(namesOf(both)).toEqual(["db-node", "web-node"]);

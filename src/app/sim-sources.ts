@@ -9,7 +9,7 @@ import { readProblem } from "./read-problem.ts";
 
 /**
  * One source of all these files and folders, for pods that follow scripts. A pod with a script that cannot be read is
- * refused; `onScript` is told of every other one before it is delivered.
+ * refused; `onScript` is called for every other one before it is delivered.
  */
 export async function simSource(
   paths: readonly string[],

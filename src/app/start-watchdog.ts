@@ -21,7 +21,9 @@ export function startWatchdog(folder: string, log: Log): ThreadWatchdog {
     reportPath: freezeReportPath(folder),
     limitMs: readSeconds(process.env["BERTH_WATCHDOG_SECONDS"]) * 1000,
     onFailure: (error) =>
-      log.error("nobody watches whether the agent stands still", { error: errorText(error) }),
+      log.error("cannot start the watchdog: the agent continues without it", {
+        error: errorText(error),
+      }),
   });
 }
 

@@ -1,4 +1,4 @@
-// What `berth up` was told. All of it is read before anything is written or started: a run that was refused leaves nothing.
+// The settings of `berth up`. All of them are read before anything is written or started: a run that was refused leaves nothing.
 import { MANAGED_CONTAINERD_DEFAULTS } from "../drivers/containerd/managed-containerd.ts";
 import { readNetwork } from "../drivers/containerd/prepare-machine.ts";
 import { cgroupRootProblem } from "../drivers/linux/cgroup-files.ts";
@@ -99,7 +99,7 @@ function readPodPids(text: string | undefined): number | undefined {
 
 function nodeNameProblem(name: string): string | undefined {
   const [problem] = dnsSubdomainProblems(name);
-  return problem === undefined ? undefined : `"${name}" is no node name, ${problem}`;
+  return problem === undefined ? undefined : `"${name}" is not a node name, ${problem}`;
 }
 
 function endpointProblem(endpoint: string): string | undefined {

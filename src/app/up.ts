@@ -124,7 +124,7 @@ async function runLocked(
 // Another runtime would not know the pods of the first one, and `berth down` would forget them.
 async function requireSameRuntime(dataDir: string, isManaged: boolean): Promise<void> {
   const before = await readRuntimeRecord(dataDir);
-  // A damaged one is written anew: this agent takes over what is there.
+  // A damaged one is written again: this agent takes over what is there.
   if (before === undefined || before === "damaged") return;
   if ((before.network !== undefined) === isManaged) return;
   const used = isManaged ? `the runtime at ${before.endpoint}` : "a containerd of Berth's own";

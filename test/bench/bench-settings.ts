@@ -1,4 +1,4 @@
-/** What all contenders are told of the node, and the bare client's pods get as well. */
+/** The node settings of all contenders, and the bare client's pods get as well. */
 export const benchNode = "bench-node";
 export const benchClusterDns = "10.96.0.10";
 export const benchClusterDomain = "cluster.local";

@@ -22,7 +22,7 @@ interface Frame {
 
 const width = 1200;
 const rowHeight = 16;
-/** What is narrower is left out: nobody could read it, and the picture is to stay small. */
+/** What is narrower is left out: it would be unreadable, and the graph stays small. */
 const leastWidth = 2;
 const leastLetters = 3;
 const letterWidth = 6.2;

@@ -4,7 +4,7 @@ import { BUSYBOX } from "../integration/support/busybox.ts";
 import { bareContainerConfig, bareSandboxConfig } from "./bare-configs.ts";
 import type { BenchWorld } from "./bench-world.ts";
 
-/** A pod that nobody but the bare client knows of. */
+/** A pod that only the bare client knows. */
 export interface BarePod {
   readonly pod: Pod;
   readonly sandbox: PodSandboxConfig;

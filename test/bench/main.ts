@@ -49,7 +49,7 @@ async function run(options: BenchOptions): Promise<void> {
   buildProgram();
   const results = new Results();
   const world = await openWorld(options);
-  closeWhenTold(world);
+  closeOnSignal(world);
   try {
     for (const letter of options.cases) {
       const benchCase = cases[letter];
@@ -62,8 +62,8 @@ async function run(options: BenchOptions): Promise<void> {
   }
 }
 
-/** Nothing stays on the machine when it is told to end; agents end with this process. */
-function closeWhenTold(world: BenchWorld): void {
+/** Nothing stays on the machine after a signal; agents end with this process. */
+function closeOnSignal(world: BenchWorld): void {
   const close = (): void => {
     note("ending");
     void world.close().finally(() => process.exit(interruptedCode));

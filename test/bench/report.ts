@@ -43,7 +43,7 @@ export async function createReport(
   };
 }
 
-/** Where somebody keeps a program is nobody's business. */
+/** The folder of a program is left out. */
 function shortWord(word: string): string {
   return isAbsolute(word) ? basename(word) : word;
 }

@@ -102,7 +102,7 @@ function passOn(
     [call, stream],
   ] as const) {
     one.on("error", () => undefined);
-    // One that was cut short takes the other with it; else the other has an end to tell yet.
+    // One that was cut short takes the other with it; else the other still has an end to send.
     one.on("close", () => {
       if (one.rstCode !== constants.NGHTTP2_NO_ERROR) other.close(one.rstCode);
     });

@@ -14,7 +14,7 @@ interface Waiter {
 const leastTimeoutMs = 180_000;
 const timeoutMsPerContainer = 1_000;
 
-/** Hears of everything that happens in the runtime, and when: the clock of all measurements that end there. */
+/** Receives everything that happens in the runtime, and when: the clock of all measurements that end there. */
 export class RuntimeWatch {
   readonly #stop = new AbortController();
   readonly #events: TimedEvent[] = [];

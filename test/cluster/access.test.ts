@@ -14,7 +14,7 @@ interface Identity {
   readonly token?: string;
 }
 
-/** Every endpoint with the subresource of nodes that opens it; what is no path of its own needs nodes/proxy. */
+/** Every endpoint with the subresource of nodes that opens it; a path without one needs nodes/proxy. */
 const endpoints: readonly (readonly [method: string, path: string, subresource: string])[] = [
   ["GET", "/healthz", "healthz"],
   ["GET", "/healthz/syncloop", "healthz"],
@@ -99,10 +99,10 @@ describe("who may use a node's API", () => {
     });
   }
 
-  test.each(endpoints)("%s %s lets in nobody without good credentials", async (method, path) => {
-    const nobody = await ask(method, path, {});
+  test.each(endpoints)("%s %s refuses missing and bad credentials", async (method, path) => {
+    const anonymous = await ask(method, path, {});
     const liar = await ask(method, path, { token: "not.a.token" });
-    expect([nobody, liar]).toEqual([
+    expect([anonymous, liar]).toEqual([
       { code: 401, text: "Unauthorized" },
       { code: 401, text: "Unauthorized" },
     ]);

@@ -59,7 +59,7 @@ describe("a node that asks for its certificates", () => {
     });
   });
 
-  test("serves its API with a certificate that somebody approved", async () => {
+  test("serves its API with an approved certificate", async () => {
     const [request] = await world.api.until<CertificateSigningRequest>(
       `${requestsPath}?fieldSelector=spec.signerName=${servingSigner}`,
       (items) => items.length > 0,

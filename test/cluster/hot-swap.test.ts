@@ -17,7 +17,7 @@ import {
 import { ClusterWorld } from "./support/cluster-world.ts";
 import { lastingPods, passingPods, zooObjects } from "./support/pod-zoo.ts";
 
-// Longer than any probe's period and the time in which an agent has looked at every pod.
+// Longer than any probe's period and the time in which an agent has synced every pod.
 const settleMs = 15_000;
 const youngMs = 12_000;
 
@@ -142,7 +142,7 @@ describe("one agent takes a node over from the other", () => {
   test.each<{ to: NodeAgent; round: number }>([
     { to: testedAgent, round: 3 },
     { to: "kubelet", round: 4 },
-  ])("$to does what was asked for while nobody ran the node", async ({ to, round }) => {
+  ])("$to does what was asked for while no agent ran", async ({ to, round }) => {
     const [gone, died, fresh] = ["gone", "died", "fresh"].map((name) => `${name}-${round}`) as [
       string,
       string,

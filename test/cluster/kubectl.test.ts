@@ -76,7 +76,7 @@ describe("kubectl against a node", () => {
   });
 
   test("attach talks with the program that runs", async () => {
-    const script = "while read line; do echo heard $line; done";
+    const script = "while read line; do echo read $line; done";
     await createPod(world.api, "listener", {
       spec: {
         containers: [shell("main", script, { stdin: true })],
@@ -86,11 +86,11 @@ describe("kubectl against a node", () => {
     await untilPod(world.api, "listener", isReady);
     const attached = world.kubectl.start("attach", "-i", "listener");
     attached.write("one\n");
-    await attached.untilPrinted((text) => text.includes("heard one\n"));
+    await attached.untilPrinted((text) => text.includes("read one\n"));
     attached.write("two\n");
-    await attached.untilPrinted((text) => text.includes("heard two\n"));
+    await attached.untilPrinted((text) => text.includes("read two\n"));
     const { stdout } = await attached.stop("SIGKILL");
-    expect(stdout).toContain("heard one\nheard two\n");
+    expect(stdout).toContain("read one\nread two\n");
   });
 
   test("cp carries files in and out", async () => {
@@ -129,7 +129,7 @@ describe("kubectl against a node", () => {
     expect(Number(printed)).toBeGreaterThanOrEqual(1);
   });
 
-  test("describe, events, wait, get and top tell of the pod and the node", async () => {
+  test("describe, events, wait, get and top show the pod and the node", async () => {
     const described = await world.kubectl.run("describe", "pod", "target");
     for (const word of ["Scheduled", "Pulled", "Created", "Started", "Running"]) {
       expect(described).toContain(word);

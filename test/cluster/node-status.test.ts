@@ -63,7 +63,7 @@ describe("what a node says of itself", () => {
     expect(comparable(ours)).toEqual(comparable(theirs));
   });
 
-  /** Resolves when the agent has said that it starts. A status that is still right it need not tell again. */
+  /** Resolves when the agent has said that it starts. It need not report an unchanged status again. */
   async function replaceAgent(agent: "kubelet" | "berth"): Promise<void> {
     const events = "/api/v1/namespaces/default/events";
     const before = startsOf(await world.api.list<Event>(events));

@@ -48,7 +48,7 @@ describe("a node whose API server comes and goes", () => {
     return containers.map(({ metadata }) => metadata?.attempt ?? 0).toSorted((a, b) => a - b);
   }
 
-  test("pods run on, restart and are probed without it; it hears of all that when it is back", async () => {
+  test("pods run on, restart and are probed without it; all that is reported when it is back", async () => {
     await createPod(world.api, "steady");
     await createPod(world.api, "crasher", {
       spec: { containers: [shell("main", "sleep 8; exit 3")] },
@@ -78,12 +78,12 @@ describe("a node whose API server comes and goes", () => {
     expect(Math.max(...(await attempts(probed)))).toBeGreaterThanOrEqual(1);
     expect(await attempts(steady)).toEqual([0]);
     await world.plane.restartApiServer();
-    const told = await untilPod(
+    const reported = await untilPod(
       world.api,
       "crasher",
       ({ status }) => (status?.containerStatuses?.[0]?.restartCount ?? 0) >= crashes,
     );
-    expect(told.metadata.uid).toBe(crasher.metadata.uid);
+    expect(reported.metadata.uid).toBe(crasher.metadata.uid);
     await createPod(world.api, "later");
     await untilPod(world.api, "later", isReady);
     expect(containersOf(await untilPod(world.api, "steady", isReady))).toEqual(

@@ -52,7 +52,7 @@ describe("resizing pods through the API server", () => {
     return new TextDecoder().decode(stdout).trim().split("\n").map(Number);
   }
 
-  test("a running pod gets what it asks for, and its status tells which generation that was", async () => {
+  test("a running pod gets what it asks for, and its status shows which generation that was", async () => {
     const before = await create("grow", limits("100m", "64Mi"));
     const asked = await resize("grow", limits("150m", "96Mi"));
     const resized = await untilPod(world.api, "grow", has(limits("150m", "96Mi")));

@@ -10,7 +10,7 @@ import type { ContainerRuntime, ImageService } from "../../src/ports/container-r
 
 /** Commands that do one thing each, in whatever way the runtime under test can run them. */
 export interface ContractPrograms {
-  /** Runs until it is told to end, then ends at once with exit code 0. */
+  /** Runs until it is stopped, then ends at once with exit code 0. */
   readonly forever: readonly string[];
   /** Runs until it is killed. */
   readonly stubborn: readonly string[];
@@ -216,7 +216,7 @@ function stopContract(world: () => ContractWorld): void {
   test("a program that does not listen is killed after its grace", async () => {
     const { runtime, programs } = world();
     const { containerId, sandboxId } = await startContainer(world(), programs.stubborn);
-    // Whoever was only just started may still listen; a command beside it takes longer to start.
+    // A process that was only just started may not handle signals yet; a command beside it takes longer to start.
     await runtime.execSync(containerId, programs.print("", "", 0), 10, signal());
     await runtime.stopContainer(containerId, 1, signal());
     const status = await readStatus(world(), containerId);
@@ -319,7 +319,7 @@ function imageContract(world: () => ContractWorld): void {
     expect(absent.image).toBeUndefined();
   });
 
-  test("the place of images is told", async () => {
+  test("the image file system is reported", async () => {
     const { imageFilesystems = [] } = await world().runtime.imageFsInfo(signal());
     expect(imageFilesystems[0]?.fsId?.mountpoint).toMatch(/^\//);
   });

@@ -53,7 +53,7 @@ export interface BusReply {
   readonly errorName?: string;
 }
 
-/** A service on a bus that answers calls as it is told. */
+/** A service on a bus that answers calls as configured. */
 export class BusService {
   readonly calls: DbusMessage[] = [];
   readonly #socket: Socket;

@@ -22,7 +22,7 @@ import type { ListeningPorts } from "../../src/server/kubelet/api-settings.ts";
 import { apiThreadEntry } from "../kit/api-thread-entry.ts";
 import { InMemoryAgentView } from "./in-memory-agent-view.ts";
 
-/** An API server that only says who somebody is and what they may do. */
+/** An API server that only reviews tokens and access. */
 class ScriptedReviews implements ApiClient {
   readonly asked: ApiRequest[] = [];
   readonly users: Map<string, UserInfo> = new Map();
@@ -206,7 +206,7 @@ function errorsAsText(_: string, value: unknown): unknown {
   return value instanceof Error ? value.message : value;
 }
 
-/** A port that nobody listened on a moment ago. */
+/** A port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

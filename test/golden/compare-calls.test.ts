@@ -70,7 +70,7 @@ test("a changed field is named with both values", () => {
   ]);
 });
 
-test("a call too many and one too few are told apart", () => {
+test("a call too many and one too few are distinguished", () => {
   const trace = recordedTrace(loadRecording("plain").cri);
   const fewer = trace.filter(({ method }) => method !== "StopContainer");
   const paths = (left: PodCalls, right: PodCalls): readonly unknown[] =>

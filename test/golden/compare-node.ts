@@ -53,9 +53,9 @@ function asked({ method, path, query, body = null }: ApiTraceRequest): Json {
   // How long a watch may take is random, how long a request may take is not.
   const limited =
     timeout === undefined || "sendInitialEvents" in rest ? rest : { ...rest, timeout };
-  // What a patch tells depends on what was told before.
-  const told = path.endsWith("/status") ? {} : { body: comparable("", withoutBlanks(body)) };
-  return { query: limited, ...(method === "GET" ? {} : told) };
+  // The content of a patch depends on the one before.
+  const sent = path.endsWith("/status") ? {} : { body: comparable("", withoutBlanks(body)) };
+  return { query: limited, ...(method === "GET" ? {} : sent) };
 }
 
 function said({ body = null }: ApiTraceRequest): Json {

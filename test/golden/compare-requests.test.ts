@@ -50,7 +50,7 @@ describe("what two nodes said of a pod", () => {
     ]);
   });
 
-  test("differs when the same change is told in other words", () => {
+  test("differs when the same change is sent in another form", () => {
     const other = patch(1, {}, { metadata: { uid, name: "p" }, status: { phase: "Running" } });
     expect(compare(phases([1, "Running"]), [{ ...other, watch: false }])).toEqual([
       "patch 0.metadata.name",

@@ -79,7 +79,7 @@ function readiness(value: Json): string {
   return at(value, "ready") === true ? "ready" : at(value, "started") === true ? "started" : "";
 }
 
-/** The same change is to be told with the same words. */
+/** The same change must have the same body. */
 function patchDifferences(
   recorded: readonly StatusPatch[],
   berth: readonly StatusPatch[],
@@ -132,7 +132,7 @@ export function namespaceRequests(
   );
 }
 
-// How long a watch is to last is random.
+// The timeout of a watch is random.
 function watchQuery({ query }: ApiTraceRequest): Json {
   const { timeout: _, timeoutSeconds: __, watch: ___, ...rest } = query;
   return rest;

@@ -15,7 +15,7 @@ export interface ExplainedDifference {
 const CRASH_LOOP =
   "Berth knows a crash loop again after a restart; the kubelet begins with the shortest delay, and comes to this attempt sooner.";
 const BACK_OFF =
-  "Berth says at once that a container waits for its next start; the recorded kubelet says so with its next look at the pod.";
+  "Berth says at once that a container waits for its next start; the recorded kubelet says so with its next sync of the pod.";
 const IMAGE_NAME =
   "The image is pulled from a registry of the test, and the hash is that of its name.";
 const ENDING_HOOK =
@@ -73,7 +73,8 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
     scenario: "image-missing",
     pod: "p",
     path: "before deletion.containerStatuses.c.state.waiting.*",
-    because: "A pull that fails is told as ErrImagePull, and as ImagePullBackOff until the next.",
+    because:
+      "A pull that fails is reported as ErrImagePull, and as ImagePullBackOff until the next.",
     isRare: true,
   },
   {
@@ -99,7 +100,7 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
     pod: "done",
     path: "status.podIP*",
     because:
-      "Nothing tells a new agent which address an ended pod had; the API server keeps it until the pod's status is news.",
+      "A new agent cannot know which address an ended pod had; the API server keeps it until the pod's status changes.",
     isRare: true,
   },
   {

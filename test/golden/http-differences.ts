@@ -4,7 +4,7 @@ const OTHER_PROGRAM = "Counts the inside of Go programs and of libraries that Be
 const NOT_BERTHS = "Counts what Berth does not do.";
 const NOT_YET = "Is shown once there was something to count.";
 const PRESSURE =
-  "Berth reads the pressure of every cgroup itself; the recorded runtime did not tell.";
+  "Berth reads the pressure of every cgroup itself; the recorded runtime did not report it.";
 const UNMEASURED = "The recorded kubelet had just started, and had not measured these yet.";
 const CRASHING = "One of the pods runs only now and then.";
 const NO_LIMIT = "Without a limit nothing is said of what is left; the recorded runtime said 0.";
@@ -21,10 +21,10 @@ export const httpDifferences: readonly ExplainedDifference[] = [
     "x-content-type-options",
   ]),
   ...explain("healthz", "Berth has no device plugins.", ["body"]),
-  ...explain("metrics-slis", "The start time is told as Prometheus clients tell it.", [
+  ...explain("metrics-slis", "The start time is written as Prometheus clients write it.", [
     "process_start_time_seconds.stability",
   ]),
-  ...explain("metrics-probes", "The start time is told as Prometheus clients tell it.", [
+  ...explain("metrics-probes", "The start time is written as Prometheus clients write it.", [
     "process_start_time_seconds.stability",
   ]),
   ...explain("metrics-cadvisor", PRESSURE, ["with container_pressure_*"]),

@@ -123,7 +123,7 @@ export class KnownNames {
     this.#owners.set(id, { pod, uid, symbol: `<container ${name} ${attempt(config)}${uid}>` });
   }
 
-  /** How symbols tell pods apart that had one name after the other: nothing for the first. */
+  /** How symbols distinguish pods that had one name after the other: nothing for the first. */
   #learnUid(uid: string, pod: string): string {
     const known = this.#uids.get(uid);
     const number = known?.number ?? 1 + (this.#lastUids.get(pod) ?? 0);

@@ -1,7 +1,7 @@
 // The kubelet's API of the agent of a golden world, served as the recorded kubelet's configuration has it.
 import { request as sendPlain } from "node:http";
 import { request as sendSecure } from "node:https";
-import { tellBuild } from "../../src/app/build-metrics.ts";
+import { reportBuild } from "../../src/app/build-metrics.ts";
 import { createMetricsPages } from "../../src/app/metrics-pages.ts";
 import { serveKubeletApi } from "../../src/app/serve-kubelet-api.ts";
 import { defaultFeatureGates } from "../../src/config/feature-gates.ts";
@@ -44,7 +44,7 @@ export async function serveGoldenApi(
   const stop = new AbortController();
   const { agent, metrics, api } = world;
   const { stats } = agent;
-  tellBuild(metrics, defaultFeatureGates);
+  reportBuild(metrics, defaultFeatureGates);
   let served: Promise<void> = Promise.resolve();
   const ports = await new Promise<ListeningPorts>((resolve, reject) => {
     served = serveKubeletApi(

@@ -7,7 +7,7 @@ import type { TracedCall } from "./trace.ts";
 /** A call in a form that two machines can agree on. */
 export interface PodCall {
   readonly method: string;
-  /** What tells it from the pod's other calls of that method. */
+  /** What distinguishes it from the pod's other calls of that method. */
   readonly target: string;
   readonly deadlineSeconds: number | undefined;
   /** "ok", the gRPC status of a failure, or a command's exit code. */

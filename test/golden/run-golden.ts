@@ -65,7 +65,7 @@ interface NetworkOptions extends GoldenOptions {
   readonly network: number;
 }
 
-/** The first of two networks that nobody has, so that another run may be under way. */
+/** The first of two unused networks, so that another run may be under way. */
 function freeNetwork(): number {
   for (let tried = 0; tried < PAIRS; tried += 1) {
     const network = 200 + 2 * ((process.pid + tried) % PAIRS);

@@ -339,9 +339,9 @@ function objectPath(kind: string, namespace: string, name: string): string {
 /** What a status says in short. */
 function outline(status: PodStatus = {}): string {
   const { phase, conditions = [], containerStatuses = [], observedGeneration } = status;
-  const told = conditions.map(({ type, status }) => `${type} ${status}`).toSorted();
+  const shown = conditions.map(({ type, status }) => `${type} ${status}`).toSorted();
   const restarts = containerStatuses.map(({ restartCount }) => restartCount);
-  return JSON.stringify([phase, told, restarts, observedGeneration]);
+  return JSON.stringify([phase, shown, restarts, observedGeneration]);
 }
 
 function isStart({ method }: { readonly method: string }): boolean {

@@ -17,7 +17,7 @@ export interface TestApiServer {
   readonly connections: () => number;
   /** Cuts every connection, as a machine does that dies. */
   readonly cut: () => void;
-  /** Tells HTTP/2 clients to go elsewhere, and ends what they have begun in peace. */
+  /** Sends GOAWAY to HTTP/2 clients, and completes what they have begun. */
   readonly goAway: () => void;
   readonly close: () => Promise<void>;
 }

@@ -12,7 +12,7 @@ const requestsPath = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 export interface SigningApi {
   readonly memory: MemoryApi;
   readonly server: TestApiServer;
-  /** Who made each request: a certificate's name, a bearer token, or nobody. */
+  /** Who made each request: a certificate's name, a bearer token, or "anonymous". */
   readonly callers: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export async function startSigningApi(authority: TestAuthority): Promise<Signing
   const pair = authority.issue("/CN=api-server");
   const server = await startApiServer(
     (request, response) => {
-      callers.push(clientName(request) ?? request.headers.authorization ?? "nobody");
+      callers.push(clientName(request) ?? request.headers.authorization ?? "anonymous");
       void serve(memory, authority, request, response);
     },
     { pair, caPem: authority.caPem },

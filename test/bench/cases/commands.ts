@@ -9,7 +9,7 @@ const version: Metric = { id: "command-version", case: "h", title: "--version", 
 const getPods: Metric = { id: "command-get-pods", case: "h", title: "berth get pods", unit: "ms" };
 const listedPods = 10;
 
-/** (h) How long commands take; only Berth has some to look at pods with. */
+/** (h) How long commands take; only Berth has commands of its own. */
 export const commandCase: BenchCase = {
   needsCluster: false,
   rounds: () => 1,

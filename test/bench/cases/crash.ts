@@ -20,7 +20,7 @@ const running: Metric = {
   title: "container's exit → next one running",
   unit: "ms",
 };
-/** So long a container lives before it ends: before, its shell may not listen to signals yet. */
+/** How long a container lives before it ends: earlier, its shell may not handle signals yet. */
 const lifeMs = 500;
 const callTimeoutMs = 30_000;
 const nameLabel = "io.kubernetes.pod.name";

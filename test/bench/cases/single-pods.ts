@@ -43,7 +43,7 @@ const apiGone: Metric = {
   unit: "ms",
 };
 
-/** So long a pod lives at least: before, its shell may not listen to signals yet, and its end would take the grace period. */
+/** How long a pod lives at least: earlier, its shell may not handle signals yet, and its end would take the grace period. */
 const lifeMs = 500;
 /** What a pod leaves is removed by some agents at once and by others much later: the next pod is not to pay for it. */
 const restMs = 1_500;

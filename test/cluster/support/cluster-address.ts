@@ -14,7 +14,7 @@ export interface ClusterAddress {
 }
 
 /**
- * Claims the first free address. Whoever listens on the address's claim port holds it: a killed run holds nothing, and
+ * Claims the first free address. The process that listens on the address's claim port holds it: a killed run holds nothing, and
  * the servers of a cluster can have their usual ports.
  */
 export async function claimClusterAddress(): Promise<ClusterAddress> {

@@ -10,7 +10,7 @@ interface PodOptions {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** A pod's manifest; one container "main" that runs until it is told to end, unless the spec says more. */
+/** A pod's manifest; one container "main" that runs until it is stopped, unless the spec says more. */
 function podObject(name: string, { spec = {}, labels = {} }: PodOptions = {}): object {
   return {
     apiVersion: "v1",

@@ -27,7 +27,7 @@ export class ClusterWorld {
     this.node = node;
   }
 
-  /** A cluster whose node nobody runs yet. */
+  /** A cluster whose node has no agent yet. */
   static async create(options: ClusterWorldOptions = {}): Promise<ClusterWorld> {
     const { config, flags } = options;
     const plane = await ControlPlane.start(options);

@@ -108,8 +108,8 @@ export class ControlPlane {
   }
 
   /**
-   * Starts the API server, again with the same data; resolves when it is ready. Controllers and scheduler start anew
-   * with it: after an outage they would take up to a minute to look again.
+   * Starts the API server, again with the same data; resolves when it is ready. Controllers and scheduler are restarted
+   * with it: after an outage they would take up to a minute to retry.
    */
   async restartApiServer(): Promise<void> {
     for (const name of ["kube-scheduler", "kube-controller-manager"]) {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 const everyMs = 400;
 
-/** The first value that is as wanted, of a thing that tells of no change by itself; rejects with the last one. */
+/** The first value that is as wanted, of a thing that does not report its changes; rejects with the last one. */
 export async function eventually<T>(
   read: () => Promise<T>,
   isReached: (value: T) => boolean,

@@ -1,7 +1,7 @@
 import type { Container, PodSpec } from "../../../src/model/generated/kubernetes.ts";
 import { shell, untilStopped } from "../../integration/support/agent-manifests.ts";
 
-/** Prints a line every second until it is told to end. */
+/** Prints a line every second until it is stopped. */
 const counting = "trap 'exit 0' TERM; n=0; while true; do n=$((n+1)); echo count $n; sleep 1; done";
 const serving = `mkdir -p /www; echo ok > /www/index.html; httpd -p 8080 -h /www; ${untilStopped}`;
 const quick = { periodSeconds: 1, failureThreshold: 2 };

@@ -91,7 +91,7 @@ async function run(input: Input): Promise<Output> {
 
 /**
  * The result is looked up by the id of the container in force. While a step shows no container that id may
- * already be the next one, which the input does not tell: such a result cannot be compared.
+ * already be the next one, which the input does not show: such a result cannot be compared.
  */
 function comparable(value: unknown, { steps }: Input): unknown {
   const output = value as Output;
@@ -101,7 +101,7 @@ function comparable(value: unknown, { steps }: Input): unknown {
       const before = steps.slice(0, index).findLast(({ containerID }) => containerID !== undefined);
       const after = steps.slice(index).find(({ containerID }) => containerID !== undefined);
       const isSame = before === undefined || before.containerID === after?.containerID;
-      return isSame ? step : { ...step, result: "not told" };
+      return isSame ? step : { ...step, result: "unknown" };
     }),
   };
 }
