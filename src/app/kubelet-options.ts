@@ -173,7 +173,10 @@ function nodeAddresses(flag: string): readonly string[] {
   const addresses = flag.split(",").map((text) => ({ text, parsed: parseIpAddress(text.trim()) }));
   const wrong = addresses.find(({ parsed }) => parsed === undefined);
   if (wrong !== undefined) {
-    throw new SetupError(`--node-ip "${wrong.text}" is not an IP address`, "give one such as 10.0.0.5");
+    throw new SetupError(
+      `--node-ip "${wrong.text}" is not an IP address`,
+      "give one such as 10.0.0.5",
+    );
   }
   return addresses.flatMap(({ parsed }) => {
     if (parsed === undefined) return [];

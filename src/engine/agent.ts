@@ -42,7 +42,7 @@ export class Agent {
 
   /** The runtime has answered, and what the first source wants was handed to the workers. */
   get isServing(): boolean {
-    return this.#parts.base.observed.isListed && this.#parts.base.sources.isAnyHeard;
+    return this.#parts.base.observed.isListed && this.#parts.base.sources.isAnyReady;
   }
 
   /** When the sync loop last turned, on the monotonic clock. */

@@ -6,7 +6,7 @@ export interface ApiPath {
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
-  /** Tells collections of one kind apart from all others, whatever the namespace. */
+  /** Identifies collections of one kind, whatever the namespace. */
   readonly collection: string;
 }
 

@@ -36,7 +36,7 @@ export interface Watcher {
 }
 
 /** An object that comes to match a selector is new to the watcher, one that ceases to is gone. */
-export function tell(watcher: Watcher, change: Change): void {
+export function notify(watcher: Watcher, change: Change): void {
   if (change.collection !== watcher.path.collection) return;
   const matches = (object: StoredObject | undefined): boolean =>
     object !== undefined &&

@@ -41,7 +41,7 @@ export class ExecutorWorld {
   readonly clock: VirtualClock = new VirtualClock();
   readonly files: MemoryFiles = new MemoryFiles();
   readonly runtime: SimRuntime;
-  /** Everything that was told of pods, in order. */
+  /** Everything that was reported of pods, in order. */
   readonly events: PodEvent[] = [];
   readonly cgroups: MemoryCgroups = new MemoryCgroups();
   readonly table: PodTable = new PodTable();
@@ -109,7 +109,7 @@ export class ExecutorWorld {
     return readPod(deps, pod.metadata.uid, neverAborted);
   }
 
-  /** One look at the runtime, one plan, carried out. */
+  /** One observation, one plan, carried out. */
   async sync(pod: Pod, options: SyncOptions = {}): Promise<readonly StepReport[]> {
     const observed = await this.read(pod);
     const { restarts } = this.deps;

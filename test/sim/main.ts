@@ -17,7 +17,7 @@ type Outcome = Pick<SeedReport, "seed" | "simulatedMs" | "violation">;
 const progressMs = 5_000;
 const lastLines = 25;
 
-// Nobody reads the stacks of the many aborts.
+// The stacks of the many aborts are never read.
 Error.stackTraceLimit = 0;
 if (isMainThread) await main();
 else await runQueue(workerData as Queue);
@@ -53,7 +53,7 @@ async function runAll({ from, seeds, workers }: ManySeeds): Promise<readonly num
   const failed: number[] = [];
   let simulatedMs = 0;
   let done = 0;
-  let toldMs = startedMs;
+  let printedMs = startedMs;
   const take = ({ seed, simulatedMs: ms, violation }: Outcome): void => {
     done += 1;
     simulatedMs += ms;
@@ -61,8 +61,8 @@ async function runAll({ from, seeds, workers }: ManySeeds): Promise<readonly num
       failed.push(seed);
       console.log(`seed ${seed}: ${violation}`);
     }
-    if (Date.now() - toldMs < progressMs) return;
-    toldMs = Date.now();
+    if (Date.now() - printedMs < progressMs) return;
+    printedMs = Date.now();
     console.log(`${done} of ${seeds} seeds, ${failed.length} failed`);
   };
   const taken = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

@@ -5,7 +5,7 @@ import type { WatchEvent } from "../../src/model/watch-event.ts";
 import type { ApiClient, ApiRequest } from "../../src/ports/api-client.ts";
 import { type ApiPath, parseApiPath } from "./api-path.ts";
 import { matchesSelectors } from "./api-selectors.ts";
-import { type Change, isBelow, type StoredObject, tell, type Watcher } from "./api-watchers.ts";
+import { type Change, isBelow, notify, type StoredObject, type Watcher } from "./api-watchers.ts";
 import { plainCopy } from "./plain-copy.ts";
 import { applyJsonMerge, applyStrategicMerge } from "./strategic-merge.ts";
 
@@ -16,7 +16,7 @@ type Query = Readonly<Record<string, string>>;
 
 export interface MemoryApiOptions {
   readonly newUid?: (() => string) | undefined;
-  /** Told of every change, before watchers are. */
+  /** Notified of every change, before watchers are. */
   readonly onChange?: ((change: Change) => void) | undefined;
 }
 
@@ -88,7 +88,7 @@ export class MemoryApi implements ApiClient {
       };
       const stop = (): void => watcher.end(signal.reason);
       signal.addEventListener("abort", stop, { once: true });
-      // Before it begins: what it hears of first may be all that its owner wanted.
+      // Before it begins: what it receives first may be all that its owner wanted.
       this.#watchers.add(watcher);
       this.#beginWatch(watcher, from);
     });
@@ -145,7 +145,7 @@ export class MemoryApi implements ApiClient {
     this.#changes.length = 0;
   }
 
-  /** Tells watchers that asked for bookmarks how far they are. */
+  /** Sends bookmarks to the watchers that asked for them. */
   bookmark(): void {
     for (const watcher of this.#watchers) {
       if (watcher.query["allowWatchBookmarks"] === "true") watcher.onEvent(this.#bookmark());
@@ -305,7 +305,7 @@ export class MemoryApi implements ApiClient {
     const change = { version: this.#version, type, collection: path.collection, object, before };
     this.#changes.push(change);
     this.#onChange(change);
-    for (const watcher of this.#watchers) tell(watcher, change);
+    for (const watcher of this.#watchers) notify(watcher, change);
   }
 
   #beginWatch(watcher: Watcher, from: number): void {
@@ -313,7 +313,7 @@ export class MemoryApi implements ApiClient {
     if (from === 0) {
       for (const object of this.#select(path, query)) watcher.onEvent({ type: "ADDED", object });
     } else {
-      for (const change of this.#changes) if (change.version > from) tell(watcher, change);
+      for (const change of this.#changes) if (change.version > from) notify(watcher, change);
     }
     if (query["sendInitialEvents"] === "true") {
       watcher.onEvent(this.#bookmark({ "k8s.io/initial-events-end": "true" }));

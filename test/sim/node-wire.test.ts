@@ -89,7 +89,7 @@ test("the lease is renewed as recorded", async () => {
   await world.stop();
 });
 
-test("a heartbeat names the conditions in their order and when each was looked at, as recorded", async () => {
+test("a heartbeat names the conditions in their order with their heartbeat times, as recorded", async () => {
   const world = await registered();
   world.api.requests.length = 0;
   await world.clock.advance(320_000);

@@ -1,4 +1,4 @@
-/** A copy of JSON-like data: nobody who changes one changes the other. */
+/** A deep copy of JSON-like data. */
 export function plainCopy<T>(value: T): T {
   return copy(value) as T;
 }

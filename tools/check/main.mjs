@@ -70,8 +70,8 @@ function runTests(node, project, flags = []) {
   const { status } = spawnSync(node, [...args, ...reporters], { cwd: root, stdio: "inherit" });
   if (!existsSync(report)) return [];
   const { testResults: files } = JSON.parse(readFileSync(report, "utf8"));
-  const isUntold = status !== 0 && files.every((file) => file.status === "passed");
-  return isUntold ? [...files, { ...noFile, message: `vitest ended with ${status}` }] : files;
+  const failedOutside = status !== 0 && files.every((file) => file.status === "passed");
+  return failedOutside ? [...files, { ...noFile, message: `vitest ended with ${status}` }] : files;
 }
 
 /** Stands for what failed outside every test. */

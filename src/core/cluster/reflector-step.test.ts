@@ -184,7 +184,7 @@ test.each<{ readonly title: string; readonly next: NextStep; readonly expected: 
     expected: failed(empty),
   },
   {
-    title: "410 for a version of an earlier watch begins again at once, and is no failure",
+    title: "410 for a version of an earlier watch begins again at once, and is not a failure",
     next: afterWatchError(resumed, refusal(410), short),
     expected: { state: empty },
   },

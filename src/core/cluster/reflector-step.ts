@@ -73,7 +73,7 @@ export interface NextStep {
 
 const backoff = { atLeastMs: 0 };
 
-/** The request that a state calls for. `timeoutSeconds`: when the server is to end a watch. */
+/** The request that a state calls for. `timeoutSeconds`: when the server should end a watch. */
 export function nextRequest(state: IdleState, timeoutSeconds: number): ReflectorRequest {
   const watch = {
     watch: "true",
@@ -98,7 +98,7 @@ export function nextRequest(state: IdleState, timeoutSeconds: number): Reflector
   }
 }
 
-/** When the server is to end a watch: not all watches at the same time. `random`: from 0 (included) to 1 (excluded). */
+/** When the server should end a watch: not all watches at the same time. `random`: from 0 (included) to 1 (excluded). */
 export function watchTimeoutSeconds(watchMs: number, random: number): number {
   return Math.floor((watchMs * (1 + random)) / 1000);
 }
@@ -171,7 +171,7 @@ export function afterWatchError(state: OpenState, error: unknown, watch: EndedWa
       return failure({ kind: "empty" }, error);
     default:
       if (state.kind === "streaming") return { state: { kind: "listing" } };
-      // Nobody knows what was missed.
+      // It is unknown what was missed.
       return failure({ kind: "empty" }, error);
   }
 }

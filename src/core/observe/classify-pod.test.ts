@@ -94,7 +94,7 @@ describe("containers", () => {
     expect(standingsOf(podOf([], [late, other])).get("late")).toBe(row.is);
   });
 
-  test("one that was created and has another name is none", () => {
+  test("a created one with another name is not a leftover", () => {
     const late = instance("late", "created");
     const other = instance("other", "running", { name: "db", restartCount: 1 });
     expect(standingsOf(podOf([], [late, other])).get("late")).toBe("current");

@@ -1,7 +1,7 @@
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from "../../model/observed.ts";
 
 /**
- * What a sandbox or a container is to its pod. Current: the newest one, which counts. Superseded: an earlier one, whose
+ * The role of a sandbox or a container in its pod. Current: the newest one, which counts. Superseded: an earlier one, whose
  * place the current one took. Leftover: made by a CRI call that timed out and completed later; the pod runs without it,
  * and neither its status nor its plan depends on it.
  */
@@ -58,7 +58,7 @@ export function leftoversOf(observed: ObservedPod): Pick<ObservedPod, "sandboxes
   };
 }
 
-/** The same in the order given, but leftovers last: whoever takes the first one takes no leftover. */
+/** The same in the order given, but leftovers last, so that the first one is not a leftover where there is another. */
 export function leftoversLast(
   sandboxes: readonly ObservedSandbox[],
   containers: readonly ObservedContainer[],
@@ -102,8 +102,8 @@ function leftoverSandboxIds(
 
 /**
  * Whether the container was never started and another instance has taken its place. The runtime may carry out a call
- * late, even one of an agent that has died: what it creates then is the youngest, and yet not the newest. Nobody
- * creates an instance beside one that runs.
+ * late, even one of an agent that has died: what it creates then is the youngest, and yet not the newest. No
+ * agent creates an instance beside one that runs.
  */
 function isOvertaken(
   { id, name, state, restartCount }: ObservedContainer,

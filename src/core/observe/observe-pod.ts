@@ -73,7 +73,7 @@ function observedSandbox(status: PodSandboxStatus): ObservedSandbox {
   };
 }
 
-/** The sandbox's addresses; none where one of them is no address, since then none can be relied on. */
+/** The sandbox's addresses; none where one of them is invalid, since then none can be relied on. */
 export function sandboxIps({ network }: PodSandboxStatus): string[] {
   const primary = network?.ip || undefined;
   const additional = (network?.additionalIps ?? []).map(({ ip }) => ip ?? "");

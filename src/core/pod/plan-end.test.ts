@@ -21,7 +21,7 @@ test("a pod that ends is stopped as a whole, then its leftovers", () => {
   ]);
 });
 
-test("a pod that only the runtime knows ends because nobody wants it", () => {
+test("a pod that only the runtime knows ends because no source wants it", () => {
   const { steps } = planTermination({ pod, observed, isWanted: false });
   expect(steps[0]?.because).toBe("no source wants this pod");
 });

@@ -17,7 +17,7 @@ export interface PlanTerminationInput {
   readonly isWanted: boolean;
 }
 
-/** Stops everything of a pod that is to end, leftovers included. */
+/** Stops everything of a pod that must end, leftovers included. */
 export function planTermination({
   observed,
   graceSeconds,
@@ -37,7 +37,7 @@ export interface PlanRemovalInput {
   readonly observed: ObservedPod;
 }
 
-/** Removes everything of a pod that has ended and that nobody wants any more. */
+/** Removes everything of a pod that has ended and that no source wants. */
 export function planRemoval({ observed }: PlanRemovalInput): EndPlan {
   const standings = standingsOf(observed);
   const because = "the pod has ended and no source wants it";

@@ -46,7 +46,7 @@ function killForGood(because: string): Step {
   return { kind: "kill-pod", startsOver: false, replaces: [], because };
 }
 
-/** Somebody's debugging is not the pod's work: what has done nothing else yet can still do it all. */
+/** Ephemeral containers are not the pod's work: a pod that has run nothing else can still do all of it. */
 function hasBegun(pod: Pod, observed: ObservedPod): boolean {
   const debuggers = new Set((pod.spec.ephemeralContainers ?? []).map(({ name }) => name));
   return observed.containers.some(({ name }) => !debuggers.has(name));

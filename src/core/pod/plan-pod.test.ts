@@ -153,7 +153,7 @@ describe("a plan says why", () => {
 describe("a plan is total", () => {
   const sandboxId = "sb1";
 
-  test("a container in its back-off waits, and the plan says when to look again", () => {
+  test("a container in its back-off waits, and the plan says when to sync again", () => {
     const pod = podOf({});
     const crashed = { ...exitedContainer(web, 1), finishedAtMs: 50_000 };
     const { limits } = plainPlanFacts.restarts;

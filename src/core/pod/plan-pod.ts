@@ -12,7 +12,7 @@ import { planStart } from "./plan-starts.ts";
 import { decideSandbox, type SandboxDecision } from "./sandbox-decision.ts";
 import type { KillPodStep, PodPlan, StartContainerStep, Step } from "./step.ts";
 
-/** Everything that is done to the pod in the runtime, in order, and when to look again. */
+/** Everything that is done to the pod in the runtime, in order, and when to sync again. */
 export function planPod(input: PlanPodInput): PodPlan {
   const known = { ...input, observed: withoutLeftovers(input.observed) };
   const sandbox = decideSandbox(known.pod, known.observed);

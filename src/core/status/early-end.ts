@@ -1,7 +1,7 @@
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { isTerminalPhase } from "./phase.ts";
 
-/** A pod that is to end has not ended while something of it runs: it is shown as it was until then. */
+/** A pod that must end has not ended while something of it runs: it is shown as it was until then. */
 export function withoutEarlyEnd(status: PodStatus): PodStatus {
   const { initContainerStatuses = [], containerStatuses = [] } = status;
   const { ephemeralContainerStatuses = [] } = status;

@@ -51,7 +51,7 @@ function mergedConditions(
   }, others);
 }
 
-/** A terminal pod is never reported as ready, even before its containers' readiness was looked at again. */
+/** A terminal pod is never reported as ready, even before its containers' readiness was computed again. */
 function unreadyStatus({ pod, nowMs }: MergeInput, status: PodStatus): PodStatus {
   const types = ["ContainersReady", "Ready"] as const;
   const { conditions = [], phase } = status;

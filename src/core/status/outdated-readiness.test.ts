@@ -30,7 +30,7 @@ test("an opened gate makes a pod's readiness outdated, until it is ready", () =>
   expect(hasOutdatedReadiness(pod(["gate"], { conditions: [open, gate] }))).toBe(false);
 });
 
-test("a gate that nobody touched, or no gate at all, changes nothing", () => {
+test("an unchanged gate, or no gate at all, changes nothing", () => {
   expect(hasOutdatedReadiness(pod(["gate"], { conditions: [closed] }))).toBe(false);
   expect(hasOutdatedReadiness(pod([], { conditions: [closed, gate] }))).toBe(false);
   expect(hasOutdatedReadiness(pod(["gate"], { conditions: [gate] }))).toBe(false);

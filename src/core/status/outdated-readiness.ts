@@ -2,7 +2,7 @@ import type { Pod } from "../../model/pod.ts";
 import { findCondition } from "./condition-list.ts";
 import { readyCondition } from "./conditions.ts";
 
-/** Whether somebody has opened or closed a readiness gate, and the pod's Ready condition does not show that yet. */
+/** Whether a readiness gate was opened or closed, and the pod's Ready condition does not show that yet. */
 export function hasOutdatedReadiness(pod: Pod): boolean {
   if ((pod.spec.readinessGates ?? []).length === 0) return false;
   const { conditions = [], containerStatuses, phase } = pod.status ?? {};

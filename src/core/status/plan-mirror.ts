@@ -26,7 +26,7 @@ export function planMirror(
 
 function mirrorFault(pod: Pod | undefined, mirror: Pod): string | undefined {
   if (pod === undefined) return "its static pod is gone";
-  if (mirror.metadata.deletionTimestamp !== undefined) return "somebody deleted it";
+  if (mirror.metadata.deletionTimestamp !== undefined) return "it is being deleted";
   return isMirrorOf(mirror, pod) ? undefined : "it shows another version of its static pod";
 }
 

@@ -67,7 +67,7 @@ function withApiStatus(status: PodStatus): Pod {
 }
 
 describe("readiness", () => {
-  test("a container whose readiness is not known yet is to be probed at once", () => {
+  test("a container whose readiness is not known yet is probed at once", () => {
     const { status, probeNow } = computePodStatus(webSeen);
     expect(probeNow).toEqual(["web"]);
     expect(status.containerStatuses?.[0]).toMatchObject({ ready: false, started: true });

@@ -28,7 +28,7 @@ export function isMisreported(apiPod: Pod, status: PodStatus): boolean {
   return !isSameStatus(normalizeStatus(apiPod, apiPod.status ?? {}), status);
 }
 
-/** Whether the API server may forget the pod: somebody asked for that, and nothing of it is left on the node. */
+/** Whether the pod may be deleted in the API server: its deletion was requested, and nothing of it is left on the node. */
 export function isDeletable(apiPod: Pod, isFinished: boolean): boolean {
   return apiPod.metadata.deletionTimestamp !== undefined && isFinished && !isMirrorPod(apiPod);
 }

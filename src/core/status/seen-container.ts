@@ -67,7 +67,7 @@ function currentState(
   }
 }
 
-/** The state of a container that ran and whose end nobody saw. */
+/** The state of a container that ran and whose end was not observed. */
 export function lostState(reason: string): ContainerState {
   const message = "The container could not be located when the pod was terminated";
   return { terminated: { exitCode: 137, reason, message } };

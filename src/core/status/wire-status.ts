@@ -3,7 +3,7 @@ import type { PodStatus } from "../../model/generated/kubernetes.ts";
 // These say nothing when they are empty; of other objects it counts that they are there.
 const maps: ReadonlySet<string> = new Set(["allocatedResources", "requests", "limits"]);
 
-// A status is shown more often than it changes, and nobody changes one that was made.
+// A status is shown more often than it changes, and statuses are immutable.
 const made = new WeakMap<PodStatus, PodStatus>();
 
 /** A status as the API server keeps it: without lists and maps that are empty, so that they do not look like changes. */

@@ -27,7 +27,7 @@ export function completeWork(
         if (state.state === "terminating") return stopped(state);
         break;
       case "terminate-runtime":
-        // Nobody but the runtime ever knew the pod: nothing is left to remember.
+        // Only the runtime ever knew the pod: nothing is left to remember.
         return { state: undefined, effects: [] };
       case "clean-up":
         if (state.state === "terminated") return { state: finish(state), effects: [] };

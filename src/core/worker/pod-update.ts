@@ -5,7 +5,7 @@ import type { KillReason } from "../status/killed-status.ts";
 export type PodUpdateType = "create" | "update" | "sync" | "kill";
 
 export interface KillPodOptions {
-  /** Whoever waits for this kill is notified of this number when it is done, or at once if nothing is left to kill. */
+  /** The waiters for this kill are notified of this number when it is done, or at once if nothing is left to kill. */
   readonly request?: number | undefined;
   /** An evicted pod's data is removed as soon as possible, not only when the pod is deleted. */
   readonly evict?: boolean | undefined;
@@ -28,13 +28,13 @@ interface RuntimePod {
 
 export type PodSubject = SpecifiedPod | RuntimePod;
 
-/** What somebody wants of one pod's worker. */
+/** A request to one pod's worker. */
 export type PodUpdate = PodSubject & {
   readonly updateType: PodUpdateType;
-  /** The API server's picture of a static pod, if there is one. */
+  /** The mirror pod of a static pod, if there is one. */
   readonly mirrorPod?: Pod | undefined;
   readonly kill?: KillPodOptions | undefined;
-  /** When the wish arose, on the monotonic clock; measures how fast workers react. */
+  /** When the update arose, on the monotonic clock; measures how fast workers react. */
   readonly requestedAtMs?: number | undefined;
 };
 

@@ -5,7 +5,7 @@ import type { Syncing, WorkerState } from "./worker-state.ts";
 
 /**
  * Housekeeping. A pod that no source wants any more is an orphan: its worker drives it to its end alone. A
- * finished worker is forgotten when its pod is an orphan or was created anew with the same UID.
+ * finished worker is forgotten when its pod is an orphan or was created again with the same UID.
  */
 export function reconcileWorker(state: WorkerState, desired: boolean): WorkerTransition {
   if (state.state === "finished") {

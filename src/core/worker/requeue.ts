@@ -1,7 +1,7 @@
 import { withJitter } from "../../lib/backoff.ts";
 import type { PodWorkOutcome } from "./worker-state.ts";
 
-/** When to look at a pod again, before jitter. */
+/** When to sync a pod again, before jitter. */
 export type Requeue =
   | { readonly kind: "immediate" }
   | { readonly kind: "resync" }
@@ -19,7 +19,7 @@ export const networkNotReadyMessage = "network is not ready";
 const transientBackoffMs = 1000;
 const jitterShare = 0.5;
 
-/** When to look again after a call that did not change the pod's phase of life. */
+/** When to sync again after a call that did not change the pod's phase of life. */
 export function requeueAfter(outcome: PodWorkOutcome): Requeue {
   switch (outcome.kind) {
     case "done":

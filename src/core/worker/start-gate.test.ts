@@ -31,7 +31,7 @@ test("a pod starts when nothing stands in its way, itself and pods of other name
   expect(whyWait(pod, [{ ...pod, runtime: "running" }, running])).toBeUndefined();
 });
 
-test("what its former life left is removed first, also for a pod that is to end", () => {
+test("what its former life left is removed first, also for a pod that must end", () => {
   expect(whyWait({ ...pod, isBeingRemoved: true }, [])).toEqual({ kind: "removal" });
   const ending = facts("new", {
     isBeingRemoved: true,
@@ -40,7 +40,7 @@ test("what its former life left is removed first, also for a pod that is to end"
   expect(whyWait(ending, [])).toEqual({ kind: "removal" });
 });
 
-test("a pod that is to end does not wait for room, names or turns", () => {
+test("a pod that must end does not wait for room, names or turns", () => {
   const ending = facts("new", { worker: waiting(2, { state: "terminating" }), roomFrom: ["a/b"] });
   expect(whyWait(ending, [facts("old", { runtime: "running" })])).toBeUndefined();
 });

@@ -31,7 +31,7 @@ export type WaitReason =
   | { readonly kind: "turn"; readonly uid: string };
 
 /**
- * The one answer to the question whether a pod may start now: undefined = it may. A pod that is to end waits for
+ * The one answer to the question whether a pod may start now: undefined = it may. A pod that must end waits for
  * nothing but the removal of what its former life left.
  */
 export function whyWait(pod: PodFacts, others: Iterable<PodFacts>): WaitReason | undefined {

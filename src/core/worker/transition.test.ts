@@ -86,7 +86,7 @@ test("a pod known only to the runtime ends with the spec that its worker knows",
   ]);
 });
 
-test("wishes that replace each other keep the time of the oldest", () => {
+test("updates that replace each other keep the time of the oldest", () => {
   const { effects } = live(update({ requestedAtMs: 5 }), update({ requestedAtMs: 9 }), begin);
   expect(effects).toMatchObject([{ kind: "perform", work: { requestedAtMs: 5 } }]);
 });

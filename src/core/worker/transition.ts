@@ -7,7 +7,7 @@ import type { WorkerTransition } from "./worker-effect.ts";
 import type { PodWork, PodWorkOutcome, WorkerState } from "./worker-state.ts";
 
 export type WorkerEvent =
-  /** Somebody wants something of the pod. `runtimeStopped`: the runtime is known to run nothing of it. */
+  /** An update of the pod. `runtimeStopped`: the runtime is known to run nothing of it. */
   | { readonly kind: "update"; readonly update: PodUpdate; readonly runtimeStopped: boolean }
   /** The worker is free. `mayStart`: what the start gate says of the pod. */
   | { readonly kind: "begin"; readonly mayStart: boolean }

@@ -13,7 +13,7 @@ import type {
   WorkerState,
 } from "./worker-state.ts";
 
-/** Somebody wants something of the pod. Once its end was asked for, every update is a kill. */
+/** An update of the pod. Once its end was asked for, every update is a kill. */
 export function updateWorker(
   state: WorkerState | undefined,
   update: PodUpdate,
@@ -78,7 +78,7 @@ function updateLiving(state: WaitToStart | Syncing, update: PodUpdate): WorkerTr
   return { ...transition, effects: [...transition.effects, { kind: "cancel" }] };
 }
 
-/** Kill options mean nothing to a pod that goes on: whoever waits for the kill is released. */
+/** Kill options mean nothing to a pod that continues: the waiters for the kill are released. */
 function living(state: WaitToStart | Syncing, update: PodUpdate): WorkerTransition {
   return { state, effects: [...notifyOf(update.kill), { kind: "wake" }] };
 }
@@ -113,7 +113,7 @@ function terminate(update: PodUpdate, subject: PodSubject, state: Terminating): 
 }
 
 function updateTerminated(state: Terminated, update: PodUpdate): WorkerTransition {
-  // Housekeeping saw an old picture of the runtime: nothing of the pod runs.
+  // Housekeeping saw an old state of the runtime: nothing of the pod runs.
   if (update.pod === undefined) return { state: { ...state, observedRuntime: true }, effects: [] };
   const pending = pendingOf(update, update.pod, state.pending);
   return { state: { ...state, pending }, effects: [...notifyOf(update.kill), { kind: "wake" }] };

@@ -3,7 +3,7 @@ import type { Pod } from "../../model/pod.ts";
 import type { KillReason } from "../status/killed-status.ts";
 import type { PodSubject, PodUpdateType, SpecifiedPod } from "./pod-update.ts";
 
-/** The newest wish that no call has seen yet; a newer one replaces it. */
+/** The newest update that no call has seen yet; a newer one replaces it. */
 export type PendingUpdate<Subject = PodSubject> = Subject & {
   readonly updateType: PodUpdateType;
   readonly mirrorPod?: Pod | undefined;
@@ -11,7 +11,7 @@ export type PendingUpdate<Subject = PodSubject> = Subject & {
   readonly requestedAtMs?: number | undefined;
 };
 
-/** The last wish that was acted on, kept to act again when nobody brings a newer one. */
+/** The last update that was acted on, kept to act again without a newer one. */
 export type ActiveUpdate<Subject = PodSubject> = Subject & {
   readonly mirrorPod?: Pod | undefined;
   readonly graceSeconds?: number | undefined;
@@ -55,7 +55,7 @@ export interface Terminating extends EndingWork {
   readonly acknowledged: boolean;
   /** The grace period decided so far, which can only shrink; 0 = none decided. */
   readonly graceSeconds: number;
-  /** The kills that somebody waits for. */
+  /** The kills with waiters. */
   readonly kills: readonly number[];
   readonly reason?: KillReason | undefined;
 }
@@ -66,7 +66,7 @@ export interface Terminated extends EndingWork {
 
 export interface Finished extends Ending {
   readonly state: "finished";
-  /** False for a pod that ended before it could start: nobody ever told it to stop its containers. */
+  /** False for a pod that ended before it could start: its containers were never stopped. */
   readonly acknowledged: boolean;
 }
 

@@ -17,7 +17,7 @@ export async function unmount(
     await run("--no-canonicalize", mountPoint);
   } catch {
     signal.throwIfAborted();
-    // Somebody else may have been faster.
+    // Another process may have been faster.
     if (!(await readMounts()).some((mount) => mount.mountPoint === mountPoint)) return;
     await run("--lazy", "--no-canonicalize", mountPoint);
   }

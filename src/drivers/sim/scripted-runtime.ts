@@ -141,7 +141,7 @@ export class ScriptedRuntime extends SimRuntime {
 
   #write({ place }: SimContainer, text: string): void {
     const line = `${new Date(this.#options.clock.nowMs()).toISOString()} stdout F ${text}`;
-    // A log that cannot be written, because its pod is gone already, is no loss.
+    // A log that cannot be written, because its pod is gone already, does not matter.
     this.#options.files?.appendLine(place.logPath, line, logMode).catch(() => undefined);
   }
 }

@@ -33,7 +33,7 @@ export async function reportFreeze(deps: ReportFreezeDeps, signal: AbortSignal):
   nodeEvents?.recordNode({ type: "Warning", reason, message });
   // Its pod may come from a source that takes its time.
   let pod = deps.table.get(report.podUid)?.wanted;
-  while (pod === undefined && !deps.sources.areAllHeard) {
+  while (pod === undefined && !deps.sources.areAllReady) {
     await clock.sleep(lookMs, signal);
     pod = deps.table.get(report.podUid)?.wanted;
   }

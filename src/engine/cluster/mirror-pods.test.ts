@@ -46,7 +46,7 @@ function setUp(pod: Pod | undefined) {
       startedStaticPod: () => state.startedUid,
     },
     sources: {
-      get areAllHeard() {
+      get areAllReady() {
         return !state.mayCome;
       },
     },

@@ -26,7 +26,7 @@ export interface MirrorPodsDeps {
     WorkerStates,
     "isPodForMirrorPodTerminatingByFullName" | "startedStaticPod"
   >;
-  readonly sources: Pick<SourceReadiness, "areAllHeard">;
+  readonly sources: Pick<SourceReadiness, "areAllReady">;
   readonly lifetime: AbortSignal;
 }
 
@@ -76,7 +76,7 @@ export class MirrorPods {
     const mirror = registry.mirror(fullName);
     if (pod === undefined) {
       // One that still ends keeps its mirror pod; another may be in a source that has not delivered yet.
-      if (states.isPodForMirrorPodTerminatingByFullName(fullName) || !sources.areAllHeard) return;
+      if (states.isPodForMirrorPodTerminatingByFullName(fullName) || !sources.areAllReady) return;
     }
     const startedUid = states.startedStaticPod(fullName);
     // An earlier version keeps its picture to its end; the new one's first status makes somebody look again.

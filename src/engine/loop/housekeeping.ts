@@ -55,7 +55,7 @@ export class Housekeeping {
     const { allocations, checkpoints, cluster, observed } = this.#records;
     await tidyPods(this.#deps);
     await allocations.writeAgain();
-    if (!sources.areAllHeard) return;
+    if (!sources.areAllReady) return;
     cluster?.lookAtMirrors();
     checkpoints.retry();
     forgetPods({ table, observed });
@@ -68,7 +68,7 @@ export class Housekeeping {
  * heard, only pods that run in the place of a static pod are ended.
  */
 async function tidyPods(deps: HousekeepingDeps): Promise<void> {
-  if (!deps.sources.areAllHeard) {
+  if (!deps.sources.areAllReady) {
     const replaced = replacedByStaticPods(deps.table);
     endOrphans(deps, (uid) => replaced.has(uid));
     return;

@@ -134,7 +134,7 @@ test("pods go to their workers in the order of their age, but those that are ref
   const old = podOf("old", 0, "2026-01-01T00:00:00Z");
   world.deliver("ADD", podOf("refused"), podOf("young", 0, "2026-02-01T00:00:00Z"), old);
   expect(await world.after(1)).toEqual(["create old", "create young"]);
-  expect(world.sources.areAllHeard).toBe(true);
+  expect(world.sources.areAllReady).toBe(true);
   world.deliver("REMOVE", old);
   expect(await world.after(1)).toEqual(["kill old"]);
   expect(world.registry.get("old")).toBeUndefined();

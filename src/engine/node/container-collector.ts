@@ -137,7 +137,7 @@ export class ContainerCollector {
   async #planLogs(): Promise<readonly string[]> {
     const { files, settings, sources } = this.#deps;
     const { podLogsRoot } = settings;
-    if (!sources.areAllHeard) return [];
+    if (!sources.areAllReady) return [];
     const names = planLogsGc(await files.list(podLogsRoot), this.#remains);
     return names.map((name) => `${podLogsRoot}/${name}`);
   }
@@ -147,7 +147,7 @@ export class ContainerCollector {
     return planContainerGc(containers, this.#remains, {
       policy: settings.policy,
       nowMs: clock.nowMs(),
-      allSourcesReady: sources.areAllHeard,
+      allSourcesReady: sources.areAllReady,
       ...scope,
     });
   }

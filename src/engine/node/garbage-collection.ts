@@ -59,7 +59,7 @@ export class GarbageCollection {
 
   async #planFolders(): Promise<readonly GcItem[]> {
     const { files, rootFolder, sources, table, states } = this.#deps;
-    if (!sources.areAllHeard) return [];
+    if (!sources.areAllReady) return [];
     const uids = await files.list(podsDirectory(rootFolder));
     return uids
       .filter((uid) => table.get(uid)?.wanted === undefined)

@@ -6,7 +6,7 @@ import { mutants } from "./mutants.ts";
 
 const mostSeeds = 200;
 
-// Nobody reads the stacks of the many aborts.
+// The stacks of the many aborts are never read.
 Error.stackTraceLimit = 0;
 // No two seeds run the same code often enough: optimizing costs more than it saves.
 setFlagsFromString("--no-opt");

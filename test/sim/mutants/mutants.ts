@@ -45,7 +45,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "skips hooks",
-    promise: "a container's preStop hook runs before it is told to end",
+    promise: "a container's preStop hook runs before it is stopped",
     sabotage: (ports) => ({
       ...ports,
       runtime: altered(ports.runtime, {

@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import type { Simulation } from "../simulator/simulation.ts";
 import { create, pass, plainContainer, plainPod, quietCluster } from "./scenario.ts";
 
-test("restarts are counted on though the API server never heard of them and the runtime forgot them", async () => {
+test("restart counts continue though the API server never received them and the runtime forgot them", async () => {
   const { sim, cluster } = quietCluster();
   const initContainers = [plainContainer("first", { command: ["exit", "1"] })];
   create(sim, cluster, plainPod("web", {}, { initContainers }));
   await pass(sim, 300);
   cluster.isDown = true;
   await pass(sim, 30_000);
-  // A new sandbox begins with its init containers anew, once the back-off of the old ones is over.
+  // A new sandbox begins with its init containers again, once the back-off of the old ones is over.
   sim.machine.runtime.crashSandbox();
   await pass(sim, 20_000);
   const before = restartsOf(sim);

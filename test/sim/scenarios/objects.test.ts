@@ -9,7 +9,7 @@ import type { SourceSink } from "../../../src/ports/pod-source.ts";
 import type { PodManifest } from "../simulator/random-pod.ts";
 import { pass, plainPod, quietNode } from "./scenario.ts";
 
-test("a static pod that refers to a ConfigMap nobody has waits for it and stops nothing else (kubernetes #113492)", async () => {
+test("a static pod that refers to a missing ConfigMap waits for it and stops nothing else (kubernetes #113492)", async () => {
   const folder = new Folder();
   const sim = quietNode({ sabotage: (ports) => folder.replace(ports) });
   const configMap = { name: "settings" };
@@ -52,7 +52,7 @@ class Folder {
   replace(ports: AgentPorts): AgentPorts {
     const run = (sink: SourceSink): Promise<never> => {
       this.#sink = sink;
-      this.#tell();
+      this.#notify();
       return new Promise<never>(() => undefined);
     };
     return { ...ports, sources: [{ name: "file", run }] };
@@ -60,10 +60,10 @@ class Folder {
 
   deliver(pods: readonly Pod[], configMaps: readonly ConfigMap[]): void {
     this.#snapshot = { pods, configMaps };
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#sink?.deliver({ ...this.#snapshot, secrets: [], problems: [], ignored: [] });
   }
 }

@@ -1,4 +1,4 @@
-// What is heard of the runtime late, twice, never, or of one pod only after minutes.
+// Events of the runtime that arrive late, twice, never, or for one pod only after minutes.
 import { expect, test } from "vitest";
 import type { Node } from "../../../src/model/generated/kubernetes.ts";
 import type { Summary } from "../../../src/model/stats-summary.ts";
@@ -29,7 +29,7 @@ test("a pod that is changed again and again while it starts gets one of each con
     const metadata = { labels: { turn: `t${turn}` } };
     await ask(sim, cluster, { method: "PATCH", path: podPath, body: { metadata } });
   }
-  // What no event told is found by the next listing of all.
+  // What no event reported is found by the next listing of all.
   await pass(sim, 90_000);
   expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
   expect(countCalls(sim, "CreateContainer", "first")).toBe(1);

@@ -67,8 +67,8 @@ test("no client of the API server sees readiness change when the agent restarts 
     sim.killAgent("with nothing to do", downMs);
     await pass(sim, downMs + 30_000);
   }
-  const told = seen.map((pod) => `${pod.metadata.name} ${isReadyPod(pod)}`);
-  expect(new Set(told)).toEqual(new Set(["well true", "sick false"]));
+  const shown = seen.map((pod) => `${pod.metadata.name} ${isReadyPod(pod)}`);
+  expect(new Set(shown)).toEqual(new Set(["well true", "sick false"]));
 });
 
 test("a restarted container is neither started nor ready before its startup probe has passed (kubernetes #136047, #141155)", async () => {
@@ -83,13 +83,13 @@ test("a restarted container is neither started nor ready before its startup prob
   const restarted = seen
     .flatMap(({ status }) => status?.containerStatuses ?? [])
     .filter(({ restartCount, state }) => restartCount === 1 && state?.running !== undefined);
-  // Told when it runs, when it has started, and when it is ready: never ready before it has started.
+  // Reported when it runs, when it has started, and when it is ready: never ready before it has started.
   expect(restarted[0]).toMatchObject({ started: false, ready: false });
   expect(restarted.at(-1)).toMatchObject({ started: true, ready: true });
   expect(restarted.filter(({ started, ready }) => ready && started !== true)).toEqual([]);
 });
 
-/** Every state of pods that the API server tells of from now on. */
+/** Every state of pods that the API server shows from now on. */
 function watchPods({ client }: ApiWorld): readonly Pod[] {
   const seen: Pod[] = [];
   const onEvent = ({ object }: { readonly object: Pod }): void => void seen.push(object);

@@ -31,7 +31,7 @@ test("an agent begins as soon as its runtime has answered", async () => {
   expect(sim.changes[0]).toContain("runPodSandbox");
 });
 
-test("one pod that the runtime cannot tell of delays no other (kubernetes #61117)", async () => {
+test("one pod that the runtime cannot report delays no other (kubernetes #61117)", async () => {
   const sim = quietNode();
   write(sim, "sick", plainPod("sick"));
   await pass(sim, 5_000);
@@ -64,7 +64,7 @@ test.each([
     expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual([]);
     await pass(sim, 40_000);
     expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
-    // What was given up is there after all, when nobody wants it any more.
+    // The call that timed out completes later, when its result is no longer wanted.
     await pass(sim, 1_300_000);
     expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
     expect(await unconverged(sim)).toEqual([]);

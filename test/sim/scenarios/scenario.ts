@@ -10,7 +10,7 @@ import type { ApiWorld } from "../simulator/api-world.ts";
 import type { PodManifest } from "../simulator/random-pod.ts";
 import { Simulation, type SimulationOptions } from "../simulator/simulation.ts";
 
-/** A pod of one container that runs until it is told to end. */
+/** A pod of one container that runs until it is stopped. */
 export function plainPod(
   name: string,
   container: Partial<Container> = {},

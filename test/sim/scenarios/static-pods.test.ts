@@ -83,7 +83,7 @@ test("a static pod that is removed and put back can be resized, and keeps its si
       ?.resources?.limits?.["memory"];
   expect(memory()).toBe("64Mi");
   const changes = sim.changes.length;
-  // The next agent knows only what was written down: it grants nothing before it has heard of all pods.
+  // The next agent knows only what was written down: it grants nothing before it has received all pods.
   cluster.isDown = true;
   sim.killAgent("with nothing to do", 500);
   await pass(sim, 60_000);
@@ -91,18 +91,18 @@ test("a static pod that is removed and put back can be resized, and keeps its si
   expect(memory()).toBe("64Mi");
 });
 
-test("the picture of a static pod never shows its successor", async () => {
+test("the mirror pod of a static pod never shows its successor", async () => {
   const { sim, cluster } = quietCluster();
-  const pictures = new Set<string | undefined>();
+  const mirrorUids = new Set<string | undefined>();
   // Which request comes first is a matter of luck. The API server is held to its promises at every step: no count falls.
   for (const code of ["1", "2", "3", "4", "5", "6", "7", "8"]) {
     write(sim, "web", plainPod("web", { command: ["exit", code] }));
     await pass(sim, 10_000);
-    const picture = cluster.find("web-sim-node");
-    pictures.add(picture?.metadata.uid);
-    expect(picture?.status?.containerStatuses?.[0]?.restartCount).toBeGreaterThan(0);
+    const mirror = cluster.find("web-sim-node");
+    mirrorUids.add(mirror?.metadata.uid);
+    expect(mirror?.status?.containerStatuses?.[0]?.restartCount).toBeGreaterThan(0);
   }
-  expect(pictures.size).toBe(8);
+  expect(mirrorUids.size).toBe(8);
 });
 
 test("a static pod with a UID of its own that is edited and put back runs as it is written (kubernetes #104648)", async () => {

@@ -106,7 +106,7 @@ test("a container that ended is shown so while another of its pod still ends (ku
   expect(cluster.find("web")).toBeUndefined();
 });
 
-test("who watches the agent sees at once that a pod is to end, though nothing else of it changes", async () => {
+test("a client that watches the agent sees at once that a pod must end, though nothing else of it changes", async () => {
   const { sim, cluster } = quietCluster();
   create(sim, cluster, plainPod("web", { command: ["stubborn"] }));
   await pass(sim, 5_000);
@@ -149,7 +149,7 @@ test("a pod ends whose containers the runtime refuses to stop or has lost (kuber
   };
   await cluster.remove("web", false);
   await pass(sim, 30_000);
-  // Somebody cleans up by hand while the agent tries.
+  // An operator cleans up by hand while the agent tries.
   const [lost] = sim.invariants.running;
   if (lost !== undefined)
     await runtime.removeContainer(lost.place.id, new AbortController().signal);
@@ -162,7 +162,7 @@ test.each([
   { state: "pending", image: "lost:1", phase: "Failed" },
   { state: "running", image: "app:1", phase: "Succeeded" },
 ])(
-  "a $state pod that is deleted ends in the phase $phase, whoever still holds it (kubernetes #115331, #116410)",
+  "a $state pod that is deleted ends in the phase $phase, whatever finalizer still holds it (kubernetes #115331, #116410)",
   async ({ image, phase }) => {
     const { sim, cluster } = quietCluster();
     sim.machine.runtime.refusePull = () =>
@@ -200,7 +200,7 @@ test("a pod that is deleted by force is ended though the runtime fails meanwhile
   expect(stateInApi(cluster, "web").running).toBeDefined();
 });
 
-test("sidecars are told to end though one of them never started (kubernetes #125880)", async () => {
+test("sidecars are stopped though one of them never started (kubernetes #125880)", async () => {
   const { sim, cluster } = quietCluster();
   const startupProbe = { exec: { command: ["exit", "1"] }, failureThreshold: 1000 };
   const initContainers = [
@@ -248,7 +248,7 @@ test.each(["mountTmpfs", "unmount"] as const)(
   },
 );
 
-test("nothing is removed of a pod that nobody wants while the runtime does not tell of it", async () => {
+test("nothing is removed of an unwanted pod while the runtime does not report it", async () => {
   const sim = quietNode();
   const { runtime, files, cgroups } = sim.machine;
   const { uid } = write(sim, "web", plainPod("web")).metadata;

@@ -23,7 +23,7 @@ export class ApiWorld {
   /** How likely any request is to go wrong. */
   rate = 0;
 
-  /** `onChange` is told of every pod that the API server shows otherwise than before. */
+  /** `onChange` is called for every pod that changed in the API server. */
   constructor(
     { clock, dice, nodeName }: { clock: Clock; dice: Dice; nodeName: string },
     onChange: (type: Change["type"], pod: Pod, isForced: boolean) => void,
@@ -46,7 +46,7 @@ export class ApiWorld {
     return this.#api.list("/api/v1/pods") as unknown as readonly Pod[];
   }
 
-  /** Those that are no pictures of static pods. */
+  /** Those that are not mirror pods. */
   get ownPods(): readonly Pod[] {
     return this.pods.filter((pod) => !isMirrorPod(pod));
   }
@@ -66,7 +66,7 @@ export class ApiWorld {
     return this.#api.get(`${podsPath}/${name}`) as unknown as Pod | undefined;
   }
 
-  /** The pod is bound to the node; nobody else may have its name. */
+  /** The pod is bound to the node; no other pod may have its name. */
   create(manifest: PodManifest): Pod {
     const file = manifest.metadata.name;
     const pod = parseManifest(manifest, this.#nodeName, file, "configMapsAndSecrets");
@@ -93,7 +93,7 @@ export class ApiWorld {
     await this.#api.send({ method: "DELETE", path: `${podsPath}/${name}`, body }, signal);
   }
 
-  /** Somebody changes what a pod is to be. */
+  /** A client changes the spec of a pod. */
   edit(name: string, change: (spec: Pod["spec"]) => Pod["spec"]): Pod | undefined {
     const pod = this.find(name);
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return undefined;
@@ -111,7 +111,7 @@ export class ApiWorld {
     else this.#api.put(path, { apiVersion: "v1", kind: "ConfigMap", data });
   }
 
-  /** Ends all watches; those that come again may be told that their version is too old. */
+  /** Ends all watches; those that come again may get the answer that their version is too old. */
   cutWatches(isCompacted: boolean): void {
     if (isCompacted) this.#api.compact();
     this.#api.cutWatches();

@@ -103,7 +103,7 @@ function podOfObject(arg: unknown): string | undefined {
   return uid === undefined || uid === "" ? undefined : uid;
 }
 
-/** Nobody waits any more for what a runtime never answers. */
+/** Calls that the runtime never answers are no longer waited for. */
 function dropGivenUp(same: Set<OpenCall>): Set<OpenCall> {
   for (const call of same) if (call.signal?.aborted === true) same.delete(call);
   return same;

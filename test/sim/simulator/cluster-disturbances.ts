@@ -95,7 +95,7 @@ function resizePod(sim: Simulation): void {
   }));
 }
 
-/** Somebody looks into a pod with an ephemeral container. */
+/** A user debugs a pod with an ephemeral container. */
 function debugPod(sim: Simulation): void {
   const command = sim.dice.pick([["exit", "0"], ["sleep", "20"], ["serve"]]);
   edit(sim, "is debugged", (spec) => {

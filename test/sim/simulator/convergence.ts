@@ -63,7 +63,7 @@ async function remainsOfOthers(
     ...(await files.list("/sim/pods"))
       .filter((uid) => !uids.has(uid))
       .map((uid) => `folder ${uid}`),
-  ].map((what) => `nobody wants ${what}`);
+  ].map((what) => `unwanted: ${what}`);
 }
 
 function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
@@ -95,7 +95,7 @@ function problemsOf(sim: Simulation, pod: Pod): readonly string[] {
   return [...wrong, `${name} has ${ready.length} sandboxes`];
 }
 
-/** What a call created late that somebody had given up stays until the agent looks at the pod. */
+/** The leftover of a call that timed out and completed later stays until the agent syncs the pod. */
 function overtaken({ machine }: Simulation, uid: string): readonly string[] {
   const own = machine.runtime.containers.filter((each) => label(each, podUidLabel) === uid);
   const attempt = ({ config }: SimContainer): number => config.metadata?.attempt ?? 0;
@@ -121,12 +121,12 @@ function apiProblems({ cluster }: Simulation, shown: readonly Pod[]): readonly s
     .map((pod) => `the mirror pod ${pod.metadata.name} is left`);
   for (const pod of shown) {
     const { name } = pod.metadata;
-    const told = inApi.get(podFullName(pod));
-    if (told === undefined) problems.push(`${name} is not in the API server`);
-    else if (told.metadata.deletionTimestamp !== undefined) problems.push(`${name} does not end`);
-    else if (isStaticPod(pod) !== isMirrorPod(told)) problems.push(`${name} is another there`);
-    else if (essence(told) !== essence(pod)) {
-      problems.push(`the API server has ${essence(told)} for ${essence(pod)}`);
+    const shown = inApi.get(podFullName(pod));
+    if (shown === undefined) problems.push(`${name} is not in the API server`);
+    else if (shown.metadata.deletionTimestamp !== undefined) problems.push(`${name} does not end`);
+    else if (isStaticPod(pod) !== isMirrorPod(shown)) problems.push(`${name} is another there`);
+    else if (essence(shown) !== essence(pod)) {
+      problems.push(`the API server has ${essence(shown)} for ${essence(pod)}`);
     }
   }
   return problems;

@@ -27,7 +27,7 @@ export class MachineFaults {
     this.#isSlow = isSlow;
   }
 
-  /** Whether a status could not be written since this was asked last: the next agent may know less than was told. */
+  /** Whether a status could not be written since this was asked last: the next agent may know less than was reported. */
   takeLostStatus(): boolean {
     const hasLost = this.#hasLostStatus;
     this.#hasLostStatus = false;

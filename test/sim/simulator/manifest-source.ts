@@ -42,7 +42,7 @@ export class ManifestSource implements PodSource {
     return [...this.#pods.keys()];
   }
 
-  /** Nothing is heard of it while it is out, not even that. */
+  /** It delivers nothing while it is out, not even an error. */
   get isOut(): boolean {
     return this.#isOut;
   }
@@ -89,7 +89,7 @@ export function parseManifest(
   allowedReferences: AllowedReferences = "none",
 ): Pod {
   const node = parseJson(JSON.stringify(manifest));
-  if (!node.ok) throw new Error(`the manifest is no JSON: ${node.error.message}`);
+  if (!node.ok) throw new Error(`the manifest is not JSON: ${node.error.message}`);
   const pod = parseStaticPod(node.value, {
     nodeName,
     origin: { kind: "file", path: `/manifests/${file}` },

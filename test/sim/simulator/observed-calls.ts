@@ -6,7 +6,7 @@ export interface ObservedCall {
   readonly args: readonly unknown[];
 }
 
-/** The same object, with every call told before it is made. */
+/** The same object, with every call announced before it is made. */
 export function observed<T extends object>(target: T, onCall: (call: ObservedCall) => void): T {
   return withMethods(target, (method, call) => (...args) => {
     onCall({ method, args });

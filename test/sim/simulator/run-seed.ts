@@ -36,10 +36,10 @@ export async function runSeed(
 ): Promise<SeedReport> {
   const sim = new Simulation(seed, { inCluster: seed % 2 === 0, sabotage });
   // It would end the process of a real agent.
-  const onUnheard = (error: unknown): void => sim.fail(`nobody heard of ${String(error)}`);
-  process.on("unhandledRejection", onUnheard);
+  const onUnhandled = (error: unknown): void => sim.fail(`unhandled: ${String(error)}`);
+  process.on("unhandledRejection", onUnhandled);
   const steps = await live(sim, mostSteps);
-  process.off("unhandledRejection", onUnheard);
+  process.off("unhandledRejection", onUnhandled);
   return {
     seed,
     simulatedMs: sim.clock.monotonicMs(),
@@ -116,22 +116,22 @@ async function converge(
   }
 }
 
-/** A restart with nothing changed: nothing is done to what runs well, and nothing is told anew. */
+/** A restart with nothing changed: nothing is done to what runs well, and no status is reported again. */
 async function restart(sim: Simulation): Promise<void> {
   if (sim.violation !== undefined) return;
   // What could not be written while files failed is written by then.
   await sim.advance(restMs);
   const before = new Map(sim.shownPods().map((pod) => [pod.metadata.uid, pod]));
   const steady = [...before.values()].filter((pod) => isSteady(sim, pod));
-  const toldBefore = new Map(steady.map((pod) => [pod.metadata.uid, told(sim, pod)]));
+  const statusBefore = new Map(steady.map((pod) => [pod.metadata.uid, reportedStatus(sim, pod)]));
   const ids = new Set(steady.flatMap(({ metadata }) => runningIds(sim, metadata.uid)));
   sim.killAgent("with nothing to do", 1000);
   const changesBefore = sim.changes.length;
   await sim.advance(restMs);
   const after = new Map(sim.shownPods().map((pod) => [pod.metadata.uid, pod]));
   for (const { metadata } of steady) {
-    const was = toldBefore.get(metadata.uid);
-    const is = told(sim, after.get(metadata.uid));
+    const was = statusBefore.get(metadata.uid);
+    const is = reportedStatus(sim, after.get(metadata.uid));
     if (isDeepStrictEqual(was, is)) continue;
     sim.note(`before ${JSON.stringify(was)}`);
     sim.note(`after  ${JSON.stringify(is)}`);
@@ -149,7 +149,7 @@ async function restart(sim: Simulation): Promise<void> {
  * Times count as the API server has them: it may have missed a change that did not last. What is edited of a pod that
  * has ended is noticed by the next agent only, as with kubelets: containers that never began may come, go and change.
  */
-function told({ cluster }: Simulation, pod: Pod | undefined): Pod["status"] {
+function reportedStatus({ cluster }: Simulation, pod: Pod | undefined): Pod["status"] {
   if (cluster === undefined || pod?.status === undefined) return pod?.status;
   const { phase, conditions = [], observedGeneration } = pod.status;
   const isOver = phase === "Succeeded" || phase === "Failed";

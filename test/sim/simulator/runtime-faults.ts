@@ -4,12 +4,12 @@ import type { Clock } from "../../../src/ports/clock.ts";
 import type { Dice } from "./dice.ts";
 
 const changing = /^(Run|Stop|Remove|Create|Start|Update|Pull)/;
-/** Calls that a runtime may carry out though nobody waits for them any more. */
+/** Calls that a runtime may carry out after they timed out. */
 const outliving = /^(Run|Stop|Remove|Create|Start)/;
 /** When agents give up a call, at the latest. */
 const deadlineMs = 120_000;
 
-/** What goes wrong in a runtime: calls are slow, fail, hang, or succeed without anybody hearing of it. */
+/** What goes wrong in a runtime: calls are slow, fail, hang, or succeed without an answer. */
 export class RuntimeFaults {
   readonly #dice: Dice;
   readonly #clock: Clock;

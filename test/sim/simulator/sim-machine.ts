@@ -11,16 +11,16 @@ import { SimRuntime } from "../../../src/drivers/sim/sim-runtime.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";
 
-/** A machine on any clock. `hear` receives what happens in the runtime and passes it to the subscribers of `events`. */
+/** A machine on any clock. `onEvent` receives what happens in the runtime and passes it to the subscribers of `events`. */
 export function createSimMachine(
   clock: Clock,
-  hear: (event: RuntimeEvent, events: SimEvents) => void,
+  onEvent: (event: RuntimeEvent, events: SimEvents) => void,
 ): SimMachine {
   const files = new MemoryFiles();
   const payloadFiles = new SimPayloadFiles();
   const mounts = new SimMounts();
   const events = new SimEvents();
-  const runtime = new SimRuntime({ clock, files, onEvent: (event) => hear(event, events) });
+  const runtime = new SimRuntime({ clock, files, onEvent: (event) => onEvent(event, events) });
   return {
     clock,
     files,

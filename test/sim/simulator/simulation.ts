@@ -61,7 +61,7 @@ export class Simulation {
   readonly deeds: number[] = [];
   /** How likely an agent is to be killed at any of its answers. */
   crashRate = 0;
-  /** How likely an event of the runtime is to be lost, told twice, or told late. */
+  /** How likely an event of the runtime is to be lost, doubled, or late. */
   eventFaultRate = 0;
   #violation: Violation | undefined;
   #life:
@@ -178,13 +178,13 @@ export class Simulation {
     this.#life = { life, agent, stop, calls };
     agent.run().catch((error: unknown) => {
       if (life.isOver) return;
-      // Where files fail an agent may give up; whoever runs it starts it again.
+      // Where files fail an agent may end; its service manager starts it again.
       if (this.machineFaults.rate > 0) this.killAgent(`by itself: ${String(error)}`);
       else this.fail(`the agent ended: ${String(error)}`);
     });
   }
 
-  /** As SIGKILL: nothing is cleaned up. It starts again after some seconds, unless told otherwise. */
+  /** As SIGKILL: nothing is cleaned up. It starts again after some seconds by default. */
   killAgent(why: string, restartInMs: number = this.dice.between(0, 20_000)): void {
     if (this.#life === undefined) return;
     this.did(`agent killed ${why}`);
@@ -278,19 +278,19 @@ export class Simulation {
     }
   }
 
-  #passOn(event: RuntimeEvent, dice: Dice, tell: (event: RuntimeEvent) => void): void {
+  #passOn(event: RuntimeEvent, dice: Dice, emit: (event: RuntimeEvent) => void): void {
     if (!dice.chance(this.eventFaultRate)) {
-      tell(event);
+      emit(event);
       return;
     }
     const fault = dice.pick(["lost", "twice", "late"]);
     if (fault === "twice") {
-      tell(event);
-      tell(event);
+      emit(event);
+      emit(event);
     }
     if (fault === "late") {
       const signal = new AbortController().signal;
-      void this.clock.sleep(dice.between(10, 5000), signal).then(() => tell(event));
+      void this.clock.sleep(dice.between(10, 5000), signal).then(() => emit(event));
     }
   }
 

@@ -2,7 +2,7 @@ import type { ContainerStatus } from "../../../src/model/generated/kubernetes.ts
 import type { Pod } from "../../../src/model/pod.ts";
 import { Violation } from "./violation.ts";
 
-/** Holds what is told of pods, in one place where it is told, to what statuses promise. */
+/** Checks the statuses that one observer sees against what statuses promise. */
 export class StatusHistory {
   readonly #where: string;
   readonly #runningOf: (pod: Pod) => readonly string[];
@@ -17,7 +17,7 @@ export class StatusHistory {
     this.#runningOf = runningOf;
   }
 
-  /** The pod was taken away and came back as the same: nobody can tell its lives apart. */
+  /** The pod was taken away and came back as the same: its lives cannot be distinguished. */
   noteReborn(uid: string): void {
     this.#reborn.add(uid);
     this.#terminal.delete(uid);
@@ -36,7 +36,7 @@ export class StatusHistory {
     }
   }
 
-  /** Whoever tells from now on may not know what was told. */
+  /** The next reporter may not know what was reported before. */
   forgetAll(): void {
     this.#terminal.clear();
     this.#generations.clear();

@@ -9,7 +9,7 @@ import { Violation } from "./violation.ts";
 
 /** What a runtime may take to carry out calls that go well, several in a row. */
 const latencyMs = 3_000;
-/** A container gets so long after its hook, whatever is left of the grace period. */
+/** What a container gets after its hook at least, whatever is left of the grace period. */
 const shortestGraceSeconds = 2;
 
 interface World {
@@ -19,16 +19,16 @@ interface World {
 }
 
 /**
- * A container's hook runs before it is told to end, and both within the grace period; the sidecars of a pod end last,
+ * A container's hook runs before it is stopped, and both within the grace period; the sidecars of a pod end last,
  * in reverse.
  */
 export class TerminationRules {
   readonly #invariants: Invariants;
   readonly #world: World;
   readonly #hooked = new Set<string>();
-  /** When pods were told to end, by UID. */
+  /** When the end of pods was requested, by UID. */
   readonly #deletedMs = new Map<string, number>();
-  /** When containers were told to end, by id, by the agent that lives. */
+  /** When containers were stopped, by id, by the agent that lives. */
   readonly #endingSinceMs = new Map<string, number>();
 
   constructor(invariants: Invariants, world: World) {
@@ -76,7 +76,7 @@ export class TerminationRules {
     this.#deletedMs.delete(uid);
   }
 
-  /** The pod is to end, which starts a grace period of its own. */
+  /** The pod must end, which starts a grace period of its own. */
   noteDeletion(uid: string): void {
     if (this.#deletedMs.has(uid)) return;
     this.#deletedMs.set(uid, this.#world.nowMs());
@@ -102,7 +102,7 @@ export class TerminationRules {
     throw new Violation(`${name} of ${pod?.metadata.name} was stopped without its hook`);
   }
 
-  /** Of a pod that ends, sidecars are told last, the last of them first; unless the time is over. */
+  /** Of a pod that ends, sidecars are stopped last, the last of them first; unless the time is over. */
   #checkTurn(id: string): void {
     const container = this.#invariants.find(id);
     const pod = container && this.#invariants.podOf(container);
@@ -113,7 +113,7 @@ export class TerminationRules {
     const others = this.#invariants.namesOf(pod.metadata.uid);
     const early = others.find((other) => endsBefore(pod, other, name));
     if (early === undefined) return;
-    throw new Violation(`${name} of ${pod.metadata.name} was told to end before ${early} had`);
+    throw new Violation(`${name} of ${pod.metadata.name} was stopped before ${early} had ended`);
   }
 }
 

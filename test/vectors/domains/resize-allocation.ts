@@ -74,7 +74,7 @@ class World {
         },
       },
       table: this.#table,
-      sources: { areAllHeard: input.sourcesReady },
+      sources: { areAllReady: input.sourcesReady },
       wakeups: {
         look: (uid) => void this.#synced.push(this.#registry.get(uid)?.metadata.name ?? uid),
       },

@@ -30,7 +30,7 @@ export interface AllocationManagerDeps {
   readonly resizeFacts: ResizeFacts;
   readonly room: Pick<NodeRoom, "fits">;
   readonly table: PodTable;
-  readonly sources: Pick<SourceReadiness, "areAllHeard">;
+  readonly sources: Pick<SourceReadiness, "areAllReady">;
   readonly wakeups: Pick<Wakeups, "look">;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "attempt">;
@@ -91,7 +91,7 @@ export class AllocationManager {
   /** Tries all resizes that wait. False when not all sources were heard: what else runs is not yet known. */
   retry(trigger: RetryTrigger): boolean {
     const { sources, table, faults } = this.#deps;
-    if (!sources.areAllHeard) return false;
+    if (!sources.areAllReady) return false;
     const stillWaiting: string[] = [];
     for (const uid of this.#waiting) {
       const pod = table.get(uid)?.wanted;

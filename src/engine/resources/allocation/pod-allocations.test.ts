@@ -46,7 +46,7 @@ class World {
   readonly records: PodResourceRecords;
   readonly allocations: PodAllocations;
   readonly files: MemoryFiles;
-  readonly sources = { areAllHeard: true };
+  readonly sources = { areAllReady: true };
 
   constructor(files: MemoryFiles = new MemoryFiles()) {
     this.files = files;
@@ -158,24 +158,24 @@ test("a resize that is taken back no longer waits", () => {
 
 test("a resize that came before every source was heard is tried when they are", () => {
   const world = new World();
-  world.sources.areAllHeard = false;
+  world.sources.areAllReady = false;
   world.add(podOf("a", "500m"));
   world.update(podOf("a", "1500m", { generation: 2 }));
   expect(world.cpuOf("a")).toBe("500m");
-  world.sources.areAllHeard = true;
+  world.sources.areAllReady = true;
   world.add();
   expect(world.cpuOf("a")).toBe("1500m");
 });
 
 test("what waits is tried every three minutes, and the first time after half a minute", async () => {
   const world = new World();
-  world.sources.areAllHeard = false;
+  world.sources.areAllReady = false;
   world.add(podOf("a", "500m"), podOf("b", "1"));
   const stop = new AbortController();
   const running = world.allocations.run(stop.signal);
   world.update(podOf("a", "1500m", { generation: 2 }));
   expect(world.conditionOf("a")).toBe("");
-  world.sources.areAllHeard = true;
+  world.sources.areAllReady = true;
   await world.clock.advance(29_000);
   expect(world.conditionOf("a")).toBe("");
   await world.clock.advance(1_000);

@@ -148,7 +148,7 @@ class World {
   });
 }
 
-test("the summary tells of node, pod and container", async () => {
+test("the summary reports node, pod and container", async () => {
   const world = new World();
   const { node, pods } = await world.provider.summary({}, signal);
   expect(node).toMatchObject({
