@@ -87,7 +87,7 @@ test("the images of ended containers and of sandboxes stay, and so do pinned and
   expect(disk.ids).toEqual(["ended", "pause", "kept", "mounted"]);
 });
 
-test("a disk that cannot be freed is told of, and failing twice too", async () => {
+test("a disk that cannot be freed is reported, and so is failing twice", async () => {
   const disk = new Disk({ used: 900n });
   disk.containers = [{ imageRef: "used" }];
   await disk.run(6 * 60_000);
@@ -118,7 +118,7 @@ test("a plan says what would go and why, and removes nothing", async () => {
   expect(disk.ids).toEqual(["old", "young"]);
 });
 
-test("an image that nobody has used for too long goes from an empty disk too", async () => {
+test("an image that was unused for too long goes from an empty disk too", async () => {
   const disk = new Disk({ stale: 10n }, { maxAgeMs: 3_600_000 });
   await disk.run(3_600_000);
   expect(disk.ids).toEqual(["stale"]);

@@ -50,7 +50,7 @@ interface ImageMounts {
 
 type Collect = typeof collectImages;
 
-/** Removes images that no container uses: when the disk fills up, and when nobody used them for long. */
+/** Removes images that no container uses: when the disk fills up, and when they were unused for long. */
 export class ImageCollector {
   readonly #deps: ImageCollectorDeps;
   readonly #startedMs: number;

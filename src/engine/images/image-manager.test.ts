@@ -120,7 +120,7 @@ test("no more pulls run than allowed", async () => {
   await Promise.all(both);
 });
 
-test("the events tell how long the pull took, and how long with waiting", async () => {
+test("the events report how long the pull took, and how long with waiting", async () => {
   const { time, images, events, ensure } = world({ maxParallel: 1 });
   const first = ensure({ image: "a", onEvent: () => {} });
   const second = ensure({ image: "b" });
@@ -137,7 +137,7 @@ test("the events tell how long the pull took, and how long with waiting", async 
   ]);
 });
 
-test("credentials are tried in order, and all their errors told", async () => {
+test("credentials are tried in order, and all their errors reported", async () => {
   const { images, ensure } = world();
   const result = ensure({ credentials: fixedCredentials({ username: "a" }, { username: "b" }) });
   await settle();

@@ -50,7 +50,7 @@ export interface ImageRequest {
 export interface ReadyImage {
   readonly imageRef: string;
   readonly message: string;
-  /** Whom it runs as; undefined when it was pulled and not looked at. */
+  /** The user it runs as; undefined when it was pulled and not inspected. */
   readonly user?: ImageUser | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface ImageManagerDeps {
 }
 
 const progressIntervalMs = 1000;
-/** Pulls that failed a while ago, of images that somebody else names. */
+/** Pulls that failed a while ago, of images that other pods name. */
 const maxFailedPerPod = 1_000;
 
 const noImages: PodImages = { active: new Map(), failed: new Map() };
@@ -247,7 +247,7 @@ export class ImageManager {
     }
   }
 
-  /** Tells of each progress until `signal` aborts, or the runtime cannot be asked. */
+  /** Reports progress until `signal` aborts, or the runtime cannot be asked. */
   async #follow(
     repository: string,
     onProgress: (progress: PullProgress) => void,
@@ -265,7 +265,7 @@ export class ImageManager {
         onProgress(progress);
       }
     } catch {
-      // The pull itself tells when something is wrong.
+      // The pull itself reports errors.
     }
   }
 

@@ -40,11 +40,11 @@ interface Flight {
   readonly result: Promise<PullResult>;
   readonly abort: AbortController;
   waiters: number;
-  /** Whom to tell when its turn comes; undefined once it has. */
+  /** Called when its turn comes; undefined once it has. */
   onTurn: (() => void)[] | undefined;
 }
 
-/** A pull that gets no further for so long does not hold up others. */
+/** A pull without progress for this long does not hold up others. */
 const stallMs = 60_000;
 
 /** Pulls images, a bounded number at once. Those who want the same image with the same rights share one pull. */
@@ -69,7 +69,7 @@ export class ImagePuller {
     this.#rate = limits.perSecond > 0 ? new TokenBucket(limits.perSecond, limits.burst) : undefined;
   }
 
-  /** A failed pull is an error text; rejects when `signal` aborts. A pull that nobody waits for any more is cancelled. */
+  /** A failed pull is an error text; rejects when `signal` aborts. A pull without waiters is cancelled. */
   async pull(pull: ImagePull, signal: AbortSignal): Promise<PullResult> {
     signal.throwIfAborted();
     const key = flightKey(pull);
@@ -83,7 +83,7 @@ export class ImagePuller {
       flight.waiters--;
       if (flight.waiters === 0) {
         if (this.#flights.get(key) === flight) this.#flights.delete(key);
-        flight.abort.abort(new Error("nobody waits for this pull any more"));
+        flight.abort.abort(new Error("the pull has no waiters any more"));
       }
     }
   }
@@ -91,9 +91,9 @@ export class ImagePuller {
   #depart(key: string, pull: ImagePull): Flight {
     const abort = new AbortController();
     const onTurn = (): void => {
-      const told = flight.onTurn ?? [];
+      const listeners = flight.onTurn ?? [];
       flight.onTurn = undefined;
-      for (const tell of told) tell();
+      for (const notify of listeners) notify();
     };
     const result = this.#run(pull, onTurn, abort.signal);
     const flight: Flight = { result, abort, waiters: 0, onTurn: [] };
@@ -169,7 +169,7 @@ export class ImagePuller {
       const { image } = await this.#images.imageStatus(spec, false, signal);
       return image?.size ?? 0n;
     } catch {
-      // The size is only told; the image is there without it.
+      // The size is only reported; the image is there without it.
       return 0n;
     }
   }
@@ -186,7 +186,7 @@ function flightKey({ spec, credentials }: ImagePull): string {
   return JSON.stringify([spec.image, spec.runtimeHandler, annotations, credentials]);
 }
 
-/** The code "Unknown" tells users nothing; and reasons like RegistryUnavailable begin the text after it. */
+/** The code "Unknown" does not help users; and reasons like RegistryUnavailable begin the text after it. */
 function pullErrorText(error: unknown): string {
   return error instanceof RuntimeError && error.code === "Unknown"
     ? error.message

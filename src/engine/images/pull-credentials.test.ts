@@ -69,7 +69,7 @@ test("logins of pull secrets come before those of the node and of providers, and
   expect(events).toEqual([]);
 });
 
-test("a pod is told of the pull secrets that are missing, and tries with the others", async () => {
+test("missing pull secrets are reported for the pod, and the others are tried", async () => {
   const { events, credentials } = world([secret("one", "a.io", "one")]);
   const found = await credentials.of(pod("gone", "one", "lost")).find("a.io/x", signal);
   expect(found).toMatchObject({ ok: true, value: [{ auth: { username: "one" } }, {}, {}] });

@@ -52,7 +52,7 @@ export class PullCredentials {
     this.#sha256 = sha256;
   }
 
-  /** With the secrets as they are now; the pod is told of those that are missing. */
+  /** With the secrets as they are now; those that are missing are reported for the pod. */
   of(pod: Pod): PodCredentials {
     const { namespace } = pod.metadata;
     const names = (pod.spec.imagePullSecrets ?? []).flatMap(({ name = "" }) => name || []);

@@ -80,7 +80,7 @@ export class PullRecords {
     });
   }
 
-  /** A pull begins: until it is recorded as pulled, nobody uses the image unproven. Rejects when that cannot be kept. */
+  /** A pull begins: until it is recorded as pulled, no pod uses the image unproven. Rejects when that cannot be kept. */
   begin(image: string): Promise<void> {
     return this.#inTurn(async () => {
       this.#intents.set(image, (this.#intents.get(image) ?? 0) + 1);
@@ -109,7 +109,7 @@ export class PullRecords {
         await this.#removeIntent(image);
         this.#intents.delete(image);
       } catch (error) {
-        // The intent stays: the image counts as pulled by nobody knows whom, and must be proven.
+        // The intent stays: the image counts as pulled with unknown credentials, and must be proven.
         this.#warn(image, error);
       }
     });
@@ -180,7 +180,7 @@ export class PullRecords {
   async #removeIntent(image: string): Promise<void> {
     await this.#deps.files.removeFile(this.#pulling(image));
     this.#files.pulling.delete(this.#nameOf(image));
-    this.#tellCounts();
+    this.#reportCounts();
   }
 
   #mayHave(kind: "pulling" | "pulled", subject: string): boolean {
@@ -190,10 +190,10 @@ export class PullRecords {
   #noteFile(kind: "pulling" | "pulled", name: string): void {
     if (!isRecord.test(name)) return;
     this.#files[kind].add(name);
-    this.#tellCounts();
+    this.#reportCounts();
   }
 
-  #tellCounts(): void {
+  #reportCounts(): void {
     const { pulling, pulled } = this.#files;
     this.#deps.metrics.set("kubelet_imagemanager_ondisk_pullintents", pulling.size);
     this.#deps.metrics.set("kubelet_imagemanager_ondisk_pulledrecords", pulled.size);

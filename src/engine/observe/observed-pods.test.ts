@@ -53,7 +53,7 @@ test("a listing makes no stored state newer", async () => {
   expect((await waiting).name).toBe("newer");
 });
 
-test("whoever waits gets the error of a read that failed", async () => {
+test("a waiter gets the error of a read that failed", async () => {
   const pods = newPods();
   const waiting = pods.getNewerThan("1", 5, signal);
   pods.set("1", new Error("broken"), 6);

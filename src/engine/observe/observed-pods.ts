@@ -165,7 +165,7 @@ export class ObservedPods {
     return [...gone, ...changed];
   }
 
-  /** Nobody but their own workers waits for those of the pods that are still not read; returns their names. */
+  /** Only their own workers wait for those of the pods that are still not read; returns their names. */
   noteLate(uids: readonly string[]): readonly string[] {
     const late: string[] = [];
     for (const uid of uids) {

@@ -85,7 +85,7 @@ function setUp() {
   return { world, clock, state, observed, reader, observer, stop };
 }
 
-test("a pod that cannot be read is tried again until it can, and looked at even if it is as before", async () => {
+test("a pod that cannot be read is retried until it can, and synced even if it is unchanged", async () => {
   const { clock, state, observed, reader } = setUp();
   state.beforeRead = () => Promise.reject(new Error("the runtime is gone"));
   reader.requestRead("1");
@@ -100,7 +100,7 @@ test("a pod that cannot be read is tried again until it can, and looked at even 
   expect(state.looks).toEqual(["1"]);
 });
 
-test("a pod that somebody works on is read when the work ends, or soon if that takes long", async () => {
+test("a pod in work is read when the work ends, or soon if that takes long", async () => {
   const { clock, world, state, reader, stop } = setUp();
   const removals = world.table.writer("removal");
   let finish: () => void = noop;
@@ -148,7 +148,7 @@ test("reads that are asked for during a read are done by one that begins after i
   expect(state.readsMs).toEqual([0, 500]);
 });
 
-test("a pod that hangs delays nobody else, and is not taken for absent", async () => {
+test("a pod that hangs delays no other, and is not taken for absent", async () => {
   const { world, clock, state, observed, observer, stop } = setUp();
   const other = { ...pod, metadata: { ...pod.metadata, uid: podUid("2"), name: "other" } };
   await world.sync(pod);

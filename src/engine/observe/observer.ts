@@ -160,7 +160,7 @@ export class Observer {
     wakeups.housekeep();
   }
 
-  /** Nobody but a pod's own worker waits long for one that is slow to read. */
+  /** Only a pod's own worker waits long for one that is slow to read. */
   async #awaitReads(uids: readonly string[], reads: readonly Promise<void>[]): Promise<void> {
     await isDoneWithin(this.#deps.clock, Promise.all(reads), lateReadMs, this.#signal);
     const late = this.#deps.observed.noteLate(uids);

@@ -17,7 +17,7 @@ const readDeadlineMs = 30_000;
 const retryLimits = { initialMs: 100, maxMs: 5_000 };
 /** How long a pod that is being worked on goes unread, however much happens to it. */
 const busyReadMs = 1_000;
-/** The runtime's status lags behind its exit events: look again until they agree. */
+/** The runtime's status lags behind its exit events: read again until they agree. */
 const lagRetriesMs = [10, 15, 25, 50, 100, 200, 400, 1_000];
 
 export interface PodReaderDeps {
@@ -37,7 +37,7 @@ interface ListedAt {
   readonly atMs: number;
 }
 
-/** Reads pods from the runtime. Each read has its own deadline, so that a pod that hangs delays nobody else. */
+/** Reads pods from the runtime. Each read has its own deadline, so that a pod that hangs delays no other. */
 export class PodReader {
   readonly #deps: PodReaderDeps;
   readonly #signal: AbortSignal;
@@ -56,7 +56,7 @@ export class PodReader {
     this.#inBackground(uid, this.readNow(uid));
   }
 
-  /** Reads that pod as soon as nobody works on it, unless it was read by then; not much later even if somebody does. */
+  /** Reads that pod as soon as no work is under way on it, unless it was read by then; not much later even if there is. */
   readWhenQuiet(uid: string): void {
     if (this.#readings.get(uid)?.awaitsQuiet) return;
     this.#update(uid, { awaitsQuiet: true });
@@ -71,7 +71,7 @@ export class PodReader {
 
   async #untilQuiet(uid: string): Promise<void> {
     const { worker, removal } = this.#deps.table.get(uid) ?? {};
-    // Whoever works on the pod reads it at the end.
+    // The work on the pod reads it at the end.
     const work = worker?.running ?? (removal?.state === "running" ? removal.ended : undefined);
     if (work === undefined) return;
     await isDoneWithin(this.#deps.clock, work, busyReadMs, this.#signal);

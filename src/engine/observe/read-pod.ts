@@ -20,7 +20,7 @@ export interface ReadPodDeps {
   readonly runtimeName: string;
   /** The feature ContainerStopSignals. */
   readonly hasStopSignals?: boolean | undefined;
-  /** Undefined = nobody asks for termination messages. */
+  /** Undefined = termination messages are not read. */
   readonly messages?: MessageFiles | undefined;
   /** Has the resources that containers were last given. */
   readonly table?: Pick<PodTable, "get"> | undefined;

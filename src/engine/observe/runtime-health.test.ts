@@ -88,7 +88,7 @@ test("a listing that failed counts until one succeeds, whatever the status says"
   await end();
 });
 
-test("every wanted pod is looked at when the network has become ready", async () => {
+test("every wanted pod is synced when the network has become ready", async () => {
   const { clock, health, answer, looks, end } = setUp();
   health.note(undefined);
   answer.networkReady = false;

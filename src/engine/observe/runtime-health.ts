@@ -9,7 +9,7 @@ import type { PodTable } from "../pods/pod-table.ts";
 const recheckMs = 1_000;
 /** A runtime that is lost is noticed by its events and listings; this is for what it only reports when asked. */
 const settledRecheckMs = 30_000;
-/** A runtime that has not answered for so long is down; less is a hiccup that a node does not become unready for. */
+/** A runtime that has not answered for this long is down; a shorter outage does not make the node unready. */
 const downAfterMs = 30_000;
 
 /** What the runtime reports of itself, as far as its node passes it on. */

@@ -46,7 +46,7 @@ export async function listRuntime(
   const keys = new Map<string, string>();
   const partOf = ({ id = "", labels = {} }: PodSandbox | Container) => {
     const uid = labels[podUidLabel];
-    // What carries no pod UID was made by somebody else and is none of the agent's business.
+    // What carries no pod UID was made by another client and is ignored.
     if (uid === undefined) return undefined;
     podOfId.set(id, uid);
     keys.set(uid, `${labels[podNamespaceLabel]}/${labels[podNameLabel]}`);

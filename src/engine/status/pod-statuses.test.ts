@@ -125,7 +125,7 @@ describe("a life that is over", () => {
     expect(world.checkpoints.restore(staticPod).status?.phase).toBe("Running");
   });
 
-  test("is reported no more when nobody wants the pod", () => {
+  test("is no longer reported when no source wants the pod", () => {
     const { world, statuses } = start();
     statuses.set(pod, { phase: "Failed" });
     world.registry.remove(pod);

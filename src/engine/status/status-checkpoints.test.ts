@@ -12,7 +12,7 @@ const pod = testPod({ containers: [{ name: "web" }] });
 const { uid } = pod.metadata;
 const file = `/statuses/${uid}.json`;
 
-/** An agent that wants the pod, and somebody who watches it. */
+/** An agent that wants the pod, and a watcher. */
 function world(files: MemoryFiles = new MemoryFiles()) {
   const table = new PodTable();
   new PodRegistry(table).set(pod);

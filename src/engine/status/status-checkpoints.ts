@@ -29,13 +29,13 @@ const nothingKept: PodCheckpoint = {
 };
 
 /**
- * The last status of every pod, on disk. Without an API server nobody else remembers it, and a restarted agent
+ * The last status of every pod, on disk. Without an API server nothing else keeps it, and a restarted agent
  * would take a pod that was ready for one that never was.
  */
 export class StatusCheckpoints {
   readonly #deps: StatusCheckpointsDeps;
   readonly #kept: SliceWriter<"checkpoint">;
-  /** UIDs of pods whose newest status is to be written. */
+  /** UIDs of pods whose newest status is not written yet. */
   #queue: string[] = [];
   #writing: Promise<void> | undefined;
 

@@ -149,7 +149,7 @@ describe("StatusReporter", () => {
     expect(api.requests).toHaveLength(asked);
   });
 
-  it("forgets a pod that finished before somebody deleted it", async () => {
+  it("forgets a pod that finished before it was deleted", async () => {
     const { api, reporter, pod, clock } = setUp();
     reporter.report(pod, { phase: "Succeeded" }, true);
     await clock.advance(0);
@@ -189,7 +189,7 @@ describe("StatusReporter", () => {
     expect(writes()).toEqual(["PATCH"]);
   });
 
-  it("looks again when the pod was changed since it was shown", async () => {
+  it("reads again when the pod was changed since it was shown", async () => {
     const { api, reporter, pod, clock, phase, setShown } = setUp();
     setShown(pod);
     api.put(path, { ...api.get(path), metadata: { ...pod.metadata, labels: { a: "b" } } });
@@ -199,7 +199,7 @@ describe("StatusReporter", () => {
     expect(api.requests.map(({ method }) => method)).toEqual(["PATCH", "GET", "PATCH"]);
   });
 
-  it("looks again when the pod is no longer the one that was shown", async () => {
+  it("reads again when the pod is no longer the one that was shown", async () => {
     const { api, reporter, pod, clock, phase, setShown } = setUp();
     setShown(pod);
     await api.send(
@@ -213,7 +213,7 @@ describe("StatusReporter", () => {
     expect(api.requests.map(({ method }) => method)).toEqual(["DELETE", "PATCH", "GET"]);
   });
 
-  it("corrects a status that somebody else wrote over", async () => {
+  it("corrects a status that another client overwrote", async () => {
     const { api, reporter, pod, clock, phase } = setUp();
     reporter.report(pod, { phase: "Running" }, false);
     await clock.advance(0);
@@ -292,7 +292,7 @@ describe("StatusReporter", () => {
     expect(api.get(path)?.["status"]).toMatchObject({ message: "next" });
   });
 
-  it("a pod that is forgotten keeps nobody waiting", async () => {
+  it("a pod that is forgotten leaves no waiter behind", async () => {
     const { api, table, reporter, pod, clock } = setUp();
     api.goDown();
     reporter.report(pod, { phase: "Running" }, false);

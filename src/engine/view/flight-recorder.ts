@@ -32,7 +32,7 @@ export class FlightRecorder {
     if (!isRepeated) this.#journal.append(record.podUid, record);
   }
 
-  /** Takes it as it is: whoever decides from something that changes later hands over a copy. */
+  /** Takes it as it is: a caller whose input changes later passes a copy. */
   noteDecision(decision: Decision): void {
     const { uid } = decisionPod(decision);
     const { syncs, decisions: before } = this.#records.get(uid) ?? nothingRecorded;

@@ -72,7 +72,7 @@ test("pods that are wanted come before those that are leaving", () => {
   expect(changes.pods().map(({ metadata }) => metadata.uid)).toEqual(["uid-2", uid]);
 });
 
-test("nobody is notified any more who has stopped watching", () => {
+test("a watcher that has stopped is no longer notified", () => {
   const { registry, changes, seen, stop } = world();
   stop.abort();
   registry.set(pod);
