@@ -36,7 +36,7 @@ import { Logind } from "../drivers/systemd/logind.ts";
 import type { AgentPorts, AgentSettings } from "../engine/agent/agent-ports.ts";
 import { Agent } from "../engine/agent.ts";
 import type { LogRotationSettings } from "../engine/node/log-rotator.ts";
-import type { NodeSettings } from "../engine/node/node-agent.ts";
+import type { NodeSettings } from "../engine/node/node-settings.ts";
 import type { EvictionSettings } from "../engine/resources/eviction/eviction-settings.ts";
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";

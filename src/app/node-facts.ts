@@ -11,7 +11,7 @@ import { initialNode } from "../core/node/node-registration.ts";
 import { totalCapacity } from "../core/node/node-status.ts";
 import { isAppArmorEnabled } from "../drivers/linux/kernel-features.ts";
 import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
-import type { NodeSettings } from "../engine/node/node-agent.ts";
+import type { NodeSettings } from "../engine/node/node-settings.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import type { RuntimeFeatures } from "../model/generated/cri.ts";
 import type { Node } from "../model/generated/kubernetes.ts";

@@ -5,7 +5,7 @@ import { parseThresholds } from "../core/eviction/parse-thresholds.ts";
 import { nodeDeclaredFeatures } from "../core/node/declared-features.ts";
 import type { NodeReservations } from "../core/node/node-allocatable.ts";
 import { resourceList } from "../core/resource/resource-list.ts";
-import type { NodeSettings } from "../engine/node/node-agent.ts";
+import type { NodeSettings } from "../engine/node/node-settings.ts";
 import { millisecondsOf } from "../lib/duration.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
 import { SetupError } from "../lib/setup-error.ts";

@@ -36,7 +36,7 @@ import type { Watchdog } from "../../ports/watchdog.ts";
 import type { ClusterSettings } from "../cluster/cluster-settings.ts";
 import type { ImagePullLimits } from "../images/image-puller.ts";
 import type { LogRotationSettings } from "../node/log-rotator.ts";
-import type { NodeSettings } from "../node/node-agent.ts";
+import type { NodeSettings } from "../node/node-settings.ts";
 import type { EvictionSettings } from "../resources/eviction/eviction-settings.ts";
 import type { NodeCgroupSettings } from "../resources/node-cgroups.ts";
 

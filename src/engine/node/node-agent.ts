@@ -1,7 +1,7 @@
 import { isEarlier } from "../../core/cluster/object-set.ts";
 import { hasNodeStatusChanged } from "../../core/node/node-change.ts";
 import type { NodeEvent } from "../../core/node/node-event.ts";
-import { type NodeStatusSettings, withRequiredLabels } from "../../core/node/node-status.ts";
+import { withRequiredLabels } from "../../core/node/node-status.ts";
 import { withJitter } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
@@ -17,6 +17,7 @@ import type { CsiNode } from "./csi-node.ts";
 import { NodeApi } from "./node-api.ts";
 import { NodeLease } from "./node-lease.ts";
 import { registerNode } from "./node-registrar.ts";
+import type { NodeSettings } from "./node-settings.ts";
 import type { NodeStartup } from "./node-startup.ts";
 import type { NodeStatusSource } from "./node-status-source.ts";
 
@@ -24,16 +25,6 @@ const updateTries = 5;
 const jitterShare = 0.04;
 /** What changes together is reported together. */
 const settleMs = 100;
-
-/** How the node registers, and how often it reports. */
-export interface NodeSettings extends NodeStatusSettings {
-  readonly registerNode: boolean;
-  /** How often the status is computed. */
-  readonly statusUpdateMs: number;
-  /** How often it is reported even when nothing changed. */
-  readonly statusReportMs: number;
-  readonly leaseDurationSeconds: number;
-}
 
 export interface NodeAgentDeps {
   readonly api: ApiClient;

@@ -102,67 +102,101 @@ export interface PodWorker {
   readonly running: Promise<void> | undefined;
 }
 
+/** What is wanted of the pod, and whether it is taken. */
+interface IntakeSlices {
+  /** The pod as its source last had it; absent when no source wants it. Writer: `PodRegistry`. */
+  readonly wanted: Pod;
+  /** The pod as it was refused, where it could not even be given a status. Writer: `PodAdmission`. */
+  readonly unfit: Pod;
+  /** Absent unless it makes room or room is made for it. Writer: `Preemption`. */
+  readonly admission: PodPreemption;
+  /** The pod as it was removed, with the time of that, until nothing of it is left. Writer: `PodChanges`. */
+  readonly leaving: Pod;
+  /** The containers that were added to it while it ran. Writer: `EphemeralContainers`. */
+  readonly ephemeral: readonly EphemeralContainer[];
+}
+
+/** What is done for the pod, and when next. */
+interface WorkerSlices {
+  /** Where the pod is in its life, and what is being done for it. Writer: `PodWorkers`. */
+  readonly worker: PodWorker;
+  /** When the sync loop looks at it next. Writer: `WorkQueue`. */
+  readonly due: DueLook;
+  /** How long its containers wait after their next end. Writer: `Restarts`. */
+  readonly restarts: RestartHistory;
+  /** The removal of what it left; absent while it is kept. Writer: `PodRemains`. */
+  readonly removal: PodRemoval;
+}
+
+/** What the runtime has of the pod, and what is asked of it for the pod. */
+interface RuntimeSlices {
+  /** What the runtime has of it. Writer: `ObservedPods`. */
+  readonly observed: Observation;
+  /** The reads of it from the runtime that are in progress or due. Writer: `PodReader`. */
+  readonly reading: PodReading;
+  /** The probes of its containers. Writer: `Prober`. */
+  readonly probes: PodProbing;
+  /** The images that it waits for. Writer: `ImageManager`. */
+  readonly images: PodImages;
+  /** The folder of its logs, once it was prepared. Writer: the folders stage. */
+  readonly logs: string;
+}
+
+/** What others see of the pod. */
+interface StatusSlices {
+  /** Its status as the node has it. Writer: `PodStatuses`. */
+  readonly status: KnownStatus;
+  /** What the API server is to know of its status. Writer: `StatusReporter`. */
+  readonly report: PodReport;
+  /** Its last events, newest last. Writer: `EventLog`. */
+  readonly events: readonly Event[];
+  /** How its start went so far; there until it has run. Writer: `PodStartMetrics`. */
+  readonly start: PodStart;
+}
+
+/** What the pod may use, and what it uses. */
+interface ResourceSlices {
+  /** The resources that it was granted. Writer: `ResourceRecords` of `PodAllocations`. */
+  readonly allocated: PodResources;
+  /** The resources that were applied to it in the runtime. Writer: `ResourceRecords` of `PodAllocations`. */
+  readonly actuated: PodResources;
+  /** Where its resize stands. Writer: `ResizeStatuses`. */
+  readonly resize: ResizeConditions;
+  /** The volumes that are set up for it. Writer: `VolumeManager`. */
+  readonly volumes: VolumeWork;
+  /** What its volumes take. Writer: `VolumeUsage`. */
+  readonly volumeUsage: MeasuredVolumes;
+}
+
+/** What the pod has of the API server. */
+interface ObjectSlices {
+  /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
+  readonly references: PodReferences;
+  /** Its service account tokens, by request. Writer: `ApiServiceAccountTokens`. */
+  readonly tokens: ReadonlyMap<string, HeldToken>;
+}
+
+/** What is remembered of the pod on disk. */
+interface MemorySlices {
+  /** Its last status on disk; there while its file may be. Writer: `StatusCheckpoints`. */
+  readonly checkpoint: PodCheckpoint;
+  /** Its last syncs and decisions. Writer: `FlightRecorder`. */
+  readonly records: PodRecords;
+}
+
 /**
  * All the agent knows of one pod, in slices. A slice has one writer, named in its comment, which holds the slice's
  * `SliceWriter`; everybody may read. A slice is replaced, not changed, unless it is its writer's own running thing.
  * What is only here is gone with the pod's entry: nobody has to remember to forget it.
  */
-export interface PodSlices {
-  /** Absent unless it makes room or room is made for it. Writer: `Preemption`. */
-  readonly admission: PodPreemption;
-  /** The resources that were applied to it in the runtime. Writer: `ResourceRecords` of `PodAllocations`. */
-  readonly actuated: PodResources;
-  /** The resources that it was granted. Writer: `ResourceRecords` of `PodAllocations`. */
-  readonly allocated: PodResources;
-  /** Its last status on disk; there while its file may be. Writer: `StatusCheckpoints`. */
-  readonly checkpoint: PodCheckpoint;
-  /** When the sync loop looks at it next. Writer: `WorkQueue`. */
-  readonly due: DueLook;
-  /** The pod as it was removed, with the time of that, until nothing of it is left. Writer: `PodChanges`. */
-  readonly leaving: Pod;
-  /** The containers that were added to it while it ran. Writer: `EphemeralContainers`. */
-  readonly ephemeral: readonly EphemeralContainer[];
-  /** Its last events, newest last. Writer: `EventLog`. */
-  readonly events: readonly Event[];
-  /** The folder of its logs, once it was prepared. Writer: the folders stage. */
-  readonly logs: string;
-  /** The images that it waits for. Writer: `ImageManager`. */
-  readonly images: PodImages;
-  /** What the runtime has of it. Writer: `ObservedPods`. */
-  readonly observed: Observation;
-  /** The probes of its containers. Writer: `Prober`. */
-  readonly probes: PodProbing;
-  /** The reads of it from the runtime that are in progress or due. Writer: `PodReader`. */
-  readonly reading: PodReading;
-  /** Its last syncs and decisions. Writer: `FlightRecorder`. */
-  readonly records: PodRecords;
-  /** The config maps and secrets that it refers to, from its first sync until it has ended. Writer: `ObjectUsers`. */
-  readonly references: PodReferences;
-  /** The removal of what it left; absent while it is kept. Writer: `PodRemains`. */
-  readonly removal: PodRemoval;
-  /** What the API server is to know of its status. Writer: `StatusReporter`. */
-  readonly report: PodReport;
-  /** Where its resize stands. Writer: `ResizeStatuses`. */
-  readonly resize: ResizeConditions;
-  /** How long its containers wait after their next end. Writer: `Restarts`. */
-  readonly restarts: RestartHistory;
-  /** How its start went so far; there until it has run. Writer: `PodStartMetrics`. */
-  readonly start: PodStart;
-  /** Its status as the node has it. Writer: `PodStatuses`. */
-  readonly status: KnownStatus;
-  /** The pod as it was refused, where it could not even be given a status. Writer: `PodAdmission`. */
-  readonly unfit: Pod;
-  /** Its service account tokens, by request. Writer: `ApiServiceAccountTokens`. */
-  readonly tokens: ReadonlyMap<string, HeldToken>;
-  /** What its volumes take. Writer: `VolumeUsage`. */
-  readonly volumeUsage: MeasuredVolumes;
-  /** The volumes that are set up for it. Writer: `VolumeManager`. */
-  readonly volumes: VolumeWork;
-  /** The pod as its source last had it; absent when no source wants it. Writer: `PodRegistry`. */
-  readonly wanted: Pod;
-  /** Where the pod is in its life, and what is being done for it. Writer: `PodWorkers`. */
-  readonly worker: PodWorker;
-}
+export interface PodSlices
+  extends IntakeSlices,
+    WorkerSlices,
+    RuntimeSlices,
+    StatusSlices,
+    ResourceSlices,
+    ObjectSlices,
+    MemorySlices {}
 
 export interface PodCheckpoint {
   /** Undefined = the file is being removed. */
