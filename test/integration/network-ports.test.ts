@@ -16,7 +16,9 @@ const hostPort = 18_074;
 /** Serves its name on port 80. */
 function webServer(name: string, more: Partial<Container> = {}): Container {
   const script = `echo ${name} > /tmp/index.html; exec httpd -f -p 80 -h /tmp`;
-  return shell("main", script, more);
+  // A container that runs need not listen yet.
+  const readinessProbe = { httpGet: { port: 80 }, periodSeconds: 1 };
+  return shell("main", script, { readinessProbe, ...more });
 }
 
 // The web server ends on SIGTERM.
