@@ -1,6 +1,7 @@
 // Puts the engine on this machine's drivers.
 import { createHash, randomBytes } from "node:crypto";
 import { totalmem, uptime } from "node:os";
+import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import { resolverConfigProblem } from "../core/network/resolver-config.ts";
@@ -33,20 +34,22 @@ import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
 import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { Logind } from "../drivers/systemd/logind.ts";
-import type { AgentPorts, AgentSettings } from "../engine/agent/agent-ports.ts";
+import type {
+  AgentPorts,
+  ClusterPorts,
+  MachinePorts,
+  TelemetryPorts,
+} from "../engine/agent/agent-ports.ts";
+import type { AgentSettings } from "../engine/agent/agent-settings.ts";
 import { Agent } from "../engine/agent.ts";
 import type { LogRotationSettings } from "../engine/node/log-rotator.ts";
 import type { NodeSettings } from "../engine/node/node-settings.ts";
 import type { EvictionSettings } from "../engine/resources/eviction/eviction-settings.ts";
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
-import type { ApiClient } from "../ports/api-client.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
-import type { Metrics } from "../ports/metrics.ts";
 import type { PodSource } from "../ports/pod-source.ts";
-import type { Tracer } from "../ports/tracer.ts";
-import type { Watchdog } from "../ports/watchdog.ts";
 import { type DataLayout, dataLayout } from "./data-layout.ts";
 import { defaultEviction } from "./eviction-options.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
@@ -88,27 +91,14 @@ export interface PodRules {
   readonly podPidsLimit: number | undefined;
 }
 
-interface AgentTelemetry {
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly tracer?: Tracer | undefined;
-  readonly watchdog?: Watchdog | undefined;
-}
-
-interface AgentClients {
-  readonly api: ApiClient;
-  readonly heartbeatApi?: ApiClient | undefined;
-  readonly eventApi?: ApiClient | undefined;
-}
-
 export interface AgentOptions {
   readonly place: AgentPlace;
   readonly runtime: CriRuntime;
   readonly runtimeEndpoint: string;
   readonly sources: readonly PodSource[];
-  readonly telemetry: AgentTelemetry;
+  readonly telemetry: TelemetryPorts;
   /** Undefined = the node belongs to no cluster. */
-  readonly clients?: AgentClients | undefined;
+  readonly clients?: ClusterPorts | undefined;
   readonly rules?: Partial<PodRules> | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
@@ -117,22 +107,7 @@ export interface AgentOptions {
 
 /** What a node's configuration changes of an agent's usual settings. */
 export interface AgentTuning {
-  readonly settings: Partial<
-    Pick<
-      AgentSettings,
-      | "linkLogs"
-      | "resyncIntervalMs"
-      | "crashLoop"
-      | "deadContainers"
-      | "dockerConfigs"
-      | "fieldGates"
-      | "cluster"
-      | "volumeStatsMs"
-      | "systemCgroups"
-      | "nodeCgroups"
-      | "shutdownPeriods"
-    >
-  >;
+  readonly settings: TunedSettings;
   readonly runtime: Partial<Omit<RuntimeSettings, "swap">>;
   readonly swapBehavior: RuntimeSettings["swap"]["behavior"];
   readonly resolverConfigPath: string;
@@ -141,15 +116,24 @@ export interface AgentTuning {
   readonly podCidr: string;
 }
 
-type NodeFacts = Partial<Pick<AgentSettings, "clusterDomain" | "hostIps" | "node">> &
-  Partial<Pick<AgentPorts, "readNodeDns">>;
+/** By the groups of the settings. */
+interface TunedSettings {
+  readonly cluster?: AgentSettings["cluster"];
+  readonly fieldGates?: AdmissionFacts["fieldGates"];
+  readonly shutdownPeriods?: AgentSettings["node"]["shutdownPeriods"];
+  readonly cgroups?: Partial<Pick<AgentSettings["cgroups"], "node" | "system">>;
+  readonly images?: Pick<AgentSettings["images"], "dockerConfigs">;
+  readonly logs?: Pick<AgentSettings["logs"], "areLinked">;
+  readonly pods?: Partial<AgentSettings["pods"]>;
+}
+
+type NodeFacts = Partial<Pick<AgentSettings["node"], "clusterDomain" | "hostIps">> &
+  Partial<Pick<AdmissionFacts, "node">> &
+  Partial<Pick<MachinePorts, "readNodeDns">>;
 
 export async function createAgent(options: AgentOptions, signal: AbortSignal): Promise<Agent> {
-  const { place, runtime, tuning, rules = {} } = options;
-  const { dataDir, nodeName, layout = dataLayout(dataDir) } = place;
-  const { log, metrics, tracer } = options.telemetry;
-  const { readNodeDns = readMachineDns, ...facts } = options.nodeFacts ?? {};
-  const { images = defaultImageSetup, security = parseSecurity({}) } = rules;
+  const { place, runtime, tuning } = options;
+  const { log } = options.telemetry;
   const { runtimeName = "", runtimeVersion = "" } = await runtime.version(signal);
   const opened = await openNodeCgroups(
     runtime,
@@ -157,60 +141,58 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     log,
     signal,
   );
-  const { cgroups } = opened;
-  const { features, nodeSettings } = await prepareNode(options, runtimeName, signal);
-  const admission = describeAdmission(nodeSettings, dataDir, security.sysctls);
-  const settings: AgentSettings = {
+  const node = await prepareNode(options, runtimeName, signal);
+  const ports = machinePorts(options, opened, runtimeName);
+  const { hostUsage, readNodeDns } = ports.machine;
+  const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
+  warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
+  const { max: maxPids } = await hostUsage.tasks();
+  const cgroups = cgroupSettings(options, opened, maxPids);
+  const identity = {
     version: berthVersion,
-    nodeName,
+    nodeName: place.nodeName,
     runtimeName,
     runtimeVersion,
     runtimeEndpoint: options.runtimeEndpoint,
-    rootFolder: layout.rootFolder,
-    cgroupRoot: opened.root,
-    cgroupDriver: opened.driver,
-    nodeCgroups: { ...defaultNodeCgroups, podPidsLimit: rules.podPidsLimit },
-    shutdownPeriods: [],
+  };
+  return new Agent(ports, { identity, node, cgroups, ...ownSettings(options, opened) }, signal);
+}
+
+/** What does not depend on the node that the agent found. */
+function ownSettings(
+  { place, tuning, rules = {} }: AgentOptions,
+  { cgroups }: OpenedCgroups,
+): Omit<AgentSettings, "identity" | "node" | "cgroups"> {
+  const { rootFolder, podLogs } = layoutOf(place);
+  const { images = defaultImageSetup, security = parseSecurity({}) } = rules;
+  const { cluster, ...tuned } = tuning?.settings ?? {};
+  return {
+    rootFolder,
+    cluster,
     runtimeSettings: {
-      ...runtimeSettings(layout.podLogs, layout.rootFolder, cgroups, tuning?.swapBehavior),
+      ...runtimeSettings(podLogs, rootFolder, cgroups, tuning?.swapBehavior),
       seccompDefault: security.seccompDefault,
       ...tuning?.runtime,
     },
-    clusterDomain: "",
-    hostIps: readHostIps(),
-    ...admission,
-    node: withRuntimeFeatures(admission.node, features),
-    nodeSettings,
-    linkLogs: false,
-    logRotation: rules.logRotation ?? defaultLogRotation,
-    imagePulls: images.pulls,
-    credentialProviders: images.providers,
+    images: { pulls: images.pulls, credentialProviders: images.providers, ...tuned.images },
+    logs: { areLinked: false, rotation: rules.logRotation ?? defaultLogRotation, ...tuned.logs },
+    pods: { volumeStatsMs: defaultVolumeStatsMs, ...tuned.pods },
     eviction: rules.eviction ?? defaultEviction(),
-    volumeStatsMs: defaultVolumeStatsMs,
-    systemCgroups: {},
-    ...tuning?.settings,
-    ...facts,
   };
-  const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
-  warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
-  const ports = machinePorts(options, opened, layout.records);
-  const pullProgress =
-    settings.runtimeName === "containerd" ? new ContainerdPullProgress(runtime) : undefined;
-  const { max: maxPids } = await ports.hostUsage.tasks();
-  return new Agent(
-    {
-      ...ports,
-      ...options.clients,
-      metrics,
-      tracer,
-      readNodeDns,
-      sources: options.sources,
-      credentialPlugins: images.plugins,
-      pullProgress,
-    },
-    { ...settings, nodeCgroups: { ...settings.nodeCgroups, maxPids } },
-    signal,
-  );
+}
+
+function cgroupSettings(
+  { tuning, rules = {} }: AgentOptions,
+  { root, driver }: OpenedCgroups,
+  maxPids: number | undefined,
+): AgentSettings["cgroups"] {
+  const usual = { ...defaultNodeCgroups, podPidsLimit: rules.podPidsLimit };
+  const { node = usual, system = {} } = tuning?.settings.cgroups ?? {};
+  return { root, driver, node: { ...node, maxPids }, system };
+}
+
+function layoutOf({ layout, dataDir }: AgentPlace): NonNullable<AgentPlace["layout"]> {
+  return layout ?? dataLayout(dataDir);
 }
 
 /** What the runtime can do, and what that makes of the node. */
@@ -218,14 +200,24 @@ async function prepareNode(
   options: AgentOptions,
   runtimeName: string,
   signal: AbortSignal,
-): Promise<RuntimeIdentity & { readonly nodeSettings: NodeSettings }> {
-  const { runtime, tuning } = options;
-  const { nodeName } = options.place;
+): Promise<AgentSettings["node"]> {
+  const { place, runtime, tuning, rules = {}, nodeFacts = {} } = options;
   const { features } = await runtime.status(false, signal);
   await announcePodCidr(options, signal);
   const identity = { name: runtimeName, features };
-  const nodeSettings = tuning?.node(identity) ?? plainNodeSettings(nodeName, identity);
-  return { ...identity, nodeSettings };
+  const registration = tuning?.node(identity) ?? plainNodeSettings(place.nodeName, identity);
+  const { security = parseSecurity({}) } = rules;
+  const admission = describeAdmission(registration, place.dataDir, security.sysctls);
+  const { fieldGates, shutdownPeriods = [] } = tuning?.settings ?? {};
+  const { node = withRuntimeFeatures(admission.node, features) } = nodeFacts;
+  const { clusterDomain = "", hostIps = readHostIps() } = nodeFacts;
+  return {
+    admission: { ...admission, node, fieldGates },
+    hostIps,
+    clusterDomain,
+    registration,
+    shutdownPeriods,
+  };
 }
 
 async function announcePodCidr(
@@ -241,44 +233,54 @@ async function announcePodCidr(
 }
 
 function machinePorts(
-  { runtime, place, telemetry }: AgentOptions,
+  options: AgentOptions,
   { cgroups, cgroupsAt }: OpenedCgroups,
-  recordsFolder: string,
-): Omit<AgentPorts, "sources" | "metrics" | "readNodeDns" | "credentialPlugins" | "pullProgress"> {
-  const { watchdog, log } = telemetry;
+  runtimeName: string,
+): AgentPorts {
+  const { runtime, place, sources, telemetry, clients, rules, nodeFacts } = options;
+  const { log } = telemetry;
   const names = new PodNames();
   const helpers = new ForeignHelpers(place.foreignFilesProgram, new HungPaths(Date.now));
   return {
-    runtime,
-    runtimeEvents: [createCriEvents(runtime), createContainerdEvents(runtime)],
     clock: systemClock,
-    random: Math.random,
-    uniqueName: () => randomBytes(4).toString("hex"),
+    entropy: { random: Math.random, uniqueName: () => randomBytes(4).toString("hex") },
     sha256: (text) => createHash("sha256").update(text).digest("hex"),
-    files: hostFiles,
-    logFiles,
-    journal: new JsonJournal(recordsFolder, (error) =>
-      log.warn("cannot write a record", { error: errorText(error) }),
-    ),
-    payloadFiles,
-    foreignFiles: linuxForeignFiles(helpers, Date.now),
-    mounts: linuxMounts(helpers.hungPaths),
-    cgroups,
-    cgroupsAt,
-    kernelLog: new DeviceKernelLog(),
-    shutdown: new Logind(),
-    cgroupStats: openCgroupStats(),
-    memoryGauge: openMemoryGauge(),
-    nodeFacts: linuxNodeFacts,
-    hostUsage: linuxHostUsage(Date.now, Date.now() - uptime() * 1000),
-    watchdog,
-    hookHttp: newHookHttp(names),
-    probeRunner: newProbeRunner({
-      execSync: (id, command, timeoutSeconds, signal) =>
-        runtime.execSync(id, command, timeoutSeconds, signal),
-      names,
-    }),
-    log,
+    sources,
+    runtime: {
+      client: runtime,
+      events: [createCriEvents(runtime), createContainerdEvents(runtime)],
+      pullProgress: runtimeName === "containerd" ? new ContainerdPullProgress(runtime) : undefined,
+      credentialPlugins: (rules?.images ?? defaultImageSetup).plugins,
+      hookHttp: newHookHttp(names),
+      probeRunner: newProbeRunner({
+        execSync: (id, command, timeoutSeconds, signal) =>
+          runtime.execSync(id, command, timeoutSeconds, signal),
+        names,
+      }),
+    },
+    cluster: clients,
+    files: {
+      host: hostFiles,
+      logFiles,
+      payloadFiles,
+      foreignFiles: linuxForeignFiles(helpers, Date.now),
+      mounts: linuxMounts(helpers.hungPaths),
+      journal: new JsonJournal(layoutOf(place).records, (error) =>
+        log.warn("cannot write a record", { error: errorText(error) }),
+      ),
+    },
+    machine: {
+      cgroups,
+      cgroupsAt,
+      cgroupStats: openCgroupStats(),
+      memoryGauge: openMemoryGauge(),
+      hostUsage: linuxHostUsage(Date.now, Date.now() - uptime() * 1000),
+      kernelLog: new DeviceKernelLog(),
+      shutdown: new Logind(),
+      nodeFacts: linuxNodeFacts,
+      readNodeDns: nodeFacts?.readNodeDns ?? readMachineDns,
+    },
+    telemetry,
   };
 }
 

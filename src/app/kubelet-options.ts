@@ -129,27 +129,33 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
   const number = (flag: string, usual: number): number => Number(settings.get(flag) ?? usual);
   return {
     settings: {
-      linkLogs: true,
-      dockerConfigs: dockerConfigFiles({
-        root: rootDir,
-        working: process.cwd(),
-        home: process.env["HOME"] ?? process.cwd(),
-      }),
       fieldGates: new Set(stopSignals ? ["ContainerStopSignals"] : []),
-      resyncIntervalMs: millisecondsOf(config.syncFrequency),
-      crashLoop: { initialMs: Math.min(crashLoopInitialMs, longestMs), maxMs: longestMs },
-      deadContainers: {
-        minAgeMs: millisecondsOf(settings.get("minimum-container-ttl-duration") ?? "0s"),
-        maxPerContainer: number("maximum-dead-containers-per-container", 1),
-        maxContainers: number("maximum-dead-containers", -1),
+      logs: { areLinked: true },
+      images: {
+        dockerConfigs: dockerConfigFiles({
+          root: rootDir,
+          working: process.cwd(),
+          home: process.env["HOME"] ?? process.cwd(),
+        }),
       },
-      volumeStatsMs: millisecondsOf(config.volumeStatsAggPeriod),
-      systemCgroups: {
-        kubelet: config.kubeletCgroups,
-        runtime: settings.get("runtime-cgroups"),
-        misc: config.systemCgroups,
+      pods: {
+        resyncIntervalMs: millisecondsOf(config.syncFrequency),
+        crashLoop: { initialMs: Math.min(crashLoopInitialMs, longestMs), maxMs: longestMs },
+        deadContainers: {
+          minAgeMs: millisecondsOf(settings.get("minimum-container-ttl-duration") ?? "0s"),
+          maxPerContainer: number("maximum-dead-containers-per-container", 1),
+          maxContainers: number("maximum-dead-containers", -1),
+        },
+        volumeStatsMs: millisecondsOf(config.volumeStatsAggPeriod),
       },
-      nodeCgroups: kubeletNodeCgroups(config, setup.gates),
+      cgroups: {
+        node: kubeletNodeCgroups(config, setup.gates),
+        system: {
+          kubelet: config.kubeletCgroups,
+          runtime: settings.get("runtime-cgroups"),
+          misc: config.systemCgroups,
+        },
+      },
       shutdownPeriods: kubeletShutdownPeriods(config, setup.gates),
       ...(joinsCluster(settings) ? { cluster: clusterSettings(config) } : {}),
     },

@@ -19,9 +19,12 @@ import type { SimMounts } from "../drivers/sim/sim-mounts.ts";
 import type { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
 import { createSimProbeRunner } from "../drivers/sim/sim-probe-runner.ts";
 import type { SimRuntime } from "../drivers/sim/sim-runtime.ts";
-import type { AgentPorts, AgentSettings } from "../engine/agent/agent-ports.ts";
+import type { AgentPorts } from "../engine/agent/agent-ports.ts";
+import type { AgentSettings } from "../engine/agent/agent-settings.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { HostFiles } from "../ports/host-files.ts";
+import type { Random } from "../ports/random.ts";
 import { defaultEviction } from "./eviction-options.ts";
 import { defaultImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
@@ -48,89 +51,91 @@ export interface SimMachine {
 
 /** What an agent on that machine sees of the world, but for where its pods come from. */
 export function simPorts(
-  machine: Omit<SimMachine, "files"> & Pick<AgentPorts, "files">,
-  given: Pick<AgentPorts, "sources" | "random" | "log" | "metrics" | "api">,
+  machine: Omit<SimMachine, "files"> & { readonly files: HostFiles },
+  given: Pick<AgentPorts, "sources" | "telemetry" | "cluster"> & { readonly random: Random },
 ): AgentPorts {
   const { clock, files, payloadFiles, foreignFiles, mounts, cgroups } = machine;
   const { journal, events, runtime } = machine;
   const nowMs = (): number => clock.nowMs();
   let names = 0;
   return {
-    ...given,
-    runtime,
-    runtimeEvents: [events],
     clock,
-    uniqueName: () => {
-      names += 1;
-      return `${nowMs().toString(16)}${names.toString(16)}`;
+    entropy: {
+      random: given.random,
+      uniqueName: () => {
+        names += 1;
+        return `${nowMs().toString(16)}${names.toString(16)}`;
+      },
     },
     sha256: (text) => createHash("sha256").update(text).digest("hex"),
-    files,
-    logFiles: simLogFiles,
-    journal,
-    payloadFiles,
-    foreignFiles,
-    mounts,
-    cgroups,
-    cgroupsAt: () => cgroups,
-    kernelLog: simKernelLog,
-    shutdown: simShutdown,
-    cgroupStats: simCgroupStats(nowMs),
-    memoryGauge: simMemoryGauge,
-    hostUsage: simHostUsage(nowMs),
-    hookHttp: simHookHttp,
-    probeRunner: createSimProbeRunner(runtime),
-    credentialPlugins: defaultImageSetup.plugins,
-    pullProgress: undefined,
-    readNodeDns: () =>
-      Promise.resolve({
-        clusterDns: [],
-        clusterDomain: "",
-        nodeIps: [simHostIp],
-        resolverConfig: undefined,
-      }),
-    nodeFacts: simNodeFacts,
+    sources: given.sources,
+    cluster: given.cluster,
+    runtime: {
+      client: runtime,
+      events: [events],
+      pullProgress: undefined,
+      credentialPlugins: defaultImageSetup.plugins,
+      hookHttp: simHookHttp,
+      probeRunner: createSimProbeRunner(runtime),
+    },
+    files: { host: files, logFiles: simLogFiles, payloadFiles, foreignFiles, mounts, journal },
+    machine: {
+      cgroups,
+      cgroupsAt: () => cgroups,
+      cgroupStats: simCgroupStats(nowMs),
+      memoryGauge: simMemoryGauge,
+      hostUsage: simHostUsage(nowMs),
+      kernelLog: simKernelLog,
+      shutdown: simShutdown,
+      nodeFacts: simNodeFacts,
+      readNodeDns: () =>
+        Promise.resolve({
+          clusterDns: [],
+          clusterDomain: "",
+          nodeIps: [simHostIp],
+          resolverConfig: undefined,
+        }),
+    },
+    telemetry: given.telemetry,
   };
 }
 
 /** The settings of an agent on a simulated machine. */
 export function simSettings(nodeName: string): AgentSettings {
-  const nodeSettings = plainNodeSettings(nodeName, { name: "sim", features: undefined });
+  const registration = plainNodeSettings(nodeName, { name: "sim", features: undefined });
   const resources = {
     cpu: "64",
     memory: "64Gi",
     "ephemeral-storage": "1000Gi",
-    pods: String(nodeSettings.maxPods),
+    pods: String(registration.maxPods),
+  };
+  const node = {
+    metadata: { name: nodeName, labels: { "kubernetes.io/os": "linux" } },
+    status: { capacity: resources, allocatable: resources },
   };
   const { sysctls } = parseSecurity({});
   return {
-    version: berthVersion,
-    nodeName,
-    runtimeName: "sim",
-    runtimeVersion: "1.0.0",
-    runtimeEndpoint: "simulated",
-    rootFolder,
-    cgroupRoot: ["kubepods"],
-    cgroupDriver: "cgroupfs",
-    nodeCgroups: defaultNodeCgroups,
-    shutdownPeriods: [],
-    runtimeSettings: simRuntimeSettings,
-    clusterDomain: "",
-    hostIps: [simHostIp],
-    nodeSettings,
-    node: {
-      metadata: { name: nodeName, labels: { "kubernetes.io/os": "linux" } },
-      status: { capacity: resources, allocatable: resources },
+    identity: {
+      version: berthVersion,
+      nodeName,
+      runtimeName: "sim",
+      runtimeVersion: "1.0.0",
+      runtimeEndpoint: "simulated",
     },
-    sysctls,
-    appArmorEnabled: false,
-    imagePulls: defaultImageSetup.pulls,
-    credentialProviders: [],
-    linkLogs: false,
-    logRotation: defaultLogRotation,
+    rootFolder,
+    node: {
+      admission: { node, sysctls, appArmorEnabled: false },
+      hostIps: [simHostIp],
+      clusterDomain: "",
+      registration,
+      shutdownPeriods: [],
+    },
+    runtimeSettings: simRuntimeSettings,
+    cgroups: { root: ["kubepods"], driver: "cgroupfs", node: defaultNodeCgroups, system: {} },
+    images: { pulls: defaultImageSetup.pulls, credentialProviders: [] },
+    logs: { areLinked: false, rotation: defaultLogRotation },
+    pods: { volumeStatsMs: 60_000 },
     eviction: defaultEviction(),
-    volumeStatsMs: 60_000,
-    systemCgroups: {},
   };
 }
 

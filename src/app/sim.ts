@@ -15,11 +15,13 @@ import { simDisk } from "../drivers/sim/sim-host.ts";
 import { SimJournal } from "../drivers/sim/sim-journal.ts";
 import { SimMounts } from "../drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
-import type { AgentPorts, AgentSettings } from "../engine/agent/agent-ports.ts";
+import type { AgentPorts, TelemetryPorts } from "../engine/agent/agent-ports.ts";
+import type { AgentSettings } from "../engine/agent/agent-settings.ts";
 import { Agent } from "../engine/agent.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import { metricDefinitions } from "../model/generated/metrics.ts";
+import type { HostFiles } from "../ports/host-files.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import type { Watchdog } from "../ports/watchdog.ts";
@@ -88,8 +90,14 @@ async function runLocked(options: SimOptions, place: SimPlace, signal: AbortSign
   const settings = placedSettings(nodeName, place.files);
   const machine = { clock, runtime, events, files: hostFiles };
   await serveAgent(
-    (lifetime) =>
-      new Agent({ ...scriptedPorts(machine, source, log), watchdog }, settings, lifetime),
+    (lifetime) => {
+      const metrics = new MetricsRegistry(metricDefinitions);
+      return new Agent(
+        scriptedPorts(machine, source, { log, metrics, watchdog }),
+        settings,
+        lifetime,
+      );
+    },
     {
       socketPath: dataLayout(dataDir).socket,
       clock,
@@ -101,40 +109,36 @@ async function runLocked(options: SimOptions, place: SimPlace, signal: AbortSign
 }
 
 function scriptedPorts(
-  machine: Pick<AgentPorts, "clock" | "files"> &
-    Pick<SimMachine, "events"> & { readonly runtime: ScriptedRuntime },
+  machine: Pick<SimMachine, "clock" | "events"> & {
+    readonly runtime: ScriptedRuntime;
+    readonly files: HostFiles;
+  },
   source: PodSource,
-  log: Log,
+  telemetry: TelemetryPorts,
 ): AgentPorts {
   const { runtime, clock, files } = machine;
   const payloadFiles = new SimPayloadFiles();
   const mounts = new SimMounts();
-  return {
-    ...simPorts(
-      {
-        ...machine,
-        payloadFiles,
-        foreignFiles: new SimForeignFiles({
-          payloads: payloadFiles,
-          mounts,
-          readEnd: (path, maxBytes) => files.readTail(path, maxBytes),
-          removeTree: (path) => rm(path, { recursive: true, force: true }),
-          disk: () => simDisk(clock.nowMs()),
-        }),
+  const ports = simPorts(
+    {
+      ...machine,
+      payloadFiles,
+      foreignFiles: new SimForeignFiles({
+        payloads: payloadFiles,
         mounts,
-        cgroups: new SimCgroups(),
-        journal: new SimJournal(),
-      },
-      {
-        sources: [source],
-        random: Math.random,
-        log,
-        metrics: new MetricsRegistry(metricDefinitions),
-      },
-    ),
-    probeRunner: scriptedProbeRunner(runtime, clock),
-    hookHttp: scriptedHookHttp(runtime, clock, simHostIp),
-  };
+        readEnd: (path, maxBytes) => files.readTail(path, maxBytes),
+        removeTree: (path) => rm(path, { recursive: true, force: true }),
+        disk: () => simDisk(clock.nowMs()),
+      }),
+      mounts,
+      cgroups: new SimCgroups(),
+      journal: new SimJournal(),
+    },
+    { sources: [source], random: Math.random, telemetry },
+  );
+  const probeRunner = scriptedProbeRunner(runtime, clock);
+  const hookHttp = scriptedHookHttp(runtime, clock, simHostIp);
+  return { ...ports, runtime: { ...ports.runtime, probeRunner, hookHttp } };
 }
 
 /** The usual settings, with what is written in real files: logs are read by others. */

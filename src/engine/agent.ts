@@ -3,7 +3,8 @@ import type { AgentView } from "../ports/agent-view.ts";
 import type { KubeletHost } from "../ports/kubelet-host.ts";
 import type { CgroupMeasurements, StatsProvider } from "../ports/stats.ts";
 import { AgentParts } from "./agent/agent-parts.ts";
-import type { AgentPorts, AgentSettings } from "./agent/agent-ports.ts";
+import type { AgentPorts } from "./agent/agent-ports.ts";
+import type { AgentSettings } from "./agent/agent-settings.ts";
 import { collectMetrics } from "./agent/collect-metrics.ts";
 import { reportFreeze } from "./agent/report-freeze.ts";
 import { supervise } from "./agent/supervise.ts";
@@ -59,7 +60,7 @@ export class Agent {
   collectMetrics(): void {
     const { registry, states, observed } = this.#parts.base;
     const { active, volumes, records } = this.#parts.pods;
-    const { metrics } = this.#ports;
+    const { metrics } = this.#ports.telemetry;
     const { resizes } = records;
     collectMetrics({ metrics, registry, active, states, observed, volumes, resizes });
   }
@@ -81,7 +82,7 @@ export class Agent {
       await pods.prober.stop();
       await base.memory.checkpoints.flush();
       await allocations.flush();
-      await this.#ports.journal.flush();
+      await this.#ports.files.journal.flush();
     }
   }
 
@@ -115,13 +116,15 @@ export class Agent {
   }
 
   #runOomWatcher(): Promise<void> {
-    const { kernelLog, log } = this.#ports;
+    const { kernelLog } = this.#ports.machine;
+    const { log } = this.#ports.telemetry;
     const { nodeEvents } = this.#parts.base;
     return runOomWatcher({ kernelLog, nodeEvents, log }, this.#signal);
   }
 
   #reportFreeze(): Promise<void> | undefined {
-    const { watchdog, clock, log } = this.#ports;
+    const { clock, telemetry } = this.#ports;
+    const { watchdog, log } = telemetry;
     if (watchdog === undefined) return undefined;
     const { table, sources, events, recorder, nodeEvents } = this.#parts.base;
     return reportFreeze(
@@ -131,13 +134,20 @@ export class Agent {
   }
 
   #runLogRotator(): Promise<void> {
-    const { runtime, logFiles, clock, log } = this.#ports;
-    const { logRotation, runtimeSettings } = this.#settings;
+    const { runtime, files, clock, telemetry } = this.#ports;
+    const { logs, runtimeSettings } = this.#settings;
     const { podLogsRoot } = runtimeSettings;
     const { observed } = this.#parts.base;
-    const settings = logRotation;
     return runLogRotator(
-      { runtime, observed, files: logFiles, clock, log, settings, podLogsRoot },
+      {
+        runtime: runtime.client,
+        observed,
+        files: files.logFiles,
+        clock,
+        log: telemetry.log,
+        settings: logs.rotation,
+        podLogsRoot,
+      },
       this.#signal,
     );
   }

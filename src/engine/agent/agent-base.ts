@@ -16,7 +16,8 @@ import { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import { EventLog } from "../view/event-log.ts";
 import { FlightRecorder } from "../view/flight-recorder.ts";
 import { PodChanges } from "../view/pod-changes.ts";
-import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import type { AgentPorts } from "./agent-ports.ts";
+import type { AgentSettings } from "./agent-settings.ts";
 import { Faults } from "./faults.ts";
 import { Wakeups } from "./wakeups.ts";
 
@@ -47,17 +48,19 @@ export class AgentBase {
   readonly observed: ObservedPods;
 
   constructor(ports: AgentPorts, settings: AgentSettings, lifetime: AbortSignal) {
-    const { clock, log, metrics, files, journal, runtime, api } = ports;
+    const { clock, runtime, cluster } = ports;
+    const { log, metrics } = ports.telemetry;
+    const { host: files, journal } = ports.files;
     const { table, wakeups } = this;
-    const { rootFolder, nodeName, node, hostIps } = settings;
+    const { rootFolder, identity, node } = settings;
     this.ports = ports;
     this.settings = settings;
     this.lifetime = lifetime;
     this.startedAtMs = clock.nowMs();
     const names = ports.sources.map(({ name }) => name);
-    this.sources = new SourceReadiness(api === undefined ? names : [...names, "api"]);
+    this.sources = new SourceReadiness(cluster === undefined ? names : [...names, "api"]);
     this.nodeEvents = createEventSender(ports, settings);
-    this.events = new EventLog({ table, clock, host: nodeName, sender: this.nodeEvents });
+    this.events = new EventLog({ table, clock, host: identity.nodeName, sender: this.nodeEvents });
     this.recorder = new FlightRecorder(table, journal);
     const { events, recorder } = this;
     this.faults = new Faults({ log, metrics, clock, table, events, recorder });
@@ -75,8 +78,8 @@ export class AgentBase {
       ephemeral: new EphemeralContainers(table, files, `${rootFolder}/ephemeral`, log),
     });
     this.cluster = this.#createCluster();
-    this.node = new KnownNode(node, hostIps, this.cluster);
-    this.health = new RuntimeHealth({ runtime, clock, table, wakeups });
+    this.node = new KnownNode(node.admission.node, node.hostIps, this.cluster);
+    this.health = new RuntimeHealth({ runtime: runtime.client, clock, table, wakeups });
     this.observed = new ObservedPods(table, wakeups);
   }
 
@@ -87,10 +90,11 @@ export class AgentBase {
 
   #createCluster(): ClusterParts | undefined {
     const { ports, nodeEvents, settings, registry, faults, states, sources, table, wakeups } = this;
-    const { api } = ports;
-    if (api === undefined || nodeEvents === undefined) return undefined;
+    const { clock, entropy, telemetry, cluster } = ports;
+    if (cluster === undefined || nodeEvents === undefined) return undefined;
+    const { log, metrics } = telemetry;
     return new ClusterParts({
-      ports: { ...ports, api },
+      ports: { api: cluster.api, clock, random: entropy.random, log, metrics },
       settings,
       registry,
       faults,
@@ -105,17 +109,15 @@ export class AgentBase {
 }
 
 function createEventSender(ports: AgentPorts, settings: AgentSettings): EventSender | undefined {
-  const { clock, random, log, uniqueName } = ports;
-  const api = ports.eventApi ?? ports.api;
-  if (api === undefined) return undefined;
+  const { clock, entropy, telemetry, cluster } = ports;
+  if (cluster === undefined) return undefined;
   const { eventsPerSecond, eventBurst } = settings.cluster ?? defaultClusterSettings;
   return new EventSender({
-    api,
+    api: cluster.eventApi ?? cluster.api,
     clock,
-    random,
-    log,
-    nodeName: settings.nodeName,
-    uniqueName,
+    ...entropy,
+    log: telemetry.log,
+    nodeName: settings.identity.nodeName,
     perSecond: eventsPerSecond,
     burst: eventBurst,
   });

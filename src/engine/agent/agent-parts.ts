@@ -13,7 +13,8 @@ import { createAllocations } from "../resources/allocation/create-allocations.ts
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import { NodeView } from "../view/node-view.ts";
 import { AgentBase } from "./agent-base.ts";
-import type { AgentPorts, AgentSettings } from "./agent-ports.ts";
+import type { AgentPorts } from "./agent-ports.ts";
+import type { AgentSettings } from "./agent-settings.ts";
 import { NodeParts } from "./node-parts.ts";
 import { PodParts } from "./pod-parts.ts";
 
@@ -53,7 +54,8 @@ export class AgentParts {
     const { ports, settings, table, sources, wakeups, events, faults, node, lifetime } = this.base;
     const { active, workers, records } = this.pods;
     const { eviction, shutdown } = this.node;
-    const { log, metrics, clock } = ports;
+    const { clock } = ports;
+    const { log, metrics } = ports.telemetry;
     return createAllocations({
       records,
       clock,
@@ -61,7 +63,7 @@ export class AgentParts {
       room: new NodeRoom({
         active,
         checks: shutdown === undefined ? [eviction] : [shutdown, eviction],
-        facts: settings,
+        facts: settings.node.admission,
         node,
         preemption: new Preemption({
           table,
@@ -86,7 +88,8 @@ export class AgentParts {
   #createLoop(): SyncLoop {
     const { ports, states, registry, sources, changes, cluster, observed, health } = this.base;
     const { faults, events, table, memory } = this.base;
-    const { clock, log, metrics, watchdog } = ports;
+    const { clock } = ports;
+    const { log, metrics, watchdog } = ports.telemetry;
     const { active, statuses, workers, starts, queue, remains } = this.pods;
     const { allocations } = this;
     const shared = { clock, log, metrics, events, faults };
@@ -134,13 +137,13 @@ export class AgentParts {
 
   #createIntake(): SourceIntake {
     const { ports, cluster, localObjects, memory, events, faults } = this.base;
-    const { sources, clock, log } = ports;
+    const { sources, clock, telemetry } = ports;
     return new SourceIntake({
       sources: cluster === undefined ? sources : [...sources, cluster.source],
       objects: localObjects,
       memory,
       clock,
-      log,
+      log: telemetry.log,
       events,
       faults,
       loop: this.loop,
@@ -151,8 +154,9 @@ export class AgentParts {
     const { ports, settings, table, changes, memory, events } = this.base;
     const { observer, intake } = this;
     const { garbage, stats } = this.node;
+    const { clock, runtime } = ports;
     return new NodeView({
-      ports,
+      ports: { clock, runtime: runtime.client },
       settings,
       table,
       changes,
@@ -167,8 +171,12 @@ export class AgentParts {
 
   #createHost(): NodeHost {
     const { ports, settings, observed } = this.base;
-    const { runtime, files, hostUsage, clock } = ports;
-    const { rootFolder, resyncIntervalMs = defaultResyncMs } = settings;
+    const { clock } = ports;
+    const { client: runtime } = ports.runtime;
+    const { host: files } = ports.files;
+    const { hostUsage } = ports.machine;
+    const { rootFolder, pods } = settings;
+    const { resyncIntervalMs = defaultResyncMs } = pods;
     const folder = `${rootFolder}/checkpoints`;
     const checkpoints = new ContainerCheckpoints({ runtime, files, hostUsage, clock, folder });
     const { loop } = this;
@@ -177,8 +185,12 @@ export class AgentParts {
 }
 
 function createReader({ ports, settings, table, observed, faults, wakeups, lifetime }: AgentBase) {
-  const { runtime, files, foreignFiles, clock, log, metrics } = ports;
-  const { rootFolder, runtimeName, runtimeSettings } = settings;
+  const { clock } = ports;
+  const { client: runtime } = ports.runtime;
+  const { host: files, foreignFiles } = ports.files;
+  const { log, metrics } = ports.telemetry;
+  const { rootFolder, identity, runtimeSettings } = settings;
+  const { runtimeName } = identity;
   const { containerStopSignals: hasStopSignals, podLogsRoot } = runtimeSettings;
   const messages = { files, foreignFiles, rootFolder, podLogsRoot };
   const reading = { runtime, clock, runtimeName, hasStopSignals, messages, table, exits: observed };
@@ -190,7 +202,9 @@ function createReader({ ports, settings, table, observed, faults, wakeups, lifet
 
 function createObserver(base: AgentBase, reader: PodReader): Observer {
   const { ports, observed, health, wakeups, lifetime } = base;
-  const { runtime, runtimeEvents: eventSources, clock, log, metrics } = ports;
+  const { clock } = ports;
+  const { client: runtime, events: eventSources } = ports.runtime;
+  const { log, metrics } = ports.telemetry;
   return new Observer(
     { runtime, eventSources, observed, reader, health, clock, log, metrics, wakeups },
     lifetime,

@@ -36,13 +36,16 @@ export class NodeParts {
 
   constructor(base: AgentBase, pods: PodParts) {
     const { ports, settings, table, states, sources, observed, nodeEvents, wakeups } = base;
-    const { runtime, hostUsage, files, foreignFiles, metrics, clock, log } = ports;
-    const { rootFolder, eviction, nodeCgroups, runtimeSettings } = settings;
+    const { clock, machine } = ports;
+    const { client: runtime } = ports.runtime;
+    const { host: files, foreignFiles } = ports.files;
+    const { log, metrics } = ports.telemetry;
+    const { rootFolder, eviction, cgroups, runtimeSettings } = settings;
     const { podLogsRoot } = runtimeSettings;
-    const periodMs = settings.volumeStatsMs;
+    const periodMs = settings.pods.volumeStatsMs;
     this.volumeUsage = new VolumeUsage({ foreignFiles, clock, log, metrics, table, periodMs });
     this.stats = this.#createStats(base, pods);
-    const disks = new ImageFileSystems(runtime, hostUsage, rootFolder);
+    const disks = new ImageFileSystems(runtime, machine.hostUsage, rootFolder);
     const policy = eviction.images;
     const shared = { runtime, observed, nodeEvents, clock, log };
     this.imageCollector = new ImageCollector({ ...shared, disks, policy, metrics });
@@ -50,7 +53,7 @@ export class NodeParts {
       ...shared,
       files,
       foreignFiles,
-      settings: { policy: settings.deadContainers ?? keptDeadContainers, podLogsRoot },
+      settings: { policy: settings.pods.deadContainers ?? keptDeadContainers, podLogsRoot },
       sources,
       states,
     });
@@ -67,11 +70,11 @@ export class NodeParts {
     });
     this.eviction = this.#createEviction(base, pods, disks);
     this.cgroups = new NodeCgroups({
-      version: ports.cgroups.version,
+      version: machine.cgroups.version,
       metrics,
       pods: pods.cgroups,
-      reserved: reservedCgroups(nodeCgroups.reservations),
-      cgroupsAt: ports.cgroupsAt,
+      reserved: reservedCgroups(cgroups.node.reservations),
+      cgroupsAt: machine.cgroupsAt,
       nodeEvents,
       clock,
       log,
@@ -81,11 +84,14 @@ export class NodeParts {
   }
 
   #createStats({ ports, settings, faults, startedAtMs }: AgentBase, pods: PodParts) {
-    const { runtime, cgroups, cgroupStats, hostUsage, clock } = ports;
-    const { nodeName, rootFolder, runtimeSettings, systemCgroups } = settings;
+    const { clock } = ports;
+    const { cgroups, cgroupStats, hostUsage } = ports.machine;
+    const { rootFolder, runtimeSettings } = settings;
+    const { nodeName } = settings.identity;
+    const { system: systemCgroups } = settings.cgroups;
     const { podLogsRoot } = runtimeSettings;
     return new NodeStatsProvider({
-      runtime,
+      runtime: ports.runtime.client,
       cgroups,
       samples: new CgroupSamples(cgroupStats, clock),
       host: hostUsage,
@@ -99,7 +105,9 @@ export class NodeParts {
 
   #createEviction(base: AgentBase, pods: PodParts, disks: ImageFileSystems): EvictionManager {
     const { ports, states, events, nodeEvents } = base;
-    const { memoryGauge: gauge, clock } = ports;
+    const { clock } = ports;
+    const { memoryGauge: gauge } = ports.machine;
+    const { log, metrics } = ports.telemetry;
     const { thresholds, policy } = base.settings.eviction;
     const { active, workers, cgroups } = pods;
     const { stats, garbage } = this;
@@ -116,7 +124,7 @@ export class NodeParts {
         memoryWatch,
         events,
         nodeEvents,
-        ports,
+        ports: { clock, log, metrics },
       },
       thresholds,
       policy,
@@ -124,21 +132,25 @@ export class NodeParts {
   }
 
   #createAgent({ ports, settings, cluster, health }: AgentBase): NodeAgent | undefined {
-    const { clock, random, log, metrics, nodeFacts, hostUsage, runtime, files } = ports;
-    const { nodeSettings, rootFolder } = settings;
+    const { clock } = ports;
+    const { client: runtime } = ports.runtime;
+    const { nodeFacts, hostUsage, cgroups } = ports.machine;
+    const { log, metrics } = ports.telemetry;
+    const { rootFolder } = settings;
+    const { registration } = settings.node;
     const { eviction, shutdown } = this;
-    const api = ports.heartbeatApi ?? ports.api;
-    if (api === undefined || cluster === undefined) return undefined;
-    const { nodeName } = nodeSettings;
+    if (ports.cluster === undefined || cluster === undefined) return undefined;
+    const api = ports.cluster.heartbeatApi ?? ports.cluster.api;
+    const { nodeName } = registration;
     const csiNode = new CsiNode({ api, log, nodeName });
     const source = new NodeStatusSource({
-      settings: nodeSettings,
+      settings: registration,
       rootFolder,
       clock,
       facts: nodeFacts,
       usage: hostUsage,
       runtime,
-      files,
+      files: ports.files.host,
       health,
       eviction,
       readiness: shutdown === undefined ? [csiNode] : [csiNode, shutdown],
@@ -149,13 +161,13 @@ export class NodeParts {
       events: cluster.events,
       nodeName,
       bootTimeMs: hostUsage.bootTimeMs,
-      cgroupVersion: ports.cgroups.version,
+      cgroupVersion: cgroups.version,
     });
     return new NodeAgent({
       api,
-      settings: nodeSettings,
+      settings: registration,
       clock,
-      random,
+      random: ports.entropy.random,
       log,
       runtime,
       cluster,
@@ -168,20 +180,22 @@ export class NodeParts {
 
 function createShutdown(base: AgentBase, pods: PodParts): ShutdownManager | undefined {
   const { ports, table, memory, cluster, wakeups, nodeEvents } = base;
-  const { shutdown, files, clock } = ports;
-  const { shutdownPeriods, rootFolder } = base.settings;
+  const { clock } = ports;
+  const { log, metrics } = ports.telemetry;
+  const { node, rootFolder } = base.settings;
+  const { shutdownPeriods } = node;
   if (shutdownPeriods.length === 0) return undefined;
   const { checkpoints } = memory;
   return new ShutdownManager({
-    service: shutdown,
+    service: ports.machine.shutdown,
     periods: shutdownPeriods,
     pods: pods.active,
     workers: pods.workers,
     settling: new Settling({ table, checkpoints, cluster, clock }),
     wakeups,
     nodeEvents,
-    files,
+    files: ports.files.host,
     rootFolder,
-    ports,
+    ports: { clock, log, metrics },
   });
 }

@@ -30,7 +30,7 @@ import { UserNamespaces } from "../resources/user-namespaces.ts";
 import { PodStatuses } from "../status/pod-statuses.ts";
 import { VolumeManager } from "../volumes/volume-manager.ts";
 import type { AgentBase } from "./agent-base.ts";
-import type { AgentSettings } from "./agent-ports.ts";
+import type { AgentSettings } from "./agent-settings.ts";
 
 const pullBackoff = { initialMs: 10_000, maxMs: 300_000 };
 
@@ -52,11 +52,14 @@ export class PodParts {
 
   constructor(base: AgentBase) {
     const { ports, settings, table, faults, changes, memory, observed, wakeups } = base;
-    const { clock, metrics } = ports;
-    this.records = createResourceRecords(table, ports, settings.rootFolder);
+    const { clock, entropy, machine } = ports;
+    const { log, metrics } = ports.telemetry;
+    const { host: files } = ports.files;
+    const { rootFolder, pods } = settings;
+    this.records = createResourceRecords(table, { files, log, clock }, rootFolder);
     this.active = new ActivePods(table, faults);
     this.cgroups = new NodePodCgroups({
-      cgroups: ports.cgroups,
+      cgroups: machine.cgroups,
       settings: cgroupSettings(settings),
       pods: this.active,
       lifetime: base.lifetime,
@@ -72,7 +75,7 @@ export class PodParts {
     this.executor = this.#createExecutor(base);
     const { executor, stages } = this;
     this.remains = new PodRemains({
-      ports,
+      ports: { clock, log, metrics },
       table,
       executor,
       stages,
@@ -82,13 +85,17 @@ export class PodParts {
       wakeups,
       lifetime: base.lifetime,
     });
-    this.queue = new WorkQueue({ ports, table, wakeups }, settings.resyncIntervalMs);
+    this.queue = new WorkQueue(
+      { clock, random: entropy.random, table, wakeups },
+      pods.resyncIntervalMs,
+    );
     this.workers = this.#createWorkers(base);
   }
 
   #createStatuses(base: AgentBase): PodStatuses {
     const { table, registry, cluster, node, recorder, startedAtMs } = base;
-    const { clock, log, metrics } = base.ports;
+    const { clock } = base.ports;
+    const { log, metrics } = base.ports.telemetry;
     const { checkpoints } = base.memory;
     const { starts, records, cgroups } = this;
     return new PodStatuses({
@@ -113,41 +120,43 @@ export class PodParts {
   }
 
   #createProber(base: AgentBase): Prober {
-    const { clock, random, probeRunner, metrics } = base.ports;
+    const { clock, entropy, runtime, telemetry } = base.ports;
     const { table, events, faults, wakeups } = base;
     return new Prober({
       table,
       statuses: this.statuses,
-      runner: probeRunner,
+      runner: runtime.probeRunner,
       events,
       faults,
-      metrics,
+      metrics: telemetry.metrics,
       wakeups,
       clock,
-      random,
+      random: entropy.random,
       agentStartedAtMs: base.startedAtMs,
     });
   }
 
   #createImages({ ports, settings, table, changes }: AgentBase): ImageManager {
-    const { runtime, clock, files, sha256, log, pullProgress, metrics } = ports;
+    const { clock, runtime, sha256 } = ports;
+    const { host: files } = ports.files;
+    const { log, metrics } = ports.telemetry;
     const folder = `${settings.rootFolder}/image_manager`;
     return new ImageManager({
       table,
       changes,
       starts: this.starts,
-      images: runtime,
+      images: runtime.client,
       clock,
       metrics,
       backoff: pullBackoff,
-      pulls: settings.imagePulls,
-      progress: pullProgress,
+      pulls: settings.images.pulls,
+      progress: runtime.pullProgress,
       records: new PullRecords({ files, folder, sha256, clock, log, metrics }),
     });
   }
 
   #createStages({ ports, settings, table, events, cluster }: AgentBase): readonly PodStage[] {
-    const { files, foreignFiles } = ports;
+    const { host: files, foreignFiles } = ports.files;
     const { rootFolder, runtimeSettings } = settings;
     const { podLogsRoot } = runtimeSettings;
     const { cgroups, volumes, prober, records } = this;
@@ -162,7 +171,9 @@ export class PodParts {
 
   #createExecutor(base: AgentBase): ExecutorDeps {
     const { ports, settings, table, events, lifetime } = base;
-    const { runtime, clock, files, log, metrics, hookHttp: http } = ports;
+    const { clock } = ports;
+    const { client: runtime, hookHttp: http } = ports.runtime;
+    const { log, metrics, watchdog } = ports.telemetry;
     const { images, cgroups, records } = this;
     const { actuated } = records;
     const configs = this.#createConfigs(base);
@@ -175,28 +186,32 @@ export class PodParts {
         images,
         configs,
         actuated,
-        files,
+        files: ports.files.host,
         events,
         podLogsRoot: settings.runtimeSettings.podLogsRoot,
-        linkLogs: settings.linkLogs,
+        linkLogs: settings.logs.areLinked,
         lifetime,
       },
       resize: { runtime, configs, cgroups, actuated, clock, metrics, log, lifetime },
-      restarts: new Restarts({ table, clock, limits: settings.crashLoop }),
-      progress: ports.watchdog?.progress,
+      restarts: new Restarts({ table, clock, limits: settings.pods.crashLoop }),
+      progress: watchdog?.progress,
     };
   }
 
   #createConfigs(base: AgentBase): NodePodConfigs {
     const { ports, settings, node, events, objects, lifetime } = base;
-    const { files, runtime } = ports;
-    const { rootFolder } = settings;
+    const { client: runtime } = ports.runtime;
+    const { host: files } = ports.files;
+    const { readNodeDns } = ports.machine;
+    const { uniqueName } = ports.entropy;
+    const { rootFolder, runtimeSettings } = settings;
+    const { admission, clusterDomain } = settings.node;
     const { cgroups, volumes } = this;
     const runtimeFacts = new RuntimeFacts(runtime, lifetime);
-    const maxPods = Number(settings.node.status?.capacity?.["pods"] ?? 0);
+    const maxPods = Number(admission.node.status?.capacity?.["pods"] ?? 0);
     return new NodePodConfigs({
-      ports,
-      settings,
+      ports: { images: runtime, files, readNodeDns, uniqueName },
+      settings: { rootFolder, clusterDomain, runtimeSettings },
       runtimeFacts,
       node,
       events,
@@ -210,6 +225,8 @@ export class PodParts {
   #createWorkers(base: AgentBase): PodWorkers {
     const { ports, table, states, observed, events, faults } = base;
     const { recorder, health, changes, wakeups } = base;
+    const { clock, telemetry } = ports;
+    const { log, metrics, tracer } = telemetry;
     const { executor, statuses, stages, cgroups, records, queue } = this;
     const credentials = createPullCredentials(base);
     const sync = {
@@ -228,10 +245,10 @@ export class PodParts {
     return new PodWorkers({
       table,
       states,
-      syncer: createNodeSyncer(sync, end, ports),
+      syncer: createNodeSyncer(sync, end, { clock, metrics, tracer }),
       observed,
       queue,
-      ports,
+      ports: { clock, log, metrics },
       events,
       faults,
       changes,
@@ -241,12 +258,13 @@ export class PodParts {
 }
 
 function cgroupSettings(settings: AgentSettings): PodCgroupSettings {
-  const { cgroupDriver, cgroupRoot, nodeCgroups, runtimeSettings, node } = settings;
-  const { perQos, podPidsLimit, maxPids, reservations } = nodeCgroups;
+  const { cgroups, runtimeSettings } = settings;
+  const { node } = settings.node.admission;
+  const { perQos, podPidsLimit, maxPids, reservations } = cgroups.node;
   const { cpuCfsQuota, cpuCfsPeriodUs } = runtimeSettings;
   return {
-    driver: cgroupDriver,
-    root: cgroupRoot,
+    driver: cgroups.driver,
+    root: cgroups.root,
     cpuQuota: { enforceCpuLimits: cpuCfsQuota, cpuPeriodUs: cpuCfsPeriodUs },
     rootResources: podsRootResources(node.status?.capacity ?? {}, maxPids, reservations),
     perQos,
@@ -255,15 +273,17 @@ function cgroupSettings(settings: AgentSettings): PodCgroupSettings {
   };
 }
 
-function memoryReserve({ nodeCgroups, node }: AgentSettings): MemoryReserve | undefined {
-  const { qosMemoryPercent: percent } = nodeCgroups;
+function memoryReserve({ cgroups, node }: AgentSettings): MemoryReserve | undefined {
+  const { qosMemoryPercent: percent } = cgroups.node;
   if (percent === undefined) return undefined;
-  const memory = amountOf(resourceList(node.status?.allocatable), "memory");
+  const memory = amountOf(resourceList(node.admission.node.status?.allocatable), "memory");
   return { percent, allocatableBytes: quantityValue(memory) };
 }
 
 function createVolumes(base: AgentBase): VolumeManager {
-  const { files, payloadFiles, foreignFiles, mounts, log, metrics, clock } = base.ports;
+  const { clock } = base.ports;
+  const { host: files, payloadFiles, foreignFiles, mounts } = base.ports.files;
+  const { log, metrics } = base.ports.telemetry;
   const { table, objects, cluster, events, lifetime } = base;
   const { rootFolder, node } = base.settings;
   return new VolumeManager({
@@ -275,7 +295,7 @@ function createVolumes(base: AgentBase): VolumeManager {
     mounts,
     objects,
     tokens: cluster?.tokens,
-    allocatable: node.status?.allocatable ?? {},
+    allocatable: node.admission.node.status?.allocatable ?? {},
     events,
     metrics,
     clock,
@@ -286,8 +306,11 @@ function createVolumes(base: AgentBase): VolumeManager {
 
 function createPullCredentials(base: AgentBase): PullCredentials {
   const { objects, events, lifetime } = base;
-  const { clock, files, log, metrics, sha256, credentialPlugins: plugins } = base.ports;
-  const { credentialProviders: providers, dockerConfigs: candidates = [] } = base.settings;
+  const { clock, sha256 } = base.ports;
+  const { host: files } = base.ports.files;
+  const { log, metrics } = base.ports.telemetry;
+  const { credentialPlugins: plugins } = base.ports.runtime;
+  const { credentialProviders: providers, dockerConfigs: candidates = [] } = base.settings.images;
   const own = new NodeLogins({ candidates, files, clock, log });
   const asked = new CredentialProviders({ providers, plugins, clock, log, metrics, lifetime });
   return new PullCredentials(objects, events, [own, asked], sha256);

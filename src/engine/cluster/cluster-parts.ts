@@ -3,7 +3,11 @@ import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
-import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { Random } from "../../ports/random.ts";
+import type { AgentSettings } from "../agent/agent-settings.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
@@ -20,10 +24,14 @@ import { Reflector } from "./reflector.ts";
 import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
 
 export interface ClusterPartsDeps {
-  readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "metrics"> & {
+  readonly ports: {
     readonly api: ApiClient;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly log: Log;
+    readonly metrics: Metrics;
   };
-  readonly settings: AgentSettings;
+  readonly settings: Pick<AgentSettings, "identity" | "cluster">;
   readonly registry: PodRegistry;
   readonly faults: Faults;
   readonly events: EventSender;
@@ -51,7 +59,7 @@ export class ClusterParts {
     this.events = deps.events;
     const { registry, states, sources, lifetime } = deps;
     const { api, clock, random, log } = deps.ports;
-    const { nodeName } = deps.settings;
+    const { nodeName } = deps.settings.identity;
     this.#nodes = new Reflector<Node>({
       api,
       clock,
@@ -97,7 +105,7 @@ export class ClusterParts {
 
   /** This node as the API server has it. */
   get node(): Node | undefined {
-    return this.#nodes.items.get(this.#deps.settings.nodeName);
+    return this.#nodes.items.get(this.#deps.settings.identity.nodeName);
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -5,6 +5,7 @@ import {
   overheadResources,
   resizedSandboxResources,
 } from "../../core/cri/linux-resources.ts";
+import type { RuntimeSettings } from "../../core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../../core/cri/sandbox-config.ts";
 import { containerEnv, type EnvSources } from "../../core/env/container-env.ts";
 import {
@@ -31,9 +32,11 @@ import type {
 } from "../../model/generated/cri.ts";
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
+import type { ImageService } from "../../ports/container-runtime.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
 import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
-import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
+import type { AgentPorts, MachinePorts } from "../agent/agent-ports.ts";
 import type { KnownNode } from "../node/known-node.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { UserNamespaces } from "../resources/user-namespaces.ts";
@@ -45,8 +48,17 @@ import type { StepFailure } from "./step-report.ts";
 const nodeHostsFile = "/etc/hosts";
 
 export interface NodePodConfigsDeps {
-  readonly ports: Pick<AgentPorts, "runtime" | "files" | "readNodeDns" | "uniqueName">;
-  readonly settings: Pick<AgentSettings, "rootFolder" | "clusterDomain" | "runtimeSettings">;
+  readonly ports: {
+    readonly images: Pick<ImageService, "imageStatus">;
+    readonly files: HostFiles;
+    readonly readNodeDns: MachinePorts["readNodeDns"];
+    readonly uniqueName: AgentPorts["entropy"]["uniqueName"];
+  };
+  readonly settings: {
+    readonly rootFolder: string;
+    readonly clusterDomain: string;
+    readonly runtimeSettings: RuntimeSettings;
+  };
   readonly runtimeFacts: RuntimeFacts;
   readonly node: KnownNode;
   readonly events: PodEvents;
@@ -279,7 +291,7 @@ export class NodePodConfigs implements PodConfigs {
   ): Promise<Result<ImageUser, string>> {
     if (known !== undefined) return ok(known);
     try {
-      const { image } = await this.#deps.ports.runtime.imageStatus(
+      const { image } = await this.#deps.ports.images.imageStatus(
         { image: imageRef },
         false,
         signal,

@@ -60,7 +60,8 @@ class World {
         },
       },
       queue: new WorkQueue({
-        ports: { clock: this.clock, random: () => 0 },
+        clock: this.clock,
+        random: () => 0,
         table: this.table,
         wakeups: { lookAtQueue: () => this.loop.wake() },
       }),

@@ -10,7 +10,7 @@ function setUp() {
   const clock = { nowMs: () => 0, monotonicMs: () => nowMs, sleep: () => Promise.resolve() };
   const table = new PodTable();
   const wakeups = { lookAtQueue: () => undefined };
-  const queue = new WorkQueue({ ports: { clock, random: () => 0 }, table, wakeups });
+  const queue = new WorkQueue({ clock, random: () => 0, table, wakeups });
   return {
     queue,
     table,

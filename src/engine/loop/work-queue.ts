@@ -1,6 +1,7 @@
 import { activeDeadlineMs } from "../../core/status/active-deadline.ts";
 import { type Requeue, requeueDelayMs } from "../../core/worker/requeue.ts";
-import type { AgentPorts } from "../agent/agent-ports.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Random } from "../../ports/random.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
@@ -8,7 +9,8 @@ const defaultResyncMs = 60_000;
 const failureBackoffMs = 10_000;
 
 export interface WorkQueueDeps {
-  readonly ports: Pick<AgentPorts, "clock" | "random">;
+  readonly clock: Clock;
+  readonly random: Random;
   readonly table: PodTable;
   readonly wakeups: Pick<Wakeups, "lookAtQueue">;
 }
@@ -39,21 +41,21 @@ export class WorkQueue {
 
   /** After so long, or when the pod's active deadline ends before. */
   enqueue(uid: string, delayMs: number): void {
-    const { ports, wakeups } = this.#deps;
-    const atMs = ports.clock.monotonicMs() + Math.min(delayMs, this.#untilDeadlineMs(uid));
+    const { clock, wakeups } = this.#deps;
+    const atMs = clock.monotonicMs() + Math.min(delayMs, this.#untilDeadlineMs(uid));
     this.#due.set(uid, { ...this.#due.get(uid), atMs });
     wakeups.lookAtQueue();
   }
 
   requeue(uid: string, requeue: Requeue): void {
-    const { clock, random } = this.#deps.ports;
+    const { clock, random } = this.#deps;
     const settings = { resyncIntervalMs: this.#resyncIntervalMs, backoffMs: failureBackoffMs };
     this.enqueue(uid, requeueDelayMs(requeue, settings, clock.nowMs(), random()));
   }
 
   /** Takes out every pod that was requested or whose time has come. */
   takeDue(): readonly string[] {
-    const nowMs = this.#deps.ports.clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     const taken: string[] = [];
     for (const [uid, { atMs = Number.POSITIVE_INFINITY, isRequested }] of this.#due.entries()) {
       const hasCome = atMs <= nowMs;
@@ -73,14 +75,14 @@ export class WorkQueue {
     }
     return nextMs === Number.POSITIVE_INFINITY
       ? undefined
-      : Math.max(0, nextMs - this.#deps.ports.clock.monotonicMs());
+      : Math.max(0, nextMs - this.#deps.clock.monotonicMs());
   }
 
   #untilDeadlineMs(uid: string): number {
-    const { table, ports } = this.#deps;
+    const { table, clock } = this.#deps;
     const { wanted, status } = table.get(uid) ?? {};
     const deadlineMs = wanted && activeDeadlineMs(wanted, status?.current ?? wanted.status ?? {});
-    const leftMs = (deadlineMs ?? Number.POSITIVE_INFINITY) - ports.clock.nowMs();
+    const leftMs = (deadlineMs ?? Number.POSITIVE_INFINITY) - clock.nowMs();
     // One that has passed is acted on already.
     return leftMs > 0 ? leftMs : Number.POSITIVE_INFINITY;
   }

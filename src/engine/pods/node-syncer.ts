@@ -1,8 +1,9 @@
 import { parseTime } from "../../lib/time.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configSeenAnnotation } from "../../model/pod-source.ts";
-import type { SpanAttributes } from "../../ports/tracer.ts";
-import type { AgentPorts } from "../agent/agent-ports.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { SpanAttributes, Tracer } from "../../ports/tracer.ts";
 import {
   type EndPodDeps,
   syncTerminatedPod,
@@ -12,7 +13,12 @@ import {
 import type { PodSyncer } from "./pod-syncer.ts";
 import { type SyncPodDeps, syncPod } from "./sync-pod.ts";
 
-type SyncerPorts = Pick<AgentPorts, "clock" | "metrics" | "tracer">;
+interface SyncerPorts {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Undefined = nobody asked for traces. */
+  readonly tracer: Tracer | undefined;
+}
 
 /** What the workers of this node call, with traces and the metric of a pod's first sync. */
 export function createNodeSyncer(

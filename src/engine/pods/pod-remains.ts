@@ -2,7 +2,9 @@ import { planRemoval } from "../../core/pod/plan-end.ts";
 import { nextDelayMs } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { ObservedPod } from "../../model/observed.ts";
-import type { AgentPorts } from "../agent/agent-ports.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import { type ExecutorDeps, executePlan } from "../execute/execute-plan.ts";
 import { failuresText } from "../execute/step-report.ts";
@@ -18,7 +20,11 @@ const lookEveryMs = 10_000;
 const retryLimits = { initialMs: 2_000, maxMs: 16_000 };
 
 export interface PodRemainsDeps {
-  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
+  readonly ports: {
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly metrics: Metrics;
+  };
   readonly executor: ExecutorDeps;
   readonly table: PodTable;
   readonly stages: readonly PodStage[];

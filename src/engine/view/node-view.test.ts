@@ -59,11 +59,13 @@ function world() {
       } as never,
     },
     settings: {
-      version: "1",
-      nodeName: "node",
-      runtimeName: "containerd",
-      runtimeVersion: "2",
-      runtimeEndpoint: "unix:///run/c.sock",
+      identity: {
+        version: "1",
+        nodeName: "node",
+        runtimeName: "containerd",
+        runtimeVersion: "2",
+        runtimeEndpoint: "unix:///run/c.sock",
+      },
       runtimeSettings: simSettings,
     },
     table,

@@ -20,9 +20,11 @@ import type {
   PodChange,
   PodExplanation,
 } from "../../ports/agent-view.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
 import type { StatsProvider } from "../../ports/stats.ts";
-import type { AgentPorts, AgentSettings } from "../agent/agent-ports.ts";
+import type { AgentSettings } from "../agent/agent-settings.ts";
 import { rawContainerId } from "../execute/container-id.ts";
 import { activePulls } from "../images/pod-images.ts";
 import type { SourceIntake } from "../intake/source-intake.ts";
@@ -36,16 +38,11 @@ import type { EventLog } from "./event-log.ts";
 import type { PodChanges } from "./pod-changes.ts";
 
 export interface NodeViewDeps {
-  readonly ports: Pick<AgentPorts, "clock" | "runtime">;
-  readonly settings: Pick<
-    AgentSettings,
-    | "version"
-    | "nodeName"
-    | "runtimeName"
-    | "runtimeVersion"
-    | "runtimeEndpoint"
-    | "runtimeSettings"
-  >;
+  readonly ports: {
+    readonly clock: Clock;
+    readonly runtime: Pick<ContainerRuntime, "exec" | "attach">;
+  };
+  readonly settings: Pick<AgentSettings, "identity" | "runtimeSettings">;
   readonly table: PodTable;
   readonly changes: PodChanges;
   readonly events: EventLog;
@@ -68,7 +65,7 @@ export class NodeView implements AgentView {
 
   info(): AgentInfo {
     const { settings, observer } = this.#deps;
-    const { version, nodeName, runtimeName, runtimeVersion, runtimeEndpoint } = settings;
+    const { version, nodeName, runtimeName, runtimeVersion, runtimeEndpoint } = settings.identity;
     return {
       version,
       nodeName,
@@ -140,7 +137,7 @@ export class NodeView implements AgentView {
 
   recording(podUid?: string): Iterable<string> {
     const { settings, memory } = this.#deps;
-    const { version: berthVersion, nodeName } = settings;
+    const { version: berthVersion, nodeName } = settings.identity;
     return recordingLines({ berthVersion, nodeName }, memory.recorder.decisions(podUid));
   }
 

@@ -1,6 +1,6 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import { ContainerState } from "../../../src/model/generated/cri.ts";
-import type { ContainerRuntime, ImageService } from "../../../src/ports/container-runtime.ts";
+import type { Cgroups } from "../../../src/ports/cgroups.ts";
 import { preStopMark } from "../simulator/random-pod.ts";
 import type { SourceEdit } from "./edited-agent.ts";
 
@@ -10,7 +10,7 @@ export type Mutant = {
   /** The promise that it breaks. */
   readonly promise: string;
 } & (
-  | { readonly sabotage: (ports: AgentPorts) => AgentPorts; readonly edit?: undefined }
+  | { readonly sabotage: Sabotage; readonly edit?: undefined }
   | { readonly sabotage?: undefined; readonly edit: SourceEdit }
 );
 
@@ -20,112 +20,85 @@ export const mutants: readonly Mutant[] = [
   {
     name: "overlooks what runs",
     promise: "at most one instance of a container runs",
-    sabotage: (ports) => ({
-      ...ports,
-      runtime: altered(ports.runtime, {
-        listContainers: async (filter, signal) => {
-          const all = await ports.runtime.listContainers(filter, signal);
-          return all.filter(({ state }) => state !== ContainerState.CONTAINER_RUNNING);
-        },
-      }),
-    }),
+    sabotage: withRuntime((runtime) => ({
+      listContainers: async (filter, signal) => {
+        const all = await runtime.listContainers(filter, signal);
+        return all.filter(({ state }) => state !== ContainerState.CONTAINER_RUNNING);
+      },
+    })),
   },
   {
     name: "takes every end for a good one",
     promise: "init containers have succeeded before others start",
-    sabotage: (ports) => ({
-      ...ports,
-      runtime: altered(ports.runtime, {
-        containerStatus: async (id, signal) => {
-          const answer = await ports.runtime.containerStatus(id, signal);
-          return { ...answer, status: { ...answer.status, exitCode: 0 } };
-        },
-      }),
-    }),
+    sabotage: withRuntime((runtime) => ({
+      containerStatus: async (id, signal) => {
+        const answer = await runtime.containerStatus(id, signal);
+        return { ...answer, status: { ...answer.status, exitCode: 0 } };
+      },
+    })),
   },
   {
     name: "skips hooks",
     promise: "a container's preStop hook runs before it is stopped",
-    sabotage: (ports) => ({
-      ...ports,
-      runtime: altered(ports.runtime, {
-        execSync: (id, command, timeoutSeconds, signal) =>
-          command.at(-1) === preStopMark
-            ? Promise.resolve({ exitCode: 0 })
-            : ports.runtime.execSync(id, command, timeoutSeconds, signal),
-      }),
-    }),
+    sabotage: withRuntime((runtime) => ({
+      execSync: (id, command, timeoutSeconds, signal) =>
+        command.at(-1) === preStopMark
+          ? Promise.resolve({ exitCode: 0 })
+          : runtime.execSync(id, command, timeoutSeconds, signal),
+    })),
   },
   {
     name: "is too patient",
     promise: "the grace period is a deadline",
-    sabotage: (ports) => ({
-      ...ports,
-      runtime: altered(ports.runtime, {
-        stopContainer: (id, timeoutSeconds, signal) =>
-          ports.runtime.stopContainer(id, timeoutSeconds + 30, signal),
-      }),
-    }),
+    sabotage: withRuntime((runtime) => ({
+      stopContainer: (id, timeoutSeconds, signal) =>
+        runtime.stopContainer(id, timeoutSeconds + 30, signal),
+    })),
   },
   {
     name: "forgets",
     promise: "a restart with nothing changed changes nothing",
-    sabotage: (ports) => ({
-      ...ports,
-      files: altered(ports.files, {
-        list: (path) => (path.endsWith("/statuses") ? Promise.resolve([]) : ports.files.list(path)),
-      }),
-    }),
+    sabotage: withFiles("host", (host) => ({
+      list: (path) => (path.endsWith("/statuses") ? Promise.resolve([]) : host.list(path)),
+    })),
   },
   {
     name: "leaves mounts behind",
     promise: "a pod that is gone leaves nothing",
-    sabotage: (ports) => ({
-      ...ports,
-      mounts: altered(ports.mounts, { unmount: () => Promise.resolve() }),
-    }),
+    sabotage: withFiles("mounts", () => ({ unmount: () => Promise.resolve() })),
   },
   {
     name: "leaves cgroups behind",
     promise: "a pod that is gone leaves nothing",
-    sabotage: (ports) => ({
-      ...ports,
-      cgroups: altered(ports.cgroups, { remove: () => Promise.resolve() }),
-    }),
+    sabotage: withCgroups({ remove: () => Promise.resolve() }),
   },
   {
     name: "leaves data folders behind",
     promise: "a pod that is gone leaves nothing",
-    sabotage: (ports) => withoutRemoval(ports, "/pods/"),
+    sabotage: withoutRemoval("/pods/"),
   },
   {
     name: "leaves logs behind",
     promise: "a pod that is gone leaves nothing",
-    sabotage: (ports) => withoutRemoval(ports, "-logs/"),
+    sabotage: withoutRemoval("-logs/"),
   },
   {
     name: "leaves records behind",
     promise: "a pod that is gone leaves nothing",
-    sabotage: (ports) => ({
-      ...ports,
-      journal: altered(ports.journal, { remove: () => Promise.resolve() }),
-    }),
+    sabotage: withFiles("journal", () => ({ remove: () => Promise.resolve() })),
   },
   {
     name: "leaves statuses behind",
     promise: "a pod that is gone leaves nothing",
-    sabotage: (ports) => ({
-      ...ports,
-      files: altered(ports.files, {
-        removeFile: (path) =>
-          path.includes("/statuses/") ? Promise.resolve() : ports.files.removeFile(path),
-      }),
-    }),
+    sabotage: withFiles("host", (host) => ({
+      removeFile: (path) =>
+        path.includes("/statuses/") ? Promise.resolve() : host.removeFile(path),
+    })),
   },
   {
     name: "misses cgroups",
     promise: "a healthy pod is never touched",
-    sabotage: (ports) => ({ ...ports, cgroups: altered(ports.cgroups, { exists: () => false }) }),
+    sabotage: withCgroups({ exists: () => false }),
   },
   {
     name: "takes every name for free",
@@ -157,50 +130,64 @@ export const mutants: readonly Mutant[] = [
   {
     name: "leaves sandboxes of late calls running",
     promise: "a pod has one sandbox",
-    sabotage: (ports) => ({
-      ...ports,
-      runtime: altered(ports.runtime, {
-        stopPodSandbox: async (id, signal) => {
-          const containers = await ports.runtime.listContainers({ podSandboxId: id }, signal);
-          if (containers.length > 0) await ports.runtime.stopPodSandbox(id, signal);
-        },
-      }),
-    }),
+    sabotage: withRuntime((runtime) => ({
+      stopPodSandbox: async (id, signal) => {
+        const containers = await runtime.listContainers({ podSandboxId: id }, signal);
+        if (containers.length > 0) await runtime.stopPodSandbox(id, signal);
+      },
+    })),
   },
   {
     name: "keeps containers of late calls",
     promise: "what was never started and has a successor goes",
-    sabotage: (ports) => ({
-      ...ports,
-      runtime: altered(ports.runtime, {
-        removeContainer: async (id, signal) => {
-          const { status } = await ports.runtime.containerStatus(id, signal);
-          if (status?.state === ContainerState.CONTAINER_CREATED) return;
-          await ports.runtime.removeContainer(id, signal);
-        },
-      }),
-    }),
+    sabotage: withRuntime((runtime) => ({
+      removeContainer: async (id, signal) => {
+        const { status } = await runtime.containerStatus(id, signal);
+        if (status?.state === ContainerState.CONTAINER_CREATED) return;
+        await runtime.removeContainer(id, signal);
+      },
+    })),
   },
 ];
 
-type Runtime = ContainerRuntime & ImageService;
+type Runtime = AgentPorts["runtime"]["client"];
+type Files = AgentPorts["files"];
+type Sabotage = (ports: AgentPorts) => AgentPorts;
 
-/** Trees with that in their path stay. */
-function withoutRemoval(ports: AgentPorts, part: string): AgentPorts {
-  const { foreignFiles } = ports;
-  return {
-    ...ports,
-    foreignFiles: altered(foreignFiles, {
-      removeTree: (path, signal) =>
-        path.includes(part) ? Promise.resolve() : foreignFiles.removeTree(path, signal),
-    }),
+function withRuntime(methods: (runtime: Runtime) => Partial<Runtime>): Sabotage {
+  return (ports) => {
+    const { client } = ports.runtime;
+    return { ...ports, runtime: { ...ports.runtime, client: altered(client, methods(client)) } };
   };
 }
 
-type AlteredPort = AgentPorts["files" | "foreignFiles" | "mounts" | "cgroups" | "journal"];
+function withFiles<Name extends keyof Files>(
+  name: Name,
+  methods: (port: Files[Name]) => Partial<Files[Name]>,
+): Sabotage {
+  return (ports) => {
+    const port = ports.files[name];
+    return { ...ports, files: { ...ports.files, [name]: altered(port, methods(port)) } };
+  };
+}
+
+function withCgroups(methods: Partial<Cgroups>): Sabotage {
+  return (ports) => {
+    const cgroups = altered(ports.machine.cgroups, methods);
+    return { ...ports, machine: { ...ports.machine, cgroups } };
+  };
+}
+
+/** Trees with that in their path stay. */
+function withoutRemoval(part: string): Sabotage {
+  return withFiles("foreignFiles", (foreignFiles) => ({
+    removeTree: (path, signal) =>
+      path.includes(part) ? Promise.resolve() : foreignFiles.removeTree(path, signal),
+  }));
+}
 
 /** The same object with other methods. */
-function altered<T extends Runtime | AlteredPort>(target: T, methods: Partial<T>): T {
+function altered<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get: (object, name) => {
       const source = Object.hasOwn(methods, name) ? methods : object;

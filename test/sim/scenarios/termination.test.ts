@@ -270,9 +270,9 @@ test("nothing is removed of an unwanted pod while the runtime does not report it
 /** A machine whose memory is all in use while the pressure is on. */
 function shortOfMemory(pressure: { readonly isOn: boolean }) {
   return (ports: AgentPorts): AgentPorts => {
-    const { cgroupStats } = ports;
-    return {
-      ...ports,
+    const { cgroupStats } = ports.machine;
+    const machine: AgentPorts["machine"] = {
+      ...ports.machine,
       cgroupStats: {
         read: async (path, withDetail) => {
           const usage = await cgroupStats.read(path, withDetail);
@@ -285,5 +285,6 @@ function shortOfMemory(pressure: { readonly isOn: boolean }) {
         },
       },
     };
+    return { ...ports, machine };
   };
 }

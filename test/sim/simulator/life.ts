@@ -1,4 +1,7 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
+import type { ApiClient } from "../../../src/ports/api-client.ts";
+import type { Clock } from "../../../src/ports/clock.ts";
+import type { RuntimeEvents } from "../../../src/ports/runtime-events.ts";
 import type { CallBounds } from "./call-bounds.ts";
 import { withMethods } from "./with-methods.ts";
 
@@ -27,10 +30,16 @@ export class Life {
 
   /** The world as this life sees it. */
   bind(ports: AgentPorts): AgentPorts {
+    const { runtime, cluster, files, machine } = ports;
     return {
       ...ports,
-      runtime: this.#bindObject(ports.runtime),
-      runtimeEvents: ports.runtimeEvents.map((events) => this.#bindEvents(events)),
+      runtime: {
+        ...runtime,
+        client: this.#bindObject(runtime.client),
+        events: runtime.events.map((events) => this.#bindEvents(events)),
+        hookHttp: this.#bindObject(runtime.hookHttp),
+        probeRunner: this.#bindObject(runtime.probeRunner),
+      },
       sources: ports.sources.map((source) => ({
         name: source.name,
         run: (sink, signal) =>
@@ -44,20 +53,21 @@ export class Life {
             ),
           ),
       })),
-      api: ports.api && this.#bindApi(ports.api),
+      cluster: cluster && { ...cluster, api: this.#bindApi(cluster.api) },
       clock: this.#bindClock(ports.clock),
-      files: this.#bindObject(ports.files),
-      payloadFiles: this.#bindObject(ports.payloadFiles),
-      foreignFiles: this.#bindObject(ports.foreignFiles),
-      mounts: this.#bindObject(ports.mounts),
-      cgroups: this.#bindObject(ports.cgroups),
-      journal: this.#bindObject(ports.journal),
-      hookHttp: this.#bindObject(ports.hookHttp),
-      probeRunner: this.#bindObject(ports.probeRunner),
+      files: {
+        ...files,
+        host: this.#bindObject(files.host),
+        payloadFiles: this.#bindObject(files.payloadFiles),
+        foreignFiles: this.#bindObject(files.foreignFiles),
+        mounts: this.#bindObject(files.mounts),
+        journal: this.#bindObject(files.journal),
+      },
+      machine: { ...machine, cgroups: this.#bindObject(machine.cgroups) },
     };
   }
 
-  #bindClock(clock: AgentPorts["clock"]): AgentPorts["clock"] {
+  #bindClock(clock: Clock): Clock {
     return {
       nowMs: () => clock.nowMs(),
       monotonicMs: () => clock.monotonicMs(),
@@ -65,7 +75,7 @@ export class Life {
     };
   }
 
-  #bindEvents(events: AgentPorts["runtimeEvents"][number]): AgentPorts["runtimeEvents"][number] {
+  #bindEvents(events: RuntimeEvents): RuntimeEvents {
     return {
       name: events.name,
       subscribe: (onSubscribed, onEvent, signal) =>
@@ -79,7 +89,7 @@ export class Life {
     };
   }
 
-  #bindApi(api: NonNullable<AgentPorts["api"]>): NonNullable<AgentPorts["api"]> {
+  #bindApi(api: ApiClient): ApiClient {
     return {
       send: (request, signal) => this.#ask(() => api.send(request, signal)),
       watch: (request, onEvent, signal) =>

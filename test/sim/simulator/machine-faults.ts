@@ -36,15 +36,19 @@ export class MachineFaults {
 
   /** The machine as an agent meets it. */
   bind(ports: AgentPorts): AgentPorts {
-    const { files, payloadFiles, foreignFiles, mounts, cgroups } = ports;
+    const { files, machine } = ports;
+    const { host, payloadFiles, foreignFiles, mounts, journal } = files;
     return {
       ...ports,
-      files: this.#faulty(files, changingFiles),
-      payloadFiles: this.#faulty(payloadFiles, changingFiles),
-      foreignFiles: this.#faulty(foreignFiles, changingFiles),
-      mounts: this.#faulty(mounts, changingMounts),
-      cgroups: this.#faulty(cgroups, changingCgroups),
-      journal: this.#isSlow ? this.#slow(ports.journal) : ports.journal,
+      files: {
+        ...files,
+        host: this.#faulty(host, changingFiles),
+        payloadFiles: this.#faulty(payloadFiles, changingFiles),
+        foreignFiles: this.#faulty(foreignFiles, changingFiles),
+        mounts: this.#faulty(mounts, changingMounts),
+        journal: this.#isSlow ? this.#slow(journal) : journal,
+      },
+      machine: { ...machine, cgroups: this.#faulty(machine.cgroups, changingCgroups) },
     };
   }
 

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { type SimMachine, simPorts, simSettings } from "../../../src/app/sim-agent.ts";
-import type { AgentPorts, AgentSettings } from "../../../src/engine/agent/agent-ports.ts";
+import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
+import type { AgentSettings } from "../../../src/engine/agent/agent-settings.ts";
 import { Agent } from "../../../src/engine/agent.ts";
 import { podUidLabel } from "../../../src/model/labels.ts";
 import type { Pod } from "../../../src/model/pod.ts";
@@ -157,9 +158,8 @@ export class Simulation {
       {
         sources: [this.manifests],
         random: dice.next,
-        log: this.#log(),
-        metrics: noMetrics,
-        api: this.cluster?.client,
+        telemetry: { log: this.#log(), metrics: noMetrics },
+        cluster: this.cluster && { api: this.cluster.client },
       },
     );
     const faulty = this.machineFaults.bind(this.#sabotage(ports));
@@ -225,8 +225,13 @@ export class Simulation {
   }
 
   #settings(): AgentSettings {
-    const nodeSettings = { ...settings.nodeSettings, registerNode: this.cluster !== undefined };
-    return { ...settings, nodeSettings, crashLoop: shortCrashLoop };
+    const { node, pods } = settings;
+    const registration = { ...node.registration, registerNode: this.cluster !== undefined };
+    return {
+      ...settings,
+      node: { ...node, registration },
+      pods: { ...pods, crashLoop: shortCrashLoop },
+    };
   }
 
   #noteCall(call: ObservedCall): void {

@@ -1,21 +1,5 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 
-const portNames = [
-  "runtime",
-  "files",
-  "payloadFiles",
-  "foreignFiles",
-  "logFiles",
-  "mounts",
-  "cgroups",
-  "cgroupStats",
-  "hostUsage",
-  "journal",
-  "hookHttp",
-  "probeRunner",
-  "api",
-] as const satisfies readonly (keyof AgentPorts)[];
-
 const maxDepth = 5;
 
 export interface ThrowingOptions {
@@ -41,12 +25,34 @@ export class ThrowingPorts {
   }
 
   bind(ports: AgentPorts): AgentPorts {
-    const bound = portNames.map((name) => [name, this.#bindPort(name, ports[name])]);
-    return { ...ports, ...Object.fromEntries(bound) };
+    const { runtime, files, machine, cluster } = ports;
+    return {
+      ...ports,
+      runtime: {
+        ...runtime,
+        client: this.#bindPort("runtime", runtime.client),
+        hookHttp: this.#bindPort("hookHttp", runtime.hookHttp),
+        probeRunner: this.#bindPort("probeRunner", runtime.probeRunner),
+      },
+      files: {
+        host: this.#bindPort("files", files.host),
+        payloadFiles: this.#bindPort("payloadFiles", files.payloadFiles),
+        foreignFiles: this.#bindPort("foreignFiles", files.foreignFiles),
+        logFiles: this.#bindPort("logFiles", files.logFiles),
+        mounts: this.#bindPort("mounts", files.mounts),
+        journal: this.#bindPort("journal", files.journal),
+      },
+      machine: {
+        ...machine,
+        cgroups: this.#bindPort("cgroups", machine.cgroups),
+        cgroupStats: this.#bindPort("cgroupStats", machine.cgroupStats),
+        hostUsage: this.#bindPort("hostUsage", machine.hostUsage),
+      },
+      cluster: cluster && { ...cluster, api: this.#bindPort("api", cluster.api) },
+    };
   }
 
-  #bindPort(port: string, target: object | undefined): object | undefined {
-    if (target === undefined) return undefined;
+  #bindPort<T extends object>(port: string, target: T): T {
     return new Proxy(target, {
       get: (object, name) => {
         const value: unknown = Reflect.get(object, name, object);

@@ -1,6 +1,8 @@
 import type { RuntimeSettings } from "../../../core/cri/runtime-settings.ts";
 import { containerSwapBehavior } from "../../../core/cri/swap-limit.ts";
-import type { AgentPorts } from "../../agent/agent-ports.ts";
+import type { Clock } from "../../../ports/clock.ts";
+import type { HostFiles } from "../../../ports/host-files.ts";
+import type { Log } from "../../../ports/log.ts";
 import type { PodTable } from "../../pods/pod-table.ts";
 import { AllocationManager, type AllocationManagerDeps } from "./allocation-manager.ts";
 import { PodAllocations } from "./pod-allocations.ts";
@@ -16,10 +18,16 @@ export interface PodResourceRecords {
   readonly resizes: ResizeStatuses;
 }
 
+interface RecordPorts {
+  readonly files: HostFiles;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
 /** The records lie where a kubelet has them too. */
 export function createResourceRecords(
   table: PodTable,
-  { files, log, clock }: Pick<AgentPorts, "files" | "log" | "clock">,
+  { files, log, clock }: RecordPorts,
   rootFolder: string,
 ): PodResourceRecords {
   const shared = { files, log };
@@ -42,7 +50,7 @@ export function createResourceRecords(
 export interface AllocationsDeps
   extends Omit<AllocationManagerDeps, "record" | "statuses" | "resizeFacts"> {
   readonly records: PodResourceRecords;
-  readonly clock: AgentPorts["clock"];
+  readonly clock: Clock;
   readonly runtimeSettings: Pick<RuntimeSettings, "swap" | "cgroupVersion">;
 }
 
