@@ -104,7 +104,13 @@ export class Life {
     return withMethods(target, (name, method) => (...args) => {
       if (this.#isOver) return never();
       const end = this.#calls.begin(name, args);
-      const result = method(...args);
+      let result: unknown;
+      try {
+        result = method(...args);
+      } catch (error) {
+        end();
+        throw error;
+      }
       if (result instanceof Promise) return this.#answer(result, end);
       end();
       return result;
