@@ -8,6 +8,7 @@ import { failuresText } from "../engine/execute/step-report.ts";
 import { readPod } from "../engine/observe/read-pod.ts";
 import { listRuntime } from "../engine/observe/runtime-listing.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
+import type { PodUid } from "../model/ids.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { Log } from "../ports/log.ts";
 import type { DataLayout } from "./data-layout.ts";
@@ -28,7 +29,7 @@ export async function endPods(
 
 async function endPod(
   runtime: ContainerRuntime,
-  uid: string,
+  uid: PodUid,
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {

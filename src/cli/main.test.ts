@@ -6,6 +6,7 @@ import { InMemoryAgentView } from "../../test/fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../../test/fakes/served-api.ts";
 import { runningPod } from "../../test/kit/pods.ts";
 import { failed, passed } from "../lib/check-result.ts";
+import { podUid } from "../model/ids.ts";
 import { renderChecks } from "./commands/check.ts";
 import { runCli } from "./main.ts";
 import { painter } from "./output/colour.ts";
@@ -230,7 +231,7 @@ test("why reports what is wanted, observed, decided and awaited", async () => {
     awaiting: [{ what: "the back-off of container main", untilMs: nowMs + 20_000 }],
     syncs: [
       {
-        podUid: "uid-web",
+        podUid: podUid("uid-web"),
         pod: "default/web",
         kind: "sync",
         startedAtMs: nowMs - 5000,

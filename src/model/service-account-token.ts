@@ -1,9 +1,10 @@
 import type { TokenRequestSpec } from "./generated/kubernetes.ts";
+import type { PodUid } from "./ids.ts";
 
 /** What to ask the cluster for: a token of a service account, bound to a pod. */
 export interface ServiceAccountTokenRequest {
   readonly namespace: string;
   /** Of the service account. */
   readonly name: string;
-  readonly spec: TokenRequestSpec & { readonly boundObjectRef: { readonly uid: string } };
+  readonly spec: TokenRequestSpec & { readonly boundObjectRef: { readonly uid: PodUid } };
 }

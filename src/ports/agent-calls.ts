@@ -4,6 +4,7 @@ import type {
   SubjectAccessReviewStatus,
   TokenReviewStatus,
 } from "../model/generated/kubernetes.ts";
+import type { PodUid } from "../model/ids.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AttachOptions, ExecOptions } from "./agent-view.ts";
 import type { CheckpointRefusal, MetricsPages, RunningPod } from "./kubelet-host.ts";
@@ -13,7 +14,7 @@ import type { RecordedNotes } from "./recorded-notes.ts";
 export interface PodReference {
   readonly namespace: string;
   readonly name: string;
-  readonly uid: string;
+  readonly uid: PodUid;
 }
 
 export interface LogReference {

@@ -1,5 +1,6 @@
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
+import type { PodUid } from "../model/ids.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Summary } from "../model/stats-summary.ts";
 import type { SourceProblem } from "./pod-source.ts";
@@ -11,12 +12,12 @@ export interface AgentView {
   findPod(namespace: string, name: string): Pod | undefined;
   /** Calls back for every change from now on, until `signal` aborts. */
   watchPods(onChange: (change: PodChange) => void, signal: AbortSignal): void;
-  listEvents(podUid?: string): readonly Event[];
+  listEvents(podUid?: PodUid): readonly Event[];
   problems(): readonly SourceProblem[];
   ignoredFiles(): readonly string[];
-  explain(podUid: string, signal: AbortSignal): Promise<PodExplanation>;
+  explain(podUid: PodUid, signal: AbortSignal): Promise<PodExplanation>;
   /** The lines of a recording of what was decided about one pod or all, and from what; `berth replay` decides it again. */
-  recording(podUid?: string): Iterable<string>;
+  recording(podUid?: PodUid): Iterable<string>;
   /** Where a container's log lies; undefined when there is none (yet). */
   findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined>;
   /** The runtime's streaming URL for an exec; only ever loopback. */
@@ -83,7 +84,7 @@ export interface Awaited {
 
 /** One sync as the flight recorder keeps it. Times are milliseconds since 1970. */
 export interface SyncRecord {
-  readonly podUid: string;
+  readonly podUid: PodUid;
   readonly pod: string;
   readonly kind: "sync" | "terminating" | "terminated" | "removing";
   readonly startedAtMs: number;

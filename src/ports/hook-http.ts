@@ -1,9 +1,10 @@
 import type { HTTPGetAction } from "../model/generated/kubernetes.ts";
+import type { PodUid } from "../model/ids.ts";
 import type { AnyContainer } from "../model/pod.ts";
 
 /** Whose hook it is. */
 interface HookHttpTarget {
-  readonly podUid: string;
+  readonly podUid: PodUid;
   readonly container: AnyContainer;
   /** Used where the action names no host. */
   readonly podIp: string;

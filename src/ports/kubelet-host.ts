@@ -1,11 +1,12 @@
 import type { Result } from "../lib/result.ts";
+import type { PodUid } from "../model/ids.ts";
 import type { Pod } from "../model/pod.ts";
 
 /** A pod of which the runtime has something that runs. */
 export interface RunningPod {
   readonly name: string;
   readonly namespace: string;
-  readonly uid: string;
+  readonly uid: PodUid;
   readonly containers: readonly { readonly name: string; readonly image: string }[];
 }
 

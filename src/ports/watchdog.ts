@@ -1,9 +1,11 @@
+import type { PodUid } from "../model/ids.ts";
+
 /** Where the agent notes its progress, for a watcher outside of its thread. */
 export interface Progress {
   /** The sync loop has turned. */
   noteTurn(): void;
   /** Something is begun for a pod. The last one noted is what the agent was doing when it stood still. */
-  noteStep(podUid: string, step: string): void;
+  noteStep(podUid: PodUid, step: string): void;
 }
 
 /** How an agent was ended that stood still. */
@@ -13,7 +15,7 @@ export interface FreezeReport {
   /** Its thread did nothing at all, or turned without the sync loop getting on. */
   readonly kind: "thread" | "loop";
   readonly stillMs: number;
-  readonly podUid: string;
+  readonly podUid: PodUid;
   readonly step: string;
   readonly memoryBytes: number;
   /** Of the thread, innermost first; empty where it could not be had. */

@@ -1,5 +1,7 @@
 // What no kubelet answers: Berth's own view of itself, and why it did what it did.
+
 import { kubernetesVersion } from "../lib/version.ts";
+import { podUid } from "../model/ids.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import { type Exchange, sendJson, sendLines, sendText } from "./exchange.ts";
 import { notFound } from "./http-error.ts";
@@ -33,9 +35,10 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
       const options = { all: readFlag(query, "all") };
       sendJson(response, { items: await view.collectGarbage(options, signal) });
     }),
-    route(["GET"], "/berth/v1/recording", (_, { response, query, signal }: Exchange) =>
-      sendLines(response, view.recording(query.get("uid") ?? undefined), signal),
-    ),
+    route(["GET"], "/berth/v1/recording", (_, { response, query, signal }: Exchange) => {
+      const uid = query.get("uid");
+      return sendLines(response, view.recording(uid === null ? undefined : podUid(uid)), signal);
+    }),
     route(
       ["GET"],
       "/berth/v1/pods/{uid}/explanation",
@@ -43,7 +46,7 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
         if (!view.listPods().some(({ metadata }) => metadata.uid === uid)) {
           throw notFound("pods", uid);
         }
-        sendJson(response, await view.explain(uid, signal));
+        sendJson(response, await view.explain(podUid(uid), signal));
       },
     ),
   ];

@@ -1,3 +1,4 @@
+import type { PodUid } from "../model/ids.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AgentView, PodChange } from "../ports/agent-view.ts";
 
@@ -55,7 +56,7 @@ export class PodFeed {
   }
 
   /** The pod as it was at that version; undefined when that is no longer known, or the pod did not exist. */
-  at(version: string, uid: string): Pod | undefined {
+  at(version: string, uid: PodUid): Pod | undefined {
     const wanted = Number(version);
     const last = this.#history.findLast(
       (change) => change.version <= wanted && change.pod.metadata.uid === uid,

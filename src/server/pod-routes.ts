@@ -1,5 +1,7 @@
 // /api/v1/pods: listing, reading and watching.
+
 import { timeoutSignal } from "../lib/timers.ts";
+import type { PodUid } from "../model/ids.ts";
 import { parseLabelSelector } from "../model/label-selector.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AgentView, PodChange } from "../ports/agent-view.ts";
@@ -104,9 +106,9 @@ function shownAt(
   missed: readonly PodChange[],
   feed: PodFeed,
   selects: PodSelector,
-): Set<string> {
+): Set<PodUid> {
   const shown = new Set(feed.list().filter(selects).map(uidOf));
-  const changed = new Set<string>();
+  const changed = new Set<PodUid>();
   for (const { type, pod } of missed) {
     const uid = uidOf(pod);
     if (changed.has(uid)) continue;
@@ -117,7 +119,7 @@ function shownAt(
   return shown;
 }
 
-function uidOf({ metadata }: Pod): string {
+function uidOf({ metadata }: Pod): PodUid {
   return metadata.uid;
 }
 

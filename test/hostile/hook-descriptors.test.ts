@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { newHookHttp } from "../../src/drivers/linux/hook-http.ts";
 import { PodNames } from "../../src/drivers/linux/pod-names.ts";
+import { podUid } from "../../src/model/ids.ts";
 
 const cleanUps: (() => void)[] = [];
 afterEach(() => {
@@ -26,7 +27,11 @@ function openDescriptors(): number {
 /** Both ends of a connection are descriptors of this process: one that was left open counts two. */
 async function leftAfterHooks(port: number, hooks: number): Promise<number> {
   const http = newHookHttp(new PodNames());
-  const target = { podUid: "pod", container: { name: "c", image: "i" }, podIp: "127.0.0.1" };
+  const target = {
+    podUid: podUid("pod"),
+    container: { name: "c", image: "i" },
+    podIp: "127.0.0.1",
+  };
   const before = openDescriptors();
   const send = () => http.get({ port }, target, AbortSignal.timeout(60_000));
   await Promise.all(Array.from({ length: hooks }, send));

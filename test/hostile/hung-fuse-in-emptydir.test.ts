@@ -30,7 +30,7 @@ async function addPod(uid: string): Promise<{ pod: Pod; folder: string }> {
   const pod = { ...made, metadata: { ...made.metadata, name: uid, uid: podUid(uid) } };
   world.want(pod);
   await manager.mount(pod, never);
-  const folder = manager.mountedVolumes(uid).get("disk")?.path ?? "";
+  const folder = manager.mountedVolumes(podUid(uid)).get("disk")?.path ?? "";
   writeFileSync(join(folder, "file"), Buffer.alloc(fileBytes, 1));
   return { pod, folder };
 }
@@ -46,7 +46,7 @@ test.each([
   const usage = world.usage();
   const running = usage.run(stop.signal);
   const usedBytes = (uid: string): number =>
-    usage.latest(uid)?.ephemeral.find(({ name }) => name === "disk")?.usedBytes ?? 0;
+    usage.latest(podUid(uid))?.ephemeral.find(({ name }) => name === "disk")?.usedBytes ?? 0;
   for (const { pod } of victims) {
     await expect.poll(() => usedBytes(pod.metadata.uid)).toBeGreaterThanOrEqual(fileBytes);
   }
@@ -55,7 +55,7 @@ test.each([
   await addPod("late");
   for (const uid of ["one", "late"]) {
     writeFileSync(
-      join(manager.mountedVolumes(uid).get("disk")?.path ?? "", "more"),
+      join(manager.mountedVolumes(podUid(uid)).get("disk")?.path ?? "", "more"),
       Buffer.alloc(fileBytes, 1),
     );
   }

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { podUid } from "../../src/model/ids.ts";
 import { never, podWith, VolumeWorld } from "../integration/support/volume-world.ts";
 
 const names = 300_000;
@@ -33,7 +34,7 @@ test("a volume with 300 000 files is measured and removed at no cost to the agen
   const pod = podWith([{ name: "disk", emptyDir: {} }]);
   world.want(pod);
   await manager.mount(pod, never);
-  const folder = manager.mountedVolumes("uid-1").get("disk")?.path ?? "";
+  const folder = manager.mountedVolumes(podUid("uid-1")).get("disk")?.path ?? "";
   execFileSync(process.execPath, ["-e", flood, folder]);
 
   const stop = new AbortController();
@@ -42,10 +43,10 @@ test("a volume with 300 000 files is measured and removed at no cost to the agen
   const delays = monitorEventLoopDelay({ resolution: 10 });
   delays.enable();
   const running = usage.run(stop.signal);
-  await expect.poll(() => usage.latest("uid-1")?.ephemeral[0]?.inodesUsed).toBe(45);
+  await expect.poll(() => usage.latest(podUid("uid-1"))?.ephemeral[0]?.inodesUsed).toBe(45);
   stop.abort();
   await running;
-  await manager.unmount("uid-1", never);
+  await manager.unmount(podUid("uid-1"), never);
   delays.disable();
   expect(existsSync(folder)).toBe(false);
 

@@ -46,9 +46,9 @@ test("a mount that does not answer is taken off a volume that goes", async () =>
   const pod = podWith([{ name: "disk", emptyDir: {} }]);
   const manager = world.manager();
   await manager.mount(pod, never);
-  const folder = manager.mountedVolumes("uid-1").get("disk")?.path ?? "";
+  const folder = manager.mountedVolumes(podUid("uid-1")).get("disk")?.path ?? "";
   await mountHung(join(folder, "a/hung"));
-  await manager.unmount("uid-1", never);
+  await manager.unmount(podUid("uid-1"), never);
   expect(await world.mounts()).toEqual([]);
   expect(await readdir(join(world.root, "pods/uid-1"))).toEqual(["plugins"]);
 });

@@ -2,7 +2,10 @@ import { execFileSync } from "node:child_process";
 import { lstat, mkdir, open, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { podUid } from "../../src/model/ids.ts";
 import { never, podWith, VolumeWorld } from "./support/volume-world.ts";
+
+const uid1 = podUid("uid-1");
 
 let world: VolumeWorld;
 
@@ -66,16 +69,16 @@ test("every type of volume is set up where a kubelet has it, and nothing is left
     "wrapped_secret",
     "wrapped_self",
   ]);
-  const volumes = manager.mountedVolumes("uid-1");
+  const volumes = manager.mountedVolumes(uid1);
   expect([...volumes.keys()].toSorted()).toEqual(pod.spec.volumes?.map((v) => v.name).toSorted());
   expect(volumes.get("config")).toMatchObject({ readOnly: true, managed: true });
   expect(volumes.get("host")).toMatchObject({ path: join(world.folder, "made"), managed: false });
 
-  await manager.unmount("uid-1", never);
+  await manager.unmount(uid1, never);
   expect(await world.mounts()).toEqual([]);
   expect(await readdir(join(world.root, "pods/uid-1/plugins"))).toEqual([]);
   expect(await readdir(join(world.root, "pods/uid-1"))).toEqual(["plugins"]);
-  expect(manager.mountedVolumes("uid-1").size).toBe(0);
+  expect(manager.mountedVolumes(uid1).size).toBe(0);
 });
 
 test("a pod waits for a config map by name and goes on when it is there", async () => {
@@ -145,7 +148,7 @@ test("a mount inside a volume is unmounted and nothing behind it is deleted", as
   await writeFile(join(behind, "precious"), "untouched");
   execFileSync("mount", ["--bind", behind, inside]);
   execFileSync("mount", ["--bind", behind, inside]);
-  await world.manager().unmount("uid-1", never);
+  await world.manager().unmount(uid1, never);
   expect(await world.mounts()).toEqual([]);
   expect(await readFile(join(behind, "precious"), "utf8")).toBe("untouched");
   expect(await readdir(join(world.root, "pods/uid-1"))).toEqual(["plugins"]);
@@ -155,7 +158,7 @@ test("a memory volume in use is detached, so that the pod can go", async () => {
   const pod = podWith([{ name: "memory", emptyDir: { medium: "Memory" } }]);
   await world.manager().mount(pod, never);
   const busy = await open(join(volumePath("empty-dir", "memory"), "file"), "w");
-  await world.manager().unmount("uid-1", never);
+  await world.manager().unmount(uid1, never);
   await busy.close();
   expect(await world.mounts()).toEqual([]);
 });
@@ -211,7 +214,7 @@ test("a sub path is bound by what was opened, for files and folders, and cleaned
   const manager = world.manager();
   await manager.mount(pod, never);
   const bind = (name: string, path: string, mountIndex: number) => {
-    const volume = manager.mountedVolumes("uid-1").get(name)?.path ?? "";
+    const volume = manager.mountedVolumes(uid1).get(name)?.path ?? "";
     const subPath = { volumePath: volume, path, mountIndex };
     return manager.bindSubPath(pod, "main", { name, subPath });
   };
@@ -238,7 +241,7 @@ test("a sub path is bound by what was opened, for files and folders, and cleaned
     ok: false,
     error: 'failed to prepare subPath for volumeMount "disk" of container "main"',
   });
-  await manager.unmount("uid-1", never);
+  await manager.unmount(uid1, never);
   expect(await world.mounts()).toEqual([]);
   expect(await readdir(join(world.root, "pods/uid-1"))).toEqual(["plugins"]);
 });
@@ -318,7 +321,7 @@ test("volumes and what is done to them are counted by plugin", async () => {
     { "kubernetes.io/empty-dir": 1, "kubernetes.io/configmap": 1 },
     { "kubernetes.io/empty-dir": 1 },
   ]);
-  await manager.unmount("uid-1", never);
+  await manager.unmount(uid1, never);
   expect(counts()).toEqual([{}, {}]);
   const lines = world.metrics.text(() => true).split("\n");
   expect(

@@ -8,6 +8,7 @@ import { PodStatuses, type PodStatusesDeps } from "../../src/engine/status/pod-s
 import { StatusCheckpoints } from "../../src/engine/status/status-checkpoints.ts";
 import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
+import { podUid } from "../../src/model/ids.ts";
 import { noMetrics } from "./no-metrics.ts";
 import { testPodChanges } from "./pod-parts.ts";
 import { silentLog } from "./silent-log.ts";
@@ -64,6 +65,6 @@ export class StatusWorld {
   }
 
   version(uid: string): number {
-    return this.table.get(uid)?.status?.version ?? 0;
+    return this.table.get(podUid(uid))?.status?.version ?? 0;
   }
 }

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import type { PodResources } from "./pod-allocation.ts";
 import { encodeResourceCheckpoint, parseResourceCheckpoint } from "./resource-checkpoint.ts";
 
-const pods = new Map<string, PodResources>([
-  ["uid-2", { containers: new Map([["c", { requests: { memory: "1Gi" }, limits: {} }]]) }],
+const pods = new Map<PodUid, PodResources>([
+  [podUid("uid-2"), { containers: new Map([["c", { requests: { memory: "1Gi" }, limits: {} }]]) }],
   [
-    "uid-1",
+    podUid("uid-1"),
     {
       containers: new Map([
         ["b", {}],
@@ -29,11 +30,11 @@ test("a kubelet's file is read", () => {
   expect(parsed).toMatchObject({ ok: true });
   if (!parsed.ok) return;
   expect(encodeResourceCheckpoint(parsed.value)).toBe(kubeletFile);
-  expect(parsed.value.get("uid-1")?.containers.get("a")?.limits).toEqual({
+  expect(parsed.value.get(podUid("uid-1"))?.containers.get("a")?.limits).toEqual({
     cpu: "100m",
     memory: "64Mi",
   });
-  expect(parsed.value.get("uid-2")?.pod).toBeUndefined();
+  expect(parsed.value.get(podUid("uid-2"))?.pod).toBeUndefined();
 });
 
 test("a file without pods is read", () => {

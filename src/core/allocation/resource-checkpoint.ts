@@ -1,17 +1,19 @@
 // The file in which the resources of pods outlive the agent. Its format is the kubelet's, so that either can
 // go on where the other stopped.
+
 import { errorText } from "../../lib/error-text.ts";
 import { fnv1a } from "../../lib/fnv.ts";
 import { jsonText } from "../../lib/go-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import { parseQuantity } from "../../model/quantity.ts";
 import type { PodResources } from "./pod-allocation.ts";
 import { encodedResources } from "./resize-message.ts";
 
 /** By pod UID. */
-export type ResourcesByPod = ReadonlyMap<string, PodResources>;
+export type ResourcesByPod = ReadonlyMap<PodUid, PodResources>;
 
 interface EncodedPod {
   readonly ContainerResources?: Readonly<Record<string, ResourceRequirements>> | null;
@@ -42,7 +44,7 @@ export function parseResourceCheckpoint(text: string): Result<ResourcesByPod, st
       readonly entries?: Readonly<Record<string, EncodedPod>> | null;
     };
     return ok(
-      new Map(Object.entries(entries ?? {}).map(([uid, pod]) => [uid, decodePod(pod)] as const)),
+      new Map(Object.entries(entries ?? {}).map(([uid, pod]) => [podUid(uid), decodePod(pod)])),
     );
   } catch (error) {
     return err(errorText(error));

@@ -1,10 +1,12 @@
 // Which dead containers, sandboxes and log folders go. The runtime's own lists are the input.
+
 import {
   type Container,
   ContainerState,
   type PodSandbox,
   PodSandboxState,
 } from "../../model/generated/cri.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import { podUidLabel } from "../../model/labels.ts";
 import { podUidOfLogsDirectory } from "../paths/log-paths.ts";
 
@@ -23,9 +25,9 @@ export interface ContainerGcPolicy {
 /** What the workers know of the pods whose remains are found. */
 export interface PodRemains {
   /** The pod is gone: nothing of it may stay. */
-  readonly isContentRemovable: (podUid: string) => boolean;
+  readonly isContentRemovable: (podUid: PodUid) => boolean;
   /** The pod has ended for good, though it still exists. */
-  readonly isRuntimeRemovable: (podUid: string) => boolean;
+  readonly isRuntimeRemovable: (podUid: PodUid) => boolean;
 }
 
 export interface GcScope {
@@ -91,13 +93,13 @@ export function planSandboxGc(
   scope: Pick<GcScope, "evictNonDeletedPods">,
 ): SandboxRemoval[] {
   const used = new Set(containers.map(({ podSandboxId }) => podSandboxId));
-  const byPod = new Map<string, PodSandbox[]>();
+  const byPod = new Map<PodUid, PodSandbox[]>();
   for (const sandbox of sandboxes) {
-    const podUid = sandbox.metadata?.uid ?? "";
-    byPod.set(podUid, [...(byPod.get(podUid) ?? []), sandbox]);
+    const uid = podUid(sandbox.metadata?.uid ?? "");
+    byPod.set(uid, [...(byPod.get(uid) ?? []), sandbox]);
   }
-  return [...byPod].flatMap(([podUid, ofPod]) => {
-    const gone = whyGone(podUid, pods, scope);
+  return [...byPod].flatMap(([uid, ofPod]) => {
+    const gone = whyGone(uid, pods, scope);
     const because = gone ?? "it is stopped and empty, and its pod has a newer one";
     return ofPod
       .toSorted(newestFirst)
@@ -119,7 +121,7 @@ export function planLogsGc(directoryNames: readonly string[], pods: PodRemains):
 type Remove = (dead: readonly DeadContainer[], because: string) => void;
 
 interface ContainerGroup {
-  readonly podUid: string;
+  readonly podUid: PodUid;
   readonly dead: DeadContainer[];
 }
 
@@ -133,10 +135,10 @@ function groupByContainer(
     const { createdAt = 0n, id = "", state = ContainerState.CONTAINER_CREATED } = container;
     if (state === ContainerState.CONTAINER_RUNNING) continue;
     if (createdAt > BigInt(Math.floor(newestMs)) * 1_000_000n) continue;
-    const podUid = container.labels?.[podUidLabel] ?? "";
+    const uid = podUid(container.labels?.[podUidLabel] ?? "");
     const name = container.metadata?.name ?? "";
-    const key = `${podUid}/${name}`;
-    const group = groups.get(key) ?? { podUid, dead: [] };
+    const key = `${uid}/${name}`;
+    const group = groups.get(key) ?? { podUid: uid, dead: [] };
     const stopFirst = state === ContainerState.CONTAINER_UNKNOWN;
     group.dead.push({ id, name, stopFirst, createdAt });
     groups.set(key, group);
@@ -170,12 +172,12 @@ function keepNewest(
 }
 
 function whyGone(
-  podUid: string,
+  uid: PodUid,
   pods: PodRemains,
   { evictNonDeletedPods }: Pick<GcScope, "evictNonDeletedPods">,
 ): string | undefined {
-  if (pods.isContentRemovable(podUid)) return goneReason;
-  if (evictNonDeletedPods && pods.isRuntimeRemovable(podUid)) return "its pod has ended";
+  if (pods.isContentRemovable(uid)) return goneReason;
+  if (evictNonDeletedPods && pods.isRuntimeRemovable(uid)) return "its pod has ended";
   return undefined;
 }
 

@@ -15,9 +15,9 @@ test("a ready sandbox counts as running and one that is not as exited", () => {
 
 test("a pod that is gone from the listing has lost all its containers and is forgotten", () => {
   const containers = [{ id: "c", state: "running" as const }];
-  const first = diffListings(new Map(), [{ uid: "1", containers, sandboxes: [] }]);
+  const first = diffListings(new Map(), [{ uid: podUid("1"), containers, sandboxes: [] }]);
   const second = diffListings(first.pods, []);
-  expect(second.events.get("1")).toEqual([
+  expect(second.events.get(podUid("1"))).toEqual([
     { kind: "died", containerId: "c" },
     { kind: "removed", containerId: "c" },
   ]);

@@ -1,3 +1,4 @@
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedContainerState } from "../../model/observed.ts";
 
 /** As much of a container or sandbox as a listing has. */
@@ -8,7 +9,7 @@ export interface ListedContainer {
 
 /** One pod of a listing; an ObservedPod is one, too. */
 export interface ListedPod {
-  readonly uid: string;
+  readonly uid: PodUid;
   readonly containers: readonly ListedContainer[];
   readonly sandboxes: readonly ListedContainer[];
 }
@@ -21,18 +22,18 @@ export interface LifecycleEvent {
 
 export interface ListingDifference {
   /** What the next listing must be compared with, by UID. */
-  readonly pods: ReadonlyMap<string, ListedPod>;
+  readonly pods: ReadonlyMap<PodUid, ListedPod>;
   /** By UID; only pods of which something changed. */
-  readonly events: ReadonlyMap<string, readonly LifecycleEvent[]>;
+  readonly events: ReadonlyMap<PodUid, readonly LifecycleEvent[]>;
 }
 
 /** What happened to the pods' containers and sandboxes between the last listing and this one. */
 export function diffListings(
-  before: ReadonlyMap<string, ListedPod>,
+  before: ReadonlyMap<PodUid, ListedPod>,
   listing: readonly ListedPod[],
 ): ListingDifference {
   const pods = new Map(before);
-  const events = new Map<string, readonly LifecycleEvent[]>();
+  const events = new Map<PodUid, readonly LifecycleEvent[]>();
   const current = new Map(listing.map((pod) => [pod.uid, pod]));
   for (const uid of new Set([...before.keys(), ...current.keys()])) {
     const pod = current.get(uid);

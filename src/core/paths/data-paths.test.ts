@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { podUid } from "../../model/ids.ts";
 import {
   podContainerDirectory,
   podHostsFile,
@@ -7,16 +8,18 @@ import {
   podVolumeDirectory,
 } from "./data-paths.ts";
 
+const uid1 = podUid("u1");
+
 const root = "/var/lib/kubelet/";
 
 test("a pod's data lies where a kubelet puts it", () => {
   const plugin = "kubernetes.io/empty-dir";
   expect([
-    podVolumeDirectory(root, "u1", { plugin, name: "cache" }),
-    podPluginDirectory(root, "u1", plugin),
-    podSubPathsDirectory(root, "u1"),
-    podContainerDirectory(root, "u1", "app"),
-    podHostsFile(root, "u1"),
+    podVolumeDirectory(root, uid1, { plugin, name: "cache" }),
+    podPluginDirectory(root, uid1, plugin),
+    podSubPathsDirectory(root, uid1),
+    podContainerDirectory(root, uid1, "app"),
+    podHostsFile(root, uid1),
   ]).toEqual([
     "/var/lib/kubelet/pods/u1/volumes/kubernetes.io~empty-dir/cache",
     "/var/lib/kubelet/pods/u1/plugins/kubernetes.io~empty-dir",

@@ -1,10 +1,12 @@
 // Where container logs lie. Wire format: log collectors and a kubelet taking over find them by these names.
+
 import { joinPath } from "../../lib/path.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 
 interface PodName {
   readonly namespace: string;
   readonly name: string;
-  readonly uid: string;
+  readonly uid: PodUid;
 }
 
 /** The folder in which cluster log collectors look for container logs. */
@@ -34,8 +36,8 @@ export function containerLogPath(containerName: string, restartCount: number): s
 }
 
 /** The UID in the name of a pod's log folder; folders of very old kubelets are named after the UID alone. */
-export function podUidOfLogsDirectory(directoryName: string): string {
-  return directoryName.slice(directoryName.lastIndexOf("_") + 1);
+export function podUidOfLogsDirectory(directoryName: string): PodUid {
+  return podUid(directoryName.slice(directoryName.lastIndexOf("_") + 1));
 }
 
 /** The symlink by which cluster log collectors find the log of a container. */

@@ -3,6 +3,7 @@
 import { joinPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { trimEndOf } from "../../lib/trim-text.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { podQosClass, type QosClass } from "./qos.ts";
 
@@ -34,16 +35,16 @@ export function podCgroupName(root: CgroupName, pod: Pod): CgroupName {
 }
 
 /** The cgroup that a pod of that class has. */
-export function podCgroupNameIn(root: CgroupName, qosClass: QosClass, uid: string): CgroupName {
+export function podCgroupNameIn(root: CgroupName, qosClass: QosClass, uid: PodUid): CgroupName {
   return [...qosCgroupName(root, qosClass), `${podPrefix}${uid}`];
 }
 
 /** The UID of the pod whose cgroup this is; undefined when it is not a pod's. */
-export function podUidOfCgroup(root: CgroupName, name: CgroupName): string | undefined {
+export function podUidOfCgroup(root: CgroupName, name: CgroupName): PodUid | undefined {
   const depth = name.length - root.length;
   if (depth !== 1 && depth !== 2) return undefined;
   const [before, uid, ...more] = (name.at(-1) ?? "").split(podPrefix);
-  return before === "" && more.length === 0 ? uid : undefined;
+  return before === "" && uid !== undefined && more.length === 0 ? podUid(uid) : undefined;
 }
 
 /** Systemd reads "-" as a step down, so it is written as "_" inside a component. */

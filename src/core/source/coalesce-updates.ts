@@ -1,3 +1,4 @@
+import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { SourceUpdate } from "./merge-source.ts";
 
@@ -15,7 +16,7 @@ interface Waiting {
  * A pod that came and went meanwhile is left out, since no reader has seen it.
  */
 export function coalesceUpdates(updates: readonly SourceUpdate[]): readonly SourceUpdate[] {
-  const byUid = new Map<string, Waiting>();
+  const byUid = new Map<PodUid, Waiting>();
   const sources = new Set(updates.map(({ source }) => source));
   for (const { op, source, pods } of updates) {
     for (const pod of pods) {

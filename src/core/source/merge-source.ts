@@ -1,6 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { formatTimeNano } from "../../lib/time.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { type Pod, podDisplayName, podFullName } from "../../model/pod.ts";
 import {
   configSeenAnnotation,
@@ -29,9 +30,9 @@ export interface SourceSet {
 
 /** What a source wants, by UID; its next set is compared with it. */
 export interface KnownPods {
-  readonly pods: ReadonlyMap<string, Pod>;
+  readonly pods: ReadonlyMap<PodUid, Pod>;
   /** As they came: the same object again asks for nothing new. */
-  readonly delivered: ReadonlyMap<string, Pod>;
+  readonly delivered: ReadonlyMap<PodUid, Pod>;
 }
 
 export interface MergedSource extends KnownPods {
@@ -48,10 +49,14 @@ export function mergeSource(
 ): MergedSource {
   const { unique, rejected: duplicates } = rejectDuplicates(source, pods);
   const rejected = [...duplicates];
-  const merged = new Map<string, Pod>();
-  const last = new Map<string, Pod>();
+  const merged = new Map<PodUid, Pod>();
+  const last = new Map<PodUid, Pod>();
   const added: Pod[] = [];
-  const changed = { update: [] as string[], delete: [] as string[], reconcile: [] as string[] };
+  const changed = {
+    update: new Array<PodUid>(),
+    delete: new Array<PodUid>(),
+    reconcile: new Array<PodUid>(),
+  };
   for (const delivered of unique) {
     const { uid } = delivered.metadata;
     const known = before?.pods.get(uid);
@@ -84,7 +89,7 @@ export function mergeSource(
   const removed = [...(before?.pods ?? [])]
     .filter(([uid]) => !merged.has(uid))
     .map(([, pod]) => pod);
-  const final = (uids: readonly string[]) => uids.flatMap((uid) => merged.get(uid) ?? []);
+  const final = (uids: readonly PodUid[]) => uids.flatMap((uid) => merged.get(uid) ?? []);
   const signalReady =
     before === undefined &&
     [added, changed.update, changed.delete].every(({ length }) => length === 0);

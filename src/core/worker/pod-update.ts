@@ -1,3 +1,4 @@
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { KillReason } from "../status/killed-status.ts";
@@ -38,6 +39,6 @@ export type PodUpdate = PodSubject & {
   readonly requestedAtMs?: number | undefined;
 };
 
-export function subjectUid(subject: PodSubject): string {
+export function subjectUid(subject: PodSubject): PodUid {
   return subject.pod === undefined ? subject.runningPod.uid : subject.pod.metadata.uid;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { podUid } from "../../model/ids.ts";
 import {
   type PodFacts,
   type WaitReason,
@@ -13,7 +14,7 @@ function waiting(arrival: number, worker: Partial<WorkerFacts> = {}): WorkerFact
 
 function facts(uid: string, of: Partial<PodFacts> = {}): PodFacts {
   return {
-    uid,
+    uid: podUid(uid),
     fullName: "web_default",
     runtime: "nothing-runs",
     isBeingRemoved: false,
@@ -106,11 +107,11 @@ test.each<{ reason: WaitReason; text: string }>([
     text: "pods that end to make room: a/b, a/c",
   },
   {
-    reason: { kind: "name", uid: "old", other: "ends" },
+    reason: { kind: "name", uid: podUid("old"), other: "ends" },
     text: "the end of another pod of the same name (UID old), which is ending",
   },
   {
-    reason: { kind: "turn", uid: "first" },
+    reason: { kind: "turn", uid: podUid("first") },
     text: "a static pod of the same name that came before (UID first)",
   },
 ])("$reason.kind is shown as text", ({ reason, text }) => {

@@ -1,8 +1,9 @@
+import type { PodUid } from "../../model/ids.ts";
 import type { WorkerState } from "./worker-state.ts";
 
 /** What counts of one pod when it is asked whether a pod may start. */
 export interface PodFacts {
-  readonly uid: string;
+  readonly uid: PodUid;
   readonly fullName: string;
   /** Absent for a pod that only the runtime knows. */
   readonly worker?: WorkerFacts | undefined;
@@ -27,8 +28,8 @@ export interface WorkerFacts {
 export type WaitReason =
   | { readonly kind: "removal" }
   | { readonly kind: "room"; readonly pods: readonly string[] }
-  | { readonly kind: "name"; readonly uid: string; readonly other: "runs" | "ends" | "unread" }
-  | { readonly kind: "turn"; readonly uid: string };
+  | { readonly kind: "name"; readonly uid: PodUid; readonly other: "runs" | "ends" | "unread" }
+  | { readonly kind: "turn"; readonly uid: PodUid };
 
 /**
  * The one answer to the question whether a pod may start now: undefined = it may. A pod that must end waits for

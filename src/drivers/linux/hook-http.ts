@@ -1,5 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";
 import { type HttpGetRequest, httpGetRequest } from "./http-get-request.ts";
 import { maxBodyBytes, sendHttpGet } from "./http-probe.ts";
@@ -10,7 +11,7 @@ const userAgent = "kube-lifecycle/1.36";
 
 /** Sends the requests of lifecycle hooks from the node. */
 export function newHookHttp(names: PodNames): HookHttp {
-  const send = async (request: HttpGetRequest, podUid: string, signal: AbortSignal) => {
+  const send = async (request: HttpGetRequest, podUid: PodUid, signal: AbortSignal) => {
     const answer = await sendHttpGet(request, names.lookupFor(podUid, signal), signal);
     // A short answer is waited for, as a kubelet does: some servers do the work of the hook while they write it.
     if ((answer.length ?? 0) <= maxBodyBytes) await answer.readBody().catch(() => undefined);

@@ -4,7 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { podUid } from "../../model/ids.ts";
 import { LookupError, PodNames } from "./pod-names.ts";
+
+const uidPod = podUid("pod");
 
 const cleanUps: (() => void)[] = [];
 afterEach(() => {
@@ -79,10 +82,10 @@ function answerTo(query: Buffer, { type, end }: Question, address: string | unde
 
 test("an address needs no server, and /etc/hosts goes before it", async () => {
   const { names, questions } = await resolving({});
-  expect(await names.resolve("pod", "192.0.2.1", never)).toEqual([
+  expect(await names.resolve(uidPod, "192.0.2.1", never)).toEqual([
     { address: "192.0.2.1", family: 4 },
   ]);
-  expect(await names.resolve("pod", "PLANTED.", never)).toEqual([
+  expect(await names.resolve(uidPod, "PLANTED.", never)).toEqual([
     { address: "192.0.2.9", family: 4 },
   ]);
   expect(questions).toEqual([]);
@@ -90,11 +93,11 @@ test("an address needs no server, and /etc/hosts goes before it", async () => {
 
 test("a name is searched in the domains of resolv.conf", async () => {
   const { names, questions } = await resolving({ "web.b.test": "192.0.2.2" }, "a.test b.test");
-  expect(await names.resolve("pod", "web", never)).toEqual([{ address: "192.0.2.2", family: 4 }]);
+  expect(await names.resolve(uidPod, "web", never)).toEqual([{ address: "192.0.2.2", family: 4 }]);
   expect(new Set(questions)).toEqual(
     new Set(["web.a.test A", "web.a.test AAAA", "web.b.test A", "web.b.test AAAA"]),
   );
-  await expect(names.resolve("pod", "gone", never)).rejects.toThrow(
+  await expect(names.resolve(uidPod, "gone", never)).rejects.toThrow(
     new LookupError("gone", "no such host"),
   );
 });
@@ -103,9 +106,9 @@ test("a lookup ends with its signal, and leaves its place to the next", async ()
   const { names } = await resolving({ "web.test": "192.0.2.2" });
   const end = new AbortController();
   const silent = ["silent-1.", "silent-2.", "silent-3."].map((name) =>
-    names.resolve("pod", name, end.signal),
+    names.resolve(uidPod, name, end.signal),
   );
-  const next = names.resolve("pod", "web.test.", never);
+  const next = names.resolve(uidPod, "web.test.", never);
   end.abort();
   const reasons = (await Promise.allSettled(silent)).map((each) =>
     each.status === "rejected" ? String(each.reason) : "",
@@ -121,15 +124,15 @@ test("a lookup ends with its signal, and leaves its place to the next", async ()
 test("a pod has two lookups at once and 64 altogether; another pod's go on", async () => {
   const { names, questions } = await resolving({ "web.test": "192.0.2.2" });
   const ends = Array.from({ length: 64 }, () => new AbortController());
-  const silent = ends.map((end, index) => names.resolve("pod", `silent-${index}.`, end.signal));
+  const silent = ends.map((end, index) => names.resolve(uidPod, `silent-${index}.`, end.signal));
   const all = Promise.allSettled(silent);
-  await expect(names.resolve("pod", "web.test.", never)).rejects.toThrow(
+  await expect(names.resolve(uidPod, "web.test.", never)).rejects.toThrow(
     "lookup web.test.: more than 64 names of this pod at once",
   );
-  expect(await names.resolve("other", "web.test.", never)).toHaveLength(1);
+  expect(await names.resolve(podUid("other"), "web.test.", never)).toHaveLength(1);
   const asked = new Set(questions.filter((each) => each.startsWith("silent")));
   expect([...asked].every((each) => /^silent-[01] /.test(each))).toBe(true);
   for (const end of ends) end.abort();
   await all;
-  expect(await names.resolve("pod", "web.test.", never)).toHaveLength(1);
+  expect(await names.resolve(uidPod, "web.test.", never)).toHaveLength(1);
 });

@@ -8,6 +8,7 @@ import { hostname } from "node:os";
 import { Semaphore } from "../../lib/semaphore.ts";
 import { startTimer } from "../../lib/timers.ts";
 import { noLongerNeeded, withEither } from "../../lib/with-either.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { hostKey, parseHostsFile } from "./hosts-file.ts";
 import { ParsedFile } from "./parsed-file.ts";
 import { parseSearchSettings, searchNames } from "./search-names.ts";
@@ -53,7 +54,7 @@ export class PodNames {
   readonly #hosts: ParsedFile<ReturnType<typeof parseHostsFile>>;
   readonly #search: ParsedFile<ReturnType<typeof parseSearchSettings>>;
   readonly #turns = new Semaphore(maxAtOnce);
-  readonly #pods = new Map<string, PodLookups>();
+  readonly #pods = new Map<PodUid, PodLookups>();
 
   constructor(settings: PodNamesSettings = machineSettings) {
     this.#newResolver = settings.newResolver;
@@ -64,7 +65,7 @@ export class PodNames {
   }
 
   /** For connections of that pod's probes and hooks; a lookup ends when `signal` aborts. */
-  lookupFor(podUid: string, signal: AbortSignal): LookupFunction {
+  lookupFor(podUid: PodUid, signal: AbortSignal): LookupFunction {
     const answer = async (...[name, options, callback]: Parameters<LookupFunction>) => {
       let addresses: readonly LookupAddress[];
       try {
@@ -82,7 +83,7 @@ export class PodNames {
 
   /** At least one address; rejects with a LookupError. */
   async resolve(
-    podUid: string,
+    podUid: PodUid,
     name: string,
     signal: AbortSignal,
   ): Promise<readonly LookupAddress[]> {

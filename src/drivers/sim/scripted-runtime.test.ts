@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { Container } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import { podUidLabel } from "../../model/labels.ts";
 import type { ProbeKind } from "../../model/probe.ts";
 import { MemoryFiles } from "./memory-files.ts";
@@ -131,7 +132,7 @@ describe("hooks", () => {
     const http = scriptedHookHttp(runtime, clock, "10.0.0.1");
     const startMs = clock.nowMs();
     const get = (action: { readonly port: number }) =>
-      clock.run(http.get(action, { podUid: "1", container, podIp: ip }, signal));
+      clock.run(http.get(action, { podUid: podUid("1"), container, podIp: ip }, signal));
     await expect(get(container.lifecycle.postStart.httpGet)).rejects.toThrow("its script says so");
     expect(clock.nowMs() - startMs).toBe(3000);
     await get(container.lifecycle.preStop.httpGet);

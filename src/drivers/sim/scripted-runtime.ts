@@ -5,6 +5,7 @@ import type {
   ImageSpec,
   PodSandboxConfig,
 } from "../../model/generated/cri.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import { withDefaultTag } from "../../model/image-name.ts";
 import { podUidLabel } from "../../model/labels.ts";
 import { findContainer, isSidecar, type Pod, podContainers } from "../../model/pod.ts";
@@ -30,7 +31,7 @@ const logMode = 0o640;
 export class ScriptedRuntime extends SimRuntime {
   readonly #options: SimRuntimeOptions;
   /** Also pods that are not wanted any more: their containers may still run. */
-  readonly #pods = new Map<string, ScriptedPod>();
+  readonly #pods = new Map<PodUid, ScriptedPod>();
   readonly #pulls = new Map<string, number>();
   readonly #postStarted = new Set<string>();
 
@@ -64,7 +65,7 @@ export class ScriptedRuntime extends SimRuntime {
     sandbox: PodSandboxConfig | undefined,
     signal: AbortSignal,
   ): Promise<string> {
-    const pull = this.#nextPull(sandbox?.metadata?.uid ?? "", image.image ?? "");
+    const pull = this.#nextPull(podUid(sandbox?.metadata?.uid ?? ""), image.image ?? "");
     if (pull !== undefined) {
       await this.#options.clock.sleep(pull.takesMs, signal);
       if (pull.fails) {
@@ -89,7 +90,7 @@ export class ScriptedRuntime extends SimRuntime {
 
   protected override programOf(config: ContainerConfig, sandbox: PodSandboxConfig): SimProgram {
     const { name = "", attempt = 0 } = config.metadata ?? {};
-    const { pod, script } = this.#pods.get(sandbox.metadata?.uid ?? "") ?? {};
+    const { pod, script } = this.#pods.get(podUid(sandbox.metadata?.uid ?? "")) ?? {};
     const run = attemptOf(script?.get(name)?.runs ?? [], attempt);
     if (run !== undefined) return runProgram(run, attempt);
     const placed = pod && findContainer(pod, name);
@@ -122,10 +123,10 @@ export class ScriptedRuntime extends SimRuntime {
   }
 
   #podOf({ config }: SimContainer): ScriptedPod | undefined {
-    return this.#pods.get(config.labels?.[podUidLabel] ?? "");
+    return this.#pods.get(podUid(config.labels?.[podUidLabel] ?? ""));
   }
 
-  #nextPull(uid: string, image: string): Deed | undefined {
+  #nextPull(uid: PodUid, image: string): Deed | undefined {
     const { pod, script } = this.#pods.get(uid) ?? {};
     const names = pod === undefined ? [] : podContainers(pod).map(({ container }) => container);
     const pulled = names.find(({ name, image: wanted = "" }) => {

@@ -1,5 +1,6 @@
 import { constants, open } from "node:fs/promises";
 import { parseJsonText } from "../../lib/json-text.ts";
+import { podUid } from "../../model/ids.ts";
 import type { FreezeReport } from "../../ports/watchdog.ts";
 
 const maxReportBytes = 64 * 1024;
@@ -21,15 +22,22 @@ export async function readReport(path: string): Promise<FreezeReport | undefined
 
 function decode(value: unknown): FreezeReport | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  const { atMs, pid, kind, stillMs, podUid, step, memoryBytes, stack } = value as Readonly<
-    Record<string, unknown>
-  >;
+  const {
+    atMs,
+    pid,
+    kind,
+    stillMs,
+    podUid: uid,
+    step,
+    memoryBytes,
+    stack,
+  } = value as Readonly<Record<string, unknown>>;
   return {
     atMs: Number(atMs),
     pid: Number(pid),
     kind: kind === "loop" ? "loop" : "thread",
     stillMs: Number(stillMs),
-    podUid: String(podUid),
+    podUid: podUid(String(uid)),
     step: String(step),
     memoryBytes: Number(memoryBytes),
     stack: Array.isArray(stack) ? stack.map(String) : [],

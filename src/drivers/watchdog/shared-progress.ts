@@ -1,3 +1,4 @@
+import { type PodUid, podUid } from "../../model/ids.ts";
 import type { Progress } from "../../ports/watchdog.ts";
 
 const cells = { turns: 0, ticks: 1, end: 2, stepBytes: 3 } as const;
@@ -25,7 +26,7 @@ export class SharedProgress implements Progress {
     Atomics.add(this.#cells, cells.ticks, 1);
   }
 
-  noteStep(podUid: string, step: string): void {
+  noteStep(podUid: PodUid, step: string): void {
     Atomics.store(this.#cells, cells.stepBytes, this.#text.write(`${podUid}\n${step}`));
   }
 
@@ -37,10 +38,10 @@ export class SharedProgress implements Progress {
     return Atomics.load(this.#cells, cells.ticks);
   }
 
-  get step(): { readonly podUid: string; readonly step: string } {
+  get step(): { readonly podUid: PodUid; readonly step: string } {
     const bytes = Math.min(Atomics.load(this.#cells, cells.stepBytes), maxStepBytes);
-    const [podUid = "", step = ""] = this.#text.toString("utf8", 0, bytes).split("\n");
-    return { podUid, step };
+    const [uid = "", step = ""] = this.#text.toString("utf8", 0, bytes).split("\n");
+    return { podUid: podUid(uid), step };
   }
 
   /** The agent ends: it need not be watched. */

@@ -5,6 +5,7 @@ import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
+import { podUid } from "../../model/ids.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { FlightRecorder } from "../view/flight-recorder.ts";
@@ -36,8 +37,8 @@ test("an exception about a pod is logged with its stack, counted and shown, and 
   const fail = (): number => {
     throw new TypeError("broken");
   };
-  expect(faults.attempt("probe", "uid-1", fail)).toBeUndefined();
-  expect(faults.attempt("probe", "uid-1", () => 7)).toBe(7);
+  expect(faults.attempt("probe", podUid("uid-1"), fail)).toBeUndefined();
+  expect(faults.attempt("probe", podUid("uid-1"), () => 7)).toBe(7);
   expect(shown).toEqual(["uid-1 unexpected error (probe): broken"]);
   expect(logged).toEqual([
     {

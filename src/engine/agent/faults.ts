@@ -1,5 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import { LruMap } from "../../lib/lru-map.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import { podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -63,14 +64,14 @@ export class Faults {
     log.error("unexpected error", { during, subject, error: message, stack });
     if (during === "background task") return;
     try {
-      this.#showAtPod(subject, `unexpected error (${during}): ${message}`);
+      this.#showAtPod(podUid(subject), `unexpected error (${during}): ${message}`);
     } catch (thrown) {
       log.error("cannot show an unexpected error", { subject, error: errorText(thrown) });
     }
   }
 
   /** As an event, and for `berth why`. */
-  #showAtPod(podUid: string, message: string): void {
+  #showAtPod(podUid: PodUid, message: string): void {
     const { table, events, recorder, clock } = this.#deps;
     const pod = table.get(podUid)?.wanted;
     if (pod === undefined) return;
@@ -88,7 +89,7 @@ export class Faults {
   }
 
   /** Does one pod's part of a larger work: undefined when it threw. */
-  attempt<T>(during: FaultPlace, podUid: string, work: () => T): T | undefined {
+  attempt<T>(during: FaultPlace, podUid: PodUid, work: () => T): T | undefined {
     try {
       return work();
     } catch (error) {

@@ -1,7 +1,8 @@
 import { assert } from "../../lib/assert.ts";
+import type { PodUid } from "../../model/ids.ts";
 
 interface LoopWakeups {
-  requestSync(uid: string): void;
+  requestSync(uid: PodUid): void;
   requestHousekeeping(): void;
   askToStart(): void;
   /** A time was set at which something is due. */
@@ -10,8 +11,8 @@ interface LoopWakeups {
 }
 
 interface ReadWakeups {
-  requestRead(uid: string): void;
-  readWhenQuiet(uid: string): void;
+  requestRead(uid: PodUid): void;
+  readWhenQuiet(uid: PodUid): void;
 }
 
 interface ResizeWakeups {
@@ -44,7 +45,7 @@ export class Wakeups {
   }
 
   /** The sync loop looks at that pod soon. */
-  look(uid: string): void {
+  look(uid: PodUid): void {
     this.#targets.loop.requestSync(uid);
   }
 
@@ -74,12 +75,12 @@ export class Wakeups {
   }
 
   /** The pod is read from the runtime again. */
-  read(uid: string): void {
+  read(uid: PodUid): void {
     this.#targets.reader.requestRead(uid);
   }
 
   /** The same when nobody works on the pod, or soon if that takes long. */
-  readWhenQuiet(uid: string): void {
+  readWhenQuiet(uid: PodUid): void {
     this.#targets.reader.readWhenQuiet(uid);
   }
 

@@ -14,6 +14,7 @@ import type {
   Secret,
   Service,
 } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
@@ -83,7 +84,7 @@ export class ApiObjects implements ObjectStore, RuntimeClassStore {
   }
 
   /** The pod needs nothing any more. */
-  release(podUid: string): void {
+  release(podUid: PodUid): void {
     this.#setReferences(podUid, undefined);
   }
 
@@ -107,7 +108,7 @@ export class ApiObjects implements ObjectStore, RuntimeClassStore {
     return this.#services.isSynced ? [...this.#services.items.values()] : undefined;
   }
 
-  #setReferences(podUid: string, after: PodReferences | undefined): void {
+  #setReferences(podUid: PodUid, after: PodReferences | undefined): void {
     const before = this.#users.setReferences(podUid, after);
     const stores = { configmaps: this.#configMaps, secrets: this.#secrets };
     for (const kind of ["configmaps", "secrets"] as const) {

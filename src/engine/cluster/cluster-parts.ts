@@ -1,5 +1,6 @@
 import { isTerminalPhase } from "../../core/status/phase.ts";
 import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
@@ -152,7 +153,7 @@ export class ClusterParts {
   }
 
   /** The pod has ended and refers to nothing any more. */
-  release(podUid: string): void {
+  release(podUid: PodUid): void {
     this.objects.release(podUid);
     this.tokens.release(podUid);
   }
@@ -163,7 +164,7 @@ export class ClusterParts {
   }
 
   /** The pod's life is over: nothing more is reported of it. */
-  endLife(uid: string): void {
+  endLife(uid: PodUid): void {
     this.#reporter.endLife(uid);
   }
 

@@ -3,6 +3,7 @@ import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { MirrorPods } from "./mirror-pods.ts";
 
@@ -29,7 +30,7 @@ function setUp(pod: Pod | undefined) {
     pod,
     isEnding: false,
     mayCome: false,
-    startedUid: undefined as string | undefined,
+    startedUid: undefined as PodUid | undefined,
   };
   const mirrors = new MirrorPods({
     api,
@@ -119,11 +120,11 @@ describe("MirrorPods", () => {
     const { clock, mirrors, state, hash } = setUp(staticPod("one"));
     mirrors.look(fullName);
     await clock.advance(0);
-    Object.assign(state, { pod: staticPod("two"), startedUid: "one", isEnding: true });
+    Object.assign(state, { pod: staticPod("two"), startedUid: podUid("one"), isEnding: true });
     mirrors.look(fullName);
     await clock.advance(0);
     expect(hash()).toBe("one");
-    Object.assign(state, { startedUid: "two", isEnding: false });
+    Object.assign(state, { startedUid: podUid("two"), isEnding: false });
     mirrors.look(fullName);
     await clock.advance(0);
     expect(hash()).toBe("two");

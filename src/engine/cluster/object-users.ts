@@ -4,6 +4,7 @@ import {
   type ReferencedKind,
   refersTo,
 } from "../../core/cluster/pod-references.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
@@ -18,7 +19,7 @@ export class ObjectUsers {
   }
 
   /** Undefined = to nothing. Returns what the pod referred to before. */
-  setReferences(podUid: string, references: PodReferences | undefined): PodReferences | undefined {
+  setReferences(podUid: PodUid, references: PodReferences | undefined): PodReferences | undefined {
     const before = this.#references.get(podUid);
     this.#references.set(podUid, references);
     return before;
@@ -33,7 +34,7 @@ export class ObjectUsers {
     for (const podUid of this.#find(kind, object)) this.#wakeups.look(podUid);
   }
 
-  *#find(kind: ReferencedKind, object: ObjectName): Generator<string, void> {
+  *#find(kind: ReferencedKind, object: ObjectName): Generator<PodUid, void> {
     for (const [podUid, references] of this.#references.entries()) {
       if (refersTo(references, kind, object)) yield podUid;
     }

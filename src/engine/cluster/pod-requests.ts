@@ -1,7 +1,8 @@
 import { isApiStatus } from "../../model/api-error.ts";
+import type { PodUid } from "../../model/ids.ts";
 
 /** The body that makes the API server forget a pod without waiting, if it is the one with that UID. */
-export function deleteAtOnce(uid: string): object {
+export function deleteAtOnce(uid: PodUid): object {
   return {
     kind: "DeleteOptions",
     apiVersion: "v1",

@@ -6,6 +6,7 @@ import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { formatTime } from "../../lib/time.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { TokenRequest } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import type { ServiceAccountTokenRequest } from "../../model/service-account-token.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
@@ -13,7 +14,7 @@ import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
 const tokenPath = "/api/v1/namespaces/ns/serviceaccounts/default/token";
 
 function request(expirationSeconds: number, uid = "uid-1"): ServiceAccountTokenRequest {
-  const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "web", uid };
+  const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "web", uid: podUid(uid) };
   return { namespace: "ns", name: "default", spec: { expirationSeconds, boundObjectRef } };
 }
 
@@ -36,7 +37,7 @@ function world() {
   });
   const table = new PodTable();
   const wanted = table.writer("wanted");
-  for (const uid of ["uid-1", "uid-2"]) wanted.set(uid, testPod({ containers: [] }));
+  for (const uid of ["uid-1", "uid-2"]) wanted.set(podUid(uid), testPod({ containers: [] }));
   const tokens = new ApiServiceAccountTokens({
     api,
     clock,
@@ -124,7 +125,7 @@ test("the tokens of a pod that is gone are forgotten", async () => {
   const { tokens, ask } = world();
   await ask(request(3600, "uid-1"));
   await ask(request(3600, "uid-2"));
-  tokens.release("uid-1");
+  tokens.release(podUid("uid-1"));
   expect(await ask(request(3600, "uid-2"))).toMatchObject({ value: "token-2" });
   expect(await ask(request(3600, "uid-1"))).toMatchObject({ value: "token-3" });
 });
@@ -132,7 +133,7 @@ test("the tokens of a pod that is gone are forgotten", async () => {
 test("a token that arrives after its pod was forgotten does not bring the pod's entry back", async () => {
   const { table, ask } = world();
   const asking = ask(request(3600, "uid-1"));
-  table.delete("uid-1");
+  table.delete(podUid("uid-1"));
   expect(await asking).toMatchObject({ value: "token-1" });
-  expect(table.get("uid-1")).toBeUndefined();
+  expect(table.get(podUid("uid-1"))).toBeUndefined();
 });

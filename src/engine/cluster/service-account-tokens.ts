@@ -5,6 +5,7 @@ import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { parseTime } from "../../lib/time.ts";
 import type { TokenRequest } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ServiceAccountTokenRequest } from "../../model/service-account-token.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -63,7 +64,7 @@ export class ApiServiceAccountTokens implements ServiceAccountTokens {
   }
 
   /** Forgets the tokens of a pod that is gone. */
-  release(podUid: string): void {
+  release(podUid: PodUid): void {
     this.#tokens.set(podUid, undefined);
   }
 

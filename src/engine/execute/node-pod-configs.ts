@@ -30,6 +30,7 @@ import type {
   PodSandboxConfig,
   UserNamespace,
 } from "../../model/generated/cri.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { ImageService } from "../../ports/container-runtime.ts";
@@ -70,7 +71,7 @@ export interface NodePodConfigsDeps {
 
 /** What the volume manager tells of volumes that are set up. */
 export interface ContainerVolumes {
-  mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume>;
+  mountedVolumes(uid: PodUid): ReadonlyMap<string, MountedVolume>;
   /** Reads the environment files that a container refers to. */
   envFiles(pod: Pod, container: AnyContainer): Promise<EnvSources["envFile"]>;
   /** Binds the part of a volume that the mount asks for; answers where it lies. */

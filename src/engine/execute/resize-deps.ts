@@ -2,6 +2,7 @@ import type { PodResources } from "../../core/allocation/pod-allocation.ts";
 import type { ResizeStep } from "../../core/pod/step.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -20,9 +21,9 @@ export interface PodCgroupControl {
 
 /** What was applied to pods, kept over restarts. */
 export interface ActuatedRecord {
-  get(uid: string): PodResources | undefined;
-  setContainer(uid: string, name: string, resources: ResourceRequirements): void;
-  setPod(uid: string, resources: ResourceRequirements | undefined): void;
+  get(uid: PodUid): PodResources | undefined;
+  setContainer(uid: PodUid, name: string, resources: ResourceRequirements): void;
+  setPod(uid: PodUid, resources: ResourceRequirements | undefined): void;
   /** Resolves when all that was set is on disk. */
   flush(): Promise<void>;
 }

@@ -6,6 +6,7 @@ import { planPod } from "../../core/pod/plan-pod.ts";
 import type { ResizeStep } from "../../core/pod/step.ts";
 import type { UpdatePodSandboxResourcesRequest } from "../../model/generated/cri.ts";
 import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -86,7 +87,7 @@ test("a pod grows before its containers, memory before CPU", async () => {
     "cgroup cpuPeriodUs cpuQuotaUs",
     "UpdateContainerResources",
   ]);
-  expect(world.actuated.get("uid-1")?.containers.get("web")?.limits).toEqual({
+  expect(world.actuated.get(podUid("uid-1"))?.containers.get("web")?.limits).toEqual({
     cpu: "2",
     memory: "96Mi",
   });
@@ -156,5 +157,7 @@ test("where the kernel refuses the pod's limit, the runtime is told of the old o
     message: "memory.limit_in_bytes: busy",
   });
   expect(told).toEqual([96n * mebibyte, 64n * mebibyte]);
-  expect(world.actuated.get("uid-1")?.containers.get("web")?.limits?.["memory"]).toBe("64Mi");
+  expect(world.actuated.get(podUid("uid-1"))?.containers.get("web")?.limits?.["memory"]).toBe(
+    "64Mi",
+  );
 });

@@ -5,6 +5,7 @@ import { testImagePods } from "../../../test/kit/pod-parts.ts";
 import type { ImageEvent } from "../../core/image/image-pull.ts";
 import { err } from "../../lib/result.ts";
 import type { AuthConfig } from "../../model/generated/cri.ts";
+import { podUid } from "../../model/ids.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ImageService } from "../../ports/container-runtime.ts";
@@ -46,7 +47,7 @@ function settle(): Promise<void> {
 
 function requestFor(image: string): ImageRequest {
   return {
-    podUid: "u1",
+    podUid: podUid("u1"),
     container: "c",
     image,
     policy: "Always",
@@ -79,14 +80,14 @@ function world(limits: Partial<ImagePullLimits> = {}) {
   const onEvent = (event: ImageEvent): void => void events.push(event);
   const ensure = (request: Partial<ImageRequest> = {}, signal = new AbortController().signal) =>
     manager.ensureImage({ ...requestFor("busybox"), onEvent, ...request }, signal);
-  const active = () => activePulls(table.get("u1")?.images);
+  const active = () => activePulls(table.get(podUid("u1"))?.images);
   return { time, images, events, ensure, active };
 }
 
 test("pods that want the same image share one pull", async () => {
   const { images, ensure } = world();
-  const all = ["u1", "u2", "u3"].map((podUid) =>
-    ensure({ podUid, annotations: { "kubernetes.io/config.seen": podUid } }),
+  const all = ["u1", "u2", "u3"].map((uid) =>
+    ensure({ podUid: podUid(uid), annotations: { "kubernetes.io/config.seen": uid } }),
   );
   await settle();
   expect(images.pulls).toHaveLength(1);
@@ -100,7 +101,7 @@ test("a pull with other credentials is never shared", async () => {
   const { images, ensure } = world();
   const both = [
     ensure({ credentials: fixedCredentials({ username: "a" }) }),
-    ensure({ podUid: "u2" }),
+    ensure({ podUid: podUid("u2") }),
   ];
   await settle();
   expect(images.pulls.map(({ auth }) => auth)).toEqual([{ username: "a" }, undefined]);
@@ -156,7 +157,7 @@ test("credentials are tried in order, and all their errors reported", async () =
 test("a pull is cancelled when the last who wanted it is gone", async () => {
   const { images, ensure } = world();
   const stop = new AbortController();
-  const stays = ensure({ podUid: "u2" });
+  const stays = ensure({ podUid: podUid("u2") });
   const leaves = ensure({}, stop.signal);
   await settle();
   stop.abort(new Error("pod deleted"));

@@ -17,6 +17,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { forgetOldest } from "../../lib/forget-oldest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ImageSpec, PodSandboxConfig } from "../../model/generated/cri.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { parseImageName, withDefaultTag } from "../../model/image-name.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -32,7 +33,7 @@ import type { PodCredentials, PullCredential } from "./pull-credentials.ts";
 import type { PullRecords } from "./pull-records.ts";
 
 export interface ImageRequest {
-  readonly podUid: string;
+  readonly podUid: PodUid;
   readonly container: string;
   /** As the container names it. */
   readonly image: string;
@@ -288,14 +289,14 @@ export class ImageManager {
     this.#slice.set(podUid, { ...images, failed });
   }
 
-  #forgetExpired(podUid: string, nowMs: number): void {
+  #forgetExpired(podUid: PodUid, nowMs: number): void {
     const images = this.#slice.get(podUid);
     if (images === undefined) return;
     const kept = [...images.failed].filter(([, pull]) => !hasExpired(pull, nowMs, this.#limits));
     this.#slice.set(podUid, { ...images, failed: new Map(kept) });
   }
 
-  #setActive(podUid: string, container: string, pull: ActivePull | undefined): void {
+  #setActive(podUid: PodUid, container: string, pull: ActivePull | undefined): void {
     const images = this.#slice.get(podUid) ?? noImages;
     const active = new Map(images.active);
     if (pull === undefined) active.delete(container);

@@ -6,6 +6,7 @@ import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { type AdmissionResult, admitted, rejected } from "../../core/admission/admission.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodEvent } from "../../ports/pod-events.ts";
 import type { Faults } from "../agent/faults.ts";
@@ -120,7 +121,7 @@ test("a pod that can neither be judged nor refused is remembered as it was", () 
   const world = new World();
   const unfit = buildPod({ metadata: { name: "unfit" } });
   expect(world.admission.admit(unfit)).toBe(false);
-  expect(world.table.get("uid-1")?.unfit).toBe(unfit);
+  expect(world.table.get(podUid("uid-1"))?.unfit).toBe(unfit);
   expect(world.faults).toEqual(["admission uid-1", "admission uid-1"]);
 });
 
@@ -135,13 +136,13 @@ test("a critical pod gets its place, and waits until those that make room have e
   );
   expect(world.admission.admit(critical)).toBe(true);
   expect(world.kills.map(({ uid }) => uid)).toEqual(["a"]);
-  expect(world.table.get("a")?.admission).toEqual({ roomFor: "critical" });
-  expect(world.table.get("critical")?.admission).toEqual({ roomFrom: ["default/a"] });
+  expect(world.table.get(podUid("a"))?.admission).toEqual({ roomFor: "critical" });
+  expect(world.table.get(podUid("critical"))?.admission).toEqual({ roomFrom: ["default/a"] });
   expect(world.events).toMatchObject([{ reason: "Preempting" }]);
   expect(world.asked).toBe(0);
   // One that does not end in time makes nobody wait any longer: its worker goes on trying.
   world.kills[0]?.end(new Error("timeout waiting to kill pod"));
   await expect.poll(() => world.asked).toBe(1);
-  expect(world.table.get("a")?.admission).toBeUndefined();
-  expect(world.table.get("critical")?.admission).toBeUndefined();
+  expect(world.table.get(podUid("a"))?.admission).toBeUndefined();
+  expect(world.table.get(podUid("critical"))?.admission).toBeUndefined();
 });

@@ -1,6 +1,7 @@
 import type { SourceUpdate } from "../../core/source/merge-source.ts";
 import { hasOutdatedReadiness } from "../../core/status/outdated-readiness.ts";
 import type { PodUpdateType } from "../../core/worker/pod-update.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isMirrorPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -78,7 +79,7 @@ export class PodUpdates {
   }
 
   /** One that was not admitted has no worker, and is left as it is; one that waits is asked by itself. */
-  sync(uid: string): void {
+  sync(uid: PodUid): void {
     const { registry, states } = this.#deps;
     const pod = registry.get(uid);
     if (pod !== undefined && states.isAtWork(uid)) this.#dispatch(pod, "sync");

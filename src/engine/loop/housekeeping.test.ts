@@ -56,7 +56,7 @@ class World {
     workers: {
       syncKnownPods: (desired) => {
         this.notes.push(`wanted: ${[...desired].join(" ")}`);
-        for (const uid of this.over) this.workers.set(uid, undefined);
+        for (const uid of this.over) this.workers.set(podUid(uid), undefined);
         return new Map();
       },
       updatePod: ({ updateType, pod, runningPod, kill }) => {
@@ -110,11 +110,11 @@ test("nothing is cleaned up before all sources were heard", async () => {
   const world = new World();
   world.sources.noteHandled("file");
   world.registry.set(podOf("wanted"));
-  world.observed.set("orphan", observed("orphan"), 1);
+  world.observed.set(podUid("orphan"), observed("orphan"), 1);
   expect(await world.round()).toEqual([]);
 });
 
-const inTheWay = { kind: "name", uid: "old", other: "runs" } as const;
+const inTheWay = { kind: "name", uid: podUid("old"), other: "runs" } as const;
 
 test.each([
   { source: "file", ends: true },
@@ -125,9 +125,9 @@ test.each([
     const world = new World();
     const pod = podOf("new", source);
     world.registry.set(pod);
-    world.workers.set("new", workerOf(pod, { waitsFor: inTheWay }));
-    world.observed.set("old", observed("old"), 1);
-    world.observed.set("orphan", observed("orphan"), 1);
+    world.workers.set(podUid("new"), workerOf(pod, { waitsFor: inTheWay }));
+    world.observed.set(podUid("old"), observed("old"), 1);
+    world.observed.set(podUid("orphan"), observed("orphan"), 1);
     const kill = ["kill old within 1 s", "kubelet_orphaned_runtime_pods_total {}"];
     expect(await world.round()).toEqual(ends ? kill : []);
     // Its worker knows.
@@ -137,8 +137,8 @@ test.each([
 
 test("a pod that nobody wants is ended once, and only if it runs", async () => {
   const world = new World().heard();
-  world.observed.set("orphan", observed("orphan"), 1);
-  world.observed.set("stopped", observed("stopped", "notReady"), 1);
+  world.observed.set(podUid("orphan"), observed("orphan"), 1);
+  world.observed.set(podUid("stopped"), observed("stopped", "notReady"), 1);
   expect(await world.round()).toEqual([
     "wanted: ",
     "kill orphan within 1 s",
@@ -153,9 +153,9 @@ test("everything is kept of pods that are wanted, have a worker or cannot be rea
   const world = new World().heard();
   world.inactive = new Set(["wanted"]);
   world.registry.set(podOf("wanted"));
-  world.workers.set("ending", workerOf(podOf("ending")));
+  world.workers.set(podUid("ending"), workerOf(podOf("ending")));
   const sandboxes = [{ id: "s" }];
-  const pods = new Map([["unread", { sandboxes, containers: [], listedAtMs: 1 }]]);
+  const pods = new Map([[podUid("unread"), { sandboxes, containers: [], listedAtMs: 1 }]]);
   world.observed.beginListing({ pods, podOfId: new Map(), keys: new Map() }, 1);
   expect(await world.round()).toEqual(["wanted: wanted", "keep: wanted ending unread"]);
 });
@@ -164,7 +164,7 @@ test("a static pod that came back begins its next life without the status of the
   const world = new World().heard();
   const pod = podOf("again");
   world.registry.set(pod);
-  world.workers.set("again", workerOf(pod));
+  world.workers.set(podUid("again"), workerOf(pod));
   world.over = ["again"];
   expect(await world.round()).toEqual([
     "wanted: again",
@@ -181,7 +181,7 @@ test("a wanted pod without a worker gets one, unless it has ended, is refused or
   world.inactive = new Set(["ended"]);
   world.refused = new Set(["refused"]);
   const ended = Promise.resolve();
-  world.table.writer("removal").set("removed", { state: "running", ended });
+  world.table.writer("removal").set(podUid("removed"), { state: "running", ended });
   const notes = await world.round();
   expect(notes.slice(1, -1)).toEqual([
     "create lost (Running)",

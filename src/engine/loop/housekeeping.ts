@@ -1,4 +1,5 @@
 import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
@@ -86,7 +87,7 @@ async function tidyPods(deps: HousekeepingDeps): Promise<void> {
     deps.faults.attempt("housekeeping", uid, () => restartPod(deps, pod));
   }
   endOrphans(deps, () => true);
-  const kept = new Set<string>();
+  const kept = new Set<PodUid>();
   for (const { uid, wanted, worker, observed } of deps.table.all()) {
     const mayRun = observed?.unread !== undefined;
     if (wanted !== undefined || worker !== undefined || mayRun) kept.add(uid);
@@ -95,7 +96,7 @@ async function tidyPods(deps: HousekeepingDeps): Promise<void> {
   await remains.removeAllBut(kept);
 }
 
-function hasWorker({ table }: HousekeepingDeps, uid: string): boolean {
+function hasWorker({ table }: HousekeepingDeps, uid: PodUid): boolean {
   return table.get(uid)?.worker !== undefined;
 }
 
@@ -120,8 +121,8 @@ function forgetLife({ registry, statuses }: HousekeepingDeps, pod: Pod): void {
  * for, or the API server itself, so they do not wait until the API server was heard. It cannot want them: they were
  * static pods too, since in an API server that name is the mirror pod's.
  */
-function replacedByStaticPods(table: PodTable): ReadonlySet<string> {
-  const replaced = new Set<string>();
+function replacedByStaticPods(table: PodTable): ReadonlySet<PodUid> {
+  const replaced = new Set<PodUid>();
   for (const { wanted, worker } of table.all()) {
     if (worker?.waitsFor?.kind !== "name" || wanted === undefined) continue;
     if (isStaticPod(wanted)) replaced.add(worker.waitsFor.uid);
@@ -130,7 +131,7 @@ function replacedByStaticPods(table: PodTable): ReadonlySet<string> {
 }
 
 /** Ends pods that run and that neither a source nor a worker knows. */
-function endOrphans(deps: HousekeepingDeps, mayEnd: (uid: string) => boolean): void {
+function endOrphans(deps: HousekeepingDeps, mayEnd: (uid: PodUid) => boolean): void {
   for (const { uid, wanted, worker, observed } of deps.table.all()) {
     const state = observed?.state;
     if (wanted !== undefined || worker !== undefined || state === undefined) continue;

@@ -3,6 +3,7 @@ import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Faults } from "../agent/faults.ts";
 import { PodUpdates } from "../intake/pod-updates.ts";
@@ -124,7 +125,7 @@ test("updates that come while the runtime is away become few, and the newest cou
   for (let index = 1; index <= 50_000; index += 1) world.deliver("UPDATE", podOf("a", index));
   world.health.problem = undefined;
   const notes = await world.after(10_000);
-  expect(world.registry.get("a")?.metadata.generation).toBe(50_000);
+  expect(world.registry.get(podUid("a"))?.metadata.generation).toBe(50_000);
   expect(notes.filter((note) => note.endsWith(" a")).length).toBeLessThanOrEqual(1_001);
   await world.end();
 });
@@ -138,7 +139,7 @@ test("pods go to their workers in the order of their age, but those that are ref
   expect(world.sources.areAllReady).toBe(true);
   world.deliver("REMOVE", old);
   expect(await world.after(1)).toEqual(["kill old"]);
-  expect(world.registry.get("old")).toBeUndefined();
+  expect(world.registry.get(podUid("old"))).toBeUndefined();
   await world.end();
 });
 
@@ -148,8 +149,8 @@ test("a pod that is due gets a sync, unless it has no worker or waits to start",
   world.deliver("ADD", podOf("runs"), podOf("waits"), podOf("refused"));
   await world.after(1);
   const worker = workerOf(podOf("waits"));
-  world.workers.set("waits", { ...worker, waitsFor: { kind: "removal" } });
-  for (const uid of ["runs", "waits", "refused", "unknown"]) world.loop.requestSync(uid);
+  world.workers.set(podUid("waits"), { ...worker, waitsFor: { kind: "removal" } });
+  for (const uid of ["runs", "waits", "refused", "unknown"]) world.loop.requestSync(podUid(uid));
   expect(await world.after(1)).toEqual(["sync runs"]);
   await world.end();
 });
@@ -178,7 +179,7 @@ test("a pod that cannot be handled costs no other pod anything, and is tried aga
   const note = (_error: unknown, during: string, uid?: string): void =>
     void faults.push(`${during} ${uid}`);
   const world = new World(undefined, { note });
-  world.workers.set("bad", workerOf(podOf("bad")));
+  world.workers.set(podUid("bad"), workerOf(podOf("bad")));
   world.deliver("UPDATE", podOf("bad", poisoned), podOf("good"));
   expect(await world.after(1)).toContain("update good");
   expect(faults).toEqual(["intake bad"]);

@@ -4,6 +4,7 @@ import { Backoff } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { parseTime } from "../../lib/time.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -70,7 +71,7 @@ export class SyncLoop {
   }
 
   /** That pod is due a look. */
-  requestSync(uid: string): void {
+  requestSync(uid: PodUid): void {
     this.#deps.queue.request(uid);
     this.#work.notify();
   }
@@ -166,7 +167,7 @@ export class SyncLoop {
   }
 
   /** What one pod makes this loop throw costs that pod a delay, and no other pod anything. */
-  #attempt(during: FaultPlace, uid: string, work: () => void): void {
+  #attempt(during: FaultPlace, uid: PodUid, work: () => void): void {
     this.#deps.progress?.noteStep(uid, during);
     try {
       work();

@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import type { Requeue } from "../../core/worker/requeue.ts";
+import { podUid } from "../../model/ids.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { WorkQueue } from "./work-queue.ts";
+
+const uidA = podUid("a");
 
 function setUp() {
   let nowMs = 0;
@@ -22,9 +25,9 @@ function setUp() {
 
 test("each pod comes due once, at the time it was last put off to", () => {
   const { queue, setTime } = setUp();
-  queue.enqueue("a", 100);
-  queue.enqueue("b", 0);
-  queue.enqueue("a", 200);
+  queue.enqueue(uidA, 100);
+  queue.enqueue(podUid("b"), 0);
+  queue.enqueue(uidA, 200);
   expect(queue.takeDue()).toEqual(["b"]);
   setTime(100);
   expect(queue.takeDue()).toEqual([]);
@@ -35,9 +38,9 @@ test("each pod comes due once, at the time it was last put off to", () => {
 
 test("a pod that is requested is due at once, and at its time again", () => {
   const { queue, setTime } = setUp();
-  queue.enqueue("a", 100);
-  queue.request("a");
-  queue.enqueue("a", 200);
+  queue.enqueue(uidA, 100);
+  queue.request(uidA);
+  queue.enqueue(uidA, 200);
   expect(queue.nextDueInMs()).toBe(0);
   expect(queue.takeDue()).toEqual(["a"]);
   expect(queue.nextDueInMs()).toBe(200);
@@ -56,7 +59,7 @@ test.each<{ requeue: Requeue; delayMs: number }>([
   { requeue: { kind: "resync" }, delayMs: 60_000 },
 ])("after $requeue a pod is due in $delayMs ms", ({ requeue, delayMs }) => {
   const { queue } = setUp();
-  queue.requeue("a", requeue);
+  queue.requeue(uidA, requeue);
   expect(queue.nextDueInMs()).toBe(delayMs);
 });
 

@@ -1,5 +1,6 @@
 import { activeDeadlineMs } from "../../core/status/active-deadline.ts";
 import { type Requeue, requeueDelayMs } from "../../core/worker/requeue.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
@@ -28,7 +29,7 @@ export class WorkQueue {
   }
 
   /** The pod is due at once, and at its time as well. */
-  request(uid: string): void {
+  request(uid: PodUid): void {
     this.#due.set(uid, { ...this.#due.get(uid), isRequested: true });
   }
 
@@ -40,23 +41,23 @@ export class WorkQueue {
   }
 
   /** After so long, or when the pod's active deadline ends before. */
-  enqueue(uid: string, delayMs: number): void {
+  enqueue(uid: PodUid, delayMs: number): void {
     const { clock, wakeups } = this.#deps;
     const atMs = clock.monotonicMs() + Math.min(delayMs, this.#untilDeadlineMs(uid));
     this.#due.set(uid, { ...this.#due.get(uid), atMs });
     wakeups.lookAtQueue();
   }
 
-  requeue(uid: string, requeue: Requeue): void {
+  requeue(uid: PodUid, requeue: Requeue): void {
     const { clock, random } = this.#deps;
     const settings = { resyncIntervalMs: this.#resyncIntervalMs, backoffMs: failureBackoffMs };
     this.enqueue(uid, requeueDelayMs(requeue, settings, clock.nowMs(), random()));
   }
 
   /** Takes out every pod that was requested or whose time has come. */
-  takeDue(): readonly string[] {
+  takeDue(): readonly PodUid[] {
     const nowMs = this.#deps.clock.monotonicMs();
-    const taken: string[] = [];
+    const taken: PodUid[] = [];
     for (const [uid, { atMs = Number.POSITIVE_INFINITY, isRequested }] of this.#due.entries()) {
       const hasCome = atMs <= nowMs;
       if (!hasCome && isRequested !== true) continue;
@@ -78,7 +79,7 @@ export class WorkQueue {
       : Math.max(0, nextMs - this.#deps.clock.monotonicMs());
   }
 
-  #untilDeadlineMs(uid: string): number {
+  #untilDeadlineMs(uid: PodUid): number {
     const { table, clock } = this.#deps;
     const { wanted, status } = table.get(uid) ?? {};
     const deadlineMs = wanted && activeDeadlineMs(wanted, status?.current ?? wanted.status ?? {});

@@ -2,6 +2,7 @@ import { goneReason } from "../../core/collect/container-gc.ts";
 import type { NodeReclaim } from "../../core/eviction/rank-pods.ts";
 import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
+import { podUid } from "../../model/ids.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { ImageCollector } from "../images/image-collector.ts";
@@ -60,8 +61,9 @@ export class GarbageCollection {
   async #planFolders(): Promise<readonly GcItem[]> {
     const { files, rootFolder, sources, table, states } = this.#deps;
     if (!sources.areAllReady) return [];
-    const uids = await files.list(podsDirectory(rootFolder));
-    return uids
+    const names = await files.list(podsDirectory(rootFolder));
+    return names
+      .map(podUid)
       .filter((uid) => table.get(uid)?.wanted === undefined)
       .filter((uid) => states.shouldPodContentBeRemoved(uid))
       .map((uid): GcItem => {

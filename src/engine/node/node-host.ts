@@ -5,6 +5,7 @@ import {
   type ExecSyncResponse,
   PodSandboxState,
 } from "../../model/generated/cri.ts";
+import { podUid } from "../../model/ids.ts";
 import { containerNameLabel } from "../../model/labels.ts";
 import { findObserved } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -52,7 +53,7 @@ export class NodeHost implements KubeletHost {
     return sandboxes.map(({ id, metadata }) => ({
       name: metadata?.name ?? "",
       namespace: metadata?.namespace ?? "",
-      uid: metadata?.uid ?? "",
+      uid: podUid(metadata?.uid ?? ""),
       containers: containers
         .filter(({ podSandboxId }) => podSandboxId === id)
         .map(({ labels, image, imageRef }) => ({

@@ -1,4 +1,4 @@
-import { podUid } from "../../model/ids.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { type ContainerExit, emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import { rawContainerId } from "../execute/container-id.ts";
@@ -16,7 +16,7 @@ export class ObservedPods {
   readonly #observations: SliceWriter<"observed">;
   readonly #wakeups: Pick<Wakeups, "read">;
   /** The pod of each sandbox and container, by the runtime's id. */
-  #podOfId = new Map<string, string>();
+  #podOfId = new Map<string, PodUid>();
   #listedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(table: PodTable, wakeups: Pick<Wakeups, "read">) {
@@ -37,18 +37,18 @@ export class ObservedPods {
   }
 
   /** The pod as last read; undefined when the runtime had nothing of it. */
-  find(uid: string): ObservedPod | undefined {
+  find(uid: PodUid): ObservedPod | undefined {
     const { state } = this.#get(uid);
     return state === undefined || isEmpty(state) ? undefined : state;
   }
 
   /** Whether the runtime has anything of the pod, as last read, or listed and not yet read. */
-  has(uid: string): boolean {
+  has(uid: PodUid): boolean {
     return isInRuntime(this.#observations.get(uid));
   }
 
   /** Pods that were listed and not yet read, by UID: namespace/name. */
-  *unread(): IterableIterator<readonly [uid: string, key: string]> {
+  *unread(): IterableIterator<readonly [uid: PodUid, key: string]> {
     for (const [uid, { unread }] of this.#observations.entries()) {
       if (unread !== undefined) yield [uid, unread.key];
     }
@@ -78,41 +78,41 @@ export class ObservedPods {
   }
 
   /** The UID of the pod that has the container or sandbox of that id of the runtime. */
-  podOf(id: string): string | undefined {
+  podOf(id: string): PodUid | undefined {
     return this.#podOfId.get(id);
   }
 
-  exitOf(uid: string, containerId: string): ContainerExit | undefined {
+  exitOf(uid: PodUid, containerId: string): ContainerExit | undefined {
     return this.#get(uid).exits?.get(containerId);
   }
 
-  noteExit(uid: string, containerId: string, exit: ContainerExit): void {
+  noteExit(uid: PodUid, containerId: string, exit: ContainerExit): void {
     this.#update(uid, { exits: new Map([...(this.#get(uid).exits ?? []), [containerId, exit]]) });
   }
 
   /** The last state, empty for an unknown pod. Throws what the last read threw. */
-  get(uid: string): ObservedPod {
+  get(uid: PodUid): ObservedPod {
     const { state, error, unread } = this.#get(uid);
     if (error !== undefined) throw error;
     if (unread !== undefined) throw new Error("the runtime has not reported this pod's state yet");
-    return state ?? emptyObservedPod(podUid(uid), "", "");
+    return state ?? emptyObservedPod(uid, "", "");
   }
 
   /** The first state that was read after `minMs`; waits for it if it is not there yet. */
-  async getNewerThan(uid: string, minMs: number, signal: AbortSignal): Promise<ObservedPod> {
+  async getNewerThan(uid: PodUid, minMs: number, signal: AbortSignal): Promise<ObservedPod> {
     if (!this.isNewerThan(uid, minMs)) await this.#nextRead(uid, minMs, signal);
     return this.get(uid);
   }
 
   /** Whether the pod was read after `minMs`. */
-  isNewerThan(uid: string, minMs: number): boolean {
+  isNewerThan(uid: PodUid, minMs: number): boolean {
     const observation = this.#get(uid);
     if (isStale(observation)) return false;
     return (observation.readAtMs ?? this.#listedAtMs) > minMs;
   }
 
   /** Passes every state that is stored to the one who works on the pod, until the returned function is called. */
-  follow(uid: string, onState: (observed: ObservedPod) => void): () => void {
+  follow(uid: PodUid, onState: (observed: ObservedPod) => void): () => void {
     this.#update(uid, { follower: onState });
     return () => {
       if (this.#get(uid).follower === onState) this.#update(uid, { follower: undefined });
@@ -123,7 +123,7 @@ export class ObservedPods {
    * Stores what a read found; a read that began before the stored one is dropped. True when the pod changed, or when
    * those who act on it waited for this whatever it says.
    */
-  set(uid: string, found: ObservedPod | Error, readAtMs: number): boolean {
+  set(uid: PodUid, found: ObservedPod | Error, readAtMs: number): boolean {
     const before = this.#get(uid);
     if (before.readAtMs !== undefined && before.readAtMs > readAtMs) return false;
     if (found instanceof Error) {
@@ -144,16 +144,16 @@ export class ObservedPods {
   }
 
   /** Takes in a listing that was asked for at that time: UIDs of the pods that are not as they were last read. */
-  beginListing({ pods, podOfId, keys }: RuntimeListing, listedAtMs: number): readonly string[] {
+  beginListing({ pods, podOfId, keys }: RuntimeListing, listedAtMs: number): readonly PodUid[] {
     this.#podOfId = new Map(podOfId);
-    const gone: string[] = [];
+    const gone: PodUid[] = [];
     for (const [uid, observation] of this.#observations.entries()) {
       if (isInRuntime(observation) && !pods.has(uid)) gone.push(uid);
       const { exits } = observation;
       const listed = [...(exits ?? [])].filter(([id]) => podOfId.has(id));
       if (listed.length !== (exits?.size ?? 0)) this.#update(uid, { exits: new Map(listed) });
     }
-    const changed: string[] = [];
+    const changed: PodUid[] = [];
     for (const [uid, listed] of pods) {
       const { state, unread } = this.#get(uid);
       if (fingerprintOf(state) === listedFingerprint(listed)) continue;
@@ -166,7 +166,7 @@ export class ObservedPods {
   }
 
   /** Only their own workers wait for those of the pods that are still not read; returns their names. */
-  noteLate(uids: readonly string[]): readonly string[] {
+  noteLate(uids: readonly PodUid[]): readonly string[] {
     const late: string[] = [];
     for (const uid of uids) {
       const { unread, error } = this.#get(uid);
@@ -187,19 +187,19 @@ export class ObservedPods {
   }
 
   /** Adds the ids of a listing that was made for the sake of one of them. */
-  noteIds(podOfId: ReadonlyMap<string, string>): void {
+  noteIds(podOfId: ReadonlyMap<string, PodUid>): void {
     for (const [id, uid] of podOfId) this.#podOfId.set(id, uid);
   }
 
-  #get(uid: string): Observation {
+  #get(uid: PodUid): Observation {
     return this.#observations.get(uid) ?? nothingKnown;
   }
 
-  #update(uid: string, changes: Partial<Observation>): void {
+  #update(uid: PodUid, changes: Partial<Observation>): void {
     this.#observations.set(uid, { ...this.#get(uid), ...changes });
   }
 
-  #nextRead(uid: string, minMs: number, signal: AbortSignal): Promise<void> {
+  #nextRead(uid: PodUid, minMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const abort = (): void => {
@@ -219,7 +219,7 @@ export class ObservedPods {
     });
   }
 
-  #notify(uid: string, readAtMs: number): void {
+  #notify(uid: PodUid, readAtMs: number): void {
     const observation = this.#get(uid);
     if (isStale(observation)) return;
     for (const waiter of observation.waiters ?? []) {
@@ -230,7 +230,7 @@ export class ObservedPods {
     }
   }
 
-  #removeWaiter(uid: string, waiter: { readonly minMs: number }): void {
+  #removeWaiter(uid: PodUid, waiter: { readonly minMs: number }): void {
     const waiters = [...(this.#get(uid).waiters ?? [])].filter((other) => other !== waiter);
     this.#update(uid, { waiters: waiters.length === 0 ? undefined : new Set(waiters) });
   }

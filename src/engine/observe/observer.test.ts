@@ -9,6 +9,8 @@ import { ObservedPods } from "./observed-pods.ts";
 import { Observer } from "./observer.ts";
 import { PodReader } from "./pod-reader.ts";
 
+const uid1 = podUid("1");
+
 const pod = testPod({ containers: [{ name: "web" }] });
 const { uid } = pod.metadata;
 
@@ -88,15 +90,15 @@ function setUp() {
 test("a pod that cannot be read is retried until it can, and synced even if it is unchanged", async () => {
   const { clock, state, observed, reader } = setUp();
   state.beforeRead = () => Promise.reject(new Error("the runtime is gone"));
-  reader.requestRead("1");
+  reader.requestRead(uid1);
   await clock.advance(1000);
   expect(state.readsMs).toEqual([0, 100, 300, 700]);
-  expect(() => observed.get("1")).toThrow("the runtime is gone");
+  expect(() => observed.get(uid1)).toThrow("the runtime is gone");
   expect(state.warnings).toEqual(["cannot read a pod from the runtime"]);
   state.beforeRead = () => Promise.resolve();
   await clock.advance(1000);
   expect(state.readsMs).toEqual([0, 100, 300, 700, 1500]);
-  expect(observed.get("1").uid).toBe("1");
+  expect(observed.get(uid1).uid).toBe("1");
   expect(state.looks).toEqual(["1"]);
 });
 
@@ -107,15 +109,15 @@ test("a pod in work is read when the work ends, or soon if that takes long", asy
   const begin = (): void => {
     const ended = new Promise<void>((resolve) => {
       finish = () => {
-        removals.set("1", { state: "done" });
+        removals.set(uid1, { state: "done" });
         resolve();
       };
     });
-    removals.set("1", { state: "running", ended });
+    removals.set(uid1, { state: "running", ended });
   };
   begin();
-  reader.readWhenQuiet("1");
-  reader.readWhenQuiet("1");
+  reader.readWhenQuiet(uid1);
+  reader.readWhenQuiet(uid1);
   await clock.advance(100);
   expect(state.readsMs).toEqual([]);
   finish();
@@ -123,13 +125,13 @@ test("a pod in work is read when the work ends, or soon if that takes long", asy
   expect(state.readsMs).toEqual([100]);
 
   begin();
-  reader.readWhenQuiet("1");
+  reader.readWhenQuiet(uid1);
   await clock.advance(2000);
   expect(state.readsMs).toEqual([100, 1200]);
 
-  reader.readWhenQuiet("1");
+  reader.readWhenQuiet(uid1);
   await clock.advance(10);
-  reader.requestRead("1");
+  reader.requestRead(uid1);
   finish();
   await clock.advance(1000);
   expect(state.readsMs).toEqual([100, 1200, 2210]);
@@ -139,10 +141,10 @@ test("a pod in work is read when the work ends, or soon if that takes long", asy
 test("reads that are asked for during a read are done by one that begins after it", async () => {
   const { clock, state, reader, stop } = setUp();
   state.beforeRead = () => clock.sleep(500, stop.signal);
-  reader.requestRead("1");
+  reader.requestRead(uid1);
   await clock.advance(100);
-  reader.requestRead("1");
-  const read = reader.readNow("1");
+  reader.requestRead(uid1);
+  const read = reader.readNow(uid1);
   await clock.advance(1000);
   await read;
   expect(state.readsMs).toEqual([0, 500]);
@@ -162,7 +164,7 @@ test("a pod that hangs delays no other, and is not taken for absent", async () =
   };
   const running = observer.run();
   await clock.advance(2000);
-  expect([observed.isListed, observed.find("2")?.name]).toEqual([false, "other"]);
+  expect([observed.isListed, observed.find(podUid("2"))?.name]).toEqual([false, "other"]);
   await clock.advance(2000);
   expect([observed.isListed, state.housekeepings]).toEqual([true, 1]);
   expect(state.warnings).toEqual(["the runtime is slow to report pods"]);

@@ -2,6 +2,7 @@ import { Backoff } from "../../lib/backoff.ts";
 import { isDoneWithin, withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { withEither } from "../../lib/with-either.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -161,7 +162,7 @@ export class Observer {
   }
 
   /** Only a pod's own worker waits long for one that is slow to read. */
-  async #awaitReads(uids: readonly string[], reads: readonly Promise<void>[]): Promise<void> {
+  async #awaitReads(uids: readonly PodUid[], reads: readonly Promise<void>[]): Promise<void> {
     await isDoneWithin(this.#deps.clock, Promise.all(reads), lateReadMs, this.#signal);
     const late = this.#deps.observed.noteLate(uids);
     if (late.length === 0) return;

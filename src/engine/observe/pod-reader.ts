@@ -1,6 +1,7 @@
 import { nextDelayMs } from "../../lib/backoff.ts";
 import { isDoneWithin, withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -52,24 +53,24 @@ export class PodReader {
   }
 
   /** Reads that pod soon; a read that is in progress is followed by another one. */
-  requestRead(uid: string): void {
+  requestRead(uid: PodUid): void {
     this.#inBackground(uid, this.readNow(uid));
   }
 
   /** Reads that pod as soon as no work is under way on it, unless it was read by then; not much later even if there is. */
-  readWhenQuiet(uid: string): void {
+  readWhenQuiet(uid: PodUid): void {
     if (this.#readings.get(uid)?.awaitsQuiet) return;
     this.#update(uid, { awaitsQuiet: true });
     this.#inBackground(uid, this.#readOnceQuiet(uid));
   }
 
-  async #readOnceQuiet(uid: string): Promise<void> {
+  async #readOnceQuiet(uid: PodUid): Promise<void> {
     const sinceMs = this.#deps.clock.monotonicMs();
     await this.#untilQuiet(uid).finally(() => this.#update(uid, { awaitsQuiet: undefined }));
     if (!this.#deps.observed.isNewerThan(uid, sinceMs)) await this.readNow(uid);
   }
 
-  async #untilQuiet(uid: string): Promise<void> {
+  async #untilQuiet(uid: PodUid): Promise<void> {
     const { worker, removal } = this.#deps.table.get(uid) ?? {};
     // The work on the pod reads it at the end.
     const work = worker?.running ?? (removal?.state === "running" ? removal.ended : undefined);
@@ -79,7 +80,7 @@ export class PodReader {
   }
 
   /** Resolves when the pod was read, by a read that begins from now on, or could not be read. */
-  async readNow(uid: string): Promise<void> {
+  async readNow(uid: PodUid): Promise<void> {
     const running = this.#readings.get(uid)?.running;
     if (running === undefined) await this.#startReading(uid);
     else {
@@ -89,7 +90,7 @@ export class PodReader {
   }
 
   /** A list says nothing new of a pod that was read before: what was done to it since may be missing. */
-  async readListed(uid: string, listed: ListedAt): Promise<void> {
+  async readListed(uid: PodUid, listed: ListedAt): Promise<void> {
     const { observed } = this.#deps;
     const isFirst =
       observed.find(uid) === undefined && this.#readings.get(uid)?.running === undefined;
@@ -98,7 +99,7 @@ export class PodReader {
   }
 
   /** Reads a pod until it shows the end of a container or sandbox. One end has several events, and may be known already. */
-  readUntilEnded(uid: string, { containerId, exit }: RuntimeEvent): void {
+  readUntilEnded(uid: PodUid, { containerId, exit }: RuntimeEvent): void {
     if (exit !== undefined) this.#deps.observed.noteExit(uid, containerId, exit);
     if (this.#settling.has(containerId)) return;
     this.#settling.add(containerId);
@@ -108,7 +109,7 @@ export class PodReader {
     this.#inBackground(uid, reading);
   }
 
-  async #readWhileRunning(uid: string, containerId: string): Promise<void> {
+  async #readWhileRunning(uid: PodUid, containerId: string): Promise<void> {
     await this.#untilQuiet(uid);
     let hasRead = false;
     for (const delayMs of lagRetriesMs) {
@@ -121,7 +122,7 @@ export class PodReader {
     }
   }
 
-  #startReading(uid: string, listed?: ListedAt): Promise<void> {
+  #startReading(uid: PodUid, listed?: ListedAt): Promise<void> {
     const running = { again: false, done: Promise.resolve() };
     this.#update(uid, { running });
     running.done = this.#readWhileAsked(uid, running, listed);
@@ -129,7 +130,7 @@ export class PodReader {
   }
 
   async #readWhileAsked(
-    uid: string,
+    uid: PodUid,
     running: { again: boolean },
     listed: ListedAt | undefined,
   ): Promise<void> {
@@ -145,7 +146,7 @@ export class PodReader {
     }
   }
 
-  async #read(uid: string, listed?: ListedAt): Promise<void> {
+  async #read(uid: PodUid, listed?: ListedAt): Promise<void> {
     const { clock, observed, reading, metrics, log, wakeups } = this.#deps;
     const startedAtMs = clock.monotonicMs();
     const readAtMs = listed?.atMs ?? startedAtMs;
@@ -173,7 +174,7 @@ export class PodReader {
   }
 
   // No event says that a pod can be read again.
-  async #readAgainLater(uid: string): Promise<void> {
+  async #readAgainLater(uid: PodUid): Promise<void> {
     const last = this.#readings.get(uid)?.retry;
     if (last?.isWaiting) return;
     const delayMs = nextDelayMs(last?.delayMs, retryLimits);
@@ -185,11 +186,11 @@ export class PodReader {
     await this.readNow(uid);
   }
 
-  #inBackground(uid: string, work: Promise<void>): void {
+  #inBackground(uid: PodUid, work: Promise<void>): void {
     work.catch((error: unknown) => this.#deps.faults.note(error, "observation", uid));
   }
 
-  #update(uid: string, changes: Partial<PodReading>): void {
+  #update(uid: PodUid, changes: Partial<PodReading>): void {
     const next: PodReading = { ...this.#readings.get(uid), ...changes };
     const isOver = Object.values(next).every((value) => value === undefined);
     this.#readings.set(uid, isOver ? undefined : next);

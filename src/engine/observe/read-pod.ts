@@ -1,7 +1,7 @@
 import { withExit } from "../../core/observe/exited-status.ts";
 import { observePod, type ReadContainer } from "../../core/observe/observe-pod.ts";
 import type { PodSandboxStatus } from "../../model/generated/cri.ts";
-import { podUid } from "../../model/ids.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
@@ -39,7 +39,7 @@ export interface ReadHint {
 /** Reads everything the runtime has of one pod. What vanishes while it is being read is left out. */
 export async function readPod(
   deps: ReadPodDeps,
-  uid: string,
+  uid: PodUid,
   signal: AbortSignal,
   { listed, before }: ReadHint = {},
 ): Promise<ObservedPod> {
@@ -62,7 +62,7 @@ export async function readPod(
     ),
   ]);
   return observePod({
-    uid: podUid(uid),
+    uid,
     name: labels[podNameLabel] ?? "",
     namespace: labels[podNamespaceLabel] ?? "",
     runtimeName: deps.runtimeName,
@@ -84,7 +84,7 @@ function once<T>(read: (id: string) => Promise<T>): (id: string) => Promise<T> {
 
 async function listPod(
   { runtime, clock }: ReadPodDeps,
-  uid: string,
+  uid: PodUid,
   signal: AbortSignal,
 ): Promise<ListedPod> {
   const listedAtMs = clock.nowMs();
@@ -106,7 +106,7 @@ async function readSandbox(
 
 async function readContainer(
   deps: ReadPodDeps,
-  uid: string,
+  uid: PodUid,
   id: string,
   signal: AbortSignal,
 ): Promise<Omit<ReadContainer, "sandboxId"> | undefined> {

@@ -4,6 +4,7 @@ import {
   type PodSandbox,
   PodSandboxState,
 } from "../../model/generated/cri.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -21,11 +22,11 @@ export interface ListedPod {
 /** One listing of the whole runtime. */
 export interface RuntimeListing {
   /** By pod UID. */
-  readonly pods: ReadonlyMap<string, ListedPod>;
+  readonly pods: ReadonlyMap<PodUid, ListedPod>;
   /** The pod of each sandbox and container id. */
-  readonly podOfId: ReadonlyMap<string, string>;
+  readonly podOfId: ReadonlyMap<string, PodUid>;
   /** By pod UID: namespace/name. */
-  readonly keys: ReadonlyMap<string, string>;
+  readonly keys: ReadonlyMap<PodUid, string>;
 }
 
 export async function listRuntime(
@@ -39,15 +40,16 @@ export async function listRuntime(
     runtime.listContainers({}, signal),
   ]);
   const pods = new Map<
-    string,
+    PodUid,
     { sandboxes: PodSandbox[]; containers: Container[]; listedAtMs: number }
   >();
-  const podOfId = new Map<string, string>();
-  const keys = new Map<string, string>();
+  const podOfId = new Map<string, PodUid>();
+  const keys = new Map<PodUid, string>();
   const partOf = ({ id = "", labels = {} }: PodSandbox | Container) => {
-    const uid = labels[podUidLabel];
+    const label = labels[podUidLabel];
     // What carries no pod UID was made by another client and is ignored.
-    if (uid === undefined) return undefined;
+    if (label === undefined) return undefined;
+    const uid = podUid(label);
     podOfId.set(id, uid);
     keys.set(uid, `${labels[podNamespaceLabel]}/${labels[podNameLabel]}`);
     const pod = pods.get(uid) ?? { sandboxes: [], containers: [], listedAtMs };

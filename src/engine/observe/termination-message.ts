@@ -3,6 +3,7 @@ import { podContainersDirectory } from "../../core/paths/data-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { decodeUtf8 } from "../../lib/utf8.ts";
 import type { ContainerStatus } from "../../model/generated/cri.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { detectLogFormat, parseLogLine } from "../../model/log/log-line.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
@@ -26,7 +27,7 @@ export interface MessageFiles {
 /** A pod can have its termination message in a file of any volume; such a one is foreign. */
 export function endReaderOf(
   { files, foreignFiles, rootFolder, podLogsRoot }: MessageFiles,
-  uid: string,
+  uid: PodUid,
   signal: AbortSignal,
 ): ReadEnd {
   const own = [podContainersDirectory(rootFolder, uid), podLogsRoot];

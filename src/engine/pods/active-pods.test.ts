@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import type { WorkerState } from "../../core/worker/worker-state.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import { ActivePods } from "./active-pods.ts";
 import { PodRegistry } from "./pod-registry.ts";
 import { PodTable } from "./pod-table.ts";
@@ -55,7 +56,7 @@ test.each<{ phase: string; worker: WorkerState | undefined; isActive: boolean }>
 test("a pod that makes room for another is active, but what it holds is promised", () => {
   const { table, registry, active } = setUp();
   registry.set(pod);
-  table.writer("admission").set(uid, { roomFor: "critical" });
+  table.writer("admission").set(uid, { roomFor: podUid("critical") });
   expect(active.has(uid)).toBe(true);
   expect(active.list()).toEqual([]);
 });
@@ -82,5 +83,5 @@ test("a pod that nobody wants is not active", () => {
   const { registry, active } = setUp();
   registry.set(pod);
   registry.remove(pod);
-  expect([active.has(uid), active.has("unknown")]).toEqual([false, false]);
+  expect([active.has(uid), active.has(podUid("unknown"))]).toEqual([false, false]);
 });

@@ -3,6 +3,7 @@ import { podLimits, podRequests } from "../../core/resource/pod-resources.ts";
 import { podQosClass } from "../../core/resource/qos.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
 import { isPodKnownTerminated } from "../../core/worker/worker-queries.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { ManagedPod } from "./managed-pod.ts";
@@ -20,7 +21,7 @@ export class ActivePods {
     this.#faults = faults;
   }
 
-  has(uid: string): boolean {
+  has(uid: PodUid): boolean {
     const pod = this.#table.get(uid);
     return pod !== undefined && isActive(pod);
   }

@@ -1,6 +1,7 @@
 import { withoutLeftovers } from "../../core/observe/classify-pod.ts";
 import { type PlanTerminationInput, planTermination } from "../../core/pod/plan-end.ts";
 import { killedStatus } from "../../core/status/killed-status.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
@@ -112,7 +113,7 @@ function countRunning({ containers }: ObservedPod): number {
 
 async function readStopped(
   deps: EndPodDeps,
-  uid: string,
+  uid: PodUid,
   stoppedAtMs: number,
   signal: AbortSignal,
 ): Promise<ObservedPod> {

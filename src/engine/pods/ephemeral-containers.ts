@@ -1,6 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import type { EphemeralContainer } from "../../model/generated/kubernetes.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
@@ -31,7 +32,7 @@ export class EphemeralContainers {
       try {
         const text = await this.#files.readText(`${this.#folder}/${name}`);
         const containers = parseJsonText(text ?? "") as readonly EphemeralContainer[];
-        this.#added.set(name.slice(0, -5), containers);
+        this.#added.set(podUid(name.slice(0, -".json".length)), containers);
       } catch (error) {
         this.#log.warn("cannot read ephemeral containers", { name, error: errorText(error) });
       }
@@ -47,12 +48,12 @@ export class EphemeralContainers {
   }
 
   /** Resolves when it is on disk: only then may one of them start. */
-  async set(uid: string, containers: readonly EphemeralContainer[]): Promise<void> {
+  async set(uid: PodUid, containers: readonly EphemeralContainer[]): Promise<void> {
     await this.#files.writeFile(this.#path(uid), JSON.stringify(containers), 0o600);
     this.#added.set(uid, containers);
   }
 
-  async remove(uid: string): Promise<void> {
+  async remove(uid: PodUid): Promise<void> {
     const added = this.#added.get(uid);
     if (added === undefined) return;
     this.#added.set(uid, undefined);
@@ -64,7 +65,7 @@ export class EphemeralContainers {
     }
   }
 
-  #path(uid: string): string {
+  #path(uid: PodUid): string {
     return `${this.#folder}/${uid}.json`;
   }
 }

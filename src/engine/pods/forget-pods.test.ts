@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
+import { podUid } from "../../model/ids.ts";
 import { forgetPods } from "./forget-pods.ts";
 import { PodRegistry } from "./pod-registry.ts";
 import { PodTable } from "./pod-table.ts";
@@ -10,7 +11,7 @@ const nowhere = { has: () => false };
 function removedPods(...uids: readonly string[]): PodTable {
   const table = new PodTable();
   const removals = table.writer("removal");
-  for (const uid of uids) removals.set(uid, { state: "done" });
+  for (const uid of uids) removals.set(podUid(uid), { state: "done" });
   return table;
 }
 
@@ -22,11 +23,11 @@ test("pods of which nothing is left are forgotten, the others stay", () => {
   const table = removedPods("wanted", "gone", "being-read", "in-runtime", "recorded", "also-gone");
   new PodRegistry(table).set(buildPod({ metadata: { uid: "wanted" } }));
   const running = { again: false, done: Promise.resolve() };
-  table.writer("reading").set("being-read", { running });
-  table.writer("records").set("recorded", {
+  table.writer("reading").set(podUid("being-read"), { running });
+  table.writer("records").set(podUid("recorded"), {
     syncs: [
       {
-        podUid: "recorded",
+        podUid: podUid("recorded"),
         pod: "default/web",
         kind: "sync",
         startedAtMs: 0,
@@ -46,14 +47,14 @@ test("pods of which nothing is left are forgotten, the others stay", () => {
 
 test("decisions are in memory alone, and go with the pod", () => {
   const table = removedPods("uid-a");
-  table.writer("records").set("uid-a", { syncs: [], decisions: [] });
+  table.writer("records").set(podUid("uid-a"), { syncs: [], decisions: [] });
   forgetPods({ table, observed: nowhere });
   expect(uidsOf(table)).toEqual([]);
 });
 
 test("a pod is not forgotten before its removal has begun", () => {
   const table = new PodTable();
-  table.writer("events").set("uid-a", []);
+  table.writer("events").set(podUid("uid-a"), []);
   forgetPods({ table, observed: nowhere });
   expect(uidsOf(table)).toEqual(["uid-a"]);
 });

@@ -9,6 +9,7 @@ import type { StartFailure } from "../../core/status/container-statuses.ts";
 import type { WaitReason } from "../../core/worker/start-gate.ts";
 import type { WorkerState } from "../../core/worker/worker-state.ts";
 import type { EphemeralContainer, Event, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResults } from "../../model/probe.ts";
@@ -83,12 +84,12 @@ interface PodPreemption {
   /** The pods that end to make room for it, as namespace/name. */
   readonly roomFrom?: readonly string[] | undefined;
   /** It ends to make room: what it holds is promised to the pod with this UID. */
-  readonly roomFor?: string | undefined;
+  readonly roomFor?: PodUid | undefined;
 }
 
 /** One pod's worker, which makes one call at a time. */
 export interface PodWorker {
-  readonly uid: string;
+  readonly uid: PodUid;
   readonly state: WorkerState;
   /** Grows from worker to worker: static pods of one name start in this order. */
   readonly arrival: number;
@@ -304,6 +305,6 @@ type PodRemoval =
 
 export type SliceName = keyof PodSlices;
 
-export type ManagedPod = { readonly uid: string } & {
+export type ManagedPod = { readonly uid: PodUid } & {
   readonly [Name in SliceName]?: PodSlices[Name] | undefined;
 };

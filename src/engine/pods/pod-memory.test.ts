@@ -1,21 +1,24 @@
 import { expect, test } from "vitest";
 import { StageWorld } from "../../../test/sim/stage-world.ts";
+import { podUid } from "../../model/ids.ts";
+
+const uidA = podUid("uid-a");
 
 async function remembered(): Promise<StageWorld> {
   const world = new StageWorld();
   await world.memory.load();
-  await world.memory.ephemeral.set("uid-a", [{ name: "debugger", image: "shell" }]);
-  world.memory.checkpoints.save("uid-a", { phase: "Succeeded" });
+  await world.memory.ephemeral.set(uidA, [{ name: "debugger", image: "shell" }]);
+  world.memory.checkpoints.save(uidA, { phase: "Succeeded" });
   await world.memory.checkpoints.flush();
   return world;
 }
 
 test("all files about a pod are removed", async () => {
   const world = await remembered();
-  expect(world.table.get("uid-a")?.checkpoint !== undefined).toBe(true);
-  await world.memory.remove("uid-a");
+  expect(world.table.get(uidA)?.checkpoint !== undefined).toBe(true);
+  await world.memory.remove(uidA);
   expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
-  expect(world.table.get("uid-a")?.checkpoint !== undefined).toBe(false);
+  expect(world.table.get(uidA)?.checkpoint !== undefined).toBe(false);
 });
 
 test("the checkpoint goes last: while another file cannot be removed, the next agent still finds the pod", async () => {
@@ -23,12 +26,12 @@ test("the checkpoint goes last: while another file cannot be removed, the next a
   const removeFile = world.files.removeFile.bind(world.files);
   world.files.removeFile = (path) =>
     path.includes("/ephemeral/") ? Promise.reject(new Error("read-only")) : removeFile(path);
-  await expect(world.memory.remove("uid-a")).rejects.toThrow("read-only");
+  await expect(world.memory.remove(uidA)).rejects.toThrow("read-only");
   expect(await world.whatIsOnDisk("uid-a")).toEqual([
     "statuses/uid-a.json",
     "ephemeral/uid-a.json",
   ]);
   world.files.removeFile = removeFile;
-  await world.memory.remove("uid-a");
+  await world.memory.remove(uidA);
   expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { isEndedByShutdown } from "../../core/shutdown/shutdown-status.ts";
 import { withKeptCounts } from "../../core/status/kept-counts.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSourceName } from "../../model/pod-source.ts";
 import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
@@ -51,7 +52,7 @@ export class PodMemory {
    * Nothing else of the pod is left. The checkpoint goes last: by it the next agent finds a pod of which something could
    * not be removed.
    */
-  async remove(uid: string): Promise<void> {
+  async remove(uid: PodUid): Promise<void> {
     await this.ephemeral.remove(uid);
     await this.recorder.remove(uid);
     await this.checkpoints.remove(uid);

@@ -1,4 +1,5 @@
 import { isMirrorOf } from "../../core/status/plan-mirror.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
 import type { PodTable, SliceWriter } from "./pod-table.ts";
@@ -22,7 +23,7 @@ export class PodRegistry {
     else this.#pods.set(pod.metadata.uid, undefined);
   }
 
-  get(uid: string): Pod | undefined {
+  get(uid: PodUid): Pod | undefined {
     return this.#pods.get(uid);
   }
 

@@ -18,6 +18,8 @@ import { PodRegistry } from "./pod-registry.ts";
 import { PodRemains } from "./pod-remains.ts";
 import { prepareStages } from "./pod-stage.ts";
 
+const uidA = podUid("uid-a");
+
 const sandbox = {
   id: "sandbox",
   state: "ready",
@@ -79,20 +81,20 @@ class World extends StageWorld {
 
   /** One round, and the end of all removals that it has begun. */
   async round(kept: readonly string[] = []): Promise<void> {
-    await this.remains.removeAllBut(new Set(kept));
+    await this.remains.removeAllBut(new Set(kept.map(podUid)));
     for (const { uid } of this.table.all()) await this.removed(uid);
   }
 
   /** The removal that is in progress has ended. */
   async removed(uid: string): Promise<void> {
-    const removal = this.table.get(uid)?.removal;
+    const removal = this.table.get(podUid(uid))?.removal;
     if (removal?.state === "running") await removal.ended;
   }
 
   /** The runtime has these sandboxes of the pod. */
   show(uid: string, sandboxes: ObservedPod["sandboxes"]): void {
     const observed = { ...emptyObservedPod(podUid(uid), "web", "default"), sandboxes };
-    this.observed.set(uid, observed, this.clock.monotonicMs());
+    this.observed.set(podUid(uid), observed, this.clock.monotonicMs());
   }
 
   /** UIDs of the pods that were forgotten. */
@@ -166,7 +168,7 @@ test("what cannot be removed keeps the pod and its checkpoint, and is tried agai
   world.stuck.add(`${rootFolder}/pods/uid-a`);
   await world.round();
   expect(world.warnings).toEqual(["cannot remove what a pod left, trying again"]);
-  expect(world.table.get("uid-a")?.removal).toMatchObject({
+  expect(world.table.get(uidA)?.removal).toMatchObject({
     state: "due",
     error: `${rootFolder}/pods/uid-a: input/output error`,
   });
@@ -190,7 +192,7 @@ test("what goes on failing is tried less and less often, and logged once", async
   const delays: (number | undefined)[] = [];
   for (let round = 0; round < 5; round += 1) {
     await world.round();
-    const removal = world.table.get("uid-a")?.removal;
+    const removal = world.table.get(uidA)?.removal;
     delays.push(removal?.state === "due" ? removal.delayMs : undefined);
     await world.clock.advance(16_000);
   }
@@ -208,7 +210,7 @@ test("a pod that comes back during its removal is remembered, and is removed aga
   await world.removed("uid-a");
   expect(await world.whatIsOnDisk("uid-a")).toEqual(["statuses/uid-a.json"]);
   await world.round(["uid-a"]);
-  expect(world.table.get("uid-a")?.removal).toBeUndefined();
+  expect(world.table.get(uidA)?.removal).toBeUndefined();
   await world.prepare(pod);
   world.registry.remove(pod);
   await world.round();
@@ -221,7 +223,7 @@ test("what comes late, after everything was removed, is removed too", async () =
   await world.prepare(pod);
   world.registry.remove(pod);
   await world.round();
-  world.memory.checkpoints.save("uid-a", { phase: "Failed" });
+  world.memory.checkpoints.save(uidA, { phase: "Failed" });
   await world.memory.checkpoints.flush();
   expect(world.forget()).toEqual([]);
   await world.round();
@@ -230,7 +232,7 @@ test("what comes late, after everything was removed, is removed too", async () =
   world.show("uid-a", [sandbox]);
   expect(world.forget()).toEqual([]);
   await world.round();
-  expect(world.observed.has("uid-a")).toBe(false);
+  expect(world.observed.has(uidA)).toBe(false);
   expect(world.forget()).toEqual(["uid-a"]);
 });
 

@@ -1,6 +1,7 @@
 import { planRemoval } from "../../core/pod/plan-end.ts";
 import { nextDelayMs } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -51,7 +52,7 @@ export class PodRemains {
   }
 
   /** Starts the removal of everything of other pods; one pod that cannot be removed holds up no other. */
-  async removeAllBut(kept: ReadonlySet<string>): Promise<void> {
+  async removeAllBut(kept: ReadonlySet<PodUid>): Promise<void> {
     await this.#lookForOthers();
     for (const { uid } of this.#deps.observed.all()) this.#noteFound(uid);
     let begun = 0;
@@ -82,7 +83,7 @@ export class PodRemains {
   }
 
   /** A pod that the agent knows is removed when nobody wants it any more. */
-  #noteFound(uid: string): void {
+  #noteFound(uid: PodUid): void {
     const pod = this.#deps.table.get(uid);
     if (pod === undefined || pod.removal?.state === "done") this.#removals.set(uid, foundNow);
   }
@@ -110,7 +111,7 @@ export class PodRemains {
   }
 
   /** Never rejects: what failed is in the slice. `lastDelayMs`: that of the failure before, if there was one. */
-  async #tryRemove(uid: string, lastDelayMs: number | undefined): Promise<void> {
+  async #tryRemove(uid: PodUid, lastDelayMs: number | undefined): Promise<void> {
     const { ports, wakeups, lifetime } = this.#deps;
     try {
       await this.#remove(uid);
@@ -129,7 +130,7 @@ export class PodRemains {
     }
   }
 
-  async #remove(uid: string): Promise<void> {
+  async #remove(uid: PodUid): Promise<void> {
     const { ports, table, stages, changes, memory, observed, lifetime } = this.#deps;
     const found = observed.find(uid);
     if (found !== undefined) await this.#removeFromRuntime(found);
@@ -165,6 +166,6 @@ export class PodRemains {
 
 const foundNow = { state: "due", atMs: Number.NEGATIVE_INFINITY } as const;
 
-function isFileName(uid: string): boolean {
+function isFileName(uid: PodUid): boolean {
   return uid !== "" && uid !== "." && uid !== ".." && !uid.includes("/");
 }

@@ -1,3 +1,4 @@
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 
@@ -18,9 +19,9 @@ export interface PodStage {
   /** The pod's containers have ended. Safe without `prepare`. */
   release?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Nothing of the pod may be left. Safe without `prepare` and `release`, also for a pod of a past agent. */
-  remove?(uid: string, signal: AbortSignal): Promise<void>;
+  remove?(uid: PodUid, signal: AbortSignal): Promise<void>;
   /** UIDs of all pods of which something is on the machine, whoever left it there. */
-  listFound?(): Promise<readonly string[]>;
+  listFound?(): Promise<readonly PodUid[]>;
 }
 
 /** In order; the first that cannot be prepared ends it. */
@@ -48,7 +49,7 @@ export async function releaseStages(
 /** In reverse order, as `releaseStages`. */
 export async function removeStages(
   stages: readonly PodStage[],
-  uid: string,
+  uid: PodUid,
   signal: AbortSignal,
 ): Promise<void> {
   for (const stage of stages.toReversed()) await stage.remove?.(uid, signal);

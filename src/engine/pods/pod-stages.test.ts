@@ -7,7 +7,10 @@ import {
   rootFolder,
   StageWorld,
 } from "../../../test/sim/stage-world.ts";
+import { podUid } from "../../model/ids.ts";
 import { noteStopping, prepareStages, releaseStages, removeStages } from "./pod-stage.ts";
+
+const uidA = podUid("uid-a");
 
 const { signal } = new AbortController();
 const pod = podWithVolume("uid-a");
@@ -56,7 +59,7 @@ test("the first stage that cannot be prepared ends the preparation", async () =>
   );
   expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
   expect(world.calls).toEqual(["objects of uid-a"]);
-  expect(world.events.list("uid-a")).toMatchObject([{ reason: "FailedCreatePodContainer" }]);
+  expect(world.events.list(uidA)).toMatchObject([{ reason: "FailedCreatePodContainer" }]);
 });
 
 test("an ended pod keeps its folders and its logs until it is removed", async () => {
@@ -66,7 +69,7 @@ test("an ended pod keeps its folders and its logs until it is removed", async ()
   noteStopping(world.stages, pod);
   await releaseStages(world.stages, pod, signal);
   expect(await world.whatIsOnDisk("uid-a")).toEqual(["pods/uid-a", "logs/default_web_uid-a"]);
-  await removeStages(world.stages, "uid-a", signal);
+  await removeStages(world.stages, uidA, signal);
   expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
   expect(world.calls.filter((call) => call.startsWith("probes"))).toEqual([
     "probes of uid-a",
@@ -83,7 +86,7 @@ test("release and removal do no harm to a pod that was never prepared, nor when 
   const before = await world.whatIsOnDisk("uid-b");
   for (let time = 0; time < 2; time++) {
     await releaseStages(world.stages, pod, signal);
-    await removeStages(world.stages, "uid-a", signal);
+    await removeStages(world.stages, uidA, signal);
   }
   expect(await world.whatIsOnDisk("uid-b")).toEqual(before);
 });
@@ -124,7 +127,7 @@ test("folders of a pod that cannot be made are reported", async () => {
   await expect(prepareStages(world.stages, request, signal)).rejects.toThrow(
     "error making pod data directories: read-only file system",
   );
-  expect(world.events.list("uid-a")).toMatchObject([{ reason: "FailedToMakePodDataDirectories" }]);
+  expect(world.events.list(uidA)).toMatchObject([{ reason: "FailedToMakePodDataDirectories" }]);
 });
 
 test("nothing is deleted across a mount point, and the volumes of a past agent are unmounted", async () => {
@@ -133,12 +136,12 @@ test("nothing is deleted across a mount point, and the volumes of a past agent a
   await world.files.writeFile(`${folder}/volumes/kubernetes.io~empty-dir/cache/data`, "");
   await world.mounts.mountTmpfs(`${folder}/volumes/kubernetes.io~empty-dir/cache`);
   await world.mounts.mountTmpfs(`${folder}/elsewhere`);
-  await expect(removeStages(world.stages, "old", signal)).rejects.toThrow(
+  await expect(removeStages(world.stages, podUid("old"), signal)).rejects.toThrow(
     `${folder}/elsewhere is a mount point`,
   );
   expect(world.mounts.paths).toEqual([`${folder}/elsewhere`]);
   await world.mounts.unmount(`${folder}/elsewhere`);
-  await removeStages(world.stages, "old", signal);
+  await removeStages(world.stages, podUid("old"), signal);
   expect(await world.whatIsOnDisk("old")).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
+import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { PodStartMetrics } from "./pod-start-metrics.ts";
 import { PodTable } from "./pod-table.ts";
@@ -40,9 +41,9 @@ test("pulls, counted once where they overlap, and init containers are no part of
   const pod = apiPod({ initContainers: [{ name: "prepare" }, sidecar] });
   starts.noteNewPod(pod);
   time.ms = 10_000;
-  starts.notePull("uid-1", 8_000);
+  starts.notePull(podUid("uid-1"), 8_000);
   time.ms = 12_000;
-  starts.notePull("uid-1", 5_000);
+  starts.notePull(podUid("uid-1"), 5_000);
   time.ms = 20_000;
   const ended = (name: string, finishedAt: string) => ({
     name,

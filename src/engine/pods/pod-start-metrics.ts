@@ -1,5 +1,6 @@
 import { parseTime } from "../../lib/time.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configSeenAnnotation, isStaticPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -30,7 +31,7 @@ export class PodStartMetrics {
   }
 
   /** A pull for the pod has just succeeded. */
-  notePull(uid: string, durationMs: number): void {
+  notePull(uid: PodUid, durationMs: number): void {
     const untilMs = this.#clock.nowMs();
     const starting = this.#starting.get(uid);
     if (starting === undefined) return;

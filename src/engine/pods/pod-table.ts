@@ -1,24 +1,25 @@
 import { assert } from "../../lib/assert.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ManagedPod, PodSlices, SliceName } from "./managed-pod.ts";
 
 type Slices = { [Name in SliceName]?: PodSlices[Name] | undefined };
-type Entry = { readonly uid: string } & Slices;
+type Entry = { readonly uid: PodUid } & Slices;
 
 /** The right to write one slice of every pod. */
 export interface SliceWriter<Name extends SliceName> {
-  get(uid: string): PodSlices[Name] | undefined;
+  get(uid: PodUid): PodSlices[Name] | undefined;
   /** Undefined takes the slice away; a value makes an entry for a pod that has none. */
-  set(uid: string, value: PodSlices[Name] | undefined): void;
+  set(uid: PodUid, value: PodSlices[Name] | undefined): void;
   /** Of all pods that have the slice, in the order in which the pods came. Slices may be set meanwhile. */
-  entries(): IterableIterator<readonly [uid: string, value: PodSlices[Name]]>;
+  entries(): IterableIterator<readonly [uid: PodUid, value: PodSlices[Name]]>;
 }
 
 /** The pods of the node: the only map keyed by pod UID in the engine. */
 export class PodTable {
-  readonly #pods = new Map<string, Entry>();
+  readonly #pods = new Map<PodUid, Entry>();
   readonly #written = new Set<SliceName>();
 
-  get(uid: string): ManagedPod | undefined {
+  get(uid: PodUid): ManagedPod | undefined {
     return this.#pods.get(uid);
   }
 
@@ -54,7 +55,7 @@ export class PodTable {
   }
 
   /** Whoever writes a slice of the pod afterwards begins a new entry. */
-  delete(uid: string): void {
+  delete(uid: PodUid): void {
     this.#pods.delete(uid);
   }
 }

@@ -15,6 +15,9 @@ import { PodTable } from "./pod-table.ts";
 import { PodWorkers, type PodWorkersDeps } from "./pod-workers.ts";
 import { WorkerStates } from "./worker-states.ts";
 
+const uidOld = podUid("old");
+const uid1 = podUid("1");
+
 const uids = ["1", "2", "3"] as const;
 
 function staticPod(uid: string, metadata: Partial<Pod["metadata"]> = {}): Pod {
@@ -155,20 +158,22 @@ describe("static pods of one full name", () => {
           if (step.kind === "finish") syncer.inProgress.get(step.uid)?.resolve();
           if (step.kind === "fail") syncer.inProgress.get(step.uid)?.fail(new Error("broken"));
           if (step.kind === "housekeeping") {
-            const known = workers.syncKnownPods(new Set(step.desired));
-            for (const uid of uids) if (!known.has(uid)) endedUids.delete(uid);
+            const known = workers.syncKnownPods(new Set(step.desired.map(podUid)));
+            for (const uid of uids) if (!known.has(podUid(uid))) endedUids.delete(uid);
           }
           const endedBefore = new Set(endedUids);
           const logLength = syncer.log.length;
           await untilBlocked();
           const living = [...syncer.inProgress.keys()].filter(
-            (uid) => !states.isPodKnownTerminated(uid),
+            (uid) => !states.isPodKnownTerminated(podUid(uid)),
           );
           expect(living.length).toBeLessThanOrEqual(1);
           for (const uid of uids) {
-            if (states.isPodKnownTerminated(uid)) endedUids.add(uid);
+            if (states.isPodKnownTerminated(podUid(uid))) endedUids.add(uid);
           }
-          expect([...endedUids].filter((uid) => !states.isPodKnownTerminated(uid))).toEqual([]);
+          expect([...endedUids].filter((uid) => !states.isPodKnownTerminated(podUid(uid)))).toEqual(
+            [],
+          );
           const revived = syncer.log
             .slice(logLength)
             .filter((call) => !call.startsWith("clean-up") && endedBefore.has(call.slice(-1)));
@@ -180,7 +185,7 @@ describe("static pods of one full name", () => {
           workers.askToStart();
         }
         await workers.idle();
-        for (const uid of uids) expect(states.couldHaveRunningContainers(uid)).toBe(false);
+        for (const uid of uids) expect(states.couldHaveRunningContainers(podUid(uid))).toBe(false);
         expect(workers.syncKnownPods(new Set()).size).toBe(0);
       }),
       { numRuns: 300 },
@@ -202,19 +207,22 @@ describe("static pods of one full name", () => {
 
 describe("the start gate", () => {
   const running: ObservedPod = {
-    ...emptyObservedPod(podUid("old"), "a", "ns"),
+    ...emptyObservedPod(uidOld, "a", "ns"),
     sandboxes: [{ id: "s", state: "ready", attempt: 0, createdAtMs: 0, network: "pod" }],
   };
   const pod = buildPod({ metadata: { name: "a", namespace: "ns", uid: "1" } });
 
   test("holds a pod, with its reason, until what it waits for is gone", async () => {
     const { workers, syncer, table, requeues, woken, observed } = setUp();
-    observed.set("old", running, 2);
+    observed.set(uidOld, running, 2);
     workers.updatePod({ updateType: "create", pod });
     await workers.idle();
     expect(syncer.log).toEqual([]);
     const waitsFor = { kind: "name", uid: "old", other: "runs" };
-    expect(table.get("1")?.worker).toMatchObject({ state: { state: "wait-to-start" }, waitsFor });
+    expect(table.get(uid1)?.worker).toMatchObject({
+      state: { state: "wait-to-start" },
+      waitsFor,
+    });
     expect(requeues).toEqual([{ kind: "backoff" }]);
     // Nobody may have asked the other pod to end yet.
     expect(woken).toEqual(["housekeeping", "watchers of 1"]);
@@ -222,21 +230,21 @@ describe("the start gate", () => {
     await workers.idle();
     expect(syncer.log).toEqual([]);
     expect(woken).toEqual(["housekeeping", "watchers of 1"]);
-    observed.set("old", emptyObservedPod(podUid("old"), "a", "ns"), 3);
+    observed.set(uidOld, emptyObservedPod(uidOld, "a", "ns"), 3);
     workers.askToStart();
     await syncer.finishAll();
     expect(syncer.log).toEqual(["sync 1"]);
-    expect(table.get("1")?.worker?.waitsFor).toBeUndefined();
+    expect(table.get(uid1)?.worker?.waitsFor).toBeUndefined();
   });
 
   test("holds a pod that came back while what it left is removed, also if it is to end", async () => {
     const { workers, syncer, removals } = setUp();
-    removals.set("1", { state: "running", ended: Promise.resolve() });
+    removals.set(uid1, { state: "running", ended: Promise.resolve() });
     workers.updatePod({ updateType: "create", pod });
     workers.updatePod({ updateType: "kill", pod });
     await workers.idle();
     expect(syncer.log).toEqual([]);
-    removals.set("1", { state: "done" });
+    removals.set(uid1, { state: "done" });
     workers.askToStart();
     await syncer.finishAll();
     expect(syncer.log).toEqual(["terminate 1", "clean-up 1"]);
@@ -244,7 +252,7 @@ describe("the start gate", () => {
 
   test("does not hold the end of a pod that only the runtime knows", async () => {
     const { workers, syncer, removals } = setUp();
-    removals.set("old", { state: "running", ended: Promise.resolve() });
+    removals.set(uidOld, { state: "running", ended: Promise.resolve() });
     workers.updatePod({ updateType: "kill", runningPod: running });
     await syncer.finishAll();
     expect(syncer.log).toEqual(["terminate-runtime old"]);
@@ -254,7 +262,7 @@ describe("the start gate", () => {
     const { workers, syncer, observed } = setUp();
     workers.updatePod({ updateType: "create", pod });
     await syncer.finishAll();
-    observed.set("old", running, 2);
+    observed.set(uidOld, running, 2);
     workers.updatePod({ updateType: "update", pod });
     await syncer.finishAll();
     expect(syncer.log).toEqual(["sync 1", "sync 1"]);
@@ -281,14 +289,14 @@ test("a worker waits for a state that was read after its last call", async () =>
     isListed: false,
     clock: { nowMs: () => 0, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
   });
-  observed.set("1", emptyObservedPod(podUid("1"), "a", "ns"), 1);
+  observed.set(uid1, emptyObservedPod(uid1, "a", "ns"), 1);
   workers.updatePod({ updateType: "create", pod: staticPod("1") });
   await syncer.finishAll();
   workers.updatePod({ updateType: "update", pod: staticPod("1") });
   await syncer.finishAll();
   expect(syncer.log).toEqual(["sync 1"]);
   expect(reads).toEqual(["1"]);
-  observed.set("1", emptyObservedPod(podUid("1"), "a", "ns"), 6);
+  observed.set(uid1, emptyObservedPod(uid1, "a", "ns"), 6);
   nowMs = 7;
   await syncer.finishAll();
   expect(syncer.log).toEqual(["sync 1", "sync 1"]);
@@ -299,7 +307,7 @@ test("a pod that cannot be observed gets an event, and is tried again", async ()
   const { workers, syncer, observed, requeues } = setUp({
     events: { record: (_pod, event) => void recorded.push(`${event.reason}: ${event.message}`) },
   });
-  observed.set("1", new Error("runtime is gone"), 2);
+  observed.set(uid1, new Error("runtime is gone"), 2);
   workers.updatePod({ updateType: "create", pod: staticPod("1") });
   await workers.idle();
   expect(syncer.log).toEqual([]);

@@ -14,6 +14,7 @@ import {
 import type { PodWork, PodWorkOutcome, WorkerState } from "../../core/worker/worker-state.ts";
 import { isProgrammingError } from "../../lib/assert.ts";
 import { withEither } from "../../lib/with-either.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -131,9 +132,9 @@ export class PodWorkers {
    * Housekeeping, once every wanted pod was handed to `updatePod`: drives pods that nobody wants any more to
    * their end and forgets those that got there. A desired pod that is missing in the answer must be created again.
    */
-  syncKnownPods(desired: ReadonlySet<string>): Map<string, KnownPod> {
+  syncKnownPods(desired: ReadonlySet<PodUid>): Map<PodUid, KnownPod> {
     this.#deps.states.noteSynced();
-    const known = new Map<string, KnownPod>();
+    const known = new Map<PodUid, KnownPod>();
     for (const [uid, worker] of this.#workers.entries()) {
       const wanted = desired.has(uid);
       this.#deps.faults.attempt("worker", uid, () =>
@@ -165,7 +166,7 @@ export class PodWorkers {
     await this.idle();
   }
 
-  #state(uid: string): WorkerState | undefined {
+  #state(uid: PodUid): WorkerState | undefined {
     return this.#workers.get(uid)?.state;
   }
 
@@ -174,7 +175,7 @@ export class PodWorkers {
     return withAllocation(pod, this.#deps.table.get(pod.metadata.uid)?.allocated);
   }
 
-  #isRuntimeStopped(uid: string): boolean {
+  #isRuntimeStopped(uid: PodUid): boolean {
     try {
       return isRuntimeStopped(this.#deps.observed.get(uid));
     } catch {
@@ -182,7 +183,7 @@ export class PodWorkers {
     }
   }
 
-  #create(uid: string, state: WorkerState | undefined): Worker | undefined {
+  #create(uid: PodUid, state: WorkerState | undefined): Worker | undefined {
     if (state === undefined) return undefined;
     this.#arrivals += 1;
     const worker: Worker = {

@@ -10,6 +10,8 @@ import { ResourceRecords } from "../resources/allocation/resource-records.ts";
 import { PodTable } from "./pod-table.ts";
 import { lookAgainIfResized, noteResizeErrors, noteResizeProgress } from "./sync-resize.ts";
 
+const uid1 = podUid("uid-1");
+
 function world() {
   const table = new PodTable();
   const events: string[] = [];
@@ -48,7 +50,7 @@ function seen(state: "running" | "exited"): ObservedPod {
     message: "",
   };
   return {
-    uid: podUid("uid-1"),
+    uid: uid1,
     name: "web",
     namespace: "default",
     ips: [],
@@ -61,33 +63,33 @@ function seen(state: "running" | "exited"): ObservedPod {
 test("a pod that an agent without records left running has what it was granted", () => {
   const deps = world();
   noteResizeProgress(deps, podWith("1"), seen("running"));
-  expect(deps.resizes.podConditions("uid-1")).toEqual([]);
-  expect(deps.actuated.get("uid-1")?.containers.get("web")?.requests).toEqual({ cpu: "1" });
+  expect(deps.resizes.podConditions(uid1)).toEqual([]);
+  expect(deps.actuated.get(uid1)?.containers.get("web")?.requests).toEqual({ cpu: "1" });
 });
 
 test("a resize is in progress until the container has its resources, and then is told to be over", () => {
   const deps = world();
-  deps.actuated.setContainer("uid-1", "web", { requests: { cpu: "1" } });
+  deps.actuated.setContainer(uid1, "web", { requests: { cpu: "1" } });
   const pod = podWith("2");
   noteResizeProgress(deps, pod, seen("running"));
-  expect(deps.resizes.podConditions("uid-1")).toMatchObject([{ type: "PodResizeInProgress" }]);
+  expect(deps.resizes.podConditions(uid1)).toMatchObject([{ type: "PodResizeInProgress" }]);
   lookAgainIfResized(deps, pod, seen("running"));
   expect(deps.requested).toEqual([]);
-  deps.actuated.setContainer("uid-1", "web", { requests: { cpu: "2000m" } });
+  deps.actuated.setContainer(uid1, "web", { requests: { cpu: "2000m" } });
   lookAgainIfResized(deps, pod, seen("running"));
   expect(deps.requested).toEqual(["uid-1"]);
   noteResizeProgress(deps, pod, seen("running"));
   expect(deps.reasons).toEqual(["ResizeCompleted"]);
-  expect(deps.resizes.podConditions("uid-1")).toEqual([]);
+  expect(deps.resizes.podConditions(uid1)).toEqual([]);
   lookAgainIfResized(deps, pod, seen("running"));
   expect(deps.requested).toEqual(["uid-1"]);
 });
 
 test("what does not run is not resized: it starts with what it was granted", () => {
   const deps = world();
-  deps.actuated.setContainer("uid-1", "web", { requests: { cpu: "1" } });
+  deps.actuated.setContainer(uid1, "web", { requests: { cpu: "1" } });
   noteResizeProgress(deps, podWith("2"), seen("exited"));
-  expect(deps.resizes.podConditions("uid-1")).toEqual([]);
+  expect(deps.resizes.podConditions(uid1)).toEqual([]);
 });
 
 test("an error is told once, and again when it is another one", () => {
@@ -105,7 +107,7 @@ test("an error is told once, and again when it is another one", () => {
   expect(noteResizeErrors(deps, podWith("2"), failed("busy"))).toBe(false);
   expect(noteResizeErrors(deps, podWith("2"), failed("gone"))).toBe(true);
   expect(deps.reasons).toEqual(["ResizeError", "ResizeError"]);
-  expect(deps.resizes.podConditions("uid-1")).toMatchObject([
+  expect(deps.resizes.podConditions(uid1)).toMatchObject([
     { type: "PodResizeInProgress", reason: "Error", message: "gone" },
   ]);
 });

@@ -9,6 +9,7 @@ import {
   workerFacts,
 } from "../../core/worker/worker-queries.ts";
 import type { WorkerState } from "../../core/worker/worker-state.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { PodTable } from "./pod-table.ts";
 
 /** What the rest of the agent may ask about the workers of pods. */
@@ -26,41 +27,41 @@ export class WorkerStates {
   }
 
   /** Where the pod is in its life; undefined when it has no worker. */
-  of(uid: string): WorkerState["state"] | undefined {
+  of(uid: PodUid): WorkerState["state"] | undefined {
     return this.#state(uid)?.state;
   }
 
   /** It has a worker that does not wait for the pod to be allowed to start. */
-  isAtWork(uid: string): boolean {
+  isAtWork(uid: PodUid): boolean {
     const { worker } = this.#table.get(uid) ?? {};
     return worker !== undefined && worker.waitsFor === undefined;
   }
 
-  isPodKnownTerminated(uid: string): boolean {
+  isPodKnownTerminated(uid: PodUid): boolean {
     return isPodKnownTerminated(this.#state(uid));
   }
 
-  couldHaveRunningContainers(uid: string): boolean {
+  couldHaveRunningContainers(uid: PodUid): boolean {
     return couldHaveRunningContainers(this.#state(uid), this.#arePodsSynced);
   }
 
-  shouldPodBeFinished(uid: string): boolean {
+  shouldPodBeFinished(uid: PodUid): boolean {
     return shouldPodBeFinished(this.#state(uid), this.#arePodsSynced);
   }
 
-  isPodTerminationRequested(uid: string): boolean {
+  isPodTerminationRequested(uid: PodUid): boolean {
     return isPodTerminationRequested(this.#state(uid));
   }
 
-  shouldPodContainersBeTerminating(uid: string): boolean {
+  shouldPodContainersBeTerminating(uid: PodUid): boolean {
     return shouldPodContainersBeTerminating(this.#state(uid), this.#arePodsSynced);
   }
 
-  shouldPodRuntimeBeRemoved(uid: string): boolean {
+  shouldPodRuntimeBeRemoved(uid: PodUid): boolean {
     return shouldPodRuntimeBeRemoved(this.#state(uid), this.#arePodsSynced);
   }
 
-  shouldPodContentBeRemoved(uid: string): boolean {
+  shouldPodContentBeRemoved(uid: PodUid): boolean {
     return shouldPodContentBeRemoved(this.#state(uid), this.#arePodsSynced);
   }
 
@@ -71,7 +72,7 @@ export class WorkerStates {
   }
 
   /** The static pod that holds the full name: it has begun and not ended. */
-  startedStaticPod(fullName: string): string | undefined {
+  startedStaticPod(fullName: string): PodUid | undefined {
     for (const { uid, worker } of this.#table.all()) {
       if (worker?.state.fullName !== fullName) continue;
       const { hasBegun, isStatic } = workerFacts(worker.state, worker.arrival);
@@ -80,7 +81,7 @@ export class WorkerStates {
     return undefined;
   }
 
-  #state(uid: string): WorkerState | undefined {
+  #state(uid: PodUid): WorkerState | undefined {
     return this.#table.get(uid)?.worker?.state;
   }
 }

@@ -7,6 +7,7 @@ import {
   settleProbe,
 } from "../../core/probe/probe-worker.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { findContainer } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -20,7 +21,7 @@ import type { PodStatuses } from "../status/pod-statuses.ts";
 /** Where a probe belongs. */
 interface ProbeKeeper {
   /** Whether its pod still has that probe. */
-  has(uid: string, probe: RunningProbe): boolean;
+  has(uid: PodUid, probe: RunningProbe): boolean;
   keep(subject: ProbeSubject, changes: readonly ResultChange[]): void;
 }
 

@@ -6,12 +6,15 @@ import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { formatTime } from "../../lib/time.ts";
 import type { Container, PodStatus } from "../../model/generated/kubernetes.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
+import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { ProbeOutcome, ProbeRequest } from "../../ports/probe-runner.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { notProbed, probeNow, probeView } from "./probe-view.ts";
 import { Prober } from "./prober.ts";
+
+const uid1 = podUid("1");
 
 const kinds = ["startup", "liveness", "readiness"] as const;
 const probe = {
@@ -38,7 +41,7 @@ async function setUp(started: boolean) {
   const statuses: string[] = [];
   const table = new PodTable();
   const metrics = new MetricsRegistry(metricDefinitions);
-  const probing = () => table.get("1")?.probes ?? notProbed;
+  const probing = () => table.get(uid1)?.probes ?? notProbed;
   let last: Partial<Record<ProbeKind, ProbeResult>> = {};
   const bench = {
     clock,
@@ -166,9 +169,9 @@ test("an ending pod keeps only its readiness probe, and a removed one none", asy
   expect([probing().results.liveness.size, probing().results.startup.size]).toEqual([0, 0]);
   expect(probing().results.readiness.size).toBe(1);
   expect(probing().running.map(({ kind }) => kind)).toEqual(["readiness"]);
-  prober.removePod("1");
+  prober.removePod(uid1);
   await settle();
-  expect(table.get("1")?.probes).toBeUndefined();
+  expect(table.get(uid1)?.probes).toBeUndefined();
 });
 
 test("a probe that does not work is tried three times and changes nothing", async () => {
@@ -224,9 +227,9 @@ test("a probe ends with the entry of its pod, and what was measured goes with it
   const text = () => metrics.text((name) => name.startsWith("prober_"));
   expect(text()).toContain('pod_uid="1"');
   expect(text()).toContain("prober_probe_duration_seconds_count{");
-  table.delete("1");
+  table.delete(uid1);
   await clock.advance(60_000);
   expect(probed).toEqual([60, 70]);
-  expect(table.get("1")).toBeUndefined();
+  expect(table.get(uid1)).toBeUndefined();
   expect(text()).not.toContain('pod="a"');
 });

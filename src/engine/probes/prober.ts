@@ -6,6 +6,7 @@ import {
   type ResultChange,
 } from "../../core/probe/probe-worker.ts";
 import type { Probe } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { type AnyContainer, isSidecar, type Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
@@ -52,7 +53,7 @@ export class Prober {
     );
   }
 
-  removePod(uid: string): void {
+  removePod(uid: PodUid): void {
     this.#stop(uid, () => true);
   }
 
@@ -84,7 +85,7 @@ export class Prober {
     this.#running.add(running);
   }
 
-  #stop(uid: string, matches: (probe: RunningProbe) => boolean): void {
+  #stop(uid: PodUid, matches: (probe: RunningProbe) => boolean): void {
     for (const probe of this.#probings.get(uid)?.running ?? []) {
       if (!matches(probe)) continue;
       probe.stop();
@@ -92,13 +93,13 @@ export class Prober {
     }
   }
 
-  #drop(uid: string, probe: RunningProbe): void {
+  #drop(uid: PodUid, probe: RunningProbe): void {
     const { running } = this.#probings.get(uid) ?? notProbed;
     this.#update(uid, { running: running.filter((other) => other !== probe) });
   }
 
   /** Whether its pod still has that probe: it goes with the pod's entry. */
-  has(uid: string, probe: RunningProbe): boolean {
+  has(uid: PodUid, probe: RunningProbe): boolean {
     return this.#probings.get(uid)?.running.includes(probe) ?? false;
   }
 
@@ -116,14 +117,14 @@ export class Prober {
     }
   }
 
-  #passOn(kind: ProbeKind, uid: string, containerId: string, result: ProbeResult): void {
+  #passOn(kind: ProbeKind, uid: PodUid, containerId: string, result: ProbeResult): void {
     const { statuses, wakeups } = this.#deps;
     if (kind === "readiness") statuses.setReady(uid, containerId, result === "Success");
     else if (kind === "startup") statuses.setStarted(uid, containerId, result === "Success");
     wakeups.look(uid);
   }
 
-  #update(uid: string, changes: Partial<PodProbing>): void {
+  #update(uid: PodUid, changes: Partial<PodProbing>): void {
     const next = { ...(this.#probings.get(uid) ?? notProbed), ...changes };
     const isNothing =
       next.running.length === 0 && Object.values(next.results).every(({ size }) => size === 0);

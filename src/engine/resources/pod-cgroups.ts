@@ -17,6 +17,7 @@ import {
 } from "../../core/resource/cgroup-resources.ts";
 import type { QosClass } from "../../core/resource/qos.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedResources } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
@@ -81,7 +82,7 @@ export class NodePodCgroups {
   }
 
   /** The cgroups of pods by UID. */
-  podPaths(): ReadonlyMap<string, string> {
+  podPaths(): ReadonlyMap<PodUid, string> {
     return new Map(this.#found().map(({ uid, path }) => [uid, path]));
   }
 
@@ -149,12 +150,12 @@ export class NodePodCgroups {
   }
 
   /** UIDs of pods that have a cgroup. */
-  list(): readonly string[] {
+  list(): readonly PodUid[] {
     return this.#found().map(({ uid }) => uid);
   }
 
   /** Where its class is not known: a pod lies in one of them, and a list of all pods' cgroups is long. */
-  async removeByUid(uid: string): Promise<void> {
+  async removeByUid(uid: PodUid): Promise<void> {
     if (!this.#perQos) return;
     const { cgroups, lifetime } = this.#deps;
     const { root } = this.#settings;
@@ -208,7 +209,7 @@ export class NodePodCgroups {
     }
   }
 
-  #found(): { readonly uid: string; readonly path: string }[] {
+  #found(): { readonly uid: PodUid; readonly path: string }[] {
     const { cgroups } = this.#deps;
     const { root, driver } = this.#settings;
     if (!this.#perQos) return [];

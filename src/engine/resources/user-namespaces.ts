@@ -9,6 +9,7 @@ import {
 import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { UserNamespace } from "../../model/generated/cri.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { RuntimeFacts } from "../execute/runtime-facts.ts";
@@ -41,13 +42,13 @@ export class UserNamespaces {
     return firstId.ok ? ok(podUsers(firstId.value)) : firstId;
   }
 
-  async #choose(uid: string): Promise<Result<number, string>> {
+  async #choose(uid: PodUid): Promise<Result<number, string>> {
     const { files, rootFolder, maxPods } = this.#deps;
     const known = await this.#read(uid);
     if (known !== undefined) return known.ok ? known : err(`user namespace: ${known.error}`);
     const taken = new Set<number>();
     for (const other of await files.list(podsDirectory(rootFolder))) {
-      const users = await this.#read(other);
+      const users = await this.#read(podUid(other));
       if (users?.ok === true) taken.add(users.value);
     }
     const firstId = nextFreeUsers(taken, maxPods);
@@ -60,12 +61,12 @@ export class UserNamespaces {
     return ok(firstId);
   }
 
-  async #read(uid: string): Promise<Result<number, string> | undefined> {
+  async #read(uid: PodUid): Promise<Result<number, string> | undefined> {
     const text = await this.#deps.files.readText(this.#path(uid));
     return text === undefined || text === "" ? undefined : parsePodUsers(text);
   }
 
-  #path(uid: string): string {
+  #path(uid: PodUid): string {
     return `${podDirectory(this.#deps.rootFolder, uid)}/userns`;
   }
 }

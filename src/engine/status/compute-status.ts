@@ -4,6 +4,7 @@ import { withLastFacts } from "../../core/status/last-facts.ts";
 import { computePodStatus, type PodStatusInput } from "../../core/status/pod-status.ts";
 import type { ProbeView } from "../../core/status/probed-readiness.ts";
 import type { PodCondition, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -73,7 +74,7 @@ export function computeStatus(
 /** Nothing is resized any more once the pod has ended. */
 function resizeConditions(
   { resizes }: ComputeStatusDeps,
-  uid: string,
+  uid: PodUid,
   isTerminal: boolean,
 ): readonly PodCondition[] {
   if (isTerminal) {

@@ -22,6 +22,8 @@ import {
 } from "../../model/pod-source.ts";
 import type { StepReport } from "../execute/step-report.ts";
 
+const uid1 = podUid("uid-1");
+
 const noon = "2026-05-04T12:00:00Z";
 const morning = "2026-05-04T08:00:00Z";
 
@@ -107,16 +109,16 @@ describe("a life that is over", () => {
   test("says nothing about the next one under the same UID", async () => {
     const { world, statuses } = start(staticPod);
     statuses.set(staticPod, { phase: "Failed", containerStatuses: [exited] });
-    statuses.noteStarts("uid-1", [startReport({ code: "RunContainerError", message: "no" })]);
+    statuses.noteStarts(uid1, [startReport({ code: "RunContainerError", message: "no" })]);
     statuses.terminate(staticPod);
     await world.checkpoints.flush();
-    statuses.endLife("uid-1");
-    expect(statuses.get("uid-1")).toBeUndefined();
+    statuses.endLife(uid1);
+    expect(statuses.get(uid1)).toBeUndefined();
     expect(world.ended, "its end is still reported").toEqual([]);
     expect(world.checkpoints.restore(staticPod).status).toBeUndefined();
-    expect(world.table.get("uid-1")?.checkpoint?.written?.phase, "shown meanwhile").toBe("Failed");
+    expect(world.table.get(uid1)?.checkpoint?.written?.phase, "shown meanwhile").toBe("Failed");
     statuses.set(staticPod, { phase: "Running", containerStatuses: [running] });
-    expect(world.table.get("uid-1")?.status).toMatchObject({
+    expect(world.table.get(uid1)?.status).toMatchObject({
       current: { phase: "Running", containerStatuses: [running] },
       version: 1,
       isFinished: false,
@@ -129,14 +131,14 @@ describe("a life that is over", () => {
     const { world, statuses } = start();
     statuses.set(pod, { phase: "Failed" });
     world.registry.remove(pod);
-    statuses.endLife("uid-1");
+    statuses.endLife(uid1);
     expect(world.ended).toEqual(["uid-1"]);
   });
 
   test("makes no entry for a pod of which nothing is known", () => {
     const { world, statuses } = start();
-    statuses.endLife("uid-2");
-    expect(world.table.get("uid-2")).toBeUndefined();
+    statuses.endLife(podUid("uid-2"));
+    expect(world.table.get(podUid("uid-2"))).toBeUndefined();
   });
 });
 
@@ -148,14 +150,14 @@ describe("starts that fail", () => {
   test("are new when their reason is, and are shown until the container starts", () => {
     const { statuses } = start();
     const failure = { code: "ErrImagePull", message: "no such image" };
-    expect(statuses.noteStarts("uid-1", [startReport(failure)])).toBe(true);
-    expect(statuses.noteStarts("uid-1", [startReport(failure)])).toBe(false);
+    expect(statuses.noteStarts(uid1, [startReport(failure)])).toBe(true);
+    expect(statuses.noteStarts(uid1, [startReport(failure)])).toBe(false);
     const waiting = () =>
-      statuses.compute(pod, emptyObservedPod(podUid("uid-1"), "shop", "default"), {
+      statuses.compute(pod, emptyObservedPod(uid1, "shop", "default"), {
         isTerminal: false,
       }).containerStatuses?.[0]?.state?.waiting?.reason;
     expect(waiting()).toBe("ErrImagePull");
-    expect(statuses.noteStarts("uid-1", [startReport()])).toBe(false);
+    expect(statuses.noteStarts(uid1, [startReport()])).toBe(false);
     expect(waiting()).toBe("ContainerCreating");
   });
 });
@@ -186,14 +188,14 @@ describe("what came before", () => {
       "terminated container web attempted illegal transition to non-terminated state",
     ]);
     expect(reported).toHaveLength(1);
-    expect(statuses.get("uid-1")?.phase).toBe("Failed");
+    expect(statuses.get(uid1)?.phase).toBe("Failed");
   });
 
   test("a static pod goes on from what its mirror pod says", () => {
     const { world, statuses } = start(staticPod);
     world.registry.set(mirrorOf({ startTime: morning }));
     statuses.set(staticPod, { phase: "Running" });
-    expect(statuses.get("uid-1")?.startTime).toBe(morning);
+    expect(statuses.get(uid1)?.startTime).toBe(morning);
   });
 });
 
@@ -203,8 +205,8 @@ describe("probe results", () => {
   test("readiness changes the container and the pod's conditions, now", () => {
     const { statuses } = start();
     statuses.set(pod, { containerStatuses: [running], conditions: [unready] });
-    statuses.setReady("uid-1", "containerd://web", true);
-    const status = statuses.get("uid-1");
+    statuses.setReady(uid1, "containerd://web", true);
+    const status = statuses.get(uid1);
     expect(status?.containerStatuses?.[0]?.ready).toBe(true);
     expect(
       status?.conditions?.map((condition) => [
@@ -221,8 +223,8 @@ describe("probe results", () => {
   test("startup is noted once", () => {
     const { statuses, reported } = start();
     statuses.set(pod, { containerStatuses: [running] });
-    statuses.setStarted("uid-1", "containerd://web", true);
-    statuses.setStarted("uid-1", "containerd://web", true);
+    statuses.setStarted(uid1, "containerd://web", true);
+    statuses.setStarted(uid1, "containerd://web", true);
     expect(reported.map(({ status }) => status.containerStatuses?.[0]?.started)).toEqual([
       undefined,
       true,
@@ -231,10 +233,10 @@ describe("probe results", () => {
 
   test("results of unknown pods and containers have no effect", () => {
     const { statuses, reported } = start();
-    statuses.setReady("uid-1", "containerd://web", true);
+    statuses.setReady(uid1, "containerd://web", true);
     statuses.set(pod, { containerStatuses: [running] });
-    statuses.setReady("uid-1", "containerd://other", true);
-    statuses.setStarted("uid-1", "containerd://other", true);
+    statuses.setReady(uid1, "containerd://other", true);
+    statuses.setStarted(uid1, "containerd://other", true);
     expect(reported).toHaveLength(1);
   });
 });
@@ -255,7 +257,7 @@ function anyObserved(anyOne: Pod): fc.Arbitrary<ObservedPod> {
     fc.option(anyInstance(name), { nil: undefined }),
   );
   return fc.tuple(...seen).map((containers) => ({
-    ...emptyObservedPod(podUid("uid-1"), "p", "ns"),
+    ...emptyObservedPod(uid1, "p", "ns"),
     containers: containers.filter((container) => container !== undefined),
   }));
 }
@@ -285,7 +287,7 @@ function statusesOf({
   return moments.map(({ observed, isTerminal, ends }) => {
     statuses.set(anyOne, statuses.compute(anyOne, observed, { isTerminal }));
     if (ends) statuses.terminate(anyOne);
-    return statuses.get("uid-1") ?? {};
+    return statuses.get(uid1) ?? {};
   });
 }
 

@@ -3,6 +3,7 @@ import { nextStatus } from "../../core/status/next-status.ts";
 import { terminatedStatus } from "../../core/status/terminated-status.ts";
 import { findTerminations } from "../../core/status/terminations.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
@@ -52,7 +53,7 @@ export class PodStatuses {
     this.#known = deps.table.writer("status");
   }
 
-  get(uid: string): PodStatus | undefined {
+  get(uid: PodUid): PodStatus | undefined {
     return this.#known.get(uid)?.current;
   }
 
@@ -79,7 +80,7 @@ export class PodStatuses {
   }
 
   /** Takes the result of a readiness probe in. Without effect before the pod's first status, or for another container. */
-  setReady(uid: string, containerId: string, ready: boolean): void {
+  setReady(uid: PodUid, containerId: string, ready: boolean): void {
     const pod = this.#deps.registry.get(uid);
     const status = this.get(uid);
     if (pod === undefined || status === undefined) return;
@@ -87,7 +88,7 @@ export class PodStatuses {
   }
 
   /** Takes the result of a startup probe in, as setReady does. */
-  setStarted(uid: string, containerId: string, started: boolean): void {
+  setStarted(uid: PodUid, containerId: string, started: boolean): void {
     const pod = this.#deps.registry.get(uid);
     const status = this.get(uid);
     if (pod === undefined || status === undefined) return;
@@ -95,7 +96,7 @@ export class PodStatuses {
   }
 
   /** Keeps why containers did not start, until they do. True when a reason is new. */
-  noteStarts(uid: string, reports: readonly StepReport[]): boolean {
+  noteStarts(uid: PodUid, reports: readonly StepReport[]): boolean {
     const known = this.#known.get(uid) ?? unknown;
     const before = known.startFailures;
     const failures = new Map(before);
@@ -111,7 +112,7 @@ export class PodStatuses {
    * The pod's life is over: should it come back under its UID, its status says nothing about the next life. Its end is
    * still reported where it is wanted, and so begins again at once.
    */
-  endLife(uid: string): void {
+  endLife(uid: PodUid): void {
     const { registry, cluster, checkpoints } = this.#deps;
     this.#known.set(uid, undefined);
     checkpoints.endLife(uid);

@@ -4,6 +4,7 @@ import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import { podUid } from "../../model/ids.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { StatusCheckpoints } from "./status-checkpoints.ts";
@@ -76,7 +77,7 @@ test("the agent inherits statuses until it keeps its own", async () => {
   await next.checkpoints.load();
   expect(next.checkpoints.inherited(uid)).toEqual({ phase: "Running" });
   expect(next.checkpoints.restore(pod).status).toEqual({ phase: "Running" });
-  expect(next.checkpoints.inherited("torn")).toBeUndefined();
+  expect(next.checkpoints.inherited(podUid("torn"))).toBeUndefined();
   next.checkpoints.save(uid, { phase: "Running" });
   expect(next.checkpoints.inherited(uid)).toBeUndefined();
   expect(next.checkpoints.restore(pod).status).toEqual({ phase: "Running" });

@@ -3,6 +3,7 @@ import { deepEqual } from "../../lib/deep-equal.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
@@ -36,7 +37,7 @@ export class StatusCheckpoints {
   readonly #deps: StatusCheckpointsDeps;
   readonly #kept: SliceWriter<"checkpoint">;
   /** UIDs of pods whose newest status is not written yet. */
-  #queue: string[] = [];
+  #queue: PodUid[] = [];
   #writing: Promise<void> | undefined;
 
   constructor(deps: StatusCheckpointsDeps) {
@@ -51,8 +52,9 @@ export class StatusCheckpoints {
     const names = await files.list(folder);
     const statuses = await Promise.all(names.map((name) => this.#readFile(name)));
     for (const [index, status] of statuses.entries()) {
-      const uid = names[index]?.slice(0, -".json".length);
-      if (status === undefined || uid === undefined) continue;
+      const name = names[index];
+      if (status === undefined || name === undefined) continue;
+      const uid = podUid(name.slice(0, -".json".length));
       this.#kept.set(uid, { ...nothingKept, newest: status, written: status, isInherited: true });
     }
   }
@@ -81,19 +83,19 @@ export class StatusCheckpoints {
   }
 
   /** The pod's life is over: should it come back under its UID, it begins again. */
-  endLife(uid: string): void {
+  endLife(uid: PodUid): void {
     const kept = this.#kept.get(uid);
     if (kept !== undefined && !kept.isOver) this.#kept.set(uid, { ...kept, isOver: true });
   }
 
   /** What the agent before this one kept of the pod, until this one keeps something. */
-  inherited(uid: string): PodStatus | undefined {
+  inherited(uid: PodUid): PodStatus | undefined {
     const kept = this.#kept.get(uid);
     return kept?.isInherited === true ? kept.newest : undefined;
   }
 
   /** Shown to others when it is on disk, unless a newer one has taken its place. An equal one is not written again. */
-  save(uid: string, status: PodStatus): void {
+  save(uid: PodUid, status: PodStatus): void {
     const kept = { ...(this.#kept.get(uid) ?? nothingKept), isInherited: false, isOver: false };
     if (deepEqual(kept.newest, status)) {
       this.#kept.set(uid, kept);
@@ -109,7 +111,7 @@ export class StatusCheckpoints {
   }
 
   /** Rejects where the file could not be removed; then the pod stays known here. */
-  async remove(uid: string): Promise<void> {
+  async remove(uid: PodUid): Promise<void> {
     const { files } = this.#deps;
     const last = this.#kept.get(uid);
     if (last !== undefined) this.#kept.set(uid, { ...nothingKept, written: last.written });
@@ -130,7 +132,7 @@ export class StatusCheckpoints {
     else this.#kept.set(uid, undefined);
   }
 
-  #isKept(uid: string): boolean {
+  #isKept(uid: PodUid): boolean {
     return this.#kept.get(uid)?.newest !== undefined;
   }
 
@@ -139,7 +141,7 @@ export class StatusCheckpoints {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  #enqueue(uid: string): void {
+  #enqueue(uid: PodUid): void {
     const kept = this.#kept.get(uid);
     if (kept === undefined || kept.isPending) return;
     this.#kept.set(uid, { ...kept, isPending: true });
@@ -156,7 +158,7 @@ export class StatusCheckpoints {
     this.#writing = undefined;
   }
 
-  async #write(uid: string): Promise<void> {
+  async #write(uid: PodUid): Promise<void> {
     const pending = this.#kept.get(uid);
     const status = pending?.newest;
     if (pending?.isPending !== true || status === undefined) return;
@@ -168,7 +170,7 @@ export class StatusCheckpoints {
     if (kept.written !== status) this.#deps.changes.noteStatus(uid);
   }
 
-  async #tryWrite(uid: string, status: PodStatus): Promise<boolean> {
+  async #tryWrite(uid: PodUid, status: PodStatus): Promise<boolean> {
     const { files, log } = this.#deps;
     const text = JSON.stringify(status);
     try {
@@ -183,7 +185,7 @@ export class StatusCheckpoints {
     }
   }
 
-  #path(uid: string): string {
+  #path(uid: PodUid): string {
     return `${this.#deps.folder}/${uid}.json`;
   }
 }

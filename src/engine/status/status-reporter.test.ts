@@ -235,7 +235,7 @@ describe("StatusReporter", () => {
     const mirrorAnnotations = { [configMirrorAnnotation]: "hash" };
     const mirror = { ...pod, metadata: { ...pod.metadata, annotations: mirrorAnnotations } };
     registry.set(mirror);
-    reporter.reconcile("static", mirror);
+    reporter.reconcile(podUid("static"), mirror);
     await clock.advance(0);
     expect(phase()).toBe("Running");
   });

@@ -11,6 +11,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { strategicMergePatch } from "../../lib/strategic-merge-patch.ts";
 import { ApiError, isApiStatus } from "../../model/api-error.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { type Pod, podFullName, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
@@ -65,7 +66,7 @@ export class StatusReporter {
   /** By the node's UID of a pod, which a static pod's mirror does not have. */
   readonly #reports: SliceWriter<"report">;
   /** UIDs of pods whose report is pending, in the order in which they became so. */
-  #queue: string[] = [];
+  #queue: PodUid[] = [];
   #sending = 0;
   readonly #backoff = new Backoff(retryLimits);
   #resting: Promise<void> | undefined;
@@ -87,12 +88,12 @@ export class StatusReporter {
   }
 
   /** Whether the node has reported the pod. */
-  knows(uid: string): boolean {
+  knows(uid: PodUid): boolean {
     return this.#reports.get(uid)?.wanted !== undefined;
   }
 
   /** The API server shows the pod, or a static pod's mirror, like this: corrects it where it is wrong. */
-  reconcile(uid: string, apiPod: Pod): void {
+  reconcile(uid: PodUid, apiPod: Pod): void {
     const { wanted } = this.#reports.get(uid) ?? nothing;
     if (wanted === undefined) return;
     const deletable = isDeletable(apiPod, wanted.isFinished);
@@ -105,13 +106,13 @@ export class StatusReporter {
   }
 
   /** The pod's life is over: nothing more is reported of it. Should it come back under its UID, it begins again. */
-  endLife(uid: string): void {
+  endLife(uid: PodUid): void {
     const report = this.#reports.get(uid);
     // A request that is under way must not be joined by another one.
     if (report !== undefined) this.#reports.set(uid, report.isSending ? sending : undefined);
   }
 
-  #want(uid: string, urgent: boolean): void {
+  #want(uid: PodUid, urgent: boolean): void {
     const report = this.#reports.get(uid) ?? nothing;
     if (report.pending === undefined) this.#queue.push(uid);
     const isUrgent = urgent || report.pending === "urgent";
@@ -134,32 +135,32 @@ export class StatusReporter {
   }
 
   /** A pod may have been forgotten, or be wanted twice, since it was queued. */
-  #waiting(): readonly string[] {
+  #waiting(): readonly PodUid[] {
     this.#queue = [...new Set(this.#queue)].filter(
       (uid) => this.#reports.get(uid)?.pending !== undefined,
     );
     return this.#queue;
   }
 
-  #next(): string | undefined {
+  #next(): PodUid | undefined {
     const free = this.#waiting().filter((uid) => this.#reports.get(uid)?.isSending === false);
     return free.find((uid) => this.#reports.get(uid)?.pending === "urgent") ?? free[0];
   }
 
   /** Without effect on a pod that was forgotten meanwhile. */
-  #change(uid: string, change: Partial<PodReport>): void {
+  #change(uid: PodUid, change: Partial<PodReport>): void {
     const report = this.#reports.get(uid);
     if (report !== undefined) this.#reports.set(uid, { ...report, ...change });
   }
 
-  #endSending(uid: string): void {
+  #endSending(uid: PodUid): void {
     const report = this.#reports.get(uid);
     if (report === undefined) return;
     const isOver = report.wanted === undefined && !report.isDeleted;
     this.#reports.set(uid, isOver ? undefined : { ...report, isSending: false });
   }
 
-  async #trySend(uid: string): Promise<void> {
+  async #trySend(uid: PodUid): Promise<void> {
     const wanted = this.#reports.get(uid)?.wanted;
     if (wanted === undefined) return;
     const { clock, log, metrics, faults, lifetime } = this.#deps;
@@ -260,7 +261,7 @@ export class StatusReporter {
   }
 
   /** What cannot be reported now is tried again without being asked: an end while something runs, say. */
-  async #wantLater(uid: string): Promise<void> {
+  async #wantLater(uid: PodUid): Promise<void> {
     const { clock, lifetime } = this.#deps;
     await clock.sleep(heldBackMs, lifetime).catch(() => undefined);
     if (this.knows(uid)) this.#want(uid, false);

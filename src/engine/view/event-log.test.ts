@@ -5,7 +5,9 @@ import type { PodReference } from "../../ports/pod-events.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { EventLog } from "./event-log.ts";
 
-const pod: PodReference = { metadata: { name: "a", namespace: "ns", uid: podUid("1") } };
+const uid1 = podUid("1");
+
+const pod: PodReference = { metadata: { name: "a", namespace: "ns", uid: uid1 } };
 
 function newLog(): EventLog {
   return new EventLog({
@@ -21,8 +23,8 @@ test("a pod keeps its last hundred events", () => {
   for (let index = 0; index < 150; index += 1) {
     log.record(pod, { type: "Normal", reason: "Pulled", message: `message ${index}` });
   }
-  expect(log.list("1")).toHaveLength(100);
-  expect(log.list("1").at(-1)?.message).toBe("message 149");
+  expect(log.list(uid1)).toHaveLength(100);
+  expect(log.list(uid1).at(-1)?.message).toBe("message 149");
 });
 
 test("a pod keeps no more than 64 KiB of messages", () => {
@@ -31,7 +33,7 @@ test("a pod keeps no more than 64 KiB of messages", () => {
     const message = `${index} ${"x".repeat(10 * 1024)}`;
     log.record(pod, { type: "Warning", reason: "Unhealthy", message });
   }
-  expect(log.list("1")).toHaveLength(6);
+  expect(log.list(uid1)).toHaveLength(6);
   log.record(pod, { type: "Warning", reason: "Unhealthy", message: "x".repeat(100_000) });
-  expect(log.list("1")).toHaveLength(1);
+  expect(log.list(uid1)).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 import { formatTime } from "../../lib/time.ts";
 import type { Event } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { PodEvent, PodEvents, PodReference } from "../../ports/pod-events.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
@@ -59,7 +60,7 @@ export class EventLog implements PodEvents {
     this.#sender?.take(next);
   }
 
-  list(podUid?: string): readonly Event[] {
+  list(podUid?: PodUid): readonly Event[] {
     if (podUid !== undefined) return this.#events.get(podUid) ?? [];
     return [...this.#events.entries()].flatMap(([, events]) => events);
   }

@@ -3,7 +3,7 @@ import { plainPlanFacts } from "../../../test/kit/plan-facts.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import type { Decision } from "../../core/record/decision.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
-import { podUid } from "../../model/ids.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
@@ -22,23 +22,23 @@ function planAt(atMs: number, sandboxAttempt: number, uid = "uid-1"): Decision {
   return { kind: "plan", atMs, input, outcome: { steps: [], sandboxAttempt } };
 }
 
-function timesOf(recorder: FlightRecorder, podUid?: string): readonly number[] {
-  return recorder.decisions(podUid).map(({ atMs }) => atMs);
+function timesOf(recorder: FlightRecorder, uid?: PodUid): readonly number[] {
+  return recorder.decisions(uid).map(({ atMs }) => atMs);
 }
 
 test("a decision that says the same as the one before takes its place: a pod at rest keeps its history", () => {
   const recorder = new FlightRecorder(new PodTable(), new SimJournal());
   recorder.noteDecision(planAt(1, 0));
   for (let atMs = 2; atMs < 1000; atMs++) recorder.noteDecision(planAt(atMs, 1));
-  expect(timesOf(recorder, "uid-1")).toEqual([1, 999]);
+  expect(timesOf(recorder, podUid("uid-1"))).toEqual([1, 999]);
 });
 
 test("only the last decisions of a pod are kept, until it is forgotten", async () => {
   const recorder = new FlightRecorder(new PodTable(), new SimJournal());
   for (let atMs = 1; atMs <= 100; atMs++) recorder.noteDecision(planAt(atMs, atMs));
-  expect(timesOf(recorder, "uid-1")).toHaveLength(60);
-  expect(timesOf(recorder, "uid-1").at(-1)).toBe(100);
-  await recorder.remove("uid-1");
+  expect(timesOf(recorder, podUid("uid-1"))).toHaveLength(60);
+  expect(timesOf(recorder, podUid("uid-1")).at(-1)).toBe(100);
+  await recorder.remove(podUid("uid-1"));
   expect(timesOf(recorder)).toEqual([]);
 });
 
@@ -46,5 +46,5 @@ test("the decisions about all pods come in the order they were made", () => {
   const recorder = new FlightRecorder(new PodTable(), new SimJournal());
   for (const atMs of [1, 2, 3, 4]) recorder.noteDecision(planAt(atMs, atMs, `uid-${atMs % 2}`));
   expect(timesOf(recorder)).toEqual([1, 2, 3, 4]);
-  expect(timesOf(recorder, "uid-1")).toEqual([1, 3]);
+  expect(timesOf(recorder, podUid("uid-1"))).toEqual([1, 3]);
 });

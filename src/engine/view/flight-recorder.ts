@@ -1,5 +1,6 @@
 import { type Decision, decisionPod } from "../../core/record/decision.ts";
 import { deepEqual } from "../../lib/deep-equal.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { SyncRecord } from "../../ports/agent-view.ts";
 import type { Journal } from "../../ports/journal.ts";
 import type { PodRecords } from "../pods/managed-pod.ts";
@@ -45,14 +46,14 @@ export class FlightRecorder {
   }
 
   /** Of one pod or of all, in the order they were made. */
-  decisions(podUid?: string): readonly Decision[] {
+  decisions(podUid?: PodUid): readonly Decision[] {
     if (podUid !== undefined) return this.#records.get(podUid)?.decisions ?? [];
     const all = [...this.#records.entries()].flatMap(([, { decisions }]) => decisions);
     return all.toSorted((a, b) => a.atMs - b.atMs);
   }
 
   /** Newest first. */
-  async list(podUid: string): Promise<readonly SyncRecord[]> {
+  async list(podUid: PodUid): Promise<readonly SyncRecord[]> {
     const recent = this.#records.get(podUid)?.syncs ?? [];
     const oldest = recent[0]?.startedAtMs ?? Number.POSITIVE_INFINITY;
     const stored = (await this.#journal.read(podUid)).filter(isSyncRecord);
@@ -61,12 +62,12 @@ export class FlightRecorder {
   }
 
   /** The newest record of this run of the agent. */
-  last(podUid: string): SyncRecord | undefined {
+  last(podUid: PodUid): SyncRecord | undefined {
     return this.#records.get(podUid)?.syncs.at(-1);
   }
 
   /** Nothing of the pod is left. */
-  async remove(podUid: string): Promise<void> {
+  async remove(podUid: PodUid): Promise<void> {
     this.#records.set(podUid, undefined);
     await this.#journal.remove(podUid);
   }

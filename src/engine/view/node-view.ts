@@ -2,6 +2,7 @@ import { containerLogPath, podLogsDirectory } from "../../core/paths/log-paths.t
 import { recordingLines } from "../../core/record/recording.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import {
   emptyObservedPod,
   findObserved,
@@ -104,7 +105,7 @@ export class NodeView implements AgentView {
     this.#deps.changes.watch(onChange, signal);
   }
 
-  listEvents(podUid?: string): readonly Event[] {
+  listEvents(podUid?: PodUid): readonly Event[] {
     return this.#deps.events.list(podUid);
   }
 
@@ -116,7 +117,7 @@ export class NodeView implements AgentView {
     return this.#deps.intake.ignoredFiles;
   }
 
-  async explain(podUid: string): Promise<PodExplanation> {
+  async explain(podUid: PodUid): Promise<PodExplanation> {
     const { table, changes, memory } = this.#deps;
     const found = changes.pods().find(({ metadata }) => metadata.uid === podUid);
     if (found === undefined) throw new Error(`no pod has the UID ${podUid}`);
@@ -135,7 +136,7 @@ export class NodeView implements AgentView {
     };
   }
 
-  recording(podUid?: string): Iterable<string> {
+  recording(podUid?: PodUid): Iterable<string> {
     const { settings, memory } = this.#deps;
     const { version: berthVersion, nodeName } = settings.identity;
     return recordingLines({ berthVersion, nodeName }, memory.recorder.decisions(podUid));

@@ -1,6 +1,7 @@
 import { withoutEarlyEnd } from "../../core/status/early-end.ts";
 import { wireStatus } from "../../core/status/wire-status.ts";
 import { formatTime } from "../../lib/time.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodChange } from "../../ports/agent-view.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -60,7 +61,7 @@ export class PodChanges {
   }
 
   /** A status of the pod is on disk, or its image pulls or what it waits for have changed. */
-  noteStatus(uid: string): void {
+  noteStatus(uid: PodUid): void {
     const { leaving, wanted } = this.#deps.table.get(uid) ?? {};
     const pod = leaving ?? wanted;
     if (pod !== undefined) this.#notify("MODIFIED", pod);
@@ -77,7 +78,7 @@ export class PodChanges {
   }
 
   /** Nothing of the pod is left. */
-  noteGone(uid: string): void {
+  noteGone(uid: PodUid): void {
     const leaving = this.#leaving.get(uid);
     if (leaving === undefined) return;
     this.#leaving.set(uid, undefined);

@@ -6,6 +6,7 @@ import {
   podVolumesDirectory,
 } from "../../core/paths/data-paths.ts";
 import { assert } from "../../lib/assert.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { emptyDirPluginName, readyFolder, wrappedName } from "./volume-folders.ts";
 import type { VolumePluginDeps } from "./volume-plugin.ts";
 
@@ -24,7 +25,7 @@ export interface FoundVolume {
 /** The volumes of a pod that have a folder, whoever made it. */
 export async function listVolumes(
   { files, rootFolder }: TearDownDeps,
-  uid: string,
+  uid: PodUid,
 ): Promise<readonly FoundVolume[]> {
   const folder = podVolumesDirectory(rootFolder, uid);
   const found: FoundVolume[] = [];
@@ -42,7 +43,7 @@ export function isFoundVolume(found: FoundVolume, plugin: string, name: string):
 /** Removes everything that a pod's volumes have on this node, in an order that a restart can take up. */
 export async function tearDownPod(
   deps: TearDownDeps,
-  uid: string,
+  uid: PodUid,
   signal: AbortSignal,
 ): Promise<void> {
   const { rootFolder, mounts, foreignFiles } = deps;
@@ -63,7 +64,7 @@ export async function tearDownPod(
 /** The same for a single volume. */
 export async function tearDownVolume(
   deps: TearDownDeps,
-  uid: string,
+  uid: PodUid,
   { pluginFolder, name }: FoundVolume,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,4 +1,5 @@
 import { podPluginDirectory, podVolumeDirectory } from "../../core/paths/data-paths.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { PodVolume, VolumePluginDeps } from "./volume-plugin.ts";
 
 export const emptyDirPluginName = "kubernetes.io/empty-dir";
@@ -13,7 +14,7 @@ export function volumeFolder(
 }
 
 /** Holds the mark that a volume's folder is complete, as a kubelet leaves it. */
-export function readyFolder(rootFolder: string, podUid: string, name: string): string {
+export function readyFolder(rootFolder: string, podUid: PodUid, name: string): string {
   return `${podPluginDirectory(rootFolder, podUid, emptyDirPluginName)}/${name}`;
 }
 

@@ -9,6 +9,7 @@ import { joinedErrors } from "../../lib/joined-errors.ts";
 import { joinPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { decodeUtf8 } from "../../lib/utf8.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { type AnyContainer, type Pod, podKey } from "../../model/pod.ts";
 import type { Payload } from "../../model/volume-payload.ts";
 import type { Log } from "../../ports/log.ts";
@@ -65,7 +66,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     return this.#inTurn(pod.metadata.uid, () => this.#mountAll(pod, signal));
   }
 
-  async unmount(uid: string, signal: AbortSignal): Promise<void> {
+  async unmount(uid: PodUid, signal: AbortSignal): Promise<void> {
     await this.#inTurn(uid, async () => {
       const plugins = mountedPlugins(this.#state(uid));
       this.#setState(uid, undefined);
@@ -82,7 +83,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
   }
 
   /** What is set up for a pod, by volume name. */
-  mountedVolumes(uid: string): ReadonlyMap<string, MountedVolume> {
+  mountedVolumes(uid: PodUid): ReadonlyMap<string, MountedVolume> {
     return this.#state(uid)?.mounted ?? new Map();
   }
 
@@ -160,7 +161,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
   }
 
   async #removeUnwanted(
-    uid: string,
+    uid: PodUid,
     wanted: readonly WantedVolume[],
     signal: AbortSignal,
   ): Promise<void> {
@@ -235,17 +236,17 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     return ok(undefined);
   }
 
-  #state(uid: string): PodVolumeState | undefined {
+  #state(uid: PodUid): PodVolumeState | undefined {
     return this.#work.get(uid)?.state;
   }
 
-  #setState(uid: string, state: PodVolumeState | undefined): void {
+  #setState(uid: PodUid, state: PodVolumeState | undefined): void {
     this.#work.set(uid, { ...this.#work.get(uid), state });
   }
 
   /** The volumes of a pod are set up side by side. */
   #noteSetUp(
-    uid: string,
+    uid: PodUid,
     name: string,
     { volume, payload }: { readonly volume?: MountedVolume; readonly payload?: Payload },
   ): void {
@@ -264,7 +265,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     this.#deps.events.record(pod, { type: "Warning", reason: "FailedMount", message });
   }
 
-  async #inTurn<T>(uid: string, work: () => Promise<T>): Promise<T> {
+  async #inTurn<T>(uid: PodUid, work: () => Promise<T>): Promise<T> {
     const before = this.#work.get(uid);
     const turn = (before?.last ?? Promise.resolve()).then(work, work);
     this.#work.set(uid, { ...before, last: turn });

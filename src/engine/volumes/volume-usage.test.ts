@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodVolumeState } from "../pods/managed-pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
@@ -91,7 +92,7 @@ test("volumes are measured by their files or by their file system, and once in a
   const running = world.usage.run(world.end.signal);
   await world.clock.advance(55_000);
   expect(world.walks).toEqual(["/a/scratch", "/a/memory"]);
-  expect(world.usage.latest("a")).toMatchObject({
+  expect(world.usage.latest(podUid("a"))).toMatchObject({
     ephemeral: [{ name: "scratch", usedBytes: 10, inodesUsed: 2, capacityBytes: 1000 }],
     others: [
       { name: "memory", usedBytes: 10 },
@@ -110,8 +111,8 @@ test("a new pod is measured soon, and one that is gone is forgotten", async () =
   await world.clock.advance(1000);
   world.pods = [podOf("b")];
   await world.clock.advance(10_000);
-  expect(world.usage.latest("b")).toBeDefined();
-  expect(world.usage.latest("a")).toBeUndefined();
+  expect(world.usage.latest(podUid("b"))).toBeDefined();
+  expect(world.usage.latest(podUid("a"))).toBeUndefined();
   world.end.abort();
   await running;
 });
@@ -129,8 +130,8 @@ test("a pod whose volume does not answer costs its own numbers alone", async () 
     path === "/a/scratch" ? Promise.reject(new Error("does not answer")) : Promise.resolve();
   const running = world.usage.run(world.end.signal);
   await world.clock.advance(1000);
-  expect(world.usage.latest("a")?.ephemeral).toEqual([]);
-  expect(world.usage.latest("b")?.ephemeral).toHaveLength(1);
+  expect(world.usage.latest(podUid("a"))?.ephemeral).toEqual([]);
+  expect(world.usage.latest(podUid("b"))?.ephemeral).toHaveLength(1);
   world.end.abort();
   await running;
 });

@@ -7,6 +7,7 @@ import {
 import { errorText } from "../../lib/error-text.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import type { Volume } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { VolumeStats } from "../../model/stats-summary.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -44,7 +45,7 @@ export class VolumeUsage {
     this.#measured = deps.table.writer("volumeUsage");
   }
 
-  latest(uid: string): PodVolumeUsage | undefined {
+  latest(uid: PodUid): PodVolumeUsage | undefined {
     return this.#measured.get(uid)?.last?.usage;
   }
 
@@ -87,7 +88,7 @@ export class VolumeUsage {
   }
 
   /** Without effect on a pod that was forgotten meanwhile. */
-  #set(uid: string, changes: MeasuredVolumes): void {
+  #set(uid: PodUid, changes: MeasuredVolumes): void {
     if (this.#deps.table.get(uid) === undefined) return;
     const { last, running } = { ...this.#measured.get(uid), ...changes };
     const isKnown = last !== undefined || running !== undefined;

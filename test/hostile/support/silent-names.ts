@@ -44,7 +44,11 @@ async function probe(podIndex: number, probed: Probe): Promise<string> {
 }
 
 async function hook(podIndex: number, host: string): Promise<string> {
-  const target = { podUid: `uid-${podIndex}`, container: { name: "c", image: "i" }, podIp: "" };
+  const target = {
+    podUid: podUid(`uid-${podIndex}`),
+    container: { name: "c", image: "i" },
+    podIp: "",
+  };
   const signal = AbortSignal.timeout(timeoutSeconds * 1000);
   const output = await hooks.get({ host, port: 80 }, target, signal).then(String, String);
   ended++;

@@ -1,4 +1,5 @@
 import { ImageManager } from "../../../src/engine/images/image-manager.ts";
+import { podUid } from "../../../src/model/ids.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { ImageService } from "../../../src/ports/container-runtime.ts";
@@ -61,7 +62,7 @@ async function run(input: Input): Promise<unknown> {
     let eventCount = 0;
     const result = await manager.ensureImage(
       {
-        podUid: "uid",
+        podUid: podUid("uid"),
         container: "c",
         image: input.image,
         policy: input.pullPolicy,

@@ -6,6 +6,7 @@ import {
   podLogsDirectory,
   podUidOfLogsDirectory,
 } from "../../../src/core/paths/log-paths.ts";
+import { podUid } from "../../../src/model/ids.ts";
 import { podFullName } from "../../../src/model/pod.ts";
 import { buildPod } from "../../kit/pods.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
@@ -22,7 +23,7 @@ interface Input {
 }
 
 export const paths: VectorDomain = vectorDomain<Input>("paths", (input) => {
-  const metadata = { namespace: input.namespace, name: input.podName, uid: input.podUID };
+  const metadata = { namespace: input.namespace, name: input.podName, uid: podUid(input.podUID) };
   const podLogDir = podLogsDirectory(input.podLogsDirectory, metadata);
   return {
     podLogDir,

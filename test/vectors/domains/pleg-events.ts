@@ -4,6 +4,7 @@ import {
   type ListedContainer,
   type ListedPod,
 } from "../../../src/core/observe/lifecycle-events.ts";
+import { type PodUid, podUid } from "../../../src/model/ids.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {
@@ -25,11 +26,11 @@ const eventTypes = {
 } as const;
 
 export const plegEvents: VectorDomain = vectorDomain<Input>("pleg-events", (input) => {
-  let known: ReadonlyMap<string, ListedPod> = new Map();
+  let known: ReadonlyMap<PodUid, ListedPod> = new Map();
   return {
     steps: input.steps.map((step) => {
       const listing = (step.pods ?? []).map(({ uid, containers, sandboxes }) => ({
-        uid,
+        uid: podUid(uid),
         containers: containers ?? [],
         sandboxes: sandboxes ?? [],
       }));

@@ -77,7 +77,7 @@ class Bench {
     this.#states = new WorkerStates(table);
     // A kubelet does not look at what the runtime has when it starts a pod.
     const observed = new ObservedPods(new PodTable(), { read: () => undefined });
-    for (const uid of input.runtimeRunning ?? []) observed.set(uid, runningPod(uid), 1);
+    for (const uid of input.runtimeRunning ?? []) observed.set(podUid(uid), runningPod(uid), 1);
     observed.endListing(1);
     this.#workers = new PodWorkers({
       faults: loudFaults,
@@ -137,7 +137,7 @@ class Bench {
         this.#workers.updatePod(this.#update(step));
         return undefined;
       case "syncKnownPods":
-        return this.#workers.syncKnownPods(new Set(step.desired));
+        return this.#workers.syncKnownPods(new Set((step.desired ?? []).map(podUid)));
       case "hold":
         this.#held.set(step.uid, new Set());
         return undefined;
@@ -229,13 +229,13 @@ class Bench {
   #queries(uid: string): object {
     const states = this.#states;
     return {
-      isPodKnownTerminated: states.isPodKnownTerminated(uid),
-      couldHaveRunningContainers: states.couldHaveRunningContainers(uid),
-      shouldPodBeFinished: states.shouldPodBeFinished(uid),
-      isPodTerminationRequested: states.isPodTerminationRequested(uid),
-      shouldPodContainersBeTerminating: states.shouldPodContainersBeTerminating(uid),
-      shouldPodRuntimeBeRemoved: states.shouldPodRuntimeBeRemoved(uid),
-      shouldPodContentBeRemoved: states.shouldPodContentBeRemoved(uid),
+      isPodKnownTerminated: states.isPodKnownTerminated(podUid(uid)),
+      couldHaveRunningContainers: states.couldHaveRunningContainers(podUid(uid)),
+      shouldPodBeFinished: states.shouldPodBeFinished(podUid(uid)),
+      isPodTerminationRequested: states.isPodTerminationRequested(podUid(uid)),
+      shouldPodContainersBeTerminating: states.shouldPodContainersBeTerminating(podUid(uid)),
+      shouldPodRuntimeBeRemoved: states.shouldPodRuntimeBeRemoved(podUid(uid)),
+      shouldPodContentBeRemoved: states.shouldPodContentBeRemoved(podUid(uid)),
     };
   }
 }

@@ -1,4 +1,5 @@
 import { errorText } from "../../../lib/error-text.ts";
+import type { PodUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { ActuatedRecord } from "../../execute/resize-deps.ts";
@@ -11,9 +12,9 @@ interface PodCgroups {
   /** Creates the pod's cgroup with its limits; rejects, naming the file, when the kernel refuses one. */
   ensure(pod: Pod): Promise<void>;
   remove(pod: Pod): Promise<void>;
-  removeByUid(uid: string): Promise<void>;
+  removeByUid(uid: PodUid): Promise<void>;
   /** UIDs of pods that have a cgroup. */
-  list(): readonly string[];
+  list(): readonly PodUid[];
 }
 
 export interface CgroupStageDeps {

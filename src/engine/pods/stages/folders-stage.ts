@@ -6,6 +6,7 @@ import {
 } from "../../../core/paths/data-paths.ts";
 import { podLogsDirectory } from "../../../core/paths/log-paths.ts";
 import { errorText } from "../../../lib/error-text.ts";
+import { podUid } from "../../../model/ids.ts";
 import type { ForeignFiles } from "../../../ports/foreign-files.ts";
 import type { HostFiles } from "../../../ports/host-files.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
@@ -58,7 +59,7 @@ export function foldersStage(deps: FoldersStageDeps): PodStage {
       logs.set(uid, undefined);
     },
     listFound: async () => [
-      ...(await files.list(podsDirectory(rootFolder))),
+      ...(await files.list(podsDirectory(rootFolder))).map(podUid),
       ...(await logFolders.list()).keys(),
     ],
   };

@@ -1,7 +1,8 @@
 import { podUidOfLogsDirectory } from "../../../core/paths/log-paths.ts";
+import type { PodUid } from "../../../model/ids.ts";
 import type { HostFiles } from "../../../ports/host-files.ts";
 
-type FoldersByUid = ReadonlyMap<string, readonly string[]>;
+type FoldersByUid = ReadonlyMap<PodUid, readonly string[]>;
 
 /**
  * The names of all pods' log folders by the UID in them. Whoever asks while they are listed shares the next list with
@@ -38,7 +39,7 @@ export class LogFolders {
   }
 
   async #read(): Promise<FoldersByUid> {
-    const byUid = new Map<string, string[]>();
+    const byUid = new Map<PodUid, string[]>();
     for (const name of await this.#files.list(this.#podLogsRoot)) {
       const uid = podUidOfLogsDirectory(name);
       const names = byUid.get(uid);

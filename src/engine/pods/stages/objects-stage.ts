@@ -1,3 +1,4 @@
+import type { PodUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { PodStage } from "../pod-stage.ts";
 
@@ -6,7 +7,7 @@ export interface PodObjects {
   /** Brings what the pod refers to up to date, as far as that is possible in a short time. */
   prepare(pod: Pod, signal: AbortSignal): Promise<void>;
   /** The pod has ended and refers to nothing any more. */
-  release(uid: string): void;
+  release(uid: PodUid): void;
 }
 
 /** Objects that lie beside the pods in the sources are there at once. */

@@ -1,4 +1,5 @@
 import type { Result } from "../../../lib/result.ts";
+import type { PodUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { PodStage } from "../pod-stage.ts";
 import { PodSyncError } from "../pod-syncer.ts";
@@ -7,7 +8,7 @@ export interface PodVolumes {
   /** Sets up what is missing; an error says which volume is not ready and why. */
   mount(pod: Pod, signal: AbortSignal): Promise<Result<void, string>>;
   /** Also the volumes that a past agent mounted. */
-  unmount(uid: string, signal: AbortSignal): Promise<void>;
+  unmount(uid: PodUid, signal: AbortSignal): Promise<void>;
 }
 
 export function volumesStage(volumes: PodVolumes): PodStage {

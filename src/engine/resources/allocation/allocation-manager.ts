@@ -4,6 +4,7 @@ import { specResources, withAllocation } from "../../../core/allocation/pod-allo
 import { resizeMessage } from "../../../core/allocation/resize-message.ts";
 import { sortResizes } from "../../../core/allocation/resize-order.ts";
 import { deepEqual } from "../../../lib/deep-equal.ts";
+import type { PodUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
@@ -43,7 +44,7 @@ export interface AllocationManagerDeps {
  */
 export class AllocationManager {
   readonly #deps: AllocationManagerDeps;
-  #waiting: readonly string[] = [];
+  #waiting: readonly PodUid[] = [];
 
   constructor(deps: AllocationManagerDeps) {
     this.#deps = deps;
@@ -67,16 +68,16 @@ export class AllocationManager {
     this.#deps.record.set(pod.metadata.uid, specResources(pod));
   }
 
-  remove(uid: string): void {
+  remove(uid: PodUid): void {
     this.#deps.record.remove(uid);
   }
 
-  get waiting(): readonly string[] {
+  get waiting(): readonly PodUid[] {
     return this.#waiting;
   }
 
   /** Puts a pod that asks for other resources in its place among those that wait. */
-  queue(uid: string): void {
+  queue(uid: PodUid): void {
     if (this.#waiting.includes(uid)) return;
     const { table, statuses } = this.#deps;
     const waiting = [...this.#waiting, uid].flatMap((other) => {
@@ -92,7 +93,7 @@ export class AllocationManager {
   retry(trigger: RetryTrigger): boolean {
     const { sources, table, faults } = this.#deps;
     if (!sources.areAllReady) return false;
-    const stillWaiting: string[] = [];
+    const stillWaiting: PodUid[] = [];
     for (const uid of this.#waiting) {
       const pod = table.get(uid)?.wanted;
       if (pod === undefined) continue;

@@ -89,14 +89,14 @@ class World {
   }
 
   remove(uid: string): void {
-    const pod = this.pods.get(uid);
+    const pod = this.pods.get(podUid(uid));
     if (pod === undefined) return;
     this.pods.remove(pod);
     this.allocations.noteRemoved([pod]);
   }
 
   cpuOf(uid: string): string | undefined {
-    const pod = this.pods.get(uid);
+    const pod = this.pods.get(podUid(uid));
     const allocated = pod && this.allocations.allocatedPod(pod);
     return allocated?.spec.containers[0]?.resources?.requests?.["cpu"];
   }
@@ -104,7 +104,7 @@ class World {
   /** What is told of the pod's resizes. */
   conditionOf(uid: string): string {
     return this.records.resizes
-      .podConditions(uid)
+      .podConditions(podUid(uid))
       .map(({ type, reason = "" }) => `${type} ${reason}`.trim())
       .join(", ");
   }
@@ -205,7 +205,7 @@ test("a resize that was asked for while no agent ran is carried out by the next 
 test("pods that are gone are forgotten", async () => {
   const world = new World();
   world.add(podOf("a", "500m"), podOf("b", "1"));
-  world.table.delete("a");
+  world.table.delete(podUid("a"));
   world.pods.set(podOf("a", "1"));
   expect(world.cpuOf("a")).toBe("1");
 });

@@ -8,6 +8,7 @@ import {
   setPending,
 } from "../../../core/allocation/resize-conditions.ts";
 import type { PodCondition } from "../../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
@@ -25,19 +26,19 @@ export class ResizeStatuses {
     this.#clock = clock;
   }
 
-  get(uid: string): ResizeConditions {
+  get(uid: PodUid): ResizeConditions {
     return this.#slice.get(uid) ?? noResize;
   }
 
-  podConditions(uid: string): readonly PodCondition[] {
+  podConditions(uid: PodUid): readonly PodCondition[] {
     return resizePodConditions(this.get(uid));
   }
 
-  isDeferred(uid: string): boolean {
+  isDeferred(uid: PodUid): boolean {
     return this.get(uid).pending?.reason === "Deferred";
   }
 
-  isInfeasible(uid: string): boolean {
+  isInfeasible(uid: PodUid): boolean {
     return this.get(uid).pending?.reason === "Infeasible";
   }
 
@@ -63,13 +64,13 @@ export class ResizeStatuses {
     return after.inProgress !== undefined && !saysTheSame(before.inProgress, after.inProgress);
   }
 
-  clearPending(uid: string): void {
+  clearPending(uid: PodUid): void {
     const { pending, inProgress } = this.get(uid);
     if (pending !== undefined) this.#set(uid, { inProgress });
   }
 
   /** The generation whose resize is over; undefined when none was in progress. */
-  clearInProgress(uid: string): number | undefined {
+  clearInProgress(uid: PodUid): number | undefined {
     const { pending, inProgress } = this.get(uid);
     if (inProgress !== undefined) this.#set(uid, { pending });
     return inProgress?.observedGeneration;
@@ -102,7 +103,7 @@ export class ResizeStatuses {
     metrics.set("kubelet_pod_in_progress_resizes", inProgress);
   }
 
-  #set(uid: string, conditions: ResizeConditions): void {
+  #set(uid: PodUid, conditions: ResizeConditions): void {
     const isOver = conditions.pending === undefined && conditions.inProgress === undefined;
     this.#slice.set(uid, isOver ? undefined : conditions);
   }

@@ -5,6 +5,7 @@ import {
 } from "../../../core/allocation/resource-checkpoint.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import type { ResourceRequirements } from "../../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../../model/ids.ts";
 import type { HostFiles } from "../../../ports/host-files.ts";
 import type { Log } from "../../../ports/log.ts";
 import type { SliceWriter } from "../../pods/pod-table.ts";
@@ -50,21 +51,21 @@ export class ResourceRecords {
     for (const [uid, resources] of parsed.value) this.#deps.slice.set(uid, resources);
   }
 
-  get(uid: string): PodResources | undefined {
+  get(uid: PodUid): PodResources | undefined {
     return this.#deps.slice.get(uid);
   }
 
-  set(uid: string, resources: PodResources): void {
+  set(uid: PodUid, resources: PodResources): void {
     this.#deps.slice.set(uid, resources);
     this.#isChanged = true;
   }
 
-  setContainer(uid: string, name: string, resources: ResourceRequirements): void {
+  setContainer(uid: PodUid, name: string, resources: ResourceRequirements): void {
     const before = this.get(uid) ?? none;
     this.set(uid, { ...before, containers: new Map([...before.containers, [name, resources]]) });
   }
 
-  setPod(uid: string, resources: ResourceRequirements | undefined): void {
+  setPod(uid: PodUid, resources: ResourceRequirements | undefined): void {
     this.set(uid, { ...(this.get(uid) ?? none), pod: resources });
   }
 
@@ -74,7 +75,7 @@ export class ResourceRecords {
   }
 
   /** Is written with the next change: the record of a pod that is gone does no harm. */
-  remove(uid: string): void {
+  remove(uid: PodUid): void {
     this.#deps.slice.set(uid, undefined);
   }
 

@@ -4,6 +4,7 @@ import {
   countedSandboxes,
 } from "../../../core/stats/counted-containers.ts";
 import type { Container, PodSandbox } from "../../../model/generated/cri.ts";
+import { type PodUid, podUid } from "../../../model/ids.ts";
 import type { Cgroups } from "../../../ports/cgroups.ts";
 import type { ContainerRuntime } from "../../../ports/container-runtime.ts";
 import type { Faults } from "../../agent/faults.ts";
@@ -18,7 +19,7 @@ export interface RunningPodsDeps {
 
 /** A pod that runs, and where its cgroups are. */
 export interface RunningPod {
-  readonly uid: string;
+  readonly uid: PodUid;
   readonly name: string;
   readonly namespace: string;
   readonly sandbox: PodSandbox;
@@ -54,7 +55,8 @@ export async function listRunningPods(
   return countedSandboxes(sandboxes).flatMap((sandbox) => {
     const running = bySandbox.get(sandbox.id ?? "");
     if (running === undefined) return [];
-    const { uid = "", name = "", namespace = "" } = sandbox.metadata ?? {};
+    const { name = "", namespace = "" } = sandbox.metadata ?? {};
+    const uid = podUid(sandbox.metadata?.uid ?? "");
     const cgroup = paths.get(uid);
     const listed =
       cgroup === undefined ? [] : faults.attempt("stats", uid, () => cgroups.listChildren(cgroup));

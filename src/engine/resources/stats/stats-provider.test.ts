@@ -3,6 +3,7 @@ import { loudFaults } from "../../../../test/kit/loud-faults.ts";
 import { VirtualClock } from "../../../../test/sim/virtual-clock.ts";
 import { encodeSummary } from "../../../core/stats/encode-summary.ts";
 import { ContainerState, PodSandboxState } from "../../../model/generated/cri.ts";
+import { podUid } from "../../../model/ids.ts";
 import type { HostUsage } from "../../../ports/host-usage.ts";
 import type { CgroupStats } from "../../../ports/stats.ts";
 import { CgroupSamples } from "./cgroup-samples.ts";
@@ -125,7 +126,7 @@ class World {
     },
     cgroups: { listChildren: () => ["s1", "c1"], listPids: () => [4242] },
     podCgroups: {
-      podPaths: () => new Map([["u1", "/kubepods/podu1"]]),
+      podPaths: () => new Map([[podUid("u1"), "/kubepods/podu1"]]),
       classPaths: ["/kubepods/burstable"],
       rootPath: "/kubepods",
     },
