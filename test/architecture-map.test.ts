@@ -5,9 +5,7 @@ import { expect, test } from "vitest";
 const text = readFileSync("docs/ARCHITECTURE.md", "utf8");
 
 test("the map of rooms in docs/ARCHITECTURE.md has exactly the files of the engine", () => {
-  const files = readdirSync("src/engine", { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
-    .map((entry) => join(entry.parentPath, entry.name));
+  const files = engineFiles();
   expect(files.length).toBeGreaterThan(100);
   expect(mappedFiles().toSorted()).toEqual(files.toSorted());
 });
@@ -27,6 +25,25 @@ test("every room of the engine that docs/ARCHITECTURE.md names in a table of que
   expect(paths.length).toBeGreaterThan(20);
   expect(paths.filter((path) => !existsSync(path))).toEqual([]);
 });
+
+test("every slice of a pod has one writer in the engine", () => {
+  const slices = [
+    ...readFileSync("src/engine/pods/managed-pod.ts", "utf8").matchAll(
+      /Writer: [^*]*\*\/\n {2}readonly (\w+):/g,
+    ),
+  ].map(([, name = ""]) => name);
+  expect(slices.length).toBeGreaterThan(20);
+  const writers = engineFiles().flatMap((path) =>
+    [...readFileSync(path, "utf8").matchAll(/\.writer\("(\w+)"\)/g)].map(([, name = ""]) => name),
+  );
+  expect(writers.toSorted()).toEqual(slices.toSorted());
+});
+
+function engineFiles(): string[] {
+  return readdirSync("src/engine", { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
+    .map((entry) => join(entry.parentPath, entry.name));
+}
 
 /** The rows "| `file.ts` | …" below each heading "### `src/engine/room`". */
 function mappedFiles(): string[] {
