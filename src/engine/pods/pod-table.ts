@@ -5,6 +5,37 @@ import type { ManagedPod, PodSlices, SliceName } from "./managed-pod.ts";
 type Slices = { [Name in SliceName]?: PodSlices[Name] | undefined };
 type Entry = { readonly uid: PodUid } & Slices;
 
+// Entries that get their fields one by one, in any order, are dictionaries for V8; copies of this one are not.
+const noSlices: { readonly [Name in SliceName]: undefined } = {
+  actuated: undefined,
+  admission: undefined,
+  allocated: undefined,
+  checkpoint: undefined,
+  due: undefined,
+  ephemeral: undefined,
+  events: undefined,
+  images: undefined,
+  leaving: undefined,
+  logs: undefined,
+  observed: undefined,
+  probes: undefined,
+  reading: undefined,
+  records: undefined,
+  references: undefined,
+  removal: undefined,
+  report: undefined,
+  resize: undefined,
+  restarts: undefined,
+  start: undefined,
+  status: undefined,
+  tokens: undefined,
+  unfit: undefined,
+  volumeUsage: undefined,
+  volumes: undefined,
+  wanted: undefined,
+  worker: undefined,
+};
+
 /** The right to write one slice of every pod. */
 export interface SliceWriter<Name extends SliceName> {
   get(uid: PodUid): PodSlices[Name] | undefined;
@@ -39,7 +70,7 @@ export class PodTable {
         return slices?.[name];
       },
       set: (uid, value) => {
-        const entry: Entry = pods.get(uid) ?? { uid };
+        const entry: Entry = pods.get(uid) ?? { ...noSlices, uid };
         const slices: Slices = entry;
         slices[name] = value;
         if (value !== undefined) pods.set(uid, entry);
