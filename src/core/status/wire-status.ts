@@ -15,14 +15,21 @@ export function wireStatus(status: PodStatus): PodStatus {
   return wire;
 }
 
+/** What has nothing empty in it is returned as it is. */
 function withoutEmpty(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutEmpty);
   if (typeof value !== "object" || value === null) return value;
-  const fields: [string, unknown][] = [];
-  for (const [name, inner] of Object.entries(value)) {
-    if (!isEmpty(name, inner)) fields.push([name, withoutEmpty(inner)]);
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = value.map(withoutEmpty);
+    return items.every((item, index) => item === value[index]) ? value : items;
   }
-  return Object.fromEntries(fields);
+  const fields: Record<string, unknown> = {};
+  let isChanged = false;
+  for (const [name, inner] of Object.entries(value)) {
+    const field: unknown = isEmpty(name, inner) ? undefined : withoutEmpty(inner);
+    if (field !== undefined) fields[name] = field;
+    if (field === undefined || field !== inner) isChanged = true;
+  }
+  return isChanged ? fields : value;
 }
 
 function isEmpty(name: string, value: unknown): boolean {
