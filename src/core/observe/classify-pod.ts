@@ -11,8 +11,19 @@ export type Standing = "current" | "superseded" | "leftover";
 export const leftoverBecause =
   "it is the leftover of a CRI call that timed out and completed later, and the pod runs without it";
 
+// A pod's status, its plan and its executors ask in turn of one observation, which nobody changes.
+const classified = new WeakMap<ObservedPod, ReadonlyMap<string, Standing>>();
+
 /** By id. The pod's lists have the newest first. */
-export function standingsOf({ sandboxes, containers }: ObservedPod): ReadonlyMap<string, Standing> {
+export function standingsOf(observed: ObservedPod): ReadonlyMap<string, Standing> {
+  const known = classified.get(observed);
+  if (known !== undefined) return known;
+  const standings = classify(observed);
+  classified.set(observed, standings);
+  return standings;
+}
+
+function classify({ sandboxes, containers }: ObservedPod): ReadonlyMap<string, Standing> {
   const standings = new Map<string, Standing>();
   const leftovers = leftoverSandboxIds(sandboxes, containers);
   let hasCurrent = false;
