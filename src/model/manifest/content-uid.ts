@@ -19,10 +19,10 @@ export function textUid(text: string): string {
     const third = c * primeLow + ((low << 24) >>> 0) + Math.floor(second / partSize);
     const shifted = ((b << 24) | (low >>> 8)) >>> 0;
     const fourth = d * primeLow + shifted + Math.floor(third / partSize);
-    a = first % partSize;
-    b = second % partSize;
-    c = third % partSize;
-    d = fourth % partSize;
+    a = first >>> 0;
+    b = second >>> 0;
+    c = third >>> 0;
+    d = fourth >>> 0;
   }
   return [d, c, b, a].map((part) => part.toString(16).padStart(8, "0")).join("");
 }
