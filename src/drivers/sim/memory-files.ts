@@ -58,8 +58,9 @@ export class MemoryFiles implements HostFiles {
   }
 
   async removeTree(path: string): Promise<void> {
+    const prefix = `${path}/`;
     for (const one of this.#paths()) {
-      if (one !== path && !one.startsWith(`${path}/`)) continue;
+      if (one !== path && !one.startsWith(prefix)) continue;
       this.#files.delete(one);
       this.#links.delete(one);
       this.#folders.delete(one);

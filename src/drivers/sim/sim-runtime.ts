@@ -15,6 +15,7 @@ import {
   type UpdateContainerResourcesRequest,
   type VersionResponse,
 } from "../../model/generated/cri.ts";
+import { podUidLabel } from "../../model/labels.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -85,6 +86,17 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
 
   get containers(): readonly SimContainer[] {
     return [...this.#containers.values()];
+  }
+
+  /** Of the sandbox or the container with that id: the UID of its pod. */
+  ownerOf(id: string): string | undefined {
+    const container = this.#containers.get(id);
+    if (container !== undefined) return container.config.labels?.[podUidLabel] ?? "";
+    return this.#sandboxes.get(id)?.config.metadata?.uid;
+  }
+
+  containerById(id: string): SimContainer | undefined {
+    return this.#containers.get(id);
   }
 
   /** The newest container of that name that is there. */

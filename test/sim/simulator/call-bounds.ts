@@ -33,6 +33,8 @@ export interface CallBoundsDependencies {
 export class CallBounds {
   readonly #deps: CallBoundsDependencies;
   readonly #pods = new Map<string, PodCalls>();
+  /** The UIDs in texts that calls were given: paths, mostly, and the same ones again and again. */
+  readonly #uids = new Map<string, string | undefined>();
 
   constructor(deps: CallBoundsDependencies) {
     this.#deps = deps;
@@ -45,10 +47,14 @@ export class CallBounds {
     const calls = this.#pods.get(uid) ?? { open: new Map(), changes: 0, sinceMs: 0 };
     this.#pods.set(uid, calls);
     if (changing.test(method)) this.#countChange(uid, calls);
-    const call = `${method} ${args.filter((arg) => typeof arg === "string").join(" ")}`;
+    const made = { signal: undefined as AbortSignal | undefined };
+    let call = method;
+    for (const arg of args) {
+      if (typeof arg === "string") call += ` ${arg}`;
+      else if (arg instanceof AbortSignal) made.signal ??= arg;
+    }
     const same = calls.open.get(call) ?? new Set();
     calls.open.set(call, same);
-    const made = { signal: args.find((arg) => arg instanceof AbortSignal) };
     same.add(made);
     if (same.size > mostOpen && dropGivenUp(same).size > mostOpen) {
       this.#deps.fail(`${same.size} times open for the pod ${uid}: ${call}`);
@@ -86,7 +92,11 @@ export class CallBounds {
   }
 
   #podOfText(text: string): string | undefined {
-    return text.length === idLength ? this.#deps.ownerOf(text) : uidText.exec(text)?.[0];
+    if (text.length === idLength) return this.#deps.ownerOf(text);
+    if (this.#uids.has(text)) return this.#uids.get(text);
+    const uid = uidText.exec(text)?.[0];
+    this.#uids.set(text, uid);
+    return uid;
   }
 }
 

@@ -151,19 +151,21 @@ function refusePulls(sim: Simulation): void {
 
 const controlFile = "control";
 
-const healthySpec: PodManifest["spec"] = {
-  containers: [{ name: "main", image: "app:1", command: ["serve"] }],
-};
+const healthyFile = healthyPod(controlFile);
+const healthyClusterPod = healthyPod("well");
+
+function healthyPod(name: string): PodManifest {
+  const spec = { containers: [{ name: "main", image: "app:1", command: ["serve"] }] };
+  return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" }, spec };
+}
 
 /** Pods that are well and that nothing is done to: they must not notice anything of the rest. */
 export function addControlPods(sim: Simulation): void {
-  const base = { apiVersion: "v1", kind: "Pod", spec: healthySpec } as const;
-  const metadata = { name: controlFile, namespace: "default" };
-  const pod = write(sim, controlFile, { ...base, metadata });
+  const pod = write(sim, controlFile, healthyFile);
   sim.invariants.healthy.add(pod.metadata.uid);
   if (sim.cluster === undefined) return;
   sim.cluster.setConfigMap(configMapName, { color: "red" });
-  const other = sim.cluster.create({ ...base, metadata: { ...metadata, name: "well" } });
+  const other = sim.cluster.create(healthyClusterPod);
   sim.invariants.notePod(other);
   sim.invariants.healthy.add(other.metadata.uid);
 }

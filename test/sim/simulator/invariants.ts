@@ -44,7 +44,7 @@ export class Invariants {
   }
 
   find(containerId: string): SimContainer | undefined {
-    return this.#runtime.containers.find(({ place }) => place.id === containerId);
+    return this.#runtime.containerById(containerId);
   }
 
   noteEvent({ containerId, kind }: RuntimeEvent): void {

@@ -81,12 +81,29 @@ export class ManifestSource implements PodSource {
   }
 }
 
-/** As the agent reads it from a file. */
+/** By manifest, then by what else decides: control pods are the same in all seeds, and files come back as they were. */
+const parsed = new WeakMap<PodManifest, Map<string, Pod>>();
+
 export function parseManifest(
   manifest: PodManifest,
   nodeName: string,
   file: string,
   allowedReferences: AllowedReferences = "none",
+): Pod {
+  const pods = parsed.get(manifest) ?? new Map<string, Pod>();
+  parsed.set(manifest, pods);
+  const key = `${nodeName} ${file} ${allowedReferences}`;
+  const pod = pods.get(key) ?? parse(manifest, nodeName, file, allowedReferences);
+  pods.set(key, pod);
+  return pod;
+}
+
+/** As the agent reads it from a file. */
+function parse(
+  manifest: PodManifest,
+  nodeName: string,
+  file: string,
+  allowedReferences: AllowedReferences,
 ): Pod {
   const node = parseJson(JSON.stringify(manifest));
   if (!node.ok) throw new Error(`the manifest is not JSON: ${node.error.message}`);

@@ -3,7 +3,6 @@ import { type SimMachine, simPorts, simSettings } from "../../../src/app/sim-age
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { AgentSettings } from "../../../src/engine/agent/agent-settings.ts";
 import { Agent } from "../../../src/engine/agent.ts";
-import { podUidLabel } from "../../../src/model/labels.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Log } from "../../../src/ports/log.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";
@@ -12,7 +11,7 @@ import { VirtualClock } from "../virtual-clock.ts";
 import { ApiWorld } from "./api-world.ts";
 import { CallBounds } from "./call-bounds.ts";
 import { Dice } from "./dice.ts";
-import { Invariants, label } from "./invariants.ts";
+import { Invariants } from "./invariants.ts";
 import { Life } from "./life.ts";
 import { MachineFaults } from "./machine-faults.ts";
 import { ManifestSource } from "./manifest-source.ts";
@@ -141,7 +140,7 @@ export class Simulation {
     const dice = this.dice.split();
     const calls = new CallBounds({
       nowMs: () => this.clock.monotonicMs(),
-      ownerOf: (id) => this.#ownerOf(id),
+      ownerOf: (id) => this.machine.runtime.ownerOf(id),
       fail: (message) => this.fail(message),
     });
     const life = new Life(calls, () => {
@@ -215,13 +214,6 @@ export class Simulation {
 
   shownPods(): readonly Pod[] {
     return this.#life?.agent.view.listPods() ?? [];
-  }
-
-  #ownerOf(id: string): string | undefined {
-    const { runtime } = this.machine;
-    const container = runtime.containers.find(({ place }) => place.id === id);
-    if (container !== undefined) return label(container, podUidLabel);
-    return runtime.sandboxes.find((sandbox) => sandbox.id === id)?.config.metadata?.uid;
   }
 
   #settings(): AgentSettings {

@@ -5,14 +5,14 @@ export function withMethods<T extends object>(
   target: T,
   wrap: (name: string, method: Method) => Method,
 ): T {
+  const methods = target as Readonly<Record<string, Method>>;
   const wrapped: Record<string, unknown> = {};
   for (const name of methodNames(target)) {
-    const method = (): unknown => Reflect.get(target, name, target);
-    if (typeof method() === "function") {
+    if (typeof methods[name] === "function") {
       // A test may put another method there later.
-      wrapped[name] = wrap(name, (...args) => Reflect.apply(method() as Method, target, args));
+      wrapped[name] = wrap(name, (...args) => methods[name]?.(...args));
     } else {
-      Object.defineProperty(wrapped, name, { get: method });
+      Object.defineProperty(wrapped, name, { get: () => methods[name] });
     }
   }
   return wrapped as T;
