@@ -56,7 +56,7 @@ export class Agent {
     return this.#parts.base.cluster?.node?.status?.addresses ?? [];
   }
 
-  /** Counts what there is now, for somebody who asks for metrics. */
+  /** Counts what there is now, for a scrape of the metrics. */
   collectMetrics(): void {
     const { registry, states, observed } = this.#parts.base;
     const { active, volumes, records } = this.#parts.pods;

@@ -70,7 +70,7 @@ export interface ClusterPorts {
 
 /** What lies on disk. */
 interface FilePorts {
-  /** The agent's own, and others that nobody but root can change. */
+  /** The agent's own, and others that only root can change. */
   readonly host: HostFiles;
   readonly logFiles: LogFiles;
   readonly payloadFiles: PayloadFiles;
@@ -97,8 +97,8 @@ export interface MachinePorts {
 export interface TelemetryPorts {
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Undefined = nobody asked for traces. */
+  /** Undefined = no traces are exported. */
   readonly tracer?: Tracer | undefined;
-  /** Undefined = nobody watches whether the agent stands still. */
+  /** Undefined = the agent runs without a watchdog. */
   readonly watchdog?: Watchdog | undefined;
 }

@@ -18,7 +18,7 @@ export interface CollectMetricsDeps {
   readonly resizes: Pick<ResizeStatuses, "collect">;
 }
 
-/** Sets the gauges of what is there now, for somebody who asks for metrics. */
+/** Sets the gauges of what is there now, for a scrape of the metrics. */
 export function collectMetrics(deps: CollectMetricsDeps): void {
   deps.resizes.collect(deps.metrics);
   countPods(deps);

@@ -79,7 +79,7 @@ export class Wakeups {
     this.#targets.reader.requestRead(uid);
   }
 
-  /** The same when nobody works on the pod, or soon if that takes long. */
+  /** The same once no worker acts on the pod, or soon if that takes long. */
   readWhenQuiet(uid: PodUid): void {
     this.#targets.reader.readWhenQuiet(uid);
   }

@@ -71,7 +71,7 @@ export class ApiObjects implements ObjectStore, RuntimeClassStore {
 
   /**
    * From now on what the pod refers to is kept up to date. Waits a short time for what was never read; what has not
-   * come by then is reported as missing to whoever uses it.
+   * come by then is reported as missing to its users.
    */
   async prepare(pod: Pod, signal: AbortSignal): Promise<void> {
     const references = podReferences(pod);

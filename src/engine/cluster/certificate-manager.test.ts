@@ -208,7 +208,7 @@ test("a request outlives watches that break and a server that is away", async ()
   await running;
 });
 
-test("a request that nobody decides on is given up after a quarter of an hour", async () => {
+test("a request that is neither approved nor denied times out after a quarter of an hour", async () => {
   const world = new CertificateWorld();
   const manager = await world.open();
   const stop = new AbortController();

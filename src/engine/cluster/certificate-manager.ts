@@ -238,7 +238,7 @@ export class CertificateManager {
     }
   }
 
-  /** Takes a certificate that somebody else has put in the store. */
+  /** Takes a certificate that another process has put in the store. */
   async #takeOver(): Promise<void> {
     const before = this.#current;
     const stored = await this.#deps.store.read().catch(() => undefined);

@@ -132,7 +132,7 @@ export class ClusterParts {
     if (!this.#reportIfOver(shown)) this.#reporter.reconcile(shown.metadata.uid, pod);
   }
 
-  /** A static pod that ended before this agent or its mirror pod began: nobody else reports it any more. */
+  /** A static pod that ended before this agent or its mirror pod began: nothing else reports it any more. */
   #reportIfOver(pod: Pod): boolean {
     const { metadata, status = {} } = pod;
     const isOver = isTerminalPhase(status.phase) && !this.#reporter.knows(metadata.uid);

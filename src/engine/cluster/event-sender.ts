@@ -38,7 +38,7 @@ export interface NodeEvents {
 
 type Sendable = Exclude<CorrelatedEvent, { readonly kind: "skip" }>;
 
-/** Sends the node's events to the API server, one after the other. Nobody waits for it; what is too much is dropped. */
+/** Sends the node's events to the API server, one after the other. No caller waits for it; events beyond the queue are dropped. */
 export class EventSender implements NodeEvents {
   readonly #deps: EventSenderDeps;
   readonly #queue: Event[] = [];

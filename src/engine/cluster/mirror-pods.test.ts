@@ -59,7 +59,7 @@ function setUp(pod: Pod | undefined) {
 }
 
 describe("MirrorPods", () => {
-  it("keeps a picture until every source has told of its pods", async () => {
+  it("keeps a mirror pod until every source has delivered its pods", async () => {
     const { clock, mirrors, state, hash } = setUp(staticPod("one"));
     mirrors.look(fullName);
     await clock.advance(0);
@@ -73,7 +73,7 @@ describe("MirrorPods", () => {
     expect(hash()).toBeUndefined();
   });
 
-  it("creates a picture that belongs to the node, once", async () => {
+  it("creates a mirror pod that belongs to the node, once", async () => {
     const { clock, api, mirrors } = setUp(staticPod("one"));
     mirrors.look(fullName);
     mirrors.look(fullName);
@@ -85,7 +85,7 @@ describe("MirrorPods", () => {
     expect(api.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
   });
 
-  it("replaces a picture of another version, and one that is being deleted", async () => {
+  it("replaces a mirror pod of another version, and one that is being deleted", async () => {
     const { clock, api, mirrors, state, hash } = setUp(staticPod("one"));
     mirrors.look(fullName);
     await clock.advance(0);
@@ -101,7 +101,7 @@ describe("MirrorPods", () => {
     expect(api.get(path)?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it("takes the picture away when the static pod is gone, but not while it still ends", async () => {
+  it("deletes the mirror pod when the static pod is gone, but not while it still ends", async () => {
     const { clock, api, mirrors, state } = setUp(staticPod("one"));
     mirrors.look(fullName);
     await clock.advance(0);

@@ -30,7 +30,7 @@ export interface MirrorPodsDeps {
   readonly lifetime: AbortSignal;
 }
 
-/** Keeps the API server's pictures of static pods right, off the path of the pods themselves. */
+/** Keeps the mirror pods of static pods right, off the path of the pods themselves. */
 export class MirrorPods {
   readonly #deps: MirrorPodsDeps;
   readonly #busy = new Set<string>();
@@ -40,7 +40,7 @@ export class MirrorPods {
     this.#deps = deps;
   }
 
-  /** Something of the static pod or its picture may have changed. */
+  /** Something of the static pod or its mirror pod may have changed. */
   look(fullName: string): void {
     if (this.#busy.has(fullName)) {
       this.#again.add(fullName);
@@ -79,7 +79,7 @@ export class MirrorPods {
       if (states.isPodForMirrorPodTerminatingByFullName(fullName) || !sources.areAllReady) return;
     }
     const startedUid = states.startedStaticPod(fullName);
-    // An earlier version keeps its picture to its end; the new one's first status makes somebody look again.
+    // An earlier version keeps its mirror pod to its end; the first status of the new one checks again.
     if (pod !== undefined && (startedUid ?? pod.metadata.uid) !== pod.metadata.uid) return;
     const step = planMirror(pod, mirror, this.#node);
     switch (step.kind) {

@@ -229,7 +229,7 @@ export class Reflector<T extends ApiObject> {
   #logFailure(error: unknown): void {
     const { log, path, query } = this.#options;
     const fields = { path, ...query, error: errorText(error) };
-    // While the server cannot be reached, no collection can be followed: whoever needs one at once reports it.
+    // While the server cannot be reached, no collection can be followed: its users report that.
     if (error instanceof ApiError) log.warn("cannot list or watch objects", fields);
     else log.debug("cannot reach the api server to watch objects", fields);
   }

@@ -55,7 +55,7 @@ export async function createSandbox(
   }
 }
 
-/** The addresses of a new sandbox; an error when the runtime cannot tell its status. */
+/** The addresses of a new sandbox; an error when the runtime cannot return its status. */
 export async function readSandboxIps(
   { runtime, events, lifetime }: StartDeps,
   pod: Pod,
@@ -75,7 +75,7 @@ export async function readSandboxIps(
   }
 }
 
-/** What went wrong: in short, as an event tells it, and in full. */
+/** What went wrong: in short, as in an event, and in full. */
 interface Trouble {
   readonly cause: string;
   readonly message: string;

@@ -227,7 +227,7 @@ test("a new sandbox without a status ends the sync", async () => {
   expect(callsOf(world)).toEqual(["RunPodSandbox 0"]);
 });
 
-test("a container that the runtime cannot start is told of by name, not by id", async () => {
+test("a container that the runtime cannot start is reported by name, not by id", async () => {
   const world = new ExecutorWorld();
   world.runtime.intercept = (method, phase) => {
     if (method !== "StartContainer" || phase !== "before") return;

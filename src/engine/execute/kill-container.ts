@@ -80,7 +80,7 @@ export async function killContainer(
   }
 }
 
-/** Starts the hook; once given up, how it ends is nobody's news. */
+/** Starts the hook; once it has timed out, its result is ignored. */
 function runPreStop(
   deps: KillDeps,
   request: KillContainerRequest,

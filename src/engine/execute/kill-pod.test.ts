@@ -104,7 +104,7 @@ test("a preStop hook that never ends holds its container up for the grace period
   ]);
 });
 
-test("a preStop hook that fails is told of, and the container is stopped", async () => {
+test("a preStop hook that fails is reported, and the container is stopped", async () => {
   const { world, pod, stops } = await runningPod({
     containers: [
       { name: "web", lifecycle: { preStop: { exec: { command: ["print", "", "secret", "1"] } } } },

@@ -109,7 +109,7 @@ async function stopSandboxes(
 /** By name, and after them the sidecars from the last to the first: the order in which they are stopped. */
 function inStopOrder(pod: Pod, running: readonly ObservedContainer[]): ObservedContainer[] {
   const sidecars = (pod.spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name);
-  // What is no sidecar has the place -1; the last sidecar comes first among them.
+  // A container that is not a sidecar has the place -1; the last sidecar comes first among them.
   const place = ({ name }: ObservedContainer): number =>
     sidecars.includes(name) ? sidecars.length - sidecars.indexOf(name) : -1;
   return running.toSorted((a, b) => place(a) - place(b) || (a.name < b.name ? -1 : 1));

@@ -69,7 +69,7 @@ export interface NodePodConfigsDeps {
   readonly userNamespaces: Pick<UserNamespaces, "of">;
 }
 
-/** What the volume manager tells of volumes that are set up. */
+/** The volumes that the volume manager has set up. */
 export interface ContainerVolumes {
   mountedVolumes(uid: PodUid): ReadonlyMap<string, MountedVolume>;
   /** Reads the environment files that a container refers to. */
@@ -92,7 +92,7 @@ export class NodePodConfigs implements PodConfigs {
     const dns = podDnsConfig(pod, await ports.readNodeDns());
     if (!dns.ok) return dns;
     for (const { about, reason, message } of dns.value.events) {
-      // Without a cluster nobody misses its DNS, though every pod's default policy asks for it.
+      // Without a cluster its DNS is not missing, though every pod's default policy asks for it.
       const isMoot = reason === "MissingClusterDNS" && clusterDomain === "";
       if (about === "pod" && !isMoot) events.record(pod, { type: "Warning", reason, message });
     }
@@ -122,7 +122,7 @@ export class NodePodConfigs implements PodConfigs {
     return handler.ok ? this.#deps.userNamespaces.of(pod, handler.value) : handler;
   }
 
-  // A plugin that lacks the capability would not be told at all, and the pod run without what it asks for.
+  // A plugin that lacks the capability would not get the request at all, and the pod would run without it.
   async #unmetNetworkNeed(pod: Pod): Promise<string | undefined> {
     const needs = networkNeeds(pod);
     if (needs.length === 0) return undefined;
@@ -297,7 +297,7 @@ export class NodePodConfigs implements PodConfigs {
         false,
         signal,
       );
-      // Whoever it runs as would be a guess, and the image may be back when the container is made.
+      // Its user would be a guess, and the image may be back when the container is created.
       if (image === undefined) return err(`image ${imageRef} is gone: its user is not known`);
       return ok(imageUser(image));
     } catch (error) {

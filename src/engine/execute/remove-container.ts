@@ -12,7 +12,7 @@ export interface RemoveContainerDeps {
 
 /**
  * Removes a stopped container, if it is still there; its logs go first unless `keepLogs`, so that none is left
- * behind which nobody would find any more.
+ * behind that would never be found again.
  */
 export async function removeContainer(
   deps: RemoveContainerDeps,

@@ -47,7 +47,7 @@ export async function findReadySandbox(
   return sandboxes.find(({ metadata }) => (metadata?.attempt ?? 0) === attempt)?.id;
 }
 
-/** The container that an earlier call made in the sandbox from the same spec, and that nobody started. */
+/** The container that an earlier call made in the sandbox from the same spec, and that was never started. */
 export async function findCreatedContainer(
   runtime: Pick<ContainerRuntime, "listContainers">,
   podSandboxId: string,

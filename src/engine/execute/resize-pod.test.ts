@@ -22,7 +22,7 @@ function limited(cpu: string, memory: string): ResourceRequirements {
   return { requests: { cpu: "100m", memory: "16Mi" }, limits: { cpu, memory } };
 }
 
-/** Resizes a running pod; tells everything that was changed, in order. */
+/** Resizes a running pod; returns everything that was changed, in order. */
 async function resized(
   world: ExecutorWorld,
   [from, to]: readonly [ResourceRequirements, ResourceRequirements],
@@ -119,7 +119,7 @@ test("a limit below what is in use is not set", async () => {
 test.each([
   new RuntimeError("UpdatePodSandboxResources", "Unimplemented", "unknown method"),
   new RuntimeError("UpdatePodSandboxResources", "Unknown", "not implemented yet"),
-])("a runtime that knows no resources of sandboxes is no hindrance: $message", async (error) => {
+])("a runtime without resources of sandboxes does not stop a resize: $message", async (error) => {
   const world = new ExecutorWorld();
   const sizes = [limited("1", "64Mi"), limited("1", "96Mi")] as const;
   const { changes, failure } = await resized(world, sizes, error);
@@ -138,14 +138,14 @@ test("a runtime that refuses the pod's resources keeps everything as it was", as
   );
 });
 
-test("where the kernel refuses the pod's limit, the runtime is told of the old one again", async () => {
+test("where the kernel refuses the pod's limit, the runtime gets the old one again", async () => {
   const world = new ExecutorWorld();
   await start(world, podWith(limited("1", "64Mi")));
-  const told: (bigint | undefined)[] = [];
+  const sent: (bigint | undefined)[] = [];
   world.runtime.updatePodSandboxResources = async ({
     resources,
   }: UpdatePodSandboxResourcesRequest) => {
-    told.push(resources?.memoryLimitInBytes);
+    sent.push(resources?.memoryLimitInBytes);
   };
   world.cgroups.update = async () => {
     throw new Error("memory.limit_in_bytes: busy");
@@ -156,7 +156,7 @@ test("where the kernel refuses the pod's limit, the runtime is told of the old o
     code: "ResizePodInPlaceError",
     message: "memory.limit_in_bytes: busy",
   });
-  expect(told).toEqual([96n * mebibyte, 64n * mebibyte]);
+  expect(sent).toEqual([96n * mebibyte, 64n * mebibyte]);
   expect(world.actuated.get(podUid("uid-1"))?.containers.get("web")?.limits?.["memory"]).toBe(
     "64Mi",
   );

@@ -81,7 +81,7 @@ test("a sleep hook that is cut short says so and is counted", async () => {
   expect(metrics.text(() => true)).toContain("kubelet_sleep_action_terminated_early_total 1\n");
 });
 
-test("a server that speaks no TLS is asked without, and that is told", async () => {
+test("a server without TLS is asked in plain HTTP, and that is reported", async () => {
   const { run, world, metrics } = await hooked({ get: async () => ({ plainHost: "10.0.0.5:80" }) });
   await run({ httpGet: { port: 80, scheme: "HTTPS" } });
   expect(world.events.at(-1)).toEqual({

@@ -11,7 +11,7 @@ import type { HookHttp } from "../../ports/hook-http.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 
-/** More of what a hook printed tells nobody anything. */
+/** More of what a hook printed does not help. */
 const maxOutputBytes = 10 * 1024;
 
 export interface HookDeps {

@@ -103,7 +103,7 @@ async function linkLog(
   const link = legacyLogSymlink(pod.metadata, placed.container.name, containerId);
   const slash = logPath.lastIndexOf("/");
   try {
-    // A runtime may keep logs elsewhere; a link into the void helps nobody.
+    // A runtime may keep logs elsewhere; a dangling link is of no use.
     const names = await files.list(logPath.slice(0, slash));
     if (names.includes(logPath.slice(slash + 1))) await files.symlink(logPath, link);
   } catch (error) {

@@ -140,7 +140,7 @@ test("a critical pod gets its place, and waits until those that make room have e
   expect(world.table.get(podUid("critical"))?.admission).toEqual({ roomFrom: ["default/a"] });
   expect(world.events).toMatchObject([{ reason: "Preempting" }]);
   expect(world.asked).toBe(0);
-  // One that does not end in time makes nobody wait any longer: its worker goes on trying.
+  // One that does not end in time is not waited for: its worker goes on trying.
   world.kills[0]?.end(new Error("timeout waiting to kill pod"));
   await expect.poll(() => world.asked).toBe(1);
   expect(world.table.get(podUid("a"))?.admission).toBeUndefined();

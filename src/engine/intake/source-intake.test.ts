@@ -59,7 +59,7 @@ test.each(["../../etc", "..", "a/b", "", "x\u0000y", "-rf"])(
   },
 );
 
-test("a field that does not exist is logged by name, and is no problem of the pod", async () => {
+test("a field that does not exist is logged by name, and does not refuse the pod", async () => {
   const field = "spec.hostnetwork";
   const unknown = { origin: "a.yaml", field, message: "unknown field spec.hostnetwork" };
   const { updates, intake, warnings } = await takeIn([podOf("good", "uid-1")], [unknown]);

@@ -1,9 +1,9 @@
-/** Which sources of pods were heard: nothing is cleaned up before all of them were. */
+/** Which sources of pods have delivered: nothing is cleaned up before all of them have. */
 export class SourceReadiness {
   readonly #names: readonly string[];
   readonly #delivered = new Set<string>();
 
-  /** `names` are those that must be heard. */
+  /** `names` are those that must deliver. */
   constructor(names: readonly string[]) {
     this.#names = names;
   }

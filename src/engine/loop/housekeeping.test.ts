@@ -94,7 +94,7 @@ class World {
     observed: this.observed,
   });
 
-  heard(): this {
+  ready(): this {
     for (const source of ["file", "api"]) this.sources.noteHandled(source);
     return this;
   }
@@ -106,7 +106,7 @@ class World {
   }
 }
 
-test("nothing is cleaned up before all sources were heard", async () => {
+test("nothing is cleaned up before all sources are ready", async () => {
   const world = new World();
   world.sources.noteHandled("file");
   world.registry.set(podOf("wanted"));
@@ -120,7 +120,7 @@ test.each([
   { source: "file", ends: true },
   { source: "api", ends: false },
 ] as const)(
-  "what runs in the place of a pod of source $source ends before all sources were heard: $ends",
+  "what runs in the place of a pod of source $source ends before all sources are ready: $ends",
   async ({ source, ends }) => {
     const world = new World();
     const pod = podOf("new", source);
@@ -135,8 +135,8 @@ test.each([
   },
 );
 
-test("a pod that nobody wants is ended once, and only if it runs", async () => {
-  const world = new World().heard();
+test("a pod that no source wants is ended once, and only if it runs", async () => {
+  const world = new World().ready();
   world.observed.set(podUid("orphan"), observed("orphan"), 1);
   world.observed.set(podUid("stopped"), observed("stopped", "notReady"), 1);
   expect(await world.round()).toEqual([
@@ -150,7 +150,7 @@ test("a pod that nobody wants is ended once, and only if it runs", async () => {
 });
 
 test("everything is kept of pods that are wanted, have a worker or cannot be read", async () => {
-  const world = new World().heard();
+  const world = new World().ready();
   world.inactive = new Set(["wanted"]);
   world.registry.set(podOf("wanted"));
   world.workers.set(podUid("ending"), workerOf(podOf("ending")));
@@ -161,7 +161,7 @@ test("everything is kept of pods that are wanted, have a worker or cannot be rea
 });
 
 test("a static pod that came back begins its next life without the status of the last", async () => {
-  const world = new World().heard();
+  const world = new World().ready();
   const pod = podOf("again");
   world.registry.set(pod);
   world.workers.set(podUid("again"), workerOf(pod));
@@ -176,7 +176,7 @@ test("a static pod that came back begins its next life without the status of the
 });
 
 test("a wanted pod without a worker gets one, unless it has ended, is refused or is being removed", async () => {
-  const world = new World().heard();
+  const world = new World().ready();
   for (const uid of ["lost", "ended", "refused", "removed"]) world.registry.set(podOf(uid, "api"));
   world.inactive = new Set(["ended"]);
   world.refused = new Set(["refused"]);

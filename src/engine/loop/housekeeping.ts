@@ -64,9 +64,9 @@ export class Housekeeping {
 }
 
 /**
- * Ends pods that nobody wants, begins the
+ * Ends pods that no source wants, begins the
  * next life of pods that came back under their old UID, and removes what ended pods left. Until every source was
- * heard, only pods that run in the place of a static pod are ended.
+ * ready, only pods that run in the place of a static pod are ended.
  */
 async function tidyPods(deps: HousekeepingDeps): Promise<void> {
   if (!deps.sources.areAllReady) {
@@ -118,7 +118,7 @@ function forgetLife({ registry, statuses }: HousekeepingDeps, pod: Pod): void {
 
 /**
  * The pods that run in the place of a static pod, which waits for them. A static pod may be what the API server waits
- * for, or the API server itself, so they do not wait until the API server was heard. It cannot want them: they were
+ * for, or the API server itself, so they do not wait until the API server has delivered. It cannot want them: they were
  * static pods too, since in an API server that name is the mirror pod's.
  */
 function replacedByStaticPods(table: PodTable): ReadonlySet<PodUid> {

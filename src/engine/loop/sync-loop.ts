@@ -65,7 +65,7 @@ export class SyncLoop {
 
   deliver(update: SourceUpdate): void {
     this.#updates.push(update);
-    // Nobody takes them while the runtime is away.
+    // They are not handled while the runtime is away.
     if (this.#updates.length > longestQueue) this.#updates = [...coalesceUpdates(this.#updates)];
     this.#work.notify();
   }
@@ -183,7 +183,7 @@ export class SyncLoop {
     const { clock, queue } = this.#deps;
     const housekeepInMs = this.#lastHousekeptMs + housekeepingMs - clock.monotonicMs();
     const dueInMs = Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs);
-    // Whole milliseconds: a timer is no finer, and what is left of one may be too little for any clock to pass.
+    // Whole milliseconds: timers are not finer, and what is left of one may be too little for any clock to pass.
     const waitMs = Math.max(0, Math.ceil(dueInMs));
     // What came in during the turn was handled in it.
     this.#work.clear();

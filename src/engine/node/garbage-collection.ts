@@ -22,7 +22,7 @@ export interface GarbageCollectionDeps {
   readonly wakeups: Pick<Wakeups, "housekeep">;
 }
 
-/** What nobody needs any more: says what it is, and removes it on demand. */
+/** What is not needed any more: lists it, and removes it on demand. */
 export class GarbageCollection {
   readonly #deps: GarbageCollectionDeps;
 
@@ -51,7 +51,7 @@ export class GarbageCollection {
     return items;
   }
 
-  /** Gives up everything of a kind that nobody uses: the node is short of room. */
+  /** Gives up everything unused of a kind: the node is short of room. */
   async reclaim(what: NodeReclaim, signal: AbortSignal): Promise<void> {
     const { containers, images } = this.#deps;
     if (what === "images") await images.deleteUnused(signal);

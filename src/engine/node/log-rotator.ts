@@ -33,7 +33,7 @@ export interface LogRotatorDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: LogRotationSettings;
-  /** Logs elsewhere are somebody else's. */
+  /** Logs elsewhere are not the agent's. */
   readonly podLogsRoot: string;
 }
 

@@ -264,7 +264,7 @@ describe("a node's lease", () => {
     await world.stop();
   });
 
-  test("is taken over from whoever changed it", async () => {
+  test("is taken over from another writer", async () => {
     const world = new NodeWorld();
     world.start();
     await world.clock.advance(15_000);

@@ -62,7 +62,7 @@ async function createOrReconcile(
     return created;
   } catch (error) {
     const isThere = error instanceof ApiError && error.reason === "AlreadyExists";
-    // An agent that may not create nodes may use the one that somebody else created for it.
+    // An agent that may not create nodes may use the one that was created for it.
     if (!isThere && !isApiStatus(error, 403)) throw error;
   }
   const existing = await nodes.read(signal);

@@ -11,7 +11,7 @@ export interface OomWatcherDeps {
   readonly log: Log;
 }
 
-/** Tells when the kernel kills processes because memory ran out, until `signal` aborts. */
+/** Reports when the kernel kills processes because memory ran out, until `signal` aborts. */
 export async function runOomWatcher(deps: OomWatcherDeps, signal: AbortSignal): Promise<void> {
   const { kernelLog, nodeEvents, log } = deps;
   const report = new OomReport();
@@ -25,7 +25,7 @@ export async function runOomWatcher(deps: OomWatcherDeps, signal: AbortSignal): 
         nodeEvents?.recordNode({ type: "Warning", reason: "SystemOOM", message });
     }, signal);
   } catch (error) {
-    log.warn("kills for want of memory are not told of: the kernel's log cannot be read", {
+    log.warn("OOM kills will not be reported: the kernel's log cannot be read", {
       problem: errorText(error),
     });
   }

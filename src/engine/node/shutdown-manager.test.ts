@@ -27,7 +27,7 @@ class World {
   takesDelay = true;
   /** How long each pod takes to end. */
   readonly endsAfterMs = new Map<string, number>();
-  tell: (isShuttingDown: boolean) => void = () => undefined;
+  announce: (isShuttingDown: boolean) => void = () => undefined;
   fail: (error: Error) => void = () => undefined;
   locks = 0;
 
@@ -43,7 +43,7 @@ class World {
     },
     watch: (onChange, signal) =>
       new Promise((resolve, reject) => {
-        this.tell = onChange;
+        this.announce = onChange;
         this.fail = reject;
         signal.addEventListener("abort", () => resolve());
       }),
@@ -106,7 +106,7 @@ test("pods end one group after the other, and the lock goes after the last statu
   expect(world.delayMs).toBe(30_000);
   expect(world.locks).toBe(1);
   expect(world.manager.admit()).toEqual({ admit: true });
-  world.tell(true);
+  world.announce(true);
   await world.clock.advance(60_000);
   expect(world.done).toEqual([
     "0 Shutdown: Shutdown manager detected shutdown event",
@@ -140,7 +140,7 @@ test("a group that takes too long does not take the next one's time", async () =
   const world = new World();
   world.endsAfterMs.set("slow", 1_000_000);
   await world.clock.advance(0);
-  world.tell(true);
+  world.announce(true);
   await world.clock.advance(60_000);
   expect(world.done).toContain("20 end critical within 10");
   expect(world.done.at(-1)).toBe("21 released");
@@ -151,10 +151,10 @@ test("a group that takes too long does not take the next one's time", async () =
 test("a shutdown that is called off takes the lock again", async () => {
   const world = new World();
   await world.clock.advance(0);
-  world.tell(true);
+  world.announce(true);
   await world.clock.advance(10_000);
   expect(world.locks).toBe(0);
-  world.tell(false);
+  world.announce(false);
   await world.clock.advance(0);
   expect(world.locks).toBe(1);
   expect(world.manager.problem).toBeUndefined();
@@ -167,10 +167,10 @@ test("a shutdown that is called off takes the lock again", async () => {
 test("a connection that breaks is made again", async () => {
   const world = new World();
   await world.clock.advance(0);
-  const before = world.tell;
+  const before = world.announce;
   world.fail(new Error("the message bus closed the connection"));
   await world.clock.advance(1000);
-  expect(world.tell).not.toBe(before);
+  expect(world.announce).not.toBe(before);
   expect(world.locks).toBe(1);
   world.end.abort();
   await world.running;

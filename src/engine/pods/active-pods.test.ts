@@ -79,7 +79,7 @@ test("a pod that cannot be counted takes nothing from others", () => {
   expect(failures).toEqual(["uid-2"]);
 });
 
-test("a pod that nobody wants is not active", () => {
+test("a pod that no source wants is not active", () => {
   const { registry, active } = setUp();
   registry.set(pod);
   registry.remove(pod);

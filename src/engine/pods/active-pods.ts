@@ -26,7 +26,7 @@ export class ActivePods {
     return pod !== undefined && isActive(pod);
   }
 
-  /** Those that hold or will hold resources, which are promised to nobody else, each with its newest status. */
+  /** Those that hold or will hold resources, which are promised to no other pod, each with its newest status. */
   list(): readonly Pod[] {
     const active: Pod[] = [];
     for (const pod of this.#table.all()) {

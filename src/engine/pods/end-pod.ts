@@ -25,7 +25,7 @@ export interface EndPodDeps {
   readonly wakeups: Pick<Wakeups, "read">;
 }
 
-/** Only the runtime knows the pod: nobody waits for it to end well. */
+/** Only the runtime knows the pod: no source waits for it to end well. */
 const unwantedGraceSeconds = 1;
 
 /** Stops everything of a pod; resolves only when nothing of it runs, and its status says how it ended. */

@@ -38,7 +38,7 @@ interface UnreadPod {
   readonly listedAtMs: number;
   /** namespace/name */
   readonly key: string;
-  /** Nobody but its own worker waits for the read any more. */
+  /** Only its own worker still waits for the read. */
   readonly isLate: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface PodReading {
   readonly running?: { again: boolean; done: Promise<void> } | undefined;
   /** The last read failed. */
   readonly retry?: { readonly delayMs: number; readonly isWaiting: boolean } | undefined;
-  /** It is to be read when nobody works on it. */
+  /** It will be read once no worker acts on it. */
   readonly awaitsQuiet?: boolean | undefined;
 }
 
@@ -188,7 +188,7 @@ interface MemorySlices {
 /**
  * All the agent knows of one pod, in slices. A slice has one writer, named in its comment, which holds the slice's
  * `SliceWriter`; everybody may read. A slice is replaced, not changed, unless it is its writer's own running thing.
- * What is only here is gone with the pod's entry: nobody has to remember to forget it.
+ * What is only here is gone with the pod's entry: nothing has to be asked to forget it.
  */
 export interface PodSlices
   extends IntakeSlices,
@@ -202,7 +202,7 @@ export interface PodSlices
 export interface PodCheckpoint {
   /** Undefined = the file is being removed. */
   readonly newest: PodStatus | undefined;
-  /** What the next agent will know of the pod if this one ends now: nobody may be shown more. */
+  /** What the next agent will know of the pod if this one ends now: nothing newer may be shown. */
   readonly written: PodStatus | undefined;
   /** This agent has kept nothing of the pod yet: what is here is from the one before. */
   readonly isInherited: boolean;

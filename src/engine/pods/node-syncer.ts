@@ -16,7 +16,7 @@ import { type SyncPodDeps, syncPod } from "./sync-pod.ts";
 interface SyncerPorts {
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Undefined = nobody asked for traces. */
+  /** Undefined = no traces are exported. */
   readonly tracer: Tracer | undefined;
 }
 

@@ -38,7 +38,7 @@ export class PodMemory {
       const known = this.checkpoints.restore(pod);
       return this.ephemeral.restore(isEndedByShutdown(known.status) ? pod : known);
     }
-    // The API server remembers its pods, but may not have heard yet that one has ended.
+    // The API server remembers its pods, but may not have received yet that one has ended.
     const kept = this.checkpoints.restore(pod);
     const hasEnded = isTerminalPhase(kept.status?.phase) && !isTerminalPhase(pod.status?.phase);
     if (hasEnded) return kept;

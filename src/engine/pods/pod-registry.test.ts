@@ -15,11 +15,11 @@ function version(hash: string): Pod {
   return { ...pod, metadata: { ...pod.metadata, uid: podUid(hash), annotations } };
 }
 
-test("the picture of another version of a static pod is not the pod's", () => {
+test("the mirror pod of another version of a static pod is not the pod's", () => {
   const registry = new PodRegistry(new PodTable());
   const old = version("one");
   const step = planMirror(old, undefined, node);
-  if (step.kind !== "create") throw new Error("no picture was planned");
+  if (step.kind !== "create") throw new Error("no mirror pod was planned");
   registry.set(step.mirror);
   expect(registry.mirrorOf(old)).toBe(step.mirror);
   expect(registry.mirrorOf(version("two"))).toBeUndefined();

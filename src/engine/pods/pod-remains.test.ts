@@ -110,7 +110,7 @@ class World extends StageWorld {
   }
 }
 
-test("everything of a pod that nobody wants goes, and then the pod is forgotten", async () => {
+test("everything of a pod that no source wants goes, and then the pod is forgotten", async () => {
   const world = new World();
   const pod = podWithVolume("uid-a");
   await world.prepare(pod);
@@ -237,7 +237,7 @@ test("what comes late, after everything was removed, is removed too", async () =
 });
 
 test.each(["", ".", "..", "../../etc"])(
-  "a sandbox labelled %j is no reason to remove a folder",
+  "a sandbox labelled %j does not remove a folder",
   async (uid) => {
     const world = new World();
     await world.prepare(podWithVolume("uid-a"));

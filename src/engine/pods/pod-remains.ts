@@ -37,7 +37,7 @@ export interface PodRemainsDeps {
 }
 
 /**
- * Removes what pods leave that nobody wants any more: what the runtime has of them, then what their stages left, then
+ * Removes what pods leave that no source wants any more: what the runtime has of them, then what their stages left, then
  * what the agent remembers. Each pod is removed by itself, once at a time; one that cannot be removed is tried again.
  */
 export class PodRemains {
@@ -71,7 +71,7 @@ export class PodRemains {
     this.#failures = 0;
   }
 
-  // What an agent before this one left, or somebody else: seldom, for no pod of this agent's goes unknown.
+  // What an agent before this one or another program left: seldom, because this agent knows its own pods.
   async #lookForOthers(): Promise<void> {
     const { ports, stages } = this.#deps;
     const nowMs = ports.clock.monotonicMs();
@@ -82,7 +82,7 @@ export class PodRemains {
     this.#lookedAtMs = nowMs;
   }
 
-  /** A pod that the agent knows is removed when nobody wants it any more. */
+  /** A pod that the agent knows is removed when no source wants it any more. */
   #noteFound(uid: PodUid): void {
     const pod = this.#deps.table.get(uid);
     if (pod === undefined || pod.removal?.state === "done") this.#removals.set(uid, foundNow);
@@ -95,7 +95,7 @@ export class PodRemains {
 
   #isDue(pod: ManagedPod): boolean {
     const { uid, removal } = pod;
-    // A sandbox that somebody else made may be labelled with anything: never a path out of the pods' folder.
+    // A sandbox of another program may be labelled with anything: never a path out of the pods' folder.
     if (!isFileName(uid)) return false;
     switch (removal?.state) {
       case undefined:

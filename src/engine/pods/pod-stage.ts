@@ -20,7 +20,7 @@ export interface PodStage {
   release?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Nothing of the pod may be left. Safe without `prepare` and `release`, also for a pod of a past agent. */
   remove?(uid: PodUid, signal: AbortSignal): Promise<void>;
-  /** UIDs of all pods of which something is on the machine, whoever left it there. */
+  /** UIDs of all pods of which something is on the machine, also of past agents. */
   listFound?(): Promise<readonly PodUid[]>;
 }
 

@@ -35,7 +35,7 @@ function apiPod(spec: Partial<Pod["spec"]> = {}): Pod {
   return { ...pod, metadata: { ...pod.metadata, annotations, creationTimestamp } };
 }
 
-test("pulls, counted once where they overlap, and init containers are no part of a promised start", () => {
+test("pulls, counted once where they overlap, and init containers do not count for the start of a pod", () => {
   const { time, starts, seconds } = world();
   const sidecar = { name: "proxy", restartPolicy: "Always" };
   const pod = apiPod({ initContainers: [{ name: "prepare" }, sidecar] });

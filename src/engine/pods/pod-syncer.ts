@@ -4,8 +4,8 @@ import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 
 /**
- * How a call tells its worker what it has done to the runtime, once it will do no more: what is read from then on
- * shows all of it. A call that tells nothing counts as having changed something until it ended.
+ * How a call reports to its worker what it has done to the runtime, once it will do no more: what is read from then on
+ * shows all of it. A call that reports nothing counts as having changed something until it ended.
  */
 export interface RuntimeProgress {
   readonly changed: () => void;
@@ -37,7 +37,7 @@ export interface SyncTerminatedPodRequest {
 
 /**
  * What a pod worker calls, one call at a time per pod UID. Every call is repeated until it resolves, and must
- * end soon after `signal` aborts, which means that a newer wish waits.
+ * end soon after `signal` aborts, which means that a newer update waits.
  */
 export interface PodSyncer {
   /** Brings the pod closer to its spec. `terminal`: it ran to its end by itself. */

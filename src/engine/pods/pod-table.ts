@@ -85,7 +85,7 @@ export class PodTable {
     };
   }
 
-  /** Whoever writes a slice of the pod afterwards begins a new entry. */
+  /** A slice that is written afterwards begins a new entry. */
   delete(uid: PodUid): void {
     this.#pods.delete(uid);
   }

@@ -54,17 +54,17 @@ async function withProgress<T>(
   acted: () => void,
   call: (progress: RuntimeProgress) => Promise<T>,
 ): Promise<T> {
-  let isTold = false;
+  let isReported = false;
   const changed = (): void => {
-    isTold = true;
+    isReported = true;
     acted();
   };
   const unchanged = (): void => {
-    isTold = true;
+    isReported = true;
   };
   try {
     const result = await call({ changed, unchanged });
-    if (!isTold) acted();
+    if (!isReported) acted();
     return result;
   } catch (error) {
     acted();

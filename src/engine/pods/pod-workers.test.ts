@@ -148,7 +148,7 @@ describe("static pods of one full name", () => {
     fc.record({ kind: fc.constant("housekeeping" as const), desired: fc.subarray([...uids]) }),
   );
 
-  test("never two of them at once, no way back from the end, and all of them end when nobody wants them", async () => {
+  test("never two of them at once, no way back from the end, and all of them end when no source wants them", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
         const { workers, states, syncer } = setUp();
@@ -224,7 +224,7 @@ describe("the start gate", () => {
       waitsFor,
     });
     expect(requeues).toEqual([{ kind: "backoff" }]);
-    // Nobody may have asked the other pod to end yet.
+    // The other pod may not have been asked to end yet.
     expect(woken).toEqual(["housekeeping", "watchers of 1"]);
     workers.askToStart();
     await workers.idle();
@@ -258,7 +258,7 @@ describe("the start gate", () => {
     expect(syncer.log).toEqual(["terminate-runtime old"]);
   });
 
-  test("lets nobody wait who has begun", async () => {
+  test("does not hold a pod that has begun", async () => {
     const { workers, syncer, observed } = setUp();
     workers.updatePod({ updateType: "create", pod });
     await syncer.finishAll();
@@ -340,7 +340,7 @@ test("stopping aborts the calls in progress and starts none", async () => {
   expect(syncer.inProgress.size).toBe(0);
 });
 
-describe("somebody waits for a kill", () => {
+describe("a caller that waits for a kill", () => {
   function untilAborted(_ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((_resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason));

@@ -40,7 +40,7 @@ export interface PodWorkersDeps {
   readonly table: PodTable;
   readonly syncer: PodSyncer;
   readonly observed: Pick<ObservedPods, "get" | "getNewerThan">;
-  /** Where a pod is put that is due another look; whoever empties it sends a "sync" update. */
+  /** Pods that are due another sync; the loop empties it and sends "sync" updates. */
   readonly queue: Pick<WorkQueue, "requeue">;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "note" | "attempt">;
@@ -121,7 +121,7 @@ export class PodWorkers {
     throw new Error("timeout waiting to kill pod");
   }
 
-  /** The number to kill with for somebody who waits. */
+  /** The number of a kill whose end a caller waits for. */
   awaitKill(onKilled: () => void): number {
     this.#lastKillRequest += 1;
     this.#killWaiters.set(this.#lastKillRequest, onKilled);
@@ -129,7 +129,7 @@ export class PodWorkers {
   }
 
   /**
-   * Housekeeping, once every wanted pod was handed to `updatePod`: drives pods that nobody wants any more to
+   * Housekeeping, once every wanted pod was handed to `updatePod`: drives pods that no source wants any more to
    * their end and forgets those that got there. A desired pod that is missing in the answer must be created again.
    */
   syncKnownPods(desired: ReadonlySet<PodUid>): Map<PodUid, KnownPod> {
@@ -252,7 +252,7 @@ export class PodWorkers {
 
   /** Works until there is nothing to do for the pod. */
   async #run(worker: Worker): Promise<void> {
-    // The caller of updatePod goes on first: wishes that come together are taken together.
+    // The caller of updatePod goes on first: updates that come together are taken together.
     await Promise.resolve();
     try {
       for (let work = this.#begin(worker); work !== undefined; work = this.#begin(worker)) {
@@ -294,7 +294,7 @@ export class PodWorkers {
     const reason = awaitsStart(state) ? askStartGate(table, uid, state.fullName) : undefined;
     worker.waitsFor = reason;
     if (isSameReason(reason, before)) return;
-    // Nobody may have asked the other pod to end yet.
+    // The other pod may not have been asked to end yet.
     if (reason?.kind === "name") wakeups.housekeep();
     changes.noteStatus(uid);
   }

@@ -32,7 +32,7 @@ function factsOf(pod: ManagedPod, fullName: string): PodFacts {
   };
 }
 
-/** Undefined for a pod that neither has a worker nor is in the runtime: it stands in nobody's way. */
+/** Undefined for a pod that neither has a worker nor is in the runtime: it holds back no other pod. */
 function fullNameOf({ worker, observed }: ManagedPod): string | undefined {
   if (worker !== undefined) return worker.state.fullName;
   if (observed?.unread !== undefined) {

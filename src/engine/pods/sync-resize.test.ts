@@ -67,7 +67,7 @@ test("a pod that an agent without records left running has what it was granted",
   expect(deps.actuated.get(uid1)?.containers.get("web")?.requests).toEqual({ cpu: "1" });
 });
 
-test("a resize is in progress until the container has its resources, and then is told to be over", () => {
+test("a resize is in progress until the container has its resources, and then is reported as completed", () => {
   const deps = world();
   deps.actuated.setContainer(uid1, "web", { requests: { cpu: "1" } });
   const pod = podWith("2");
@@ -92,7 +92,7 @@ test("what does not run is not resized: it starts with what it was granted", () 
   expect(deps.resizes.podConditions(uid1)).toEqual([]);
 });
 
-test("an error is told once, and again when it is another one", () => {
+test("an error is reported once, and again when it is another one", () => {
   const deps = world();
   const failed = (message: string) => [
     {

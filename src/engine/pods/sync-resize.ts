@@ -45,7 +45,7 @@ export function noteNewCgroup({ actuated }: Pick<SyncResizeDeps, "actuated">, po
   }
 }
 
-/** Tells of a resize that failed, which the next sync tries again. True when that is news. */
+/** Reports a resize that failed, which the next sync tries again. True when that is news. */
 export function noteResizeErrors(
   { resizes, events }: SyncResizeDeps,
   pod: Pod,
@@ -63,7 +63,7 @@ export function noteResizeErrors(
   return isNews;
 }
 
-/** Has a resize that is over told at once: nothing changed that the runtime would tell of. */
+/** Syncs again at once after a resize: nothing changed that the runtime would report. */
 export function lookAgainIfResized(deps: SyncResizeDeps, pod: Pod, observed: ObservedPod): void {
   const { actuated, resizes, wakeups } = deps;
   const { uid } = pod.metadata;

@@ -86,7 +86,7 @@ test("a cgroup that is not there ends the start with a message that names it", a
   expect(world.events).toEqual([`Warning FailedNodeAllocatableEnforcement: ${message}`]);
 });
 
-test("a limit that does not fit yet is tried again every minute, and told once", async () => {
+test("a limit that does not fit yet is tried again every minute, and reported once", async () => {
   const world = new World();
   world.refusals = 2;
   const running = world.cgroups.run(world.end.signal);

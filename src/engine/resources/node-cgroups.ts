@@ -7,7 +7,7 @@ import type { Metrics } from "../../ports/metrics.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { NodePodCgroups } from "./pod-cgroups.ts";
 
-/** What the node's cgroups are told to allow. */
+/** What the node's cgroups allow. */
 export interface NodeCgroupSettings {
   /** Whether pods have cgroups by their class, and one each. */
   readonly perQos: boolean;

@@ -58,7 +58,7 @@ export class NodePodCgroups {
     this.#deps = deps;
   }
 
-  /** As the runtime is told; empty when it decides itself. */
+  /** As the runtime gets it; empty when it decides itself. */
   path(pod: Pod): string {
     return this.#perQos ? this.#path(podCgroupName(this.#settings.root, pod)) : "";
   }

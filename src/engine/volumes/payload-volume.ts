@@ -37,7 +37,7 @@ export function payloadPlugin({ medium, ...plugin }: PayloadPlugin): VolumePlugi
   };
 }
 
-/** Makes a volume that is set up show these files, in one step for whoever looks. */
+/** Makes a volume that is set up show these files, in one step for its readers. */
 export async function publishPayload(
   { payloadFiles }: VolumePluginDeps,
   { pod }: PodVolume,

@@ -22,7 +22,7 @@ export interface FoundVolume {
   readonly name: string;
 }
 
-/** The volumes of a pod that have a folder, whoever made it. */
+/** The volumes of a pod that have a folder, also of past agents. */
 export async function listVolumes(
   { files, rootFolder }: TearDownDeps,
   uid: PodUid,

@@ -49,7 +49,7 @@ interface WantedVolume extends PodVolume {
 
 /**
  * Brings the volumes of pods in line with their specs. The disk is the record of what is there: after a restart
- * it is read again, what is complete stays, and what nobody wants is removed.
+ * it is read again, what is complete stays, and what is not wanted is removed.
  */
 export class VolumeManager implements PodVolumes, ContainerVolumes {
   readonly #deps: VolumeManagerDeps;
@@ -119,7 +119,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
       ),
     );
     if (failure === undefined) return ok(target);
-    // The details could tell the pod's owner about files of the node.
+    // The details could disclose files of the node to the pod's owner.
     this.#deps.log.warn("cannot bind a sub path", {
       pod: podKey(pod),
       container,

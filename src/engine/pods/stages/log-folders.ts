@@ -5,7 +5,7 @@ import type { HostFiles } from "../../../ports/host-files.ts";
 type FoldersByUid = ReadonlyMap<PodUid, readonly string[]>;
 
 /**
- * The names of all pods' log folders by the UID in them. Whoever asks while they are listed shares the next list with
+ * The names of all pods' log folders by the UID in them. Callers that ask while they are listed share the next list with
  * all who ask meanwhile: many removals at once list the folders a few times, not once each.
  */
 export class LogFolders {

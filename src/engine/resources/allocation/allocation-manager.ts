@@ -89,7 +89,7 @@ export class AllocationManager {
     this.#waiting = sortResizes(waiting).map(({ pod }) => pod.metadata.uid);
   }
 
-  /** Tries all resizes that wait. False when not all sources were heard: what else runs is not yet known. */
+  /** Tries all resizes that wait. False when not all sources are ready: what else runs is not yet known. */
   retry(trigger: RetryTrigger): boolean {
     const { sources, table, faults } = this.#deps;
     if (!sources.areAllReady) return false;

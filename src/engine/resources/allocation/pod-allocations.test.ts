@@ -101,7 +101,7 @@ class World {
     return allocated?.spec.containers[0]?.resources?.requests?.["cpu"];
   }
 
-  /** What is told of the pod's resizes. */
+  /** What is reported of the pod's resizes. */
   conditionOf(uid: string): string {
     return this.records.resizes
       .podConditions(podUid(uid))
@@ -123,7 +123,7 @@ test("a resize that fits is granted at once", () => {
   ]);
 });
 
-test("a resize that does not fit waits, is told of once, and is granted when a pod goes", () => {
+test("a resize that does not fit waits, is reported once, and is granted when a pod goes", () => {
   const world = new World();
   world.add(podOf("a", "500m"), podOf("b", "1"));
   world.update(podOf("a", "1500m", { generation: 2 }));
@@ -156,7 +156,7 @@ test("a resize that is taken back no longer waits", () => {
   expect(world.conditionOf("a")).toBe("");
 });
 
-test("a resize that came before every source was heard is tried when they are", () => {
+test("a resize that came before every source was ready is tried when they are", () => {
   const world = new World();
   world.sources.areAllReady = false;
   world.add(podOf("a", "500m"));

@@ -36,7 +36,7 @@ export class PodAllocations {
   readonly #actuated: ResourceRecords;
   readonly #resizes: ResizeStatuses;
   #retryAtMs: number;
-  /** A retry had to wait until every source was heard. */
+  /** A retry had to wait until every source was ready. */
   #isHeldUp = false;
 
   constructor(deps: PodAllocationsDeps) {
@@ -80,7 +80,7 @@ export class PodAllocations {
     this.#manager.grant(this.allocatedPod(pod));
   }
 
-  /** Pods were added. They may have asked for a resize while no agent was there to hear it. */
+  /** Pods were added. They may have asked for a resize while no agent ran. */
   noteAdded(pods: readonly Pod[]): void {
     let hasWaiting = false;
     for (const pod of pods) {

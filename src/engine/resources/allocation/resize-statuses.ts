@@ -90,7 +90,7 @@ export class ResizeStatuses {
     }
   }
 
-  /** Counts the resizes of all pods, for somebody who asks for metrics. */
+  /** Counts the resizes of all pods, for a scrape of the metrics. */
   collect(metrics: Metrics): void {
     const all = [...this.#slice.entries()].map(([, conditions]) => conditions);
     metrics.reset("kubelet_pod_pending_resizes");

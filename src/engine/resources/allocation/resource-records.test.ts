@@ -55,7 +55,7 @@ test("a pod that is gone is forgotten with the next change", async () => {
   expect(next.get(podUid("here"))?.containers.size).toBe(1);
 });
 
-test("a damaged file costs the record, and is told of", async () => {
+test("a damaged file costs the record, and is logged", async () => {
   const files = new MemoryFiles();
   await files.writeFile(path, '{"data":"{}","checksum":1}');
   const errors: string[] = [];
@@ -72,7 +72,7 @@ test("a damaged file costs the record, and is told of", async () => {
   expect(next.get(uid1)).toBeDefined();
 });
 
-test("a full disk keeps nobody waiting, and what could not be written is written later", async () => {
+test("a full disk does not block pods, and what could not be written is written later", async () => {
   const files = new MemoryFiles();
   const errors: string[] = [];
   const records = open(files, errors);

@@ -193,7 +193,7 @@ test("a full disk is relieved of images before any pod goes", async () => {
   expect(world.killed).toEqual([]);
 });
 
-test("a volume over its limit costs its pod, and is no disruption", async () => {
+test("a volume over its limit costs its pod, and is not a disruption", async () => {
   const world = new World({});
   world.pods = [
     podNamed("web", { volumes: [{ name: "scratch", emptyDir: { sizeLimit: "1Mi" } }] }),

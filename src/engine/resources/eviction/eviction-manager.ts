@@ -63,7 +63,7 @@ export interface EvictionManagerDeps {
   };
 }
 
-/** Looks after the node's memory, disks and process ids: gives up what nobody uses, and ends pods before the node fails. */
+/** Looks after the node's memory, disks and process ids: gives up what is unused, and ends pods before the node fails. */
 export class EvictionManager {
   readonly #deps: EvictionManagerDeps;
   readonly #policy: EvictionPolicy;
@@ -171,7 +171,7 @@ export class EvictionManager {
     for (const what of shortage.reclaims) {
       await garbage.reclaim(what, signal).catch((error: unknown) => {
         signal.throwIfAborted();
-        log.warn("cannot give up what nobody uses", { what, error: errorText(error) });
+        log.warn("cannot give up what is unused", { what, error: errorText(error) });
       });
     }
     if (shortage.reclaims.length > 0) {

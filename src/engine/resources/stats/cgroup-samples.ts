@@ -3,7 +3,7 @@ import type { CgroupUsage } from "../../../model/cgroup-usage.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { CgroupStats } from "../../../ports/stats.ts";
 
-/** Files are read once in this time, whoever asks; a little less than the ten seconds that most askers keep. */
+/** Files are read once in this time for all callers; a little less than the ten seconds that most callers keep. */
 const periodMs = 9_500;
 /** How busy a cgroup is says little over less than this. */
 const shortestRateMs = 5_000;
@@ -52,7 +52,7 @@ export class CgroupSamples {
     }
   }
 
-  /** Drops what nobody asked for in a long time. */
+  /** Drops what was not asked for in a long time. */
   prune(): void {
     const oldestMs = this.#clock.monotonicMs() - forgetAfterMs;
     for (const [path, { readAtMs }] of this.#kept) {

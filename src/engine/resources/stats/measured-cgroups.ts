@@ -15,7 +15,7 @@ export interface MeasuredCgroupsDeps {
 
 type Owner = Omit<MeasuredCgroup, "usage" | "processes" | "disks">;
 
-const nobody = { name: "", image: "", container: "", pod: "", namespace: "" };
+const noOwner = { name: "", image: "", container: "", pod: "", namespace: "" };
 
 /** Every cgroup that matters, from the machine's down to each container's, with its owner and usage. */
 export async function listMeasuredCgroups(
@@ -24,8 +24,8 @@ export async function listMeasuredCgroups(
 ): Promise<readonly MeasuredCgroup[]> {
   const { host, samples, sharedCgroups } = deps;
   const owners: Owner[] = [
-    { ...nobody, id: "/", interfaces: await host.interfaces(undefined) },
-    ...sharedCgroups.map((id) => ({ ...nobody, id })),
+    { ...noOwner, id: "/", interfaces: await host.interfaces(undefined) },
+    ...sharedCgroups.map((id) => ({ ...noOwner, id })),
   ];
   for (const pod of pods) owners.push(...(await podOwners(deps, pod)));
   const measured: MeasuredCgroup[] = [];
@@ -52,7 +52,7 @@ function ownPids({ cgroups }: MeasuredCgroupsDeps, id: string): readonly number[
 
 async function podOwners(deps: MeasuredCgroupsDeps, pod: RunningPod): Promise<readonly Owner[]> {
   const { cgroup, sandboxCgroup, sandbox, containers } = pod;
-  const owned = { ...nobody, pod: pod.name, namespace: pod.namespace };
+  const owned = { ...noOwner, pod: pod.name, namespace: pod.namespace };
   const pid = deps.sandboxPid(pod);
   const interfaces = pid === undefined ? undefined : await deps.host.interfaces(pid);
   return [

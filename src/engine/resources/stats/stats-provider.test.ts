@@ -185,7 +185,7 @@ test("the summary reports node, pod and container", async () => {
   expect(world.calls).toContain("interfaces 4242");
 });
 
-test("every cgroup is read once in a period, whoever asks, and its rate is known from the second reading", async () => {
+test("every cgroup is read once in a period for all callers, and its rate is known from the second reading", async () => {
   const world = new World();
   await world.provider.measuredCgroups(signal);
   await world.provider.summary({}, signal);
@@ -235,7 +235,7 @@ test("the pages of metrics know whose every cgroup is", async () => {
   ]);
 });
 
-test("details are read where somebody shows them, and go on being read with the rest", async () => {
+test("details are read where they are shown, and go on being read with the rest", async () => {
   const world = new World();
   await world.provider.summary({}, signal);
   const [before] = await world.provider.measuredCgroups(signal);

@@ -86,7 +86,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
   readonly #deps: StatsProviderDeps;
   /** The process that holds each sandbox's network. */
   readonly #sandboxPids = new Map<string, number>();
-  #imageFsId: { readonly fsId: FilesystemUsage["fsId"]; readonly toldAtMs: number } | undefined;
+  #imageFsId: { readonly fsId: FilesystemUsage["fsId"]; readonly reportedAtMs: number } | undefined;
 
   constructor(deps: StatsProviderDeps) {
     this.#deps = deps;
@@ -297,13 +297,13 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
   async #imageFs(round: Round): Promise<FsStats> {
     const nowMs = this.#deps.clock.monotonicMs();
     const known = this.#imageFsId;
-    if (round.nodeOnly && known !== undefined && nowMs - known.toldAtMs < imageFsIdAgeMs) {
+    if (round.nodeOnly && known !== undefined && nowMs - known.reportedAtMs < imageFsIdAgeMs) {
       return await this.#layerStats({ fsId: known.fsId }, round);
     }
     const { imageFilesystems } = await this.#deps.runtime.imageFsInfo(round.signal);
     const first = imageFilesystems?.[0];
     if (first === undefined) throw new Error("imageFs information is unavailable");
-    this.#imageFsId = { fsId: first.fsId, toldAtMs: nowMs };
+    this.#imageFsId = { fsId: first.fsId, reportedAtMs: nowMs };
     return await this.#layerStats(first, round);
   }
 
