@@ -11,7 +11,7 @@ export type Standing = "current" | "superseded" | "leftover";
 export const leftoverBecause =
   "it is the leftover of a CRI call that timed out and completed later, and the pod runs without it";
 
-// A pod's status, its plan and its executors ask in turn of one observation, which nobody changes.
+// A pod's status, its plan and its executors ask in turn of one observation, which is never changed.
 const classified = new WeakMap<ObservedPod, ReadonlyMap<string, Standing>>();
 
 /** By id. The pod's lists have the newest first. */
