@@ -1,9 +1,11 @@
 // Plays a pod's start through with the real plan, on a runtime where everything succeeds.
+
 import { containerHash } from "../core/container/container-hash.ts";
 import type { PlanPodInput } from "../core/pod/plan-input.ts";
 import { planPod } from "../core/pod/plan-pod.ts";
 import type { CreateSandboxStep, StartContainerStep, Step } from "../core/pod/step.ts";
 import { crashLoopLimits } from "../core/restart/crash-loop-backoff.ts";
+import { containerId } from "../model/ids.ts";
 import { emptyObservedPod, type ObservedContainer } from "../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podContainers } from "../model/pod.ts";
 
@@ -79,7 +81,7 @@ function withContainer(input: PlanPodInput, { kind, name }: StartContainerStep):
   if (container === undefined) return input;
   const ends = kind === "start-init" && !isSidecar(container);
   const seen: ObservedContainer = {
-    id: `rehearsal://${name}`,
+    id: containerId(`rehearsal://${name}`),
     name,
     state: ends ? "exited" : "running",
     exitCode: 0,

@@ -1,4 +1,4 @@
-import type { PodUid } from "./ids.ts";
+import type { ContainerId, PodUid } from "./ids.ts";
 
 /** The runtime's view of one pod: what exists, whatever was wanted. Newest entries first. */
 export interface ObservedPod {
@@ -11,7 +11,7 @@ export interface ObservedPod {
   readonly containers: readonly ObservedContainer[];
   readonly sandboxes: readonly ObservedSandbox[];
   /** Ids of the containers that belong to the newest sandbox, while it is ready. */
-  readonly activeContainerIds: readonly string[];
+  readonly activeContainerIds: readonly ContainerId[];
   /** When the runtime was read; absent in a view that was never read (an empty pod). */
   readonly observedAtMs?: number | undefined;
 }
@@ -20,8 +20,7 @@ export type ObservedContainerState = "created" | "running" | "exited" | "unknown
 
 /** Times are milliseconds since 1970 with fractions; absent = the runtime reported none. */
 export interface ObservedContainer {
-  /** With the runtime's name in front: "containerd://0123…". */
-  readonly id: string;
+  readonly id: ContainerId;
   readonly name: string;
   readonly state: ObservedContainerState;
   readonly createdAtMs?: number | undefined;

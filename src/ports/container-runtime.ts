@@ -29,6 +29,7 @@ import type {
   UpdatePodSandboxResourcesRequest,
   VersionResponse,
 } from "../model/generated/cri.ts";
+import type { RuntimeContainerId } from "../model/ids.ts";
 
 /**
  * The container runtime, as the CRI v1 defines it. Every call has the driver's deadline for its kind, is
@@ -59,29 +60,36 @@ export interface ContainerRuntime {
     config: ContainerConfig,
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
-  ): Promise<string>;
-  startContainer(containerId: string, signal: AbortSignal): Promise<void>;
+  ): Promise<RuntimeContainerId>;
+  startContainer(containerId: RuntimeContainerId, signal: AbortSignal): Promise<void>;
   /** Sends the stop signal, and kills after `timeoutSeconds`. */
-  stopContainer(containerId: string, timeoutSeconds: number, signal: AbortSignal): Promise<void>;
-  removeContainer(containerId: string, signal: AbortSignal): Promise<void>;
-  containerStatus(containerId: string, signal: AbortSignal): Promise<ContainerStatusResponse>;
+  stopContainer(
+    containerId: RuntimeContainerId,
+    timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<void>;
+  removeContainer(containerId: RuntimeContainerId, signal: AbortSignal): Promise<void>;
+  containerStatus(
+    containerId: RuntimeContainerId,
+    signal: AbortSignal,
+  ): Promise<ContainerStatusResponse>;
   listContainers(filter: ContainerFilter, signal: AbortSignal): Promise<readonly Container[]>;
   updateContainerResources(
     request: UpdateContainerResourcesRequest,
     signal: AbortSignal,
   ): Promise<void>;
-  reopenContainerLog(containerId: string, signal: AbortSignal): Promise<void>;
+  reopenContainerLog(containerId: RuntimeContainerId, signal: AbortSignal): Promise<void>;
 
   /** `timeoutSeconds` 0 = no limit but the signal's. Of what the command prints no more than 10 KiB of each stream is kept. */
   execSync(
-    containerId: string,
+    containerId: RuntimeContainerId,
     command: readonly string[],
     timeoutSeconds: number,
     signal: AbortSignal,
   ): Promise<ExecSyncResponse>;
   /** Without a time limit, and with all that the command printed: up to 16 MiB. */
   execSyncWhole(
-    containerId: string,
+    containerId: RuntimeContainerId,
     command: readonly string[],
     signal: AbortSignal,
   ): Promise<ExecSyncResponse>;
@@ -91,7 +99,7 @@ export interface ContainerRuntime {
 
   /** Writes the state of a running container to a file; `timeoutSeconds` only lengthens the usual deadline. */
   checkpointContainer(
-    containerId: string,
+    containerId: RuntimeContainerId,
     location: string,
     timeoutSeconds: number,
     signal: AbortSignal,

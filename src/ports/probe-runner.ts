@@ -1,4 +1,5 @@
 import type { PodStatus, Probe } from "../model/generated/kubernetes.ts";
+import type { ContainerId } from "../model/ids.ts";
 import type { AnyContainer, Pod } from "../model/pod.ts";
 import type { ProbeKind } from "../model/probe.ts";
 
@@ -8,8 +9,7 @@ export interface ProbeRequest {
   readonly pod: Pod;
   readonly status: PodStatus;
   readonly container: AnyContainer;
-  /** With the runtime's name in front: "containerd://0123…". */
-  readonly containerId: string;
+  readonly containerId: ContainerId;
 }
 
 export type ProbeOutcome =

@@ -1,9 +1,10 @@
+import type { RuntimeContainerId } from "../model/ids.ts";
 import type { ContainerExit } from "../model/observed.ts";
 
 /** Something happened to a container or sandbox: a hint to read that one pod again, never the truth itself. */
 export interface RuntimeEvent {
   /** The runtime's id of a container or of a sandbox. */
-  readonly containerId: string;
+  readonly containerId: RuntimeContainerId;
   readonly kind: "created" | "started" | "stopped" | "deleted" | "oom";
   /** Of one that stopped, where the event says it. */
   readonly exit?: ContainerExit | undefined;

@@ -1,4 +1,5 @@
 import type { Image, PodSandboxConfig } from "../../src/model/generated/cri.ts";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { BUSYBOX } from "../integration/support/busybox.ts";
 import { bareContainerConfig, bareSandboxConfig } from "./bare-configs.ts";
@@ -47,7 +48,7 @@ export async function startBareContainer(
 /** The calls that no kubelet can do without to end a pod. */
 export async function stopBarePod({ runtime }: BenchWorld, pod: BarePod): Promise<void> {
   const signal = AbortSignal.timeout(callTimeoutMs);
-  await runtime.stopContainer(pod.containerId, graceSeconds, signal);
+  await runtime.stopContainer(runtimeContainerId(pod.containerId), graceSeconds, signal);
   await runtime.stopPodSandbox(pod.sandboxId, signal);
 }
 

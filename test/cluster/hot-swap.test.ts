@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { podManifest } from "../integration/support/agent-manifests.ts";
 import { type NodeAgent, testedAgent } from "./support/cluster-node.ts";
@@ -155,7 +156,11 @@ describe("one agent takes a node over from the other", () => {
     await world.api.delete(`${podsPath}/${gone}`);
     await createPod(world.api, fresh, { spec: { nodeName: world.node.name } });
     const id = before.status?.containerStatuses?.[0]?.containerID?.replace("containerd://", "");
-    await world.runtime.runtime.stopContainer(id ?? "", 5, AbortSignal.timeout(60_000));
+    await world.runtime.runtime.stopContainer(
+      runtimeContainerId(id ?? ""),
+      5,
+      AbortSignal.timeout(60_000),
+    );
     await world.startNode(to);
     await untilNoPods(world.api, `?fieldSelector=metadata.name=${gone}`);
     await untilPod(world.api, fresh, isReady);

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PodCondition, ResourceRequirements } from "../../src/model/generated/kubernetes.ts";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { type NodeAgent, testedAgent } from "./support/cluster-node.ts";
@@ -48,7 +49,12 @@ describe("resizing pods through the API server", () => {
     const command = ["cat", ...files.map((file) => `/sys/fs/cgroup/${file}`)];
     const { runtime } = world.runtime;
     const signal = AbortSignal.timeout(60_000);
-    const { stdout } = await runtime.execSync(id.replace(/^.*:\/\//, ""), command, 5, signal);
+    const { stdout } = await runtime.execSync(
+      runtimeContainerId(id.replace(/^.*:\/\//, "")),
+      command,
+      5,
+      signal,
+    );
     return new TextDecoder().decode(stdout).trim().split("\n").map(Number);
   }
 

@@ -6,6 +6,7 @@ import {
   type PodSandboxConfig,
   PodSandboxState,
 } from "../../src/model/generated/cri.ts";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import type { ContainerRuntime, ImageService } from "../../src/ports/container-runtime.ts";
 
 /** Commands that do one thing each, in whatever way the runtime under test can run them. */
@@ -120,7 +121,9 @@ function sandboxContract(world: () => ContractWorld): void {
     const { runtime } = world();
     const { containerId, sandboxId } = await startContainer(world(), world().programs.forever);
     await removeSandbox(world(), sandboxId);
-    await expect(runtime.containerStatus(containerId, signal())).rejects.toMatchObject({
+    await expect(
+      runtime.containerStatus(runtimeContainerId(containerId), signal()),
+    ).rejects.toMatchObject({
       code: "NotFound",
     });
   });
@@ -175,7 +178,9 @@ function containerContract(world: () => ContractWorld): void {
   test("a container is started once only", async () => {
     const { runtime, programs } = world();
     const { containerId, sandboxId } = await startContainer(world(), programs.forever);
-    await expect(runtime.startContainer(containerId, signal())).rejects.toMatchObject({
+    await expect(
+      runtime.startContainer(runtimeContainerId(containerId), signal()),
+    ).rejects.toMatchObject({
       name: "RuntimeError",
     });
     await removeSandbox(world(), sandboxId);
@@ -186,9 +191,9 @@ function containerContract(world: () => ContractWorld): void {
     const config = containerConfig(world(), programs.forever);
     const sandbox = sandboxConfig(world());
     for (const call of [
-      () => runtime.containerStatus(UNKNOWN_ID, signal()),
-      () => runtime.startContainer(UNKNOWN_ID, signal()),
-      () => runtime.execSync(UNKNOWN_ID, programs.exit(0), 1, signal()),
+      () => runtime.containerStatus(runtimeContainerId(UNKNOWN_ID), signal()),
+      () => runtime.startContainer(runtimeContainerId(UNKNOWN_ID), signal()),
+      () => runtime.execSync(runtimeContainerId(UNKNOWN_ID), programs.exit(0), 1, signal()),
       () => runtime.createContainer(UNKNOWN_ID, config, sandbox, signal()),
     ]) {
       await expect(call()).rejects.toMatchObject({ name: "RuntimeError", code: "NotFound" });
@@ -208,7 +213,7 @@ function stopContract(world: () => ContractWorld): void {
   test("a program that listens ends by itself, long before its grace", async () => {
     const { runtime, programs } = world();
     const { containerId, sandboxId } = await startContainer(world(), programs.forever);
-    await runtime.stopContainer(containerId, 30, AbortSignal.timeout(20_000));
+    await runtime.stopContainer(runtimeContainerId(containerId), 30, AbortSignal.timeout(20_000));
     expect((await readStatus(world(), containerId)).exitCode).toBe(0);
     await removeSandbox(world(), sandboxId);
   });
@@ -217,20 +222,25 @@ function stopContract(world: () => ContractWorld): void {
     const { runtime, programs } = world();
     const { containerId, sandboxId } = await startContainer(world(), programs.stubborn);
     // A process that was only just started may not handle signals yet; a command beside it takes longer to start.
-    await runtime.execSync(containerId, programs.print("", "", 0), 10, signal());
-    await runtime.stopContainer(containerId, 1, signal());
+    await runtime.execSync(
+      runtimeContainerId(containerId),
+      programs.print("", "", 0),
+      10,
+      signal(),
+    );
+    await runtime.stopContainer(runtimeContainerId(containerId), 1, signal());
     const status = await readStatus(world(), containerId);
     expect(status).toMatchObject({ state: ContainerState.CONTAINER_EXITED, exitCode: 137 });
     const ranNs = (status.finishedAt ?? 0n) - (status.startedAt ?? 0n);
     expect(ranNs).toBeGreaterThanOrEqual(1_000_000_000n);
-    await runtime.stopContainer(containerId, 1, signal());
+    await runtime.stopContainer(runtimeContainerId(containerId), 1, signal());
     await removeSandbox(world(), sandboxId);
   });
 
   test("without grace a program is killed at once", async () => {
     const { runtime, programs } = world();
     const { containerId, sandboxId } = await startContainer(world(), programs.stubborn);
-    await runtime.stopContainer(containerId, 0, signal());
+    await runtime.stopContainer(runtimeContainerId(containerId), 0, signal());
     expect((await readStatus(world(), containerId)).exitCode).toBe(137);
     await removeSandbox(world(), sandboxId);
   });
@@ -241,7 +251,7 @@ function execContract(world: () => ContractWorld): void {
     const { runtime, programs } = world();
     const { containerId, sandboxId } = await startContainer(world(), programs.forever);
     const command = programs.print("to out", "to err", 4);
-    const answer = await runtime.execSync(containerId, command, 10, signal());
+    const answer = await runtime.execSync(runtimeContainerId(containerId), command, 10, signal());
     expect(answer.exitCode).toBe(4);
     expect(decode(answer.stdout)).toBe("to out");
     expect(decode(answer.stderr)).toBe("to err");
@@ -252,7 +262,7 @@ function execContract(world: () => ContractWorld): void {
     const { runtime, programs } = world();
     const { containerId, sandboxId } = await startContainer(world(), programs.forever);
     await expect(
-      runtime.execSync(containerId, programs.stubborn, 1, signal()),
+      runtime.execSync(runtimeContainerId(containerId), programs.stubborn, 1, signal()),
     ).rejects.toMatchObject({ name: "RuntimeError", code: "DeadlineExceeded" });
     const status = await readStatus(world(), containerId);
     expect(status.state).toBe(ContainerState.CONTAINER_RUNNING);
@@ -262,9 +272,9 @@ function execContract(world: () => ContractWorld): void {
   test("in a container that has ended no command runs", async () => {
     const { runtime, programs } = world();
     const { containerId, sandboxId } = await startContainer(world(), programs.forever);
-    await runtime.stopContainer(containerId, 5, signal());
+    await runtime.stopContainer(runtimeContainerId(containerId), 5, signal());
     await expect(
-      runtime.execSync(containerId, programs.exit(0), 1, signal()),
+      runtime.execSync(runtimeContainerId(containerId), programs.exit(0), 1, signal()),
     ).rejects.toMatchObject({ name: "RuntimeError" });
     await removeSandbox(world(), sandboxId);
   });
@@ -293,7 +303,7 @@ function listContract(world: () => ContractWorld): void {
     const { runtime, programs } = world();
     const running = await startContainer(world(), programs.forever);
     const ended = await startContainer(world(), programs.forever);
-    await runtime.stopContainer(ended.containerId, 5, signal());
+    await runtime.stopContainer(runtimeContainerId(ended.containerId), 5, signal());
     const list = (filter: Parameters<typeof runtime.listContainers>[0]) =>
       runtime.listContainers(filter, signal());
     expect(await list({ podSandboxId: running.sandboxId })).toMatchObject([
@@ -392,7 +402,7 @@ async function removeSandbox({ runtime }: ContractWorld, id: string): Promise<vo
 }
 
 async function readStatus({ runtime }: ContractWorld, id: string): Promise<ContainerStatus> {
-  return (await runtime.containerStatus(id, signal())).status ?? {};
+  return (await runtime.containerStatus(runtimeContainerId(id), signal())).status ?? {};
 }
 
 function decode(bytes: Uint8Array | undefined): string {

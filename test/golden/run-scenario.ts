@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { ApiTraceRequest } from "./api-trace.ts";
 import { createdPod } from "./created-pod.ts";
@@ -287,7 +288,12 @@ class Scenario {
     const [name = ""] = this.#pods;
     const id = this.#status(name)?.status?.containerStatuses?.[0]?.containerID ?? "";
     const signal = AbortSignal.timeout(COMMAND_TIMEOUT_MS);
-    await this.#world.tools.execSync(id.replace(/^.*:\/\//, ""), command, 0, signal);
+    await this.#world.tools.execSync(
+      runtimeContainerId(id.replace(/^.*:\/\//, "")),
+      command,
+      0,
+      signal,
+    );
   }
 
   async #killSandbox(): Promise<void> {

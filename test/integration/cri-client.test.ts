@@ -4,6 +4,7 @@ import { createContainerdEvents } from "../../src/drivers/containerd/containerd-
 import { createCriEvents } from "../../src/drivers/cri/cri-events.ts";
 import { createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
 import type { GrpcCall } from "../../src/drivers/cri/grpc-connection.ts";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import { RuntimeError } from "../../src/model/runtime-error.ts";
 import type { RuntimeEvent, RuntimeEvents } from "../../src/ports/runtime-events.ts";
 import { runtimeContract } from "../contract/runtime-contract.ts";
@@ -38,8 +39,8 @@ describe("the client", () => {
     const { runtime } = world;
     calls.length = 0;
     await runtime.version(signal());
-    await runtime.stopContainer("absent", 7, signal()).catch(() => undefined);
-    await runtime.containerStatus("absent", signal()).catch(() => undefined);
+    await runtime.stopContainer(runtimeContainerId("absent"), 7, signal()).catch(() => undefined);
+    await runtime.containerStatus(runtimeContainerId("absent"), signal()).catch(() => undefined);
     await runtime
       .pullImage({ image: "invalid image" }, undefined, undefined, signal())
       .catch(() => undefined);
@@ -66,16 +67,16 @@ describe("the client", () => {
     const lines = (): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
     await expect.poll(lines, { timeout: 60_000 }).toMatch(/ stdout F out\n/);
     await expect.poll(lines, { timeout: 60_000 }).toMatch(/ stderr F err\n/);
-    await runtime.reopenContainerLog(pod.containerId, signal());
+    await runtime.reopenContainerLog(runtimeContainerId(pod.containerId), signal());
     await world.removePod(pod.sandboxId);
   });
 
   test("receives every change by containerd's events, and no commands in containers", async () => {
     const received = await listen(createContainerdEvents(world.runtime));
     const pod = await world.runPod({ name: "events", command: ["sleep", "60"] });
-    await world.runtime.execSync(pod.containerId, ["true"], 60, signal());
-    await world.runtime.stopContainer(pod.containerId, 0, signal());
-    await world.runtime.removeContainer(pod.containerId, signal());
+    await world.runtime.execSync(runtimeContainerId(pod.containerId), ["true"], 60, signal());
+    await world.runtime.stopContainer(runtimeContainerId(pod.containerId), 0, signal());
+    await world.runtime.removeContainer(runtimeContainerId(pod.containerId), signal());
     await expect.poll(() => received.kinds(pod.containerId)).toContain("deleted");
     expect(received.kinds(pod.containerId)).toEqual([
       "created",

@@ -3,6 +3,7 @@ import { totalmem } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EnvVar, PodSpec } from "../../src/model/generated/kubernetes.ts";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { waitForPod, waitUntilGone } from "./support/agent-watch.ts";
@@ -96,7 +97,12 @@ describe("the environment of a container", () => {
 
   async function output(pod: Pod, ...command: readonly string[]): Promise<string> {
     const { main = "" } = await world.containerIds(pod.metadata.uid);
-    const answer = await world.runtime.execSync(main, command, 60, AbortSignal.timeout(60_000));
+    const answer = await world.runtime.execSync(
+      runtimeContainerId(main),
+      command,
+      60,
+      AbortSignal.timeout(60_000),
+    );
     return Buffer.from(answer.stdout ?? []).toString();
   }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
@@ -89,7 +90,7 @@ describe("images of a registry", () => {
     expect(pod.status?.containerStatuses?.[0]?.imageID).toBe(image);
     const { main = "" } = await world.containerIds(pod.metadata.uid);
     const content = await world.runtime.execSync(
-      main,
+      runtimeContainerId(main),
       ["cat", "/content"],
       60,
       AbortSignal.timeout(60_000),

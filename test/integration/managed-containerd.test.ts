@@ -8,6 +8,7 @@ import { createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
 import { lockDataDir } from "../../src/drivers/linux/data-dir-lock.ts";
 import { readMachine } from "../../src/drivers/linux/read-machine.ts";
 import { ContainerState } from "../../src/model/generated/cri.ts";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import type { Machine } from "../../src/model/machine.ts";
 import { silentLog } from "../kit/silent-log.ts";
 import { findLeftovers } from "./support/leftovers.ts";
@@ -40,11 +41,13 @@ describe("a running containerd", () => {
     await expect.poll(() => world.containerd.pid, { timeout: 60_000 }).not.toBe(killed);
     const state = () =>
       world.runtime
-        .containerStatus(pod.containerId, signal())
+        .containerStatus(runtimeContainerId(pod.containerId), signal())
         .then(({ status }) => status?.state, String);
     await expect.poll(state, { timeout: 60_000 }).toBe(ContainerState.CONTAINER_RUNNING);
     expect(await readPid(world, pod.containerId)).toBe(containerPid);
-    expect(await world.runtime.execSync(pod.containerId, ["true"], 60, signal())).toMatchObject({
+    expect(
+      await world.runtime.execSync(runtimeContainerId(pod.containerId), ["true"], 60, signal()),
+    ).toMatchObject({
       exitCode: 0,
     });
     await world.removePod(pod.sandboxId);
@@ -71,7 +74,7 @@ describe("a data folder", () => {
 
     const second = await startContainerd(options);
     expect(second.pid).toBe(first.pid);
-    const status = await runtime.containerStatus(containerId, signal());
+    const status = await runtime.containerStatus(runtimeContainerId(containerId), signal());
     expect(status.status?.state).toBe(ContainerState.CONTAINER_RUNNING);
 
     process.kill(second.pid, "SIGKILL");
@@ -117,7 +120,12 @@ describe("a data folder", () => {
     expect(shimOf(kept.sandboxId)).toBe(true);
     expect(readdirSync(namespaces)).toHaveLength(2);
     expect(readdirSync(addresses).filter((name) => name.startsWith("10."))).toHaveLength(2);
-    const probe = await runtime.execSync(kept.containerId, ["true"], 30, signal());
+    const probe = await runtime.execSync(
+      runtimeContainerId(kept.containerId),
+      ["true"],
+      30,
+      signal(),
+    );
     expect(probe).toMatchObject({ exitCode: 0 });
     await second.teardown();
     runtime.close();

@@ -8,6 +8,7 @@ import type {
   PodCondition,
   ResourceRequirements,
 } from "../../src/model/generated/kubernetes.ts";
+import { runtimeContainerId } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
@@ -59,7 +60,7 @@ describe("resizing pods while they run", () => {
     const files = ["cpu/cpu.cfs_quota_us", "memory/memory.limit_in_bytes"];
     const command = ["cat", ...files.map((file) => `/sys/fs/cgroup/${file}`)];
     const signal = AbortSignal.timeout(60_000);
-    const { stdout } = await world.runtime.execSync(main, command, 60, signal);
+    const { stdout } = await world.runtime.execSync(runtimeContainerId(main), command, 60, signal);
     return new TextDecoder().decode(stdout).trim().split("\n").map(Number);
   }
 

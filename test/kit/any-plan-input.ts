@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { containerHash } from "../../src/core/container/container-hash.ts";
 import type { PlanPodInput } from "../../src/core/pod/plan-input.ts";
 import type { Container, ResourceRequirements } from "../../src/model/generated/kubernetes.ts";
-import { podUid } from "../../src/model/ids.ts";
+import { containerId, podUid } from "../../src/model/ids.ts";
 import type { ObservedContainer, ObservedSandbox } from "../../src/model/observed.ts";
 import type { AnyContainer, Pod } from "../../src/model/pod.ts";
 import type { ProbeResult } from "../../src/model/probe.ts";
@@ -92,7 +92,7 @@ export const anyPod: fc.Arbitrary<Pod> = fc.record({
 function anySeen(container: AnyContainer): fc.Arbitrary<ObservedContainer> {
   const hash = containerHash(container);
   return fc.record({
-    id: fc.constant(`runtime://${container.name}`),
+    id: fc.constant(containerId(`runtime://${container.name}`)),
     name: fc.constant(container.name),
     state: fc.constantFrom("created", "running", "running", "exited", "unknown"),
     exitCode: exitCodes,

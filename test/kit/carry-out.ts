@@ -1,4 +1,5 @@
 // A runtime in miniature: what a pod plan does to the world when every step succeeds.
+
 import { containerHash } from "../../src/core/container/container-hash.ts";
 import type { PlanPodInput } from "../../src/core/pod/plan-input.ts";
 import type {
@@ -10,6 +11,7 @@ import type {
   StopSandboxStep,
 } from "../../src/core/pod/step.ts";
 import { assertNever } from "../../src/lib/assert.ts";
+import { containerId } from "../../src/model/ids.ts";
 import type { ObservedContainer, ObservedPod } from "../../src/model/observed.ts";
 import { type AnyContainer, findContainer, isSidecar } from "../../src/model/pod.ts";
 
@@ -23,7 +25,7 @@ export function runningContainer(
   id: string = container.name,
 ): ObservedContainer {
   return {
-    id: `runtime://${id}`,
+    id: containerId(`runtime://${id}`),
     name: container.name,
     state: "running",
     exitCode: 0,

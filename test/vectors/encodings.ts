@@ -1,7 +1,7 @@
 // The encodings that several domains share, as the vectors' documentation defines them.
 
 import { parseTime } from "../../src/lib/time.ts";
-import { podUid } from "../../src/model/ids.ts";
+import { containerId, podUid } from "../../src/model/ids.ts";
 import type {
   ObservedContainer,
   ObservedContainerState,
@@ -57,13 +57,13 @@ export function decodePodStatus(status: EncodedPodStatus): ObservedPod {
     ips: status.ips ?? [],
     containers: (status.containerStatuses ?? []).map(decodeContainerStatus),
     sandboxes: (status.sandboxStatuses ?? []).map(decodeSandboxStatus),
-    activeContainerIds: status.activeContainerStatusIDs ?? [],
+    activeContainerIds: (status.activeContainerStatusIDs ?? []).map(containerId),
   };
 }
 
 function decodeContainerStatus(status: EncodedContainerStatus): ObservedContainer {
   return {
-    id: status.id,
+    id: containerId(status.id),
     name: status.name,
     state: status.state,
     createdAtMs: decodeTime(status.createdAt),

@@ -6,7 +6,12 @@ import {
   type PodSandbox,
   PodSandboxState,
 } from "../../model/generated/cri.ts";
-import { type PodUid, podUid } from "../../model/ids.ts";
+import {
+  type PodUid,
+  podUid,
+  type RuntimeContainerId,
+  runtimeContainerId,
+} from "../../model/ids.ts";
 import { podUidLabel } from "../../model/labels.ts";
 import { podUidOfLogsDirectory } from "../paths/log-paths.ts";
 
@@ -38,7 +43,7 @@ export interface GcScope {
 
 /** A container to remove; one in an unknown state may still run, so it is stopped first. */
 export interface ContainerRemoval {
-  readonly id: string;
+  readonly id: RuntimeContainerId;
   readonly name: string;
   readonly stopFirst: boolean;
   readonly because: string;
@@ -132,7 +137,7 @@ function groupByContainer(
 ): ReadonlyMap<string, ContainerGroup> {
   const groups = new Map<string, ContainerGroup>();
   for (const container of containers) {
-    const { createdAt = 0n, id = "", state = ContainerState.CONTAINER_CREATED } = container;
+    const { createdAt = 0n, state = ContainerState.CONTAINER_CREATED } = container;
     if (state === ContainerState.CONTAINER_RUNNING) continue;
     if (createdAt > BigInt(Math.floor(newestMs)) * 1_000_000n) continue;
     const uid = podUid(container.labels?.[podUidLabel] ?? "");
@@ -140,7 +145,7 @@ function groupByContainer(
     const key = `${uid}/${name}`;
     const group = groups.get(key) ?? { podUid: uid, dead: [] };
     const stopFirst = state === ContainerState.CONTAINER_UNKNOWN;
-    group.dead.push({ id, name, stopFirst, createdAt });
+    group.dead.push({ id: runtimeContainerId(container.id ?? ""), name, stopFirst, createdAt });
     groups.set(key, group);
   }
   return groups;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runningContainer } from "../../../test/kit/carry-out.ts";
-import { podUid } from "../../model/ids.ts";
+import { containerId, podUid } from "../../model/ids.ts";
 import {
   emptyObservedPod,
   type ObservedContainer,
@@ -18,7 +18,12 @@ function instance(
   state: ObservedContainer["state"],
   more: Partial<ObservedContainer> = {},
 ): ObservedContainer {
-  return { ...runningContainer({ name: "web", image: "web:1" }), id, state, ...more };
+  return {
+    ...runningContainer({ name: "web", image: "web:1" }),
+    id: containerId(id),
+    state,
+    ...more,
+  };
 }
 
 function podOf(

@@ -5,6 +5,7 @@ import {
   type Mount,
 } from "../../model/generated/cri.ts";
 import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
+import { containerId } from "../../model/ids.ts";
 import {
   containerHashAnnotation,
   containerNameLabel,
@@ -40,7 +41,7 @@ export function observedContainer(
   const annotations = status.annotations ?? {};
   const imageRef = status.imageRef ?? "";
   return {
-    id: `${runtimeName}://${status.id ?? ""}`,
+    id: containerId(`${runtimeName}://${status.id ?? ""}`),
     name: status.labels?.[containerNameLabel] ?? "",
     state,
     createdAtMs: timeMs(status.createdAt),

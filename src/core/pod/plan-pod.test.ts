@@ -4,7 +4,7 @@ import { anyPlanInput } from "../../../test/kit/any-plan-input.ts";
 import { carryOut, exitedContainer, runningContainer } from "../../../test/kit/carry-out.ts";
 import { plainPlanFacts } from "../../../test/kit/plan-facts.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
-import { podUid } from "../../model/ids.ts";
+import { containerId, podUid } from "../../model/ids.ts";
 import { emptyObservedPod, findObserved, type ObservedContainer } from "../../model/observed.ts";
 import { isSidecar, type Pod } from "../../model/pod.ts";
 import { containerHash } from "../container/container-hash.ts";
@@ -187,7 +187,7 @@ describe("a plan is total", () => {
   });
 
   test("no other instance is created beside one that an earlier call started", () => {
-    const ended = { ...exitedContainer(web, 1), id: "runtime://2" };
+    const ended = { ...exitedContainer(web, 1), id: containerId("runtime://2") };
     const { steps } = planPod(inputOf(podOf({}), [ended, runningContainer(web)]));
     expect(steps).toMatchObject([{ kind: "wait", name: "web" }]);
     expect(steps[0]).not.toHaveProperty("untilMs");

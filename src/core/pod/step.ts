@@ -1,4 +1,5 @@
 // The steps of plans: data, in the order they are carried out. Every step says why it is there.
+import type { ContainerId } from "../../model/ids.ts";
 import type { Standing } from "../observe/classify-pod.ts";
 
 /** Why a container is killed; it selects the grace period and the event. */
@@ -28,7 +29,7 @@ export interface KillPodStep extends Because {
 
 export interface KillContainerStep extends Because {
   readonly kind: "kill-container";
-  readonly containerId: string;
+  readonly containerId: ContainerId;
   readonly name: string;
   /** The text of the Killing event. */
   readonly message: string;
@@ -69,7 +70,7 @@ export interface WaitStep extends Because {
 /** Removes a container that does not run. */
 export interface RemoveContainerStep extends Because {
   readonly kind: "remove-container";
-  readonly containerId: string;
+  readonly containerId: ContainerId;
   readonly name: string;
   readonly standing: Standing;
   readonly keepLogs: boolean;
@@ -93,7 +94,7 @@ export interface RemoveSandboxStep extends Because {
 /** RestartAllContainers: the container is removed, after being stopped where `kill` says so. */
 export interface ResetContainerStep extends Because {
   readonly kind: "reset-container";
-  readonly containerId: string;
+  readonly containerId: ContainerId;
   readonly name: string;
   readonly kill: boolean;
 }
@@ -111,7 +112,7 @@ export interface ResizeStep extends Because {
 
 export interface ResizeUpdate {
   readonly name: string;
-  readonly containerId: string;
+  readonly containerId: ContainerId;
   readonly desired: ResizeResources;
   readonly current: ResizeResources;
 }

@@ -1,5 +1,6 @@
 import { parseTime } from "../../lib/time.ts";
 import type { ContainerStatus, PodStatus, Probe } from "../../model/generated/kubernetes.ts";
+import { type ContainerId, containerId } from "../../model/ids.ts";
 import { type AnyContainer, isSidecar, type Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import { decideRestart, matchingRestartRule } from "../restart/restart-policy.ts";
@@ -15,7 +16,7 @@ export interface ProbeSubject {
 
 /** What a probe's worker remembers from one round to the next. */
 export interface ProbeState {
-  readonly containerId: string | undefined;
+  readonly containerId: ContainerId | undefined;
   /** How often in a row the last result was found. */
   readonly lastResult: ProbeResult | undefined;
   readonly resultRun: number;
@@ -32,8 +33,8 @@ export const initialProbeState: ProbeState = {
 
 /** A change of the result that others see. */
 export type ResultChange =
-  | { readonly kind: "set"; readonly containerId: string; readonly result: ProbeResult }
-  | { readonly kind: "remove"; readonly containerId: string };
+  | { readonly kind: "set"; readonly containerId: ContainerId; readonly result: ProbeResult }
+  | { readonly kind: "remove"; readonly containerId: ContainerId };
 
 export interface ProbeRound {
   readonly state: ProbeState;
@@ -107,7 +108,7 @@ export function settleProbe(
 
 interface SeenContainer {
   readonly status: ContainerStatus;
-  readonly containerId: string;
+  readonly containerId: ContainerId;
 }
 
 function probedContainer(
@@ -116,7 +117,7 @@ function probedContainer(
 ): SeenContainer | undefined {
   for (const statuses of [status.containerStatuses, status.initContainerStatuses]) {
     const found = statuses?.find(({ name }) => name === container.name);
-    if (found?.containerID) return { status: found, containerId: found.containerID };
+    if (found?.containerID) return { status: found, containerId: containerId(found.containerID) };
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { ContainerId } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { withCondition } from "./condition-list.ts";
 import { containersReadyCondition, readyCondition } from "./conditions.ts";
@@ -7,7 +8,7 @@ import { containersReadyCondition, readyCondition } from "./conditions.ts";
 export function withContainerReady(
   pod: Pod,
   status: PodStatus,
-  containerId: string,
+  containerId: ContainerId,
   ready: boolean,
 ): PodStatus | undefined {
   if ((findById(status, containerId)?.ready ?? ready) === ready) return undefined;
@@ -24,7 +25,7 @@ export function withContainerReady(
 /** The status with one container's `started` changed; undefined when that changes nothing. */
 export function withContainerStarted(
   status: PodStatus,
-  containerId: string,
+  containerId: ContainerId,
   started: boolean,
 ): PodStatus | undefined {
   const container = findById(status, containerId);
@@ -32,14 +33,14 @@ export function withContainerStarted(
   return replaceById(status, containerId, { started });
 }
 
-function findById(status: PodStatus, containerId: string): ContainerStatus | undefined {
+function findById(status: PodStatus, containerId: ContainerId): ContainerStatus | undefined {
   const isWanted = ({ containerID }: ContainerStatus) => containerID === containerId;
   return status.containerStatuses?.find(isWanted) ?? status.initContainerStatuses?.find(isWanted);
 }
 
 function replaceById(
   status: PodStatus,
-  containerId: string,
+  containerId: ContainerId,
   change: Partial<ContainerStatus>,
 ): PodStatus {
   const wanted = findById(status, containerId);

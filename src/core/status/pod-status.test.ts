@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
-import { podUid } from "../../model/ids.ts";
+import { containerId, podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { computePodStatus, type PodStatusInput } from "./pod-status.ts";
@@ -25,7 +25,7 @@ const pod: Pod = buildPod({
 });
 
 const web: ObservedContainer = {
-  id: "containerd://web",
+  id: containerId("containerd://web"),
   name: "web",
   state: "running",
   startedAtMs: 1_000_000,

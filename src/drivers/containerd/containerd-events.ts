@@ -9,6 +9,7 @@ import {
   TaskOom,
   TaskStart,
 } from "../../generated/containerd-events.ts";
+import { runtimeContainerId } from "../../model/ids.ts";
 import type { RuntimeEvent, RuntimeEvents } from "../../ports/runtime-events.ts";
 
 /** containerd keeps what the CRI made in this namespace. */
@@ -75,17 +76,26 @@ export function decodeEvent(envelope: Envelope): RuntimeEvent | undefined {
   const payload = envelope.event?.value ?? Buffer.alloc(0);
   switch (envelope.topic) {
     case "/tasks/start":
-      return { containerId: TaskStart.decode(payload).containerId, kind: "started" };
+      return {
+        containerId: runtimeContainerId(TaskStart.decode(payload).containerId),
+        kind: "started",
+      };
     case "/tasks/exit":
       return stopped(TaskExit.decode(payload));
     case "/tasks/delete":
       return stopped(TaskDelete.decode(payload));
     case "/tasks/oom":
-      return { containerId: TaskOom.decode(payload).containerId, kind: "oom" };
+      return { containerId: runtimeContainerId(TaskOom.decode(payload).containerId), kind: "oom" };
     case "/containers/create":
-      return { containerId: ContainerCreate.decode(payload).id, kind: "created" };
+      return {
+        containerId: runtimeContainerId(ContainerCreate.decode(payload).id),
+        kind: "created",
+      };
     case "/containers/delete":
-      return { containerId: ContainerDelete.decode(payload).id, kind: "deleted" };
+      return {
+        containerId: runtimeContainerId(ContainerDelete.decode(payload).id),
+        kind: "deleted",
+      };
     default:
       return undefined;
   }
@@ -93,12 +103,13 @@ export function decodeEvent(envelope: Envelope): RuntimeEvent | undefined {
 
 // The CRI status lags the exit by some ten milliseconds and is right from the delete on: both are reported.
 function stopped({
-  containerId,
+  containerId: taskId,
   id,
   exitStatus,
   exitedAt,
 }: TaskExit | TaskDelete): RuntimeEvent | undefined {
-  if (id !== "" && id !== containerId) return undefined;
+  if (id !== "" && id !== taskId) return undefined;
+  const containerId = runtimeContainerId(taskId);
   if (exitedAt === undefined) return { containerId, kind: "stopped" };
   const finishedAt = exitedAt.seconds * 1_000_000_000n + BigInt(exitedAt.nanos);
   return { containerId, kind: "stopped", exit: { exitCode: exitStatus, finishedAt } };

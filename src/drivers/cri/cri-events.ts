@@ -1,4 +1,5 @@
 import { type ContainerEventResponse, ContainerEventType } from "../../model/generated/cri.ts";
+import { runtimeContainerId } from "../../model/ids.ts";
 import type { RuntimeEvent, RuntimeEvents } from "../../ports/runtime-events.ts";
 import { CRI_METHODS } from "./cri-methods.ts";
 import type { CriRuntime } from "./cri-runtime.ts";
@@ -31,6 +32,7 @@ const KINDS: ReadonlyMap<ContainerEventType, RuntimeEvent["kind"]> = new Map([
 
 function decodeEvent(message: ContainerEventResponse): RuntimeEvent | undefined {
   const kind = KINDS.get(message.containerEventType ?? ContainerEventType.CONTAINER_CREATED_EVENT);
-  const { containerId = "" } = message;
-  return containerId === "" || kind === undefined ? undefined : { containerId, kind };
+  const { containerId: id = "" } = message;
+  if (id === "" || kind === undefined) return undefined;
+  return { containerId: runtimeContainerId(id), kind };
 }

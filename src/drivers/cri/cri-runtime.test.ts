@@ -16,6 +16,7 @@ import {
   StatusResponse,
 } from "../../generated/cri.ts";
 import { ContainerEventType } from "../../model/generated/cri.ts";
+import { runtimeContainerId } from "../../model/ids.ts";
 import type { RuntimeEvent } from "../../ports/runtime-events.ts";
 import { createCriEvents } from "./cri-events.ts";
 import { type CriRuntime, createCriRuntime } from "./cri-runtime.ts";
@@ -105,9 +106,9 @@ test("each kind of call has its deadline", async () => {
     pullImage: pull.handler,
   });
   await runtime.runPodSandbox({}, "", signal());
-  await runtime.stopContainer("c", 30, signal());
-  await runtime.execSync("c", ["x"], 2, signal());
-  await runtime.execSync("c", ["x"], 0, signal());
+  await runtime.stopContainer(runtimeContainerId("c"), 30, signal());
+  await runtime.execSync(runtimeContainerId("c"), ["x"], 2, signal());
+  await runtime.execSync(runtimeContainerId("c"), ["x"], 0, signal());
   await runtime.pullImage({ image: "i" }, undefined, undefined, signal());
   expect(calls.map(({ timeoutMs }) => timeoutMs)).toEqual([
     240_000,
@@ -126,14 +127,14 @@ test("a failure carries the runtime's code and words", async () => {
     containerStatus: (_: unknown, done: Done) =>
       done({ code: status.NOT_FOUND, details: 'container "x" is gone' }),
   });
-  await expect(runtime.containerStatus("x", signal())).rejects.toMatchObject({
+  await expect(runtime.containerStatus(runtimeContainerId("x"), signal())).rejects.toMatchObject({
     name: "RuntimeError",
     code: "NotFound",
     method: "ContainerStatus",
     message: 'container "x" is gone',
   });
   expect(calls[0]).toMatchObject({ method: "ContainerStatus", error: { code: "NotFound" } });
-  await expect(runtime.startContainer("x", signal())).rejects.toMatchObject({
+  await expect(runtime.startContainer(runtimeContainerId("x"), signal())).rejects.toMatchObject({
     code: "Unimplemented",
   });
 });

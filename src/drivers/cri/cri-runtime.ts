@@ -1,6 +1,7 @@
 import { sleep } from "../../lib/timers.ts";
 import { withEither } from "../../lib/with-either.ts";
 import type * as cri from "../../model/generated/cri.ts";
+import { type RuntimeContainerId, runtimeContainerId } from "../../model/ids.ts";
 import { parseRuntimeEndpoint } from "../../model/runtime-endpoint.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
@@ -163,18 +164,18 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     config: cri.ContainerConfig,
     sandboxConfig: cri.PodSandboxConfig,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<RuntimeContainerId> {
     const request = { podSandboxId, config, sandboxConfig };
     const { containerId } = await this.#call(CRI_METHODS.createContainer, request, signal);
-    return required("CreateContainer", "container_id", containerId);
+    return runtimeContainerId(required("CreateContainer", "container_id", containerId));
   }
 
-  async startContainer(containerId: string, signal: AbortSignal): Promise<void> {
+  async startContainer(containerId: RuntimeContainerId, signal: AbortSignal): Promise<void> {
     await this.#call(CRI_METHODS.startContainer, { containerId }, signal);
   }
 
   async stopContainer(
-    containerId: string,
+    containerId: RuntimeContainerId,
     timeoutSeconds: number,
     signal: AbortSignal,
   ): Promise<void> {
@@ -183,11 +184,14 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     await this.#connection.call(CRI_METHODS.stopContainer, request, timeoutMs, signal);
   }
 
-  async removeContainer(containerId: string, signal: AbortSignal): Promise<void> {
+  async removeContainer(containerId: RuntimeContainerId, signal: AbortSignal): Promise<void> {
     await this.#call(CRI_METHODS.removeContainer, { containerId }, signal);
   }
 
-  containerStatus(containerId: string, signal: AbortSignal): Promise<cri.ContainerStatusResponse> {
+  containerStatus(
+    containerId: RuntimeContainerId,
+    signal: AbortSignal,
+  ): Promise<cri.ContainerStatusResponse> {
     return this.#call(CRI_METHODS.containerStatus, { containerId }, signal);
   }
 
@@ -205,12 +209,12 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     await this.#call(CRI_METHODS.updateContainerResources, request, signal);
   }
 
-  async reopenContainerLog(containerId: string, signal: AbortSignal): Promise<void> {
+  async reopenContainerLog(containerId: RuntimeContainerId, signal: AbortSignal): Promise<void> {
     await this.#call(CRI_METHODS.reopenContainerLog, { containerId }, signal);
   }
 
   execSync(
-    containerId: string,
+    containerId: RuntimeContainerId,
     command: readonly string[],
     timeoutSeconds: number,
     signal: AbortSignal,
@@ -222,7 +226,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
   }
 
   execSyncWhole(
-    containerId: string,
+    containerId: RuntimeContainerId,
     command: readonly string[],
     signal: AbortSignal,
   ): Promise<cri.ExecSyncResponse> {
@@ -246,7 +250,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
   }
 
   async checkpointContainer(
-    containerId: string,
+    containerId: RuntimeContainerId,
     location: string,
     timeoutSeconds: number,
     signal: AbortSignal,

@@ -1,11 +1,11 @@
 import { durationText, quoteText } from "../../lib/go-text.ts";
+import { type ContainerId, rawContainerId } from "../../model/ids.ts";
 import { RuntimeError, runtimeErrorText } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { ProbeOutcome } from "../../ports/probe-runner.ts";
 
 export interface ExecProbeTarget {
-  /** With the runtime's name in front. */
-  readonly containerId: string;
+  readonly containerId: ContainerId;
   readonly command: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export async function runExecProbe(
   timeoutSeconds: number,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
-  const id = containerId.slice(containerId.indexOf("://") + 3);
+  const id = rawContainerId(containerId);
   try {
     const { exitCode, stdout, stderr } = await execSync(id, command, timeoutSeconds, signal);
     const bytes = Buffer.concat([stdout ?? Buffer.of(), stderr ?? Buffer.of()]);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { runtimeContainerId } from "../../model/ids.ts";
 import { inTurns } from "./exec-turns.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -14,7 +15,7 @@ function commands() {
     started += 1;
     return new Promise((resolve) => running.push(() => resolve({ exitCode: 0 })));
   }, 2);
-  const start = (signal = never) => execSync("id", ["true"], 1, signal);
+  const start = (signal = never) => execSync(runtimeContainerId("id"), ["true"], 1, signal);
   return { start, running, started: () => started };
 }
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import type { ExecSyncResponse } from "../../model/generated/cri.ts";
 import type { Probe } from "../../model/generated/kubernetes.ts";
-import { podUid } from "../../model/ids.ts";
+import { containerId, podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { PodNames } from "./pod-names.ts";
@@ -31,8 +31,8 @@ function run(
   names: PodNames = new PodNames(),
 ) {
   const status = { podIP: "127.0.0.1" };
-  const containerId = "containerd://abc";
-  const request = { kind: "liveness", probe, pod, container, status, containerId } as const;
+  const about = { kind: "liveness", containerId: containerId("containerd://abc") } as const;
+  const request = { ...about, probe, pod, container, status };
   return newProbeRunner({ execSync, names }).run(request, signal);
 }
 
@@ -205,7 +205,11 @@ describe("httpGet", () => {
     const ends = Array.from({ length: 20 }, () => new AbortController());
     const probe = (uid: string, path: string, signal: AbortSignal) => {
       const probed = { ...pod, metadata: { ...pod.metadata, uid: podUid(uid) } };
-      const about = { kind: "liveness", status: { podIP: "127.0.0.1" }, containerId: "x" } as const;
+      const about = {
+        kind: "liveness",
+        status: { podIP: "127.0.0.1" },
+        containerId: containerId("x"),
+      } as const;
       const action = { httpGet: { port, path }, timeoutSeconds: 60 };
       return runner.run({ ...about, probe: action, pod: probed, container }, signal);
     };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { Container } from "../../model/generated/kubernetes.ts";
-import { podUid } from "../../model/ids.ts";
+import { containerId, podUid, runtimeContainerId } from "../../model/ids.ts";
 import { podUidLabel } from "../../model/labels.ts";
 import type { ProbeKind } from "../../model/probe.ts";
 import { MemoryFiles } from "./memory-files.ts";
@@ -43,7 +43,8 @@ async function world(annotations: Readonly<Record<string, string>>, container = 
     await runtime.startContainer(id, signal);
     return id;
   };
-  const statusOf = async (id: string) => (await runtime.containerStatus(id, signal)).status;
+  const statusOf = async (id: string) =>
+    (await runtime.containerStatus(runtimeContainerId(id), signal)).status;
   return { clock, files, runtime, pod, sandbox, start, statusOf };
 }
 
@@ -74,7 +75,7 @@ test("without a script an init container ends well, any other runs until it is s
   await clock.advance(3_600_000);
   expect(await statusOf(init)).toMatchObject({ reason: "Completed" });
   expect(await statusOf(regular)).toMatchObject({ reason: "" });
-  await runtime.stopContainer(regular, 30, signal);
+  await runtime.stopContainer(runtimeContainerId(regular), 30, signal);
   expect(await statusOf(regular)).toMatchObject({ exitCode: 143 });
 });
 
@@ -85,7 +86,10 @@ test("probes find what the script says, counted from the start of each run", asy
   const runner = scriptedProbeRunner(runtime, clock);
   const probe = async (id: string, kind: ProbeKind = "liveness") => {
     const subject = { kind, probe: { ...request, timeoutSeconds: 2 }, pod, container: main };
-    const found = runner.run({ ...subject, status: {}, containerId: `sim://${id}` }, signal);
+    const found = runner.run(
+      { ...subject, status: {}, containerId: containerId(`sim://${id}`) },
+      signal,
+    );
     return (await clock.run(found)).result;
   };
   const first = await start();
@@ -100,7 +104,7 @@ test("probes find what the script says, counted from the start of each run", asy
   const second = await start("main", 1);
   await clock.advance(60_000);
   expect(await probe(second)).toBe("success");
-  await runtime.stopContainer(second, 0, signal);
+  await runtime.stopContainer(runtimeContainerId(second), 0, signal);
   expect(await probe(second)).toBe("error");
 });
 
@@ -113,7 +117,7 @@ describe("hooks", () => {
   test("that are commands take their time and fail, also when both are the same command", async () => {
     const { clock, runtime, start } = await world(annotations);
     const id = await start();
-    const run = () => clock.run(runtime.execSync(id, ["hook"], 0, signal));
+    const run = () => clock.run(runtime.execSync(runtimeContainerId(id), ["hook"], 0, signal));
     const startMs = clock.nowMs();
     expect(await run()).toMatchObject({ exitCode: 1 });
     expect(clock.nowMs() - startMs).toBe(3000);

@@ -5,7 +5,7 @@ import type {
   ImageSpec,
   PodSandboxConfig,
 } from "../../model/generated/cri.ts";
-import { type PodUid, podUid } from "../../model/ids.ts";
+import { type PodUid, podUid, type RuntimeContainerId } from "../../model/ids.ts";
 import { withDefaultTag } from "../../model/image-name.ts";
 import { podUidLabel } from "../../model/labels.ts";
 import { findContainer, isSidecar, type Pod, podContainers } from "../../model/pod.ts";
@@ -76,7 +76,10 @@ export class ScriptedRuntime extends SimRuntime {
     return super.pullImage(image, auth, sandbox, signal);
   }
 
-  override async startContainer(containerId: string, signal: AbortSignal): Promise<void> {
+  override async startContainer(
+    containerId: RuntimeContainerId,
+    signal: AbortSignal,
+  ): Promise<void> {
     await super.startContainer(containerId, signal);
     const container = this.containers.find(({ place }) => place.id === containerId);
     if (container === undefined) return;

@@ -1,3 +1,4 @@
+import { rawContainerId } from "../../model/ids.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { ProbeOutcome, ProbeRunner } from "../../ports/probe-runner.ts";
@@ -10,7 +11,7 @@ export function createSimProbeRunner(runtime: Pick<ContainerRuntime, "execSync">
     run: async ({ probe, containerId }, signal): Promise<ProbeOutcome> => {
       const command = probe.exec?.command ?? ["exit", "0"];
       const timeoutSeconds = probe.timeoutSeconds ?? defaultTimeoutSeconds;
-      const id = containerId.replace(/^.*:\/\//, "");
+      const id = rawContainerId(containerId);
       try {
         const { exitCode = 0 } = await runtime.execSync(id, command, timeoutSeconds, signal);
         return { result: exitCode === 0 ? "success" : "failure", output: "" };

@@ -15,6 +15,7 @@ import {
   type UpdateContainerResourcesRequest,
   type VersionResponse,
 } from "../../model/generated/cri.ts";
+import { type RuntimeContainerId, runtimeContainerId } from "../../model/ids.ts";
 import { podUidLabel } from "../../model/labels.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -145,7 +146,7 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
       const sandbox = { id, config, runtimeHandler, createdAt, ip, isReady: true };
       this.#sandboxes.set(id, sandbox);
       this.#noteSandbox(method, sandbox);
-      this.#onEvent({ containerId: id, kind: "started" });
+      this.#onEvent({ containerId: runtimeContainerId(id), kind: "started" });
       return id;
     };
     const name = this.#names.reservation(method, "sandbox", sandboxName(config), id);
@@ -206,10 +207,10 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     config: ContainerConfig,
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
-  ): Promise<string> {
+  ): Promise<RuntimeContainerId> {
     const method = "CreateContainer";
-    const id = this.#newId();
-    const make = (): string => {
+    const id = runtimeContainerId(this.#newId());
+    const make = (): RuntimeContainerId => {
       this.#readySandbox(method, sandboxId);
       const logPath = `${sandboxConfig.logDirectory ?? ""}/${config.logPath ?? ""}`;
       const imageRef = this.findImage(config.image ?? {})?.id ?? config.image?.image ?? "";
@@ -229,7 +230,7 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     return this.gate.call(method, signal, make, reservation);
   }
 
-  startContainer(containerId: string, signal: AbortSignal): Promise<void> {
+  startContainer(containerId: RuntimeContainerId, signal: AbortSignal): Promise<void> {
     return this.gate.call("StartContainer", signal, async () => {
       const container = this.#container("StartContainer", containerId);
       if (container.state !== ContainerState.CONTAINER_CREATED) {
@@ -244,7 +245,11 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     });
   }
 
-  stopContainer(containerId: string, timeoutSeconds: number, signal: AbortSignal): Promise<void> {
+  stopContainer(
+    containerId: RuntimeContainerId,
+    timeoutSeconds: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     return this.gate.call("StopContainer", signal, async () => {
       const container = this.#containers.get(containerId);
       if (container === undefined) return;
@@ -263,7 +268,7 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     });
   }
 
-  removeContainer(containerId: string, signal: AbortSignal): Promise<void> {
+  removeContainer(containerId: RuntimeContainerId, signal: AbortSignal): Promise<void> {
     return this.gate.call("RemoveContainer", signal, () => {
       const container = this.#containers.get(containerId);
       if (container === undefined) return;
@@ -275,7 +280,10 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     });
   }
 
-  containerStatus(containerId: string, signal: AbortSignal): Promise<ContainerStatusResponse> {
+  containerStatus(
+    containerId: RuntimeContainerId,
+    signal: AbortSignal,
+  ): Promise<ContainerStatusResponse> {
     return this.gate.call("ContainerStatus", signal, () => ({
       status: this.#container("ContainerStatus", containerId).status(),
     }));
@@ -306,14 +314,14 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
     });
   }
 
-  reopenContainerLog(containerId: string, signal: AbortSignal): Promise<void> {
+  reopenContainerLog(containerId: RuntimeContainerId, signal: AbortSignal): Promise<void> {
     return this.gate.call("ReopenContainerLog", signal, () => {
       this.#container("ReopenContainerLog", containerId);
     });
   }
 
   execSync(
-    containerId: string,
+    containerId: RuntimeContainerId,
     command: readonly string[],
     timeoutSeconds: number,
     signal: AbortSignal,
@@ -350,7 +358,8 @@ export class SimRuntime extends SimStreams implements ContainerRuntime {
   }
 
   #endSandbox(sandbox: SimSandbox): void {
-    if (sandbox.isReady) this.#onEvent({ containerId: sandbox.id, kind: "stopped" });
+    if (sandbox.isReady)
+      this.#onEvent({ containerId: runtimeContainerId(sandbox.id), kind: "stopped" });
     sandbox.isReady = false;
     for (const container of this.#containersIn(sandbox.id)) container.end(killedExitCode);
   }

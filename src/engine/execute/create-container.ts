@@ -3,10 +3,10 @@ import { containerLogsDirectory, nextRestartCountByLogs } from "../../core/paths
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ContainerConfig, ImageSpec, PodSandboxConfig } from "../../model/generated/cri.ts";
+import { type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
 import { findObserved, type ObservedPod } from "../../model/observed.ts";
 import type { PlacedContainer, Pod } from "../../model/pod.ts";
 import type { ReadyImage } from "../images/image-manager.ts";
-import { rawContainerId } from "./container-id.ts";
 import type { ContainerConfigRequest } from "./pod-configs.ts";
 import {
   findCreatedContainer,
@@ -35,7 +35,7 @@ interface ContainerImages extends ReadyImage {
 }
 
 export interface CreatedContainer {
-  readonly containerId: string;
+  readonly containerId: RuntimeContainerId;
   readonly logPath: string;
   /** How the container came about, where that was not by one simple call. */
   readonly note?: string | undefined;

@@ -17,12 +17,12 @@ import type {
 import { assert } from "../../lib/assert.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PodSandboxConfig } from "../../model/generated/cri.ts";
+import { type ContainerId, rawContainerId } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podDisplayName } from "../../model/pod.ts";
 import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Progress } from "../../ports/watchdog.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
-import { rawContainerId } from "./container-id.ts";
 import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
 import { type KillContainerRequest, type KillDeps, killContainer } from "./kill-container.ts";
 import { killPod } from "./kill-pod.ts";
@@ -233,7 +233,7 @@ class PlanRun {
     }
   }
 
-  async #remove(containerId: string, keepLogs: boolean): Promise<StepOutcome> {
+  async #remove(containerId: ContainerId, keepLogs: boolean): Promise<StepOutcome> {
     try {
       const { start } = this.#deps;
       const id = rawContainerId(containerId);
@@ -245,7 +245,7 @@ class PlanRun {
   }
 
   async #stopContainer(
-    containerId: string,
+    containerId: ContainerId,
     name: string,
     how: Pick<KillContainerRequest, "message" | "reason" | "graceOverrideSeconds">,
   ): Promise<StepFailure | undefined> {

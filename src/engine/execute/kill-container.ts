@@ -4,6 +4,7 @@ import {
   terminationGraceSeconds,
 } from "../../core/termination/grace-period.ts";
 import { isDoneWithin } from "../../lib/deadline.ts";
+import type { RuntimeContainerId } from "../../model/ids.ts";
 import {
   type AnyContainer,
   type ContainerKind,
@@ -32,7 +33,7 @@ export interface KillContainerRequest {
   readonly container: AnyContainer;
   readonly kind: ContainerKind;
   /** The runtime's id, without prefix. */
-  readonly containerId: string;
+  readonly containerId: RuntimeContainerId;
   readonly podIp: string;
   readonly message: string;
   readonly reason: KillReason;

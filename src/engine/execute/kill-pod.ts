@@ -1,8 +1,8 @@
 import { terminationOrder } from "../../core/termination/termination-order.ts";
+import { rawContainerId } from "../../model/ids.ts";
 import type { ObservedContainer, ObservedPod } from "../../model/observed.ts";
 import { findContainer, isSidecar, type Pod } from "../../model/pod.ts";
 import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
-import { rawContainerId } from "./container-id.ts";
 import { type KillDeps, killContainer } from "./kill-container.ts";
 import type { StepFailure, StepReport } from "./step-report.ts";
 

@@ -1,8 +1,8 @@
 import { errorText } from "../../lib/error-text.ts";
 import { joinedErrors } from "../../lib/joined-errors.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
+import { rawContainerId } from "../../model/ids.ts";
 import { podDisplayName } from "../../model/pod.ts";
-import { rawContainerId } from "./container-id.ts";
 import type { ResizeDeps, ResizeRequest } from "./resize-deps.ts";
 
 interface ShrinkRequest extends ResizeRequest {

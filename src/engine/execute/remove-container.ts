@@ -1,5 +1,6 @@
 import { legacyLogSymlink } from "../../core/paths/log-paths.ts";
 import { ContainerState } from "../../model/generated/cri.ts";
+import type { RuntimeContainerId } from "../../model/ids.ts";
 import { containerNameLabel, podNameLabel, podNamespaceLabel } from "../../model/labels.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -16,7 +17,7 @@ export interface RemoveContainerDeps {
  */
 export async function removeContainer(
   deps: RemoveContainerDeps,
-  containerId: string,
+  containerId: RuntimeContainerId,
   options: { readonly keepLogs: boolean },
   signal: AbortSignal,
 ): Promise<void> {
@@ -31,7 +32,7 @@ export async function removeContainer(
 /** Removes a container that was never started; whether it has not come to life in the meantime. */
 export async function removeUnlessStarted(
   runtime: RemoveContainerDeps["runtime"],
-  id: string,
+  id: RuntimeContainerId,
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
@@ -49,7 +50,7 @@ export async function removeUnlessStarted(
 
 async function removeLogs(
   { runtime, files }: RemoveContainerDeps,
-  containerId: string,
+  containerId: RuntimeContainerId,
   signal: AbortSignal,
 ): Promise<void> {
   const { status } = await runtime.containerStatus(containerId, signal);

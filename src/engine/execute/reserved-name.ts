@@ -3,6 +3,7 @@ import {
   ContainerState,
   PodSandboxState,
 } from "../../model/generated/cri.ts";
+import { type RuntimeContainerId, runtimeContainerId } from "../../model/ids.ts";
 import { containerHashAnnotation, containerNameLabel, podUidLabel } from "../../model/labels.ts";
 import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
@@ -53,15 +54,16 @@ export async function findCreatedContainer(
   podSandboxId: string,
   config: ContainerConfig,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<RuntimeContainerId | undefined> {
   const state = { state: ContainerState.CONTAINER_CREATED };
   const name = config.metadata?.name ?? "";
   const labelSelector = { [containerNameLabel]: name };
   const containers = await runtime.listContainers({ podSandboxId, labelSelector, state }, signal);
   const hash = config.annotations?.[containerHashAnnotation];
-  return containers.find(
+  const found = containers.find(
     ({ metadata, annotations }) =>
       (metadata?.attempt ?? 0) === (config.metadata?.attempt ?? 0) &&
       annotations?.[containerHashAnnotation] === hash,
-  )?.id;
+  );
+  return found?.id === undefined ? undefined : runtimeContainerId(found.id);
 }

@@ -2,10 +2,10 @@ import { effectiveResources, withPodResource } from "../../core/allocation/actua
 import type { ResizeResources, ResizeUpdate } from "../../core/pod/step.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
+import { rawContainerId } from "../../model/ids.ts";
 import { type AnyContainer, findContainer, podDisplayName } from "../../model/pod.ts";
 import { formatQuantity, milliQuantity, wholeQuantity } from "../../model/quantity.ts";
 import { RuntimeError, runtimeErrorText } from "../../model/runtime-error.ts";
-import { rawContainerId } from "./container-id.ts";
 import { memoryShrinkProblem } from "./memory-shrink.ts";
 import type { ResizeDeps, ResizeRequest } from "./resize-deps.ts";
 import type { StepOutcome } from "./step-report.ts";

@@ -1,5 +1,6 @@
 import { parseJsonText } from "../../lib/json-text.ts";
 import type { ContainerPort, LifecycleHandler } from "../../model/generated/kubernetes.ts";
+import { type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
 import {
   containerPortsAnnotation,
   containerPreStopHandlerAnnotation,
@@ -10,7 +11,6 @@ import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
-import { rawContainerId } from "./container-id.ts";
 
 /** As much of a pod's spec as stopping it needs, from what its containers' annotations remember. */
 export async function restorePod(
@@ -47,7 +47,7 @@ export async function restorePod(
 
 async function readAnnotations(
   runtime: Pick<ContainerRuntime, "containerStatus">,
-  id: string,
+  id: RuntimeContainerId,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
   try {

@@ -4,6 +4,7 @@ import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import type { HTTPGetAction, LifecycleHandler } from "../../model/generated/kubernetes.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
+import { runtimeContainerId } from "../../model/ids.ts";
 import { type HookDeps, runHook } from "./run-hook.ts";
 
 const never = new AbortController().signal;
@@ -37,7 +38,14 @@ async function hooked(http?: HookDeps["http"]): Promise<Hooked> {
     requests,
     metrics,
     run: (handler, podIp = "10.0.0.5", signal = never) =>
-      world.clock.run(runHook(deps, { pod, container, containerId, podIp }, handler, signal)),
+      world.clock.run(
+        runHook(
+          deps,
+          { pod, container, containerId: runtimeContainerId(containerId), podIp },
+          handler,
+          signal,
+        ),
+      ),
   };
 }
 

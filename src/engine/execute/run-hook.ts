@@ -3,6 +3,7 @@ import { quoteText } from "../../lib/go-text.ts";
 import { decodeUtf8 } from "../../lib/utf8.ts";
 import type { ExecSyncResponse } from "../../model/generated/cri.ts";
 import type { HTTPGetAction, LifecycleHandler } from "../../model/generated/kubernetes.ts";
+import type { RuntimeContainerId } from "../../model/ids.ts";
 import { type AnyContainer, type Pod, podDisplayName } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -26,7 +27,7 @@ export interface HookTarget {
   readonly pod: Pod;
   readonly container: AnyContainer;
   /** The runtime's id, without prefix. */
-  readonly containerId: string;
+  readonly containerId: RuntimeContainerId;
   readonly podIp: string;
 }
 
@@ -85,7 +86,7 @@ async function runRequest(
 /** What went wrong, with the command's output; undefined when it ended well. */
 async function runCommand(
   { runtime }: HookDeps,
-  containerId: string,
+  containerId: RuntimeContainerId,
   command: readonly string[],
   signal: AbortSignal,
 ): Promise<string | undefined> {

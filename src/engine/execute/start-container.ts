@@ -2,6 +2,7 @@ import type { ImageFailure } from "../../core/image/image-pull.ts";
 import { legacyLogSymlink } from "../../core/paths/log-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { ImageSpec } from "../../model/generated/cri.ts";
+import type { RuntimeContainerId } from "../../model/ids.ts";
 import { podDisplayName } from "../../model/pod.ts";
 import type { ImageManager } from "../images/image-manager.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
@@ -114,7 +115,7 @@ async function linkLog(
 async function runPostStart(
   deps: StartDeps,
   request: StartRequest,
-  containerId: string,
+  containerId: RuntimeContainerId,
   signal: AbortSignal,
 ): Promise<StepFailure | undefined> {
   const { pod, placed } = request;

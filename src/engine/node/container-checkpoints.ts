@@ -7,6 +7,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import { formatTime } from "../../lib/time.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
+import type { RuntimeContainerId } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -30,7 +31,7 @@ const tooMany: CheckpointRefusal = {
 export interface CheckpointSubject {
   readonly pod: Pod;
   readonly container: string;
-  readonly containerId: string;
+  readonly containerId: RuntimeContainerId;
 }
 
 /** Archives of running containers: one is written at a time, and all of them have a limit in number, size and rate. */

@@ -91,7 +91,7 @@ export class ContainerCollector {
     const containers = await runtime.listContainers({}, signal);
     const sandboxes = await runtime.listPodSandboxes({}, signal);
     const removals = this.#planRemovals(containers, scope);
-    const removed = new Set(removals.map(({ id }) => id));
+    const removed = new Set<string>(removals.map(({ id }) => id));
     const rest = containers.filter(({ id = "" }) => !removed.has(id));
     const podOf = new Map(containers.map(({ id = "", labels = {} }) => [id, podLabel(labels)]));
     return [

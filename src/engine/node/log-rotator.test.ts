@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { runtimeContainerId } from "../../model/ids.ts";
 import { findRotatedLogs } from "../../model/log/rotated-logs.ts";
 import type { LogFiles } from "../../ports/log-files.ts";
 import { rotateIfFull, runLogRotator } from "./log-rotator.ts";
@@ -81,7 +82,7 @@ class LogWorld {
 }
 
 const settings = { maxSizeBytes: 10, maxFiles: 1000, intervalMs: 10_000 };
-const container = { containerId: "c", logPath: "/logs/0.log" };
+const container = { containerId: runtimeContainerId("c"), logPath: "/logs/0.log" };
 const { signal } = new AbortController();
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
@@ -127,7 +128,7 @@ test("logs of others are left alone, and none is rotated twice in one second", a
   const clock = new VirtualClock();
   const stop = new AbortController();
   const { runtime, files } = world;
-  const observed = { runningContainers: () => ["c"] };
+  const observed = { runningContainers: () => [runtimeContainerId("c")] };
   const faster = { ...settings, intervalMs: 400 };
   const deps = { runtime, observed, files, clock, log: silentLog, settings: faster };
   const elsewhere = runLogRotator({ ...deps, podLogsRoot: "/other" }, stop.signal);

@@ -1,6 +1,7 @@
 import { planRotation } from "../../core/log/plan-rotation.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { formatTime } from "../../lib/time.ts";
+import type { RuntimeContainerId } from "../../model/ids.ts";
 import {
   compressedName,
   plainName,
@@ -23,7 +24,7 @@ export interface LogRotationSettings {
 
 interface RunningContainers {
   /** The runtime's ids of all that runs. */
-  runningContainers(): Iterable<string>;
+  runningContainers(): Iterable<RuntimeContainerId>;
 }
 
 export interface LogRotatorDeps {
@@ -39,7 +40,7 @@ export interface LogRotatorDeps {
 
 /** One container's log, as the rotation needs it. */
 export interface RotatedContainer {
-  readonly containerId: string;
+  readonly containerId: RuntimeContainerId;
   readonly logPath: string;
 }
 
@@ -47,7 +48,7 @@ export interface RotatedContainer {
 export async function runLogRotator(deps: LogRotatorDeps, signal: AbortSignal): Promise<void> {
   const { clock, log, settings } = deps;
   if (settings.maxSizeBytes < 0) return;
-  const paths = new Map<string, string>();
+  const paths = new Map<RuntimeContainerId, string>();
   while (!signal.aborted) {
     await clock.sleep(settings.intervalMs, signal).catch(() => undefined);
     if (signal.aborted) return;
@@ -61,7 +62,7 @@ export async function runLogRotator(deps: LogRotatorDeps, signal: AbortSignal): 
 
 async function rotateLogs(
   deps: LogRotatorDeps,
-  paths: Map<string, string>,
+  paths: Map<RuntimeContainerId, string>,
   signal: AbortSignal,
 ): Promise<void> {
   const { runtime, files, log, settings, podLogsRoot } = deps;
@@ -85,7 +86,7 @@ async function rotateLogs(
 
 async function readLogPath(
   runtime: LogRotatorDeps["runtime"],
-  containerId: string,
+  containerId: RuntimeContainerId,
   signal: AbortSignal,
 ): Promise<string> {
   const { status } = await runtime.containerStatus(containerId, signal);

@@ -5,14 +5,13 @@ import {
   type ExecSyncResponse,
   PodSandboxState,
 } from "../../model/generated/cri.ts";
-import { podUid } from "../../model/ids.ts";
+import { podUid, type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
 import { containerNameLabel } from "../../model/labels.ts";
 import { findObserved } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { CheckpointRefusal, KubeletHost, RunningPod } from "../../ports/kubelet-host.ts";
-import { rawContainerId } from "../execute/container-id.ts";
 import type { SyncLoop } from "../loop/sync-loop.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { ContainerCheckpoints } from "./container-checkpoints.ts";
@@ -94,7 +93,7 @@ export class NodeHost implements KubeletHost {
   }
 
   async #runWhole(
-    id: string,
+    id: RuntimeContainerId,
     command: readonly string[],
     signal: AbortSignal,
   ): Promise<ExecSyncResponse> {
@@ -128,7 +127,7 @@ export class NodeHost implements KubeletHost {
     return isStuck ? "sync Loop took longer than expected" : undefined;
   }
 
-  #runningId({ metadata }: Pod, name: string): string | undefined {
+  #runningId({ metadata }: Pod, name: string): RuntimeContainerId | undefined {
     const observed = this.#deps.observed.find(metadata.uid);
     const container = observed === undefined ? undefined : findObserved(observed, name);
     return container?.state === "running" ? rawContainerId(container.id) : undefined;

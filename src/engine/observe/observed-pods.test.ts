@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { podUid } from "../../model/ids.ts";
+import { podUid, runtimeContainerId } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { ObservedPods } from "./observed-pods.ts";
@@ -148,8 +148,11 @@ test("a failed read leaves the state and the addresses as they were last read", 
 test("how a container ended is kept until the runtime does not list it any more", () => {
   const pods = newPods();
   const exit = { exitCode: 3, finishedAt: 5n };
-  pods.noteExit(uid1, "c1", exit);
-  pods.noteExit(uid1, "c2", exit);
+  pods.noteExit(uid1, runtimeContainerId("c1"), exit);
+  pods.noteExit(uid1, runtimeContainerId("c2"), exit);
   pods.beginListing(listing("s1", "c1"), 6);
-  expect([pods.exitOf(uid1, "c1"), pods.exitOf(uid1, "c2")]).toEqual([exit, undefined]);
+  expect([
+    pods.exitOf(uid1, runtimeContainerId("c1")),
+    pods.exitOf(uid1, runtimeContainerId("c2")),
+  ]).toEqual([exit, undefined]);
 });

@@ -1,7 +1,6 @@
-import type { PodUid } from "../../model/ids.ts";
+import { type PodUid, type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
 import { type ContainerExit, emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import { rawContainerId } from "../execute/container-id.ts";
 import type { Observation } from "../pods/managed-pod.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import { fingerprintOf, listedFingerprint, type RuntimeListing } from "./runtime-listing.ts";
@@ -55,7 +54,7 @@ export class ObservedPods {
   }
 
   /** The runtime's ids of all containers that run, as last read. */
-  *runningContainers(): IterableIterator<string> {
+  *runningContainers(): IterableIterator<RuntimeContainerId> {
     for (const { containers } of this.all()) {
       for (const { id, state } of containers) if (state === "running") yield rawContainerId(id);
     }
@@ -82,11 +81,11 @@ export class ObservedPods {
     return this.#podOfId.get(id);
   }
 
-  exitOf(uid: PodUid, containerId: string): ContainerExit | undefined {
+  exitOf(uid: PodUid, containerId: RuntimeContainerId): ContainerExit | undefined {
     return this.#get(uid).exits?.get(containerId);
   }
 
-  noteExit(uid: PodUid, containerId: string, exit: ContainerExit): void {
+  noteExit(uid: PodUid, containerId: RuntimeContainerId, exit: ContainerExit): void {
     this.#update(uid, { exits: new Map([...(this.#get(uid).exits ?? []), [containerId, exit]]) });
   }
 

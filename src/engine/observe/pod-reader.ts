@@ -1,7 +1,7 @@
 import { nextDelayMs } from "../../lib/backoff.ts";
 import { isDoneWithin, withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
-import type { PodUid } from "../../model/ids.ts";
+import type { PodUid, RuntimeContainerId } from "../../model/ids.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -109,7 +109,7 @@ export class PodReader {
     this.#inBackground(uid, reading);
   }
 
-  async #readWhileRunning(uid: PodUid, containerId: string): Promise<void> {
+  async #readWhileRunning(uid: PodUid, containerId: RuntimeContainerId): Promise<void> {
     await this.#untilQuiet(uid);
     let hasRead = false;
     for (const delayMs of lagRetriesMs) {

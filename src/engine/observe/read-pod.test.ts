@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
+import { runtimeContainerId } from "../../model/ids.ts";
 import { type ReadHint, readPod } from "./read-pod.ts";
 import { listRuntime } from "./runtime-listing.ts";
 
@@ -21,7 +22,10 @@ test("a pod that was read before is read as it is now", async () => {
   const before = await read();
   expect(await read({ before })).toEqual(before);
   await world.kill(pod);
-  await world.runtime.removeContainer(before.containers[0]?.id.replace("sim://", "") ?? "", signal);
+  await world.runtime.removeContainer(
+    runtimeContainerId(before.containers[0]?.id.replace("sim://", "") ?? ""),
+    signal,
+  );
   await world.sync(pod);
   const after = await read();
   expect(after.sandboxes).toHaveLength(2);

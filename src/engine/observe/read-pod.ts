@@ -1,13 +1,17 @@
 import { withExit } from "../../core/observe/exited-status.ts";
 import { observePod, type ReadContainer } from "../../core/observe/observe-pod.ts";
 import type { PodSandboxStatus } from "../../model/generated/cri.ts";
-import type { PodUid } from "../../model/ids.ts";
+import {
+  type PodUid,
+  type RuntimeContainerId,
+  rawContainerId,
+  runtimeContainerId,
+} from "../../model/ids.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { isNotFound } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
-import { rawContainerId } from "../execute/container-id.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import type { ObservedPods } from "./observed-pods.ts";
 import type { ListedPod } from "./runtime-listing.ts";
@@ -43,8 +47,8 @@ export async function readPod(
   signal: AbortSignal,
   { listed, before }: ReadHint = {},
 ): Promise<ObservedPod> {
-  const sandboxStatus = once((id) => readSandbox(deps.runtime, id, signal));
-  const containerStatus = once((id) => readContainer(deps, uid, id, signal));
+  const sandboxStatus = once((id: string) => readSandbox(deps.runtime, id, signal));
+  const containerStatus = once((id: RuntimeContainerId) => readContainer(deps, uid, id, signal));
   const listing = listed ?? listPod(deps, uid, signal);
   for (const { id } of before?.sandboxes ?? []) sandboxStatus(id).catch(() => undefined);
   for (const { id } of before?.containers ?? []) {
@@ -56,7 +60,7 @@ export async function readPod(
     Promise.all(sandboxes.map(({ id = "" }) => sandboxStatus(id))),
     Promise.all(
       containers.map(async ({ id = "", podSandboxId = "" }) => {
-        const read = await containerStatus(id);
+        const read = await containerStatus(runtimeContainerId(id));
         return read && { ...read, sandboxId: podSandboxId };
       }),
     ),
@@ -73,8 +77,8 @@ export async function readPod(
   });
 }
 
-function once<T>(read: (id: string) => Promise<T>): (id: string) => Promise<T> {
-  const reads = new Map<string, Promise<T>>();
+function once<Id extends string, T>(read: (id: Id) => Promise<T>): (id: Id) => Promise<T> {
+  const reads = new Map<Id, Promise<T>>();
   return (id) => {
     const begun = reads.get(id) ?? read(id);
     reads.set(id, begun);
@@ -107,7 +111,7 @@ async function readSandbox(
 async function readContainer(
   deps: ReadPodDeps,
   uid: PodUid,
-  id: string,
+  id: RuntimeContainerId,
   signal: AbortSignal,
 ): Promise<Omit<ReadContainer, "sandboxId"> | undefined> {
   return unlessGone(async () => {

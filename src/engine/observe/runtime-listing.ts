@@ -4,12 +4,11 @@ import {
   type PodSandbox,
   PodSandboxState,
 } from "../../model/generated/cri.ts";
-import { type PodUid, podUid } from "../../model/ids.ts";
+import { type PodUid, podUid, rawContainerId } from "../../model/ids.ts";
 import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
-import { rawContainerId } from "../execute/container-id.ts";
 
 /** What the runtime's lists have of one pod. */
 export interface ListedPod {

@@ -7,7 +7,7 @@ import {
   rootFolder,
   StageWorld,
 } from "../../../test/sim/stage-world.ts";
-import { podUid } from "../../model/ids.ts";
+import { containerId, podUid } from "../../model/ids.ts";
 import { noteStopping, prepareStages, releaseStages, removeStages } from "./pod-stage.ts";
 
 const uidA = podUid("uid-a");
@@ -17,7 +17,7 @@ const pod = podWithVolume("uid-a");
 const request = { pod, observed: observedNothing(pod) };
 
 const runningContainer = {
-  id: "containerd://1",
+  id: containerId("containerd://1"),
   name: "main",
   state: "running",
   exitCode: 0,

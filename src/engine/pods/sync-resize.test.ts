@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
-import { podUid } from "../../model/ids.ts";
+import { containerId, podUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
@@ -37,7 +37,7 @@ function podWith(cpu: string): Pod {
 
 function seen(state: "running" | "exited"): ObservedPod {
   const container = {
-    id: "sim://1",
+    id: containerId("sim://1"),
     name: "web",
     state,
     exitCode: 0,

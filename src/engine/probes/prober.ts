@@ -6,7 +6,7 @@ import {
   type ResultChange,
 } from "../../core/probe/probe-worker.ts";
 import type { Probe } from "../../model/generated/kubernetes.ts";
-import type { PodUid } from "../../model/ids.ts";
+import type { ContainerId, PodUid } from "../../model/ids.ts";
 import { type AnyContainer, isSidecar, type Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
@@ -117,7 +117,7 @@ export class Prober {
     }
   }
 
-  #passOn(kind: ProbeKind, uid: PodUid, containerId: string, result: ProbeResult): void {
+  #passOn(kind: ProbeKind, uid: PodUid, containerId: ContainerId, result: ProbeResult): void {
     const { statuses, wakeups } = this.#deps;
     if (kind === "readiness") statuses.setReady(uid, containerId, result === "Success");
     else if (kind === "startup") statuses.setStarted(uid, containerId, result === "Success");

@@ -4,7 +4,7 @@ import { withLastFacts } from "../../core/status/last-facts.ts";
 import { computePodStatus, type PodStatusInput } from "../../core/status/pod-status.ts";
 import type { ProbeView } from "../../core/status/probed-readiness.ts";
 import type { PodCondition, PodStatus } from "../../model/generated/kubernetes.ts";
-import type { PodUid } from "../../model/ids.ts";
+import { containerId, type PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -91,7 +91,7 @@ function ownResults(view: ProbeView, observed: ObservedPod, before: PodStatus): 
     ...(before.containerStatuses ?? []),
     ...(before.initContainerStatuses ?? []),
   ]) {
-    if (containerID !== undefined) ids.add(containerID);
+    if (containerID !== undefined) ids.add(containerId(containerID));
   }
   return {
     ...view,

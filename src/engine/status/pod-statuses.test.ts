@@ -8,7 +8,7 @@ import { isTerminalPhase } from "../../core/status/phase.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
-import { podUid } from "../../model/ids.ts";
+import { containerId, podUid } from "../../model/ids.ts";
 import {
   emptyObservedPod,
   type ObservedContainer,
@@ -205,7 +205,7 @@ describe("probe results", () => {
   test("readiness changes the container and the pod's conditions, now", () => {
     const { statuses } = start();
     statuses.set(pod, { containerStatuses: [running], conditions: [unready] });
-    statuses.setReady(uid1, "containerd://web", true);
+    statuses.setReady(uid1, containerId("containerd://web"), true);
     const status = statuses.get(uid1);
     expect(status?.containerStatuses?.[0]?.ready).toBe(true);
     expect(
@@ -223,8 +223,8 @@ describe("probe results", () => {
   test("startup is noted once", () => {
     const { statuses, reported } = start();
     statuses.set(pod, { containerStatuses: [running] });
-    statuses.setStarted(uid1, "containerd://web", true);
-    statuses.setStarted(uid1, "containerd://web", true);
+    statuses.setStarted(uid1, containerId("containerd://web"), true);
+    statuses.setStarted(uid1, containerId("containerd://web"), true);
     expect(reported.map(({ status }) => status.containerStatuses?.[0]?.started)).toEqual([
       undefined,
       true,
@@ -233,10 +233,10 @@ describe("probe results", () => {
 
   test("results of unknown pods and containers have no effect", () => {
     const { statuses, reported } = start();
-    statuses.setReady(uid1, "containerd://web", true);
+    statuses.setReady(uid1, containerId("containerd://web"), true);
     statuses.set(pod, { containerStatuses: [running] });
-    statuses.setReady(uid1, "containerd://other", true);
-    statuses.setStarted(uid1, "containerd://other", true);
+    statuses.setReady(uid1, containerId("containerd://other"), true);
+    statuses.setStarted(uid1, containerId("containerd://other"), true);
     expect(reported).toHaveLength(1);
   });
 });
@@ -264,7 +264,7 @@ function anyObserved(anyOne: Pod): fc.Arbitrary<ObservedPod> {
 
 function anyInstance(name: string): fc.Arbitrary<ObservedContainer> {
   return fc.record({
-    id: fc.constantFrom(`containerd://${name}-0`, `containerd://${name}-1`),
+    id: fc.constantFrom(`containerd://${name}-0`, `containerd://${name}-1`).map(containerId),
     name: fc.constant(name),
     state: fc.constantFrom("created", "running", "exited", "unknown"),
     exitCode: fc.constantFrom(0, 1, 42),

@@ -3,7 +3,7 @@ import { nextStatus } from "../../core/status/next-status.ts";
 import { terminatedStatus } from "../../core/status/terminated-status.ts";
 import { findTerminations } from "../../core/status/terminations.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
-import type { PodUid } from "../../model/ids.ts";
+import type { ContainerId, PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
@@ -80,7 +80,7 @@ export class PodStatuses {
   }
 
   /** Takes the result of a readiness probe in. Without effect before the pod's first status, or for another container. */
-  setReady(uid: PodUid, containerId: string, ready: boolean): void {
+  setReady(uid: PodUid, containerId: ContainerId, ready: boolean): void {
     const pod = this.#deps.registry.get(uid);
     const status = this.get(uid);
     if (pod === undefined || status === undefined) return;
@@ -88,7 +88,7 @@ export class PodStatuses {
   }
 
   /** Takes the result of a startup probe in, as setReady does. */
-  setStarted(uid: PodUid, containerId: string, started: boolean): void {
+  setStarted(uid: PodUid, containerId: ContainerId, started: boolean): void {
     const pod = this.#deps.registry.get(uid);
     const status = this.get(uid);
     if (pod === undefined || status === undefined) return;

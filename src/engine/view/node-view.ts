@@ -2,7 +2,7 @@ import { containerLogPath, podLogsDirectory } from "../../core/paths/log-paths.t
 import { recordingLines } from "../../core/record/recording.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../model/generated/kubernetes.ts";
-import type { PodUid } from "../../model/ids.ts";
+import { type PodUid, rawContainerId } from "../../model/ids.ts";
 import {
   emptyObservedPod,
   findObserved,
@@ -26,7 +26,6 @@ import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
 import type { StatsProvider } from "../../ports/stats.ts";
 import type { AgentSettings } from "../agent/agent-settings.ts";
-import { rawContainerId } from "../execute/container-id.ts";
 import { activePulls } from "../images/pod-images.ts";
 import type { SourceIntake } from "../intake/source-intake.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { runtimeContainerId } from "../../../src/model/ids.ts";
 import { prepareBarePod } from "../bare-configs.ts";
 import { BenchAgent } from "../bench-agent.ts";
 import { benchNode } from "../bench-settings.ts";
@@ -75,7 +76,9 @@ export const crashCase: BenchCase = {
 async function crash({ runtime }: BenchWorld, containerId: string): Promise<void> {
   const signal = AbortSignal.timeout(callTimeoutMs);
   // The container ends under the command's feet: how that ends says nothing.
-  await runtime.execSync(containerId, ["kill", "-TERM", "1"], 10, signal).catch(() => undefined);
+  await runtime
+    .execSync(runtimeContainerId(containerId), ["kill", "-TERM", "1"], 10, signal)
+    .catch(() => undefined);
 }
 
 async function containerOf({ runtime, cluster }: BenchWorld, name: string): Promise<string> {

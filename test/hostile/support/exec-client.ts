@@ -1,6 +1,8 @@
 // Runs exec probes against the runtime at the given socket, all at once, and prints what was kept and the most memory it took.
+
 import { createCriRuntime } from "../../../src/drivers/cri/cri-runtime.ts";
 import { runExecProbe } from "../../../src/drivers/linux/exec-probe.ts";
+import { containerId } from "../../../src/model/ids.ts";
 
 export interface ExecClientReport {
   readonly results: readonly string[];
@@ -10,7 +12,7 @@ export interface ExecClientReport {
 
 const [, , socket = "", count = "1"] = process.argv;
 const runtime = createCriRuntime(`unix://${socket}`);
-const target = { containerId: "containerd://c", command: ["cat", "/dev/zero"] };
+const target = { containerId: containerId("containerd://c"), command: ["cat", "/dev/zero"] };
 const outcomes = await Promise.all(
   Array.from({ length: Number(count) }, () =>
     runExecProbe(

@@ -8,7 +8,7 @@ import { newHookHttp } from "../../../src/drivers/linux/hook-http.ts";
 import { PodNames } from "../../../src/drivers/linux/pod-names.ts";
 import { newProbeRunner } from "../../../src/drivers/linux/probe-runner.ts";
 import type { Probe } from "../../../src/model/generated/kubernetes.ts";
-import { podUid } from "../../../src/model/ids.ts";
+import { containerId, podUid } from "../../../src/model/ids.ts";
 
 export interface SilentNamesReport {
   /** Of 120. */
@@ -36,7 +36,11 @@ async function probe(podIndex: number, probed: Probe): Promise<string> {
   const container = { name: "c", image: "i" };
   const metadata = { name: `p${podIndex}`, namespace: "ns", uid: podUid(`uid-${podIndex}`) };
   const pod = { metadata, spec: { containers: [container] } };
-  const about = { kind: "liveness", status: { podIP: "127.0.0.1" }, containerId: "x://1" } as const;
+  const about = {
+    kind: "liveness",
+    status: { podIP: "127.0.0.1" },
+    containerId: containerId("x://1"),
+  } as const;
   const request = { ...about, probe: { ...probed, timeoutSeconds }, pod, container };
   const { output } = await runner.run(request, AbortSignal.timeout(60_000));
   ended++;

@@ -1,5 +1,6 @@
 import { text } from "node:stream/consumers";
 import type { Container, PodSpec } from "../../../src/model/generated/kubernetes.ts";
+import { runtimeContainerId } from "../../../src/model/ids.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { podManifest, shell } from "./agent-manifests.ts";
 import { waitForPod } from "./agent-watch.ts";
@@ -47,7 +48,7 @@ export async function runInside(
   const ids = await world.containerIds(pod.metadata.uid);
   const signal = AbortSignal.timeout(60_000);
   const { stdout, stderr } = await world.runtime.execSync(
-    ids[container] ?? "",
+    runtimeContainerId(ids[container] ?? ""),
     command,
     60,
     signal,

@@ -1,6 +1,8 @@
 // Events of the runtime that arrive late, twice, never, or for one pod only after minutes.
+
 import { expect, test } from "vitest";
 import type { Node } from "../../../src/model/generated/kubernetes.ts";
+import { runtimeContainerId } from "../../../src/model/ids.ts";
 import type { Summary } from "../../../src/model/stats-summary.ts";
 import { unconverged } from "../simulator/convergence.ts";
 import type { Simulation } from "../simulator/simulation.ts";
@@ -46,8 +48,8 @@ test("a static pod whose container is created and starts slowly gets no second o
   for (let second = 0; second < 40; second += 1) {
     await pass(sim, 1_000);
     for (const { place } of runtime.containers) {
-      events.emit({ containerId: place.id, kind: "created" });
-      events.emit({ containerId: place.id, kind: "deleted" });
+      events.emit({ containerId: runtimeContainerId(place.id), kind: "created" });
+      events.emit({ containerId: runtimeContainerId(place.id), kind: "deleted" });
     }
   }
   expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
@@ -139,7 +141,7 @@ function hang(
 ): void {
   const read = runtime[method].bind(runtime);
   const hanging = (id: string, given: AbortSignal): Promise<never> | ReturnType<typeof read> =>
-    ids.has(id) ? new Promise<never>(() => undefined) : read(id, given);
+    ids.has(id) ? new Promise<never>(() => undefined) : read(runtimeContainerId(id), given);
   Object.assign(runtime, { [method]: hanging });
 }
 

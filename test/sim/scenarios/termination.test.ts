@@ -1,6 +1,8 @@
 // Pods that end: nothing may call them ended before they are, and nothing may keep them from it.
+
 import { expect, test } from "vitest";
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
+import { runtimeContainerId } from "../../../src/model/ids.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import { leftovers } from "../simulator/convergence.ts";
@@ -152,7 +154,7 @@ test("a pod ends whose containers the runtime refuses to stop or has lost (kuber
   // An operator cleans up by hand while the agent tries.
   const [lost] = sim.invariants.running;
   if (lost !== undefined)
-    await runtime.removeContainer(lost.place.id, new AbortController().signal);
+    await runtime.removeContainer(runtimeContainerId(lost.place.id), new AbortController().signal);
   await pass(sim, 120_000);
   expect(refused).toBeGreaterThan(1);
   expect(await leftovers(sim)).toEqual([]);

@@ -1,5 +1,6 @@
 import { planContainerGc } from "../../../src/core/collect/container-gc.ts";
 import { ContainerState } from "../../../src/model/generated/cri.ts";
+import { runtimeContainerId } from "../../../src/model/ids.ts";
 import { podUidLabel } from "../../../src/model/labels.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
@@ -56,5 +57,7 @@ export const containerGc: VectorDomain = vectorDomain<Input>("container-gc", (in
     },
   );
   const removed = new Set(removals.map(({ id }) => id));
-  return { remaining: containers.map(({ id }) => id).filter((id) => !removed.has(id)) };
+  return {
+    remaining: containers.map(({ id }) => id).filter((id) => !removed.has(runtimeContainerId(id))),
+  };
 });

@@ -1,6 +1,7 @@
 import { removeContainer } from "../../../src/engine/execute/remove-container.ts";
 import { rotateIfFull } from "../../../src/engine/node/log-rotator.ts";
 import { parseTime } from "../../../src/lib/time.ts";
+import { runtimeContainerId } from "../../../src/model/ids.ts";
 import { findRotatedLogs } from "../../../src/model/log/rotated-logs.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
@@ -60,14 +61,19 @@ async function run(input: Input): Promise<unknown> {
     monotonicMs: () => 0,
     sleep: async () => undefined,
   };
-  const container = { containerId: "c", logPath };
+  const container = { containerId: runtimeContainerId("c"), logPath };
   await rotateIfFull({ runtime, files: logFiles, clock, settings }, container, signal).catch(
     () => undefined,
   );
   const allLogsAfter = allLogs();
   const filesAfter = allFiles();
   const remaining = { list: logFiles.list, removeFile: logFiles.remove };
-  await removeContainer({ runtime, files: remaining }, "c", { keepLogs: false }, signal);
+  await removeContainer(
+    { runtime, files: remaining },
+    runtimeContainerId("c"),
+    { keepLogs: false },
+    signal,
+  );
   return {
     allLogsBefore,
     allLogsAfter,

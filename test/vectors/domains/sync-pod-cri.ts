@@ -1,5 +1,6 @@
 import type { SimCall } from "../../../src/drivers/sim/sim-runtime.ts";
 import { kubeletAction, type StepReport } from "../../../src/engine/execute/step-report.ts";
+import { runtimeContainerId } from "../../../src/model/ids.ts";
 import { type Pod, podDisplayName } from "../../../src/model/pod.ts";
 import { ExecutorWorld } from "../../sim/executor-world.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
@@ -51,7 +52,7 @@ async function runStep(world: ExecutorWorld, pod: Pod, step: VectorStep): Promis
       return {};
     case "containerGarbageCollected": {
       const id = runtime.findContainer(step.container)?.place.id ?? "";
-      await runtime.removeContainer(id, new AbortController().signal);
+      await runtime.removeContainer(runtimeContainerId(id), new AbortController().signal);
       return {};
     }
     case "setImage":
