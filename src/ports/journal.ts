@@ -5,6 +5,8 @@ export interface Journal {
   /** Oldest first; entries that cannot be read (a torn last line) are left out. */
   read(key: string): Promise<readonly unknown[]>;
   remove(key: string): Promise<void>;
+  /** The keys that have entries. */
+  list(): Promise<readonly string[]>;
   /** Resolves when everything appended so far is written. */
   flush(): Promise<void>;
 }

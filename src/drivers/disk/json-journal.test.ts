@@ -59,7 +59,7 @@ test("a removed journal is empty", async () => {
   journal.append("pod-1", {});
   await journal.remove("pod-1");
   expect(await journal.read("pod-1")).toEqual([]);
-  expect(await journal.keys()).toEqual([]);
+  expect(await journal.list()).toEqual([]);
 });
 
 test("while the disk does not take them, no more entries wait than the file would keep", async () => {

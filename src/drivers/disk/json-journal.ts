@@ -41,8 +41,7 @@ export class JsonJournal implements Journal {
     await rm(this.#path(key), { force: true });
   }
 
-  /** The keys that have entries. */
-  async keys(): Promise<readonly string[]> {
+  async list(): Promise<readonly string[]> {
     const names = await readdir(this.#folder).catch(() => []);
     return names.filter((name) => name.endsWith(".jsonl")).map((name) => name.slice(0, -6));
   }

@@ -27,6 +27,10 @@ export class SimJournal implements Journal {
     return Promise.resolve();
   }
 
+  list(): Promise<readonly string[]> {
+    return Promise.resolve(this.keys);
+  }
+
   flush(): Promise<void> {
     return Promise.resolve();
   }

@@ -256,6 +256,8 @@ export interface PodRecords {
   readonly syncs: readonly SyncRecord[];
   /** Oldest first, in memory alone. */
   readonly decisions: readonly Decision[];
+  /** The agent before this one left a history on disk, of which this one has added nothing. */
+  readonly isInherited?: boolean | undefined;
 }
 
 /** The volumes of one pod that are set up; those that should be are in its spec. */

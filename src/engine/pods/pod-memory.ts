@@ -30,6 +30,7 @@ export class PodMemory {
   async load(): Promise<void> {
     await this.checkpoints.load();
     await this.ephemeral.load();
+    await this.recorder.load();
   }
 
   /** The pod as a source has it, with what only this node knows of it. */
@@ -61,5 +62,6 @@ export class PodMemory {
 
 /** Whether the disk has anything of the agent's own about the pod. */
 export function hasFiles({ checkpoint, ephemeral, records }: ManagedPod): boolean {
-  return checkpoint !== undefined || ephemeral !== undefined || (records?.syncs.length ?? 0) > 0;
+  const isRecorded = (records?.syncs.length ?? 0) > 0 || records?.isInherited === true;
+  return checkpoint !== undefined || ephemeral !== undefined || isRecorded;
 }

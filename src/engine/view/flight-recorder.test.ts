@@ -5,6 +5,7 @@ import type { Decision } from "../../core/record/decision.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { type PodUid, podUid } from "../../model/ids.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
+import { hasFiles } from "../pods/pod-memory.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
 
@@ -47,4 +48,19 @@ test("the decisions about all pods come in the order they were made", () => {
   for (const atMs of [1, 2, 3, 4]) recorder.noteDecision(planAt(atMs, atMs, `uid-${atMs % 2}`));
   expect(timesOf(recorder)).toEqual([1, 2, 3, 4]);
   expect(timesOf(recorder, podUid("uid-1"))).toEqual([1, 3]);
+});
+
+test("a history that the agent before left is known as a file of the pod until it is removed", async () => {
+  const journal = new SimJournal();
+  journal.append("uid-1", { startedAtMs: 1, steps: [] });
+  const table = new PodTable();
+  const recorder = new FlightRecorder(table, journal);
+  await recorder.load();
+  const pod = table.get(podUid("uid-1"));
+  expect(pod !== undefined && hasFiles(pod)).toBe(true);
+  recorder.noteDecision(planAt(1, 0));
+  expect(pod !== undefined && hasFiles(pod)).toBe(true);
+  await recorder.remove(podUid("uid-1"));
+  expect(pod !== undefined && hasFiles(pod)).toBe(false);
+  expect(journal.keys).toEqual([]);
 });

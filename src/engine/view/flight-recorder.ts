@@ -1,6 +1,6 @@
 import { type Decision, decisionPod } from "../../core/record/decision.ts";
 import { deepEqual } from "../../lib/deep-equal.ts";
-import type { PodUid } from "../../model/ids.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import type { SyncRecord } from "../../ports/agent-view.ts";
 import type { Journal } from "../../ports/journal.ts";
 import type { PodRecords } from "../pods/managed-pod.ts";
@@ -23,6 +23,13 @@ export class FlightRecorder {
     this.#journal = journal;
   }
 
+  /** Finds the histories that the agent before this one left, perhaps of pods that nothing else remembers. */
+  async load(): Promise<void> {
+    for (const key of await this.#journal.list()) {
+      this.#records.set(podUid(key), { ...nothingRecorded, isInherited: true });
+    }
+  }
+
   /** A sync that found nothing to do, like the one before it, is not worth an entry. */
   record(record: SyncRecord): void {
     const { syncs, decisions } = this.#records.get(record.podUid) ?? nothingRecorded;
@@ -36,13 +43,14 @@ export class FlightRecorder {
   /** Takes it as it is: a caller whose input changes later passes a copy. */
   noteDecision(decision: Decision): void {
     const { uid } = decisionPod(decision);
-    const { syncs, decisions: before } = this.#records.get(uid) ?? nothingRecorded;
+    const records = this.#records.get(uid) ?? nothingRecorded;
+    const { decisions: before } = records;
     const index = before.findLastIndex(({ kind }) => kind === decision.kind);
     // One that says the same as the one before it takes its place: a pod at rest keeps its history.
     const isRepeated = deepEqual(before[index]?.outcome, decision.outcome);
     const earlier = before.slice(isRepeated ? 0 : 1 - decisionsPerPod);
     if (isRepeated) earlier.splice(index, 1);
-    this.#records.set(uid, { syncs, decisions: [...earlier, decision] });
+    this.#records.set(uid, { ...records, decisions: [...earlier, decision] });
   }
 
   /** Of one pod or of all, in the order they were made. */

@@ -56,6 +56,7 @@ export class MachineFaults {
     return {
       append: (key, entry) => journal.append(key, entry),
       read: (key) => journal.read(key),
+      list: () => journal.list(),
       flush: () => journal.flush(),
       remove: async (key) => {
         await journal.remove(key);
