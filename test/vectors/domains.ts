@@ -15,6 +15,7 @@ import { criContainerStatus } from "./domains/cri-container-status.ts";
 import { criLogs } from "./domains/cri-logs.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
 import { envVars } from "./domains/env-vars.ts";
+import { ephemeralClaims } from "./domains/ephemeral-claims.ts";
 import { eventCorrelation } from "./domains/event-correlation.ts";
 import { evictionManager } from "./domains/eviction-manager.ts";
 import { evictionRanking } from "./domains/eviction-ranking.ts";
@@ -56,7 +57,9 @@ import { statusManager } from "./domains/status-manager.ts";
 import { statusMerge } from "./domains/status-merge.ts";
 import { syncPodCri } from "./domains/sync-pod-cri.ts";
 import { terminationOrder } from "./domains/termination-order.ts";
+import { volumeOperations } from "./domains/volume-operations.ts";
 import { volumePayload } from "./domains/volume-payload.ts";
+import { volumeStatsMetrics } from "./domains/volume-stats-metrics.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
 export const vectorDomains: readonly VectorDomain[] = [
@@ -76,6 +79,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   criLogs,
   dnsConfig,
   envVars,
+  ephemeralClaims,
   eventCorrelation,
   evictionManager,
   evictionRanking,
@@ -117,5 +121,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   statusMerge,
   syncPodCri,
   terminationOrder,
+  volumeOperations,
   volumePayload,
+  volumeStatsMetrics,
 ];

@@ -1,5 +1,5 @@
 import type { Volume } from "../../model/generated/kubernetes.ts";
-import type { ContainerStats, FsStats, VolumeStats } from "../../model/stats-summary.ts";
+import type { ContainerStats, FsStats } from "../../model/stats-summary.ts";
 
 /** What is left on a file system. */
 export type FileSystemRoom = Pick<
@@ -72,18 +72,5 @@ function isFileVolume(volume: Volume): boolean {
 /** The volumes that count against a pod's ephemeral storage; those in memory do not. */
 export function isLocalEphemeralVolume(volume: Volume): boolean {
   const isOnDisk = volume.emptyDir !== undefined && (volume.emptyDir.medium ?? "") === "";
-  return isOnDisk || volume.configMap !== undefined;
-}
-
-/** The claim behind a volume, if there is one. */
-export function claimOf(
-  volume: Volume,
-  pod: { readonly name: string; readonly namespace: string },
-): VolumeStats["pvcRef"] {
-  const { persistentVolumeClaim, ephemeral } = volume;
-  if (persistentVolumeClaim !== undefined) {
-    return { name: persistentVolumeClaim.claimName, namespace: pod.namespace };
-  }
-  if (ephemeral === undefined) return undefined;
-  return { name: `${pod.name}-${volume.name}`, namespace: pod.namespace };
+  return isOnDisk || volume.configMap !== undefined || volume.gitRepo !== undefined;
 }

@@ -5,6 +5,7 @@ import type { PodReferences } from "../../core/cluster/pod-references.ts";
 import type { MountedVolume } from "../../core/mount/container-mounts.ts";
 import type { Decision } from "../../core/record/decision.ts";
 import type { RestartHistory } from "../../core/restart/crash-loop-backoff.ts";
+import type { PodVolumeStats } from "../../core/stats/volume-stats.ts";
 import type { StartFailure } from "../../core/status/container-statuses.ts";
 import type { WaitReason } from "../../core/worker/start-gate.ts";
 import type { WorkerState } from "../../core/worker/worker-state.ts";
@@ -13,7 +14,6 @@ import type { PodUid } from "../../model/ids.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResults } from "../../model/probe.ts";
-import type { VolumeStats } from "../../model/stats-summary.ts";
 import type { Payload } from "../../model/volume-payload.ts";
 import type { SyncRecord } from "../../ports/agent-view.ts";
 import type { PodImages } from "../images/pod-images.ts";
@@ -277,15 +277,9 @@ interface VolumeWork {
   readonly last?: Promise<unknown> | undefined;
 }
 
-export interface PodVolumeUsage {
-  /** Those that count against the pod's ephemeral storage. */
-  readonly ephemeral: readonly VolumeStats[];
-  readonly others: readonly VolumeStats[];
-}
-
 export interface MeasuredVolumes {
   /** `dueAtMs`: when they are measured next, by the monotonic clock. */
-  readonly last?: { readonly dueAtMs: number; readonly usage: PodVolumeUsage } | undefined;
+  readonly last?: { readonly dueAtMs: number; readonly usage: PodVolumeStats } | undefined;
   readonly running?: Promise<void> | undefined;
 }
 

@@ -1,20 +1,19 @@
+import { fsStats, volumeMeasure } from "../../core/stats/disk-stats.ts";
 import {
-  claimOf,
-  fsStats,
-  isLocalEphemeralVolume,
-  volumeMeasure,
-} from "../../core/stats/disk-stats.ts";
+  type PodVolumeStats,
+  podVolumeStats,
+  type VolumeMetrics,
+} from "../../core/stats/volume-stats.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import type { Volume } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { VolumeStats } from "../../model/stats-summary.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-import type { ManagedPod, MeasuredVolumes, PodVolumeUsage } from "../pods/managed-pod.ts";
+import type { ManagedPod, MeasuredVolumes } from "../pods/managed-pod.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 export interface VolumeUsageDeps {
@@ -45,7 +44,7 @@ export class VolumeUsage {
     this.#measured = deps.table.writer("volumeUsage");
   }
 
-  latest(uid: PodUid): PodVolumeUsage | undefined {
+  latest(uid: PodUid): PodVolumeStats | undefined {
     return this.#measured.get(uid)?.last?.usage;
   }
 
@@ -110,14 +109,13 @@ export class VolumeUsage {
     const mounted = table.get(pod.metadata.uid)?.volumes?.state?.mounted;
     if (mounted === undefined || mounted.size === 0) return;
     const startedAtMs = clock.monotonicMs();
-    const ephemeral: VolumeStats[] = [];
-    const others: VolumeStats[] = [];
+    const measured = new Map<string, VolumeMetrics>();
     for (const volume of pod.spec.volumes ?? []) {
       const { path = "" } = mounted.get(volume.name) ?? {};
       if (path === "") continue;
       try {
-        const stats = await this.#measureVolume(pod, volume, path, signal);
-        if (stats !== undefined) (isLocalEphemeralVolume(volume) ? ephemeral : others).push(stats);
+        const metrics = await this.#measureVolume(volume, path, signal);
+        if (metrics !== undefined) measured.set(volume.name, metrics);
       } catch (error) {
         if (signal.aborted) return;
         log.debug("cannot measure a volume", {
@@ -129,16 +127,15 @@ export class VolumeUsage {
     }
     const nowMs = clock.monotonicMs();
     const restMs = Math.max(periodMs, restPerLook * (nowMs - startedAtMs));
-    const last = { dueAtMs: startedAtMs + restMs, usage: { ephemeral, others } };
+    const last = { dueAtMs: startedAtMs + restMs, usage: podVolumeStats(pod, measured) };
     this.#set(pod.metadata.uid, { last });
   }
 
   async #measureVolume(
-    pod: Pod,
     volume: Volume,
     path: string,
     signal: AbortSignal,
-  ): Promise<VolumeStats | undefined> {
+  ): Promise<VolumeMetrics | undefined> {
     const { foreignFiles, clock, metrics } = this.#deps;
     const measure = volumeMeasure(volume);
     if (measure === undefined) return undefined;
@@ -151,8 +148,6 @@ export class VolumeUsage {
       const labels = { metric_source: "du" };
       metrics.observe("kubelet_volume_metric_collection_duration_seconds", seconds, labels);
     }
-    const pvcRef = claimOf(volume, pod.metadata);
-    const use = { timeMs, ...measured.use };
-    return { ...fsStats(measured.room, use), name: volume.name, pvcRef };
+    return fsStats(measured.room, { timeMs, ...measured.use });
   }
 }
