@@ -1,5 +1,5 @@
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
-import type { GrpcObserver } from "../drivers/cri/grpc-connection.ts";
+import type { GrpcObserver } from "../drivers/grpc/grpc-connection.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Tracer } from "../ports/tracer.ts";
 

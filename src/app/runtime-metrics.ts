@@ -1,4 +1,4 @@
-import type { GrpcObserver } from "../drivers/cri/grpc-connection.ts";
+import type { GrpcObserver } from "../drivers/grpc/grpc-connection.ts";
 import type { Metrics } from "../ports/metrics.ts";
 
 /** The kubelet's names of the runtime's calls, where they are not the calls' own in snake case. */

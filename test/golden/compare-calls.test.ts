@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { GrpcCall } from "../../src/drivers/cri/grpc-connection.ts";
+import type { GrpcCall } from "../../src/drivers/grpc/grpc-connection.ts";
 import { NamespaceMode } from "../../src/model/generated/cri.ts";
 import { compareCalls } from "./compare-calls.ts";
 import { criJson } from "./cri-json.ts";

@@ -8,7 +8,7 @@ import { createSources, parseSources } from "../../src/app/manifest-sources.ts";
 import { countRuntimeCalls } from "../../src/app/runtime-metrics.ts";
 import { ensureImages } from "../../src/drivers/containerd/local-images.ts";
 import { type CriRuntime, createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
-import type { GrpcCall } from "../../src/drivers/cri/grpc-connection.ts";
+import type { GrpcCall } from "../../src/drivers/grpc/grpc-connection.ts";
 import type { Agent } from "../../src/engine/agent.ts";
 import { MetricsRegistry } from "../../src/lib/metrics-registry.ts";
 import { metricDefinitions } from "../../src/model/generated/metrics.ts";

@@ -1,4 +1,4 @@
-import type { GrpcCall } from "../../src/drivers/cri/grpc-connection.ts";
+import type { GrpcCall } from "../../src/drivers/grpc/grpc-connection.ts";
 import { runtimeErrorCode } from "../../src/model/runtime-error.ts";
 import { criJson } from "./cri-json.ts";
 import type { Json, RecordedCall } from "./recording.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createContainerdEvents } from "../../src/drivers/containerd/containerd-events.ts";
 import { createCriEvents } from "../../src/drivers/cri/cri-events.ts";
 import { createCriRuntime } from "../../src/drivers/cri/cri-runtime.ts";
-import type { GrpcCall } from "../../src/drivers/cri/grpc-connection.ts";
+import type { GrpcCall } from "../../src/drivers/grpc/grpc-connection.ts";
 import { runtimeContainerId } from "../../src/model/ids.ts";
 import { RuntimeError } from "../../src/model/runtime-error.ts";
 import type { RuntimeEvent, RuntimeEvents } from "../../src/ports/runtime-events.ts";

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { type CriDefinition, criProto, criTypes } from "./cri.ts";
+import { type GrpcDefinition, grpcProto, grpcTypes } from "./grpc-service.ts";
 import { type ConfigTypes, configTypesModule } from "./kubelet-config.ts";
 import {
   type FeatureGates,
@@ -80,7 +80,10 @@ function compileProtos(protos: Readonly<Record<string, string>>): Map<string, st
 }
 
 write(".oxlintrc.json", lintConfig());
-const cri = readJson("cri-v1.json") as CriDefinition;
+const cri = readJson("cri-v1.json") as GrpcDefinition;
+const criTitle = "The Kubernetes container runtime interface, v1";
+const csi = readJson("csi-v1.json") as GrpcDefinition;
+const csiTitle = "The container storage interface, v1, of a node";
 const kubernetes = readJson("kubernetes-v1.36.json") as OpenApi;
 write("src/model/generated/kubernetes.ts", kubernetesTypes(kubernetes));
 write("docs/kubelet-settings.md", kubeletSettingsPage());
@@ -109,9 +112,11 @@ write(
   "src/model/generated/metrics.ts",
   metricsModule([...(readJson("metrics-v1.36.json") as MetricEntry[]), ...ownMetrics]),
 );
-write("src/model/generated/cri.ts", criTypes(cri));
+write("src/model/generated/cri.ts", grpcTypes(criTitle, cri));
+write("src/model/generated/csi.ts", grpcTypes(csiTitle, csi));
 const protos = {
-  "cri.proto": criProto(cri),
+  "cri.proto": grpcProto(criTitle, cri),
+  "csi.proto": grpcProto(csiTitle, csi),
   "containerd-content.proto": readFileSync(join(data, "containerd-content.proto"), "utf8"),
   "containerd-events.proto": readFileSync(join(data, "containerd-events.proto"), "utf8"),
 };

@@ -1,6 +1,6 @@
 import * as wire from "../../generated/cri.ts";
 import type * as cri from "../../model/generated/cri.ts";
-import type { GrpcMethod } from "./grpc-connection.ts";
+import type { GrpcMethod } from "../grpc/grpc-connection.ts";
 
 interface CriMethods {
   readonly version: GrpcMethod<cri.VersionRequest, cri.VersionResponse>;

@@ -18,9 +18,9 @@ import {
 import { ContainerEventType } from "../../model/generated/cri.ts";
 import { runtimeContainerId } from "../../model/ids.ts";
 import type { RuntimeEvent } from "../../ports/runtime-events.ts";
+import type { GrpcCall } from "../grpc/grpc-connection.ts";
 import { createCriEvents } from "./cri-events.ts";
 import { type CriRuntime, createCriRuntime } from "./cri-runtime.ts";
-import type { GrpcCall } from "./grpc-connection.ts";
 import { waitForRuntime } from "./wait-for-runtime.ts";
 
 const signal = (): AbortSignal => AbortSignal.timeout(10_000);

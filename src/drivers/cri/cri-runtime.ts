@@ -5,8 +5,8 @@ import { type RuntimeContainerId, runtimeContainerId } from "../../model/ids.ts"
 import { parseRuntimeEndpoint } from "../../model/runtime-endpoint.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
+import { GrpcConnection, type GrpcMethod, type GrpcObserver } from "../grpc/grpc-connection.ts";
 import { CRI_METHODS } from "./cri-methods.ts";
-import { GrpcConnection, type GrpcMethod, type GrpcObserver } from "./grpc-connection.ts";
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const SANDBOX_TIMEOUT_MS = 240_000;

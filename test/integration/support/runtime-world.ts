@@ -7,8 +7,8 @@ import {
   type ManagedContainerdOptions,
 } from "../../../src/drivers/containerd/managed-containerd.ts";
 import { type CriRuntime, createCriRuntime } from "../../../src/drivers/cri/cri-runtime.ts";
-import type { GrpcObserver } from "../../../src/drivers/cri/grpc-connection.ts";
 import { waitForRuntime } from "../../../src/drivers/cri/wait-for-runtime.ts";
+import type { GrpcObserver } from "../../../src/drivers/grpc/grpc-connection.ts";
 import { type LockedDataDir, lockDataDir } from "../../../src/drivers/linux/data-dir-lock.ts";
 import { readMachine } from "../../../src/drivers/linux/read-machine.ts";
 import {
