@@ -65,6 +65,7 @@ export const ownFiles: readonly string[] = [
   "src/drivers/linux/read-machine.ts",
   "src/drivers/linux/shared-folder.ts",
   "src/drivers/linux/swap.ts",
+  "src/drivers/linux/volume-mounts.ts",
   "src/drivers/log/log-output.ts",
   "src/drivers/manifest/folder-watcher.ts",
   "src/drivers/manifest/last-good-files.ts",

@@ -11,6 +11,7 @@ import { ContainerdPullProgress } from "../drivers/containerd/pull-progress.ts";
 import { createCriEvents } from "../drivers/cri/cri-events.ts";
 import type { CriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { JsonJournal } from "../drivers/disk/json-journal.ts";
+import { linuxCommands } from "../drivers/linux/commands.ts";
 import { linuxForeignFiles } from "../drivers/linux/foreign-files.ts";
 import { ForeignHelpers } from "../drivers/linux/foreign-helpers.ts";
 import { newHookHttp } from "../drivers/linux/hook-http.ts";
@@ -264,7 +265,7 @@ function machinePorts(
       logFiles,
       payloadFiles,
       foreignFiles: linuxForeignFiles(helpers, Date.now),
-      mounts: linuxMounts(helpers.hungPaths),
+      mounts: linuxMounts(helpers.hungPaths, linuxCommands(helpers.hungPaths)),
       journal: new JsonJournal(layoutOf(place).records, (error) =>
         log.warn("cannot write a record", { error: errorText(error) }),
       ),

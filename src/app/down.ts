@@ -10,6 +10,7 @@ import {
 } from "../drivers/containerd/managed-containerd.ts";
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
+import { linuxCommands } from "../drivers/linux/commands.ts";
 import { type LockedDataDir, lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { linuxForeignFiles } from "../drivers/linux/foreign-files.ts";
 import { ForeignHelpers } from "../drivers/linux/foreign-helpers.ts";
@@ -148,7 +149,7 @@ async function removeFiles(dataDir: string): Promise<void> {
 /** What containers left there is foreign. */
 async function removeOwn(path: string, helpers: ForeignHelpers): Promise<void> {
   const signal = timeoutSignal(totalMs);
-  const mounts = linuxMounts(helpers.hungPaths);
+  const mounts = linuxMounts(helpers.hungPaths, linuxCommands(helpers.hungPaths));
   for (const { mountPoint } of await mounts.listBelow(path)) {
     await mounts.unmount(mountPoint, signal);
   }

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { findMountOf, mountPointsBelow, parseMountInfo } from "./mount-info.ts";
+import {
+  findMountOf,
+  isSharedMount,
+  mountPointsBelow,
+  parseMountInfo,
+  splitMountOptions,
+} from "./mount-info.ts";
 
 const TEXT = `25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 40 25 0:35 / /data/a rw - tmpfs tmpfs rw
@@ -7,12 +13,39 @@ const TEXT = `25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 42 25 0:37 / /database rw - tmpfs tmpfs rw
 `;
 
-test("a mount's id, point, file system and sharing are read whatever optional fields there are", () => {
-  expect(parseMountInfo(TEXT)).toEqual([
-    { id: "25", mountPoint: "/", fileSystem: "ext4", isShared: true },
-    { id: "40", mountPoint: "/data/a", fileSystem: "tmpfs", isShared: false },
-    { id: "41", mountPoint: "/data/a/with space", fileSystem: "overlay", isShared: true },
-    { id: "42", mountPoint: "/database", fileSystem: "tmpfs", isShared: false },
+test("a mount's fields are read whatever optional fields there are", () => {
+  const mounts = parseMountInfo(TEXT);
+  expect(mounts.map(({ id, mountPoint }) => [id, mountPoint])).toEqual([
+    ["25", "/"],
+    ["40", "/data/a"],
+    ["41", "/data/a/with space"],
+    ["42", "/database"],
+  ]);
+  expect(mounts[2]).toEqual({
+    id: "41",
+    parentId: "40",
+    device: "0:36",
+    root: "/",
+    mountPoint: "/data/a/with space",
+    options: "rw,nosuid",
+    optionalFields: ["shared:3", "master:2"],
+    fileSystem: "overlay",
+    source: "overlay",
+    superOptions: "rw,lowerdir=x",
+  });
+  expect(mounts.map(isSharedMount)).toEqual([true, false, true, false]);
+});
+
+test("a source without a name is a source", () => {
+  const [mount] = parseMountInfo("40 25 0:35 / /data rw - tmpfs  rw,size=1k\n");
+  expect(mount).toMatchObject({ fileSystem: "tmpfs", source: "", superOptions: "rw,size=1k" });
+});
+
+test("a comma in quotes belongs to its option", () => {
+  expect(splitMountOptions('rw,context="a:s0:c1,c2",noatime')).toEqual([
+    "rw",
+    'context="a:s0:c1,c2"',
+    "noatime",
   ]);
 });
 

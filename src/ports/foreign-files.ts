@@ -40,6 +40,8 @@ export interface VolumeUse {
 export interface ForeignFiles {
   /** What lies at a path of the node, links followed; undefined when nothing can be seen there. */
   kindOf(path: string, signal: AbortSignal): Promise<FileKind | undefined>;
+  /** The path with every link followed; undefined when nothing can be seen there. */
+  realPath(path: string, signal: AbortSignal): Promise<string | undefined>;
   /** For a path of the node that a pod names itself, links followed; parents are made. */
   makeFolder(path: string, signal: AbortSignal): Promise<void>;
   makeFile(path: string, signal: AbortSignal): Promise<void>;

@@ -21,5 +21,7 @@ export interface HostFiles {
   /** Replaces what is there. */
   symlink(target: string, path: string): Promise<void>;
   removeFile(path: string): Promise<void>;
+  /** Removes a file or an empty folder; absent is fine. */
+  removeEntry(path: string): Promise<void>;
   appendLine(path: string, line: string, mode: number): Promise<void>;
 }

@@ -25,6 +25,16 @@ test("paths that a pod names are made, and seen as what they are", async () => {
   expect(await Promise.all(kinds)).toEqual(["directory", "file", "directory", undefined]);
 });
 
+test("a path is resolved through its links, and what cannot be seen has none", async () => {
+  await files.makeFolder(join(folder, "a"), never);
+  symlinkSync("a", join(folder, "link"));
+  symlinkSync("none", join(folder, "dangling"));
+  const real = ["link", "dangling", "none"].map((name) =>
+    files.realPath(join(folder, name), never),
+  );
+  expect(await Promise.all(real)).toEqual([join(folder, "a"), undefined, undefined]);
+});
+
 test("files of volumes are read up to a limit, and not by links that lead out", async () => {
   writeFileSync(join(folder, "file"), "0123456789");
   symlinkSync("/etc/passwd", join(folder, "link"));

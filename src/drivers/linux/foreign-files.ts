@@ -40,6 +40,7 @@ export function linuxForeignFiles(helpers: ForeignHelpers, nowMs: () => number):
     );
   return {
     kindOf: newKindOf(helpers.hungPaths),
+    realPath: async (path, signal) => (await look(path, ["realPath", path], signal)) ?? undefined,
     makeFolder: (path, signal) => look(path, ["makeFolder", path], signal),
     makeFile: (path, signal) => look(path, ["makeFile", path], signal),
     bindSubPath: (bind, signal) => bindSubPath(helpers, bind, signal),

@@ -98,3 +98,14 @@ test("a link is not overwritten, nor what it leads to", async () => {
   await expect(hostFiles.overwrite(join(folder, "link"), "x", 0o644)).rejects.toThrow("ELOOP");
   expect(await hostFiles.readText(target)).toBe("precious");
 });
+
+test("a file or an empty folder is removed, and nothing that holds something", async () => {
+  const path = join(folder, "entry");
+  await hostFiles.ensureFolder(path, 0o750);
+  await writeFile(join(path, "file"), "");
+  await expect(hostFiles.removeEntry(path)).rejects.toThrow(`remove ${path}: directory not empty`);
+  await hostFiles.removeEntry(join(path, "file"));
+  await hostFiles.removeEntry(path);
+  await hostFiles.removeEntry(path);
+  expect(await hostFiles.list(folder)).toEqual([]);
+});

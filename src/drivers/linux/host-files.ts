@@ -8,10 +8,13 @@ import {
   realpath,
   rename,
   rm,
+  rmdir,
   symlink,
   unlink,
 } from "node:fs/promises";
+import { errorText } from "../../lib/error-text.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
+import { errorCode } from "./volume-error.ts";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -45,6 +48,7 @@ export const hostFiles: HostFiles = {
     await moveOver(beside, path);
   },
   removeFile: (path) => absentAs(unlink(path), undefined),
+  removeEntry,
   appendLine: async (path, line, mode) => {
     const file = await openRegular(path, O_WRONLY | O_APPEND | O_CREAT, mode);
     try {
@@ -55,6 +59,21 @@ export const hostFiles: HostFiles = {
     }
   },
 };
+
+async function removeEntry(path: string): Promise<void> {
+  try {
+    return await absentAs(unlink(path), undefined);
+  } catch (error) {
+    if (errorCode(error) !== "EISDIR") throw error;
+  }
+  try {
+    await absentAs(rmdir(path), undefined);
+  } catch (error) {
+    // Node's text is its code, the reason, and the call.
+    const reason = /: (.*), rmdir/.exec(errorText(error))?.[1] ?? errorText(error);
+    throw new Error(`remove ${path}: ${reason}`, { cause: error });
+  }
+}
 
 /** Most are there: a look in this thread costs a tenth of one in another (docs/adr/0013). */
 async function ensureFolder(path: string, mode: number): Promise<void> {

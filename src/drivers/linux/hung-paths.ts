@@ -15,8 +15,10 @@ const servedFileSystem =
 export class HungPathError extends Error {}
 
 interface Abandoned {
-  /** Or the text of a command. */
+  /** Or the text of a command, whose arguments may be secret. */
   readonly path: string;
+  /** Stands for it in errors. */
+  readonly shown: string;
   /** The mount that the path is on, where that has a server; a later mount at the same place has another id. */
   readonly mount: MountEntry | undefined;
   readonly sinceMs: number;
@@ -77,26 +79,26 @@ export class HungPaths {
     if (this.#abandoned.size < maxAbandoned) return;
     const [first] = this.#abandoned.values();
     throw new HungPathError(
-      `cannot read ${path}: ${this.#abandoned.size} processes hang on file systems that do not answer, one of them at ${first?.path}`,
+      `cannot read ${path}: ${this.#abandoned.size} processes hang on file systems that do not answer, one of them at ${first?.shown}`,
     );
   }
 
-  /** For a command that reads nothing foreign: throws while the same one hangs. */
-  checkCommand(text: string): void {
+  /** For a command that reads nothing foreign: throws while the same one hangs. `shown` stands for it in the error. */
+  checkCommand(text: string, shown: string): void {
     for (const one of this.#abandoned.values()) {
-      if (one.path === text) throw new HungPathError(`${text} hangs (since ${timeOf(one)})`);
+      if (one.path === text) throw new HungPathError(`${shown} hangs (since ${timeOf(one)})`);
     }
   }
 
   /** Kills a process that does not answer about a path, and remembers it until it has really ended. */
-  abandon(child: ChildProcess, path: string): void {
+  abandon(child: ChildProcess, path: string, shown: string = path): void {
     child.kill("SIGKILL");
     // Nothing of it keeps the agent from ending.
     for (const stream of child.stdio) stream?.destroy();
     child.unref();
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const abandoned = { path, mount: servedMountOf(readMountsNow(), path), sinceMs: this.#nowMs() };
-    this.#abandoned.set(child, abandoned);
+    const mount = servedMountOf(readMountsNow(), path);
+    this.#abandoned.set(child, { path, shown, mount, sinceMs: this.#nowMs() });
     child.once("exit", () => this.#abandoned.delete(child));
   }
 }

@@ -36,8 +36,13 @@ export async function listInside(path: string): Promise<readonly MountEntry[]> {
 
 /** What the mount table calls a path of the agent's own on which something is mounted; undefined when nothing is. */
 export async function mountPointAt(path: string): Promise<string | undefined> {
+  return (await mountAt(path))?.mountPoint;
+}
+
+/** What is mounted at a path of the agent's own, the one on top. */
+export async function mountAt(path: string): Promise<MountEntry | undefined> {
   const real = await realPath(path);
-  return (await readMounts()).find(({ mountPoint }) => mountPoint === real)?.mountPoint;
+  return (await readMounts()).findLast(({ mountPoint }) => mountPoint === real);
 }
 
 export async function readMounts(): Promise<readonly MountEntry[]> {

@@ -1,5 +1,5 @@
 import { readFile, realpath } from "node:fs/promises";
-import { findMountOf, parseMountInfo } from "../../lib/mount-info.ts";
+import { findMountOf, isSharedMount, parseMountInfo } from "../../lib/mount-info.ts";
 import type { HungPaths } from "./hung-paths.ts";
 import { runVolumeCommand } from "./volume-command.ts";
 
@@ -16,7 +16,8 @@ export async function shareFolder(
 ): Promise<void> {
   const path = await realpath(folder);
   const mounts = parseMountInfo(await readFile("/proc/self/mountinfo", "utf8"));
-  if (findMountOf(mounts, path)?.isShared === true) return;
+  const mount = findMountOf(mounts, path);
+  if (mount !== undefined && isSharedMount(mount)) return;
   for (const args of [
     ["--bind", path, path],
     ["--make-rshared", path],

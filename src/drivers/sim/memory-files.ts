@@ -57,6 +57,11 @@ export class MemoryFiles implements HostFiles {
     this.#links.delete(path);
   }
 
+  async removeEntry(path: string): Promise<void> {
+    if ((await this.list(path)).length > 0) throw new Error(`remove ${path}: directory not empty`);
+    await this.removeTree(path);
+  }
+
   async removeTree(path: string): Promise<void> {
     const prefix = `${path}/`;
     for (const one of this.#paths()) {

@@ -29,6 +29,10 @@ export class SimForeignFiles implements ForeignFiles {
     return Promise.resolve("directory");
   }
 
+  realPath(path: string): Promise<string | undefined> {
+    return Promise.resolve(path);
+  }
+
   makeFolder(): Promise<void> {
     return Promise.resolve();
   }

@@ -1,25 +1,36 @@
 import type { MountEntry } from "../../lib/mount-info.ts";
-import type { Mounts } from "../../ports/mounts.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import type { Mounts, VolumeMount } from "../../ports/mounts.ts";
 
 /** Mounts in memory. */
 export class SimMounts implements Mounts {
-  readonly #mounts = new Map<string, string>();
+  readonly #mounts = new Map<string, { readonly fileSystem: string; readonly source: string }>();
 
   /** Every mount point there is. */
   get paths(): readonly string[] {
     return [...this.#mounts.keys()];
   }
 
-  listBelow(folder: string): Promise<readonly MountEntry[]> {
-    const below = [...this.#mounts]
-      .filter(([path]) => path === folder || path.startsWith(`${folder}/`))
-      .map(([mountPoint, fileSystem]) => ({
-        id: mountPoint,
-        mountPoint,
-        fileSystem,
-        isShared: false,
-      }));
-    return Promise.resolve(below.toReversed());
+  list(): Promise<readonly MountEntry[]> {
+    const all = [...this.#mounts].map(([mountPoint, { fileSystem, source }]) => ({
+      id: mountPoint,
+      parentId: "/",
+      device: source,
+      root: "/",
+      mountPoint,
+      options: "rw",
+      optionalFields: [],
+      fileSystem,
+      source,
+      superOptions: "rw",
+    }));
+    return Promise.resolve(all);
+  }
+
+  async listBelow(folder: string): Promise<readonly MountEntry[]> {
+    const isBelow = ({ mountPoint }: MountEntry): boolean =>
+      mountPoint === folder || mountPoint.startsWith(`${folder}/`);
+    return (await this.list()).filter(isBelow).toReversed();
   }
 
   isMountPoint(path: string): Promise<boolean> {
@@ -39,12 +50,28 @@ export class SimMounts implements Mounts {
     return Promise.resolve();
   }
 
+  mount({ source, target, fileSystem }: VolumeMount): Promise<Result<void, string>> {
+    // A bind shows what is mounted at its source.
+    const { source: device = source } = this.#mounts.get(source) ?? {};
+    this.#mounts.set(target, { fileSystem, source: device });
+    return Promise.resolve(ok(undefined));
+  }
+
+  unmountVolume(target: string): Promise<Result<void, string>> {
+    this.#mounts.delete(target);
+    return Promise.resolve(ok(undefined));
+  }
+
+  ignoresUnmounted(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
   bind(target: string): void {
-    this.#mounts.set(target, "bind");
+    this.#mounts.set(target, { fileSystem: "bind", source: target });
   }
 
   #mount(path: string, fileSystem: string): Promise<void> {
-    this.#mounts.set(path, fileSystem);
+    this.#mounts.set(path, { fileSystem, source: fileSystem });
     return Promise.resolve();
   }
 }

@@ -1,5 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { linuxCommands } from "../../../src/drivers/linux/commands.ts";
 import { hostFiles } from "../../../src/drivers/linux/host-files.ts";
 import { HungPaths } from "../../../src/drivers/linux/hung-paths.ts";
 import { linuxMounts } from "../../../src/drivers/linux/mounts.ts";
@@ -39,7 +40,7 @@ export class VolumeWorld implements AsyncDisposable {
   readonly foreignFiles: ForeignFiles = testForeignFiles(this.hungPaths);
   #table = new PodTable();
   #registry = new PodRegistry(this.#table);
-  readonly #mounts = linuxMounts(this.hungPaths);
+  readonly #mounts = linuxMounts(this.hungPaths, linuxCommands(this.hungPaths));
 
   private constructor(folder: string) {
     this.folder = folder;

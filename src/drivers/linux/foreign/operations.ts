@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { VolumeOwnership } from "../../../ports/foreign-files.ts";
 import { type OpenEntry, unlessAbsent } from "./open-entry.ts";
@@ -11,6 +20,7 @@ import { readEnd, readVolumeFile } from "./volume-reads.ts";
 
 /** What the helper process does when it is asked to, one at a time. Arguments and answers are JSON. */
 export interface Operations {
+  realPath(path: string): string | null;
   makeFolder(path: string): void;
   makeFile(path: string): void;
   /** Opens it and keeps it open until `closeSubPath`. Answers where: a path that leads to the open file itself. */
@@ -39,6 +49,13 @@ export function newOperations(onProgress: OnProgress): Operations {
     return opened;
   };
   return {
+    realPath: (path) => {
+      try {
+        return realpathSync.native(path);
+      } catch {
+        return null;
+      }
+    },
     makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o755 }),
     makeFile: (path) => makeFile(path, 0, 0o644),
     openSubPath: (volumePath, path) => {
