@@ -37,7 +37,7 @@ import { systemClock } from "../drivers/linux/system-clock.ts";
 import { Logind } from "../drivers/systemd/logind.ts";
 import type {
   AgentPorts,
-  ClusterPorts,
+  ApiServerPorts,
   MachinePorts,
   TelemetryPorts,
 } from "../engine/agent/agent-ports.ts";
@@ -99,7 +99,7 @@ export interface AgentOptions {
   readonly sources: readonly PodSource[];
   readonly telemetry: TelemetryPorts;
   /** Undefined = the node belongs to no cluster. */
-  readonly clients?: ClusterPorts | undefined;
+  readonly clients?: ApiServerPorts | undefined;
   readonly rules?: Partial<PodRules> | undefined;
   /** Facts of the node that differ from what this machine says of itself. */
   readonly nodeFacts?: NodeFacts;
@@ -144,10 +144,9 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   );
   const node = await prepareNode(options, runtimeName, signal);
   const ports = machinePorts(options, opened, runtimeName);
-  const { hostUsage, readNodeDns } = ports.machine;
   const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
-  warnOfResolverConfig(resolverConfig, await readNodeDns(), log);
-  const { max: maxPids } = await hostUsage.tasks();
+  warnOfResolverConfig(resolverConfig, await ports.readNodeDns(), log);
+  const { max: maxPids } = await ports.hostUsage.tasks();
   const cgroups = cgroupSettings(options, opened, maxPids);
   const identity = {
     version: berthVersion,
@@ -244,44 +243,39 @@ function machinePorts(
   const helpers = new ForeignHelpers(place.foreignFilesProgram, new HungPaths(Date.now));
   return {
     clock: systemClock,
-    entropy: { random: Math.random, uniqueName: () => randomBytes(4).toString("hex") },
+    random: Math.random,
+    uniqueName: () => randomBytes(4).toString("hex"),
     sha256: (text) => createHash("sha256").update(text).digest("hex"),
-    sources,
-    runtime: {
-      client: runtime,
-      events: [createCriEvents(runtime), createContainerdEvents(runtime)],
-      pullProgress: runtimeName === "containerd" ? new ContainerdPullProgress(runtime) : undefined,
-      credentialPlugins: (rules?.images ?? defaultImageSetup).plugins,
-      hookHttp: newHookHttp(names),
-      probeRunner: newProbeRunner({
-        execSync: (id, command, timeoutSeconds, signal) =>
-          runtime.execSync(id, command, timeoutSeconds, signal),
-        names,
-      }),
-    },
-    cluster: clients,
-    files: {
-      host: hostFiles,
-      logFiles,
-      payloadFiles,
-      foreignFiles: linuxForeignFiles(helpers, Date.now),
-      mounts: linuxMounts(helpers.hungPaths, linuxCommands(helpers.hungPaths)),
-      journal: new JsonJournal(layoutOf(place).records, (error) =>
-        log.warn("cannot write a record", { error: errorText(error) }),
-      ),
-    },
-    machine: {
-      cgroups,
-      cgroupsAt,
-      cgroupStats: openCgroupStats(),
-      memoryGauge: openMemoryGauge(),
-      hostUsage: linuxHostUsage(Date.now, Date.now() - uptime() * 1000),
-      kernelLog: new DeviceKernelLog(),
-      shutdown: new Logind(),
-      nodeFacts: linuxNodeFacts,
-      readNodeDns: nodeFacts?.readNodeDns ?? readMachineDns,
-    },
-    telemetry,
+    podSources: sources,
+    runtime,
+    eventSources: [createCriEvents(runtime), createContainerdEvents(runtime)],
+    pullProgress: runtimeName === "containerd" ? new ContainerdPullProgress(runtime) : undefined,
+    credentialPlugins: (rules?.images ?? defaultImageSetup).plugins,
+    hookHttp: newHookHttp(names),
+    probeRunner: newProbeRunner({
+      execSync: (id, command, timeoutSeconds, signal) =>
+        runtime.execSync(id, command, timeoutSeconds, signal),
+      names,
+    }),
+    apiServer: clients,
+    files: hostFiles,
+    logFiles,
+    payloadFiles,
+    foreignFiles: linuxForeignFiles(helpers, Date.now),
+    mounts: linuxMounts(helpers.hungPaths, linuxCommands(helpers.hungPaths)),
+    journal: new JsonJournal(layoutOf(place).records, (error) =>
+      log.warn("cannot write a record", { error: errorText(error) }),
+    ),
+    hostCgroups: cgroups,
+    cgroupsAt,
+    cgroupStats: openCgroupStats(),
+    memoryGauge: openMemoryGauge(),
+    hostUsage: linuxHostUsage(Date.now, Date.now() - uptime() * 1000),
+    kernelLog: new DeviceKernelLog(),
+    shutdownService: new Logind(),
+    nodeFacts: linuxNodeFacts,
+    readNodeDns: nodeFacts?.readNodeDns ?? readMachineDns,
+    ...telemetry,
   };
 }
 

@@ -41,7 +41,7 @@ async function endPod(
   const because = "everything of this data folder is being removed";
   // No agent is there to ask for them.
   const metrics = new MetricsRegistry({});
-  const deps = { runtime, http: newHookHttp(new PodNames()), clock, events, log, metrics };
+  const deps = { runtime, hookHttp: newHookHttp(new PodNames()), clock, events, log, metrics };
   const reports = await killPod(deps, { pod, observed, because }, signal);
   const failures = failuresText(reports);
   if (failures !== undefined) log.warn("cannot stop a pod", { pod: observed.name, failures });

@@ -19,12 +19,11 @@ import type { SimMounts } from "../drivers/sim/sim-mounts.ts";
 import type { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
 import { createSimProbeRunner } from "../drivers/sim/sim-probe-runner.ts";
 import type { SimRuntime } from "../drivers/sim/sim-runtime.ts";
-import type { AgentPorts } from "../engine/agent/agent-ports.ts";
+import type { AgentPorts, TelemetryPorts } from "../engine/agent/agent-ports.ts";
 import type { AgentSettings } from "../engine/agent/agent-settings.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { HostFiles } from "../ports/host-files.ts";
-import type { Random } from "../ports/random.ts";
 import { defaultEviction } from "./eviction-options.ts";
 import { defaultImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
@@ -52,51 +51,41 @@ export interface SimMachine {
 /** What an agent on that machine sees of the world, but for where its pods come from. */
 export function simPorts(
   machine: Omit<SimMachine, "files"> & { readonly files: HostFiles },
-  given: Pick<AgentPorts, "sources" | "telemetry" | "cluster"> & { readonly random: Random },
+  given: Pick<AgentPorts, "podSources" | "random" | "apiServer" | keyof TelemetryPorts>,
 ): AgentPorts {
-  const { clock, files, payloadFiles, foreignFiles, mounts, cgroups } = machine;
-  const { journal, events, runtime } = machine;
+  const { clock, events, cgroups, ...rest } = machine;
   const nowMs = (): number => clock.nowMs();
   let names = 0;
   return {
+    ...given,
+    ...rest,
     clock,
-    entropy: {
-      random: given.random,
-      uniqueName: () => {
-        names += 1;
-        return `${nowMs().toString(16)}${names.toString(16)}`;
-      },
+    uniqueName: () => {
+      names += 1;
+      return `${nowMs().toString(16)}${names.toString(16)}`;
     },
     sha256: (text) => createHash("sha256").update(text).digest("hex"),
-    sources: given.sources,
-    cluster: given.cluster,
-    runtime: {
-      client: runtime,
-      events: [events],
-      pullProgress: undefined,
-      credentialPlugins: defaultImageSetup.plugins,
-      hookHttp: simHookHttp,
-      probeRunner: createSimProbeRunner(runtime),
-    },
-    files: { host: files, logFiles: simLogFiles, payloadFiles, foreignFiles, mounts, journal },
-    machine: {
-      cgroups,
-      cgroupsAt: () => cgroups,
-      cgroupStats: simCgroupStats(nowMs),
-      memoryGauge: simMemoryGauge,
-      hostUsage: simHostUsage(nowMs),
-      kernelLog: simKernelLog,
-      shutdown: simShutdown,
-      nodeFacts: simNodeFacts,
-      readNodeDns: () =>
-        Promise.resolve({
-          clusterDns: [],
-          clusterDomain: "",
-          nodeIps: [simHostIp],
-          resolverConfig: undefined,
-        }),
-    },
-    telemetry: given.telemetry,
+    eventSources: [events],
+    pullProgress: undefined,
+    credentialPlugins: defaultImageSetup.plugins,
+    hookHttp: simHookHttp,
+    probeRunner: createSimProbeRunner(rest.runtime),
+    logFiles: simLogFiles,
+    hostCgroups: cgroups,
+    cgroupsAt: () => cgroups,
+    cgroupStats: simCgroupStats(nowMs),
+    memoryGauge: simMemoryGauge,
+    hostUsage: simHostUsage(nowMs),
+    kernelLog: simKernelLog,
+    shutdownService: simShutdown,
+    nodeFacts: simNodeFacts,
+    readNodeDns: () =>
+      Promise.resolve({
+        clusterDns: [],
+        clusterDomain: "",
+        nodeIps: [simHostIp],
+        resolverConfig: undefined,
+      }),
   };
 }
 

@@ -134,11 +134,13 @@ function scriptedPorts(
       cgroups: new SimCgroups(),
       journal: new SimJournal(),
     },
-    { sources: [source], random: Math.random, telemetry },
+    { podSources: [source], random: Math.random, ...telemetry },
   );
-  const probeRunner = scriptedProbeRunner(runtime, clock);
-  const hookHttp = scriptedHookHttp(runtime, clock, simHostIp);
-  return { ...ports, runtime: { ...ports.runtime, probeRunner, hookHttp } };
+  return {
+    ...ports,
+    probeRunner: scriptedProbeRunner(runtime, clock),
+    hookHttp: scriptedHookHttp(runtime, clock, simHostIp),
+  };
 }
 
 /** The usual settings, with what is written in real files: logs are read by others. */

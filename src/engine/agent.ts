@@ -2,7 +2,7 @@ import type { NodeAddress } from "../model/generated/kubernetes.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { KubeletHost } from "../ports/kubelet-host.ts";
 import type { CgroupMeasurements, StatsProvider } from "../ports/stats.ts";
-import { AgentParts } from "./agent/agent-parts.ts";
+import { type AgentParts, createAgentParts } from "./agent/agent-parts.ts";
 import type { AgentPorts } from "./agent/agent-ports.ts";
 import type { AgentSettings } from "./agent/agent-settings.ts";
 import { collectMetrics } from "./agent/collect-metrics.ts";
@@ -16,16 +16,10 @@ import { runOomWatcher } from "./node/oom-watcher.ts";
  * once, until its signal aborts; pods are left as they are.
  */
 export class Agent {
-  readonly #ports: AgentPorts;
-  readonly #settings: AgentSettings;
-  readonly #signal: AbortSignal;
   readonly #parts: AgentParts;
 
-  constructor(ports: AgentPorts, settings: AgentSettings, signal: AbortSignal) {
-    this.#ports = ports;
-    this.#settings = settings;
-    this.#signal = signal;
-    this.#parts = new AgentParts(ports, settings, signal);
+  constructor(ports: AgentPorts, settings: AgentSettings, lifetime: AbortSignal) {
+    this.#parts = createAgentParts(ports, settings, lifetime);
   }
 
   get view(): AgentView {
@@ -38,12 +32,12 @@ export class Agent {
   }
 
   get stats(): StatsProvider & CgroupMeasurements {
-    return this.#parts.node.stats;
+    return this.#parts.stats;
   }
 
   /** The runtime has answered, and what the first source wants was handed to the workers. */
   get isServing(): boolean {
-    return this.#parts.base.observed.isListed && this.#parts.base.sources.isAnyReady;
+    return this.#parts.observed.isListed && this.#parts.sources.isAnyReady;
   }
 
   /** When the sync loop last turned, on the monotonic clock. */
@@ -53,102 +47,62 @@ export class Agent {
 
   /** As the API server has them; empty while it does not know the node. */
   get nodeAddresses(): readonly NodeAddress[] {
-    return this.#parts.base.cluster?.node?.status?.addresses ?? [];
+    return this.#parts.cluster?.node?.status?.addresses ?? [];
   }
 
   /** Counts what there is now, for a scrape of the metrics. */
   collectMetrics(): void {
-    const { registry, states, observed } = this.#parts.base;
-    const { active, volumes, records } = this.#parts.pods;
-    const { metrics } = this.#ports.telemetry;
-    const { resizes } = records;
-    collectMetrics({ metrics, registry, active, states, observed, volumes, resizes });
+    collectMetrics(this.#parts);
   }
 
   async run(): Promise<void> {
-    const signal = this.#signal;
-    const { base, pods, node, allocations, loop } = this.#parts;
-    await base.memory.load();
+    const parts = this.#parts;
+    const { memory, allocations, lifetime } = parts;
+    await memory.load();
     await allocations.load();
-    await node.cgroups.start();
+    await parts.nodeCgroups.start();
     try {
       await Promise.all([
         // Without it nothing is done for any pod: when it fails the agent ends, and is started again.
-        loop.run(signal),
-        ...Object.entries(this.#tasks()).map(([name, run]) => this.#supervise(name, run)),
+        parts.loop.run(lifetime),
+        ...Object.entries(this.#tasks()).map(([name, run]) =>
+          supervise(parts, name, run, lifetime),
+        ),
       ]);
     } finally {
-      await pods.workers.stop();
-      await pods.prober.stop();
-      await base.memory.checkpoints.flush();
+      await parts.workers.stop();
+      await parts.prober.stop();
+      await parts.checkpoints.flush();
       await allocations.flush();
-      await this.#ports.files.journal.flush();
+      await parts.journal.flush();
     }
   }
 
   /** What runs beside the sync loop; one of them that throws is started again. */
   #tasks(): Readonly<Record<string, () => Promise<void> | undefined>> {
-    const { base, pods, node, observer, intake, allocations } = this.#parts;
-    const signal = this.#signal;
+    const parts = this.#parts;
+    const { lifetime: signal, watchdog } = parts;
     return {
-      "runtime observer": () => observer.run(),
-      "runtime health": () => base.health.run(signal),
-      "pod sources": () => intake.run(signal),
-      "resize retries": () => allocations.run(signal),
-      cluster: () => base.cluster?.run(signal),
-      "node status": () => node.agent?.run(signal),
-      "image records": () => pods.images.recover(signal),
-      "container collector": () => node.containerCollector.run(signal),
-      "image collector": () => node.imageCollector.run(signal),
-      "volume usage": () => node.volumeUsage.run(signal),
-      eviction: () => node.eviction.run(signal),
-      "node cgroups": () => node.cgroups.run(signal),
-      "shutdown manager": () => node.shutdown?.run(signal),
-      "oom watcher": () => this.#runOomWatcher(),
-      "log rotator": () => this.#runLogRotator(),
-      "freeze report": () => this.#reportFreeze(),
+      "runtime observer": () => parts.observer.run(),
+      "runtime health": () => parts.health.run(signal),
+      "pod sources": () => parts.intake.run(signal),
+      "resize retries": () => parts.allocations.run(signal),
+      cluster: () => parts.cluster?.run(signal),
+      "node status": () => parts.nodeAgent?.run(signal),
+      "image records": () => parts.images.recover(signal),
+      "container collector": () => parts.containerCollector.run(signal),
+      "image collector": () => parts.imageCollector.run(signal),
+      "volume usage": () => parts.volumeUsage.run(signal),
+      eviction: () => parts.eviction.run(signal),
+      "node cgroups": () => parts.nodeCgroups.run(signal),
+      "shutdown manager": () => parts.shutdown?.run(signal),
+      "oom watcher": () => runOomWatcher(parts, signal),
+      "log rotator": () =>
+        runLogRotator(
+          { ...parts, files: parts.logFiles, settings: parts.settings.logs.rotation },
+          signal,
+        ),
+      "freeze report": () => watchdog && reportFreeze({ ...parts, watchdog }, signal),
     };
-  }
-
-  #supervise(name: string, run: () => Promise<void> | undefined): Promise<void> {
-    const { clock } = this.#ports;
-    return supervise({ clock, faults: this.#parts.base.faults }, name, run, this.#signal);
-  }
-
-  #runOomWatcher(): Promise<void> {
-    const { kernelLog } = this.#ports.machine;
-    const { log } = this.#ports.telemetry;
-    const { nodeEvents } = this.#parts.base;
-    return runOomWatcher({ kernelLog, nodeEvents, log }, this.#signal);
-  }
-
-  #reportFreeze(): Promise<void> | undefined {
-    const { clock, telemetry } = this.#ports;
-    const { watchdog, log } = telemetry;
-    if (watchdog === undefined) return undefined;
-    const { table, sources, events, recorder, nodeEvents } = this.#parts.base;
-    return reportFreeze(
-      { watchdog, table, sources, events, recorder, nodeEvents, clock, log },
-      this.#signal,
-    );
-  }
-
-  #runLogRotator(): Promise<void> {
-    const { runtime, files, clock, telemetry } = this.#ports;
-    const { logs, runtimeSettings } = this.#settings;
-    const { podLogsRoot } = runtimeSettings;
-    const { observed } = this.#parts.base;
-    return runLogRotator(
-      {
-        runtime: runtime.client,
-        observed,
-        files: files.logFiles,
-        clock,
-        log: telemetry.log,
-        settings: logs.rotation,
-        podLogsRoot,
-      },
-      this.#signal,
-    );
   }
 }

@@ -62,8 +62,8 @@ export class ExecutorWorld {
     const { actuated, cgroups } = this;
     const log = silentLog;
     const configs = new SimPodConfigs();
-    const http = { get: async () => undefined };
-    const kill = { runtime, http, clock, events, metrics: noMetrics, log };
+    const hookHttp = { get: async () => undefined };
+    const kill = { runtime, hookHttp, clock, events, metrics: noMetrics, log };
     this.deps = {
       kill,
       start: {

@@ -51,7 +51,7 @@ export class PodWorld {
       },
       reader: { requestRead: () => void this.#read(), readWhenQuiet: nothing },
       allocations: { noteEnded: nothing },
-      node: undefined,
+      nodeAgent: undefined,
     });
   }
 

@@ -85,10 +85,16 @@ export class StageWorld {
         prepare: async ({ metadata }) => void this.calls.push(`objects of ${metadata.uid}`),
         release: (uid) => void this.calls.push(`objects of ${uid} released`),
       },
-      cgroup: { cgroups: this.#createCgroups(), actuated: noActuated, events },
-      folders: { table, files, foreignFiles: this.foreignFiles, rootFolder, podLogsRoot, events },
+      cgroups: this.#createCgroups(),
+      actuated: noActuated,
+      table,
+      files,
+      foreignFiles: this.foreignFiles,
+      rootFolder,
+      podLogsRoot,
+      events,
       volumes,
-      probes: {
+      prober: {
         addPod: ({ metadata }) => void this.calls.push(`probes of ${metadata.uid}`),
         stopLivenessAndStartup: ({ metadata }) =>
           void this.calls.push(`probes of ${metadata.uid} stopping`),

@@ -23,10 +23,12 @@ import { Wakeups } from "./wakeups.ts";
 
 /** What everything else stands on: the table, what is remembered and shown of pods, the cluster, the runtime's state. */
 export class AgentBase {
-  readonly ports: AgentPorts;
   readonly settings: AgentSettings;
+  readonly rootFolder: string;
+  readonly podLogsRoot: string;
+  readonly nodeName: string;
   readonly lifetime: AbortSignal;
-  readonly startedAtMs: number;
+  readonly agentStartedAtMs: number;
   readonly table: PodTable = new PodTable();
   readonly wakeups: Wakeups = new Wakeups();
   readonly registry: PodRegistry = new PodRegistry(this.table);
@@ -40,85 +42,69 @@ export class AgentBase {
   readonly recorder: FlightRecorder;
   readonly faults: Faults;
   readonly changes: PodChanges;
+  readonly checkpoints: StatusCheckpoints;
   readonly memory: PodMemory;
   /** Undefined = the node belongs to no cluster. */
   readonly cluster: ClusterParts | undefined;
+  /** What pods refer to. */
+  readonly objects: ObjectStore & RuntimeClassStore & ServiceStore;
   readonly node: KnownNode;
   readonly health: RuntimeHealth;
   readonly observed: ObservedPods;
 
   constructor(ports: AgentPorts, settings: AgentSettings, lifetime: AbortSignal) {
-    const { clock, runtime, cluster } = ports;
-    const { log, metrics } = ports.telemetry;
-    const { host: files, journal } = ports.files;
-    const { table, wakeups } = this;
-    const { rootFolder, identity, node } = settings;
-    this.ports = ports;
+    const { table, wakeups, registry, states } = this;
+    const { rootFolder, identity } = settings;
     this.settings = settings;
+    this.rootFolder = rootFolder;
+    this.podLogsRoot = settings.runtimeSettings.podLogsRoot;
+    this.nodeName = identity.nodeName;
     this.lifetime = lifetime;
-    this.startedAtMs = clock.nowMs();
-    const names = ports.sources.map(({ name }) => name);
-    this.sources = new SourceReadiness(cluster === undefined ? names : [...names, "api"]);
-    this.nodeEvents = createEventSender(ports, settings);
-    this.events = new EventLog({ table, clock, host: identity.nodeName, sender: this.nodeEvents });
-    this.recorder = new FlightRecorder(table, journal);
-    const { events, recorder } = this;
-    this.faults = new Faults({ log, metrics, clock, table, events, recorder });
-    this.changes = new PodChanges({ table, clock, faults: this.faults });
-    const { changes } = this;
-    this.memory = new PodMemory({
-      recorder,
-      checkpoints: new StatusCheckpoints({
-        table,
-        files,
-        folder: `${rootFolder}/statuses`,
-        log,
-        changes,
-      }),
-      ephemeral: new EphemeralContainers(table, files, `${rootFolder}/ephemeral`, log),
-    });
-    this.cluster = this.#createCluster();
-    this.node = new KnownNode(node.admission.node, node.hostIps, this.cluster);
-    this.health = new RuntimeHealth({ runtime: runtime.client, clock, table, wakeups });
-    this.observed = new ObservedPods(table, wakeups);
-  }
-
-  /** What pods refer to. */
-  get objects(): ObjectStore & RuntimeClassStore & ServiceStore {
-    return this.cluster?.objects ?? this.localObjects;
-  }
-
-  #createCluster(): ClusterParts | undefined {
-    const { ports, nodeEvents, settings, registry, faults, states, sources, table, wakeups } = this;
-    const { clock, entropy, telemetry, cluster } = ports;
-    if (cluster === undefined || nodeEvents === undefined) return undefined;
-    const { log, metrics } = telemetry;
-    return new ClusterParts({
-      ports: { api: cluster.api, clock, random: entropy.random, log, metrics },
-      settings,
-      registry,
-      faults,
-      events: nodeEvents,
-      states,
-      sources,
+    this.agentStartedAtMs = ports.clock.nowMs();
+    const names = ports.podSources.map(({ name }) => name);
+    this.sources = new SourceReadiness(ports.apiServer === undefined ? names : [...names, "api"]);
+    const sender = createEventSender(ports, settings);
+    this.nodeEvents = sender;
+    this.events = new EventLog({ ...ports, table, host: identity.nodeName, sender });
+    this.recorder = new FlightRecorder(table, ports.journal);
+    const seen = { ...ports, table, events: this.events, recorder: this.recorder };
+    this.faults = new Faults(seen);
+    const kept = { ...seen, faults: this.faults };
+    this.changes = new PodChanges(kept);
+    const folder = `${rootFolder}/statuses`;
+    this.checkpoints = new StatusCheckpoints({ ...kept, folder, changes: this.changes });
+    const ephemeral = new EphemeralContainers(
       table,
-      wakeups,
-      lifetime: this.lifetime,
-    });
+      ports.files,
+      `${rootFolder}/ephemeral`,
+      ports.log,
+    );
+    this.memory = new PodMemory({ ...kept, checkpoints: this.checkpoints, ephemeral });
+    const { sources } = this;
+    const shared = { ...kept, settings, lifetime, registry, states, sources, wakeups };
+    this.cluster =
+      ports.apiServer && sender
+        ? new ClusterParts({ ...shared, ports: { ...ports, ...ports.apiServer }, events: sender })
+        : undefined;
+    this.objects = this.cluster?.objects ?? this.localObjects;
+    const { admission, hostIps } = settings.node;
+    this.node = new KnownNode(admission.node, hostIps, this.cluster);
+    this.health = new RuntimeHealth(shared);
+    this.observed = new ObservedPods(table, wakeups);
   }
 }
 
+/** What the rest is constructed of: the ports and the base, flat. */
+export type Base = AgentPorts & FieldsOf<AgentBase>;
+
+/** The fields of an object of a class as a plain object, which others may be added to. */
+export type FieldsOf<T> = { readonly [Name in keyof T]: T[Name] };
+
 function createEventSender(ports: AgentPorts, settings: AgentSettings): EventSender | undefined {
-  const { clock, entropy, telemetry, cluster } = ports;
-  if (cluster === undefined) return undefined;
-  const { eventsPerSecond, eventBurst } = settings.cluster ?? defaultClusterSettings;
-  return new EventSender({
-    api: cluster.eventApi ?? cluster.api,
-    clock,
-    ...entropy,
-    log: telemetry.log,
-    nodeName: settings.identity.nodeName,
-    perSecond: eventsPerSecond,
-    burst: eventBurst,
-  });
+  if (ports.apiServer === undefined) return undefined;
+  const { api, eventApi = api } = ports.apiServer;
+  const { eventsPerSecond: perSecond, eventBurst: burst } =
+    settings.cluster ?? defaultClusterSettings;
+  const { nodeName } = settings.identity;
+  return new EventSender({ ...ports, api: eventApi, nodeName, perSecond, burst });
 }

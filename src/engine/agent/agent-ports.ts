@@ -20,38 +20,30 @@ import type { PayloadFiles } from "../../ports/payload-files.ts";
 import type { PodSource } from "../../ports/pod-source.ts";
 import type { ProbeRunner } from "../../ports/probe-runner.ts";
 import type { PullProgressReader } from "../../ports/pull-progress.ts";
+import type { Random } from "../../ports/random.ts";
 import type { RuntimeEvents } from "../../ports/runtime-events.ts";
 import type { ShutdownService } from "../../ports/shutdown.ts";
 import type { CgroupStats } from "../../ports/stats.ts";
 import type { Tracer } from "../../ports/tracer.ts";
 import type { Watchdog } from "../../ports/watchdog.ts";
 
-/** Everything the engine needs of the world. */
-export interface AgentPorts {
+/** Everything the engine needs of the world, under the names by which its parts ask for it. */
+export interface AgentPorts extends RuntimePorts, FilePorts, MachinePorts, TelemetryPorts {
   readonly clock: Clock;
-  readonly entropy: EntropyPorts;
-  /** Hexadecimal. */
-  readonly sha256: (text: string) => string;
-  readonly sources: readonly PodSource[];
-  readonly runtime: RuntimePorts;
-  /** Undefined = the node belongs to no cluster. */
-  readonly cluster?: ClusterPorts | undefined;
-  readonly files: FilePorts;
-  readonly machine: MachinePorts;
-  readonly telemetry: TelemetryPorts;
-}
-
-interface EntropyPorts {
-  /** From 0 (included) to 1 (excluded). */
-  readonly random: () => number;
+  readonly random: Random;
   /** A name that no other file in a folder has. */
   readonly uniqueName: () => string;
+  /** Hexadecimal. */
+  readonly sha256: (text: string) => string;
+  readonly podSources: readonly PodSource[];
+  /** Undefined = the node belongs to no cluster. */
+  readonly apiServer?: ApiServerPorts | undefined;
 }
 
 /** The container runtime, and what else is asked about containers and their images. */
 interface RuntimePorts {
-  readonly client: ContainerRuntime & ImageService;
-  readonly events: readonly RuntimeEvents[];
+  readonly runtime: ContainerRuntime & ImageService;
+  readonly eventSources: readonly RuntimeEvents[];
   /** Undefined when the runtime does not report it. */
   readonly pullProgress: PullProgressReader | undefined;
   readonly credentialPlugins: CredentialPlugins;
@@ -59,8 +51,7 @@ interface RuntimePorts {
   readonly probeRunner: ProbeRunner;
 }
 
-/** The API server. */
-export interface ClusterPorts {
+export interface ApiServerPorts {
   readonly api: ApiClient;
   /** For the node's status and lease, which nothing may hold back; the same one unless given. */
   readonly heartbeatApi?: ApiClient | undefined;
@@ -71,7 +62,7 @@ export interface ClusterPorts {
 /** What lies on disk. */
 interface FilePorts {
   /** The agent's own, and others that only root can change. */
-  readonly host: HostFiles;
+  readonly files: HostFiles;
   readonly logFiles: LogFiles;
   readonly payloadFiles: PayloadFiles;
   readonly foreignFiles: ForeignFiles;
@@ -81,14 +72,14 @@ interface FilePorts {
 
 /** The machine and its kernel. */
 export interface MachinePorts {
-  readonly cgroups: Cgroups;
+  readonly hostCgroups: Cgroups;
   /** Cgroups below another one than that of pods. */
   readonly cgroupsAt: (path: string) => Cgroups;
   readonly cgroupStats: CgroupStats;
   readonly memoryGauge: MemoryGauge;
   readonly hostUsage: HostUsage;
   readonly kernelLog: KernelLog;
-  readonly shutdown: ShutdownService;
+  readonly shutdownService: ShutdownService;
   readonly nodeFacts: NodeFacts;
   readonly readNodeDns: () => Promise<NodeDns>;
 }

@@ -15,12 +15,12 @@ export interface CollectMetricsDeps {
   readonly states: Pick<WorkerStates, "of">;
   readonly observed: Pick<ObservedPods, "all">;
   readonly volumes: Pick<VolumeManager, "countByPlugin">;
-  readonly resizes: Pick<ResizeStatuses, "collect">;
+  readonly records: { readonly resizes: Pick<ResizeStatuses, "collect"> };
 }
 
 /** Sets the gauges of what is there now, for a scrape of the metrics. */
 export function collectMetrics(deps: CollectMetricsDeps): void {
-  deps.resizes.collect(deps.metrics);
+  deps.records.resizes.collect(deps.metrics);
   countPods(deps);
   countObserved(deps);
   countVolumes(deps);

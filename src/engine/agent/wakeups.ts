@@ -28,7 +28,7 @@ interface WakeupTargets {
   readonly reader: ReadWakeups;
   readonly allocations: ResizeWakeups;
   /** Undefined = the node belongs to no cluster. */
-  readonly node: NodeWakeups | undefined;
+  readonly nodeAgent: NodeWakeups | undefined;
 }
 
 /**
@@ -86,7 +86,7 @@ export class Wakeups {
 
   /** The API server gets the node's status soon. */
   updateNode(): void {
-    this.#targets.node?.requestUpdate();
+    this.#targets.nodeAgent?.requestUpdate();
   }
 
   get #targets(): WakeupTargets {

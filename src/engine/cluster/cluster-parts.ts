@@ -58,14 +58,9 @@ export class ClusterParts {
   constructor(deps: ClusterPartsDeps) {
     this.#deps = deps;
     this.events = deps.events;
-    const { registry, states, sources, lifetime } = deps;
-    const { api, clock, random, log } = deps.ports;
     const { nodeName } = deps.settings.identity;
     this.#nodes = new Reflector<Node>({
-      api,
-      clock,
-      random,
-      log,
+      ...deps.ports,
       path: "/api/v1/nodes",
       query: { fieldSelector: `metadata.name=${nodeName}` },
       sink: {
@@ -76,32 +71,13 @@ export class ClusterParts {
         },
       },
     });
-    this.source = new ApiPodSource({ api, clock, random, log, nodeName, nodes: this.#nodes });
-    this.#reporter = new StatusReporter({
-      table: deps.table,
-      api,
-      clock,
-      log,
-      metrics: deps.ports.metrics,
-      faults: deps.faults,
-      registry,
-      source: this.source,
-      states,
-      lifetime,
-    });
-    this.#mirrors = new MirrorPods({
-      api,
-      clock,
-      log,
-      nodes: this.#nodes,
-      nodeName,
-      registry,
-      states,
-      sources,
-      lifetime,
-    });
-    this.objects = this.#createObjects();
-    this.tokens = new ApiServiceAccountTokens({ api, clock, random, log, table: deps.table });
+    const shared = { ...deps, ...deps.ports, nodeName, nodes: this.#nodes };
+    this.source = new ApiPodSource(shared);
+    this.#reporter = new StatusReporter({ ...shared, source: this.source });
+    this.#mirrors = new MirrorPods(shared);
+    const { changeDetection: strategy } = deps.settings.cluster ?? defaultClusterSettings;
+    this.objects = new ApiObjects({ ...shared, strategy });
+    this.tokens = new ApiServiceAccountTokens(shared);
   }
 
   /** This node as the API server has it. */
@@ -166,22 +142,5 @@ export class ClusterParts {
   /** The pod's life is over: nothing more is reported of it. */
   endLife(uid: PodUid): void {
     this.#reporter.endLife(uid);
-  }
-
-  #createObjects(): ApiObjects {
-    const { ports, settings, table, wakeups, lifetime } = this.#deps;
-    const { api, clock, random, log } = ports;
-    const { changeDetection } = settings.cluster ?? defaultClusterSettings;
-    return new ApiObjects({
-      api,
-      clock,
-      random,
-      log,
-      strategy: changeDetection,
-      nodes: this.#nodes,
-      table,
-      wakeups,
-      lifetime,
-    });
   }
 }

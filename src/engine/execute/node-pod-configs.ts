@@ -50,10 +50,10 @@ const nodeHostsFile = "/etc/hosts";
 
 export interface NodePodConfigsDeps {
   readonly ports: {
-    readonly images: Pick<ImageService, "imageStatus">;
+    readonly runtime: Pick<ImageService, "imageStatus">;
     readonly files: HostFiles;
     readonly readNodeDns: MachinePorts["readNodeDns"];
-    readonly uniqueName: AgentPorts["entropy"]["uniqueName"];
+    readonly uniqueName: AgentPorts["uniqueName"];
   };
   readonly settings: {
     readonly rootFolder: string;
@@ -292,7 +292,7 @@ export class NodePodConfigs implements PodConfigs {
   ): Promise<Result<ImageUser, string>> {
     if (known !== undefined) return ok(known);
     try {
-      const { image } = await this.#deps.ports.images.imageStatus(
+      const { image } = await this.#deps.ports.runtime.imageStatus(
         { image: imageRef },
         false,
         signal,

@@ -18,21 +18,21 @@ interface Hooked {
 }
 
 /** A running container whose hooks can be run. */
-async function hooked(http?: HookDeps["http"]): Promise<Hooked> {
+async function hooked(http?: HookDeps["hookHttp"]): Promise<Hooked> {
   const world = new ExecutorWorld();
   const pod = testPod({ containers: [{ name: "web", command: ["serve", "1"] }] });
   await world.clock.run(world.sync(pod));
   const [container = { name: "" }] = pod.spec.containers;
   const containerId = world.runtime.findContainer("web")?.place.id ?? "";
   const requests: [HTTPGetAction, string][] = [];
-  const recording: HookDeps["http"] = {
+  const recording: HookDeps["hookHttp"] = {
     get: async (action, { podIp }) => {
       requests.push([action, podIp]);
       return undefined;
     },
   };
   const metrics = new MetricsRegistry(metricDefinitions);
-  const deps = { ...world.deps.kill, http: http ?? recording, metrics };
+  const deps = { ...world.deps.kill, hookHttp: http ?? recording, metrics };
   return {
     world,
     requests,

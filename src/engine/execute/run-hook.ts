@@ -17,7 +17,7 @@ const maxOutputBytes = 10 * 1024;
 
 export interface HookDeps {
   readonly runtime: Pick<ContainerRuntime, "execSync">;
-  readonly http: HookHttp;
+  readonly hookHttp: HookHttp;
   readonly clock: Clock;
   readonly events: PodEvents;
   readonly metrics: Metrics;
@@ -65,7 +65,7 @@ export async function runHook(
 }
 
 async function runRequest(
-  { http, events, metrics }: HookDeps,
+  { hookHttp, events, metrics }: HookDeps,
   { pod, container, podIp }: HookTarget,
   action: HTTPGetAction,
   signal: AbortSignal,
@@ -73,7 +73,11 @@ async function runRequest(
   if ((action.host ?? "") === "" && podIp === "") {
     throw new Error("failed to find networking container: no address is known");
   }
-  const fallback = await http.get(action, { podUid: pod.metadata.uid, container, podIp }, signal);
+  const fallback = await hookHttp.get(
+    action,
+    { podUid: pod.metadata.uid, container, podIp },
+    signal,
+  );
   if (fallback === undefined) return;
   metrics.increment("kubelet_lifecycle_handler_http_fallbacks_total");
   events.record(pod, {

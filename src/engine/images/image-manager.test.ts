@@ -271,7 +271,7 @@ test("a pull that gets no further does not hold up others", async () => {
     metrics: noMetrics,
     backoff: { initialMs: 10_000, maxMs: 300_000 },
     pulls: { maxParallel: 1, perSecond: 0, burst: 0 },
-    progress: { read: async () => ({ doneBytes: done.bytes, totalBytes: 10 }) },
+    pullProgress: { read: async () => ({ doneBytes: done.bytes, totalBytes: 10 }) },
   });
   const ensure = (image: string) =>
     manager.ensureImage(requestFor(image), new AbortController().signal);

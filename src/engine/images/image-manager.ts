@@ -64,7 +64,7 @@ export interface ImageManagerDeps {
   readonly pulls: ImagePullLimits;
   readonly changes: Pick<PodChanges, "noteStatus">;
   readonly starts: Pick<PodStartMetrics, "notePull">;
-  readonly progress?: PullProgressReader | undefined;
+  readonly pullProgress?: PullProgressReader | undefined;
   /** Without them whatever is on the machine is everybody's. */
   readonly records?: PullRecords | undefined;
 }
@@ -90,7 +90,7 @@ export class ImageManager {
     this.#images = deps.images;
     this.#clock = deps.clock;
     this.#limits = deps.backoff;
-    this.#puller = new ImagePuller(deps.images, deps.clock, deps.pulls, deps.progress);
+    this.#puller = new ImagePuller(deps.images, deps.clock, deps.pulls, deps.pullProgress);
     this.#records = deps.records;
     this.#slice = deps.table.writer("images");
   }
@@ -254,7 +254,7 @@ export class ImageManager {
     onProgress: (progress: PullProgress) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const { progress: reader } = this.#deps;
+    const { pullProgress: reader } = this.#deps;
     if (reader === undefined) return;
     let before = -1;
     try {

@@ -17,7 +17,7 @@ interface SyncerPorts {
   readonly clock: Clock;
   readonly metrics: Metrics;
   /** Undefined = no traces are exported. */
-  readonly tracer: Tracer | undefined;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** What the workers of this node call, with traces and the metric of a pod's first sync. */

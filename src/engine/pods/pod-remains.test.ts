@@ -53,7 +53,7 @@ class World extends StageWorld {
         readWhenQuiet: nothing,
       },
       allocations: { noteEnded: nothing },
-      node: undefined,
+      nodeAgent: undefined,
     });
     this.observed = new ObservedPods(table, wakeups);
     this.remains = new PodRemains({

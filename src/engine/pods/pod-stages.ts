@@ -5,21 +5,19 @@ import { objectsStage, type PodObjects } from "./stages/objects-stage.ts";
 import { type PodProbes, probesStage } from "./stages/probes-stage.ts";
 import { type PodVolumes, volumesStage } from "./stages/volumes-stage.ts";
 
-export interface PodStagesDeps {
+export interface PodStagesDeps extends CgroupStageDeps, FoldersStageDeps {
   readonly objects: PodObjects;
-  readonly cgroup: CgroupStageDeps;
-  readonly folders: FoldersStageDeps;
   readonly volumes: PodVolumes;
-  readonly probes: PodProbes;
+  readonly prober: PodProbes;
 }
 
 /** What a pod needs, in the order in which it is prepared; it is given back in reverse order. */
 export function createPodStages(deps: PodStagesDeps): readonly PodStage[] {
   return [
     objectsStage(deps.objects),
-    cgroupStage(deps.cgroup),
-    foldersStage(deps.folders),
+    cgroupStage(deps),
+    foldersStage(deps),
     volumesStage(deps.volumes),
-    probesStage(deps.probes),
+    probesStage(deps.prober),
   ];
 }

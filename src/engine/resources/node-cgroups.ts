@@ -1,11 +1,19 @@
-import type { NodeReservationSettings, ReservedCgroup } from "../../core/resource/node-cgroups.ts";
+import type { RuntimeSettings } from "../../core/cri/runtime-settings.ts";
+import {
+  type NodeReservationSettings,
+  podsRootResources,
+  type ReservedCgroup,
+} from "../../core/resource/node-cgroups.ts";
+import { amountOf, resourceList } from "../../core/resource/resource-list.ts";
 import { errorText } from "../../lib/error-text.ts";
+import type { Node } from "../../model/generated/kubernetes.ts";
+import { quantityValue } from "../../model/quantity.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
-import type { NodePodCgroups } from "./pod-cgroups.ts";
+import type { NodePodCgroups, PodCgroupSettings } from "./pod-cgroups.ts";
 
 /** What the node's cgroups allow. */
 export interface NodeCgroupSettings {
@@ -18,6 +26,24 @@ export interface NodeCgroupSettings {
   readonly qosMemoryPercent?: number | undefined;
   /** How many processes the machine can have. */
   readonly maxPids?: number | undefined;
+}
+
+/** What the cgroups of pods allow on that node. */
+export function podCgroupSettings(
+  cgroups: Pick<PodCgroupSettings, "driver" | "root"> & { readonly node: NodeCgroupSettings },
+  { cpuCfsQuota, cpuCfsPeriodUs }: Pick<RuntimeSettings, "cpuCfsQuota" | "cpuCfsPeriodUs">,
+  { status = {} }: Node,
+): PodCgroupSettings {
+  const { reservations, maxPids, qosMemoryPercent: percent } = cgroups.node;
+  const memory = amountOf(resourceList(status.allocatable), "memory");
+  return {
+    ...cgroups,
+    ...cgroups.node,
+    cpuQuota: { enforceCpuLimits: cpuCfsQuota, cpuPeriodUs: cpuCfsPeriodUs },
+    rootResources: podsRootResources(status.capacity ?? {}, maxPids, reservations),
+    memoryReserve:
+      percent === undefined ? undefined : { percent, allocatableBytes: quantityValue(memory) },
+  };
 }
 
 export interface NodeCgroupsDeps {

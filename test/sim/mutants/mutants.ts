@@ -58,8 +58,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "forgets",
     promise: "a restart with nothing changed changes nothing",
-    sabotage: withFiles("host", (host) => ({
-      list: (path) => (path.endsWith("/statuses") ? Promise.resolve([]) : host.list(path)),
+    sabotage: withFiles("files", (files) => ({
+      list: (path) => (path.endsWith("/statuses") ? Promise.resolve([]) : files.list(path)),
     })),
   },
   {
@@ -90,9 +90,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: "leaves statuses behind",
     promise: "a pod that is gone leaves nothing",
-    sabotage: withFiles("host", (host) => ({
+    sabotage: withFiles("files", (files) => ({
       removeFile: (path) =>
-        path.includes("/statuses/") ? Promise.resolve() : host.removeFile(path),
+        path.includes("/statuses/") ? Promise.resolve() : files.removeFile(path),
     })),
   },
   {
@@ -150,31 +150,30 @@ export const mutants: readonly Mutant[] = [
   },
 ];
 
-type Runtime = AgentPorts["runtime"]["client"];
-type Files = AgentPorts["files"];
+type Runtime = AgentPorts["runtime"];
+type FilePort = "files" | "payloadFiles" | "foreignFiles" | "mounts" | "journal";
 type Sabotage = (ports: AgentPorts) => AgentPorts;
 
 function withRuntime(methods: (runtime: Runtime) => Partial<Runtime>): Sabotage {
   return (ports) => {
-    const { client } = ports.runtime;
-    return { ...ports, runtime: { ...ports.runtime, client: altered(client, methods(client)) } };
+    const { runtime } = ports;
+    return { ...ports, runtime: altered(runtime, methods(runtime)) };
   };
 }
 
-function withFiles<Name extends keyof Files>(
+function withFiles<Name extends FilePort>(
   name: Name,
-  methods: (port: Files[Name]) => Partial<Files[Name]>,
+  methods: (port: AgentPorts[Name]) => Partial<AgentPorts[Name]>,
 ): Sabotage {
   return (ports) => {
-    const port = ports.files[name];
-    return { ...ports, files: { ...ports.files, [name]: altered(port, methods(port)) } };
+    const port = ports[name];
+    return { ...ports, [name]: altered(port, methods(port)) };
   };
 }
 
 function withCgroups(methods: Partial<Cgroups>): Sabotage {
   return (ports) => {
-    const cgroups = altered(ports.machine.cgroups, methods);
-    return { ...ports, machine: { ...ports.machine, cgroups } };
+    return { ...ports, hostCgroups: altered(ports.hostCgroups, methods) };
   };
 }
 

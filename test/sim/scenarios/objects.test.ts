@@ -55,7 +55,7 @@ class Folder {
       this.#notify();
       return new Promise<never>(() => undefined);
     };
-    return { ...ports, sources: [{ name: "file", run }] };
+    return { ...ports, podSources: [{ name: "file", run }] };
   }
 
   deliver(pods: readonly Pod[], configMaps: readonly ConfigMap[]): void {

@@ -272,21 +272,17 @@ test("nothing is removed of an unwanted pod while the runtime does not report it
 /** A machine whose memory is all in use while the pressure is on. */
 function shortOfMemory(pressure: { readonly isOn: boolean }) {
   return (ports: AgentPorts): AgentPorts => {
-    const { cgroupStats } = ports.machine;
-    const machine: AgentPorts["machine"] = {
-      ...ports.machine,
-      cgroupStats: {
-        read: async (path, withDetail) => {
-          const usage = await cgroupStats.read(path, withDetail);
-          if (usage?.memory === undefined || !pressure.isOn) return usage;
-          const workingSetBytes = 64 * 1024 ** 3;
-          return {
-            ...usage,
-            memory: { ...usage.memory, workingSetBytes, limitBytes: workingSetBytes },
-          };
-        },
+    const cgroupStats: AgentPorts["cgroupStats"] = {
+      read: async (path, withDetail) => {
+        const usage = await ports.cgroupStats.read(path, withDetail);
+        if (usage?.memory === undefined || !pressure.isOn) return usage;
+        const workingSetBytes = 64 * 1024 ** 3;
+        return {
+          ...usage,
+          memory: { ...usage.memory, workingSetBytes, limitBytes: workingSetBytes },
+        };
       },
     };
-    return { ...ports, machine };
+    return { ...ports, cgroupStats };
   };
 }

@@ -30,17 +30,14 @@ export class Life {
 
   /** The world as this life sees it. */
   bind(ports: AgentPorts): AgentPorts {
-    const { runtime, cluster, files, machine } = ports;
+    const { apiServer } = ports;
     return {
       ...ports,
-      runtime: {
-        ...runtime,
-        client: this.#bindObject(runtime.client),
-        events: runtime.events.map((events) => this.#bindEvents(events)),
-        hookHttp: this.#bindObject(runtime.hookHttp),
-        probeRunner: this.#bindObject(runtime.probeRunner),
-      },
-      sources: ports.sources.map((source) => ({
+      runtime: this.#bindObject(ports.runtime),
+      eventSources: ports.eventSources.map((events) => this.#bindEvents(events)),
+      hookHttp: this.#bindObject(ports.hookHttp),
+      probeRunner: this.#bindObject(ports.probeRunner),
+      podSources: ports.podSources.map((source) => ({
         name: source.name,
         run: (sink, signal) =>
           this.#answer(
@@ -53,17 +50,14 @@ export class Life {
             ),
           ),
       })),
-      cluster: cluster && { ...cluster, api: this.#bindApi(cluster.api) },
+      apiServer: apiServer && { ...apiServer, api: this.#bindApi(apiServer.api) },
       clock: this.#bindClock(ports.clock),
-      files: {
-        ...files,
-        host: this.#bindObject(files.host),
-        payloadFiles: this.#bindObject(files.payloadFiles),
-        foreignFiles: this.#bindObject(files.foreignFiles),
-        mounts: this.#bindObject(files.mounts),
-        journal: this.#bindObject(files.journal),
-      },
-      machine: { ...machine, cgroups: this.#bindObject(machine.cgroups) },
+      files: this.#bindObject(ports.files),
+      payloadFiles: this.#bindObject(ports.payloadFiles),
+      foreignFiles: this.#bindObject(ports.foreignFiles),
+      mounts: this.#bindObject(ports.mounts),
+      journal: this.#bindObject(ports.journal),
+      hostCgroups: this.#bindObject(ports.hostCgroups),
     };
   }
 

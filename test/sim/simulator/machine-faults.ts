@@ -36,19 +36,15 @@ export class MachineFaults {
 
   /** The machine as an agent meets it. */
   bind(ports: AgentPorts): AgentPorts {
-    const { files, machine } = ports;
-    const { host, payloadFiles, foreignFiles, mounts, journal } = files;
+    const { files, payloadFiles, foreignFiles, mounts, journal, hostCgroups } = ports;
     return {
       ...ports,
-      files: {
-        ...files,
-        host: this.#faulty(host, changingFiles),
-        payloadFiles: this.#faulty(payloadFiles, changingFiles),
-        foreignFiles: this.#faulty(foreignFiles, changingFiles),
-        mounts: this.#faulty(mounts, changingMounts),
-        journal: this.#isSlow ? this.#slow(journal) : journal,
-      },
-      machine: { ...machine, cgroups: this.#faulty(machine.cgroups, changingCgroups) },
+      files: this.#faulty(files, changingFiles),
+      payloadFiles: this.#faulty(payloadFiles, changingFiles),
+      foreignFiles: this.#faulty(foreignFiles, changingFiles),
+      mounts: this.#faulty(mounts, changingMounts),
+      journal: this.#isSlow ? this.#slow(journal) : journal,
+      hostCgroups: this.#faulty(hostCgroups, changingCgroups),
     };
   }
 

@@ -155,10 +155,11 @@ export class Simulation {
     const ports = simPorts(
       { ...this.machine, runtime },
       {
-        sources: [this.manifests],
+        podSources: [this.manifests],
         random: dice.next,
-        telemetry: { log: this.#log(), metrics: noMetrics },
-        cluster: this.cluster && { api: this.cluster.client },
+        log: this.#log(),
+        metrics: noMetrics,
+        apiServer: this.cluster && { api: this.cluster.client },
       },
     );
     const faulty = this.machineFaults.bind(this.#sabotage(ports));

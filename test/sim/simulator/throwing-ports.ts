@@ -25,30 +25,22 @@ export class ThrowingPorts {
   }
 
   bind(ports: AgentPorts): AgentPorts {
-    const { runtime, files, machine, cluster } = ports;
+    const { apiServer } = ports;
     return {
       ...ports,
-      runtime: {
-        ...runtime,
-        client: this.#bindPort("runtime", runtime.client),
-        hookHttp: this.#bindPort("hookHttp", runtime.hookHttp),
-        probeRunner: this.#bindPort("probeRunner", runtime.probeRunner),
-      },
-      files: {
-        host: this.#bindPort("files", files.host),
-        payloadFiles: this.#bindPort("payloadFiles", files.payloadFiles),
-        foreignFiles: this.#bindPort("foreignFiles", files.foreignFiles),
-        logFiles: this.#bindPort("logFiles", files.logFiles),
-        mounts: this.#bindPort("mounts", files.mounts),
-        journal: this.#bindPort("journal", files.journal),
-      },
-      machine: {
-        ...machine,
-        cgroups: this.#bindPort("cgroups", machine.cgroups),
-        cgroupStats: this.#bindPort("cgroupStats", machine.cgroupStats),
-        hostUsage: this.#bindPort("hostUsage", machine.hostUsage),
-      },
-      cluster: cluster && { ...cluster, api: this.#bindPort("api", cluster.api) },
+      runtime: this.#bindPort("runtime", ports.runtime),
+      hookHttp: this.#bindPort("hookHttp", ports.hookHttp),
+      probeRunner: this.#bindPort("probeRunner", ports.probeRunner),
+      files: this.#bindPort("files", ports.files),
+      payloadFiles: this.#bindPort("payloadFiles", ports.payloadFiles),
+      foreignFiles: this.#bindPort("foreignFiles", ports.foreignFiles),
+      logFiles: this.#bindPort("logFiles", ports.logFiles),
+      mounts: this.#bindPort("mounts", ports.mounts),
+      journal: this.#bindPort("journal", ports.journal),
+      hostCgroups: this.#bindPort("cgroups", ports.hostCgroups),
+      cgroupStats: this.#bindPort("cgroupStats", ports.cgroupStats),
+      hostUsage: this.#bindPort("hostUsage", ports.hostUsage),
+      apiServer: apiServer && { ...apiServer, api: this.#bindPort("api", apiServer.api) },
     };
   }
 

@@ -1,13 +1,11 @@
 import type { RuntimeSettings } from "../../../core/cri/runtime-settings.ts";
 import { containerSwapBehavior } from "../../../core/cri/swap-limit.ts";
 import type { Clock } from "../../../ports/clock.ts";
-import type { HostFiles } from "../../../ports/host-files.ts";
-import type { Log } from "../../../ports/log.ts";
 import type { PodTable } from "../../pods/pod-table.ts";
 import { AllocationManager, type AllocationManagerDeps } from "./allocation-manager.ts";
 import { PodAllocations } from "./pod-allocations.ts";
 import { ResizeStatuses } from "./resize-statuses.ts";
-import { ResourceRecords } from "./resource-records.ts";
+import { ResourceRecords, type ResourceRecordsDeps } from "./resource-records.ts";
 
 /** What is known of the resources of pods. */
 export interface PodResourceRecords {
@@ -18,32 +16,28 @@ export interface PodResourceRecords {
   readonly resizes: ResizeStatuses;
 }
 
-interface RecordPorts {
-  readonly files: HostFiles;
-  readonly log: Log;
+interface RecordDeps extends Pick<ResourceRecordsDeps, "files" | "log"> {
+  readonly table: PodTable;
   readonly clock: Clock;
+  readonly rootFolder: string;
 }
 
 /** The records lie where a kubelet has them too. */
-export function createResourceRecords(
-  table: PodTable,
-  { files, log, clock }: RecordPorts,
-  rootFolder: string,
-): PodResourceRecords {
-  const shared = { files, log };
+export function createResourceRecords(deps: RecordDeps): PodResourceRecords {
+  const { table, rootFolder } = deps;
   return {
     allocated: new ResourceRecords({
-      ...shared,
+      ...deps,
       slice: table.writer("allocated"),
       path: `${rootFolder}/allocated_pods_state`,
     }),
     actuated: new ResourceRecords({
-      ...shared,
+      ...deps,
       slice: table.writer("actuated"),
       path: `${rootFolder}/actuated_pods_state`,
       isBrief: true,
     }),
-    resizes: new ResizeStatuses(table, clock),
+    resizes: new ResizeStatuses(table, deps.clock),
   };
 }
 
@@ -51,11 +45,11 @@ export interface AllocationsDeps
   extends Omit<AllocationManagerDeps, "record" | "statuses" | "resizeFacts"> {
   readonly records: PodResourceRecords;
   readonly clock: Clock;
-  readonly runtimeSettings: Pick<RuntimeSettings, "swap" | "cgroupVersion">;
+  readonly settings: { readonly runtimeSettings: Pick<RuntimeSettings, "swap" | "cgroupVersion"> };
 }
 
 export function createAllocations(deps: AllocationsDeps): PodAllocations {
-  const { records, clock, runtimeSettings, faults, metrics } = deps;
+  const { records, settings } = deps;
   const manager = new AllocationManager({
     ...deps,
     record: records.allocated,
@@ -65,8 +59,8 @@ export function createAllocations(deps: AllocationsDeps): PodAllocations {
       cpuManagerPolicy: "none",
       memoryManagerPolicy: "None",
       mayUseSwap: (pod, container) =>
-        containerSwapBehavior(pod, container, runtimeSettings) !== "NoSwap",
+        containerSwapBehavior(pod, container, settings.runtimeSettings) !== "NoSwap",
     },
   });
-  return new PodAllocations({ ...records, manager, clock, faults, metrics });
+  return new PodAllocations({ ...deps, ...records, manager });
 }

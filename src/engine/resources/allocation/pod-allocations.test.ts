@@ -52,12 +52,18 @@ class World {
     this.files = files;
     const count: Metrics["increment"] = (name, labels = {}) =>
       void this.counted.push([name, ...Object.values(labels)].join(" "));
-    const ports = { files, clock: this.clock, log: silentLog };
-    this.records = createResourceRecords(this.table, ports, "/data");
+    const { table, clock } = this;
+    this.records = createResourceRecords({
+      table,
+      files,
+      clock,
+      log: silentLog,
+      rootFolder: "/data",
+    });
     this.allocations = createAllocations({
       records: this.records,
       clock: this.clock,
-      runtimeSettings: { cgroupVersion: 1, swap: noSwap },
+      settings: { runtimeSettings: { cgroupVersion: 1, swap: noSwap } },
       table: this.table,
       room: { fits: (pod) => this.#fits(pod) },
       sources: this.sources,

@@ -138,7 +138,7 @@ class World {
       rootFolder: "/root",
       podLogsRoot: "/logs",
       systemCgroups: {},
-      startedAtMs: 0,
+      agentStartedAtMs: 0,
     },
     volumeUsage: {
       latest: () => ({

@@ -62,8 +62,7 @@ interface MeasuredNode {
   readonly podLogsRoot: string;
   /** The cgroups behind the names of the node's system containers beside that of all pods. */
   readonly systemCgroups: Readonly<Record<string, string | undefined>>;
-  /** When the agent started. */
-  readonly startedAtMs: number;
+  readonly agentStartedAtMs: number;
 }
 
 /** Images rarely move to another disk. */
@@ -180,14 +179,14 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     withIo: boolean,
   ): Promise<readonly ContainerStats[] | undefined> {
     const { samples } = this.#deps;
-    const { startedAtMs } = this.#deps.node;
+    const { agentStartedAtMs } = this.#deps.node;
     const found: ContainerStats[] = [];
     for (const [name, path] of Object.entries(this.#systemCgroups)) {
       if (path === undefined || path === "") continue;
       const sample = await samples.read(path, isFresh && name === systemContainerName.pods);
       if (sample === undefined) continue;
       const startTimeMs =
-        name === systemContainerName.kubelet ? startedAtMs : sample.usage.createdAtMs;
+        name === systemContainerName.kubelet ? agentStartedAtMs : sample.usage.createdAtMs;
       found.push({ name, startTimeMs, ...statsOfSample(sample, withIo) });
     }
     return found.length === 0 ? undefined : found;
