@@ -1,6 +1,7 @@
 import * as wire from "../../generated/cri.ts";
 import type * as cri from "../../model/generated/cri.ts";
 import type { GrpcMethod } from "../grpc/grpc-connection.ts";
+import { grpcMethod } from "../grpc/grpc-method.ts";
 
 interface CriMethods {
   readonly version: GrpcMethod<cri.VersionRequest, cri.VersionResponse>;
@@ -67,68 +68,45 @@ const image = wire.ImageServiceService;
 
 /** The calls of the CRI that Berth makes. */
 export const CRI_METHODS: CriMethods = {
-  version: method(runtime.version, wire.VersionRequest),
-  runPodSandbox: method(runtime.runPodSandbox, wire.RunPodSandboxRequest),
-  stopPodSandbox: method(runtime.stopPodSandbox, wire.StopPodSandboxRequest),
-  removePodSandbox: method(runtime.removePodSandbox, wire.RemovePodSandboxRequest),
-  podSandboxStatus: method(runtime.podSandboxStatus, wire.PodSandboxStatusRequest),
-  listPodSandbox: method(runtime.listPodSandbox, wire.ListPodSandboxRequest),
-  createContainer: method(runtime.createContainer, wire.CreateContainerRequest),
-  startContainer: method(runtime.startContainer, wire.StartContainerRequest),
-  stopContainer: method(runtime.stopContainer, wire.StopContainerRequest),
-  removeContainer: method(runtime.removeContainer, wire.RemoveContainerRequest),
-  listContainers: method(runtime.listContainers, wire.ListContainersRequest),
-  containerStatus: method(runtime.containerStatus, wire.ContainerStatusRequest),
-  updateContainerResources: method(
+  version: grpcMethod(runtime.version, wire.VersionRequest),
+  runPodSandbox: grpcMethod(runtime.runPodSandbox, wire.RunPodSandboxRequest),
+  stopPodSandbox: grpcMethod(runtime.stopPodSandbox, wire.StopPodSandboxRequest),
+  removePodSandbox: grpcMethod(runtime.removePodSandbox, wire.RemovePodSandboxRequest),
+  podSandboxStatus: grpcMethod(runtime.podSandboxStatus, wire.PodSandboxStatusRequest),
+  listPodSandbox: grpcMethod(runtime.listPodSandbox, wire.ListPodSandboxRequest),
+  createContainer: grpcMethod(runtime.createContainer, wire.CreateContainerRequest),
+  startContainer: grpcMethod(runtime.startContainer, wire.StartContainerRequest),
+  stopContainer: grpcMethod(runtime.stopContainer, wire.StopContainerRequest),
+  removeContainer: grpcMethod(runtime.removeContainer, wire.RemoveContainerRequest),
+  listContainers: grpcMethod(runtime.listContainers, wire.ListContainersRequest),
+  containerStatus: grpcMethod(runtime.containerStatus, wire.ContainerStatusRequest),
+  updateContainerResources: grpcMethod(
     runtime.updateContainerResources,
     wire.UpdateContainerResourcesRequest,
   ),
-  reopenContainerLog: method(runtime.reopenContainerLog, wire.ReopenContainerLogRequest),
+  reopenContainerLog: grpcMethod(runtime.reopenContainerLog, wire.ReopenContainerLogRequest),
   execSync: {
-    ...method(runtime.execSync, wire.ExecSyncRequest),
+    ...grpcMethod(runtime.execSync, wire.ExecSyncRequest),
     maxFieldBytes: execOutputBytes,
   },
-  execSyncWhole: method(runtime.execSync, wire.ExecSyncRequest),
-  exec: method(runtime.exec, wire.ExecRequest),
-  attach: method(runtime.attach, wire.AttachRequest),
-  portForward: method(runtime.portForward, wire.PortForwardRequest),
-  checkpointContainer: method(runtime.checkpointContainer, wire.CheckpointContainerRequest),
-  listContainerStats: method(runtime.listContainerStats, wire.ListContainerStatsRequest),
-  listPodSandboxStats: method(runtime.listPodSandboxStats, wire.ListPodSandboxStatsRequest),
-  updateRuntimeConfig: method(runtime.updateRuntimeConfig, wire.UpdateRuntimeConfigRequest),
-  status: method(runtime.status, wire.StatusRequest),
-  runtimeConfig: method(runtime.runtimeConfig, wire.RuntimeConfigRequest),
-  updatePodSandboxResources: method(
+  execSyncWhole: grpcMethod(runtime.execSync, wire.ExecSyncRequest),
+  exec: grpcMethod(runtime.exec, wire.ExecRequest),
+  attach: grpcMethod(runtime.attach, wire.AttachRequest),
+  portForward: grpcMethod(runtime.portForward, wire.PortForwardRequest),
+  checkpointContainer: grpcMethod(runtime.checkpointContainer, wire.CheckpointContainerRequest),
+  listContainerStats: grpcMethod(runtime.listContainerStats, wire.ListContainerStatsRequest),
+  listPodSandboxStats: grpcMethod(runtime.listPodSandboxStats, wire.ListPodSandboxStatsRequest),
+  updateRuntimeConfig: grpcMethod(runtime.updateRuntimeConfig, wire.UpdateRuntimeConfigRequest),
+  status: grpcMethod(runtime.status, wire.StatusRequest),
+  runtimeConfig: grpcMethod(runtime.runtimeConfig, wire.RuntimeConfigRequest),
+  updatePodSandboxResources: grpcMethod(
     runtime.updatePodSandboxResources,
     wire.UpdatePodSandboxResourcesRequest,
   ),
-  getContainerEvents: method(runtime.getContainerEvents, wire.GetEventsRequest),
-  listImages: method(image.listImages, wire.ListImagesRequest),
-  imageStatus: method(image.imageStatus, wire.ImageStatusRequest),
-  pullImage: method(image.pullImage, wire.PullImageRequest),
-  removeImage: method(image.removeImage, wire.RemoveImageRequest),
-  imageFsInfo: method(image.imageFsInfo, wire.ImageFsInfoRequest),
+  getContainerEvents: grpcMethod(runtime.getContainerEvents, wire.GetEventsRequest),
+  listImages: grpcMethod(image.listImages, wire.ListImagesRequest),
+  imageStatus: grpcMethod(image.imageStatus, wire.ImageStatusRequest),
+  pullImage: grpcMethod(image.pullImage, wire.PullImageRequest),
+  removeImage: grpcMethod(image.removeImage, wire.RemoveImageRequest),
+  imageFsInfo: grpcMethod(image.imageFsInfo, wire.ImageFsInfoRequest),
 };
-
-interface WireMethod<WireRequest, Response> {
-  readonly path: string;
-  readonly requestSerialize: (request: WireRequest) => Buffer;
-  readonly responseDeserialize: (bytes: Buffer) => Response;
-}
-
-interface WireMessage<WireRequest> {
-  readonly fromPartial: (partial: never) => WireRequest;
-}
-
-// Absent fields of a request are proto3 defaults. Wire and plain types come from one definition, so that
-// a plain request always is a partial wire message.
-function method<Request, Response, WireRequest>(
-  definition: WireMethod<WireRequest, Response>,
-  message: WireMessage<WireRequest>,
-): GrpcMethod<Request, Response> {
-  return {
-    path: definition.path,
-    serialize: (request) => definition.requestSerialize(message.fromPartial(request as never)),
-    deserialize: definition.responseDeserialize,
-  };
-}

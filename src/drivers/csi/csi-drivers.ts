@@ -1,0 +1,80 @@
+import { CsiCallError } from "../../model/csi-call-error.ts";
+import { RuntimeError } from "../../model/runtime-error.ts";
+import type { CsiDrivers, CsiNodeClient } from "../../ports/csi-drivers.ts";
+import { GrpcConnection, type GrpcMethod } from "../grpc/grpc-connection.ts";
+import { CSI_METHODS } from "./csi-methods.ts";
+
+/** The kubelet's deadline of every call. */
+const callTimeoutMs = 120_000;
+
+interface CsiDriversOptions {
+  /** Shorter deadlines, for tests. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** CSI drivers over gRPC. */
+export function createCsiDrivers({
+  timeoutMs = callTimeoutMs,
+}: CsiDriversOptions = {}): CsiDrivers {
+  return { connect: (endpoint) => connect(endpoint, timeoutMs) };
+}
+
+function connect(endpoint: string, timeoutMs: number): CsiNodeClient {
+  // One connection for each call: a driver that is replaced binds its socket again while the old process may still
+  // hold its side of a connection open.
+  const call = async <Request, Response>(
+    method: GrpcMethod<Request, Response>,
+    request: Request,
+    signal: AbortSignal,
+  ): Promise<Response> => {
+    const connection = new GrpcConnection(endpoint, undefined);
+    try {
+      return await connection.send(method, request, timeoutMs, signal);
+    } catch (error) {
+      throw error instanceof RuntimeError ? callError(endpoint, error) : error;
+    } finally {
+      connection.close();
+    }
+  };
+  return {
+    getInfo: (signal) => call(CSI_METHODS.getInfo, {}, signal),
+    getCapabilities: async (signal) => {
+      const { capabilities = [] } = await call(CSI_METHODS.getCapabilities, {}, signal);
+      return capabilities;
+    },
+    stageVolume: async (request, signal) => {
+      await call(CSI_METHODS.stageVolume, request, signal);
+    },
+    unstageVolume: async (request, signal) => {
+      await call(CSI_METHODS.unstageVolume, request, signal);
+    },
+    publishVolume: async (request, signal) => {
+      await call(CSI_METHODS.publishVolume, request, signal);
+    },
+    unpublishVolume: async (request, signal) => {
+      await call(CSI_METHODS.unpublishVolume, request, signal);
+    },
+    getVolumeStats: (request, signal) => call(CSI_METHODS.getVolumeStats, request, signal),
+    expandVolume: (request, signal) => call(CSI_METHODS.expandVolume, request, signal),
+  };
+}
+
+const dialProblems: ReadonlyMap<unknown, string> = new Map([
+  ["ENOENT", "no such file or directory"],
+  ["ECONNREFUSED", "connection refused"],
+  ["EACCES", "permission denied"],
+]);
+
+/** Users search for what a client of Go prints when the driver is away. */
+function callError(endpoint: string, { code, message, cause }: RuntimeError): CsiCallError {
+  if (code !== "Unavailable" || !(cause instanceof Error)) {
+    return new CsiCallError(code, message, { cause });
+  }
+  const problem = "code" in cause ? dialProblems.get(cause.code) : undefined;
+  if (problem === undefined) {
+    return new CsiCallError(code, "error reading from server: EOF", { cause });
+  }
+  const dial = `dial unix ${endpoint}: connect: ${problem}`;
+  const text = `connection error: desc = "transport: Error while dialing: ${dial}"`;
+  return new CsiCallError(code, text, { cause });
+}
