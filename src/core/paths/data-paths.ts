@@ -32,6 +32,16 @@ export function podVolumeDirectory(
   return joinPath(podVolumesDirectory(root, podUid), escapePluginName(volume.plugin), volume.name);
 }
 
+/** The folder of the block devices of a pod. */
+export function podVolumeDevicesDirectory(root: string, podUid: PodUid): string {
+  return joinPath(podDirectory(root, podUid), "volumeDevices");
+}
+
+/** The folder of the block devices of a pod that are one plugin's: links by the names of the volumes. */
+export function podVolumeDeviceDirectory(root: string, podUid: PodUid, plugin: string): string {
+  return joinPath(podVolumeDevicesDirectory(root, podUid), escapePluginName(plugin));
+}
+
 /** The folder of all sub-path mounts of a pod: <volume>/<container>/<index of the mount>. */
 export function podSubPathsDirectory(root: string, podUid: PodUid): string {
   return joinPath(podDirectory(root, podUid), "volume-subpaths");
@@ -57,7 +67,27 @@ export function podContainerDirectory(root: string, podUid: PodUid, containerNam
   return joinPath(podContainersDirectory(root, podUid), containerName);
 }
 
+/** What volume plugins keep on the node for all pods; drivers put their sockets below it too. */
+export function pluginsDirectory(root: string): string {
+  return joinPath(root, "plugins");
+}
+
+/** What one volume plugin keeps on the node. Unlike in a pod's folder, its name is not escaped. */
+export function pluginDirectory(root: string, plugin: string): string {
+  return joinPath(pluginsDirectory(root), plugin);
+}
+
+/** What one volume plugin keeps of block devices on the node. */
+export function pluginDevicesDirectory(root: string, plugin: string): string {
+  return joinPath(pluginDirectory(root, plugin), "volumeDevices");
+}
+
 /** A plugin name as a folder name: "kubernetes.io/empty-dir" lies in "kubernetes.io~empty-dir". */
 export function escapePluginName(plugin: string): string {
   return plugin.replaceAll("/", "~");
+}
+
+/** The plugin name of such a folder. */
+export function unescapePluginName(folder: string): string {
+  return folder.replaceAll("~", "/");
 }
