@@ -33,12 +33,12 @@ const keptMaps: Readonly<Record<string, string>> = {
   "agent/faults.ts Faults.#loggedAtMs":
     "place, pod or task, and text of a fault; the newest thousand",
   "cluster/certificate-manager.ts CertificateManager.#listeners": "listener",
-  "cluster/fetched-objects.ts FetchedObjects.#fetched": "namespace and name of an object",
+  "cluster/needed-objects.ts FetchedObjects.#fetched": "namespace and name of an object",
   "cluster/mirror-pods.ts MirrorPods.#again": "full name of a static pod",
   "cluster/mirror-pods.ts MirrorPods.#busy": "full name of a static pod",
   "cluster/reflector.ts Reflector.#set": "namespace and name of an object",
   "cluster/reflector.ts Reflector.#waiting": "waiter",
-  "cluster/watched-objects.ts WatchedObjects.#watched": "namespace and name of an object",
+  "cluster/needed-objects.ts WatchedObjects.#watched": "namespace and name of an object",
   "execute/execute-plan.ts PlanRun.#inTheWay": "container name or sandbox id, for one sync",
   "images/credential-providers.ts CredentialProviders.#cache": "provider and image",
   "images/credential-providers.ts CredentialProviders.#flights": "provider and image",
@@ -47,7 +47,7 @@ const keptMaps: Readonly<Record<string, string>> = {
   "images/pull-records.ts PullRecords.#files": "file name",
   "images/pull-records.ts PullRecords.#intents": "image",
   "intake/local-objects.ts LocalObjects.#bySource": "source",
-  "intake/pod-config.ts PodConfig.#known":
+  "intake/source-intake.ts PodConfig.#known":
     "source; its last set, which the next one is compared with",
   "intake/source-intake.ts SourceIntake.#problems": "source",
   "intake/source-intake.ts SourceIntake.#snapshots": "source",

@@ -1,5 +1,5 @@
 import { computeQosClass } from "../../src/core/resource/qos.ts";
-import { podPath, podsPath } from "../../src/engine/cluster/api-path.ts";
+import { podPath, podsPath } from "../../src/engine/cluster/pod-requests.ts";
 import { formatTime } from "../../src/lib/time.ts";
 import { isApiStatus } from "../../src/model/api-error.ts";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { hostFiles } from "../../src/drivers/linux/host-files.ts";
 import { linuxHostUsage } from "../../src/drivers/linux/host-usage.ts";
-import { ContainerCheckpoints } from "../../src/engine/node/container-checkpoints.ts";
-import { NodeHost } from "../../src/engine/node/node-host.ts";
+import { ContainerCheckpoints, NodeHost } from "../../src/engine/node/node-host.ts";
 import type { ObservedPod } from "../../src/model/observed.ts";
 import {
   freePort,

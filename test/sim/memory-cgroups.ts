@@ -1,5 +1,5 @@
 import { podCgroupResources } from "../../src/core/resource/cgroup-resources.ts";
-import type { PodCgroupControl } from "../../src/engine/execute/resize-deps.ts";
+import type { PodCgroupControl } from "../../src/engine/execute/resize-pod.ts";
 import type { CgroupResources } from "../../src/model/cgroup.ts";
 import type { Pod } from "../../src/model/pod.ts";
 

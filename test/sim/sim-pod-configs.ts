@@ -6,7 +6,10 @@ import {
 } from "../../src/core/cri/linux-resources.ts";
 import type { RuntimeSettings } from "../../src/core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../../src/core/cri/sandbox-config.ts";
-import type { ContainerConfigRequest, PodConfigs } from "../../src/engine/execute/pod-configs.ts";
+import type {
+  ContainerConfigRequest,
+  PodConfigs,
+} from "../../src/engine/execute/node-pod-configs.ts";
 import type { StepFailure } from "../../src/engine/execute/step-report.ts";
 import { err, ok, type Result } from "../../src/lib/result.ts";
 import type { CgroupResources } from "../../src/model/cgroup.ts";

@@ -5,7 +5,7 @@ import { simDisk } from "../../src/drivers/sim/sim-host.ts";
 import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
 import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
-import type { ActuatedRecord } from "../../src/engine/execute/resize-deps.ts";
+import type { ActuatedRecord } from "../../src/engine/execute/resize-pod.ts";
 import { LocalObjects } from "../../src/engine/intake/local-objects.ts";
 import { EphemeralContainers } from "../../src/engine/pods/ephemeral-containers.ts";
 import { PodMemory } from "../../src/engine/pods/pod-memory.ts";

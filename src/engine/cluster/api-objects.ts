@@ -21,12 +21,14 @@ import { isStaticPod } from "../../model/pod-source.ts";
 import type { ObjectStore, RuntimeClassStore } from "../../ports/object-store.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodTable } from "../pods/pod-table.ts";
-import { FetchedObjects } from "./fetched-objects.ts";
-import type { NeededObjects } from "./needed-objects.ts";
-import { ObjectUsers } from "./object-users.ts";
+import {
+  FetchedObjects,
+  type NeededObjects,
+  ObjectUsers,
+  WatchedObjects,
+  whenSynced,
+} from "./needed-objects.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
-import { WatchedObjects } from "./watched-objects.ts";
-import { whenSynced } from "./when-synced.ts";
 
 export interface ApiObjectsDeps
   extends Pick<ReflectorOptions<unknown>, "api" | "clock" | "random" | "log"> {

@@ -21,14 +21,10 @@ export class ApiPodSource implements PodSource {
 
   constructor(deps: ApiPodSourceDeps) {
     this.#deps = deps;
-    const { api, clock, random, log, nodeName } = deps;
     this.#pods = new Reflector<Pod>({
-      api,
-      clock,
-      random,
-      log,
+      ...deps,
       path: "/api/v1/pods",
-      query: { fieldSelector: `spec.nodeName=${nodeName}` },
+      query: { fieldSelector: `spec.nodeName=${deps.nodeName}` },
       sink: {
         deliver: (pods) =>
           this.#sink?.deliver({

@@ -9,8 +9,7 @@ import type { Log } from "../../ports/log.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { WorkerStates } from "../pods/worker-states.ts";
-import { podPath, podsPath } from "./api-path.ts";
-import { deleteAtOnce, unlessStatus } from "./pod-requests.ts";
+import { deleteAtOnce, podPath, podsPath, unlessStatus } from "./pod-requests.ts";
 import type { Reflector } from "./reflector.ts";
 
 const retryLimits = { initialMs: 1_000, maxMs: 30_000 };

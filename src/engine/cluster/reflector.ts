@@ -17,6 +17,7 @@ import {
 import { Backoff, type BackoffLimits } from "../../lib/backoff.ts";
 import { withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { ListMeta } from "../../model/generated/kubernetes.ts";
 import type { WatchEvent } from "../../model/watch-event.ts";
@@ -93,28 +94,14 @@ export class Reflector<T extends ApiObject> {
   }
 
   /** Resolves when a complete set has arrived; rejects with the signal's reason when it aborts first. */
-  whenSynced(signal: AbortSignal): Promise<void> {
-    if (this.#isSynced) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const settle = (): void => {
-        this.#waiting.delete(wake);
-        signal.removeEventListener("abort", abandon);
-      };
-      const wake = (): void => {
-        settle();
-        resolve();
-      };
-      const abandon = (): void => {
-        settle();
-        reject(signal.reason);
-      };
-      if (signal.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      this.#waiting.add(wake);
-      signal.addEventListener("abort", abandon, { once: true });
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    if (this.#isSynced) return;
+    let wake = (): void => undefined;
+    const synced = new Promise<void>((resolve) => {
+      wake = resolve;
     });
+    this.#waiting.add(wake);
+    await untilAborted(synced, signal).finally(() => this.#waiting.delete(wake));
   }
 
   /** Follows the collection until `signal` aborts; rejects only with what the sink throws. */

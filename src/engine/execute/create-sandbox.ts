@@ -12,7 +12,7 @@ import {
   passedOverNote,
   tookOverNote,
 } from "./reserved-name.ts";
-import type { StartDeps } from "./start-deps.ts";
+import type { StartDeps } from "./start-container.ts";
 import type { StepFailure } from "./step-report.ts";
 
 export interface CreatedSandbox {

@@ -24,14 +24,12 @@ import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Progress } from "../../ports/watchdog.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
-import { type KillContainerRequest, type KillDeps, killContainer } from "./kill-container.ts";
+import { type KillContainerRequest, type KillDeps, tryKillContainer } from "./kill-container.ts";
 import { killPod } from "./kill-pod.ts";
 import { removeContainer, removeUnlessStarted } from "./remove-container.ts";
-import type { ResizeDeps } from "./resize-deps.ts";
-import { resizePod } from "./resize-pod.ts";
+import { type ResizeDeps, resizePod } from "./resize-pod.ts";
 import type { Restarts } from "./restarts.ts";
-import { startContainer } from "./start-container.ts";
-import type { StartDeps } from "./start-deps.ts";
+import { type StartDeps, startContainer } from "./start-container.ts";
 import { type StepFailure, type StepOutcome, type StepReport, syncFailed } from "./step-report.ts";
 
 export interface ExecutorDeps {
@@ -198,13 +196,13 @@ class PlanRun {
   }
 
   async killContainer(step: KillContainerStep): Promise<StepOutcome> {
-    const { containerId, name, message, reason } = step;
-    return { failure: await this.#stopContainer(containerId, name, { message, reason }) };
+    const { message, reason } = step;
+    return { failure: await this.#stopContainer(step, { message, reason }) };
   }
 
   async resetContainer(step: ResetContainerStep): Promise<StepOutcome> {
     if (step.kill) {
-      const failure = await this.#stopContainer(step.containerId, step.name, {
+      const failure = await this.#stopContainer(step, {
         message: "killing",
         reason: "RestartAllContainers",
         graceOverrideSeconds: 0,
@@ -245,30 +243,14 @@ class PlanRun {
   }
 
   async #stopContainer(
-    containerId: ContainerId,
-    name: string,
+    { containerId: id, name }: KillContainerStep | ResetContainerStep,
     how: Pick<KillContainerRequest, "message" | "reason" | "graceOverrideSeconds">,
   ): Promise<StepFailure | undefined> {
     const { pod } = this.#request;
-    const placed = findContainer(pod, name);
-    try {
-      await killContainer(
-        this.#deps.kill,
-        {
-          pod,
-          container: placed?.container ?? { name },
-          kind: placed?.kind ?? "regular",
-          containerId: rawContainerId(containerId),
-          podIp: this.#podIps[0] ?? "",
-          ...how,
-        },
-        this.#signal,
-      );
-      return undefined;
-    } catch (error) {
-      this.#signal.throwIfAborted();
-      return { code: "KillContainerError", message: runtimeErrorText(error) };
-    }
+    const request = { pod, name, id, podIp: this.#podIps[0] ?? "", ...how };
+    const failure = await tryKillContainer(this.#deps.kill, request, this.#signal);
+    if (failure !== undefined) this.#signal.throwIfAborted();
+    return failure;
   }
 
   async stopSandbox({ sandboxId }: StopSandboxStep): Promise<StepOutcome> {

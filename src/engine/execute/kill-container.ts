@@ -5,18 +5,21 @@ import {
 } from "../../core/termination/grace-period.ts";
 import { isDoneWithin } from "../../lib/deadline.ts";
 import type { RuntimeContainerId } from "../../model/ids.ts";
+import { type ContainerId, rawContainerId } from "../../model/ids.ts";
 import {
   type AnyContainer,
   type ContainerKind,
+  findContainer,
   type Pod,
   podDisplayName,
 } from "../../model/pod.ts";
-import { isNotFound } from "../../model/runtime-error.ts";
+import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import { type HookDeps, runHook } from "./run-hook.ts";
+import type { StepFailure } from "./step-report.ts";
 
 export interface KillDeps extends HookDeps {
   readonly runtime: Pick<
@@ -78,6 +81,26 @@ export async function killContainer(
     if (!isNotFound(error)) throw error;
   } finally {
     over.abort();
+  }
+}
+
+/** The same by name, also for a container that the spec no longer has: it has the pod's grace period. Returns what failed. */
+export async function tryKillContainer(
+  deps: KillDeps,
+  request: Omit<KillContainerRequest, "container" | "kind" | "containerId"> & {
+    readonly name: string;
+    readonly id: ContainerId;
+  },
+  signal: AbortSignal,
+): Promise<StepFailure | undefined> {
+  const { name, id, ...how } = request;
+  const { container = { name }, kind = "regular" } = findContainer(request.pod, name) ?? {};
+  try {
+    const containerId = rawContainerId(id);
+    await killContainer(deps, { ...how, container, kind, containerId }, signal);
+    return undefined;
+  } catch (error) {
+    return { code: "KillContainerError", message: runtimeErrorText(error) };
   }
 }
 

@@ -1,9 +1,9 @@
 import { terminationOrder } from "../../core/termination/termination-order.ts";
-import { rawContainerId } from "../../model/ids.ts";
 import type { ObservedContainer, ObservedPod } from "../../model/observed.ts";
-import { findContainer, isSidecar, type Pod } from "../../model/pod.ts";
+import { isSidecar, type Pod } from "../../model/pod.ts";
 import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
-import { type KillDeps, killContainer } from "./kill-container.ts";
+import type { KillDeps } from "./kill-container.ts";
+import { tryKillContainer } from "./kill-container.ts";
 import type { StepFailure, StepReport } from "./step-report.ts";
 
 export interface KillPodRequest {
@@ -36,12 +36,22 @@ export async function killPod(
   const ends = new Map(running.map(({ name }) => [name, new Ending()]));
   const reports = await Promise.all(
     running.map(async (container): Promise<StepReport> => {
-      const { name } = container;
+      const { id, name } = container;
       const earlier = (waitsFor.get(name) ?? [])
         .map((other) => ends.get(other)?.promise)
         .filter((promise) => promise !== undefined);
       const startedMs = clock.monotonicMs();
-      const failure = await killOne(deps, request, { container, turn: earlier }, signal);
+      const kill = {
+        pod,
+        name,
+        id,
+        podIp: observed.ips[0] ?? "",
+        message: "",
+        reason: "Unknown",
+        graceOverrideSeconds: request.graceOverrideSeconds,
+        turn: earlier.length === 0 ? undefined : Promise.all(earlier),
+      } as const;
+      const failure = await tryKillContainer(deps, kill, signal);
       if (failure === undefined) ends.get(name)?.resolve();
       const durationMs = clock.monotonicMs() - startedMs;
       return { kind: "kill-container", target: name, because, failure, durationMs };
@@ -49,41 +59,6 @@ export async function killPod(
   );
   signal.throwIfAborted();
   return [...reports, await stopSandboxes(deps, request, signal)];
-}
-
-interface Turn {
-  readonly container: ObservedContainer;
-  readonly turn: readonly Promise<void>[];
-}
-
-async function killOne(
-  deps: KillDeps,
-  { pod, observed, graceOverrideSeconds }: KillPodRequest,
-  { container, turn }: Turn,
-  signal: AbortSignal,
-): Promise<StepFailure | undefined> {
-  const placed = findContainer(pod, container.name);
-  try {
-    await killContainer(
-      deps,
-      {
-        pod,
-        // A container that the spec no longer has is stopped all the same, with the pod's grace period.
-        container: placed?.container ?? { name: container.name },
-        kind: placed?.kind ?? "regular",
-        containerId: rawContainerId(container.id),
-        podIp: observed.ips[0] ?? "",
-        message: "",
-        reason: "Unknown",
-        graceOverrideSeconds,
-        turn: turn.length === 0 ? undefined : Promise.all(turn),
-      },
-      signal,
-    );
-    return undefined;
-  } catch (error) {
-    return { code: "KillContainerError", message: runtimeErrorText(error) };
-  }
 }
 
 async function stopSandboxes(

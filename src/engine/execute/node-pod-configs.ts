@@ -26,12 +26,12 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type {
   ContainerConfig,
+  ImageSpec,
   LinuxContainerResources,
   PodSandboxConfig,
   UserNamespace,
 } from "../../model/generated/cri.ts";
-import type { PodUid } from "../../model/ids.ts";
-import type { AnyContainer, Pod } from "../../model/pod.ts";
+import type { AnyContainer, PlacedContainer, Pod } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
 import type { ImageService } from "../../ports/container-runtime.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
@@ -41,7 +41,7 @@ import type { AgentPorts, MachinePorts } from "../agent/agent-ports.ts";
 import type { KnownNode } from "../node/known-node.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { UserNamespaces } from "../resources/user-namespaces.ts";
-import type { ContainerConfigRequest, PodConfigs } from "./pod-configs.ts";
+import type { VolumeManager } from "../volumes/volume-manager.ts";
 import type { RuntimeFacts } from "./runtime-facts.ts";
 import { withSeccompFile } from "./seccomp-profile.ts";
 import type { StepFailure } from "./step-report.ts";
@@ -64,22 +64,32 @@ export interface NodePodConfigsDeps {
   readonly node: KnownNode;
   readonly events: PodEvents;
   readonly cgroups: Pick<NodePodCgroups, "path">;
-  readonly volumes: ContainerVolumes;
+  readonly volumes: Pick<VolumeManager, "mountedVolumes" | "envFiles" | "bindSubPath">;
   readonly objects: ObjectStore & RuntimeClassStore & ServiceStore;
   readonly userNamespaces: Pick<UserNamespaces, "of">;
 }
 
-/** The volumes that the volume manager has set up. */
-export interface ContainerVolumes {
-  mountedVolumes(uid: PodUid): ReadonlyMap<string, MountedVolume>;
-  /** Reads the environment files that a container refers to. */
-  envFiles(pod: Pod, container: AnyContainer): Promise<EnvSources["envFile"]>;
-  /** Binds the part of a volume that the mount asks for; answers where it lies. */
-  bindSubPath(pod: Pod, container: string, mount: ContainerMount): Promise<Result<string, string>>;
+export interface ContainerConfigRequest {
+  readonly pod: Pod;
+  readonly placed: PlacedContainer;
+  readonly restartCount: number;
+  readonly podIps: readonly string[];
+  readonly imageRef: string;
+  /** Whom the image runs as, where that is known already. */
+  readonly imageUser?: ImageUser | undefined;
+  /** The images that the container mounts, by volume name. */
+  readonly imageVolumes?: ReadonlyMap<string, ImageSpec> | undefined;
+  /** The container whose process namespace an ephemeral container joins; the runtime's id. */
+  readonly targetContainerId?: string | undefined;
 }
 
+export type PodConfigs = Pick<
+  NodePodConfigs,
+  "sandboxConfig" | "containerConfig" | "runtimeHandler" | "containerResources" | "sandboxResources"
+>;
+
 /** Assembles the runtime's configs from the pod and from this node. */
-export class NodePodConfigs implements PodConfigs {
+export class NodePodConfigs {
   readonly #deps: NodePodConfigsDeps;
 
   constructor(deps: NodePodConfigsDeps) {
@@ -130,6 +140,7 @@ export class NodePodConfigs implements PodConfigs {
     return capabilities === undefined ? undefined : unmetNeed(needs, capabilities);
   }
 
+  /** The runtime handler of the pod's RuntimeClass; "" is the runtime's default. */
   runtimeHandler(pod: Pod): Result<string, string> {
     const { runtimeClassName = "" } = pod.spec;
     if (runtimeClassName === "") return ok("");
@@ -137,11 +148,16 @@ export class NodePodConfigs implements PodConfigs {
     return found.ok ? ok(found.value.handler) : err(found.error.message);
   }
 
+  /** What a container may use, as its config says it. */
   containerResources(pod: Pod, container: AnyContainer): LinuxContainerResources {
     return containerResources(pod, container, false, this.#deps.settings.runtimeSettings);
   }
 
-  sandboxResources(pod: Pod, cgroup: CgroupResources): ReturnType<PodConfigs["sandboxResources"]> {
+  /** What the pod's containers may use together when its cgroup is set to this, and what the sandbox itself uses. */
+  sandboxResources(
+    pod: Pod,
+    cgroup: CgroupResources,
+  ): { readonly overhead: LinuxContainerResources; readonly resources: LinuxContainerResources } {
     return {
       overhead: overheadResources(pod, this.#deps.settings.runtimeSettings),
       resources: resizedSandboxResources(pod, cgroup),
@@ -292,11 +308,8 @@ export class NodePodConfigs implements PodConfigs {
   ): Promise<Result<ImageUser, string>> {
     if (known !== undefined) return ok(known);
     try {
-      const { image } = await this.#deps.ports.runtime.imageStatus(
-        { image: imageRef },
-        false,
-        signal,
-      );
+      const { runtime } = this.#deps.ports;
+      const { image } = await runtime.imageStatus({ image: imageRef }, false, signal);
       // Its user would be a guess, and the image may be back when the container is created.
       if (image === undefined) return err(`image ${imageRef} is gone: its user is not known`);
       return ok(imageUser(image));

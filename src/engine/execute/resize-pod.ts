@@ -1,14 +1,47 @@
 import { effectiveResources, withPodResource } from "../../core/allocation/actuated-resources.ts";
-import type { ResizeResources, ResizeUpdate } from "../../core/pod/step.ts";
+import type { ResizeResources, ResizeStep, ResizeUpdate } from "../../core/pod/step.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { joinedErrors } from "../../lib/joined-errors.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import { rawContainerId } from "../../model/ids.ts";
-import { type AnyContainer, findContainer, podDisplayName } from "../../model/pod.ts";
+import { type AnyContainer, findContainer, type Pod, podDisplayName } from "../../model/pod.ts";
 import { formatQuantity, milliQuantity, wholeQuantity } from "../../model/quantity.ts";
 import { RuntimeError, runtimeErrorText } from "../../model/runtime-error.ts";
-import { memoryShrinkProblem } from "./memory-shrink.ts";
-import type { ResizeDeps, ResizeRequest } from "./resize-deps.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { ResourceRecords } from "../resources/allocation/resource-records.ts";
+import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
+import type { PodConfigs } from "./node-pod-configs.ts";
 import type { StepOutcome } from "./step-report.ts";
+
+/** The cgroup of a pod, as a resize reads and changes it. */
+export type PodCgroupControl = Pick<
+  NodePodCgroups,
+  "wanted" | "read" | "update" | "memoryUsageBytes"
+>;
+
+/** What was applied to pods, kept over restarts. */
+export type ActuatedRecord = Pick<ResourceRecords, "get" | "setContainer" | "setPod" | "flush">;
+
+export interface ResizeDeps {
+  readonly runtime: ContainerRuntime;
+  readonly configs: PodConfigs;
+  readonly cgroups: PodCgroupControl;
+  readonly actuated: ActuatedRecord;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** A resize that began goes on though the pod's sync is cut short: it never stops halfway for that. */
+  readonly lifetime: AbortSignal;
+}
+
+interface ResizeRequest {
+  readonly pod: Pod;
+  readonly sandboxId: string;
+  readonly step: ResizeStep;
+}
 
 /** Gives a running pod its resources: its cgroup and its containers, in an order that never oversteps. */
 export async function resizePod(deps: ResizeDeps, request: ResizeRequest): Promise<StepOutcome> {
@@ -225,4 +258,67 @@ function isUnimplemented(error: unknown): boolean {
   if (!(error instanceof RuntimeError)) return false;
   const saysSo = error.code === "Unknown" && error.message.includes("not implemented");
   return error.code === "Unimplemented" || saysSo;
+}
+
+interface ShrinkRequest extends ResizeRequest {
+  readonly wanted: CgroupResources;
+  readonly current: CgroupResources;
+}
+
+/** Why memory limits cannot be lowered now: more is in use than they would allow. */
+async function memoryShrinkProblem(
+  deps: ResizeDeps,
+  request: ShrinkRequest,
+): Promise<string | undefined> {
+  const { pod, wanted, current } = request;
+  const podBytes = wanted.memoryBytes;
+  const podShrinks =
+    podBytes !== undefined && (current.memoryBytes === undefined || podBytes < current.memoryBytes);
+  const shrinking = request.step.updates.memory.filter(
+    (update) =>
+      update.desired.memoryLimit !== 0 &&
+      (update.current.memoryLimit === 0 || update.desired.memoryLimit < update.current.memoryLimit),
+  );
+  if (!podShrinks && shrinking.length === 0) return undefined;
+  const problems: string[] = [];
+  try {
+    const usedBytes = deps.cgroups.memoryUsageBytes(pod);
+    if (podShrinks && usedBytes >= podBytes) {
+      problems.push(
+        `attempting to set pod memory limit (${podBytes}) below current usage (${usedBytes})`,
+      );
+    }
+    const usages = await containerUsages(deps, request);
+    for (const { name, containerId, desired } of shrinking) {
+      const id = rawContainerId(containerId);
+      const used = usages.get(id);
+      if (used === undefined) {
+        if (usages.has(id)) problems.push(`missing container "${name}" memory usage`);
+      } else if (used >= BigInt(desired.memoryLimit)) {
+        problems.push(
+          `attempting to set container "${name}" memory limit (${desired.memoryLimit}) below current usage (${used})`,
+        );
+      }
+    }
+  } catch (error) {
+    deps.lifetime.throwIfAborted();
+    deps.log.warn("cannot read memory usage", { error: errorText(error) });
+    return `unable to read memory usage for pod "${podDisplayName(pod)}"`;
+  }
+  if (problems.length === 0) return undefined;
+  return `cannot decrease memory limits: ${joinedErrors(problems)}`;
+}
+
+/** By the runtime's id; undefined where the runtime has statistics of a container, but not of its memory. */
+async function containerUsages(
+  { runtime, lifetime }: ResizeDeps,
+  { sandboxId }: ShrinkRequest,
+): Promise<ReadonlyMap<string, bigint | undefined>> {
+  const stats = await runtime.listContainerStats({ podSandboxId: sandboxId }, lifetime);
+  return new Map(
+    stats.map(({ attributes, memory }) => [
+      attributes?.id ?? "",
+      memory?.usageBytes?.value ?? memory?.workingSetBytes?.value,
+    ]),
+  );
 }

@@ -1,19 +1,65 @@
+import { effectiveResources } from "../../core/allocation/actuated-resources.ts";
 import type { ImageFailure } from "../../core/image/image-pull.ts";
-import { legacyLogSymlink } from "../../core/paths/log-paths.ts";
+import {
+  containerLogsDirectory,
+  legacyLogSymlink,
+  nextRestartCountByLogs,
+} from "../../core/paths/log-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
-import type { ImageSpec } from "../../model/generated/cri.ts";
-import type { RuntimeContainerId } from "../../model/ids.ts";
-import { podDisplayName } from "../../model/pod.ts";
-import type { ImageManager } from "../images/image-manager.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { ContainerConfig, ImageSpec, PodSandboxConfig } from "../../model/generated/cri.ts";
+import { type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
+import { findObserved, type ObservedPod } from "../../model/observed.ts";
+import {
+  type AnyContainer,
+  type PlacedContainer,
+  type Pod,
+  podDisplayName,
+} from "../../model/pod.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { PodEvent, PodEvents } from "../../ports/pod-events.ts";
+import type { ImageManager, ImageRequest, ReadyImage } from "../images/image-manager.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
-import { type CreatedContainer, type CreateRequest, createContainer } from "./create-container.ts";
-import { countImageVolumes, readyImageVolumes } from "./image-volumes.ts";
-import { killContainer } from "./kill-container.ts";
+import { type KillDeps, killContainer } from "./kill-container.ts";
+import type { ContainerConfigRequest, PodConfigs } from "./node-pod-configs.ts";
+import {
+  findCreatedContainer,
+  isNameReserved,
+  maxNamesTried,
+  mayHaveWorked,
+  passedOverNote,
+  tookOverNote,
+} from "./reserved-name.ts";
+import type { ActuatedRecord } from "./resize-pod.ts";
 import { runHook } from "./run-hook.ts";
-import type { StartDeps } from "./start-deps.ts";
 import type { StepFailure, StepOutcome } from "./step-report.ts";
 
-export interface StartRequest extends CreateRequest {
+/** What creating sandboxes and starting containers needs. */
+export interface StartDeps {
+  /** For hooks, and for containers whose postStart hook fails. */
+  readonly kill: KillDeps;
+  readonly runtime: ContainerRuntime;
+  readonly images: ImageManager;
+  readonly configs: PodConfigs;
+  readonly actuated: ActuatedRecord;
+  readonly files: HostFiles;
+  readonly events: PodEvents;
+  readonly podLogsRoot: string;
+  /** Whether logs are linked into the folder where log collectors of clusters look for them. */
+  readonly linkLogs: boolean;
+  /** Ends with the agent: a call to the runtime is not cut off because a pod's sync is. */
+  readonly lifetime: AbortSignal;
+}
+
+export interface StartRequest {
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+  readonly placed: PlacedContainer;
+  readonly sandboxId: string;
+  readonly sandboxConfig: PodSandboxConfig;
+  readonly podIps: readonly string[];
   readonly pullCredentials: PodCredentials;
 }
 
@@ -36,16 +82,27 @@ async function startWithVolumes(
   imageVolumes: ReadonlyMap<string, ImageSpec>,
   signal: AbortSignal,
 ): Promise<StepOutcome> {
-  const image = await ensureImage(deps, request, signal);
+  const { container } = request.placed;
+  const image = await ensureImage(
+    deps,
+    request,
+    {
+      image: container.image ?? "",
+      policy: container.imagePullPolicy ?? "IfNotPresent",
+      onEvent: (event) => record(deps, request, event),
+    },
+    signal,
+  );
   if (!image.ok) return imageFailure(deps, request, image.error);
   signal.throwIfAborted();
   const created = await createContainer(deps, request, { ...image.value, imageVolumes });
   if (!created.ok) {
-    warn(deps, request, "Failed", `Error: ${created.error.message}`);
+    const message = `Error: ${created.error.message}`;
+    record(deps, request, { type: "Warning", reason: "Failed", message });
     return { failure: created.error };
   }
   const { containerId, note } = created.value;
-  announce(deps, request, "Created", "Container created");
+  record(deps, request, { type: "Normal", reason: "Created", message: "Container created" });
   // A pod that is being ended is spared the start; what was only created is collected later.
   signal.throwIfAborted();
   try {
@@ -54,11 +111,11 @@ async function startWithVolumes(
     deps.lifetime.throwIfAborted();
     const message = errorText(error);
     // Equal events are counted, not repeated: no id may make each of them different.
-    const text = message.replaceAll(containerId, request.placed.container.name);
-    warn(deps, request, "Failed", `Error: ${text}`);
+    const text = message.replaceAll(containerId, container.name);
+    record(deps, request, { type: "Warning", reason: "Failed", message: `Error: ${text}` });
     return { failure: { code: "RunContainerError", message } };
   }
-  announce(deps, request, "Started", "Container started");
+  record(deps, request, { type: "Normal", reason: "Started", message: "Container started" });
   if (deps.linkLogs) await linkLog(deps, request, created.value);
   return { failure: await runPostStart(deps, request, containerId, signal), note };
 }
@@ -68,31 +125,8 @@ function imageFailure(
   request: StartRequest,
   { reason, message, retryAtMs }: ImageFailure,
 ): StepOutcome {
-  warn(deps, request, "Failed", `Error: ${reason}`);
+  record(deps, request, { type: "Warning", reason: "Failed", message: `Error: ${reason}` });
   return { failure: { code: reason, message, retryAtMs } };
-}
-
-function ensureImage(
-  deps: StartDeps,
-  { pod, placed, sandboxConfig, pullCredentials }: StartRequest,
-  signal: AbortSignal,
-): ReturnType<ImageManager["ensureImage"]> {
-  const { container, kind } = placed;
-  return deps.images.ensureImage(
-    {
-      podUid: pod.metadata.uid,
-      container: container.name,
-      image: container.image ?? "",
-      policy: container.imagePullPolicy ?? "IfNotPresent",
-      annotations: pod.metadata.annotations ?? {},
-      runtimeHandler: "",
-      sandboxConfig,
-      credentials: pullCredentials,
-      onEvent: (event) =>
-        deps.events.record(pod, { ...event, container: { kind, name: container.name } }),
-    },
-    signal,
-  );
 }
 
 // Log collectors of clusters look for logs by this link; a pod runs as well without it.
@@ -129,13 +163,9 @@ async function runPostStart(
   } catch (error) {
     signal.throwIfAborted();
     // The hook's output may hold secrets: the event does not repeat it.
-    warn(deps, request, "FailedPostStartHook", "PostStartHook failed");
-    const kill = {
-      ...target,
-      kind,
-      message: "FailedPostStartHook",
-      reason: "FailedPostStartHook",
-    } as const;
+    const reason = "FailedPostStartHook";
+    record(deps, request, { type: "Warning", reason, message: "PostStartHook failed" });
+    const kill = { ...target, kind, message: reason, reason } as const;
     await killContainer(deps.kill, kill, signal).catch((killError: unknown) => {
       signal.throwIfAborted();
       deps.kill.log.error("cannot stop a container whose postStart hook failed", {
@@ -148,12 +178,199 @@ async function runPostStart(
   }
 }
 
-function announce(deps: StartDeps, request: StartRequest, reason: string, message: string): void {
-  const container = { kind: request.placed.kind, name: request.placed.container.name };
-  deps.events.record(request.pod, { type: "Normal", reason, message, container });
+function record({ events }: StartDeps, { pod, placed }: StartRequest, event: PodEvent): void {
+  const container = { kind: placed.kind, name: placed.container.name };
+  events.record(pod, { ...event, container });
 }
 
-function warn(deps: StartDeps, request: StartRequest, reason: string, message: string): void {
-  const container = { kind: request.placed.kind, name: request.placed.container.name };
-  deps.events.record(request.pod, { type: "Warning", reason, message, container });
+/** Makes an image available, pulled if it must be. */
+function ensureImage(
+  { images }: StartDeps,
+  { pod, placed, sandboxConfig, pullCredentials: credentials }: StartRequest,
+  wanted: Pick<ImageRequest, "image" | "policy" | "onEvent">,
+  signal: AbortSignal,
+): ReturnType<ImageManager["ensureImage"]> {
+  const { uid: podUid, annotations = {} } = pod.metadata;
+  const { name: container } = placed.container;
+  const request = { ...wanted, podUid, container, annotations, sandboxConfig, credentials };
+  return images.ensureImage(request, signal);
+}
+
+/** What a container is made of. */
+interface ContainerImages extends ReadyImage {
+  /** Those that are mounted, by volume name. */
+  readonly imageVolumes: ReadonlyMap<string, ImageSpec>;
+}
+
+interface CreatedContainer {
+  readonly containerId: RuntimeContainerId;
+  readonly logPath: string;
+  /** How the container came about, where that was not by one simple call. */
+  readonly note?: string | undefined;
+}
+
+/**
+ * Creates a container for the next restart count. Where an earlier call for the same count lost its answer, its
+ * container is taken over, or the next count is used.
+ */
+async function createContainer(
+  deps: StartDeps,
+  request: StartRequest,
+  { imageRef, user, imageVolumes }: ContainerImages,
+): Promise<Result<CreatedContainer, StepFailure>> {
+  const target = targetContainer(request);
+  if (!target.ok) return configFailure(target.error);
+  const firstCount = await nextRestartCount(deps, request);
+  for (let tried = 0; ; tried++) {
+    const restartCount = firstCount + tried;
+    const targetContainerId = target.value;
+    const choices = { restartCount, imageRef, imageUser: user, imageVolumes, targetContainerId };
+    const [config] = await Promise.all([
+      makeConfig(deps, request, choices),
+      noteResources(deps, request),
+    ]);
+    if (!config.ok) return config;
+    const created = await create(deps, request, config.value);
+    if (created.ok) {
+      const logPath = `${request.sandboxConfig.logDirectory ?? ""}/${config.value.logPath ?? ""}`;
+      return ok({ note: passedOverNote(tried), ...created.value, logPath });
+    }
+    if (isNameReserved(created.error) && tried + 1 < maxNamesTried) continue;
+    return err({ code: "CreateContainerError", message: errorText(created.error) });
+  }
+}
+
+// Before it is there: a container without a record would be resized at once, or even restarted for that.
+async function noteResources(
+  { actuated }: StartDeps,
+  { pod, placed }: StartRequest,
+): Promise<void> {
+  const { container } = placed;
+  const resources = effectiveResources(pod, container);
+  actuated.setContainer(pod.metadata.uid, container.name, resources);
+  await actuated.flush();
+}
+
+async function create(
+  { runtime, lifetime }: StartDeps,
+  { sandboxId, sandboxConfig }: StartRequest,
+  config: ContainerConfig,
+): Promise<Result<Omit<CreatedContainer, "logPath">, unknown>> {
+  try {
+    const containerId = await runtime.createContainer(sandboxId, config, sandboxConfig, lifetime);
+    return ok({ containerId });
+  } catch (error) {
+    lifetime.throwIfAborted();
+    if (!mayHaveWorked(error)) return err(error);
+    const found = await findCreatedContainer(runtime, sandboxId, config, lifetime).catch(
+      () => undefined,
+    );
+    return found === undefined ? err(error) : ok({ containerId: found, note: tookOverNote });
+  }
+}
+
+async function makeConfig(
+  { configs, files, podLogsRoot, lifetime }: StartDeps,
+  { pod, placed, podIps }: StartRequest,
+  choices: Omit<ContainerConfigRequest, "pod" | "placed" | "podIps">,
+): Promise<Result<ContainerConfig, StepFailure>> {
+  const { name } = placed.container;
+  const request = { pod, placed, podIps, ...choices };
+  const folder = containerLogsDirectory(podLogsRoot, pod.metadata, name);
+  try {
+    const [config] = await Promise.all([
+      configs.containerConfig(request, lifetime),
+      files.ensureFolder(folder, 0o755),
+    ]);
+    return config;
+  } catch (error) {
+    return configFailure(
+      `create container log directory for container ${name} failed: ${errorText(error)}`,
+    );
+  }
+}
+
+// A runtime that lost its state in a reboot has no record of earlier runs, but their logs are still there.
+async function nextRestartCount(deps: StartDeps, request: StartRequest): Promise<number> {
+  const { name } = request.placed.container;
+  const last = findObserved(request.observed, name);
+  if (last !== undefined) return last.restartCount + 1;
+  const folder = containerLogsDirectory(deps.podLogsRoot, request.pod.metadata, name);
+  try {
+    return nextRestartCountByLogs(await deps.files.list(folder));
+  } catch (error) {
+    deps.kill.log.warn("cannot count earlier runs by their logs", {
+      folder,
+      error: errorText(error),
+    });
+    return 0;
+  }
+}
+
+/** The container whose processes an ephemeral container wants to see, by the runtime's id. */
+function targetContainer({ placed, observed }: StartRequest): Result<string | undefined, string> {
+  const name =
+    placed.kind === "ephemeral" && "targetContainerName" in placed.container
+      ? placed.container.targetContainerName
+      : undefined;
+  if (name === undefined || name === "") return ok(undefined);
+  const target = findObserved(observed, name);
+  if (target === undefined) return err(`unable to find target container ${name}`);
+  return ok(rawContainerId(target.id));
+}
+
+function configFailure(message: string): Result<never, StepFailure> {
+  return err({ code: "CreateContainerConfigError", message });
+}
+
+/** How errors of a runtime begin that could not mount an image. */
+const mountFailed = "ImageVolumeMountFailed";
+
+/** The images that a container mounts, by volume name: on the machine, pulled if they must be. */
+async function readyImageVolumes(
+  deps: StartDeps,
+  request: StartRequest,
+  signal: AbortSignal,
+): Promise<Result<ReadonlyMap<string, ImageSpec>, ImageFailure>> {
+  const { pod, placed } = request;
+  const mounted = new Set((placed.container.volumeMounts ?? []).map(({ name }) => name));
+  const ready = new Map<string, ImageSpec>();
+  let failure: ImageFailure | undefined;
+  for (const { name, image } of pod.spec.volumes ?? []) {
+    if (image === undefined || !mounted.has(name)) continue;
+    const { reference = "", pullPolicy = "IfNotPresent" } = image;
+    const handler = deps.configs.runtimeHandler(pod);
+    const annotations = pod.metadata.annotations ?? {};
+    const onEvent = (event: PodEvent): void => deps.events.record(pod, event);
+    const wanted = { image: reference, policy: pullPolicy, onEvent };
+    const found = await ensureImage(deps, request, wanted, signal);
+    if (!found.ok) {
+      failure = found.error;
+      continue;
+    }
+    ready.set(name, {
+      image: found.value.imageRef,
+      userSpecifiedImage: reference,
+      runtimeHandler: handler.ok ? handler.value : "",
+      annotations,
+    });
+  }
+  return failure === undefined ? ok(ready) : err(failure);
+}
+
+/** Counts them once the container was started, or was not. */
+function countImageVolumes(
+  metrics: Metrics,
+  { volumeMounts = [] }: AnyContainer,
+  volumes: ReadonlyMap<string, ImageSpec>,
+  failure: StepFailure | undefined,
+): void {
+  if (volumes.size === 0) return;
+  metrics.increment("kubelet_image_volume_requested_total", {}, volumes.size);
+  const isMountFailure =
+    failure?.code === "CreateContainerError" && failure.message.startsWith(mountFailed);
+  const outcome = isMountFailure
+    ? "kubelet_image_volume_mounted_errors_total"
+    : "kubelet_image_volume_mounted_succeed_total";
+  metrics.increment(outcome, {}, volumeMounts.filter(({ name }) => volumes.has(name)).length);
 }

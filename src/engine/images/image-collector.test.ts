@@ -35,8 +35,12 @@ class Disk {
         removeImage: ({ image }) => this.#remove(image ?? ""),
       },
       disks: {
-        imageUsage: () =>
-          Promise.resolve({ capacityBytes: 1000, availableBytes: 1000 - this.#used() }),
+        imageUsage: async () => {
+          const [capacityBytes, usedBytes] = [1000, this.#used()];
+          const availableBytes = capacityBytes - usedBytes;
+          const shared = { timeMs: 0, device: "disk", inodes: 0, inodesFree: 0 };
+          return { ...shared, capacityBytes, usedBytes, availableBytes };
+        },
       },
       observed: { mountedImages: () => this.mounted },
       policy: { ...policy, ...changes },

@@ -3,7 +3,6 @@ import {
   collectAllImages,
   collectImages,
   type ImageCollection,
-  type ImageFsUsage,
   type ImageGcAnswer,
   type ImageGcOutcome,
   type ImageGcPolicy,
@@ -15,6 +14,7 @@ import {
   recordImages,
 } from "../../core/image/image-gc.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { KeyedTurns } from "../../lib/keyed-turns.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
 import type { Image } from "../../model/generated/cri.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -22,30 +22,22 @@ import type { ContainerRuntime, ImageService } from "../../ports/container-runti
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
+import type { ImageFileSystems } from "../resources/eviction/image-fs.ts";
 
 const collectMs = 5 * 60_000;
 
 export interface ImageCollectorDeps {
   readonly runtime: Pick<ContainerRuntime, "listContainers" | "status"> &
     Pick<ImageService, "listImages" | "removeImage">;
-  readonly disks: DiskOfImages;
-  readonly observed: ImageMounts;
+  readonly disks: Pick<ImageFileSystems, "imageUsage">;
+  readonly observed: Pick<ObservedPods, "mountedImages">;
   readonly policy: ImageGcPolicy;
   /** Undefined = the node belongs to no cluster. */
   readonly nodeEvents: NodeEvents | undefined;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
-}
-
-interface DiskOfImages {
-  /** How full the disk is that holds images. */
-  imageUsage(signal: AbortSignal): Promise<ImageFsUsage>;
-}
-
-interface ImageMounts {
-  /** The ids of images that containers have mounted. */
-  mountedImages(): readonly string[];
 }
 
 type Collect = typeof collectImages;
@@ -55,7 +47,7 @@ export class ImageCollector {
   readonly #deps: ImageCollectorDeps;
   readonly #startedMs: number;
   #records: ImageRecords = new Map();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new KeyedTurns();
 
   constructor(deps: ImageCollectorDeps) {
     this.#deps = deps;
@@ -69,7 +61,8 @@ export class ImageCollector {
     while (!signal.aborted) {
       try {
         // Even when nothing is ever removed by itself: what is in use now must be known when space is needed.
-        if (isImageGcOff(policy)) await this.#inTurn(() => this.#detect(clock.nowMs(), signal));
+        if (isImageGcOff(policy))
+          await this.#turns.run("images", () => this.#detect(clock.nowMs(), signal));
         else await this.#collect(collectImages, signal);
         hasFailed = false;
       } catch (error) {
@@ -99,7 +92,7 @@ export class ImageCollector {
   async plan({ all }: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
     const { policy, disks } = this.#deps;
     const usage = await disks.imageUsage(signal);
-    return await this.#inTurn(async () => {
+    return await this.#turns.run("images", async () => {
       const collection = await this.#begin(all ? collectAllImages : collectImages, signal);
       return planImageRemovals(collection, usage, (reason) =>
         all ? "no container uses it" : imageRemovalReason(reason, policy),
@@ -108,7 +101,7 @@ export class ImageCollector {
   }
 
   async #collect(collect: Collect, signal: AbortSignal): Promise<void> {
-    const { event, error } = await this.#inTurn(async () =>
+    const { event, error } = await this.#turns.run("images", async () =>
       this.#drive(await this.#begin(collect, signal), signal),
     );
     if (event !== undefined) this.#deps.nodeEvents?.recordNode({ type: "Warning", ...event });
@@ -166,12 +159,6 @@ export class ImageCollector {
   async #sandboxImage(signal: AbortSignal): Promise<string | undefined> {
     const { info } = await this.#deps.runtime.status(true, signal);
     return /"sandboxImage":\s*"([^"]+)"/.exec(info?.["config"] ?? "")?.[1];
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work, work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
   }
 }
 

@@ -52,7 +52,6 @@ function requestFor(image: string): ImageRequest {
     image,
     policy: "Always",
     annotations: {},
-    runtimeHandler: "",
     sandboxConfig: undefined,
     credentials: fixedCredentials(),
     onEvent: () => undefined,

@@ -41,7 +41,6 @@ export interface ImageRequest {
   readonly policy: string;
   /** The pod's annotations: the runtime may choose a platform or snapshotter by them. */
   readonly annotations: Readonly<Record<string, string>>;
-  readonly runtimeHandler: string;
   readonly sandboxConfig: PodSandboxConfig | undefined;
   readonly credentials: PodCredentials;
   readonly onEvent: (event: ImageEvent) => void;
@@ -111,11 +110,7 @@ export class ImageManager {
       this.#countRequest(policy, undefined, undefined);
       return refused(request, refuseName(request.image, name.error));
     }
-    const spec: ImageSpec = {
-      image: name.value,
-      annotations: request.annotations,
-      runtimeHandler: request.runtimeHandler,
-    };
+    const spec: ImageSpec = { image: name.value, annotations: request.annotations };
     const found = await this.#findImage(spec, policy, signal);
     if (!found.ok) {
       this.#countRequest(policy, undefined, undefined);

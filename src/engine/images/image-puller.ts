@@ -183,7 +183,7 @@ function flightKey({ spec, credentials }: ImagePull): string {
   const annotations = Object.entries(spec.annotations ?? {})
     .filter(([name]) => !name.startsWith("kubernetes.io/config."))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([spec.image, spec.runtimeHandler, annotations, credentials]);
+  return JSON.stringify([spec.image, annotations, credentials]);
 }
 
 /** The code "Unknown" does not help users; and reasons like RegistryUnavailable begin the text after it. */

@@ -10,6 +10,7 @@ import {
   type SecretLogin,
 } from "../../core/image/pull-record.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { KeyedTurns } from "../../lib/keyed-turns.ts";
 import type { Image } from "../../model/generated/cri.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
@@ -49,7 +50,7 @@ export class PullRecords {
   /** The files that are there: looking for them with every container that starts would take its time. */
   readonly #files = { pulling: new Set<string>(), pulled: new Set<string>() };
   #areFilesKnown = false;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new KeyedTurns();
 
   constructor(deps: PullRecordsDeps) {
     this.#deps = deps;
@@ -57,7 +58,7 @@ export class PullRecords {
 
   /** Takes up the pulls that an agent before this one did not see the end of: what has arrived must be proven. */
   recover(listImages: () => Promise<readonly Image[]>): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run("records", async () => {
       try {
         const { files, folder } = this.#deps;
         for (const kind of ["pulling", "pulled"] as const) {
@@ -82,7 +83,7 @@ export class PullRecords {
 
   /** A pull begins: until it is recorded as pulled, no pod uses the image unproven. Rejects when that cannot be kept. */
   begin(image: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run("records", async () => {
       this.#intents.set(image, (this.#intents.get(image) ?? 0) + 1);
       await this.#deps.files.ensureFolder(`${this.#deps.folder}/pulling`, folderMode);
       await this.#deps.files.writeFile(this.#pulling(image), pullIntentText(image), fileMode);
@@ -95,7 +96,7 @@ export class PullRecords {
     image: string,
     pulled: { readonly imageRef: string; readonly secret: SecretLogin | undefined } | undefined,
   ): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run("records", async () => {
       try {
         if (pulled !== undefined) {
           const { imageRef, secret } = pulled;
@@ -117,7 +118,7 @@ export class PullRecords {
 
   /** Whether an image that is there must be pulled again by this pod, to prove that it may have it. */
   mustProve(image: string, imageRef: string, shown: readonly SecretLogin[]): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#turns.run("records", async () => {
       const result = await this.#check(image, imageRef, shown).catch((error: unknown) => {
         this.#warn(image, error);
         return "error" as const;
@@ -213,12 +214,6 @@ export class PullRecords {
 
   #warn(image: string, error: unknown): void {
     this.#deps.log.warn("cannot keep the record of a pull", { image, error: errorText(error) });
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work, work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
   }
 }
 

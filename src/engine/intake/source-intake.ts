@@ -1,3 +1,4 @@
+import { type KnownPods, mergeSource, type SourceSet } from "../../core/source/merge-source.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { PodSourceName } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -8,7 +9,6 @@ import type { Faults } from "../agent/faults.ts";
 import type { SyncLoop } from "../loop/sync-loop.ts";
 import type { PodMemory } from "../pods/pod-memory.ts";
 import type { LocalObjects } from "./local-objects.ts";
-import { PodConfig } from "./pod-config.ts";
 
 export interface SourceIntakeDeps {
   readonly sources: readonly PodSource[];
@@ -103,4 +103,39 @@ function uidProblem(pod: Pod): SourceProblem {
     field: "metadata.uid",
     message: `"${pod.metadata.uid}" cannot name a folder: use letters, digits, "-", "_" and "."`,
   };
+}
+
+interface PodConfigDeps {
+  readonly clock: Clock;
+  readonly events: PodEvents;
+  readonly sink: Pick<SyncLoop, "deliver">;
+}
+
+/** What every source wants, and the stream of changes that follows from it. */
+export class PodConfig {
+  readonly #deps: PodConfigDeps;
+  readonly #known = new Map<PodSourceName, KnownPods>();
+
+  constructor(deps: PodConfigDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes a source's complete set. */
+  set(set: SourceSet): void {
+    const { clock, events, sink } = this.#deps;
+    const { pods, delivered, updates, rejected } = mergeSource(
+      this.#known.get(set.source),
+      set,
+      clock.nowMs(),
+    );
+    this.#known.set(set.source, { pods, delivered });
+    for (const { pod, message } of rejected) {
+      events.record(pod, { type: "Warning", reason: "FailedValidation", message });
+    }
+    for (const update of updates) sink.deliver(update);
+  }
+
+  hasSeen(source: PodSourceName): boolean {
+    return this.#known.has(source);
+  }
 }

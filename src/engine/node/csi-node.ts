@@ -1,8 +1,8 @@
 import { errorText } from "../../lib/error-text.ts";
-import { isApiStatus } from "../../model/api-error.ts";
 import type { CSINode, Node } from "../../model/generated/kubernetes.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Log } from "../../ports/log.ts";
+import { unlessStatus } from "../cluster/pod-requests.ts";
 
 const csiNodes = "/apis/storage.k8s.io/v1/csinodes";
 const migratedAnnotation = "storage.alpha.kubernetes.io/migrated-plugins";
@@ -59,7 +59,8 @@ export class CsiNode {
 
   async #makeOwn(uid: string, signal: AbortSignal): Promise<void> {
     const { api, nodeName } = this.#deps;
-    const known = await this.#read(signal);
+    const read = api.send<CSINode>({ method: "GET", path: this.#path }, signal);
+    const known = await unlessStatus([404], read);
     const isOwn = known?.metadata?.ownerReferences?.some(
       (owner) => owner.kind === "Node" && owner.name === nodeName && owner.uid === uid,
     );
@@ -87,14 +88,5 @@ export class CsiNode {
     const annotations = { ...known.metadata?.annotations, [migratedAnnotation]: migratedPlugins };
     const body = { ...known, metadata: { ...known.metadata, annotations } };
     await this.#deps.api.send({ method: "PUT", path: this.#path, body }, signal);
-  }
-
-  async #read(signal: AbortSignal): Promise<CSINode | undefined> {
-    try {
-      return await this.#deps.api.send<CSINode>({ method: "GET", path: this.#path }, signal);
-    } catch (error) {
-      if (isApiStatus(error, 404)) return undefined;
-      throw error;
-    }
   }
 }

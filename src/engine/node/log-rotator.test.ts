@@ -128,7 +128,7 @@ test("logs of others are left alone, and none is rotated twice in one second", a
   const clock = new VirtualClock();
   const stop = new AbortController();
   const { runtime, files } = world;
-  const observed = { runningContainers: () => [runtimeContainerId("c")] };
+  const observed = { runningContainers: () => [runtimeContainerId("c")].values() };
   const faster = { ...settings, intervalMs: 400 };
   const deps = { runtime, observed, files, clock, log: silentLog, settings: faster };
   const elsewhere = runLogRotator({ ...deps, podLogsRoot: "/other" }, stop.signal);

@@ -12,6 +12,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { Log } from "../../ports/log.ts";
 import type { LogFiles } from "../../ports/log-files.ts";
+import type { ObservedPods } from "../observe/observed-pods.ts";
 
 /** When container logs are rotated, and how much of them is kept. */
 export interface LogRotationSettings {
@@ -22,14 +23,9 @@ export interface LogRotationSettings {
   readonly intervalMs: number;
 }
 
-interface RunningContainers {
-  /** The runtime's ids of all that runs. */
-  runningContainers(): Iterable<RuntimeContainerId>;
-}
-
 export interface LogRotatorDeps {
   readonly runtime: Pick<ContainerRuntime, "containerStatus" | "reopenContainerLog">;
-  readonly observed: RunningContainers;
+  readonly observed: Pick<ObservedPods, "runningContainers">;
   readonly files: LogFiles;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,11 +1,12 @@
 import { isEarlier } from "../../core/cluster/object-set.ts";
 import { hasNodeStatusChanged } from "../../core/node/node-change.ts";
 import type { NodeEvent } from "../../core/node/node-event.ts";
+import { initialNode, reconcileNode } from "../../core/node/node-registration.ts";
 import { withRequiredLabels } from "../../core/node/node-status.ts";
-import { withJitter } from "../../lib/backoff.ts";
+import { Backoff, withJitter } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
-import { isApiStatus } from "../../model/api-error.ts";
+import { ApiError, isApiStatus } from "../../model/api-error.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -16,12 +17,12 @@ import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { CsiNode } from "./csi-node.ts";
 import { NodeApi } from "./node-api.ts";
 import { NodeLease } from "./node-lease.ts";
-import { registerNode } from "./node-registrar.ts";
 import type { NodeSettings } from "./node-settings.ts";
 import type { NodeStartup } from "./node-startup.ts";
 import type { NodeStatusSource } from "./node-status-source.ts";
 
 const updateTries = 5;
+const registerLimits = { initialMs: 100, maxMs: 7_000 };
 const jitterShare = 0.04;
 /** What changes together is reported together. */
 const settleMs = 100;
@@ -109,13 +110,52 @@ export class NodeAgent {
   }
 
   async #register(signal: AbortSignal): Promise<void> {
-    const { csiNode, cluster } = this.#deps;
-    const { events } = cluster;
-    const node = await registerNode({ ...this.#deps, nodes: this.#nodes, events }, signal);
+    const node = await this.#registerUntilDone(signal);
     this.#isRegistered = true;
     this.#answered = node;
     this.#reportedAtMs = undefined;
-    await csiNode.ensure(node, signal);
+    await this.#deps.csiNode.ensure(node, signal);
+  }
+
+  /** Returns the node as the API server has it. */
+  async #registerUntilDone(signal: AbortSignal): Promise<Node> {
+    const { clock, log, settings, source, startup, cluster } = this.#deps;
+    startup.noteAttempt();
+    const backoff = new Backoff(registerLimits);
+    while (true) {
+      await clock.sleep(backoff.nextMs(), signal);
+      const { node, events, problems } = await source.compute(initialNode(settings), false, signal);
+      for (const problem of problems)
+        log.warn("cannot determine all of the node status", { problem });
+      try {
+        const registered = await this.#createOrReconcile(node, signal);
+        log.info("registered the node", { node: settings.nodeName });
+        for (const event of events) cluster.events.recordNode(event);
+        return registered;
+      } catch (error) {
+        signal.throwIfAborted();
+        const fields = { node: settings.nodeName, error: errorText(error) };
+        log.warn("cannot register the node, will retry", fields);
+      }
+    }
+  }
+
+  async #createOrReconcile(node: Node, signal: AbortSignal): Promise<Node> {
+    const { log, startup } = this.#deps;
+    try {
+      const created = await this.#nodes.create(node, signal);
+      startup.noteCreated();
+      return created;
+    } catch (error) {
+      const isThere = error instanceof ApiError && error.reason === "AlreadyExists";
+      // An agent that may not create nodes may use the one that was created for it.
+      if (!isThere && !isApiStatus(error, 403)) throw error;
+    }
+    const existing = await this.#nodes.read(signal);
+    log.info("the node was registered before", { node: existing.metadata?.name });
+    const reconciled = reconcileNode(node, existing, false);
+    if (!reconciled.requiresUpdate) return existing;
+    return await this.#nodes.patchStatus(existing, reconciled.node, signal);
   }
 
   async #update(signal: AbortSignal): Promise<void> {

@@ -24,10 +24,12 @@ import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { ShutdownLock, ShutdownService } from "../../ports/shutdown.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
+import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
+import type { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
-import type { Settling } from "./settling.ts";
+import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
 
 export interface ShutdownManagerDeps {
   readonly service: ShutdownService;
@@ -257,5 +259,40 @@ export class ShutdownManager {
     const [started, ended] = [secondsOf("startTime"), secondsOf("endTime")];
     if (started > 0) metrics.set("kubelet_graceful_shutdown_start_time_seconds", started);
     if (ended > 0) metrics.set("kubelet_graceful_shutdown_end_time_seconds", ended);
+  }
+}
+
+interface SettlingDeps {
+  readonly table: Pick<PodTable, "get">;
+  readonly checkpoints: Pick<StatusCheckpoints, "flush">;
+  /** Undefined = the node belongs to no cluster. */
+  readonly cluster: Pick<ClusterParts, "hasReportedAll"> | undefined;
+  readonly clock: Pick<Clock, "sleep">;
+}
+
+const pollMs = 100;
+
+/** What the end of pods is followed by before the machine may go down. */
+export class Settling {
+  readonly #deps: SettlingDeps;
+
+  constructor(deps: SettlingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when no volume of these pods is mounted any more. */
+  async volumesUnmounted(pods: readonly Pod[], signal: AbortSignal): Promise<void> {
+    const { table, clock } = this.#deps;
+    const isMounted = ({ metadata }: Pod): boolean =>
+      (table.get(metadata.uid)?.volumes?.state?.mounted.size ?? 0) > 0;
+    while (pods.some(isMounted)) await clock.sleep(pollMs, signal);
+  }
+
+  /** Resolves when everybody to whom statuses are reported has the last ones. */
+  async statusesReported(signal: AbortSignal): Promise<void> {
+    const { checkpoints, cluster, clock } = this.#deps;
+    await checkpoints.flush();
+    const isReported = (): boolean => cluster?.hasReportedAll ?? true;
+    while (!isReported()) await clock.sleep(pollMs, signal);
   }
 }

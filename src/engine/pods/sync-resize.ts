@@ -7,7 +7,7 @@ import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import type { ActuatedRecord } from "../execute/resize-deps.ts";
+import type { ActuatedRecord } from "../execute/resize-pod.ts";
 import type { StepReport } from "../execute/step-report.ts";
 import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 

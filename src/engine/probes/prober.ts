@@ -1,20 +1,27 @@
 import { expandProbeCommand } from "../../core/probe/probe-command.ts";
 import {
   initialProbeState,
+  type ProbeState,
   type ProbeSubject,
   planProbe,
   type ResultChange,
+  settleProbe,
 } from "../../core/probe/probe-worker.ts";
+import { WakeUp } from "../../lib/wake-up.ts";
 import type { Probe } from "../../model/generated/kubernetes.ts";
 import type { ContainerId, PodUid } from "../../model/ids.ts";
-import { type AnyContainer, isSidecar, type Pod } from "../../model/pod.ts";
+import { type AnyContainer, findContainer, isSidecar, type Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResult } from "../../model/probe.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { PodEvents } from "../../ports/pod-events.ts";
+import type { ProbeOutcome, ProbeRequest, ProbeRunner } from "../../ports/probe-runner.ts";
+import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodProbing, RunningProbe } from "../pods/managed-pod.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 import { findProbe, notProbed, probeEpochMs } from "./probe-view.ts";
-import { ProbeWorker, type ProbeWorkerDeps } from "./probe-worker.ts";
 
 export interface ProberDeps extends ProbeWorkerDeps {
   readonly table: PodTable;
@@ -147,4 +154,226 @@ function probesOf({
     ["liveness", livenessProbe],
   ] as const;
   return probes.flatMap(([kind, probe]) => (probe === undefined ? [] : [[kind, probe] as const]));
+}
+
+interface ProbeWorkerDeps {
+  readonly clock: Clock;
+  /** From 0 (included) to 1 (excluded). */
+  readonly random: () => number;
+  readonly runner: ProbeRunner;
+  readonly agentStartedAtMs: number;
+  readonly events: PodEvents;
+  readonly faults: Pick<Faults, "note">;
+  readonly metrics: Pick<Metrics, "increment" | "observe" | "drop">;
+  /** A status has the addresses and container ids. */
+  readonly statuses: Pick<PodStatuses, "get">;
+}
+
+const attempts = 3;
+const defaultPeriodSeconds = 10;
+const kindNames: Readonly<Record<ProbeKind, string>> = {
+  readiness: "Readiness",
+  liveness: "Liveness",
+  startup: "Startup",
+};
+
+const resultNames: Readonly<Record<ProbeResult, string>> = {
+  Success: "successful",
+  Failure: "failed",
+  UNKNOWN: "unknown",
+};
+
+/** Runs one probe of one container again and again. */
+export class ProbeWorker implements RunningProbe {
+  readonly #subject: ProbeSubject;
+  readonly #prober: Pick<Prober, "has" | "keep">;
+  readonly #deps: ProbeWorkerDeps;
+  readonly #stop = new AbortController();
+  #state: ProbeState = initialProbeState;
+  #triggered = false;
+  readonly #wakeUp: WakeUp;
+
+  constructor(subject: ProbeSubject, prober: Pick<Prober, "has" | "keep">, deps: ProbeWorkerDeps) {
+    this.#subject = subject;
+    this.#prober = prober;
+    this.#deps = deps;
+    this.#wakeUp = new WakeUp(deps.clock);
+  }
+
+  get kind(): ProbeKind {
+    return this.#subject.kind;
+  }
+
+  get container(): string {
+    return this.#subject.container.name;
+  }
+
+  get onHold(): boolean {
+    return this.#state.onHold;
+  }
+
+  /** Runs the probe again without waiting for its time. */
+  trigger(): void {
+    this.#triggered = true;
+    this.#wakeUp.notify();
+  }
+
+  /** Ends the loop and any probe in progress, and forgets the result. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** Probes in the period of the probe, until stopped or until there is nothing left to probe. */
+  async run(): Promise<void> {
+    const { clock, random, agentStartedAtMs } = this.#deps;
+    const periodMs = (this.#subject.probe.periodSeconds || defaultPeriodSeconds) * 1000;
+    // A fresh agent finds all its pods at once: spread their probes.
+    if (periodMs > clock.nowMs() - agentStartedAtMs) {
+      await this.#sleep(random() * periodMs, this.#stop.signal);
+    }
+    let tickAtMs = clock.monotonicMs() + periodMs;
+    while (this.#isWanted() && (await this.#tryOnce())) {
+      if (this.#triggered) {
+        tickAtMs = clock.monotonicMs() + periodMs;
+        continue;
+      }
+      // A trigger from before this round was served by it.
+      this.#wakeUp.clear();
+      await this.#wakeUp.wait(tickAtMs - clock.monotonicMs(), this.#stop.signal);
+      const nowMs = clock.monotonicMs();
+      if (this.#triggered) tickAtMs = nowMs + periodMs;
+      else tickAtMs += periodMs * (1 + Math.max(0, Math.floor((nowMs - tickAtMs) / periodMs)));
+    }
+    const { containerId } = this.#state;
+    if (containerId !== undefined)
+      this.#prober.keep(this.#subject, [{ kind: "remove", containerId }]);
+    this.#dropMetrics();
+  }
+
+  #isWanted(): boolean {
+    return !this.#stop.signal.aborted && this.#prober.has(this.#subject.pod.metadata.uid, this);
+  }
+
+  /** A round that fails in itself says nothing about the container: the next one comes in its time. */
+  async #tryOnce(): Promise<boolean> {
+    try {
+      return await this.probeOnce();
+    } catch (error) {
+      this.#deps.faults.note(error, "probe", this.#subject.pod.metadata.uid);
+      return true;
+    }
+  }
+
+  /** One round; false when there will never be anything to probe again. */
+  async probeOnce(): Promise<boolean> {
+    this.#triggered = false;
+    const { clock, statuses } = this.#deps;
+    const status = statuses.get(this.#subject.pod.metadata.uid);
+    const round = planProbe(this.#subject, this.#state, status, clock.nowMs());
+    this.#state = round.state;
+    this.#prober.keep(this.#subject, round.changes);
+    const { containerId } = round.state;
+    if (round.next === "probe" && status !== undefined && containerId !== undefined) {
+      const { kind, probe, pod, container } = this.#subject;
+      await this.#probe({ kind, probe, pod, container, status, containerId });
+    }
+    return round.next !== "stop";
+  }
+
+  async #probe(request: ProbeRequest): Promise<void> {
+    const { clock } = this.#deps;
+    const startedAtMs = clock.monotonicMs();
+    const outcome = await this.#runWithRetries(request);
+    if (outcome === undefined) return;
+    const result = this.#judge(outcome);
+    if (result === undefined) return;
+    this.#count(result, clock.monotonicMs() - startedAtMs);
+    const { state, changes } = settleProbe(this.#subject, this.#state, result);
+    this.#state = state;
+    this.#prober.keep(this.#subject, changes);
+  }
+
+  /** Undefined when the worker was stopped meanwhile. */
+  async #runWithRetries(request: ProbeRequest): Promise<ProbeOutcome | undefined> {
+    const { signal } = this.#stop;
+    let outcome: ProbeOutcome | undefined;
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      try {
+        outcome = await this.#deps.runner.run(request, signal);
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        throw error;
+      }
+      if (signal.aborted) return undefined;
+      if (outcome.result !== "error") break;
+    }
+    return outcome;
+  }
+
+  /** A probe that did not work itself is reported but counts for nothing. */
+  #judge(outcome: ProbeOutcome): ProbeResult | undefined {
+    const name = kindNames[this.#subject.kind];
+    switch (outcome.result) {
+      case "error": {
+        const { state, output } = outcome;
+        this.#report(
+          "Unhealthy",
+          `${name} probe errored and resulted in ${state} state: ${output}`,
+        );
+        return undefined;
+      }
+      case "success":
+        return "Success";
+      case "warning":
+        this.#report("ProbeWarning", `${name} probe warning: ${outcome.output}`);
+        return "Success";
+      case "failure":
+        this.#report("Unhealthy", `${name} probe failed: ${outcome.output}`);
+        return "Failure";
+      case "unknown":
+        return "Failure";
+    }
+  }
+
+  #report(reason: string, message: string): void {
+    const { pod, container } = this.#subject;
+    const kind = findContainer(pod, container.name)?.kind ?? "regular";
+    const place = { kind, name: container.name };
+    this.#deps.events.record(pod, { type: "Warning", reason, message, container: place });
+  }
+
+  #count(result: ProbeResult, durationMs: number): void {
+    const { metrics } = this.#deps;
+    const { uid, name: pod, namespace } = this.#subject.pod.metadata;
+    const labels = { ...this.#labels(), pod, namespace };
+    metrics.increment("prober_probe_total", {
+      ...labels,
+      pod_uid: uid,
+      result: resultNames[result],
+    });
+    if (result === "Failure") return;
+    metrics.observe("prober_probe_duration_seconds", durationMs / 1000, labels);
+  }
+
+  /** What was measured goes with the probe, as upstream's does. */
+  #dropMetrics(): void {
+    const { metrics } = this.#deps;
+    const { uid, name: pod, namespace } = this.#subject.pod.metadata;
+    metrics.drop("prober_probe_total", { ...this.#labels(), pod_uid: uid });
+    metrics.drop("prober_probe_duration_seconds", { ...this.#labels(), pod, namespace });
+  }
+
+  #labels(): { readonly probe_type: string; readonly container: string } {
+    return { probe_type: kindNames[this.kind], container: this.container };
+  }
+
+  /** Ends early when the signal aborts. */
+  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms <= 0 || signal.aborted) return;
+    try {
+      await this.#deps.clock.sleep(ms, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
 }

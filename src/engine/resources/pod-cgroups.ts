@@ -116,6 +116,7 @@ export class NodePodCgroups {
     return this.#deps.cgroups.readMemoryUsageBytes(this.path(pod));
   }
 
+  /** Creates the pod's cgroup with its limits; rejects, naming the file, when the kernel refuses one. */
   async ensure(pod: Pod): Promise<void> {
     if (!this.#perQos) return;
     const { cgroups, clock } = this.#deps;

@@ -7,6 +7,7 @@ import {
   userNamespaceProblem,
 } from "../../core/cri/user-namespace.ts";
 import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
+import { KeyedTurns } from "../../lib/keyed-turns.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { UserNamespace } from "../../model/generated/cri.ts";
 import { type PodUid, podUid } from "../../model/ids.ts";
@@ -24,7 +25,7 @@ export interface UserNamespacesDeps {
 /** Gives pods users of their own. A file in each pod's folder says which; they are free when the folder is gone. */
 export class UserNamespaces {
   readonly #deps: UserNamespacesDeps;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new KeyedTurns();
 
   constructor(deps: UserNamespacesDeps) {
     this.#deps = deps;
@@ -36,9 +37,7 @@ export class UserNamespaces {
     const problem = userNamespaceProblem(handler, await this.#deps.runtimeFacts.readHandlers());
     if (problem !== undefined) return err(problem);
     // One at a time, so that no two pods choose the same.
-    const chosen = this.#last.then(() => this.#choose(pod.metadata.uid));
-    this.#last = chosen.catch(() => undefined);
-    const firstId = await chosen;
+    const firstId = await this.#turns.run("users", () => this.#choose(pod.metadata.uid));
     return firstId.ok ? ok(podUsers(firstId.value)) : firstId;
   }
 

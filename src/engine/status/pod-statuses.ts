@@ -1,9 +1,14 @@
+import { resultsOf } from "../../core/probe/results-of.ts";
+import { activeDeadlineMs, deadlineExceeded } from "../../core/status/active-deadline.ts";
 import { withContainerReady, withContainerStarted } from "../../core/status/container-change.ts";
+import { withLastFacts } from "../../core/status/last-facts.ts";
 import { nextStatus } from "../../core/status/next-status.ts";
+import { computePodStatus, type PodStatusInput } from "../../core/status/pod-status.ts";
+import type { ProbeView } from "../../core/status/probed-readiness.ts";
 import { terminatedStatus } from "../../core/status/terminated-status.ts";
 import { findTerminations } from "../../core/status/terminations.ts";
-import type { PodStatus } from "../../model/generated/kubernetes.ts";
-import type { ContainerId, PodUid } from "../../model/ids.ts";
+import type { PodCondition, PodStatus } from "../../model/generated/kubernetes.ts";
+import { type ContainerId, containerId, type PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
@@ -11,14 +16,29 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { ClusterParts } from "../cluster/cluster-parts.ts";
-import { isAboutStart, type StepReport } from "../execute/step-report.ts";
+import { containerTypes, isAboutStart, type StepReport } from "../execute/step-report.ts";
+import type { KnownNode } from "../node/known-node.ts";
 import type { KnownStatus } from "../pods/managed-pod.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
-import { type ComputeStatusDeps, computeStatus } from "./compute-status.ts";
-import { containerTypes } from "./container-types.ts";
+import { probeNow, probeView } from "../probes/probe-view.ts";
+import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
+import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
+import type { FlightRecorder } from "../view/flight-recorder.ts";
 import type { StatusCheckpoints } from "./status-checkpoints.ts";
+
+/** What statuses are computed from, beside the pod and what is observed of it. */
+interface ComputeStatusDeps {
+  readonly clock: Pick<Clock, "nowMs">;
+  /** Has what the probes found. */
+  readonly table: Pick<PodTable, "get">;
+  readonly agentStartedAtMs: number;
+  readonly resizes: Pick<ResizeStatuses, "podConditions" | "clearInProgress" | "clearPending">;
+  readonly cgroups: Pick<NodePodCgroups, "inForce">;
+  readonly node: Pick<KnownNode, "hostIps" | "primaryIpFamily">;
+  readonly recorder: Pick<FlightRecorder, "noteDecision">;
+}
 
 export interface PodStatusesDeps {
   readonly table: PodTable;
@@ -57,10 +77,39 @@ export class PodStatuses {
     return this.#known.get(uid)?.current;
   }
 
-  compute(pod: Pod, observed: ObservedPod, life: { readonly isTerminal: boolean }): PodStatus {
-    const { isTerminal } = life;
-    const known = this.#known.get(pod.metadata.uid);
-    return computeStatus(this.#deps.inputs, { pod, observed, isTerminal }, known);
+  /** From what is observed now, what recently failed and what was known before; recorded with its input. */
+  compute(
+    pod: Pod,
+    observed: ObservedPod,
+    { isTerminal }: { readonly isTerminal: boolean },
+  ): PodStatus {
+    const { clock, table, agentStartedAtMs, cgroups, node, recorder } = this.#deps.inputs;
+    const { uid } = pod.metadata;
+    const { probes } = table.get(uid) ?? {};
+    const { current: cachedStatus, startFailures } = this.#known.get(uid) ?? unknown;
+    const before = cachedStatus ?? pod.status ?? {};
+    const deadlineMs = activeDeadlineMs(pod, before);
+    const isLate = deadlineMs !== undefined && clock.nowMs() >= deadlineMs;
+    const results = ownResults(probeView(probes, agentStartedAtMs), observed, before);
+    const input: PodStatusInput = {
+      pod,
+      observed,
+      cachedStatus,
+      isTerminal,
+      startFailures,
+      probes: withStartupProbes(pod, results),
+      eviction: isLate ? deadlineExceeded : undefined,
+      resizeConditions: resizeConditions(this.#deps.inputs, uid, isTerminal),
+      // Only of a pod that runs.
+      podCgroup: pod.status?.phase === "Running" ? cgroups.inForce(pod) : undefined,
+      hostIps: node.hostIps,
+      primaryIpFamily: node.primaryIpFamily,
+      supportsRecursiveReadOnly: false,
+    };
+    const outcome = computePodStatus(input);
+    recorder.noteDecision({ kind: "status", atMs: clock.nowMs(), input, outcome });
+    for (const name of outcome.probeNow) probeNow(probes, name);
+    return withLastFacts(outcome.status, cachedStatus ?? pod.status);
   }
 
   set(pod: Pod, status: PodStatus): void {
@@ -80,19 +129,13 @@ export class PodStatuses {
   }
 
   /** Takes the result of a readiness probe in. Without effect before the pod's first status, or for another container. */
-  setReady(uid: PodUid, containerId: ContainerId, ready: boolean): void {
-    const pod = this.#deps.registry.get(uid);
-    const status = this.get(uid);
-    if (pod === undefined || status === undefined) return;
-    this.#change(pod, withContainerReady(pod, status, containerId, ready));
+  setReady(uid: PodUid, id: ContainerId, ready: boolean): void {
+    this.#change(uid, (pod, status) => withContainerReady(pod, status, id, ready));
   }
 
   /** Takes the result of a startup probe in, as setReady does. */
-  setStarted(uid: PodUid, containerId: ContainerId, started: boolean): void {
-    const pod = this.#deps.registry.get(uid);
-    const status = this.get(uid);
-    if (pod === undefined || status === undefined) return;
-    this.#change(pod, withContainerStarted(status, containerId, started));
+  setStarted(uid: PodUid, id: ContainerId, started: boolean): void {
+    this.#change(uid, (_, status) => withContainerStarted(status, id, started));
   }
 
   /** Keeps why containers did not start, until they do. True when a reason is new. */
@@ -119,8 +162,12 @@ export class PodStatuses {
     if (registry.get(uid) === undefined) cluster?.endLife(uid);
   }
 
-  #change(pod: Pod, status: PodStatus | undefined): void {
-    if (status !== undefined) this.#update(pod, status, { force: false, isFinished: false });
+  #change(uid: PodUid, change: (pod: Pod, status: PodStatus) => PodStatus | undefined): void {
+    const pod = this.#deps.registry.get(uid);
+    const before = this.get(uid);
+    const status = pod && before && change(pod, before);
+    if (pod === undefined || status === undefined) return;
+    this.#update(pod, status, { force: false, isFinished: false });
   }
 
   #update(
@@ -169,4 +216,41 @@ export class PodStatuses {
     const { status: mirrored } = this.#deps.registry.mirrorOf(pod) ?? {};
     return (mirrored?.startTime === undefined ? pod.status : mirrored) ?? {};
   }
+}
+
+/** Nothing is resized any more once the pod has ended. */
+function resizeConditions(
+  { resizes }: ComputeStatusDeps,
+  uid: PodUid,
+  isTerminal: boolean,
+): readonly PodCondition[] {
+  if (isTerminal) {
+    resizes.clearInProgress(uid);
+    resizes.clearPending(uid);
+  }
+  return resizes.podConditions(uid);
+}
+
+/** The results that bear on this pod, in a copy that does not change any more. */
+function ownResults(view: ProbeView, observed: ObservedPod, before: PodStatus): ProbeView {
+  const ids = new Set(observed.containers.map(({ id }) => id));
+  for (const { containerID } of [
+    ...(before.containerStatuses ?? []),
+    ...(before.initContainerStatuses ?? []),
+  ]) {
+    if (containerID !== undefined) ids.add(containerId(containerID));
+  }
+  return {
+    ...view,
+    readinessResults: resultsOf(view.readinessResults, ids),
+    startupResults: resultsOf(view.startupResults, ids),
+  };
+}
+
+/** The first status of an agent's life is made before its probes begin: what has one to pass has not passed it yet. */
+function withStartupProbes(pod: Pod, view: ProbeView): ProbeView {
+  const names = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]
+    .filter(({ startupProbe }) => startupProbe !== undefined)
+    .map(({ name }) => name);
+  return { ...view, startupProbed: new Set([...view.startupProbed, ...names]) };
 }

@@ -1,3 +1,4 @@
+import { isEarlier } from "../../core/cluster/object-set.ts";
 import {
   isDeletable,
   isMisreported,
@@ -19,9 +20,8 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { Faults } from "../agent/faults.ts";
-import { podPath } from "../cluster/api-path.ts";
 import type { ApiPodSource } from "../cluster/api-pod-source.ts";
-import { deleteAtOnce, unlessStatus } from "../cluster/pod-requests.ts";
+import { deleteAtOnce, podPath, unlessStatus } from "../cluster/pod-requests.ts";
 import type { PodReport, WantedStatus } from "../pods/managed-pod.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
@@ -231,7 +231,7 @@ export class StatusReporter {
     const shown = this.#deps.source.find(pod);
     const answer = this.#reports.get(uid)?.answer;
     if (answer === undefined || shown === undefined) return shown;
-    if (answer.metadata.uid === shown.metadata.uid && isOlder(shown, answer)) return answer;
+    if (answer.metadata.uid === shown.metadata.uid && isEarlier(shown, answer)) return answer;
     this.#change(uid, { answer: undefined });
     return shown;
   }
@@ -288,12 +288,6 @@ export class StatusReporter {
   #request(method: "GET" | "PATCH" | "DELETE", path: string, body?: object): Promise<Pod> {
     return this.#deps.api.send<Pod>({ method, path, body }, this.#deps.lifetime);
   }
-}
-
-/** Whether the first of two versions of an object came before the other: their numbers grow. */
-function isOlder(one: Pod, other: Pod): boolean {
-  const [first = "", second = ""] = [one, other].map((pod) => pod.metadata.resourceVersion);
-  return first.length < second.length || (first.length === second.length && first < second);
 }
 
 /** The server answered, and refused this one, or the report itself cannot be made: others need not wait. */

@@ -3,22 +3,18 @@ import type { Event } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { PodEvent, PodEvents, PodReference } from "../../ports/pod-events.ts";
+import type { EventSender } from "../cluster/event-sender.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 const eventsPerPod = 100;
 /** Output of probes is part of messages: 10 KiB each time, if a pod likes. */
 const messageLengthPerPod = 64 * 1024;
 
-/** Takes the latest occurrence of every event. */
-interface EventSink {
-  take(event: Event): void;
-}
-
 /** The events of this node's pods, newest last; a repetition counts up instead of adding a line. */
 export class EventLog implements PodEvents {
   readonly #clock: Pick<Clock, "nowMs">;
   readonly #host: string;
-  readonly #sender: EventSink | undefined;
+  readonly #sender: Pick<EventSender, "take"> | undefined;
   readonly #events: SliceWriter<"events">;
   #sequence = 0;
 
@@ -27,7 +23,7 @@ export class EventLog implements PodEvents {
     readonly clock: Pick<Clock, "nowMs">;
     readonly host: string;
     /** Undefined = the node belongs to no cluster. */
-    readonly sender: EventSink | undefined;
+    readonly sender: Pick<EventSender, "take"> | undefined;
   }) {
     this.#events = options.table.writer("events");
     this.#clock = options.clock;

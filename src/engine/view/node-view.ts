@@ -32,8 +32,7 @@ import type { GarbageCollection } from "../node/garbage-collection.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { PodMemory } from "../pods/pod-memory.ts";
 import type { PodTable } from "../pods/pod-table.ts";
-import { awaitedPulls } from "../status/show-pulls.ts";
-import { awaitedStart } from "../status/show-wait.ts";
+import { awaitedPulls, awaitedStart } from "../status/show-waits.ts";
 import type { EventLog } from "./event-log.ts";
 import type { PodChanges } from "./pod-changes.ts";
 

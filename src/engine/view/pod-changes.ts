@@ -8,8 +8,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Faults } from "../agent/faults.ts";
 import { activePulls } from "../images/pod-images.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
-import { withPulls } from "../status/show-pulls.ts";
-import { withWait } from "../status/show-wait.ts";
+import { withPulls, withWait } from "../status/show-waits.ts";
 
 export interface PodChangesDeps {
   readonly table: PodTable;

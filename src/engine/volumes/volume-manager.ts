@@ -14,10 +14,8 @@ import { type AnyContainer, type Pod, podKey } from "../../model/pod.ts";
 import type { Payload } from "../../model/volume-payload.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
-import type { ContainerVolumes } from "../execute/node-pod-configs.ts";
 import type { PodVolumeState } from "../pods/managed-pod.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
-import type { PodVolumes } from "../pods/stages/volumes-stage.ts";
 import { publishPayload } from "./payload-volume.ts";
 import { isFoundVolume, listVolumes, tearDownPod, tearDownVolume } from "./tear-down.ts";
 import {
@@ -51,7 +49,7 @@ interface WantedVolume extends PodVolume {
  * Brings the volumes of pods in line with their specs. The disk is the record of what is there: after a restart
  * it is read again, what is complete stays, and what is not wanted is removed.
  */
-export class VolumeManager implements PodVolumes, ContainerVolumes {
+export class VolumeManager {
   readonly #deps: VolumeManagerDeps;
   readonly #work: SliceWriter<"volumes">;
 
@@ -60,12 +58,14 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     this.#work = deps.table.writer("volumes");
   }
 
+  /** Sets up what is missing; an error says which volume is not ready and why. */
   async mount(pod: Pod, signal: AbortSignal): Promise<Result<void, string>> {
     const refusals = volumeRefusals(pod, this.#deps);
     if (refusals.length > 0) return err(joinedErrors(refusals));
     return this.#inTurn(pod.metadata.uid, () => this.#mountAll(pod, signal));
   }
 
+  /** Also the volumes that a past agent mounted. */
   async unmount(uid: PodUid, signal: AbortSignal): Promise<void> {
     await this.#inTurn(uid, async () => {
       const plugins = mountedPlugins(this.#state(uid));
@@ -87,6 +87,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     return this.#state(uid)?.mounted ?? new Map();
   }
 
+  /** Reads the environment files that a container refers to. */
   async envFiles(pod: Pod, container: AnyContainer): Promise<EnvSources["envFile"]> {
     const mounted = this.mountedVolumes(pod.metadata.uid);
     const files = new Map<string, ReturnType<EnvSources["envFile"]>>();
@@ -103,6 +104,7 @@ export class VolumeManager implements PodVolumes, ContainerVolumes {
     return (volumeName, path) => files.get(`${volumeName}/${path}`);
   }
 
+  /** Binds the part of a volume that the mount asks for; answers where it lies. */
   async bindSubPath(
     pod: Pod,
     container: string,

@@ -1,5 +1,5 @@
 import type { SourceUpdate } from "../../../src/core/source/merge-source.ts";
-import { PodConfig } from "../../../src/engine/intake/pod-config.ts";
+import { PodConfig } from "../../../src/engine/intake/source-intake.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { configSeenAnnotation, type PodSourceName } from "../../../src/model/pod-source.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";

@@ -67,7 +67,6 @@ async function run(input: Input): Promise<unknown> {
         image: input.image,
         policy: input.pullPolicy,
         annotations: {},
-        runtimeHandler: "",
         sandboxConfig: undefined,
         credentials: fixedCredentials(),
         onEvent: () => eventCount++,

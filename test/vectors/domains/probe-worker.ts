@@ -1,5 +1,5 @@
 import type { ProbeSubject, ResultChange } from "../../../src/core/probe/probe-worker.ts";
-import { ProbeWorker } from "../../../src/engine/probes/probe-worker.ts";
+import { ProbeWorker } from "../../../src/engine/probes/prober.ts";
 import { formatTime } from "../../../src/lib/time.ts";
 import type { ContainerStatus, PodStatus } from "../../../src/model/generated/kubernetes.ts";
 import { findContainer, type Pod } from "../../../src/model/pod.ts";

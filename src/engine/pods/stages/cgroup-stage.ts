@@ -1,24 +1,13 @@
 import { errorText } from "../../../lib/error-text.ts";
-import type { PodUid } from "../../../model/ids.ts";
-import type { Pod } from "../../../model/pod.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
-import type { ActuatedRecord } from "../../execute/resize-deps.ts";
+import type { ActuatedRecord } from "../../execute/resize-pod.ts";
+import type { NodePodCgroups } from "../../resources/pod-cgroups.ts";
 import type { PodStage } from "../pod-stage.ts";
 import { PodSyncError } from "../pod-syncer.ts";
 import { noteNewCgroup } from "../sync-resize.ts";
 
-interface PodCgroups {
-  exists(pod: Pod): boolean;
-  /** Creates the pod's cgroup with its limits; rejects, naming the file, when the kernel refuses one. */
-  ensure(pod: Pod): Promise<void>;
-  remove(pod: Pod): Promise<void>;
-  removeByUid(uid: PodUid): Promise<void>;
-  /** UIDs of pods that have a cgroup. */
-  list(): readonly PodUid[];
-}
-
 export interface CgroupStageDeps {
-  readonly cgroups: PodCgroups;
+  readonly cgroups: Pick<NodePodCgroups, "exists" | "ensure" | "remove" | "removeByUid" | "list">;
   readonly actuated: ActuatedRecord;
   readonly events: PodEvents;
 }

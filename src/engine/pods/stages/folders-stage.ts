@@ -4,16 +4,15 @@ import {
   podsDirectory,
   podVolumesDirectory,
 } from "../../../core/paths/data-paths.ts";
-import { podLogsDirectory } from "../../../core/paths/log-paths.ts";
+import { podLogsDirectory, podUidOfLogsDirectory } from "../../../core/paths/log-paths.ts";
 import { errorText } from "../../../lib/error-text.ts";
-import { podUid } from "../../../model/ids.ts";
+import { type PodUid, podUid } from "../../../model/ids.ts";
 import type { ForeignFiles } from "../../../ports/foreign-files.ts";
 import type { HostFiles } from "../../../ports/host-files.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { PodStage } from "../pod-stage.ts";
 import { PodSyncError } from "../pod-syncer.ts";
 import type { PodTable } from "../pod-table.ts";
-import { LogFolders } from "./log-folders.ts";
 
 export interface FoldersStageDeps {
   readonly table: PodTable;
@@ -63,4 +62,52 @@ export function foldersStage(deps: FoldersStageDeps): PodStage {
       ...(await logFolders.list()).keys(),
     ],
   };
+}
+
+type FoldersByUid = ReadonlyMap<PodUid, readonly string[]>;
+
+/**
+ * The names of all pods' log folders by the UID in them. Callers that ask while they are listed share the next list with
+ * all who ask meanwhile: many removals at once list the folders a few times, not once each.
+ */
+class LogFolders {
+  readonly #files: Pick<HostFiles, "list">;
+  readonly #podLogsRoot: string;
+  #current: Promise<FoldersByUid> | undefined;
+  #next: Promise<FoldersByUid> | undefined;
+
+  constructor(files: Pick<HostFiles, "list">, podLogsRoot: string) {
+    this.#files = files;
+    this.#podLogsRoot = podLogsRoot;
+  }
+
+  /** As they are at the time of the call, or later. */
+  list(): Promise<FoldersByUid> {
+    if (this.#current === undefined) return this.#begin();
+    this.#next ??= this.#current.then(
+      () => this.#begin(),
+      () => this.#begin(),
+    );
+    return this.#next;
+  }
+
+  #begin(): Promise<FoldersByUid> {
+    this.#next = undefined;
+    const listing = this.#read().finally(() => {
+      if (this.#current === listing) this.#current = undefined;
+    });
+    this.#current = listing;
+    return listing;
+  }
+
+  async #read(): Promise<FoldersByUid> {
+    const byUid = new Map<PodUid, string[]>();
+    for (const name of await this.#files.list(this.#podLogsRoot)) {
+      const uid = podUidOfLogsDirectory(name);
+      const names = byUid.get(uid);
+      if (names === undefined) byUid.set(uid, [name]);
+      else names.push(name);
+    }
+    return byUid;
+  }
 }

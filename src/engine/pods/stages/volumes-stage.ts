@@ -1,15 +1,8 @@
-import type { Result } from "../../../lib/result.ts";
-import type { PodUid } from "../../../model/ids.ts";
-import type { Pod } from "../../../model/pod.ts";
+import type { VolumeManager } from "../../volumes/volume-manager.ts";
 import type { PodStage } from "../pod-stage.ts";
 import { PodSyncError } from "../pod-syncer.ts";
 
-export interface PodVolumes {
-  /** Sets up what is missing; an error says which volume is not ready and why. */
-  mount(pod: Pod, signal: AbortSignal): Promise<Result<void, string>>;
-  /** Also the volumes that a past agent mounted. */
-  unmount(uid: PodUid, signal: AbortSignal): Promise<void>;
-}
+export type PodVolumes = Pick<VolumeManager, "mount" | "unmount">;
 
 export function volumesStage(volumes: PodVolumes): PodStage {
   return {

@@ -20,7 +20,6 @@ import {
 } from "../../../core/eviction/pod-eviction.ts";
 import { admitUnderPressure } from "../../../core/eviction/pressure-admission.ts";
 import type { NodePressure } from "../../../core/eviction/signal.ts";
-import type { FsLayout } from "../../../core/eviction/threshold.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { type Pod, podKey } from "../../../model/pod.ts";
 import type { Summary } from "../../../model/stats-summary.ts";
@@ -34,20 +33,16 @@ import type { GarbageCollection } from "../../node/garbage-collection.ts";
 import type { ActivePods } from "../../pods/active-pods.ts";
 import type { PodWorkers } from "../../pods/pod-workers.ts";
 import type { WorkerStates } from "../../pods/worker-states.ts";
+import type { ImageFileSystems } from "./image-fs.ts";
 import type { MemoryWatch } from "./memory-watch.ts";
 
 const lookMs = 10_000;
 const cleanupMs = 30_000;
 const cleanupGlanceMs = 1_000;
 
-interface Disks {
-  /** Which of the node's data, images and containers share a file system. */
-  layout(signal: AbortSignal): Promise<FsLayout>;
-}
-
 export interface EvictionManagerDeps {
   readonly stats: Pick<StatsProvider, "summary">;
-  readonly disks: Disks;
+  readonly disks: Pick<ImageFileSystems, "layout">;
   readonly pods: Pick<ActivePods, "listGranted">;
   readonly states: Pick<WorkerStates, "shouldPodBeFinished">;
   readonly workers: Pick<PodWorkers, "killPod">;

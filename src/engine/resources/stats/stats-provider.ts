@@ -33,8 +33,8 @@ import type { Faults } from "../../agent/faults.ts";
 import type { VolumeUsage } from "../../volumes/volume-usage.ts";
 import type { NodePodCgroups } from "../pod-cgroups.ts";
 import type { CgroupSamples } from "./cgroup-samples.ts";
-import { listMeasuredCgroups } from "./measured-cgroups.ts";
 import {
+  listMeasuredCgroups,
   listRunningPods,
   type RunningContainer,
   type RunningPod,

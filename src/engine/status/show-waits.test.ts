@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ContainerStatus } from "../../model/generated/kubernetes.ts";
-import { awaitedPulls, withPulls } from "./show-pulls.ts";
+import { awaitedPulls, withPulls } from "./show-waits.ts";
 
 const pull = { container: "main", image: "a.io/b:1", sinceMs: 0, isQueued: false };
 

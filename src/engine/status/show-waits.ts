@@ -1,3 +1,4 @@
+import { type WaitReason, waitText } from "../../core/worker/start-gate.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { formatTime } from "../../lib/time.ts";
 import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
@@ -44,4 +45,14 @@ function progressText({ doneBytes, totalBytes }: PullProgress): string {
 
 function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
+}
+
+/** The status of a Pending pod, which says in its message why the pod does not start. */
+export function withWait(status: PodStatus, reason: WaitReason | undefined): PodStatus {
+  if (reason === undefined || status.phase !== "Pending") return status;
+  return { ...status, message: `Waiting for ${waitText(reason)}` };
+}
+
+export function awaitedStart(reason: WaitReason | undefined): readonly Awaited[] {
+  return reason === undefined ? [] : [{ what: waitText(reason) }];
 }
