@@ -30,20 +30,20 @@ export interface NeededObjects<T> {
   get(object: ObjectName): Result<T, LookUpFailure>;
 }
 
-export function collectionPath(kind: ReferencedKind, namespace: string): string {
+function collectionPath(kind: ReferencedKind, namespace: string): string {
   return `/api/v1/namespaces/${encodeURIComponent(namespace)}/${kind}`;
 }
 
 /** As messages have it, such as configmap. */
-export function singular(kind: ReferencedKind): string {
+function singular(kind: ReferencedKind): string {
   return kind.slice(0, -1);
 }
 
-export function nameKey({ namespace, name }: ObjectName): string {
+function nameKey({ namespace, name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 
-export function notRegistered({ namespace, name }: ObjectName): LookUpFailure {
+function notRegistered({ namespace, name }: ObjectName): LookUpFailure {
   return { code: "failed", message: `object "${namespace}"/"${name}" not registered` };
 }
 
