@@ -70,6 +70,7 @@ export const ownFiles: readonly string[] = [
   "src/drivers/manifest/folder-watcher.ts",
   "src/drivers/manifest/last-good-files.ts",
   "src/drivers/manifest/manifest-folder.ts",
+  "src/drivers/plugins/plugin-sockets.ts",
   "src/drivers/systemd/logind.ts",
   "src/server/file-changes.ts",
   "src/server/followed-log.ts",

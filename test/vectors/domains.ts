@@ -42,6 +42,7 @@ import { nodeImagesDomain } from "./domains/node-images.ts";
 import { nodeRegistrationDomain } from "./domains/node-registration.ts";
 import { paths } from "./domains/paths.ts";
 import { plegEvents } from "./domains/pleg-events.ts";
+import { pluginRegistration } from "./domains/plugin-registration.ts";
 import { podAdmission } from "./domains/pod-admission.ts";
 import { podHostname } from "./domains/pod-hostname.ts";
 import { podResources } from "./domains/pod-resources.ts";
@@ -106,6 +107,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   nodeRegistrationDomain,
   paths,
   plegEvents,
+  pluginRegistration,
   podAdmission,
   podHostname,
   podResources,

@@ -84,6 +84,8 @@ const cri = readJson("cri-v1.json") as GrpcDefinition;
 const criTitle = "The Kubernetes container runtime interface, v1";
 const csi = readJson("csi-v1.json") as GrpcDefinition;
 const csiTitle = "The container storage interface, v1, of a node";
+const plugins = readJson("plugin-registration-v1.json") as GrpcDefinition;
+const pluginsTitle = "The registration of plugins with the kubelet, v1";
 const kubernetes = readJson("kubernetes-v1.36.json") as OpenApi;
 write("src/model/generated/kubernetes.ts", kubernetesTypes(kubernetes));
 write("docs/kubelet-settings.md", kubeletSettingsPage());
@@ -117,6 +119,7 @@ write("src/model/generated/csi.ts", grpcTypes(csiTitle, csi));
 const protos = {
   "cri.proto": grpcProto(criTitle, cri),
   "csi.proto": grpcProto(csiTitle, csi),
+  "plugin-registration.proto": grpcProto(pluginsTitle, plugins),
   "containerd-content.proto": readFileSync(join(data, "containerd-content.proto"), "utf8"),
   "containerd-events.proto": readFileSync(join(data, "containerd-events.proto"), "utf8"),
 };

@@ -24,6 +24,8 @@ export interface GrpcExchange {
   readonly onHeaders?: (() => void) | undefined;
   /** Fields of bytes or text are cut to this length while they arrive; undefined = they are kept whole. */
   readonly maxFieldBytes?: number | undefined;
+  /** A longer message ends the call; undefined = 16 MiB. */
+  readonly maxMessageBytes?: number | undefined;
   /** What it throws ends the call. */
   readonly onMessage: (message: Buffer) => void;
 }
@@ -92,11 +94,13 @@ export function exchange(
 
 function listen(
   stream: ClientHttp2Stream,
-  { onHeaders, onMessage, maxFieldBytes }: GrpcExchange,
+  { onHeaders, onMessage, maxFieldBytes, maxMessageBytes }: GrpcExchange,
   finish: (failure: Failure | undefined) => void,
 ): void {
   const frames =
-    maxFieldBytes === undefined ? new FrameReader() : new CutFrameReader(maxFieldBytes);
+    maxFieldBytes === undefined
+      ? new FrameReader(maxMessageBytes)
+      : new CutFrameReader(maxFieldBytes);
   let answer: IncomingHttpHeaders = {};
   let problem: unknown;
   stream.on("response", (headers) => {

@@ -1,6 +1,10 @@
 // gRPC over a unix socket, on Node's own HTTP/2: grpc-js took 14 MB of memory and 150 ms of every start for what is done here.
+import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { connect as connectSocket } from "node:net";
+import { withDeadline } from "../../lib/deadline.ts";
+import { sleep } from "../../lib/timers.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { exchange, methodName } from "./grpc-call.ts";
 
@@ -14,6 +18,8 @@ export interface GrpcMethod<Request, Response> {
   readonly deserialize: (bytes: Buffer) => Response;
   /** Fields of bytes or text in answers are cut to this length while they arrive. */
   readonly maxFieldBytes?: number | undefined;
+  /** A longer answer ends the call; undefined = 16 MiB. */
+  readonly maxMessageBytes?: number | undefined;
 }
 
 /** What an observer learns about a finished call. Times are milliseconds since 1970. */
@@ -118,6 +124,15 @@ export class GrpcConnection {
     return messages;
   }
 
+  /** Connects; resolves when the server speaks HTTP/2, which one that only accepts connections does not. */
+  async whenServed(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const limit = { ms: timeoutMs, what: `the connection to ${this.#socketPath}` };
+    await withDeadline({ sleep }, limit, signal, async (late) => {
+      const session = await untilAborted(this.#open(), late);
+      await once(session, "remoteSettings", { signal: late });
+    });
+  }
+
   /** Calls that wait for an answer end without one. */
   close(): void {
     const session = this.#session;
@@ -142,6 +157,7 @@ export class GrpcConnection {
       metadata,
       timeoutMs,
       maxFieldBytes: method.maxFieldBytes,
+      maxMessageBytes: method.maxMessageBytes,
     };
     return exchange(() => this.#open(), call, signal);
   }

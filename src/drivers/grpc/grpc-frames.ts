@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 
 // A byte that says whether the message is compressed, then its length.
 export const headerBytes = 5;
-const maxMessageBytes = 16 * 1024 * 1024;
+const defaultMaxBytes = 16 * 1024 * 1024;
 
 /** A message as gRPC sends it over a stream of HTTP/2. */
 export function encodeFrame(message: Uint8Array): Buffer {
@@ -20,20 +20,28 @@ export interface MessageReader {
 }
 
 /** How long the message is that a header announces. */
-export function checkFrameHeader(header: Buffer): Result<number, string> {
+export function checkFrameHeader(
+  header: Buffer,
+  maxBytes: number = defaultMaxBytes,
+): Result<number, string> {
   const length = header.readUInt32BE(1);
   if (header.readUInt8(0) !== 0) return err("received a compressed message, but asked for none");
-  if (length > maxMessageBytes) {
-    return err(`received a message of ${length} bytes, more than ${maxMessageBytes}`);
+  if (length > maxBytes) {
+    return err(`received a message of ${length} bytes, more than ${maxBytes}`);
   }
   return ok(length);
 }
 
 /** Puts the messages of a stream together from the pieces it comes in. */
 export class FrameReader implements MessageReader {
+  readonly #maxBytes: number;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #wantedBytes = headerBytes;
+
+  constructor(maxBytes: number = defaultMaxBytes) {
+    this.#maxBytes = maxBytes;
+  }
 
   take(piece: Buffer): Result<readonly Buffer[], string> {
     this.#pending.push(piece);
@@ -43,7 +51,7 @@ export class FrameReader implements MessageReader {
     const messages: Buffer[] = [];
     this.#wantedBytes = headerBytes;
     while (bytes.length >= headerBytes) {
-      const length = checkFrameHeader(bytes);
+      const length = checkFrameHeader(bytes, this.#maxBytes);
       if (!length.ok) return length;
       this.#wantedBytes = headerBytes + length.value;
       if (bytes.length < this.#wantedBytes) break;
