@@ -40,3 +40,13 @@ test("waiting for work ends with it, after the time, or with an abort", async ()
   expect(await isDoneWithin(clock, stuck, 5, never)).toBe(false);
   expect(await isDoneWithin(clock, stuck, hourMs, AbortSignal.abort())).toBe(false);
 });
+
+test("work of which one part fails has its other parts cancelled", async () => {
+  let other: AbortSignal | undefined;
+  const read = withDeadline(clock, { ms: hourMs, what: "reading" }, never, (signal) => {
+    other = signal;
+    return Promise.all([stuck, Promise.reject(new Error("broken"))]);
+  });
+  await expect(read).rejects.toThrow("broken");
+  expect(other?.aborted).toBe(true);
+});

@@ -37,6 +37,10 @@ export async function withDeadline<T>(
   try {
     // Work that ignores its signal must not hold up the one who waits for it.
     return await Promise.race([work(bounded.signal, cancelDeadline), whenLate()]);
+  } catch (error) {
+    // What else the work has begun is not needed any more, and would otherwise go on beside the next try.
+    bounded.abort(noLongerNeeded);
+    throw error;
   } finally {
     signal.removeEventListener("abort", giveUp);
     cancelDeadline();

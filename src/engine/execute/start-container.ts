@@ -5,6 +5,7 @@ import {
   legacyLogSymlink,
   nextRestartCountByLogs,
 } from "../../core/paths/log-paths.ts";
+import { beginAll } from "../../lib/begin-all.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ContainerConfig, ImageSpec, PodSandboxConfig } from "../../model/generated/cri.ts";
@@ -278,10 +279,10 @@ async function makeConfig(
   const request = { pod, placed, podIps, ...choices };
   const folder = containerLogsDirectory(podLogsRoot, pod.metadata, name);
   try {
-    const [config] = await Promise.all([
-      configs.containerConfig(request, lifetime),
-      files.ensureFolder(folder, 0o755),
-    ]);
+    const [config] = await beginAll(
+      () => configs.containerConfig(request, lifetime),
+      () => files.ensureFolder(folder, 0o755),
+    );
     return config;
   } catch (error) {
     return configFailure(

@@ -3,6 +3,7 @@ import {
   checkpointRefusal,
   secondsBetweenCheckpoints,
 } from "../../core/container/checkpoint-limits.ts";
+import { beginAll } from "../../lib/begin-all.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import { formatTime } from "../../lib/time.ts";
@@ -53,10 +54,10 @@ export class NodeHost implements KubeletHost {
 
   async listRunningPods(signal: AbortSignal): Promise<readonly RunningPod[]> {
     const { runtime } = this.#deps;
-    const [sandboxes, containers] = await Promise.all([
-      runtime.listPodSandboxes({ state: { state: PodSandboxState.SANDBOX_READY } }, signal),
-      runtime.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } }, signal),
-    ]);
+    const [sandboxes, containers] = await beginAll(
+      () => runtime.listPodSandboxes({ state: { state: PodSandboxState.SANDBOX_READY } }, signal),
+      () => runtime.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } }, signal),
+    );
     return sandboxes.map(({ id, metadata }) => ({
       name: metadata?.name ?? "",
       namespace: metadata?.namespace ?? "",
@@ -192,7 +193,10 @@ export class ContainerCheckpoints {
 
   async #refusal(): Promise<CheckpointRefusal | undefined> {
     const { hostUsage, folder } = this.#deps;
-    const [held, disk] = await Promise.all([hostUsage.files(folder), hostUsage.fileSystem(folder)]);
+    const [held, disk] = await beginAll(
+      () => hostUsage.files(folder),
+      () => hostUsage.fileSystem(folder),
+    );
     return checkpointRefusal({
       folder,
       count: held?.inodesUsed ?? 0,

@@ -14,7 +14,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import type { ObservedPods } from "./observed-pods.ts";
-import type { ListedPod } from "./runtime-listing.ts";
+import { type ListedPod, listLabelled } from "./runtime-listing.ts";
 import { endReaderOf, type MessageFiles, readTerminationMessage } from "./termination-message.ts";
 
 export interface ReadPodDeps {
@@ -49,7 +49,7 @@ export async function readPod(
 ): Promise<ObservedPod> {
   const sandboxStatus = once((id: string) => readSandbox(deps.runtime, id, signal));
   const containerStatus = once((id: RuntimeContainerId) => readContainer(deps, uid, id, signal));
-  const listing = listed ?? listPod(deps, uid, signal);
+  const listing = listed ?? listLabelled(deps.runtime, deps.clock, { [podUidLabel]: uid }, signal);
   for (const { id } of before?.sandboxes ?? []) sandboxStatus(id).catch(() => undefined);
   for (const { id } of before?.containers ?? []) {
     containerStatus(rawContainerId(id)).catch(() => undefined);
@@ -84,20 +84,6 @@ function once<Id extends string, T>(read: (id: Id) => Promise<T>): (id: Id) => P
     reads.set(id, begun);
     return begun;
   };
-}
-
-async function listPod(
-  { runtime, clock }: ReadPodDeps,
-  uid: PodUid,
-  signal: AbortSignal,
-): Promise<ListedPod> {
-  const listedAtMs = clock.nowMs();
-  const labelSelector = { [podUidLabel]: uid };
-  const [sandboxes, containers] = await Promise.all([
-    runtime.listPodSandboxes({ labelSelector }, signal),
-    runtime.listContainers({ labelSelector }, signal),
-  ]);
-  return { sandboxes, containers, listedAtMs };
 }
 
 async function readSandbox(

@@ -1,3 +1,4 @@
+import { beginAll } from "../../lib/begin-all.ts";
 import {
   type Container,
   ContainerState,
@@ -28,16 +29,27 @@ export interface RuntimeListing {
   readonly keys: ReadonlyMap<PodUid, string>;
 }
 
+/** All that the runtime has with those labels. */
+export async function listLabelled(
+  runtime: ContainerRuntime,
+  clock: Pick<Clock, "nowMs">,
+  labelSelector: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<ListedPod> {
+  const listedAtMs = clock.nowMs();
+  const [sandboxes, containers] = await beginAll(
+    () => runtime.listPodSandboxes({ labelSelector }, signal),
+    () => runtime.listContainers({ labelSelector }, signal),
+  );
+  return { sandboxes, containers, listedAtMs };
+}
+
 export async function listRuntime(
   runtime: ContainerRuntime,
   clock: Pick<Clock, "nowMs">,
   signal: AbortSignal,
 ): Promise<RuntimeListing> {
-  const listedAtMs = clock.nowMs();
-  const [sandboxes, containers] = await Promise.all([
-    runtime.listPodSandboxes({}, signal),
-    runtime.listContainers({}, signal),
-  ]);
+  const { sandboxes, containers, listedAtMs } = await listLabelled(runtime, clock, {}, signal);
   const pods = new Map<
     PodUid,
     { sandboxes: PodSandbox[]; containers: Container[]; listedAtMs: number }

@@ -5,6 +5,7 @@ import {
   podVolumesDirectory,
 } from "../../../core/paths/data-paths.ts";
 import { podLogsDirectory, podUidOfLogsDirectory } from "../../../core/paths/log-paths.ts";
+import { beginAll } from "../../../lib/begin-all.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { type PodUid, podUid } from "../../../model/ids.ts";
 import type { ForeignFiles } from "../../../ports/foreign-files.ts";
@@ -36,10 +37,10 @@ export function foldersStage(deps: FoldersStageDeps): PodStage {
       logs.set(uid, podLogsDirectory(podLogsRoot, pod.metadata));
       try {
         await files.ensureFolder(podDirectory(rootFolder, uid), 0o750);
-        await Promise.all([
-          files.ensureFolder(podVolumesDirectory(rootFolder, uid), 0o750),
-          files.ensureFolder(podPluginsDirectory(rootFolder, uid), 0o750),
-        ]);
+        await beginAll(
+          () => files.ensureFolder(podVolumesDirectory(rootFolder, uid), 0o750),
+          () => files.ensureFolder(podPluginsDirectory(rootFolder, uid), 0o750),
+        );
       } catch (error) {
         const message = `error making pod data directories: ${errorText(error)}`;
         events.record(pod, { type: "Warning", reason: "FailedToMakePodDataDirectories", message });

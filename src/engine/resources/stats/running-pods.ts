@@ -3,6 +3,7 @@ import {
   countedContainers,
   countedSandboxes,
 } from "../../../core/stats/counted-containers.ts";
+import { beginAll } from "../../../lib/begin-all.ts";
 import type { Container, PodSandbox } from "../../../model/generated/cri.ts";
 import { type PodUid, podUid } from "../../../model/ids.ts";
 import type { Cgroups } from "../../../ports/cgroups.ts";
@@ -43,10 +44,10 @@ export async function listRunningPods(
   { runtime, cgroups, podCgroups, faults }: RunningPodsDeps,
   signal: AbortSignal,
 ): Promise<readonly RunningPod[]> {
-  const [containers, sandboxes] = await Promise.all([
-    runtime.listContainers({}, signal),
-    runtime.listPodSandboxes({}, signal),
-  ]);
+  const [containers, sandboxes] = await beginAll(
+    () => runtime.listContainers({}, signal),
+    () => runtime.listPodSandboxes({}, signal),
+  );
   const bySandbox = new Map<string, Container[]>();
   for (const container of countedContainers(containers)) {
     const sandboxId = container.podSandboxId ?? "";

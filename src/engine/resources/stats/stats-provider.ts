@@ -5,6 +5,7 @@ import { type DiskUse, ephemeralStorage, fsStats } from "../../../core/stats/dis
 import { networkStats } from "../../../core/stats/network-stats.ts";
 import { amountOf, statsOfRuntime, timeOf } from "../../../core/stats/runtime-stats.ts";
 import { sumOfContainers } from "../../../core/stats/sum-containers.ts";
+import { beginAll } from "../../../lib/begin-all.ts";
 import type {
   FilesystemUsage,
   ContainerStats as RuntimeContainerStats,
@@ -281,14 +282,17 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     const volumeStats = all.length === 0 ? undefined : all;
     if (round.nodeFs === undefined) return { volumeStats };
     // Termination messages are files of the node that containers write to without bounds, as the hosts file is.
-    const messages = pod.containers.map(({ name }) =>
-      host.files(podContainerDirectory(rootFolder, pod.uid, name)),
+    const messages = pod.containers.map(
+      ({ name }) =>
+        () =>
+          host.files(podContainerDirectory(rootFolder, pod.uid, name)),
     );
-    const own = [
-      await host.files(podLogsDirectory(podLogsRoot, pod)),
-      await host.file(podHostsFile(rootFolder, pod.uid)),
-      ...(await Promise.all(messages)),
-    ].map((use): DiskUse | undefined => use && { timeMs: clock.nowMs(), ...use });
+    const uses = await beginAll(
+      () => host.files(podLogsDirectory(podLogsRoot, pod)),
+      () => host.file(podHostsFile(rootFolder, pod.uid)),
+      ...messages,
+    );
+    const own = uses.map((use): DiskUse | undefined => use && { timeMs: clock.nowMs(), ...use });
     const others = [...(volumes?.ephemeral ?? []), ...own];
     return { volumeStats, ephemeralStorage: ephemeralStorage(round.nodeFs, containers, others) };
   }
