@@ -36,7 +36,11 @@ export class MemoryFiles implements HostFiles {
   async realPath(path: string): Promise<string | undefined> {
     const target = this.#links.get(path);
     if (target !== undefined) return this.realPath(target);
-    return this.#paths().includes(path) ? path : undefined;
+    return this.has(path) ? path : undefined;
+  }
+
+  has(path: string): boolean {
+    return this.#files.has(path) || this.#links.has(path) || this.#folders.has(path);
   }
 
   async list(path: string): Promise<readonly string[]> {

@@ -119,6 +119,15 @@ export const mutants: readonly Mutant[] = [
     },
   },
   {
+    name: "starts while its former life is removed",
+    promise: "what a running pod stands on stays",
+    edit: {
+      file: startGate,
+      from: 'if (pod.isBeingRemoved) return { kind: "removal" };',
+      to: "",
+    },
+  },
+  {
     name: "never asks again",
     promise: "everything comes to what is wanted",
     edit: {

@@ -26,6 +26,8 @@ export interface CallBoundsDependencies {
   readonly nowMs: () => number;
   /** The UID of the pod that a sandbox or a container of the runtime belongs to. */
   readonly ownerOf: (id: string) => string | undefined;
+  /** A call is about to be made that concerns the pod. */
+  readonly onCall: (uid: string, method: string, firstArgument: unknown) => void;
   readonly fail: (message: string) => void;
 }
 
@@ -44,6 +46,7 @@ export class CallBounds {
   begin(method: string, args: readonly unknown[]): () => void {
     const uid = this.#podOf(args);
     if (uid === undefined) return nothing;
+    this.#deps.onCall(uid, method, args[0]);
     const calls = this.#pods.get(uid) ?? { open: new Map(), changes: 0, sinceMs: 0 };
     this.#pods.set(uid, calls);
     if (changing.test(method)) this.#countChange(uid, calls);
@@ -63,6 +66,12 @@ export class CallBounds {
       same.delete(made);
       if (same.size === 0) calls.open.delete(call);
     };
+  }
+
+  /** Whether somebody waits for the answer to that call, as `open` has it. */
+  isOpen(uid: string, call: string): boolean {
+    const same = this.#pods.get(uid)?.open.get(call);
+    return same !== undefined && dropGivenUp(same).size > 0;
   }
 
   /** The calls that have no answer yet. */

@@ -16,6 +16,7 @@ import { Life } from "./life.ts";
 import { MachineFaults } from "./machine-faults.ts";
 import { ManifestSource } from "./manifest-source.ts";
 import { type ObservedCall, observed } from "./observed-calls.ts";
+import { RemovalRules } from "./removal-rules.ts";
 import { RuntimeFaults } from "./runtime-faults.ts";
 import { createSimMachine } from "./sim-machine.ts";
 import { StatusHistory } from "./status-history.ts";
@@ -79,6 +80,7 @@ export class Simulation {
   /** Calls that change something in the runtime, as agents made them. */
   readonly changes: string[] = [];
   readonly #termination: TerminationRules;
+  readonly #removals: RemovalRules;
   readonly #apiHistory: StatusHistory;
   readonly #sabotage: (ports: AgentPorts) => AgentPorts;
   #calls = 0;
@@ -99,6 +101,7 @@ export class Simulation {
       nowMs: () => this.clock.monotonicMs(),
       isFaultlessSince: (sinceMs) => this.faults.isFaultlessSince(sinceMs),
     });
+    this.#removals = new RemovalRules(this.invariants, this.machine);
     const hasSlowDisk = seed % slowDiskEvery === 0;
     this.machineFaults = new MachineFaults(this.dice.split(), this.clock, hasSlowDisk);
     this.machine.runtime.intercept = this.faults.intercept;
@@ -141,6 +144,7 @@ export class Simulation {
     const calls = new CallBounds({
       nowMs: () => this.clock.monotonicMs(),
       ownerOf: (id) => this.machine.runtime.ownerOf(id),
+      onCall: (...call) => this.#check(() => this.#removals.noteCall(...call)),
       fail: (message) => this.fail(message),
     });
     const life = new Life(calls, () => {
@@ -249,8 +253,18 @@ export class Simulation {
   #noteEvent(event: RuntimeEvent): void {
     this.note(`${event.containerId.replace(/0+$/, "")} ${event.kind}`);
     this.invariants.noteEvent(event);
-    if (event.kind !== "stopped") return;
-    this.#termination.noteEnd(event.containerId);
+    if (event.kind === "stopped") this.#termination.noteEnd(event.containerId);
+    if (event.kind === "started" && this.#isWaitedFor(event.containerId)) {
+      this.#removals.noteStart(event.containerId);
+    }
+  }
+
+  /** Whether the agent that lives waits for the start of that container or sandbox. */
+  #isWaitedFor(containerId: string): boolean {
+    const uid = this.machine.runtime.ownerOf(containerId) ?? "";
+    const isSandbox = this.invariants.find(containerId) === undefined;
+    const call = isSandbox ? "runPodSandbox " : `startContainer ${containerId}`;
+    return this.#life?.calls.isOpen(uid, call) ?? false;
   }
 
   #noteApiPod(type: "ADDED" | "MODIFIED" | "DELETED", pod: Pod, isForced: boolean): void {

@@ -1,0 +1,60 @@
+import type { SimMachine } from "../../../src/app/sim-agent.ts";
+import { podUidLabel } from "../../../src/model/labels.ts";
+import { type Invariants, label } from "./invariants.ts";
+import { Violation } from "./violation.ts";
+
+const removing = /^(remove|unmount)/;
+const podsFolder = "/sim/pods/";
+const cgroupsFolder = "/kubepods";
+
+/**
+ * What the containers of a pod stand on is there when they start, and nobody takes it away while they run: above all not
+ * the removal of what a former life of the pod left.
+ */
+export class RemovalRules {
+  readonly #invariants: Invariants;
+  readonly #machine: Pick<SimMachine, "files" | "cgroups" | "runtime">;
+  /** Sandboxes and containers that an agent started and knows of; not those of calls that were carried out too late. */
+  readonly #known = new Set<string>();
+
+  constructor(invariants: Invariants, machine: Pick<SimMachine, "files" | "cgroups" | "runtime">) {
+    this.#invariants = invariants;
+    this.#machine = machine;
+  }
+
+  /** A sandbox or a container was started by a call whose caller still waits for it. */
+  noteStart(containerId: string): void {
+    this.#known.add(containerId);
+    const container = this.#invariants.find(containerId);
+    if (container === undefined) return;
+    const { files, cgroups, runtime } = this.#machine;
+    const folder = `${podsFolder}${label(container, podUidLabel)}`;
+    const paths = (container.config.mounts ?? []).map(({ hostPath = "" }) => hostPath);
+    const own = [folder, ...paths.filter((path) => path.startsWith(`${folder}/`))];
+    const missing = own.find((path) => !files.has(path));
+    if (missing !== undefined) this.#fail(containerId, `started without ${missing}`);
+    const sandbox = runtime.sandboxes.find(({ id }) => id === container.place.sandboxId);
+    const cgroup = sandbox?.config.linux?.cgroupParent;
+    if (cgroup !== undefined && !cgroups.exists(cgroup)) {
+      this.#fail(containerId, `started without the cgroup ${cgroup}`);
+    }
+  }
+
+  /** The agent is about to make a call that concerns the pod. */
+  noteCall(uid: string, method: string, path: unknown): void {
+    if (!removing.test(method) || typeof path !== "string") return;
+    // Logs of containers that ended are removed while others of the pod run.
+    if (!path.startsWith(podsFolder) && !path.startsWith(cgroupsFolder)) return;
+    const sandboxes = this.#machine.runtime.sandboxes.filter(
+      ({ config, isReady }) => isReady && config.metadata?.uid === uid,
+    );
+    const containers = this.#invariants.runningOf(uid).map(({ place }) => place);
+    for (const { id } of [...containers, ...sandboxes]) {
+      if (this.#known.has(id)) this.#fail(id, `runs at ${method} ${path}`);
+    }
+  }
+
+  #fail(containerId: string, what: string): never {
+    throw new Violation(`the sandbox or container ${containerId.replace(/0+$/, "")} ${what}`);
+  }
+}
