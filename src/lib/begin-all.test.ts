@@ -9,7 +9,7 @@ test("all results, in order", async () => {
   expect([text, number]).toEqual(["a", 1]);
 });
 
-test("where one throws at once, nobody misses the rejection of another", async () => {
+test("where one throws at once, the rejection of another is handled", async () => {
   const unhandled: unknown[] = [];
   const note = (error: unknown): void => void unhandled.push(error);
   process.on("unhandledRejection", note);

@@ -2,7 +2,7 @@ type Work = () => Promise<unknown>;
 
 /**
  * Begins everything at once and resolves with all results, as Promise.all does. Where one throws before it returns a promise,
- * that counts as its rejection: thrown from a list of calls, it would leave nobody to take the rejections of the others.
+ * that counts as its rejection: thrown from a list of calls, it would leave the rejections of the others unhandled.
  */
 export function beginAll<const All extends readonly Work[]>(
   ...all: All

@@ -68,7 +68,7 @@ export class CallBounds {
     };
   }
 
-  /** Whether somebody waits for the answer to that call, as `open` has it. */
+  /** Whether the agent waits for the answer to that call, as `open` has it. */
   isOpen(uid: string, call: string): boolean {
     const same = this.#pods.get(uid)?.open.get(call);
     return same !== undefined && dropGivenUp(same).size > 0;

@@ -8,7 +8,7 @@ const podsFolder = "/sim/pods/";
 const cgroupsFolder = "/kubepods";
 
 /**
- * What the containers of a pod stand on is there when they start, and nobody takes it away while they run: above all not
+ * What the containers of a pod stand on is there when they start, and is not removed while they run: above all not by
  * the removal of what a former life of the pod left.
  */
 export class RemovalRules {
