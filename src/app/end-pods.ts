@@ -2,7 +2,8 @@ import { newHookHttp } from "../drivers/linux/hook-http.ts";
 import { hostFiles } from "../drivers/linux/host-files.ts";
 import { PodNames } from "../drivers/linux/pod-names.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
-import { killPod } from "../engine/execute/kill-pod.ts";
+import type { KillDeps } from "../engine/execute/kill-container.ts";
+import { killPod, newSandboxStops } from "../engine/execute/kill-pod.ts";
 import { restorePod } from "../engine/execute/restore-pod.ts";
 import { failuresText } from "../engine/execute/step-report.ts";
 import { readPod } from "../engine/observe/read-pod.ts";
@@ -24,24 +25,28 @@ export async function endPods(
   const { pods } = await listRuntime(runtime, systemClock, signal);
   const uids = [...pods.keys()].filter((uid) => ours.has(uid));
   if (uids.length > 0) log.info("ending pods, each within its grace period", { pods: uids.length });
-  await Promise.all(uids.map((uid) => endPod(runtime, uid, log, signal)));
+  const deps = {
+    runtime,
+    hookHttp: newHookHttp(new PodNames()),
+    clock: systemClock,
+    events: { record: () => undefined },
+    log,
+    // No agent is there to ask for them.
+    metrics: new MetricsRegistry({}),
+    sandboxStops: newSandboxStops(),
+  };
+  await Promise.all(uids.map((uid) => endPod(deps, uid, signal)));
 }
 
 async function endPod(
-  runtime: ContainerRuntime,
+  deps: KillDeps & { readonly runtime: ContainerRuntime },
   uid: PodUid,
-  log: Log,
   signal: AbortSignal,
 ): Promise<void> {
-  const clock = systemClock;
-  const runtimeName = "containerd";
-  const observed = await readPod({ runtime, clock, runtimeName }, uid, signal);
+  const { runtime, clock, log } = deps;
+  const observed = await readPod({ runtime, clock, runtimeName: "containerd" }, uid, signal);
   const pod = await restorePod(runtime, observed, signal);
-  const events = { record: () => undefined };
   const because = "everything of this data folder is being removed";
-  // No agent is there to ask for them.
-  const metrics = new MetricsRegistry({});
-  const deps = { runtime, hookHttp: newHookHttp(new PodNames()), clock, events, log, metrics };
   const reports = await killPod(deps, { pod, observed, because }, signal);
   const failures = failuresText(reports);
   if (failures !== undefined) log.warn("cannot stop a pod", { pod: observed.name, failures });

@@ -2,7 +2,7 @@ import { planPod } from "../../src/core/pod/plan-pod.ts";
 import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
 import { SimRuntime } from "../../src/drivers/sim/sim-runtime.ts";
 import { type ExecutorDeps, executePlan } from "../../src/engine/execute/execute-plan.ts";
-import { killPod } from "../../src/engine/execute/kill-pod.ts";
+import { killPod, newSandboxStops } from "../../src/engine/execute/kill-pod.ts";
 import { Restarts } from "../../src/engine/execute/restarts.ts";
 import type { StepReport } from "../../src/engine/execute/step-report.ts";
 import { ImageManager } from "../../src/engine/images/image-manager.ts";
@@ -63,7 +63,8 @@ export class ExecutorWorld {
     const log = silentLog;
     const configs = new SimPodConfigs();
     const hookHttp = { get: async () => undefined };
-    const kill = { runtime, hookHttp, clock, events, metrics: noMetrics, log };
+    const sandboxStops = newSandboxStops();
+    const kill = { runtime, hookHttp, clock, events, metrics: noMetrics, log, sandboxStops };
     this.deps = {
       kill,
       start: {

@@ -1,7 +1,9 @@
+import type { Semaphore } from "../../lib/semaphore.ts";
 import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import { ClusterParts } from "../cluster/cluster-parts.ts";
 import { defaultClusterSettings } from "../cluster/cluster-settings.ts";
 import { EventSender } from "../cluster/event-sender.ts";
+import { newSandboxStops } from "../execute/kill-pod.ts";
 import { LocalObjects } from "../intake/local-objects.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
 import { KnownNode } from "../node/known-node.ts";
@@ -31,6 +33,7 @@ export class AgentBase {
   readonly agentStartedAtMs: number;
   readonly table: PodTable = new PodTable();
   readonly wakeups: Wakeups = new Wakeups();
+  readonly sandboxStops: Semaphore = newSandboxStops();
   readonly registry: PodRegistry = new PodRegistry(this.table);
   readonly states: WorkerStates = new WorkerStates(this.table);
   readonly sources: SourceReadiness;

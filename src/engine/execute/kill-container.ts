@@ -4,6 +4,7 @@ import {
   terminationGraceSeconds,
 } from "../../core/termination/grace-period.ts";
 import { isDoneWithin } from "../../lib/deadline.ts";
+import type { Semaphore } from "../../lib/semaphore.ts";
 import type { RuntimeContainerId } from "../../model/ids.ts";
 import { type ContainerId, rawContainerId } from "../../model/ids.ts";
 import {
@@ -29,6 +30,7 @@ export interface KillDeps extends HookDeps {
   readonly clock: Clock;
   readonly events: PodEvents;
   readonly log: Log;
+  readonly sandboxStops: Semaphore;
 }
 
 export interface KillContainerRequest {

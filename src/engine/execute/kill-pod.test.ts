@@ -199,3 +199,23 @@ test("a container that the spec does not have any more is stopped as well", asyn
   await world.clock.run(world.kill({ ...pod, spec: { ...pod.spec, containers: [web] } }));
   expect(world.runtime.findContainer("old")?.state).toBe(ContainerState.CONTAINER_EXITED);
 });
+
+test("many sandboxes stop in turns, and those that hang keep the others from theirs for 5 s", async () => {
+  const world = new ExecutorWorld();
+  const pods = Array.from({ length: 40 }, (_, index) =>
+    testPod({ containers: [{ name: "web" }] }, { name: `web-${index}`, uid: `uid-${index}` }),
+  );
+  for (const pod of pods) await world.sync(pod);
+  let stops = 0;
+  world.runtime.intercept = async (method, phase) => {
+    if (method !== "StopPodSandbox" || phase !== "before") return;
+    stops += 1;
+    if (stops <= 16) await world.clock.sleep(60_000, new AbortController().signal);
+  };
+  const kills = pods.map((pod) => world.kill(pod));
+  await world.clock.advance(4_000);
+  expect(stops).toBe(16);
+  await world.clock.advance(2_000);
+  expect(stops).toBe(40);
+  await world.clock.run(Promise.all(kills));
+});

@@ -1,10 +1,19 @@
 import { terminationOrder } from "../../core/termination/termination-order.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
 import type { ObservedContainer, ObservedPod } from "../../model/observed.ts";
 import { isSidecar, type Pod } from "../../model/pod.ts";
 import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
 import type { KillDeps } from "./kill-container.ts";
 import { tryKillContainer } from "./kill-container.ts";
 import type { StepFailure, StepReport } from "./step-report.ts";
+
+const maxTurnMs = 5_000;
+const sandboxStopsAtOnce = 16;
+
+/** One for all pods. */
+export function newSandboxStops(): Semaphore {
+  return new Semaphore(sandboxStopsAtOnce);
+}
 
 export interface KillPodRequest {
   readonly pod: Pod;
@@ -62,15 +71,16 @@ export async function killPod(
 }
 
 async function stopSandboxes(
-  { runtime, clock }: KillDeps,
+  deps: KillDeps,
   { observed, because }: KillPodRequest,
   signal: AbortSignal,
 ): Promise<StepReport> {
+  const { clock } = deps;
   const startedMs = clock.monotonicMs();
   let failure: StepFailure | undefined;
   for (const { id } of observed.sandboxes) {
     try {
-      await runtime.stopPodSandbox(id, signal);
+      await stopInTurn(deps, id, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (isNotFound(error)) continue;
@@ -79,6 +89,26 @@ async function stopSandboxes(
   }
   const durationMs = clock.monotonicMs() - startedMs;
   return { kind: "kill-pod", target: observed.uid, because, failure, durationMs };
+}
+
+/**
+ * Of many sandboxes that are to stop at once a runtime stops all at the same, late time, and what is left to do for their
+ * pods would come all at once after that. In turns it is done for the first while the runtime stops the next.
+ */
+async function stopInTurn(
+  { runtime, clock, sandboxStops }: KillDeps,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const leave = await sandboxStops.enter(signal);
+  const over = new AbortController();
+  // One that hangs keeps no other from its turn.
+  clock.sleep(maxTurnMs, over.signal).then(leave, leave);
+  try {
+    await runtime.stopPodSandbox(id, signal);
+  } finally {
+    over.abort();
+  }
 }
 
 /** By name, and after them the sidecars from the last to the first: the order in which they are stopped. */
