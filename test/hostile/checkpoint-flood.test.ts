@@ -50,7 +50,7 @@ async function flood(use: (world: Flood) => Promise<void>): Promise<void> {
       clock,
       observed: { find: () => observed },
       loop: { lastTurnMs: nowMs },
-      resyncIntervalMs: 60_000,
+      queue: { resyncIntervalMs: 60_000 },
       checkpoints: new ContainerCheckpoints({
         runtime,
         files: hostFiles,

@@ -72,7 +72,7 @@ export class ExecutorWorld {
         runtime,
         images: new ImageManager({
           ...testImagePods(this.table),
-          images: runtime,
+          runtime,
           clock,
           metrics: noMetrics,
           backoff: { initialMs: 10_000, maxMs: 300_000 },

@@ -84,8 +84,8 @@ export class NodeWorld {
       clock,
       events,
       nodeName,
-      bootTimeMs: clock.nowMs() - 60_000,
-      cgroupVersion: 2,
+      hostUsage: { bootTimeMs: clock.nowMs() - 60_000 },
+      hostCgroups: { version: 2 },
     });
     return new NodeAgent({
       api,
@@ -116,7 +116,7 @@ export class NodeWorld {
       settings,
       rootFolder: "/var/lib/kubelet",
       clock: this.clock,
-      facts: {
+      nodeFacts: {
         readMachine: () => this.machine,
         readSystem: () => ({
           kernelVersion: "6.18.44-fc-v490",
@@ -126,7 +126,7 @@ export class NodeWorld {
         lookUp: () => Promise.resolve([]),
         defaultIp: () => ok("10.99.0.1"),
       },
-      usage: {
+      hostUsage: {
         fileSystem: () =>
           Promise.resolve({
             timeMs: 0,

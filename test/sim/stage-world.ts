@@ -130,13 +130,13 @@ export class StageWorld {
 
   #createCgroups(): NodePodCgroups {
     return new NodePodCgroups({
-      cgroups: this.cgroups,
+      hostCgroups: this.cgroups,
       settings: {
         driver: "cgroupfs",
         root: ["kubepods"],
         cpuQuota: { enforceCpuLimits: true, cpuPeriodUs: 100_000 },
       },
-      pods: { listGranted: () => [] },
+      active: { listGranted: () => [] },
       lifetime: this.lifetime.signal,
       clock: this.clock,
       metrics: noMetrics,

@@ -17,8 +17,6 @@ import type { AgentSettings } from "./agent-settings.ts";
 import { NodeParts } from "./node-parts.ts";
 import { PodParts } from "./pod-parts.ts";
 
-const defaultResyncMs = 60_000;
-
 /** Everything that the agent is made of, flat; no two parts have the same name. */
 export type AgentParts = BuiltParts & FieldsOf<LoopParts>;
 
@@ -56,13 +54,12 @@ class LoopParts {
   readonly host: NodeHost;
 
   constructor(parts: BuiltParts) {
-    const { settings, podSources, cluster, observed, lifetime } = parts;
+    const { settings, podSources, cluster, lifetime } = parts;
     this.allocations = createAllocations({ ...parts, room: createRoom(parts) });
     this.loop = createLoop(parts, this.allocations);
     this.intake = new SourceIntake({
       ...parts,
       sources: cluster === undefined ? podSources : [...podSources, cluster.source],
-      objects: parts.localObjects,
       loop: this.loop,
     });
     const reading = {
@@ -70,7 +67,6 @@ class LoopParts {
       runtimeName: settings.identity.runtimeName,
       hasStopSignals: settings.runtimeSettings.containerStopSignals,
       messages: parts,
-      exits: observed,
     };
     this.reader = new PodReader({ ...parts, reading }, lifetime);
     this.observer = new Observer({ ...parts, reader: this.reader }, lifetime);
@@ -81,12 +77,8 @@ class LoopParts {
       intake: this.intake,
     });
     const folder = `${parts.rootFolder}/checkpoints`;
-    this.host = new NodeHost({
-      ...parts,
-      loop: this.loop,
-      resyncIntervalMs: settings.pods.resyncIntervalMs ?? defaultResyncMs,
-      checkpoints: new ContainerCheckpoints({ ...parts, folder }),
-    });
+    const checkpoints = new ContainerCheckpoints({ ...parts, folder });
+    this.host = new NodeHost({ ...parts, loop: this.loop, checkpoints });
   }
 }
 
@@ -107,6 +99,5 @@ function createLoop(parts: BuiltParts, allocations: PodAllocations): SyncLoop {
     ...parts,
     updates: new PodUpdates(deps),
     housekeeping: new Housekeeping(deps, deps),
-    progress: parts.watchdog?.progress,
   });
 }

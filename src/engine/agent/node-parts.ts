@@ -34,19 +34,16 @@ export class NodeParts {
   readonly nodeAgent: NodeAgent | undefined;
 
   constructor(parts: Base & FieldsOf<PodParts>) {
-    const { settings, clock, runtime, hostUsage, hostCgroups, rootFolder, podLogsRoot } = parts;
+    const { settings, clock, cgroups, podLogsRoot } = parts;
     const { thresholds, policy, images: imagePolicy } = settings.eviction;
     this.volumeUsage = new VolumeUsage({ ...parts, periodMs: settings.pods.volumeStatsMs });
     this.stats = new NodeStatsProvider({
       ...parts,
-      cgroups: hostCgroups,
       samples: new CgroupSamples(parts.cgroupStats, clock),
-      host: hostUsage,
-      podCgroups: parts.cgroups,
       volumeUsage: this.volumeUsage,
       node: { ...parts, systemCgroups: settings.cgroups.system },
     });
-    const disks = new ImageFileSystems(runtime, hostUsage, rootFolder);
+    const disks = new ImageFileSystems(parts.runtime, parts.hostUsage, parts.rootFolder);
     this.imageCollector = new ImageCollector({ ...parts, disks, policy: imagePolicy });
     this.containerCollector = new ContainerCollector({
       ...parts,
@@ -57,66 +54,41 @@ export class NodeParts {
       containers: this.containerCollector,
       images: this.imageCollector,
     });
-    const podsCgroup = parts.cgroups.rootPath;
+    const { memoryGauge: gauge } = parts;
     this.eviction = new EvictionManager(
       {
         ...parts,
         ports: parts,
         stats: this.stats,
         disks,
-        // What pods were granted counts, not what they ask for now.
-        pods: parts.active,
         garbage: this.garbage,
-        memoryWatch: new MemoryWatch({ gauge: parts.memoryGauge, clock, podsCgroup }),
+        memoryWatch: new MemoryWatch({ gauge, clock, podsCgroup: cgroups.rootPath }),
       },
       thresholds,
       policy,
     );
-    this.nodeCgroups = new NodeCgroups({
-      ...parts,
-      version: hostCgroups.version,
-      pods: parts.cgroups,
-      reserved: reservedCgroups(settings.cgroups.node.reservations),
-    });
-    this.shutdown = createShutdown(parts);
+    const reserved = reservedCgroups(settings.cgroups.node.reservations);
+    this.nodeCgroups = new NodeCgroups({ ...parts, reserved });
+    const { shutdownPeriods: periods } = settings.node;
+    this.shutdown =
+      periods.length === 0
+        ? undefined
+        : new ShutdownManager({ ...parts, ports: parts, periods, settling: new Settling(parts) });
     this.nodeAgent = createNodeAgent({ ...parts, eviction: this.eviction }, this.shutdown);
   }
-}
-
-function createShutdown(parts: Base & FieldsOf<PodParts>): ShutdownManager | undefined {
-  const { shutdownPeriods: periods } = parts.settings.node;
-  if (periods.length === 0) return undefined;
-  return new ShutdownManager({
-    ...parts,
-    ports: parts,
-    service: parts.shutdownService,
-    periods,
-    pods: parts.active,
-    settling: new Settling(parts),
-  });
 }
 
 function createNodeAgent(
   parts: Base & Pick<NodeParts, "eviction">,
   shutdown: ShutdownManager | undefined,
 ): NodeAgent | undefined {
-  const { apiServer, cluster, hostUsage } = parts;
+  const { apiServer, cluster } = parts;
   if (apiServer === undefined || cluster === undefined) return undefined;
   const { registration: settings } = parts.settings.node;
   const api = apiServer.heartbeatApi ?? apiServer.api;
   const csiNode = new CsiNode({ ...parts, api });
-  const source = new NodeStatusSource({
-    ...parts,
-    settings,
-    facts: parts.nodeFacts,
-    usage: hostUsage,
-    readiness: shutdown === undefined ? [csiNode] : [csiNode, shutdown],
-  });
-  const startup = new NodeStartup({
-    ...parts,
-    events: cluster.events,
-    bootTimeMs: hostUsage.bootTimeMs,
-    cgroupVersion: parts.hostCgroups.version,
-  });
+  const readiness = shutdown === undefined ? [csiNode] : [csiNode, shutdown];
+  const source = new NodeStatusSource({ ...parts, settings, readiness });
+  const startup = new NodeStartup({ ...parts, events: cluster.events });
   return new NodeAgent({ ...parts, api, settings, cluster, source, csiNode, startup });
 }

@@ -46,83 +46,56 @@ export class PodParts {
   constructor(base: Base) {
     const { settings, table, cluster } = base;
     const { admission } = settings.node;
-    const records = createResourceRecords(base);
-    const active = new ActivePods(table, base.faults);
-    const cgroups = new NodePodCgroups({
+    this.records = createResourceRecords(base);
+    this.active = new ActivePods(table, base.faults);
+    this.cgroups = new NodePodCgroups({
       ...base,
-      cgroups: base.hostCgroups,
       settings: podCgroupSettings(settings.cgroups, settings.runtimeSettings, admission.node),
-      pods: active,
+      active: this.active,
     });
-    const starts = new PodStartMetrics(table, base.metrics, base.clock);
-    const inputs = { ...base, resizes: records.resizes, cgroups };
-    const statuses = new PodStatuses({ ...base, starts, inputs });
-    const prober = new Prober({ ...base, statuses, runner: base.probeRunner });
-    const images = new ImageManager({
+    const resources = { ...base, ...this.records, records: this.records, cgroups: this.cgroups };
+    this.starts = new PodStartMetrics(table, base.metrics, base.clock);
+    this.statuses = new PodStatuses({ ...base, starts: this.starts, inputs: resources });
+    this.prober = new Prober({ ...base, statuses: this.statuses, runner: base.probeRunner });
+    this.images = new ImageManager({
       ...base,
-      starts,
-      images: base.runtime,
+      starts: this.starts,
       backoff: pullBackoff,
       pulls: settings.images.pulls,
       records: new PullRecords({ ...base, folder: `${base.rootFolder}/image_manager` }),
     });
     const { allocatable = {} } = admission.node.status ?? {};
-    const volumes = new VolumeManager({ ...base, tokens: cluster?.tokens, allocatable });
-    const { actuated } = records;
-    const objects = cluster ?? noObjects;
-    const stages = createPodStages({ ...base, objects, cgroups, actuated, volumes, prober });
-    const executor = createExecutor(base, { images, volumes, cgroups, actuated });
-    const queue = new WorkQueue(base, settings.pods.resyncIntervalMs);
-    const sync = {
-      ...base,
-      executor,
-      statuses,
-      records,
-      cgroups,
-      stages,
-      credentials: createPullCredentials(base),
-    };
-    this.workers = new PodWorkers({
-      ...base,
-      syncer: createNodeSyncer(sync, sync, base),
-      queue,
-      ports: base,
-    });
-    this.remains = new PodRemains({ ...base, ports: base, executor, stages });
-    this.records = records;
-    this.active = active;
-    this.cgroups = cgroups;
-    this.starts = starts;
-    this.statuses = statuses;
-    this.prober = prober;
-    this.images = images;
-    this.volumes = volumes;
-    this.queue = queue;
+    this.volumes = new VolumeManager({ ...base, tokens: cluster?.tokens, allocatable });
+    const parts = { ...resources, images: this.images, volumes: this.volumes, prober: this.prober };
+    const stages = createPodStages({ ...parts, objects: cluster ?? noObjects });
+    const acting = { ...parts, statuses: this.statuses, stages, executor: createExecutor(parts) };
+    const sync = { ...acting, credentials: createPullCredentials(base) };
+    const syncer = createNodeSyncer(sync, sync, base);
+    this.queue = new WorkQueue(base, settings.pods.resyncIntervalMs);
+    this.workers = new PodWorkers({ ...base, ports: base, queue: this.queue, syncer });
+    this.remains = new PodRemains({ ...acting, ports: base });
   }
 }
 
 function createExecutor(
-  base: Base,
-  parts: Pick<PodParts, "images" | "volumes" | "cgroups"> & Pick<PodResourceRecords, "actuated">,
+  parts: Base & Pick<PodParts, "images" | "volumes" | "cgroups"> & PodResourceRecords,
 ): ExecutorDeps {
-  const { settings, lifetime } = base;
-  const runtimeFacts = new RuntimeFacts(base.runtime, lifetime);
+  const { settings } = parts;
+  const runtimeFacts = new RuntimeFacts(parts.runtime, parts.lifetime);
   const maxPods = Number(settings.node.admission.node.status?.capacity?.["pods"] ?? 0);
   const configs = new NodePodConfigs({
-    ...base,
     ...parts,
-    ports: base,
+    ports: parts,
     settings: { ...settings, clusterDomain: settings.node.clusterDomain },
     runtimeFacts,
-    userNamespaces: new UserNamespaces({ ...base, maxPods, runtimeFacts }),
+    userNamespaces: new UserNamespaces({ ...parts, maxPods, runtimeFacts }),
   });
-  const shared = { ...base, ...parts, configs };
   return {
-    kill: base,
-    start: { ...shared, kill: base, linkLogs: settings.logs.areLinked },
-    resize: shared,
-    restarts: new Restarts({ ...base, limits: settings.pods.crashLoop }),
-    progress: base.watchdog?.progress,
+    kill: parts,
+    start: { ...parts, kill: parts, configs, linkLogs: settings.logs.areLinked },
+    resize: { ...parts, configs },
+    restarts: new Restarts({ ...parts, limits: settings.pods.crashLoop }),
+    watchdog: parts.watchdog,
   };
 }
 

@@ -21,7 +21,7 @@ import { type ContainerId, rawContainerId } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podDisplayName } from "../../model/pod.ts";
 import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
-import type { Progress } from "../../ports/watchdog.ts";
+import type { Watchdog } from "../../ports/watchdog.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
 import { type KillContainerRequest, type KillDeps, tryKillContainer } from "./kill-container.ts";
@@ -37,7 +37,7 @@ export interface ExecutorDeps {
   readonly start: StartDeps;
   readonly resize: ResizeDeps;
   readonly restarts: Restarts;
-  readonly progress?: Progress | undefined;
+  readonly watchdog?: Pick<Watchdog, "progress"> | undefined;
 }
 
 export interface ExecuteRequest {
@@ -159,11 +159,11 @@ class PlanRun {
   }
 
   async carryOut(step: Step): Promise<StepOutcome> {
-    const { progress, kill } = this.#deps;
+    const { watchdog, kill } = this.#deps;
     const { clock } = kill;
     const { kind, because } = step;
     const target = this.#target(step);
-    progress?.noteStep(this.#request.pod.metadata.uid, `${kind} ${target}`);
+    watchdog?.progress.noteStep(this.#request.pod.metadata.uid, `${kind} ${target}`);
     const startedMs = clock.monotonicMs();
     const { parts, ...outcome } = await execute(this, step);
     const durationMs = clock.monotonicMs() - startedMs;

@@ -69,7 +69,7 @@ function world(limits: Partial<ImagePullLimits> = {}) {
   const table = new PodTable();
   const manager = new ImageManager({
     ...testImagePods(table),
-    images,
+    runtime: images,
     clock,
     metrics: noMetrics,
     backoff: { initialMs: 10_000, maxMs: 300_000 },
@@ -265,7 +265,7 @@ test("a pull that gets no further does not hold up others", async () => {
   const images = new FakeImages();
   const manager = new ImageManager({
     ...testImagePods(),
-    images,
+    runtime: images,
     clock,
     metrics: noMetrics,
     backoff: { initialMs: 10_000, maxMs: 300_000 },

@@ -56,7 +56,7 @@ export interface ReadyImage {
 
 export interface ImageManagerDeps {
   readonly table: PodTable;
-  readonly images: ImageService;
+  readonly runtime: ImageService;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly backoff: BackoffLimits;
@@ -86,10 +86,10 @@ export class ImageManager {
 
   constructor(deps: ImageManagerDeps) {
     this.#deps = deps;
-    this.#images = deps.images;
+    this.#images = deps.runtime;
     this.#clock = deps.clock;
     this.#limits = deps.backoff;
-    this.#puller = new ImagePuller(deps.images, deps.clock, deps.pulls, deps.pullProgress);
+    this.#puller = new ImagePuller(deps.runtime, deps.clock, deps.pulls, deps.pullProgress);
     this.#records = deps.records;
     this.#slice = deps.table.writer("images");
   }

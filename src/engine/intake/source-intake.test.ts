@@ -34,7 +34,7 @@ async function takeIn(
   const intake = new SourceIntake({
     faults: loudFaults,
     sources: [source],
-    objects: new LocalObjects(),
+    localObjects: new LocalObjects(),
     memory: { restore: (pod) => pod },
     clock: new VirtualClock(),
     log: {

@@ -13,7 +13,7 @@ import type { LocalObjects } from "./local-objects.ts";
 export interface SourceIntakeDeps {
   readonly sources: readonly PodSource[];
   /** Takes what lies beside the pods. */
-  readonly objects: LocalObjects;
+  readonly localObjects: LocalObjects;
   readonly memory: Pick<PodMemory, "restore">;
   readonly clock: Clock;
   readonly log: Log;
@@ -64,7 +64,7 @@ export class SourceIntake {
     for (const { origin, field, message } of snapshot.unknownFields ?? []) {
       this.#deps.log.warn("unknown field in a manifest", { origin, field, message });
     }
-    const objectsChanged = this.#deps.objects.set(source, snapshot);
+    const objectsChanged = this.#deps.localObjects.set(source, snapshot);
     this.#setPods(source, snapshot);
     // Pods may wait for them or show them.
     if (objectsChanged) this.#deps.loop.requestSyncAll();

@@ -8,7 +8,7 @@ import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
-import type { Progress } from "../../ports/watchdog.ts";
+import type { Watchdog } from "../../ports/watchdog.ts";
 import type { FaultPlace, Faults } from "../agent/faults.ts";
 import type { PodUpdates } from "../intake/pod-updates.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
@@ -34,7 +34,7 @@ export interface SyncLoopDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly faults: Pick<Faults, "note">;
-  readonly progress?: Progress | undefined;
+  readonly watchdog?: Pick<Watchdog, "progress"> | undefined;
 }
 
 /**
@@ -105,10 +105,10 @@ export class SyncLoop {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, progress } = this.#deps;
+    const { clock, log, watchdog } = this.#deps;
     const backoff = new Backoff(backoffLimits);
     while (!signal.aborted) {
-      progress?.noteTurn();
+      watchdog?.progress.noteTurn();
       this.#lastTurnMs = clock.monotonicMs();
       const problem = this.#runtimeProblem();
       if (problem !== undefined) {
@@ -168,7 +168,7 @@ export class SyncLoop {
 
   /** What one pod makes this loop throw costs that pod a delay, and no other pod anything. */
   #attempt(during: FaultPlace, uid: PodUid, work: () => void): void {
-    this.#deps.progress?.noteStep(uid, during);
+    this.#deps.watchdog?.progress.noteStep(uid, during);
     try {
       work();
     } catch (error) {

@@ -20,12 +20,12 @@ export interface WorkQueueDeps {
 export class WorkQueue {
   readonly #deps: WorkQueueDeps;
   readonly #due: SliceWriter<"due">;
-  readonly #resyncIntervalMs: number;
+  readonly resyncIntervalMs: number;
 
   constructor(deps: WorkQueueDeps, resyncIntervalMs: number = defaultResyncMs) {
     this.#deps = deps;
     this.#due = deps.table.writer("due");
-    this.#resyncIntervalMs = resyncIntervalMs;
+    this.resyncIntervalMs = resyncIntervalMs;
   }
 
   /** The pod is due at once, and at its time as well. */
@@ -50,7 +50,7 @@ export class WorkQueue {
 
   requeue(uid: PodUid, requeue: Requeue): void {
     const { clock, random } = this.#deps;
-    const settings = { resyncIntervalMs: this.#resyncIntervalMs, backoffMs: failureBackoffMs };
+    const settings = { resyncIntervalMs: this.resyncIntervalMs, backoffMs: failureBackoffMs };
     this.enqueue(uid, requeueDelayMs(requeue, settings, clock.nowMs(), random()));
   }
 

@@ -23,6 +23,7 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { HostUsage } from "../../ports/host-usage.ts";
 import type { CheckpointRefusal, KubeletHost, RunningPod } from "../../ports/kubelet-host.ts";
 import type { SyncLoop } from "../loop/sync-loop.ts";
+import type { WorkQueue } from "../loop/work-queue.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 
 export interface NodeHostDeps {
@@ -34,7 +35,7 @@ export interface NodeHostDeps {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly observed: Pick<ObservedPods, "find">;
   readonly loop: Pick<SyncLoop, "lastTurnMs">;
-  readonly resyncIntervalMs: number;
+  readonly queue: Pick<WorkQueue, "resyncIntervalMs">;
 }
 
 /** So long the sync loop may stand still at least before that is a problem. */
@@ -130,8 +131,8 @@ export class NodeHost implements KubeletHost {
   }
 
   syncLoopProblem(): string | undefined {
-    const { clock, loop, resyncIntervalMs } = this.#deps;
-    const patienceMs = Math.max(resyncIntervalMs * 2, leastPatienceMs);
+    const { clock, loop, queue } = this.#deps;
+    const patienceMs = Math.max(queue.resyncIntervalMs * 2, leastPatienceMs);
     const isStuck = clock.monotonicMs() > loop.lastTurnMs + patienceMs;
     return isStuck ? "sync Loop took longer than expected" : undefined;
   }

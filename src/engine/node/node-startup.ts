@@ -1,5 +1,7 @@
 import type { NodeEvent } from "../../core/node/node-event.ts";
+import type { Cgroups } from "../../ports/cgroups.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { HostUsage } from "../../ports/host-usage.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
 
@@ -15,8 +17,8 @@ export interface NodeStartupDeps {
   readonly clock: Clock;
   readonly events: NodeEvents;
   readonly nodeName: string;
-  readonly bootTimeMs: number;
-  readonly cgroupVersion: 1 | 2;
+  readonly hostUsage: Pick<HostUsage, "bootTimeMs">;
+  readonly hostCgroups: Pick<Cgroups, "version">;
 }
 
 /** Announces the start of the agent, and measures how long a machine that is new in its cluster takes to become ready. */
@@ -33,10 +35,10 @@ export class NodeStartup {
   }
 
   announce(): void {
-    const { metrics, events, nodeName, cgroupVersion } = this.#deps;
+    const { metrics, events, nodeName, hostCgroups } = this.#deps;
     metrics.set("kubelet_node_name", 1, { node: nodeName });
     events.recordNode({ type: "Normal", reason: "Starting", message: "Starting kubelet." });
-    if (cgroupVersion === 1) events.recordNode(cgroupV1Event);
+    if (hostCgroups.version === 1) events.recordNode(cgroupV1Event);
   }
 
   /** The agent registers the node. */
@@ -47,13 +49,13 @@ export class NodeStartup {
   /** The API server did not have the node before. */
   noteCreated(): void {
     if (this.#attemptedAtMs === undefined || this.#createdAtMs !== undefined) return;
-    const { metrics, clock, bootTimeMs } = this.#deps;
+    const { metrics, clock, hostUsage } = this.#deps;
     this.#createdAtMs = clock.nowMs();
     const preRegistrationMs = this.#attemptedAtMs - this.#startedAtMs;
     const registrationMs = this.#createdAtMs - this.#attemptedAtMs;
     metrics.set(
       "kubelet_node_startup_pre_kubelet_duration_seconds",
-      (this.#startedAtMs - bootTimeMs) / 1000,
+      (this.#startedAtMs - hostUsage.bootTimeMs) / 1000,
     );
     metrics.set("kubelet_node_startup_pre_registration_duration_seconds", preRegistrationMs / 1000);
     metrics.set("kubelet_node_startup_registration_duration_seconds", registrationMs / 1000);
@@ -61,13 +63,13 @@ export class NodeStartup {
 
   noteReady(): void {
     if (this.#createdAtMs === undefined || this.#isReady) return;
-    const { metrics, clock, bootTimeMs } = this.#deps;
+    const { metrics, clock, hostUsage } = this.#deps;
     const nowMs = clock.nowMs();
     this.#isReady = true;
     metrics.set(
       "kubelet_node_startup_post_registration_duration_seconds",
       (nowMs - this.#createdAtMs) / 1000,
     );
-    metrics.set("kubelet_node_startup_duration_seconds", (nowMs - bootTimeMs) / 1000);
+    metrics.set("kubelet_node_startup_duration_seconds", (nowMs - hostUsage.bootTimeMs) / 1000);
   }
 }

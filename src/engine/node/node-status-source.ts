@@ -34,8 +34,8 @@ export interface NodeStatusSourceDeps {
   /** Whose file system holds what pods write. */
   readonly rootFolder: string;
   readonly clock: Clock;
-  readonly facts: NodeFacts;
-  readonly usage: Pick<HostUsage, "fileSystem">;
+  readonly nodeFacts: NodeFacts;
+  readonly hostUsage: Pick<HostUsage, "fileSystem">;
   readonly runtime: Pick<ContainerRuntime, "version"> & Pick<ImageService, "listImages">;
   readonly files: Pick<HostFiles, "readText">;
   readonly health: Pick<RuntimeHealth, "report">;
@@ -65,7 +65,7 @@ export class NodeStatusSource {
   }
 
   async #look(wasUnschedulable: boolean, signal: AbortSignal): Promise<NodeStatusFacts> {
-    const { facts, readiness } = this.#deps;
+    const { nodeFacts: facts, readiness } = this.#deps;
     const { pressures } = this.#deps.eviction;
     const { report } = this.#deps.health;
     return {
@@ -108,20 +108,20 @@ export class NodeStatusSource {
   }
 
   async #readEphemeralStorage(): Promise<Quantity | undefined> {
-    const usage = await this.#deps.usage.fileSystem(this.#deps.rootFolder);
+    const usage = await this.#deps.hostUsage.fileSystem(this.#deps.rootFolder);
     return usage && wholeQuantity(BigInt(usage.capacityBytes), "BinarySI");
   }
 
   #listHostIps(): readonly string[] {
     const nowMs = this.#deps.clock.monotonicMs();
     if (this.#hostIps === undefined || nowMs - this.#hostIps.readAtMs >= hostIpsAgeMs) {
-      this.#hostIps = { list: this.#deps.facts.listIps(), readAtMs: nowMs };
+      this.#hostIps = { list: this.#deps.nodeFacts.listIps(), readAtMs: nowMs };
     }
     return this.#hostIps.list;
   }
 
   async #lookUpAddresses(): Promise<NodeStatusFacts["addresses"]> {
-    const { facts, settings } = this.#deps;
+    const { nodeFacts: facts, settings } = this.#deps;
     const hostIps = this.#listHostIps();
     const mustLookUp = needsAddressLookup(settings);
     const [wanted = ""] = settings.nodeIps;

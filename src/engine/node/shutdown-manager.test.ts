@@ -49,12 +49,12 @@ class World {
       }),
   };
   readonly manager = new ShutdownManager({
-    service: this.service,
+    shutdownService: this.service,
     periods: [
       { priority: 0, graceSeconds: 20 },
       { priority: 1000, graceSeconds: 10 },
     ],
-    pods: {
+    active: {
       list: () => [podOf("critical", 2000, 60), podOf("web", 0, 5), podOf("slow", 0, 300)],
     },
     workers: {

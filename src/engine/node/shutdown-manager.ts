@@ -32,9 +32,9 @@ import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
 
 export interface ShutdownManagerDeps {
-  readonly service: ShutdownService;
+  readonly shutdownService: ShutdownService;
   readonly periods: readonly ShutdownPeriod[];
-  readonly pods: Pick<ActivePods, "list">;
+  readonly active: Pick<ActivePods, "list">;
   readonly workers: Pick<PodWorkers, "killPod">;
   readonly settling: Pick<Settling, "volumesUnmounted" | "statusesReported">;
   readonly wakeups: Pick<Wakeups, "updateNode">;
@@ -100,7 +100,7 @@ export class ShutdownManager {
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
-    const { service } = this.#deps;
+    const { shutdownService: service } = this.#deps;
     await this.#ensureDelay(signal);
     await this.#takeLock();
     await service.watch((isShuttingDown) => {
@@ -113,7 +113,7 @@ export class ShutdownManager {
 
   /** The machine must wait for as long as the pods may take. */
   async #ensureDelay(signal: AbortSignal): Promise<void> {
-    const { service, periods } = this.#deps;
+    const { shutdownService: service, periods } = this.#deps;
     const { clock } = this.#deps.ports;
     const neededMs = longestShutdownMs(periods);
     let delayMs = await service.maxDelayMs();
@@ -132,7 +132,7 @@ export class ShutdownManager {
   }
 
   async #takeLock(): Promise<void> {
-    const lock = await this.#deps.service.lock();
+    const lock = await this.#deps.shutdownService.lock();
     this.#release();
     this.#lock = lock;
   }
@@ -167,12 +167,12 @@ export class ShutdownManager {
   }
 
   async #endPods(signal: AbortSignal): Promise<void> {
-    const { periods, pods } = this.#deps;
+    const { periods, active } = this.#deps;
     const { clock, log } = this.#deps.ports;
     const startedAtMs = clock.nowMs();
     try {
       await this.#keepTimes(startedAtMs, undefined);
-      for (const group of planShutdown(periods, pods.list())) await this.#endGroup(group, signal);
+      for (const group of planShutdown(periods, active.list())) await this.#endGroup(group, signal);
       await this.#report(signal);
     } finally {
       await this.#keepTimes(startedAtMs, clock.nowMs());

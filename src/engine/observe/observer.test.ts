@@ -69,7 +69,7 @@ function setUp() {
     {
       table,
       observed,
-      reading: { runtime, clock, runtimeName: "sim", table, exits: observed },
+      reading: { runtime, clock, runtimeName: "sim", table, observed },
       clock,
       log,
       faults: loudFaults,

@@ -29,7 +29,7 @@ export interface ReadPodDeps {
   /** Has the resources that containers were last given. */
   readonly table?: Pick<PodTable, "get"> | undefined;
   /** How containers ended, where an event said so. */
-  readonly exits?: Pick<ObservedPods, "exitOf"> | undefined;
+  readonly observed?: Pick<ObservedPods, "exitOf"> | undefined;
 }
 
 /** What is known of a pod before it is read. */
@@ -103,7 +103,7 @@ async function readContainer(
   return unlessGone(async () => {
     const answer = await deps.runtime.containerStatus(id, signal);
     if (answer.status === undefined) return undefined;
-    const status = withExit(answer.status, deps.exits?.exitOf(uid, id));
+    const status = withExit(answer.status, deps.observed?.exitOf(uid, id));
     const terminationMessage =
       deps.messages === undefined
         ? ""

@@ -36,7 +36,7 @@ class World {
   refusals = 0;
   shared = 0;
   readonly cgroups = new NodeCgroups({
-    pods: {
+    cgroups: {
       rootPath: "/kubepods",
       ensureShared: () => {
         this.shared += 1;
@@ -57,7 +57,7 @@ class World {
       recordNode: ({ type, reason, message }) =>
         void this.events.push(`${type} ${reason}: ${message}`),
     },
-    version: 1,
+    hostCgroups: { version: 1 },
     metrics: { set() {} },
     clock: this.clock,
     log: silentLog,

@@ -47,13 +47,14 @@ export function podCgroupSettings(
 }
 
 export interface NodeCgroupsDeps {
-  readonly pods: Pick<NodePodCgroups, "ensureShared" | "enforceRoot" | "rootPath">;
+  /** Those of pods. */
+  readonly cgroups: Pick<NodePodCgroups, "ensureShared" | "enforceRoot" | "rootPath">;
   readonly reserved: readonly ReservedCgroup[];
   /** Cgroups with another root: one that the node's owner made and named. */
   readonly cgroupsAt: (path: string) => Pick<Cgroups, "exists" | "update">;
   /** Undefined = the node belongs to no cluster. */
   readonly nodeEvents: NodeEvents | undefined;
-  readonly version: 1 | 2;
+  readonly hostCgroups: Pick<Cgroups, "version">;
   readonly metrics: Pick<Metrics, "set">;
   readonly clock: Clock;
   readonly log: Log;
@@ -73,21 +74,21 @@ export class NodeCgroups {
 
   /** Holds the system's own cgroups to what is reserved; rejects when one cannot be. */
   async start(): Promise<void> {
-    const { pods, reserved, version, metrics } = this.#deps;
-    metrics.set("kubelet_cgroup_version", version);
-    await pods.ensureShared();
+    const { cgroups, reserved, hostCgroups, metrics } = this.#deps;
+    metrics.set("kubelet_cgroup_version", hostCgroups.version);
+    await cgroups.ensureShared();
     for (const one of reserved) await this.#enforceReserved(one);
   }
 
   /** Keeps the classes' shares in line with the pods that run, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { pods, clock, log } = this.#deps;
+    const { cgroups, clock, log } = this.#deps;
     let isEnforced = false;
     while (!signal.aborted) {
       // Pods may take more than they should while the limit is new: then it has to wait for evictions.
       if (!isEnforced) isEnforced = await this.#enforceRoot();
       try {
-        await pods.ensureShared();
+        await cgroups.ensureShared();
       } catch (error) {
         log.warn("cannot set the limits of the classes of pods", { problem: errorText(error) });
       }
@@ -96,14 +97,14 @@ export class NodeCgroups {
   }
 
   async #enforceRoot(): Promise<boolean> {
-    const { pods, nodeEvents } = this.#deps;
+    const { cgroups, nodeEvents } = this.#deps;
     try {
-      await pods.enforceRoot();
+      await cgroups.enforceRoot();
       const message = "Updated Node Allocatable limit across pods";
       nodeEvents?.recordNode({ type: "Normal", reason: enforced, message });
       return true;
     } catch (error) {
-      const name = pods.rootPath.split("/").filter((part) => part !== "");
+      const name = cgroups.rootPath.split("/").filter((part) => part !== "");
       const list = `[${name.map((part) => `"${part}"`).join(" ")}]`;
       const message = `Failed to update Node Allocatable Limits ${list}: ${errorText(error)}`;
       nodeEvents?.recordNode({ type: "Warning", reason: notEnforced, message });

@@ -52,7 +52,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
 
   function create(more: Partial<PodCgroupSettings> = {}, pods?: readonly Pod[]): NodePodCgroups {
     return new NodePodCgroups({
-      cgroups: new KernelTree({ root: "/kubepods", mountPoint: folder, hugePageSizes: [] }),
+      hostCgroups: new KernelTree({ root: "/kubepods", mountPoint: folder, hugePageSizes: [] }),
       settings: {
         driver: "cgroupfs",
         root: ["kubepods"],
@@ -61,7 +61,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
         podPidsLimit: 50,
         ...more,
       },
-      pods: { listGranted: () => pods ?? [guaranteed, burstable, bestEffort] },
+      active: { listGranted: () => pods ?? [guaranteed, burstable, bestEffort] },
       lifetime: new AbortController().signal,
       clock: new VirtualClock(),
       metrics: {

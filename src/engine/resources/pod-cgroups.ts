@@ -42,9 +42,9 @@ export interface PodCgroupSettings {
 }
 
 export interface PodCgroupsDeps {
-  readonly cgroups: Cgroups;
+  readonly hostCgroups: Cgroups;
   readonly settings: PodCgroupSettings;
-  readonly pods: Pick<ActivePods, "listGranted">;
+  readonly active: Pick<ActivePods, "listGranted">;
   readonly lifetime: AbortSignal;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, "observe">;
@@ -64,7 +64,7 @@ export class NodePodCgroups {
   }
 
   exists(pod: Pod): boolean {
-    return !this.#perQos || this.#deps.cgroups.exists(this.path(pod));
+    return !this.#perQos || this.#deps.hostCgroups.exists(this.path(pod));
   }
 
   /** The cgroup of all pods. */
@@ -94,7 +94,7 @@ export class NodePodCgroups {
   /** Throws when the pod has no cgroup of its own. */
   read(pod: Pod): CgroupResources {
     if (!this.#perQos) throw new Error("pods have no cgroups of their own (cgroupsPerQOS)");
-    return this.#deps.cgroups.read(this.path(pod));
+    return this.#deps.hostCgroups.read(this.path(pod));
   }
 
   /** What the pod has by its cgroup; undefined where that cannot be read. */
@@ -108,33 +108,33 @@ export class NodePodCgroups {
 
   async update(pod: Pod, resources: CgroupResources): Promise<void> {
     const startedAtMs = this.#deps.clock.monotonicMs();
-    await this.#deps.cgroups.update(this.path(pod), resources);
+    await this.#deps.hostCgroups.update(this.path(pod), resources);
     this.#observe("update", startedAtMs);
   }
 
   memoryUsageBytes(pod: Pod): bigint {
-    return this.#deps.cgroups.readMemoryUsageBytes(this.path(pod));
+    return this.#deps.hostCgroups.readMemoryUsageBytes(this.path(pod));
   }
 
   /** Creates the pod's cgroup with its limits; rejects, naming the file, when the kernel refuses one. */
   async ensure(pod: Pod): Promise<void> {
     if (!this.#perQos) return;
-    const { cgroups, clock } = this.#deps;
+    const { hostCgroups, clock } = this.#deps;
     const { podPidsLimit: pidsLimit } = this.#settings;
     await this.ensureShared();
     const startedAtMs = clock.monotonicMs();
-    await cgroups.create(this.path(pod), { ...this.wanted(pod), pidsLimit });
+    await hostCgroups.create(this.path(pod), { ...this.wanted(pod), pidsLimit });
     this.#observe("create", startedAtMs);
   }
 
   /** Makes the cgroups above those of pods, and brings their limits in line with the pods that run. */
   async ensureShared(): Promise<void> {
     if (!this.#perQos) return;
-    const { cgroups } = this.#deps;
+    const { hostCgroups } = this.#deps;
     const { rootPath } = this;
     // Its limits are enforced when the agent starts: they may have to wait until pods take less.
-    if (!cgroups.exists(rootPath))
-      await cgroups.create(rootPath, this.#settings.rootResources ?? {});
+    if (!hostCgroups.exists(rootPath))
+      await hostCgroups.create(rootPath, this.#settings.rootResources ?? {});
     const { burstable, bestEffort } = this.#classResources();
     await this.#ensureClass("Burstable", burstable);
     await this.#ensureClass("BestEffort", bestEffort);
@@ -143,7 +143,8 @@ export class NodePodCgroups {
   /** Sets the limits of the cgroup of all pods; rejects when the kernel refuses one. */
   async enforceRoot(): Promise<void> {
     const { rootResources } = this.#settings;
-    if (rootResources !== undefined) await this.#deps.cgroups.update(this.rootPath, rootResources);
+    if (rootResources !== undefined)
+      await this.#deps.hostCgroups.update(this.rootPath, rootResources);
   }
 
   async remove(pod: Pod): Promise<void> {
@@ -158,20 +159,20 @@ export class NodePodCgroups {
   /** Where its class is not known: a pod lies in one of them, and a list of all pods' cgroups is long. */
   async removeByUid(uid: PodUid): Promise<void> {
     if (!this.#perQos) return;
-    const { cgroups, lifetime } = this.#deps;
+    const { hostCgroups, lifetime } = this.#deps;
     const { root } = this.#settings;
     for (const qosClass of qosClasses) {
       const path = this.#path(podCgroupNameIn(root, qosClass, uid));
-      if (cgroups.exists(path)) await this.#remove(path);
+      if (hostCgroups.exists(path)) await this.#remove(path);
       // Some hierarchies may still have it.
-      else await cgroups.remove(path, lifetime);
+      else await hostCgroups.remove(path, lifetime);
     }
   }
 
   async #remove(path: string): Promise<void> {
-    const { cgroups, clock, lifetime } = this.#deps;
+    const { hostCgroups, clock, lifetime } = this.#deps;
     const startedAtMs = clock.monotonicMs();
-    await cgroups.remove(path, lifetime);
+    await hostCgroups.remove(path, lifetime);
     this.#observe("destroy", startedAtMs);
   }
 
@@ -192,30 +193,30 @@ export class NodePodCgroups {
   }
 
   #classResources() {
-    return qosCgroupResources(this.#deps.pods.listGranted(), this.#settings.memoryReserve);
+    return qosCgroupResources(this.#deps.active.listGranted(), this.#settings.memoryReserve);
   }
 
   async #ensureClass(qosClass: QosClass, resources: CgroupResources): Promise<void> {
-    const { cgroups } = this.#deps;
+    const { hostCgroups } = this.#deps;
     const path = this.#path(qosCgroupName(this.#settings.root, qosClass));
-    if (!cgroups.exists(path)) return await cgroups.create(path, resources);
+    if (!hostCgroups.exists(path)) return await hostCgroups.create(path, resources);
     try {
-      await cgroups.update(path, resources);
+      await hostCgroups.update(path, resources);
     } catch (error) {
       // The class may take more than it should: then it is kept from taking even more.
       const { memoryBytes } = resources;
-      const usageBytes = memoryBytes === undefined ? 0n : cgroups.readMemoryUsageBytes(path);
+      const usageBytes = memoryBytes === undefined ? 0n : hostCgroups.readMemoryUsageBytes(path);
       if (memoryBytes === undefined || usageBytes <= memoryBytes) throw error;
-      await cgroups.update(path, { ...resources, memoryBytes: usageBytes });
+      await hostCgroups.update(path, { ...resources, memoryBytes: usageBytes });
     }
   }
 
   #found(): { readonly uid: PodUid; readonly path: string }[] {
-    const { cgroups } = this.#deps;
+    const { hostCgroups } = this.#deps;
     const { root, driver } = this.#settings;
     if (!this.#perQos) return [];
     return [this.rootPath, ...this.classPaths].flatMap((parent) =>
-      cgroups.listChildren(parent).flatMap((child) => {
+      hostCgroups.listChildren(parent).flatMap((child) => {
         const path = `${parent}/${child}`;
         const uid = podUidOfCgroup(root, parseCgroupPath(path, driver));
         return uid === undefined ? [] : [{ uid, path }];

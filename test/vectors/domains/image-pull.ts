@@ -48,7 +48,7 @@ async function run(input: Input): Promise<unknown> {
   const { initialSeconds, maxSeconds } = input.backoff;
   const manager = new ImageManager({
     ...testImagePods(),
-    images,
+    runtime: images,
     clock,
     metrics: noMetrics,
     backoff: { initialMs: initialSeconds * 1000, maxMs: maxSeconds * 1000 },

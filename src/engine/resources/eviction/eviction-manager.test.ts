@@ -54,7 +54,7 @@ class World {
         disks: {
           layout: () => Promise.resolve({ dedicatedImageFs: false, splitContainerFs: false }),
         },
-        pods: { listGranted: () => this.pods },
+        active: { listGranted: () => this.pods },
         workers: { killPod: (pod, kill) => this.#kill(pod, kill) },
         states: {
           shouldPodBeFinished: (uid) => !this.pods.some(({ metadata }) => metadata.uid === uid),

@@ -43,7 +43,8 @@ const cleanupGlanceMs = 1_000;
 export interface EvictionManagerDeps {
   readonly stats: Pick<StatsProvider, "summary">;
   readonly disks: Pick<ImageFileSystems, "layout">;
-  readonly pods: Pick<ActivePods, "listGranted">;
+  /** What pods were granted counts, not what they ask for now. */
+  readonly active: Pick<ActivePods, "listGranted">;
   readonly states: Pick<WorkerStates, "shouldPodBeFinished">;
   readonly workers: Pick<PodWorkers, "killPod">;
   readonly garbage: Pick<GarbageCollection, "reclaim">;
@@ -116,7 +117,7 @@ export class EvictionManager {
     const { clock, log } = this.#deps.ports;
     const layout = this.#state.layout ?? (await disks.layout(signal));
     const reading = memoryWatch.read();
-    const pods = this.#deps.pods.listGranted();
+    const pods = this.#deps.active.listGranted();
     const step = async (options: SummaryOptions): Promise<EvictionStep> =>
       stepEviction(this.#state, this.#policy, {
         summary: await this.#summary(options, signal),

@@ -16,9 +16,9 @@ import type { CgroupSamples } from "./cgroup-samples.ts";
 
 export interface RunningPodsDeps {
   readonly runtime: Pick<ContainerRuntime, "listContainers" | "listPodSandboxes">;
-  readonly cgroups: Pick<Cgroups, "listChildren">;
+  readonly hostCgroups: Pick<Cgroups, "listChildren">;
   readonly faults: Pick<Faults, "attempt">;
-  readonly podCgroups: Pick<NodePodCgroups, "podPaths">;
+  readonly cgroups: Pick<NodePodCgroups, "podPaths">;
 }
 
 /** A pod that runs, and where its cgroups are. */
@@ -41,7 +41,7 @@ export interface RunningContainer {
 
 /** The pods with a container that runs, by the runtime's word. */
 export async function listRunningPods(
-  { runtime, cgroups, podCgroups, faults }: RunningPodsDeps,
+  { runtime, hostCgroups, cgroups, faults }: RunningPodsDeps,
   signal: AbortSignal,
 ): Promise<readonly RunningPod[]> {
   const [containers, sandboxes] = await beginAll(
@@ -55,7 +55,7 @@ export async function listRunningPods(
     if (others === undefined) bySandbox.set(sandboxId, [container]);
     else others.push(container);
   }
-  const paths = podCgroups.podPaths();
+  const paths = cgroups.podPaths();
   return countedSandboxes(sandboxes).flatMap((sandbox) => {
     const running = bySandbox.get(sandbox.id ?? "");
     if (running === undefined) return [];
@@ -63,7 +63,9 @@ export async function listRunningPods(
     const uid = podUid(sandbox.metadata?.uid ?? "");
     const cgroup = paths.get(uid);
     const listed =
-      cgroup === undefined ? [] : faults.attempt("stats", uid, () => cgroups.listChildren(cgroup));
+      cgroup === undefined
+        ? []
+        : faults.attempt("stats", uid, () => hostCgroups.listChildren(cgroup));
     const children = new Map(
       (listed ?? []).map((child) => [containerIdOfCgroup(child), `${cgroup}/${child}`]),
     );
@@ -88,8 +90,8 @@ export async function listRunningPods(
 
 interface MeasuredCgroupsDeps {
   readonly samples: CgroupSamples;
-  readonly cgroups: Pick<Cgroups, "listPids">;
-  readonly host: Pick<HostUsage, "interfaces" | "disks" | "processes">;
+  readonly hostCgroups: Pick<Cgroups, "listPids">;
+  readonly hostUsage: Pick<HostUsage, "interfaces" | "disks" | "processes">;
   /** The cgroups of all pods and of the classes. */
   readonly sharedCgroups: readonly string[];
   readonly sandboxPid: (pod: RunningPod) => number | undefined;
@@ -104,9 +106,9 @@ export async function listMeasuredCgroups(
   deps: MeasuredCgroupsDeps,
   pods: readonly RunningPod[],
 ): Promise<readonly MeasuredCgroup[]> {
-  const { host, samples, sharedCgroups } = deps;
+  const { hostUsage, samples, sharedCgroups } = deps;
   const owners: Owner[] = [
-    { ...noOwner, id: "/", interfaces: await host.interfaces(undefined) },
+    { ...noOwner, id: "/", interfaces: await hostUsage.interfaces(undefined) },
     ...sharedCgroups.map((id) => ({ ...noOwner, id })),
   ];
   for (const pod of pods) owners.push(...(await podOwners(deps, pod)));
@@ -120,23 +122,23 @@ export async function listMeasuredCgroups(
       ...owner,
       usage: sample.usage,
       // Only where programs run: the others hold none themselves.
-      processes: isProgram ? await host.processes(ownPids(deps, owner.id)) : undefined,
-      disks: isMachine ? await host.disks() : undefined,
+      processes: isProgram ? await hostUsage.processes(ownPids(deps, owner.id)) : undefined,
+      disks: isMachine ? await hostUsage.disks() : undefined,
     });
   }
   return measured;
 }
 
 /** The machine's own cgroup stands for its first process: it would be all of them. */
-function ownPids({ cgroups }: MeasuredCgroupsDeps, id: string): readonly number[] {
-  return id === "/" ? [1] : cgroups.listPids(id);
+function ownPids({ hostCgroups }: MeasuredCgroupsDeps, id: string): readonly number[] {
+  return id === "/" ? [1] : hostCgroups.listPids(id);
 }
 
 async function podOwners(deps: MeasuredCgroupsDeps, pod: RunningPod): Promise<readonly Owner[]> {
   const { cgroup, sandboxCgroup, sandbox, containers } = pod;
   const owned = { ...noOwner, pod: pod.name, namespace: pod.namespace };
   const pid = deps.sandboxPid(pod);
-  const interfaces = pid === undefined ? undefined : await deps.host.interfaces(pid);
+  const interfaces = pid === undefined ? undefined : await deps.hostUsage.interfaces(pid);
   return [
     ...(cgroup === undefined ? [] : [{ ...owned, id: cgroup }]),
     ...(sandboxCgroup === undefined

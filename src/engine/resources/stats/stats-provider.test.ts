@@ -124,14 +124,14 @@ class World {
           imageFilesystems: [{ fsId: { mountpoint: "/images" }, usedBytes: { value: 40n } }],
         }),
     },
-    cgroups: { listChildren: () => ["s1", "c1"], listPids: () => [4242] },
-    podCgroups: {
+    hostCgroups: { listChildren: () => ["s1", "c1"], listPids: () => [4242] },
+    cgroups: {
       podPaths: () => new Map([[podUid("u1"), "/kubepods/podu1"]]),
       classPaths: ["/kubepods/burstable"],
       rootPath: "/kubepods",
     },
     samples: new CgroupSamples(this.stats, this.clock),
-    host: this.host,
+    hostUsage: this.host,
     clock: this.clock,
     node: {
       nodeName: "node-a",

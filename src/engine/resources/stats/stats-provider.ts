@@ -47,12 +47,12 @@ export interface StatsProviderDeps extends RunningPodsDeps {
     ContainerRuntime & ImageService,
     "listContainers" | "listPodSandboxes" | "listContainerStats" | "imageFsInfo"
   >;
-  readonly cgroups: Pick<Cgroups, "listChildren" | "listPids">;
+  readonly hostCgroups: Pick<Cgroups, "listChildren" | "listPids">;
   readonly samples: CgroupSamples;
-  readonly host: HostUsage;
+  readonly hostUsage: HostUsage;
   readonly clock: Clock;
   readonly faults: Pick<Faults, "note" | "attempt">;
-  readonly podCgroups: Pick<NodePodCgroups, "podPaths" | "classPaths" | "rootPath">;
+  readonly cgroups: Pick<NodePodCgroups, "podPaths" | "classPaths" | "rootPath">;
   readonly volumeUsage: Pick<VolumeUsage, "latest">;
   readonly node: MeasuredNode;
 }
@@ -93,8 +93,8 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
   }
 
   get #systemCgroups(): Readonly<Record<string, string | undefined>> {
-    const { node, podCgroups } = this.#deps;
-    return { ...node.systemCgroups, [systemContainerName.pods]: podCgroups.rootPath };
+    const { node, cgroups } = this.#deps;
+    return { ...node.systemCgroups, [systemContainerName.pods]: cgroups.rootPath };
   }
 
   async summary(options: SummaryOptions, signal: AbortSignal): Promise<Summary> {
@@ -120,7 +120,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
   }
 
   async measuredCgroups(signal: AbortSignal): Promise<readonly MeasuredCgroup[]> {
-    const { classPaths } = this.#deps.podCgroups;
+    const { classPaths } = this.#deps.cgroups;
     const system = Object.values(this.#systemCgroups).filter((path) => path !== undefined);
     const deps = {
       ...this.#deps,
@@ -136,7 +136,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     signal: AbortSignal,
   ): Promise<Round> {
     const withAll = options.cpuAndMemoryOnly !== true;
-    const { runtime, host, node } = this.#deps;
+    const { runtime, hostUsage, node } = this.#deps;
     // Only the runtime knows the layers; where every cgroup is known it need not be asked for the rest.
     const hasAllCgroups = pods.every((pod) =>
       pod.containers.every((one) => one.cgroup !== undefined),
@@ -148,20 +148,20 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
       nodeOnly: options.nodeOnly === true,
       arePodsFresh: options.arePodsFresh === true,
       signal,
-      nodeFs: await host.fileSystem(node.rootFolder),
+      nodeFs: await hostUsage.fileSystem(node.rootFolder),
       runtimeStats: new Map(stats.map((one) => [one.attributes?.id ?? "", one])),
       fileSystems: new Map(),
     };
   }
 
   async #nodeStats(isFresh: boolean, round: Round): Promise<NodeStats> {
-    const { samples, host } = this.#deps;
+    const { samples, hostUsage } = this.#deps;
     const { nodeName } = this.#deps.node;
     const root = await samples.read("/", isFresh);
     if (root === undefined) throw new Error("failed to get root cgroup stats");
     const { cpu, memory, io, swap } = statsOfSample(root, round.withAll);
     const systemContainers = await this.#systemContainers(isFresh, round.withAll);
-    const shared = { nodeName, systemContainers, startTimeMs: host.bootTimeMs, cpu, memory };
+    const shared = { nodeName, systemContainers, startTimeMs: hostUsage.bootTimeMs, cpu, memory };
     if (!round.withAll) return { ...shared, swap };
     const imageFs = await this.#imageFs(round);
     return {
@@ -249,9 +249,11 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     container: RunningContainer,
     round: Round,
   ): Promise<Pick<ContainerStats, "rootfs" | "logs">> {
-    const { host, clock, node } = this.#deps;
+    const { hostUsage, clock, node } = this.#deps;
     const layer = round.runtimeStats.get(container.id)?.writableLayer;
-    const files = await host.files(containerLogsDirectory(node.podLogsRoot, pod, container.name));
+    const files = await hostUsage.files(
+      containerLogsDirectory(node.podLogsRoot, pod, container.name),
+    );
     return {
       rootfs: layer === undefined ? undefined : await this.#layerStats(layer, round),
       logs:
@@ -275,7 +277,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     containers: readonly ContainerStats[],
     round: Round,
   ): Promise<Pick<PodStats, "volumeStats" | "ephemeralStorage">> {
-    const { host, clock, volumeUsage } = this.#deps;
+    const { hostUsage, clock, volumeUsage } = this.#deps;
     const { podLogsRoot, rootFolder } = this.#deps.node;
     const volumes = volumeUsage.latest(pod.uid);
     const all = volumes === undefined ? [] : [...volumes.ephemeral, ...volumes.others];
@@ -285,11 +287,11 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     const messages = pod.containers.map(
       ({ name }) =>
         () =>
-          host.files(podContainerDirectory(rootFolder, pod.uid, name)),
+          hostUsage.files(podContainerDirectory(rootFolder, pod.uid, name)),
     );
     const uses = await beginAll(
-      () => host.files(podLogsDirectory(podLogsRoot, pod)),
-      () => host.file(podHostsFile(rootFolder, pod.uid)),
+      () => hostUsage.files(podLogsDirectory(podLogsRoot, pod)),
+      () => hostUsage.file(podHostsFile(rootFolder, pod.uid)),
       ...messages,
     );
     const own = uses.map((use): DiskUse | undefined => use && { timeMs: clock.nowMs(), ...use });
@@ -312,7 +314,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
 
   #fileSystem(path: string | undefined, round: Round): Promise<FileSystemUsage | undefined> {
     if (path === undefined || path === "") return Promise.resolve(undefined);
-    const known = round.fileSystems.get(path) ?? this.#deps.host.fileSystem(path);
+    const known = round.fileSystems.get(path) ?? this.#deps.hostUsage.fileSystem(path);
     round.fileSystems.set(path, known);
     return known;
   }
@@ -323,13 +325,13 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
   }
 
   async #network(pid: number | undefined, timeMs: number): Promise<NetworkStats | undefined> {
-    const interfaces = await this.#deps.host.interfaces(pid);
+    const interfaces = await this.#deps.hostUsage.interfaces(pid);
     return interfaces === undefined ? undefined : networkStats(interfaces, timeMs);
   }
 
   async #rlimit(): Promise<RlimitStats> {
-    const { host, clock } = this.#deps;
-    const { max, running } = await host.tasks();
+    const { hostUsage, clock } = this.#deps;
+    const { max, running } = await hostUsage.tasks();
     return { timeMs: clock.nowMs(), maxPid: max, runningProcesses: running };
   }
 
@@ -337,7 +339,7 @@ export class NodeStatsProvider implements StatsProvider, CgroupMeasurements {
     const id = sandbox.id ?? "";
     const known = this.#sandboxPids.get(id);
     if (known !== undefined || sandboxCgroup === undefined) return known;
-    const [pid] = this.#deps.cgroups.listPids(sandboxCgroup);
+    const [pid] = this.#deps.hostCgroups.listPids(sandboxCgroup);
     if (pid !== undefined) this.#sandboxPids.set(id, pid);
     return pid;
   }
