@@ -60,6 +60,7 @@ import { syncPodCri } from "./domains/sync-pod-cri.ts";
 import { terminationOrder } from "./domains/termination-order.ts";
 import { volumeOperations } from "./domains/volume-operations.ts";
 import { volumePayload } from "./domains/volume-payload.ts";
+import { volumeResolution } from "./domains/volume-resolution.ts";
 import { volumeStatsMetrics } from "./domains/volume-stats-metrics.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
@@ -125,5 +126,6 @@ export const vectorDomains: readonly VectorDomain[] = [
   terminationOrder,
   volumeOperations,
   volumePayload,
+  volumeResolution,
   volumeStatsMetrics,
 ];

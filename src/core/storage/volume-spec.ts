@@ -8,7 +8,9 @@ export type VolumeSpec =
       readonly persistentVolume: PersistentVolume;
       /** As the pod's reference to the claim asks for; the persistent volume may be read-only by itself. */
       readonly readOnly: boolean;
-      /** An inline volume of an in-tree kind, which is translated to a persistent volume of a CSI driver. */
+      /** Of a kind that a CSI driver has taken over: what it is now differs from what the API has. */
+      readonly migrated?: boolean;
+      /** And it was a volume of the pod itself, which the API has no persistent volume for. */
       readonly inlineForMigration?: boolean;
     };
 
