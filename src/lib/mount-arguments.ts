@@ -62,7 +62,10 @@ export function mountCommand(mount: MountArguments): ShownCommand {
   return { argv, shownArguments: `${shown} ${target}` };
 }
 
-function shownMountOptions(options: readonly string[], secretOptions: readonly string[]): string {
+export function shownMountOptions(
+  options: readonly string[],
+  secretOptions: readonly string[],
+): string {
   return [...options, ...secretOptions.map(() => masked)].join(",");
 }
 

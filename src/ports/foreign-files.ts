@@ -8,6 +8,8 @@ export interface VolumeOwnership {
   readonly readOnly: boolean;
   /** Leave the volume alone if its top folder is as it should be. */
   readonly onlyOnMismatch: boolean;
+  /** Called now and then with the number of files that are done. */
+  readonly onProcessed?: (files: number) => void;
 }
 
 /** The part of a volume that a container sees. */
@@ -40,6 +42,8 @@ export interface VolumeUse {
 export interface ForeignFiles {
   /** What lies at a path of the node, links followed; undefined when nothing can be seen there. */
   kindOf(path: string, signal: AbortSignal): Promise<FileKind | undefined>;
+  /** The group that owns what lies at a path, links followed; undefined when nothing can be seen there. */
+  groupOf(path: string, signal: AbortSignal): Promise<number | undefined>;
   /** The path with every link followed; undefined when nothing can be seen there. */
   realPath(path: string, signal: AbortSignal): Promise<string | undefined>;
   /** For a path of the node that a pod names itself, links followed; parents are made. */

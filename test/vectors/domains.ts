@@ -58,6 +58,8 @@ import { statusManager } from "./domains/status-manager.ts";
 import { statusMerge } from "./domains/status-merge.ts";
 import { syncPodCri } from "./domains/sync-pod-cri.ts";
 import { terminationOrder } from "./domains/termination-order.ts";
+import { volumeLocal } from "./domains/volume-local.ts";
+import { volumeNfs } from "./domains/volume-nfs.ts";
 import { volumeOperations } from "./domains/volume-operations.ts";
 import { volumePayload } from "./domains/volume-payload.ts";
 import { volumeResolution } from "./domains/volume-resolution.ts";
@@ -125,6 +127,8 @@ export const vectorDomains: readonly VectorDomain[] = [
   syncPodCri,
   terminationOrder,
   volumeOperations,
+  volumeLocal,
+  volumeNfs,
   volumePayload,
   volumeResolution,
   volumeStatsMetrics,

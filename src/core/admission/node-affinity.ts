@@ -3,12 +3,9 @@ import type {
   NodeSelectorTerm,
 } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
-import { labelValueProblems, qualifiedNameProblems } from "../../model/validate/names.ts";
+import { integerOf, nodeSelectorTermProblems } from "./node-selector-problems.ts";
 
 type Labels = Readonly<Record<string, string>>;
-
-const largestInt64 = 9223372036854775807n;
-const smallestInt64 = -9223372036854775808n;
 
 /** Whether a node is one of those that the pod's selector and its required affinity ask for. */
 export function matchesNode({ spec }: Pod, nodeName: string, labels: Labels): boolean {
@@ -20,31 +17,12 @@ export function matchesNode({ spec }: Pod, nodeName: string, labels: Labels): bo
 }
 
 /** A term that asks for nothing, or that cannot be understood, is met by no node. */
-function matchesTerm(term: NodeSelectorTerm, nodeName: string, labels: Labels): boolean {
+export function matchesTerm(term: NodeSelectorTerm, nodeName: string, labels: Labels): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
-  if (!matchExpressions.every(isValidExpression) || !matchFields.every(isValidField)) return false;
+  if (nodeSelectorTermProblems(term, "").length > 0) return false;
   if (!matchExpressions.every((requirement) => matchesLabels(requirement, labels))) return false;
   return nodeName === "" || matchFields.every((requirement) => matchesField(requirement, nodeName));
-}
-
-function isValidExpression({ key, operator, values = [] }: NodeSelectorRequirement): boolean {
-  const isValid =
-    qualifiedNameProblems(key).length === 0 &&
-    values.every((value) => labelValueProblems(value).length === 0);
-  switch (operator) {
-    case "In":
-    case "NotIn":
-      return isValid && values.length > 0;
-    case "Exists":
-    case "DoesNotExist":
-      return isValid && values.length === 0;
-    case "Gt":
-    case "Lt":
-      return isValid && values.length === 1 && integerOf(values[0]) !== undefined;
-    default:
-      return false;
-  }
 }
 
 function matchesLabels(requirement: NodeSelectorRequirement, labels: Labels): boolean {
@@ -69,10 +47,6 @@ function isBeyond(label: bigint | undefined, bound: bigint | undefined, operator
   return operator === "Gt" ? label > bound : label < bound;
 }
 
-function isValidField({ operator, values = [] }: NodeSelectorRequirement): boolean {
-  return (operator === "In" || operator === "NotIn") && values.length === 1;
-}
-
 /** The only field a node can be selected by is its name; any other is empty. */
 function matchesField(requirement: NodeSelectorRequirement, nodeName: string): boolean {
   const { key, operator, values = [] } = requirement;
@@ -82,10 +56,4 @@ function matchesField(requirement: NodeSelectorRequirement, nodeName: string): b
 
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
-}
-
-function integerOf(text: string | undefined): bigint | undefined {
-  if (text === undefined || !/^[+-]?\d+$/.test(text)) return undefined;
-  const value = BigInt(text.replace("+", ""));
-  return value >= smallestInt64 && value <= largestInt64 ? value : undefined;
 }

@@ -40,6 +40,7 @@ export function linuxForeignFiles(helpers: ForeignHelpers, nowMs: () => number):
     );
   return {
     kindOf: newKindOf(helpers.hungPaths),
+    groupOf: async (path, signal) => (await look(path, ["groupOf", path], signal)) ?? undefined,
     realPath: async (path, signal) => (await look(path, ["realPath", path], signal)) ?? undefined,
     makeFolder: (path, signal) => look(path, ["makeFolder", path], signal),
     makeFile: (path, signal) => look(path, ["makeFile", path], signal),
@@ -48,8 +49,16 @@ export function linuxForeignFiles(helpers: ForeignHelpers, nowMs: () => number):
       decode(await look(join(folder, path), ["readFile", folder, path, maxBytes], signal)),
     readEnd: async (path, maxBytes, signal) =>
       decode(await look(path, ["readEnd", path, maxBytes], signal)),
-    changeOwnership: (folder, ownership, signal) =>
-      look(folder, ["changeOwnership", folder, ownership], signal),
+    changeOwnership: (folder, { onProcessed, ...ownership }, signal) =>
+      helpers.use(
+        "look",
+        folder,
+        (helper) => {
+          const limits = { path: folder, silenceMs, onProgress: onProcessed };
+          return helper.call("changeOwnership", [folder, ownership], limits, signal);
+        },
+        signal,
+      ),
     measure: (path, by, signal) => measure(helpers, { path, by, timeMs: nowMs() }, signal),
     removeTree: (path, signal) =>
       helpers.use(

@@ -19,6 +19,8 @@ export interface CallLimits {
   readonly silenceMs: number;
   /** How long it may take though it is working. */
   readonly totalMs?: number | undefined;
+  /** Called every second with the steps that were done. */
+  readonly onProgress?: ((steps: number) => void) | undefined;
 }
 
 /** An operation failed; the helper is well. */
@@ -34,6 +36,7 @@ class ForeignFileError extends Error {
 
 interface Answer {
   readonly isWorking?: boolean;
+  readonly steps?: number;
   readonly value?: unknown;
   readonly error?: string;
   readonly code?: string;
@@ -87,7 +90,7 @@ export class HelperProcess {
   async call<Name extends keyof Operations>(
     operation: Name,
     args: Parameters<Operations[Name]>,
-    { path, silenceMs, totalMs }: CallLimits,
+    { path, silenceMs, totalMs, onProgress }: CallLimits,
     signal: AbortSignal,
   ): Promise<ReturnType<Operations[Name]>> {
     signal.throwIfAborted();
@@ -116,6 +119,7 @@ export class HelperProcess {
         signal.addEventListener("abort", abandon, { once: true });
         const onAnswer = (answer: Answer): void => {
           if (answer.isWorking !== true) return resolve(answer);
+          onProgress?.(answer.steps ?? 0);
           silence?.stop();
           silence = startTimer(silenceMs, onSilence);
         };

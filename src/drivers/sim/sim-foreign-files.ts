@@ -29,6 +29,10 @@ export class SimForeignFiles implements ForeignFiles {
     return Promise.resolve("directory");
   }
 
+  groupOf(): Promise<number | undefined> {
+    return Promise.resolve(0);
+  }
+
   realPath(path: string): Promise<string | undefined> {
     return Promise.resolve(path);
   }

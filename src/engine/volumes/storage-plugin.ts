@@ -112,7 +112,11 @@ export interface DeviceStorage {
     request: Pick<DeviceRequest, "spec" | "pod">,
     signal: AbortSignal,
   ): StorageResult<string>;
-  mountPath(spec: VolumeSpec): Result<string, StorageError>;
+  /** Answers at once unless it depends on what lies on the node. */
+  mountPath(
+    spec: VolumeSpec,
+    signal: AbortSignal,
+  ): Result<string, StorageError> | StorageResult<string>;
   mountDevice(request: DeviceRequest, signal: AbortSignal): StorageResult<void>;
   unmountDevice(deviceMountPath: string, signal: AbortSignal): StorageResult<void>;
 }

@@ -27,12 +27,13 @@ const operations = newOperations(() => {
   steps += 1;
   if (steps % stepsPerLook !== 0 || Date.now() - writtenMs < progressMs) return;
   writtenMs = Date.now();
-  write({ isWorking: true });
+  write({ isWorking: true, steps });
 });
 
 // The agent's end closes the input.
 for (let line = readLine(); line !== undefined; line = readLine()) {
   writtenMs = Date.now();
+  steps = 0;
   write(answerTo(parseJsonText(line) as Request));
 }
 

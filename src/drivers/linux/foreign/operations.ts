@@ -9,10 +9,9 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import type { VolumeOwnership } from "../../../ports/foreign-files.ts";
 import { type OpenEntry, unlessAbsent } from "./open-entry.ts";
 import { openSubPath } from "./subpath-walk.ts";
-import { changeOwnership } from "./tree-ownership.ts";
+import { changeOwnership, type TreeOwnership } from "./tree-ownership.ts";
 import { removeTree } from "./tree-removal.ts";
 import { type MeasuredTree, measureTree } from "./tree-usage.ts";
 import type { OnProgress } from "./tree-walk.ts";
@@ -20,6 +19,7 @@ import { readEnd, readVolumeFile } from "./volume-reads.ts";
 
 /** What the helper process does when it is asked to, one at a time. Arguments and answers are JSON. */
 export interface Operations {
+  groupOf(path: string): number | null;
   realPath(path: string): string | null;
   makeFolder(path: string): void;
   makeFile(path: string): void;
@@ -33,7 +33,7 @@ export interface Operations {
   /** In base64. */
   readFile(folder: string, path: string, maxBytes: number): string | null;
   readEnd(path: string, maxBytes: number): string | null;
-  changeOwnership(folder: string, ownership: VolumeOwnership): void;
+  changeOwnership(folder: string, ownership: TreeOwnership): void;
   measure(path: string, by: "files" | "file-system"): MeasuredTree | null;
   removeTree(path: string): void;
 }
@@ -49,13 +49,8 @@ export function newOperations(onProgress: OnProgress): Operations {
     return opened;
   };
   return {
-    realPath: (path) => {
-      try {
-        return realpathSync.native(path);
-      } catch {
-        return null;
-      }
-    },
+    groupOf: (path) => unlessUnseen(() => statSync(path).gid),
+    realPath: (path) => unlessUnseen(() => realpathSync.native(path)),
     makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o755 }),
     makeFile: (path) => makeFile(path, 0, 0o644),
     openSubPath: (volumePath, path) => {
@@ -78,6 +73,15 @@ export function newOperations(onProgress: OnProgress): Operations {
     measure: (path, by) => measureTree(path, by, onProgress) ?? null,
     removeTree: (path) => removeTree(path, onProgress),
   };
+}
+
+/** Whatever keeps it from being seen: absent, a file above it, or a server that has gone. */
+function unlessUnseen<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch {
+    return null;
+  }
 }
 
 function makeMountPoint(target: string, isFolder: boolean, onProgress: OnProgress): void {

@@ -3,13 +3,15 @@ import type { VolumeOwnership } from "../../../ports/foreign-files.ts";
 import { bytePath, type OpenEntry, openEntry, openFolder, unlessAbsent } from "./open-entry.ts";
 import { type OnProgress, walkBelow } from "./tree-walk.ts";
 
+export type TreeOwnership = Omit<VolumeOwnership, "onProcessed">;
+
 const setGroupId = 0o2000;
 const keepUser = -1;
 
 /** Gives a volume's files to a group, which may then read them, and write them unless the volume is read-only. */
 export function changeOwnership(
   path: string,
-  ownership: VolumeOwnership,
+  ownership: TreeOwnership,
   onProgress: OnProgress,
 ): void {
   using top = openFolder(path);
@@ -30,7 +32,7 @@ export function changeOwnership(
   changeEntry(top, fstatSync(top.fd), ownership);
 }
 
-function changeEntry(entry: OpenEntry, info: Stats, { groupId, readOnly }: VolumeOwnership): void {
+function changeEntry(entry: OpenEntry, info: Stats, { groupId, readOnly }: TreeOwnership): void {
   chownSync(entry.path, keepUser, groupId);
   // The mode of a link means nothing.
   if (info.isSymbolicLink()) return;
@@ -38,7 +40,7 @@ function changeEntry(entry: OpenEntry, info: Stats, { groupId, readOnly }: Volum
   chmodSync(entry.path, (info.mode & 0o7777) | added);
 }
 
-function isOwned(info: Stats, { groupId, readOnly }: VolumeOwnership): boolean {
+function isOwned(info: Stats, { groupId, readOnly }: TreeOwnership): boolean {
   const needed = (readOnly ? 0o440 : 0o660) | 0o110 | setGroupId;
   return info.gid === groupId && (info.mode & needed) === needed;
 }
