@@ -77,7 +77,7 @@ export class NodeWorld {
     const { nodeName } = settings;
     const readNode = (): Node | undefined => this.node;
     const events = { recordNode: (event: NodeEvent) => void this.events.push(event) };
-    const csiNode = new CsiNode({ api, log: silentLog, nodeName });
+    const csiNode = new CsiNode({ api, clock, random: () => 0.5, log: silentLog, nodeName });
     const source = this.#createSource(settings, csiNode);
     const startup = new NodeStartup({
       metrics: { ...noMetrics, set: (name, value) => void this.metrics.set(name, value) },

@@ -13,6 +13,7 @@ import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
 import { criConfigs } from "./domains/cri-configs.ts";
 import { criContainerStatus } from "./domains/cri-container-status.ts";
 import { criLogs } from "./domains/cri-logs.ts";
+import { csiNode } from "./domains/csi-node.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
 import { envVars } from "./domains/env-vars.ts";
 import { ephemeralClaims } from "./domains/ephemeral-claims.ts";
@@ -81,6 +82,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   criConfigs,
   criContainerStatus,
   criLogs,
+  csiNode,
   dnsConfig,
   envVars,
   ephemeralClaims,

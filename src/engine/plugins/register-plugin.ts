@@ -7,6 +7,8 @@ import type { PluginHandler } from "./plugin-handler.ts";
 const dialTimeoutMs = 10_000;
 const infoTimeoutMs = 1000;
 const notifyTimeoutMs = 5000;
+/** A driver chooses part of the text, for example by its topology. */
+const maxErrorLength = 4096;
 
 /** Why a plugin is not registered, as far as it has to know. */
 const failed = "RegisterPlugin error --";
@@ -109,12 +111,13 @@ function choose(
 /** Sends the plugin why it is not registered. */
 async function refuse(
   { client, socketPath }: Handshake,
-  text: string,
+  problem: string,
   signal: AbortSignal,
 ): Promise<Result<never, string>> {
-  const problem = await notify(client, { pluginRegistered: false, error: text }, signal);
-  if (problem === undefined) return err(text);
-  return err(`${failed} failed to send error at socket ${socketPath}, err: ${text}: ${problem}`);
+  const text = problem.slice(0, maxErrorLength);
+  const unsent = await notify(client, { pluginRegistered: false, error: text }, signal);
+  if (unsent === undefined) return err(text);
+  return err(`${failed} failed to send error at socket ${socketPath}, err: ${text}: ${unsent}`);
 }
 
 async function notify(
