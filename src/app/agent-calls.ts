@@ -1,9 +1,12 @@
 // The agent's end of the calls that the kubelet's API makes.
+
+import { Session } from "node:inspector/promises";
 import { encodeSummary } from "../core/stats/encode-summary.ts";
+import { sleep } from "../lib/timers.ts";
 import type { SubjectAccessReview, TokenReview } from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import { RuntimeError } from "../model/runtime-error.ts";
-import type { AgentCalls, LogReference, PodReference } from "../ports/agent-calls.ts";
+import type { AgentCalls, LogReference, PodReference, ProfileKind } from "../ports/agent-calls.ts";
 import type { AgentView, ContainerLog } from "../ports/agent-view.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { KubeletHost, MetricsPages } from "../ports/kubelet-host.ts";
@@ -12,7 +15,6 @@ import type { Metrics } from "../ports/metrics.ts";
 import type { RecordedNotes } from "../ports/recorded-notes.ts";
 import type { StatsProvider } from "../ports/stats.ts";
 import { listedPod, podListText } from "../server/pod-list-text.ts";
-import { takeProfile } from "./take-profile.ts";
 
 /** From this --v on a kubelet logs what Berth calls details. */
 const detailsVerbosity = 4;
@@ -149,4 +151,27 @@ function record({ metrics, log }: AgentCallsDeps, notes: RecordedNotes): void {
     else metrics?.observe(name, value, labels);
   }
   for (const { level, message, fields } of notes.lines) log[level](message, fields);
+}
+
+/** A profile of the thread that calls this, as the JSON that the developer tools of browsers read. */
+async function takeProfile(
+  kind: ProfileKind,
+  durationMs: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const session = new Session();
+  session.connect();
+  try {
+    if (kind === "heap") {
+      await session.post("HeapProfiler.startSampling");
+      await sleep(durationMs, signal);
+      return JSON.stringify((await session.post("HeapProfiler.stopSampling")).profile);
+    }
+    await session.post("Profiler.enable");
+    await session.post("Profiler.start");
+    await sleep(durationMs, signal);
+    return JSON.stringify((await session.post("Profiler.stop")).profile);
+  } finally {
+    session.disconnect();
+  }
 }

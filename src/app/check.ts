@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { createContainerdEvents } from "../drivers/containerd/containerd-events.ts";
 import { createCriEvents } from "../drivers/cri/cri-events.ts";
-import { type CriRuntime, createCriRuntime } from "../drivers/cri/cri-runtime.ts";
+import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { runPreflight } from "../drivers/linux/preflight.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import type { CheckResult } from "../lib/check-result.ts";
@@ -28,20 +28,15 @@ export async function checkMachine(
         machine: readMachine(),
         dataDir,
         managed: runtimeEndpoint === undefined,
-        ...(client === undefined ? {} : { runtime: runtimeToTry(client) }),
+        ...(client && {
+          runtime: { client, events: [createCriEvents(client), createContainerdEvents(client)] },
+        }),
       },
       signal,
     );
   } finally {
     client?.close();
   }
-}
-
-function runtimeToTry(client: CriRuntime): {
-  readonly client: CriRuntime;
-  readonly events: ReturnType<typeof createCriEvents>[];
-} {
-  return { client, events: [createCriEvents(client), createContainerdEvents(client)] };
 }
 
 /** The runtime of the agent that uses this data folder; its absence before the first start is not a fault. */

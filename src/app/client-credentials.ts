@@ -20,11 +20,12 @@ import { writeKubeconfig } from "../drivers/kube/write-kubeconfig.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import {
+  awaitCertificate,
   CertificateManager,
   type CertificateManagerDeps,
   type CertificateProfile,
+  placeOrder,
 } from "../engine/cluster/certificate-manager.ts";
-import { awaitCertificate, placeOrder } from "../engine/cluster/request-certificate.ts";
 import { errorText } from "../lib/error-text.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import { timeoutSignal } from "../lib/timers.ts";

@@ -1,4 +1,5 @@
 // `berth down`: stops the pods of a data folder gracefully and removes everything that the agent made.
+
 import { existsSync } from "node:fs";
 import { readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,22 +11,34 @@ import {
 } from "../drivers/containerd/managed-containerd.ts";
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
+import { cgroupRootProblem } from "../drivers/linux/cgroup-files.ts";
 import { linuxCommands } from "../drivers/linux/commands.ts";
 import { type LockedDataDir, lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { linuxForeignFiles } from "../drivers/linux/foreign-files.ts";
 import { ForeignHelpers } from "../drivers/linux/foreign-helpers.ts";
+import { newHookHttp } from "../drivers/linux/hook-http.ts";
+import { hostFiles } from "../drivers/linux/host-files.ts";
 import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
+import { openCgroups } from "../drivers/linux/open-cgroups.ts";
+import { PodNames } from "../drivers/linux/pod-names.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
+import { systemClock } from "../drivers/linux/system-clock.ts";
+import { type KillDeps, killPod, newSandboxStops } from "../engine/execute/kill-pod.ts";
+import { restorePod } from "../engine/execute/restore-pod.ts";
+import { failuresText } from "../engine/execute/step-report.ts";
+import { readPod } from "../engine/observe/pod-reader.ts";
+import { listRuntime } from "../engine/observe/runtime-listing.ts";
 import { errorText } from "../lib/error-text.ts";
+import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import { sleep, timeoutSignal } from "../lib/timers.ts";
+import type { PodUid } from "../model/ids.ts";
+import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { Log } from "../ports/log.ts";
-import { dataLayout, kubeletFolder } from "./data-layout.ts";
-import { endPods } from "./end-pods.ts";
+import { type DataLayout, dataLayout, kubeletFolder } from "./data-layout.ts";
 import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { dataDirPacketRules, removePacketRules } from "./packet-rules.ts";
-import { removeCgroupRoot } from "./remove-cgroup-root.ts";
 import {
   type RuntimeRecord,
   readRuntimeRecord,
@@ -154,4 +167,50 @@ async function removeOwn(path: string, helpers: ForeignHelpers): Promise<void> {
     await mounts.unmount(mountPoint, signal);
   }
   await linuxForeignFiles(helpers, Date.now).removeTree(path, signal);
+}
+
+/** Stops the pods of a data folder, each within its own grace period, and removes them from the runtime. */
+async function endPods(
+  runtime: ContainerRuntime,
+  layout: DataLayout,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const ours = new Set(await hostFiles.list(`${layout.rootFolder}/pods`));
+  const { pods } = await listRuntime(runtime, systemClock, signal);
+  const uids = [...pods.keys()].filter((uid) => ours.has(uid));
+  if (uids.length > 0) log.info("ending pods, each within its grace period", { pods: uids.length });
+  const deps = {
+    runtime,
+    hookHttp: newHookHttp(new PodNames()),
+    clock: systemClock,
+    events: { record: () => undefined },
+    log,
+    // No agent is there to ask for them.
+    metrics: new MetricsRegistry({}),
+    sandboxStops: newSandboxStops(),
+  };
+  await Promise.all(uids.map((uid) => endPod(deps, uid, signal)));
+}
+
+async function endPod(
+  deps: KillDeps & { readonly runtime: ContainerRuntime },
+  uid: PodUid,
+  signal: AbortSignal,
+): Promise<void> {
+  const { runtime, clock, log } = deps;
+  const observed = await readPod({ runtime, clock, runtimeName: "containerd" }, uid, signal);
+  const pod = await restorePod(runtime, observed, signal);
+  const because = "everything of this data folder is being removed";
+  const reports = await killPod(deps, { pod, observed, because }, signal);
+  const failures = failuresText(reports);
+  if (failures !== undefined) log.warn("cannot stop a pod", { pod: observed.name, failures });
+  for (const { id } of observed.sandboxes) await runtime.removePodSandbox(id, signal);
+}
+
+/** Removes the cgroup of all pods. One that no agent accepts holds none, and is not a reason to keep the rest. */
+export async function removeCgroupRoot(root: string, log: Log, signal: AbortSignal): Promise<void> {
+  const problem = cgroupRootProblem(root);
+  if (problem === undefined) await openCgroups(root).remove(root, signal);
+  else log.warn("no cgroup is removed: none can have been made", { problem });
 }

@@ -1,4 +1,4 @@
-// The thread of the kubelet's API: what strangers send is parsed here, apart from the agent. Started by run-api-thread.ts.
+// The thread of the kubelet's API: what strangers send is parsed here, apart from the agent. Started by serve-kubelet-api.ts.
 import { parentPort, workerData } from "node:worker_threads";
 import type { AgentCalls } from "../ports/agent-calls.ts";
 import {

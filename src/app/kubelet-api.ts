@@ -1,14 +1,26 @@
 // The kubelet's API of an agent that runs in a kubelet's place.
-import { isFeatureEnabled } from "../config/feature-gates.ts";
+
+import { type FeatureGateState, isFeatureEnabled } from "../config/feature-gates.ts";
+import { featureGates } from "../config/generated/feature-gates.ts";
+import { readCpuTopology } from "../drivers/linux/cpu-topology.ts";
+import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import type { Agent } from "../engine/agent.ts";
+import { errorText } from "../lib/error-text.ts";
 import type { MetricsRegistry } from "../lib/metrics-registry.ts";
-import type { AdjustableLog } from "../ports/log.ts";
-import { reportBuild } from "./build-metrics.ts";
+import { berthVersion, kubernetesVersion } from "../lib/version.ts";
+import type { MetricsPages } from "../ports/kubelet-host.ts";
+import type { AdjustableLog, Log } from "../ports/log.ts";
+import type { Metrics } from "../ports/metrics.ts";
+import type { CgroupMeasurements, StatsProvider } from "../ports/stats.ts";
+import { formatCadvisorMetrics, type MachineFacts } from "../server/metrics/cadvisor-metrics.ts";
+import { formatProcessMetrics, formatProcessStart } from "../server/metrics/process-metrics.ts";
+import { formatResourceMetrics } from "../server/metrics/resource-metrics.ts";
+import { formatUsageMetrics } from "../server/metrics/usage-metrics.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import { readApiSwitches, safeApiConfig, shownFlags } from "./kubelet-api-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
-import { createMetricsPages } from "./metrics-pages.ts";
+import { goArchitecture } from "./node-options.ts";
 import { serveKubeletApi } from "./serve-kubelet-api.ts";
 
 /** The build puts it beside the file that this one becomes part of. */
@@ -59,4 +71,94 @@ export async function runKubeletApi(
     (ports) => log.info("the kubelet's API is served", { ...ports }),
     signal,
   );
+}
+
+interface MetricsPagesDeps {
+  readonly registry: MetricsRegistry;
+  readonly agent: Pick<Agent, "collectMetrics">;
+  readonly stats: StatsProvider & CgroupMeasurements;
+  readonly log: Log;
+}
+
+export function createMetricsPages(deps: MetricsPagesDeps): MetricsPages {
+  const { registry, agent, stats, log } = deps;
+  const orNothing = <T>(what: string, answer: Promise<T>): Promise<T | undefined> =>
+    answer.catch((error: unknown) => {
+      log.warn("cannot measure for a page of metrics", { page: what, error: errorText(error) });
+      return undefined;
+    });
+  return {
+    own: {
+      text: async (signal) => {
+        agent.collectMetrics();
+        const isElsewhere = (name: string): boolean => isProbe(name) || isHealth(name);
+        const summary = await orNothing("own", stats.summary({}, signal));
+        const usage = summary === undefined ? "" : formatUsageMetrics(summary);
+        const text = registry.text((name) => !isElsewhere(name));
+        return `${text}${usage}${formatProcessMetrics()}`;
+      },
+    },
+    probes: { text: () => Promise.resolve(`${registry.text(isProbe)}${formatProcessStart()}`) },
+    slis: { text: () => Promise.resolve(`${registry.text(isHealth)}${formatProcessStart()}`) },
+    resource: {
+      text: async (signal) => {
+        const summary = stats.summary({ cpuAndMemoryOnly: true }, signal);
+        return formatResourceMetrics(await orNothing("resource", summary));
+      },
+    },
+    cadvisor: {
+      text: async (signal) => {
+        const cgroups = await orNothing("cadvisor", stats.measuredCgroups(signal));
+        return formatCadvisorMetrics(cgroups, readMachineFacts(), Date.now());
+      },
+    },
+  };
+}
+
+function isProbe(name: string): boolean {
+  return name.startsWith("prober_");
+}
+
+function isHealth(name: string): boolean {
+  return name.startsWith("kubernetes_healthcheck");
+}
+
+function readMachineFacts(): MachineFacts {
+  const machine = linuxNodeFacts.readMachine();
+  const system = linuxNodeFacts.readSystem();
+  return {
+    info: {
+      bootID: machine.bootId,
+      machineID: machine.machineId,
+      systemUUID: machine.systemUuid,
+      ...system,
+    },
+    cpus: machine.cpuCount,
+    memoryBytes: Number(machine.memoryBytes),
+    swapBytes: Number(machine.swapBytes),
+    ...readCpuTopology(),
+  };
+}
+
+const [, major = "", minor = ""] = /^v(\d+)\.(\d+)/.exec(kubernetesVersion) ?? [];
+
+export function reportBuild(metrics: Metrics, gates: FeatureGateState): void {
+  metrics.set("kubernetes_build_info", 1, {
+    // Nothing was compiled, so nothing is known of when and how.
+    build_date: "",
+    compiler: "",
+    git_commit: "",
+    git_tree_state: "",
+    go_version: "",
+    git_version: `${kubernetesVersion}+berth-${berthVersion}`,
+    major,
+    minor,
+    platform: `${process.platform}/${goArchitecture(process.arch)}`,
+  });
+  for (const [name, { stage }] of Object.entries(featureGates)) {
+    const labels = { name, stage: stage === "GA" ? "" : stage };
+    metrics.set("kubernetes_feature_enabled", isFeatureEnabled(gates, name) ? 1 : 0, labels);
+  }
+  // Berth reads cgroups itself, as a kubelet does without statistics of the runtime.
+  metrics.set("kubelet_metrics_provider", 1, { provider: "cadvisor" });
 }

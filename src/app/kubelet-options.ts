@@ -22,7 +22,7 @@ import type { KubeletSetup } from "./kubelet-setup.ts";
 import { parseLogRotation } from "./log-rotation-options.ts";
 import { kubeletNodeCgroups, kubeletShutdownPeriods } from "./node-cgroups.ts";
 import { defaultNodeName, readHostIps, readResolverConfig } from "./node-facts.ts";
-import { kubeletNodeSettings } from "./node-options.ts";
+import { kubeletNodeSettings, parseNodeIps } from "./node-options.ts";
 import { parseSecurity } from "./security-options.ts";
 
 const defaultRootDir = "/var/lib/kubelet";
@@ -176,18 +176,10 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
 function nodeAddresses(flag: string): readonly string[] {
   const own = readHostIps();
   if (flag === "") return own;
-  const addresses = flag.split(",").map((text) => ({ text, parsed: parseIpAddress(text.trim()) }));
-  const wrong = addresses.find(({ parsed }) => parsed === undefined);
-  if (wrong !== undefined) {
-    throw new SetupError(
-      `--node-ip "${wrong.text}" is not an IP address`,
-      "give one such as 10.0.0.5",
-    );
-  }
-  return addresses.flatMap(({ parsed }) => {
-    if (parsed === undefined) return [];
-    if (parsed.text !== "0.0.0.0" && parsed.text !== "::") return [parsed.text];
-    return own.filter((address) => parseIpAddress(address)?.family === parsed.family);
+  return parseNodeIps(flag).flatMap((ip) => {
+    if (ip !== "0.0.0.0" && ip !== "::") return [ip];
+    const family = ip === "::" ? 6 : 4;
+    return own.filter((address) => parseIpAddress(address)?.family === family);
   });
 }
 

@@ -101,28 +101,24 @@ function valueOf<T>(result: Result<T, { readonly message: string }>): T {
 }
 
 function readText(path: string, flag: string): string {
-  try {
-    return readRegularFile(path, maxDocumentLength);
-  } catch (error) {
-    throw new SetupError(`cannot read ${path} (${errorText(error)})`, `check ${flag}`, {
-      cause: error,
-    });
-  }
+  return reading(path, flag, () => readRegularFile(path, maxDocumentLength));
 }
 
 function readFolder(folder: string): readonly ConfigFile[] {
-  let entries: ReturnType<typeof listConfigFolder>;
-  try {
-    entries = listConfigFolder(folder);
-  } catch (error) {
-    throw new SetupError(`cannot read ${folder} (${errorText(error)})`, "check --config-dir", {
-      cause: error,
-    });
-  }
+  const entries = reading(folder, "--config-dir", () => listConfigFolder(folder));
   return entries.map((path) => ({
     path: relative(folder, path),
     text: path.endsWith(".conf") ? readText(path, "--config-dir") : "",
   }));
+}
+
+function reading<T>(path: string, flag: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const message = `cannot read ${path} (${errorText(error)})`;
+    throw new SetupError(message, `check ${flag}`, { cause: error });
+  }
 }
 
 /** All files in a folder of drop-ins and below it. */

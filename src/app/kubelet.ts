@@ -1,4 +1,5 @@
 // `berth kubelet`: the agent in a kubelet's place, on its configuration, root folder and runtime.
+
 import { writeFileSync } from "node:fs";
 import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { kubeletPacketRules } from "../core/network/packet-rules.ts";
 import { legacyContainerLogsDirectory } from "../core/paths/log-paths.ts";
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
+import type { GrpcObserver } from "../drivers/grpc/grpc-connection.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import { kernelSettingFiles } from "../drivers/linux/kernel-setting-files.ts";
@@ -20,9 +22,11 @@ import { errorText } from "../lib/error-text.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import { SetupError } from "../lib/setup-error.ts";
+import { berthVersion } from "../lib/version.ts";
 import { metricDefinitions } from "../model/generated/metrics.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import type { AdjustableLog, Log } from "../ports/log.ts";
+import type { Tracer } from "../ports/tracer.ts";
 import type { Watchdog } from "../ports/watchdog.ts";
 import { openClusterConnection } from "./cluster-connection.ts";
 import { kubeletFolder } from "./data-layout.ts";
@@ -31,7 +35,6 @@ import { runKubeletApi } from "./kubelet-api.ts";
 import { requireAccessConfig, safeApiConfig } from "./kubelet-api-options.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
-import { openTracer } from "./open-tracer.ts";
 import { withPacketRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
@@ -181,4 +184,31 @@ function setOomScore(score: number, log: Log): void {
   } catch (error) {
     log.warn("cannot set oomScoreAdj", { score, error: errorText(error) });
   }
+}
+
+const defaultEndpoint = "localhost:4317";
+
+/** A tracer that also takes the runtime's calls. */
+interface NodeTracer extends Tracer {
+  readonly onCall: GrpcObserver;
+  close(): Promise<void>;
+}
+
+/** Undefined when the configuration asks for no traces; then nothing of it is loaded. */
+async function openTracer(
+  { tracing }: KubeletConfiguration,
+  nodeName: string,
+): Promise<NodeTracer | undefined> {
+  const { endpoint = defaultEndpoint, samplingRatePerMillion = 0 } = tracing ?? {};
+  if (tracing === undefined) return undefined;
+  const { OtlpTracer } = await import("../drivers/telemetry/otlp-tracer.ts");
+  const options = { endpoint, samplingRatePerMillion, nodeName, version: berthVersion };
+  const tracer = new OtlpTracer(options);
+  return {
+    span: (name, attributes, work) => tracer.span(name, attributes, work),
+    onCall: ({ method, startedMs, endedMs, error }) => {
+      tracer.noteCall({ name: `runtime.v1/${method}`, startedMs, endedMs, error });
+    },
+    close: () => tracer.close(),
+  };
 }

@@ -114,7 +114,7 @@ function nodeReservations(
 }
 
 /** The addresses of --node-ip; "0.0.0.0" and "::" stand for any of their family. */
-function parseNodeIps(flag: string): readonly string[] {
+export function parseNodeIps(flag: string): readonly string[] {
   if (flag === "") return [];
   const texts = flag.split(",").map((text) => text.trim());
   const ips = texts.map((text) => parseIpAddress(text)?.text);
@@ -148,7 +148,7 @@ function parseLabels(flag: string): Readonly<Record<string, string>> {
 }
 
 /** As Go calls what Node calls otherwise. */
-function goArchitecture(name: string): string {
+export function goArchitecture(name: string): string {
   const other: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", ppc64: "ppc64le" };
   return other[name] ?? name;
 }

@@ -1,4 +1,5 @@
 // `berth plan`: what would be done with a manifest here, without doing it.
+
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { admitPod } from "../core/admission/admit-pod.ts";
@@ -12,7 +13,7 @@ import { parseJson } from "../lib/json-parser.ts";
 import { parseJsonText } from "../lib/json-text.ts";
 import { ignoredFields } from "../model/fields/ignored-fields.ts";
 import { usedFields } from "../model/fields/used-fields.ts";
-import type { ConfigMap, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
+import type { ConfigMap, PodSpec, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
 import { parseObjectSet } from "../model/manifest/object-set.ts";
 import { isJsonText } from "../model/manifest/pod-text.ts";
 import type { StaticPodPlace } from "../model/manifest/static-pod.ts";
@@ -25,7 +26,6 @@ import { plainNodeSettings } from "./node-options.ts";
 import { missingPath } from "./read-problem.ts";
 import { rehearsePod } from "./rehearse-pod.ts";
 import { parseSecurity } from "./security-options.ts";
-import { unenforcedLimits } from "./unenforced-limits.ts";
 
 export interface PlanManifestOptions {
   /** A manifest or a folder of them. */
@@ -246,4 +246,30 @@ function describeObject(
     name: metadata?.name ?? "",
     keys: Object.keys(data ?? {}),
   };
+}
+
+/** A limit that a spec sets and that nothing enforces. */
+interface UnenforcedLimit {
+  readonly path: string;
+  readonly reason: string;
+}
+
+const reason = "not enforced: it takes the eviction of pods, which this node does not do yet";
+const storage = "ephemeral-storage";
+
+/** Limits of disk space, which only an eviction could enforce. */
+function unenforcedLimits(spec: PodSpec): readonly UnenforcedLimit[] {
+  const volumes = (spec.volumes ?? []).flatMap(({ emptyDir }, index) =>
+    emptyDir?.sizeLimit !== undefined && (emptyDir.medium ?? "") === ""
+      ? [`spec.volumes[${index}].emptyDir.sizeLimit`]
+      : [],
+  );
+  const containers = (["initContainers", "containers"] as const).flatMap((list) =>
+    (spec[list] ?? []).flatMap(({ resources }, index) =>
+      resources?.limits?.[storage] === undefined
+        ? []
+        : [`spec.${list}[${index}].resources.limits.${storage}`],
+    ),
+  );
+  return [...volumes, ...containers].map((path) => ({ path, reason }));
 }

@@ -1,6 +1,12 @@
 // The kubelet's API, as its configuration has it: served in a thread of its own, which asks the agent.
+
+import { MessageChannel, type ResourceLimits, Worker } from "node:worker_threads";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { millisecondsOf } from "../lib/duration.ts";
+import { errorText } from "../lib/error-text.ts";
+import { SetupError } from "../lib/setup-error.ts";
+import { sleep } from "../lib/timers.ts";
+import type { AgentCalls } from "../ports/agent-calls.ts";
 import type { ApiClient } from "../ports/api-client.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { AdjustableLog, Log } from "../ports/log.ts";
@@ -8,20 +14,26 @@ import type { Metrics } from "../ports/metrics.ts";
 import type { ServingCertificate } from "../ports/serving-certificate.ts";
 import type {
   AccessSettings,
+  ApiCertificates,
   ApiSettings,
   ListeningPorts,
   SecureSettings,
 } from "../server/kubelet/api-settings.ts";
+import {
+  type ApiThreadData,
+  type ApiThreadEvent,
+  progressMs,
+} from "../server/kubelet/api-thread-messages.ts";
 import { ClientCaFile } from "../server/kubelet/client-ca-file.ts";
 import { pingName } from "../server/kubelet/health.ts";
 import { cipherList, curveList, minTlsVersion } from "../server/kubelet/tls-settings.ts";
+import { serveCalls } from "../server/thread/thread-calls.ts";
 import { createAgentCalls, type HealthCheck, type ServedAgent } from "./agent-calls.ts";
 import {
   type KubeletApiSwitches,
   requireAccessConfig,
   shownConfig,
 } from "./kubelet-api-options.ts";
-import { runApiThread } from "./run-api-thread.ts";
 
 const systemLogFolder = "/var/log";
 
@@ -178,4 +190,163 @@ function healthChecks({
     { name: "syncloop", problem: () => agent.host.syncLoopProblem() },
     ...others,
   ];
+}
+
+/** The pages of a full node take some megabytes each while they are sent; new objects mostly die young. */
+const resourceLimits: ResourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 };
+/** Calls whose answers are bytes that can be transferred. */
+const handedOver: readonly (keyof AgentCalls)[] = [
+  "listPods",
+  "readMetrics",
+  "readSummary",
+  "takeProfile",
+];
+/** How many checks without any progress make a working thread count as frozen. */
+const maxStandingLooks = 4;
+/** The same while it starts: a busy machine may take long to load its program. */
+const maxStartingLooks = 24;
+const firstDelayMs = 100;
+const longestDelayMs = 10_000;
+/** A thread that ran for this long is restarted without delay. */
+const steadyMs = 60_000;
+
+interface ApiThreadOptions {
+  /** The program of the thread. */
+  readonly entry: URL;
+  readonly settings: ApiSettings;
+  readonly calls: AgentCalls;
+  readonly certificates: CertificateSource;
+  readonly metrics: Pick<Metrics, "reset"> | undefined;
+  readonly log: Log;
+}
+
+interface CertificateSource {
+  current(): ApiCertificates;
+  /** Calls back when there are other certificates, until the signal aborts. */
+  onChange(listener: () => void, signal: AbortSignal): void;
+}
+
+/** Serves until `signal` aborts. `onListening` is called once. Rejects when the thread cannot be started at first. */
+async function runApiThread(
+  options: ApiThreadOptions,
+  onListening: (ports: ListeningPorts) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let ports: ListeningPorts | undefined;
+  let delayMs = firstDelayMs;
+  while (!signal.aborted) {
+    const startedMs = performance.now();
+    const settings = onPorts(options.settings, ports);
+    const onThreadListening = (found: ListeningPorts): void => {
+      if (ports === undefined) onListening(found);
+      else options.log.info("the kubelet's API is served again", { ...found });
+      ports = found;
+    };
+    const error = await runOnce({ ...options, settings }, onThreadListening, signal);
+    // What it counted as under way is over.
+    options.metrics?.reset("kubelet_http_inflight_requests");
+    if (signal.aborted) return;
+    if (ports === undefined) throw error;
+    if (performance.now() - startedMs > steadyMs) delayMs = firstDelayMs;
+    options.log.error("the thread of the kubelet's API ended, starting it again", {
+      reason: errorText(error),
+      delayMs,
+    });
+    await sleep(delayMs, signal).catch(() => undefined);
+    delayMs = Math.min(2 * delayMs, longestDelayMs);
+  }
+}
+
+/** The ports that were chosen at first are listened on again. */
+function onPorts(settings: ApiSettings, ports: ListeningPorts | undefined): ApiSettings {
+  if (ports === undefined) return settings;
+  const { secure, readOnly, health } = settings;
+  const on = <Address extends { readonly port: number }>(
+    address: Address,
+    port: number | undefined,
+  ): Address => ({ ...address, port: port ?? address.port });
+  return {
+    ...settings,
+    secure: secure && { ...secure, address: on(secure.address, ports.secure) },
+    readOnly: readOnly && on(readOnly, ports.readOnly),
+    health: health && on(health, ports.health),
+  };
+}
+
+/** Resolves, when the thread has ended, to the reason. */
+async function runOnce(
+  options: ApiThreadOptions,
+  onListening: (ports: ListeningPorts) => void,
+  signal: AbortSignal,
+): Promise<Error> {
+  const ended = new AbortController();
+  const { port1, port2 } = new MessageChannel();
+  const progress = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const { settings, certificates } = options;
+  const workerData: ApiThreadData = {
+    settings,
+    certificates: certificates.current(),
+    agentPort: port2,
+    progress,
+  };
+  serveCalls(port1, options.calls, handedOver);
+  const worker = new Worker(options.entry, {
+    name: "kubelet-api",
+    workerData,
+    transferList: [port2],
+    resourceLimits,
+    // It needs nothing of what the agent was started with.
+    env: {},
+    execArgv: [],
+  });
+  let reason: Error | undefined;
+  let hasListened = false;
+  const end = (why: Error): void => {
+    reason ??= why;
+    void worker.terminate();
+  };
+  const stop = (): void => end(new Error("the agent stops"));
+  certificates.onChange(() => worker.postMessage(certificates.current()), ended.signal);
+  worker.on("message", (event: ApiThreadEvent) => {
+    if (event.kind === "listening") {
+      hasListened = true;
+      onListening(event.ports);
+    } else {
+      end(new SetupError(event.message, `choose another one with ${event.address.setting}`));
+    }
+  });
+  worker.on("error", (error) => end(error instanceof Error ? error : new Error(String(error))));
+  const stopWatching = watchProgress(
+    new Int32Array(progress),
+    () => (hasListened ? maxStandingLooks : maxStartingLooks),
+    (looks) => end(new Error(`it stood still for ${(looks * progressMs) / 1000} s`)),
+  );
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  const code = await new Promise<number>((resolve) => worker.once("exit", resolve));
+  signal.removeEventListener("abort", stop);
+  stopWatching();
+  ended.abort();
+  port1.close();
+  return reason ?? new Error(`it ended with exit code ${code}`);
+}
+
+/**
+ * Calls back when a number has not changed for so many looks. Looks are counted, not time: an agent that stood still
+ * itself looks once when it goes on, and must not end a thread that was well all along.
+ */
+function watchProgress(
+  counter: Int32Array,
+  maxLooks: () => number,
+  onStanding: (looks: number) => void,
+): () => void {
+  let seen = -1;
+  let looks = 0;
+  const timer = setInterval(() => {
+    const now = Atomics.load(counter, 0);
+    looks = now === seen ? looks + 1 : 0;
+    seen = now;
+    if (looks >= maxLooks()) onStanding(looks);
+  }, progressMs);
+  return () => clearInterval(timer);
 }

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cleanPath, joinPath } from "./path.ts";
+import { cleanPath, joinPath, splitPath } from "./path.ts";
 
 const paths = fc
   .array(fc.constantFrom("", ".", "..", "a", "b.c", "...", "-"))
@@ -20,4 +20,13 @@ test("joining skips empty parts", () => {
   expect(joinPath("", "")).toBe("");
   expect(joinPath("", "a", "", "../b")).toBe("b");
   expect(joinPath("/data/", "/pods", "x")).toBe("/data/pods/x");
+});
+
+test.each([
+  ["/logs/pod/0.log", "/logs/pod", "0.log"],
+  ["/top", "", "top"],
+  ["name", "", "name"],
+  ["", "", ""],
+])("%j is %j and %j", (path, folder, name) => {
+  expect(splitPath(path)).toEqual({ folder, name });
 });

@@ -16,6 +16,12 @@ export function cleanPath(path: string): string {
   return joined === "" ? "." : joined;
 }
 
+/** The folder of a path, without its last slash, and the name in it. */
+export function splitPath(path: string): { readonly folder: string; readonly name: string } {
+  const slash = path.lastIndexOf("/");
+  return { folder: path.slice(0, Math.max(slash, 0)), name: path.slice(slash + 1) };
+}
+
 /** Joins the parts that are not empty and cleans the result; "" when all are empty. */
 export function joinPath(...parts: readonly string[]): string {
   const present = parts.filter((part) => part !== "");

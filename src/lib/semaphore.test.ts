@@ -36,3 +36,11 @@ test("an aborted caller does not enter even when there is room", async () => {
     "late",
   );
 });
+
+test("work that fails leaves its place to the next", async () => {
+  const semaphore = new Semaphore(1);
+  const failing = semaphore.run(() => Promise.reject(new Error("broken")), signal);
+  const next = semaphore.run(() => Promise.resolve("done"), signal);
+  await expect(failing).rejects.toThrow("broken");
+  expect(await next).toBe("done");
+});

@@ -20,6 +20,16 @@ export class Semaphore {
     };
   }
 
+  /** Does work once there is room, and leaves again. */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const leave = await this.enter(signal);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
   #queue(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const admit = (): void => {

@@ -59,6 +59,16 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof RuntimeError && error.code === "NotFound";
 }
 
+/** The answer of the runtime; undefined when it does not have what was asked for. */
+export async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
 /** The failure as a gRPC client prints it, for messages that users compare with a kubelet's. */
 export function runtimeErrorText(error: unknown): string {
   if (!(error instanceof RuntimeError))

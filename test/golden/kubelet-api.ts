@@ -1,8 +1,7 @@
 // The kubelet's API of the agent of a golden world, served as the recorded kubelet's configuration has it.
 import { request as sendPlain } from "node:http";
 import { request as sendSecure } from "node:https";
-import { reportBuild } from "../../src/app/build-metrics.ts";
-import { createMetricsPages } from "../../src/app/metrics-pages.ts";
+import { createMetricsPages, reportBuild } from "../../src/app/kubelet-api.ts";
 import { serveKubeletApi } from "../../src/app/serve-kubelet-api.ts";
 import { defaultFeatureGates } from "../../src/config/feature-gates.ts";
 import type { KubeletConfiguration } from "../../src/config/generated/kubelet-configuration.ts";

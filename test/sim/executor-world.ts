@@ -7,7 +7,7 @@ import { Restarts } from "../../src/engine/execute/restarts.ts";
 import type { StepReport } from "../../src/engine/execute/step-report.ts";
 import { ImageManager } from "../../src/engine/images/image-manager.ts";
 import type { PodCredentials } from "../../src/engine/images/pull-credentials.ts";
-import { readPod } from "../../src/engine/observe/read-pod.ts";
+import { readPod } from "../../src/engine/observe/pod-reader.ts";
 import { PodTable } from "../../src/engine/pods/pod-table.ts";
 import { ResourceRecords } from "../../src/engine/resources/allocation/resource-records.ts";
 import { ok } from "../../src/lib/result.ts";

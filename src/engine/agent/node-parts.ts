@@ -1,8 +1,7 @@
 import { reservedCgroups } from "../../core/resource/node-cgroups.ts";
 import { ImageCollector } from "../images/image-collector.ts";
-import { ContainerCollector } from "../node/container-collector.ts";
 import { CsiNode } from "../node/csi-node.ts";
-import { GarbageCollection } from "../node/garbage-collection.ts";
+import { ContainerCollector, GarbageCollection } from "../node/garbage-collection.ts";
 import { NodeAgent } from "../node/node-agent.ts";
 import { NodeStartup } from "../node/node-startup.ts";
 import { NodeStatusSource } from "../node/node-status-source.ts";

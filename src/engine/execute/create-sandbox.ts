@@ -45,7 +45,10 @@ export async function createSandbox(
       // A pod that is being ended needs no sandbox, and no complaint about a missing one.
       signal.throwIfAborted();
       deps.lifetime.throwIfAborted();
-      const found = await takeOver(deps, pod, attempt + tried, error);
+      const { runtime, lifetime } = deps;
+      const found = mayHaveWorked(error)
+        ? await findReadySandbox(runtime, pod, attempt + tried, lifetime).catch(() => undefined)
+        : undefined;
       if (found !== undefined) {
         return ok({ sandboxId: found, config: config.value, note: tookOverNote });
       }
@@ -99,16 +102,6 @@ async function prepare(
     const cause = errorText(error);
     return err({ cause, message: `Failed to create log directory for pod "${name}": ${cause}` });
   }
-}
-
-async function takeOver(
-  { runtime, lifetime }: StartDeps,
-  pod: Pod,
-  attempt: number,
-  error: unknown,
-): Promise<string | undefined> {
-  if (!mayHaveWorked(error)) return undefined;
-  return findReadySandbox(runtime, pod, attempt, lifetime).catch(() => undefined);
 }
 
 function failedToCreate(pod: Pod, cause: string): Trouble {

@@ -1,4 +1,5 @@
 import { legacyLogSymlink } from "../../core/paths/log-paths.ts";
+import { splitPath } from "../../lib/path.ts";
 import { ContainerState } from "../../model/generated/cri.ts";
 import type { RuntimeContainerId } from "../../model/ids.ts";
 import { containerNameLabel, podNameLabel, podNamespaceLabel } from "../../model/labels.ts";
@@ -55,12 +56,9 @@ async function removeLogs(
 ): Promise<void> {
   const { status } = await runtime.containerStatus(containerId, signal);
   const labels = status?.labels ?? {};
-  const path = status?.logPath ?? "";
-  const slash = path.lastIndexOf("/");
-  if (slash > 0) {
-    const folder = path.slice(0, slash);
+  const { folder, name: base } = splitPath(status?.logPath ?? "");
+  if (folder !== "") {
     // Rotated logs carry the log's own name as a prefix.
-    const base = path.slice(slash + 1);
     for (const name of await files.list(folder)) {
       if (name.startsWith(base)) await files.removeFile(`${folder}/${name}`);
     }

@@ -1,6 +1,6 @@
 import { parseJsonText } from "../../lib/json-text.ts";
 import type { ContainerPort, LifecycleHandler } from "../../model/generated/kubernetes.ts";
-import { type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
+import { rawContainerId } from "../../model/ids.ts";
 import {
   containerPortsAnnotation,
   containerPreStopHandlerAnnotation,
@@ -9,7 +9,7 @@ import {
 } from "../../model/labels.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
-import { isNotFound } from "../../model/runtime-error.ts";
+import { unlessGone } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 
 /** As much of a pod's spec as stopping it needs, from what its containers' annotations remember. */
@@ -21,7 +21,10 @@ export async function restorePod(
   const { uid, name, namespace } = observed;
   const running = observed.containers.filter(({ state }) => state === "running");
   const annotations = await Promise.all(
-    running.map(({ id }) => readAnnotations(runtime, rawContainerId(id), signal)),
+    running.map(async ({ id }) => {
+      const answer = await unlessGone(runtime.containerStatus(rawContainerId(id), signal));
+      return answer?.status?.annotations ?? {};
+    }),
   );
   const [first = {}] = annotations;
   return {
@@ -43,20 +46,6 @@ export async function restorePod(
       })),
     },
   };
-}
-
-async function readAnnotations(
-  runtime: Pick<ContainerRuntime, "containerStatus">,
-  id: RuntimeContainerId,
-  signal: AbortSignal,
-): Promise<Readonly<Record<string, string>>> {
-  try {
-    const { status } = await runtime.containerStatus(id, signal);
-    return status?.annotations ?? {};
-  } catch (error) {
-    if (isNotFound(error)) return {};
-    throw error;
-  }
 }
 
 function seconds(text: string | undefined): number | undefined {

@@ -7,6 +7,7 @@ import {
 } from "../../core/paths/log-paths.ts";
 import { beginAll } from "../../lib/begin-all.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { splitPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ContainerConfig, ImageSpec, PodSandboxConfig } from "../../model/generated/cri.ts";
 import { type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
@@ -23,7 +24,7 @@ import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvent, PodEvents } from "../../ports/pod-events.ts";
 import type { ImageManager, ImageRequest, ReadyImage } from "../images/image-manager.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
-import { type KillDeps, killContainer } from "./kill-container.ts";
+import { type KillDeps, killContainer } from "./kill-pod.ts";
 import type { ContainerConfigRequest, PodConfigs } from "./node-pod-configs.ts";
 import {
   findCreatedContainer,
@@ -137,11 +138,10 @@ async function linkLog(
   { containerId, logPath }: CreatedContainer,
 ): Promise<void> {
   const link = legacyLogSymlink(pod.metadata, placed.container.name, containerId);
-  const slash = logPath.lastIndexOf("/");
+  const { folder, name } = splitPath(logPath);
   try {
     // A runtime may keep logs elsewhere; a dangling link is of no use.
-    const names = await files.list(logPath.slice(0, slash));
-    if (names.includes(logPath.slice(slash + 1))) await files.symlink(logPath, link);
+    if ((await files.list(folder)).includes(name)) await files.symlink(logPath, link);
   } catch (error) {
     kill.log.warn("cannot link the container log", { link, error: errorText(error) });
   }

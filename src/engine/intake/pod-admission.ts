@@ -26,11 +26,6 @@ export interface PodAdmissionDeps {
   readonly faults: Pick<Faults, "note" | "attempt">;
 }
 
-interface Refusal {
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** Decides which pods this node runs. */
 export class PodAdmission {
   readonly #deps: PodAdmissionDeps;
@@ -52,7 +47,7 @@ export class PodAdmission {
       return true;
     }
     const result = this.#decide(pod);
-    if (!result.admit) this.#tryRefuse(pod, result);
+    if (!result.admit) this.#refuse(pod, result);
     return result.admit;
   }
 
@@ -67,26 +62,23 @@ export class PodAdmission {
     }
   }
 
-  #tryRefuse(pod: Pod, refusal: Refusal): void {
-    try {
-      this.#refuse(pod, refusal);
-    } catch (error) {
-      this.#unfit.set(pod.metadata.uid, pod);
-      this.#deps.faults.note(error, "admission", pod.metadata.uid);
-    }
-  }
-
-  #refuse(pod: Pod, { reason, message }: Refusal): void {
+  #refuse(pod: Pod, { reason, message }: Exclude<AdmissionResult, { readonly admit: true }>): void {
     const { statuses, clock, log, metrics, events, faults } = this.#deps;
-    log.warn("refused a pod", { pod: podKey(pod), reason, message });
-    metrics.increment("kubelet_admission_rejections_total", { reason });
-    events.record(pod, { type: "Warning", reason, message });
-    statuses.set(pod, {
-      phase: "Failed",
-      reason,
-      message: `Pod was rejected: ${message}`,
-      startTime: formatTime(clock.nowMs()),
-      qosClass: faults.attempt("admission", pod.metadata.uid, () => podQosClass(pod)),
-    });
+    const { uid } = pod.metadata;
+    try {
+      log.warn("refused a pod", { pod: podKey(pod), reason, message });
+      metrics.increment("kubelet_admission_rejections_total", { reason });
+      events.record(pod, { type: "Warning", reason, message });
+      statuses.set(pod, {
+        phase: "Failed",
+        reason,
+        message: `Pod was rejected: ${message}`,
+        startTime: formatTime(clock.nowMs()),
+        qosClass: faults.attempt("admission", uid, () => podQosClass(pod)),
+      });
+    } catch (error) {
+      this.#unfit.set(uid, pod);
+      faults.note(error, "admission", uid);
+    }
   }
 }

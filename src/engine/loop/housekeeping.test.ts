@@ -10,7 +10,7 @@ import { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodWorker } from "../pods/managed-pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
-import { Housekeeping, type HousekeepingDeps } from "./housekeeping.ts";
+import { forgetPods, Housekeeping, type HousekeepingDeps } from "./housekeeping.ts";
 
 function podOf(uid: string, source: "file" | "api" = "file"): Pod {
   const annotations = { [configSourceAnnotation]: source };
@@ -187,4 +187,55 @@ test("a wanted pod without a worker gets one, unless it has ended, is refused or
     "create lost (Running)",
     'kubelet_restarted_pods_total {"static":""}',
   ]);
+});
+
+const nowhere = { has: () => false };
+
+/** Pods whose removal is done. */
+function removedPods(...uids: readonly string[]): PodTable {
+  const table = new PodTable();
+  const removals = table.writer("removal");
+  for (const uid of uids) removals.set(podUid(uid), { state: "done" });
+  return table;
+}
+
+function uidsOf(table: PodTable): readonly string[] {
+  return [...table.all()].map(({ uid }) => uid);
+}
+
+test("pods of which nothing is left are forgotten, the others stay", () => {
+  const table = removedPods("wanted", "gone", "being-read", "in-runtime", "recorded", "also-gone");
+  new PodRegistry(table).set(buildPod({ metadata: { uid: "wanted" } }));
+  const running = { again: false, done: Promise.resolve() };
+  table.writer("reading").set(podUid("being-read"), { running });
+  table.writer("records").set(podUid("recorded"), {
+    syncs: [
+      {
+        podUid: podUid("recorded"),
+        pod: "default/web",
+        kind: "sync",
+        startedAtMs: 0,
+        durationMs: 0,
+        seen: [],
+        steps: [],
+      },
+    ],
+    decisions: [],
+  });
+  forgetPods(table, { has: (uid) => uid === "in-runtime" });
+  expect(uidsOf(table)).toEqual(["wanted", "being-read", "in-runtime", "recorded"]);
+});
+
+test("decisions are in memory alone, and go with the pod", () => {
+  const table = removedPods("uid-a");
+  table.writer("records").set(podUid("uid-a"), { syncs: [], decisions: [] });
+  forgetPods(table, nowhere);
+  expect(uidsOf(table)).toEqual([]);
+});
+
+test("a pod is not forgotten before its removal has begun", () => {
+  const table = new PodTable();
+  table.writer("events").set(podUid("uid-a"), []);
+  forgetPods(table, nowhere);
+  expect(uidsOf(table)).toEqual(["uid-a"]);
 });

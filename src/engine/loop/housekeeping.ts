@@ -1,6 +1,6 @@
+import { whatIsLeft } from "../../core/pod/pod-leftovers.ts";
 import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
 import type { PodUid } from "../../model/ids.ts";
-import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -10,7 +10,7 @@ import type { PodAdmission } from "../intake/pod-admission.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
-import { forgetPods } from "../pods/forget-pods.ts";
+import { hasFiles } from "../pods/pod-memory.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
 import type { PodTable } from "../pods/pod-table.ts";
@@ -59,7 +59,7 @@ export class Housekeeping {
     if (!sources.areAllReady) return;
     cluster?.lookAtMirrors();
     checkpoints.retry();
-    forgetPods({ table, observed });
+    forgetPods(table, observed);
   }
 }
 
@@ -136,11 +136,27 @@ function endOrphans(deps: HousekeepingDeps, mayEnd: (uid: PodUid) => boolean): v
     const state = observed?.state;
     if (wanted !== undefined || worker !== undefined || state === undefined) continue;
     if (isRuntimeStopped(state) || !mayEnd(uid)) continue;
-    deps.faults.attempt("housekeeping", uid, () => endOrphan(deps, state));
+    deps.faults.attempt("housekeeping", uid, () => {
+      const kill = { graceSeconds: 1 };
+      deps.workers.updatePod({ updateType: "kill", runningPod: state, kill });
+      deps.metrics.increment("kubelet_orphaned_runtime_pods_total");
+    });
   }
 }
 
-function endOrphan({ workers, metrics }: HousekeepingDeps, runningPod: ObservedPod): void {
-  workers.updatePod({ updateType: "kill", runningPod, kill: { graceSeconds: 1 } });
-  metrics.increment("kubelet_orphaned_runtime_pods_total");
+/** Forgets the pods of which nothing is left. */
+export function forgetPods(table: PodTable, observed: Pick<ObservedPods, "has">): void {
+  for (const pod of table.all()) {
+    const { uid, wanted, worker, removal, reading, report } = pod;
+    const left = whatIsLeft({
+      isWanted: wanted !== undefined,
+      workerState: worker?.state.state,
+      isInRuntime: observed.has(uid),
+      isBeingRead: reading?.running !== undefined,
+      isBeingReported: report !== undefined,
+      removal: removal?.state,
+      hasFiles: hasFiles(pod),
+    });
+    if (left.length === 0) table.delete(uid);
+  }
 }

@@ -1,15 +1,33 @@
-import { goneReason } from "../../core/collect/container-gc.ts";
+import {
+  type ContainerGcPolicy,
+  type ContainerRemoval,
+  type GcScope,
+  goneReason,
+  type PodRemains,
+  planContainerGc,
+  planLogsGc,
+  planSandboxGc,
+} from "../../core/collect/container-gc.ts";
 import type { NodeReclaim } from "../../core/eviction/rank-pods.ts";
 import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { joinedErrors } from "../../lib/joined-errors.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
+import type { Container } from "../../model/generated/cri.ts";
 import { podUid } from "../../model/ids.ts";
+import { podNameLabel, podNamespaceLabel } from "../../model/labels.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
+import type { Log } from "../../ports/log.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
+import type { NodeEvents } from "../cluster/event-sender.ts";
+import { removeContainer } from "../execute/remove-container.ts";
 import type { ImageCollector } from "../images/image-collector.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import type { WorkerStates } from "../pods/worker-states.ts";
-import type { ContainerCollector } from "./container-collector.ts";
 
 export interface GarbageCollectionDeps {
   readonly containers: ContainerCollector;
@@ -67,12 +85,156 @@ export class GarbageCollection {
       .filter((uid) => table.get(uid)?.wanted === undefined)
       .filter((uid) => states.shouldPodContentBeRemoved(uid))
       .map((uid): GcItem => {
-        return {
-          kind: "folder",
-          id: podDirectory(rootFolder, uid),
-          name: uid,
-          because: goneReason,
-        };
+        const id = podDirectory(rootFolder, uid);
+        return { kind: "folder", id, name: uid, because: goneReason };
       });
   }
+}
+
+const collectMs = 60_000;
+
+interface ContainerCollectorDeps {
+  readonly runtime: ContainerRuntime;
+  readonly files: HostFiles;
+  readonly foreignFiles: Pick<ForeignFiles, "removeTree">;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: { readonly policy: ContainerGcPolicy; readonly podLogsRoot: string };
+  readonly sources: SourceReadiness;
+  readonly states: Pick<WorkerStates, "shouldPodContentBeRemoved" | "shouldPodRuntimeBeRemoved">;
+  /** Whether the runtime was seen to have anything that does not run. */
+  readonly observed: { readonly hasDead: boolean };
+  /** Undefined = the node belongs to no cluster. */
+  readonly nodeEvents: NodeEvents | undefined;
+}
+
+type Scope = Pick<GcScope, "evictNonDeletedPods">;
+
+/** Removes dead containers and sandboxes, and the logs of pods that are gone for good. */
+export class ContainerCollector {
+  readonly #deps: ContainerCollectorDeps;
+  readonly #remains: PodRemains;
+
+  constructor(deps: ContainerCollectorDeps) {
+    this.#deps = deps;
+    const { states } = deps;
+    this.#remains = {
+      isContentRemovable: (uid) => states.shouldPodContentBeRemoved(uid),
+      isRuntimeRemovable: (uid) => states.shouldPodRuntimeBeRemoved(uid),
+    };
+  }
+
+  /** Collects once a minute until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, observed, nodeEvents } = this.#deps;
+    while (!signal.aborted) {
+      await clock.sleep(collectMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        await this.#collect(observed.hasDead ? { evictNonDeletedPods: false } : undefined, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const message = errorText(error);
+        log.warn("cannot collect dead containers", { error: message });
+        nodeEvents?.recordNode({ type: "Warning", reason: "ContainerGCFailed", message });
+      }
+    }
+  }
+
+  /** Collects now. One that cannot be removed holds up no other; the errors come at the end. */
+  async collect(scope: Scope, signal: AbortSignal): Promise<void> {
+    await this.#collect(scope, signal);
+  }
+
+  /** `scope`: undefined = there is nothing dead. */
+  async #collect(scope: Scope | undefined, signal: AbortSignal): Promise<void> {
+    const errors: string[] = [];
+    if (scope !== undefined) await this.#collectDead(scope, errors, signal);
+    for (const folder of await this.#planLogs()) {
+      const remove = () => this.#deps.foreignFiles.removeTree(folder, signal);
+      await attempt(errors, remove, signal);
+    }
+    if (errors.length > 0) throw new Error(joinedErrors(errors));
+  }
+
+  /** What a collection would remove now. */
+  async plan(scope: Scope, signal: AbortSignal): Promise<readonly GcItem[]> {
+    const { runtime, settings } = this.#deps;
+    const containers = await runtime.listContainers({}, signal);
+    const sandboxes = await runtime.listPodSandboxes({}, signal);
+    const removals = this.#planRemovals(containers, scope);
+    const removed = new Set<string>(removals.map(({ id }) => id));
+    const rest = containers.filter(({ id = "" }) => !removed.has(id));
+    const podOf = new Map(containers.map(({ id = "", labels = {} }) => [id, podLabel(labels)]));
+    return [
+      ...removals.map(({ id, name, because }): GcItem => {
+        return { kind: "container", id, name: `${podOf.get(id) ?? ""}/${name}`, because };
+      }),
+      ...planSandboxGc(sandboxes, rest, this.#remains, scope).map(
+        (removal): GcItem => ({ kind: "sandbox", ...removal }),
+      ),
+      ...(await this.#planLogs()).map((id): GcItem => {
+        const name = id.slice(settings.podLogsRoot.length + 1);
+        return { kind: "logs", id, name, because: goneReason };
+      }),
+    ];
+  }
+
+  async #collectDead(scope: Scope, errors: string[], signal: AbortSignal): Promise<void> {
+    const { runtime } = this.#deps;
+    const dead = await runtime.listContainers({}, signal);
+    for (const { id, stopFirst } of this.#planRemovals(dead, scope)) {
+      const remove = async (): Promise<void> => {
+        if (stopFirst) await runtime.stopContainer(id, 2, signal);
+        await removeContainer(this.#deps, id, { keepLogs: false }, signal);
+      };
+      await attempt(errors, remove, signal);
+    }
+    const containers = await runtime.listContainers({}, signal);
+    const sandboxes = await runtime.listPodSandboxes({}, signal);
+    for (const { id } of planSandboxGc(sandboxes, containers, this.#remains, scope)) {
+      const remove = async (): Promise<void> => {
+        await runtime.stopPodSandbox(id, signal);
+        await runtime.removePodSandbox(id, signal);
+      };
+      await attempt(errors, remove, signal);
+    }
+  }
+
+  /** The log folders of pods that are gone for good; an evicted pod's are among them. */
+  async #planLogs(): Promise<readonly string[]> {
+    const { files, settings, sources } = this.#deps;
+    const { podLogsRoot } = settings;
+    if (!sources.areAllReady) return [];
+    const names = planLogsGc(await files.list(podLogsRoot), this.#remains);
+    return names.map((name) => `${podLogsRoot}/${name}`);
+  }
+
+  #planRemovals(containers: readonly Container[], scope: Scope): readonly ContainerRemoval[] {
+    const { settings, clock, sources } = this.#deps;
+    return planContainerGc(containers, this.#remains, {
+      policy: settings.policy,
+      nowMs: clock.nowMs(),
+      allSourcesReady: sources.areAllReady,
+      ...scope,
+    });
+  }
+}
+
+/** Tries one part of the work, whatever becomes of the others. */
+async function attempt(
+  errors: string[],
+  work: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    errors.push(errorText(error));
+  }
+}
+
+function podLabel(labels: Readonly<Record<string, string>>): string {
+  return `${labels[podNamespaceLabel] ?? ""}/${labels[podNameLabel] ?? ""}`;
 }

@@ -1,5 +1,6 @@
 import { planRotation } from "../../core/log/plan-rotation.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { splitPath } from "../../lib/path.ts";
 import { formatTime } from "../../lib/time.ts";
 import type { RuntimeContainerId } from "../../model/ids.ts";
 import {
@@ -66,7 +67,8 @@ async function rotateLogs(
   for (const id of paths.keys()) if (!ids.has(id)) paths.delete(id);
   for (const containerId of ids) {
     try {
-      const logPath = paths.get(containerId) ?? (await readLogPath(runtime, containerId, signal));
+      const read = async () => (await runtime.containerStatus(containerId, signal)).status?.logPath;
+      const logPath = paths.get(containerId) ?? (await read()) ?? "";
       paths.set(containerId, logPath);
       if (!logPath.startsWith(`${podLogsRoot}/`)) continue;
       const size = await files.sizeBytes(logPath);
@@ -78,15 +80,6 @@ async function rotateLogs(
       log.warn("cannot rotate the log of a container", { containerId, error: errorText(error) });
     }
   }
-}
-
-async function readLogPath(
-  runtime: LogRotatorDeps["runtime"],
-  containerId: RuntimeContainerId,
-  signal: AbortSignal,
-): Promise<string> {
-  const { status } = await runtime.containerStatus(containerId, signal);
-  return status?.logPath ?? "";
 }
 
 // Two logs rotated within one second would get one name, and the first would go: the next round has another.
@@ -131,9 +124,4 @@ async function compressLog(files: LogFiles, path: string): Promise<void> {
   await files.compress(path, beside);
   await files.rename(beside, compressedName(path));
   await files.remove(path);
-}
-
-function splitPath(path: string): { readonly folder: string; readonly name: string } {
-  const slash = path.lastIndexOf("/");
-  return { folder: path.slice(0, slash), name: path.slice(slash + 1) };
 }

@@ -8,11 +8,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import { formatTime } from "../../lib/time.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
-import {
-  ContainerState,
-  type ExecSyncResponse,
-  PodSandboxState,
-} from "../../model/generated/cri.ts";
+import { ContainerState, PodSandboxState } from "../../model/generated/cri.ts";
 import { podUid, type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
 import { containerNameLabel } from "../../model/labels.ts";
 import { findObserved } from "../../model/observed.ts";
@@ -90,7 +86,9 @@ export class NodeHost implements KubeletHost {
   ): Promise<Uint8Array> {
     const id = this.#runningId(pod, container);
     if (id === undefined) throw new Error(`container not found ("${container}")`);
-    const done = await this.#runWhole(id, command, signal);
+    const { runtime } = this.#deps;
+    const run = () => runtime.execSyncWhole(id, command, signal);
+    const done = await this.#runs.run(run, signal);
     const { stdout = new Uint8Array(), stderr = new Uint8Array(), exitCode = 0 } = done;
     if (exitCode !== 0) {
       const said = new TextDecoder().decode(stderr);
@@ -100,19 +98,6 @@ export class NodeHost implements KubeletHost {
     output.set(stdout);
     output.set(stderr, stdout.length);
     return output;
-  }
-
-  async #runWhole(
-    id: RuntimeContainerId,
-    command: readonly string[],
-    signal: AbortSignal,
-  ): Promise<ExecSyncResponse> {
-    const leave = await this.#runs.enter(signal);
-    try {
-      return await this.#deps.runtime.execSyncWhole(id, command, signal);
-    } finally {
-      leave();
-    }
   }
 
   async checkpoint(
@@ -181,15 +166,12 @@ export class ContainerCheckpoints {
   ): Promise<Result<string, CheckpointRefusal>> {
     const { files, clock, folder } = this.#deps;
     if (!this.#rate.tryTake(clock.monotonicMs())) return err(tooMany);
-    const leave = await this.#one.enter(signal);
-    try {
+    return this.#one.run(async () => {
       await files.ensureFolder(folder, 0o700);
       const refusal = await this.#refusal();
       if (refusal !== undefined) return err(refusal);
       return ok(await this.#checkpoint(subject, timeoutSeconds, signal));
-    } finally {
-      leave();
-    }
+    }, signal);
   }
 
   async #refusal(): Promise<CheckpointRefusal | undefined> {

@@ -46,13 +46,6 @@ export class ObservedPods {
     return isInRuntime(this.#observations.get(uid));
   }
 
-  /** Pods that were listed and not yet read, by UID: namespace/name. */
-  *unread(): IterableIterator<readonly [uid: PodUid, key: string]> {
-    for (const [uid, { unread }] of this.#observations.entries()) {
-      if (unread !== undefined) yield [uid, unread.key];
-    }
-  }
-
   /** The runtime's ids of all containers that run, as last read. */
   *runningContainers(): IterableIterator<RuntimeContainerId> {
     for (const { containers } of this.all()) {

@@ -1,8 +1,19 @@
+import { withExit } from "../../core/observe/exited-status.ts";
+import { observePod, type ReadContainer } from "../../core/observe/observe-pod.ts";
 import { nextDelayMs } from "../../lib/backoff.ts";
 import { isDoneWithin, withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
-import type { PodUid, RuntimeContainerId } from "../../model/ids.ts";
+import {
+  type PodUid,
+  type RuntimeContainerId,
+  rawContainerId,
+  runtimeContainerId,
+} from "../../model/ids.ts";
+import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
+import type { ObservedPod } from "../../model/observed.ts";
+import { unlessGone } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { RuntimeEvent } from "../../ports/runtime-events.ts";
@@ -11,8 +22,8 @@ import type { Wakeups } from "../agent/wakeups.ts";
 import type { PodReading } from "../pods/managed-pod.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { ObservedPods } from "./observed-pods.ts";
-import { type ReadPodDeps, readPod } from "./read-pod.ts";
-import { hasEnded, type ListedPod } from "./runtime-listing.ts";
+import { hasEnded, type ListedPod, listLabelled } from "./runtime-listing.ts";
+import { endReaderOf, type MessageFiles, readTerminationMessage } from "./termination-message.ts";
 
 const readDeadlineMs = 30_000;
 const retryLimits = { initialMs: 100, maxMs: 5_000 };
@@ -199,4 +210,90 @@ export class PodReader {
   async #sleep(ms: number): Promise<void> {
     await this.#deps.clock.sleep(ms, this.#signal).catch(() => undefined);
   }
+}
+
+interface ReadPodDeps {
+  readonly runtime: ContainerRuntime;
+  readonly clock: Clock;
+  /** As it stands in container ids: "containerd". */
+  readonly runtimeName: string;
+  /** The feature ContainerStopSignals. */
+  readonly hasStopSignals?: boolean | undefined;
+  /** Undefined = termination messages are not read. */
+  readonly messages?: MessageFiles | undefined;
+  /** Has the resources that containers were last given. */
+  readonly table?: Pick<PodTable, "get"> | undefined;
+  /** How containers ended, where an event said so. */
+  readonly observed?: Pick<ObservedPods, "exitOf"> | undefined;
+}
+
+/** What is known of a pod before it is read. */
+export interface ReadHint {
+  /** What the lists have of it, where they were just asked for. */
+  readonly listed?: ListedPod | undefined;
+  /** As it was last read: what there was then is asked about at once, while the lists say whether that is all. */
+  readonly before?: ObservedPod | undefined;
+}
+
+/** Reads everything the runtime has of one pod. What vanishes while it is being read is left out. */
+export async function readPod(
+  deps: ReadPodDeps,
+  uid: PodUid,
+  signal: AbortSignal,
+  { listed, before }: ReadHint = {},
+): Promise<ObservedPod> {
+  const sandboxStatus = once((id: string) => unlessGone(deps.runtime.podSandboxStatus(id, signal)));
+  const containerStatus = once((id: RuntimeContainerId) => readContainer(deps, uid, id, signal));
+  const listing = listed ?? listLabelled(deps.runtime, deps.clock, { [podUidLabel]: uid }, signal);
+  for (const { id } of before?.sandboxes ?? []) sandboxStatus(id).catch(() => undefined);
+  for (const { id } of before?.containers ?? []) {
+    containerStatus(rawContainerId(id)).catch(() => undefined);
+  }
+  const { sandboxes, containers, listedAtMs } = await listing;
+  const labels = { ...containers[0]?.labels, ...sandboxes[0]?.labels };
+  const [sandboxStatuses, readContainers] = await Promise.all([
+    Promise.all(sandboxes.map(({ id = "" }) => sandboxStatus(id))),
+    Promise.all(
+      containers.map(async ({ id = "", podSandboxId = "" }) => {
+        const read = await containerStatus(runtimeContainerId(id));
+        return read && { ...read, sandboxId: podSandboxId };
+      }),
+    ),
+  ]);
+  return observePod({
+    uid,
+    name: labels[podNameLabel] ?? "",
+    namespace: labels[podNamespaceLabel] ?? "",
+    runtimeName: deps.runtimeName,
+    hasStopSignals: deps.hasStopSignals,
+    sandboxes: sandboxStatuses.flatMap((answer) => answer?.status ?? []),
+    containers: readContainers.filter((container) => container !== undefined),
+    observedAtMs: listedAtMs,
+  });
+}
+
+function once<Id extends string, T>(read: (id: Id) => Promise<T>): (id: Id) => Promise<T> {
+  const reads = new Map<Id, Promise<T>>();
+  return (id) => {
+    const begun = reads.get(id) ?? read(id);
+    reads.set(id, begun);
+    return begun;
+  };
+}
+
+async function readContainer(
+  deps: ReadPodDeps,
+  uid: PodUid,
+  id: RuntimeContainerId,
+  signal: AbortSignal,
+): Promise<Omit<ReadContainer, "sandboxId"> | undefined> {
+  const answer = await unlessGone(deps.runtime.containerStatus(id, signal));
+  if (answer?.status === undefined) return undefined;
+  const status = withExit(answer.status, deps.observed?.exitOf(uid, id));
+  const terminationMessage =
+    deps.messages === undefined
+      ? ""
+      : await readTerminationMessage(endReaderOf(deps.messages, uid, signal), status);
+  const actuated = deps.table?.get(uid)?.actuated?.containers.get(status.metadata?.name ?? "");
+  return { status, terminationMessage, actuated };
 }

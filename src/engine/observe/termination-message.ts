@@ -73,7 +73,7 @@ function endOfLog(bytes: Uint8Array): string {
   const format = last[0] && detectLogFormat(last[0]);
   if (format === undefined) return "";
   const texts = last.map((line) => parseLogLine(format, line)?.bytes ?? new Uint8Array());
-  const text = concatenate(texts);
+  const text = new Uint8Array(texts.flatMap((part) => [...part]));
   return decodeUtf8(text.subarray(Math.max(0, text.length - longestLogMessageBytes)));
 }
 
@@ -88,14 +88,4 @@ function splitLines(bytes: Uint8Array): Uint8Array[] {
     start = end;
   }
   return lines;
-}
-
-function concatenate(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    all.set(part, offset);
-    offset += part.length;
-  }
-  return all;
 }

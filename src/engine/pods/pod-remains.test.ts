@@ -12,8 +12,8 @@ import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { Wakeups } from "../agent/wakeups.ts";
+import { forgetPods } from "../loop/housekeeping.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
-import { forgetPods } from "./forget-pods.ts";
 import { PodRegistry } from "./pod-registry.ts";
 import { PodRemains } from "./pod-remains.ts";
 import { prepareStages } from "./pod-stage.ts";
@@ -101,7 +101,7 @@ class World extends StageWorld {
   forget(): readonly string[] {
     const { table, observed } = this;
     const before = [...table.all()].map(({ uid }) => uid);
-    forgetPods({ table, observed });
+    forgetPods(table, observed);
     return before.filter((uid) => table.get(uid) === undefined);
   }
 

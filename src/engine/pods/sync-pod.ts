@@ -106,7 +106,8 @@ async function prepare(
   const { networkProblem } = deps.health;
   if (networkProblem !== undefined && pod.spec.hostNetwork !== true) {
     const message = `${networkNotReadyMessage}: ${networkProblem}`;
-    warn(deps, pod, "NetworkNotReady", message);
+    const { events } = deps.executor.kill;
+    events.record(pod, { type: "Warning", reason: "NetworkNotReady", message });
     throw new PodSyncError(message);
   }
   await prepareStages(deps.stages, { pod, observed }, signal);
@@ -204,10 +205,6 @@ function throwFailures({ reports, recheckAtMs }: PlanOutcome): void {
 function resizeDeps({ executor, records, wakeups }: SyncPodDeps): SyncResizeDeps {
   const { actuated, resizes } = records;
   return { actuated, resizes, events: executor.kill.events, wakeups };
-}
-
-function warn(deps: SyncPodDeps, pod: Pod, reason: string, message: string): void {
-  deps.executor.kill.events.record(pod, { type: "Warning", reason, message });
 }
 
 /** Images and hooks may take their time: that the network is there is reported before, and before it is seen. */

@@ -229,7 +229,7 @@ export class ProbeWorker implements RunningProbe {
     const periodMs = (this.#subject.probe.periodSeconds || defaultPeriodSeconds) * 1000;
     // A fresh agent finds all its pods at once: spread their probes.
     if (periodMs > clock.nowMs() - agentStartedAtMs) {
-      await this.#sleep(random() * periodMs, this.#stop.signal);
+      await clock.sleep(random() * periodMs, this.#stop.signal).catch(() => undefined);
     }
     let tickAtMs = clock.monotonicMs() + periodMs;
     while (this.#isWanted() && (await this.#tryOnce())) {
@@ -365,15 +365,5 @@ export class ProbeWorker implements RunningProbe {
 
   #labels(): { readonly probe_type: string; readonly container: string } {
     return { probe_type: kindNames[this.kind], container: this.container };
-  }
-
-  /** Ends early when the signal aborts. */
-  async #sleep(ms: number, signal: AbortSignal): Promise<void> {
-    if (ms <= 0 || signal.aborted) return;
-    try {
-      await this.#deps.clock.sleep(ms, signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
   }
 }

@@ -1,6 +1,7 @@
 import { memoryVolumeBytes } from "../../core/volume/empty-dir-size.ts";
 import { hugePageSize, isHugePagesMedium } from "../../core/volume/huge-page-size.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import { splitPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { VolumeOwnership } from "../../ports/foreign-files.ts";
@@ -62,6 +63,6 @@ async function mountMemory(
 }
 
 async function exists({ files }: VolumePluginDeps, path: string): Promise<boolean> {
-  const slash = path.lastIndexOf("/");
-  return (await files.list(path.slice(0, slash))).includes(path.slice(slash + 1));
+  const { folder, name } = splitPath(path);
+  return (await files.list(folder)).includes(name);
 }

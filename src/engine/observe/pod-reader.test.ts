@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
 import { runtimeContainerId } from "../../model/ids.ts";
-import { type ReadHint, readPod } from "./read-pod.ts";
+import { type ReadHint, readPod } from "./pod-reader.ts";
 import { listRuntime } from "./runtime-listing.ts";
 
 const pod = testPod({ containers: [{ name: "web" }] });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Log } from "../ports/log.ts";
-import { removeCgroupRoot } from "./remove-cgroup-root.ts";
+import { removeCgroupRoot } from "./down.ts";
 
 test("a cgroup root that no agent can have used is reported, and stops nothing", async () => {
   const notes: string[] = [];

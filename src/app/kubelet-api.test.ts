@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { defaultFeatureGates, setFeatureGates } from "../config/feature-gates.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import { metricDefinitions } from "../model/generated/metrics.ts";
-import { reportBuild } from "./build-metrics.ts";
+import { reportBuild } from "./kubelet-api.ts";
 
 test("the release and every feature gate are reported", () => {
   const gates = setFeatureGates(defaultFeatureGates, { ContainerStopSignals: true });
