@@ -15,20 +15,12 @@ interface ReadWakeups {
   readWhenQuiet(uid: PodUid): void;
 }
 
-interface ResizeWakeups {
-  noteEnded(): void;
-}
-
-interface NodeWakeups {
-  requestUpdate(): void;
-}
-
 interface WakeupTargets {
   readonly loop: LoopWakeups;
   readonly reader: ReadWakeups;
-  readonly allocations: ResizeWakeups;
+  readonly allocations: { noteEnded(): void };
   /** Undefined = the node belongs to no cluster. */
-  readonly nodeAgent: NodeWakeups | undefined;
+  readonly nodeAgent: { requestUpdate(): void } | undefined;
 }
 
 /**

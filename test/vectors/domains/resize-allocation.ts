@@ -58,8 +58,8 @@ class World {
     });
     this.#manager = new AllocationManager({
       faults: loudFaults,
-      record: this.#record,
-      statuses: this.#statuses,
+      allocated: this.#record,
+      resizes: this.#statuses,
       resizeFacts: {
         cpuManagerPolicy: input.cpuManagerPolicy,
         memoryManagerPolicy: input.memoryManagerPolicy,

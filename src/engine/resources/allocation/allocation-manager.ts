@@ -26,8 +26,8 @@ export type RetryTrigger =
   | "periodic_retry";
 
 export interface AllocationManagerDeps {
-  readonly record: ResourceRecords;
-  readonly statuses: ResizeStatuses;
+  readonly allocated: ResourceRecords;
+  readonly resizes: ResizeStatuses;
   readonly resizeFacts: ResizeFacts;
   readonly room: Pick<NodeRoom, "fits">;
   readonly table: PodTable;
@@ -52,7 +52,7 @@ export class AllocationManager {
 
   /** The pod with what it was granted; the very same pod when it asks for just that, or was granted nothing. */
   allocatedPod(pod: Pod): Pod {
-    return withAllocation(pod, this.#deps.record.get(pod.metadata.uid));
+    return withAllocation(pod, this.#deps.allocated.get(pod.metadata.uid));
   }
 
   /** Whether the node takes the pod; what it was granted before, it has already. */
@@ -65,11 +65,11 @@ export class AllocationManager {
 
   /** Grants all that the spec asks for. */
   grant(pod: Pod): void {
-    this.#deps.record.set(pod.metadata.uid, specResources(pod));
+    this.#deps.allocated.set(pod.metadata.uid, specResources(pod));
   }
 
   remove(uid: PodUid): void {
-    this.#deps.record.remove(uid);
+    this.#deps.allocated.remove(uid);
   }
 
   get waiting(): readonly PodUid[] {
@@ -79,11 +79,11 @@ export class AllocationManager {
   /** Puts a pod that asks for other resources in its place among those that wait. */
   queue(uid: PodUid): void {
     if (this.#waiting.includes(uid)) return;
-    const { table, statuses } = this.#deps;
+    const { table, resizes } = this.#deps;
     const waiting = [...this.#waiting, uid].flatMap((other) => {
       const pod = table.get(other)?.wanted;
       if (pod === undefined) return [];
-      const sinceMs = statuses.get(other).pending?.changedAtMs;
+      const sinceMs = resizes.get(other).pending?.changedAtMs;
       return [{ pod, allocated: this.allocatedPod(pod), sinceMs }];
     });
     this.#waiting = sortResizes(waiting).map(({ pod }) => pod.metadata.uid);
@@ -107,40 +107,40 @@ export class AllocationManager {
 
   /** Whether it waits still. */
   #retryOne(pod: Pod, trigger: RetryTrigger): boolean {
-    const { statuses, wakeups, metrics } = this.#deps;
+    const { resizes, wakeups, metrics } = this.#deps;
     const { uid } = pod.metadata;
-    const before = statuses.get(uid);
+    const before = resizes.get(uid);
     const granted = this.#tryResize(pod);
-    const isDeferred = statuses.isDeferred(uid);
-    if (!isDeferred && !statuses.isInfeasible(uid) && before.pending?.reason === "Deferred") {
+    const isDeferred = resizes.isDeferred(uid);
+    if (!isDeferred && !resizes.isInfeasible(uid) && before.pending?.reason === "Deferred") {
       metrics.increment("kubelet_pod_deferred_accepted_resizes_total", {
         retry_trigger: trigger,
       });
     }
-    if (granted || !deepEqual(before, statuses.get(uid))) wakeups.look(uid);
+    if (granted || !deepEqual(before, resizes.get(uid))) wakeups.look(uid);
     return isDeferred;
   }
 
   #tryResize(pod: Pod): boolean {
-    const { statuses, events } = this.#deps;
+    const { resizes, events } = this.#deps;
     const { uid, generation = 0 } = pod.metadata;
     if (this.allocatedPod(pod) === pod) {
-      statuses.clearPending(uid);
+      resizes.clearPending(uid);
       return false;
     }
     const result = this.#admitResize(pod);
     if (result.admit) {
       this.grant(pod);
-      statuses.clearPending(uid);
+      resizes.clearPending(uid);
       // What went wrong with an earlier resize says nothing about this one.
-      statuses.clearInProgress(uid);
-      statuses.setInProgress(pod);
+      resizes.clearInProgress(uid);
+      resizes.setInProgress(pod);
       const message = resizeMessage("started", pod, generation);
       events.record(pod, { type: "Normal", reason: "ResizeStarted", message });
       return true;
     }
     const { reason, message } = result;
-    if (reason !== "" && statuses.setPending(pod, { reason, message })) {
+    if (reason !== "" && resizes.setPending(pod, { reason, message })) {
       events.record(pod, {
         type: "Warning",
         reason: reason === "Infeasible" ? "ResizeInfeasible" : "ResizeDeferred",
@@ -151,8 +151,8 @@ export class AllocationManager {
   }
 
   #admitResize(pod: Pod): AdmissionResult {
-    const { record, resizeFacts, metrics, room } = this.#deps;
-    const allocation = record.get(pod.metadata.uid) ?? specResources(pod);
+    const { allocated, resizeFacts, metrics, room } = this.#deps;
+    const allocation = allocated.get(pod.metadata.uid) ?? specResources(pod);
     const infeasible = infeasibleResize(pod, allocation, resizeFacts);
     if (infeasible === undefined) return room.fits(pod);
     const { detail, result } = infeasible;

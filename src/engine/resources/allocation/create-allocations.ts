@@ -42,7 +42,7 @@ export function createResourceRecords(deps: RecordDeps): PodResourceRecords {
 }
 
 export interface AllocationsDeps
-  extends Omit<AllocationManagerDeps, "record" | "statuses" | "resizeFacts"> {
+  extends Omit<AllocationManagerDeps, "allocated" | "resizes" | "resizeFacts"> {
   readonly records: PodResourceRecords;
   readonly clock: Clock;
   readonly settings: { readonly runtimeSettings: Pick<RuntimeSettings, "swap" | "cgroupVersion"> };
@@ -52,8 +52,7 @@ export function createAllocations(deps: AllocationsDeps): PodAllocations {
   const { records, settings } = deps;
   const manager = new AllocationManager({
     ...deps,
-    record: records.allocated,
-    statuses: records.resizes,
+    ...records,
     resizeFacts: {
       // No pod has CPUs or memory of its own on this node.
       cpuManagerPolicy: "none",
