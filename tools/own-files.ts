@@ -41,6 +41,7 @@ export const ownFiles: readonly string[] = [
   "src/drivers/linux/cpu-topology.ts",
   "src/drivers/linux/data-dir-lock.ts",
   "src/drivers/linux/device-names.ts",
+  "src/drivers/linux/device-tree.ts",
   "src/drivers/linux/disks.ts",
   "src/drivers/linux/file-facts.ts",
   "src/drivers/linux/host-files.ts",

@@ -59,6 +59,8 @@ import { statusManager } from "./domains/status-manager.ts";
 import { statusMerge } from "./domains/status-merge.ts";
 import { syncPodCri } from "./domains/sync-pod-cri.ts";
 import { terminationOrder } from "./domains/termination-order.ts";
+import { volumeFc } from "./domains/volume-fc.ts";
+import { volumeIscsi } from "./domains/volume-iscsi.ts";
 import { volumeLocal } from "./domains/volume-local.ts";
 import { volumeNfs } from "./domains/volume-nfs.ts";
 import { volumeOperations } from "./domains/volume-operations.ts";
@@ -131,6 +133,8 @@ export const vectorDomains: readonly VectorDomain[] = [
   volumeOperations,
   volumeLocal,
   volumeNfs,
+  volumeFc,
+  volumeIscsi,
   volumePayload,
   volumeResolution,
   volumeStatsMetrics,

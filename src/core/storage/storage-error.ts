@@ -12,6 +12,8 @@ export interface StorageError {
   readonly kind: StorageErrorKind;
   /** The text as upstream shows it. */
   readonly message: string;
+  /** The disk has another file system than the volume asks for, which its owner is to know. */
+  readonly isFileSystemMismatch?: boolean | undefined;
 }
 
 /** Whether the operation is over: after other errors it may still be carried out on the node. */

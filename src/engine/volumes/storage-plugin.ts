@@ -46,6 +46,14 @@ export interface PodVolumeTarget {
   readonly volumeSpecName: string;
 }
 
+/** A raw device that no pod uses any more. */
+export interface BlockDeviceTarget extends PodVolumeTarget {
+  /** The folder below volumeDevices of the plugin. */
+  readonly globalMapPath: string;
+  /** What waitForAttach answered; empty when that is not known any more. */
+  readonly devicePath: string;
+}
+
 export interface ExpandRequest {
   readonly spec: VolumeSpec;
   readonly newSize: Quantity;
@@ -97,7 +105,7 @@ export interface BlockStorage {
     signal: AbortSignal,
   ): StorageResult<string>;
   unmapPodDevice(target: PodVolumeTarget, signal: AbortSignal): StorageResult<void>;
-  tearDownDevice(target: PodVolumeTarget, signal: AbortSignal): StorageResult<void>;
+  tearDownDevice(target: BlockDeviceTarget, signal: AbortSignal): StorageResult<void>;
   reconstruct(found: FoundStorage, signal: AbortSignal): StorageResult<ReconstructedVolume>;
 }
 

@@ -89,8 +89,11 @@ async function runStep(
         podDeviceName: volumeSpecName(spec),
       };
     }
-    case "tearDownDevice":
-      return { ...errorReport(await block.tearDownDevice(target, never)), noCustomUnmapper: true };
+    case "tearDownDevice": {
+      const paths = localMapPaths(kubeletRoot, target.podUid, volumeSpecName(spec));
+      const device = { ...target, globalMapPath: paths.global, devicePath: "" };
+      return { ...errorReport(await block.tearDownDevice(device, never)), noCustomUnmapper: true };
+    }
     case "expand": {
       // The vectors name the pod's folder as the place where the file system is mounted.
       const deviceMountPath = podVolumeDirectory(kubeletRoot, target.podUid, {

@@ -1,5 +1,6 @@
 import { joinPath } from "../../../lib/path.ts";
 import { err, ok, type Result } from "../../../lib/result.ts";
+import { pluginDevicesDirectory, pluginDirectory } from "../../paths/data-paths.ts";
 import type { StorageError } from "../storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../volume-spec.ts";
 
@@ -46,12 +47,12 @@ export function fcVolume(
 
 /** Where the node mounts the disk once: plugins/kubernetes.io/fc/WWN-WWN-lun-LUN or …/WWID-WWID. */
 export function fcDeviceMountPath(rootFolder: string, disk: FcDisk): string {
-  return joinPath(rootFolder, "plugins", fcPluginName, diskFolder(disk));
+  return joinPath(pluginDirectory(rootFolder, fcPluginName), diskFolder(disk));
 }
 
 /** The folder of a disk that pods use as a block device. */
 export function fcGlobalMapPath(rootFolder: string, disk: FcDisk): string {
-  return joinPath(rootFolder, "plugins", fcPluginName, "volumeDevices", diskFolder(disk));
+  return joinPath(pluginDevicesDirectory(rootFolder, fcPluginName), diskFolder(disk));
 }
 
 function diskFolder({ targetWwns, lun, wwids }: FcDisk): string {

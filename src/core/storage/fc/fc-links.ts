@@ -7,7 +7,7 @@ export const byIdFolder = "/dev/disk/by-id/";
 /** One way to find a disk. */
 export interface FcLink {
   readonly folder: string;
-  matches(name: string): boolean;
+  readonly matches: (name: string) => boolean;
 }
 
 /** The links of a disk in the order in which they are looked for. */

@@ -8,7 +8,7 @@ export interface AttachedDisk {
   /** Without duplicates. */
   readonly portals: readonly string[];
   readonly iqn: string;
-  readonly lun: string | undefined;
+  readonly lun: string;
   readonly interface: string | undefined;
   /** The interface was made for this disk alone and goes with it. */
   readonly hasOwnInterface: boolean;
@@ -36,7 +36,8 @@ export function attachedDisk(
   return ok({
     portals: portal === "" ? [] : [portal],
     iqn,
-    lun: lunOf(name.value),
+    // The name has a LUN: without one there is no IQN before it.
+    lun: lunOf(name.value) ?? "",
     interface: interfaceOf(folder),
     hasOwnInterface: false,
     isRecorded: false,

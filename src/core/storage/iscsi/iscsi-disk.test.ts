@@ -1,15 +1,7 @@
 import { expect, test } from "vitest";
 import type { ISCSIPersistentVolumeSource } from "../../../model/generated/kubernetes.ts";
 import type { VolumeSpec } from "../volume-spec.ts";
-import {
-  chapSecret,
-  iscsiDeviceMountPath,
-  iscsiDevicesFolder,
-  iscsiGlobalMapPath,
-  iscsiPluginFolder,
-  iscsiPluginName,
-  iscsiVolume,
-} from "./iscsi-disk.ts";
+import { chapSecret, iscsiDeviceMountPath, iscsiGlobalMapPath, iscsiVolume } from "./iscsi-disk.ts";
 
 const source = { targetPortal: "10.0.0.1", iqn: "iqn.2003-01.io.example:a", lun: 2 };
 
@@ -58,8 +50,6 @@ test("a volume of another kind is refused", () => {
 test("the folders of a disk name its interface, portal, target and LUN", () => {
   const disk = diskOf(claimed({ iscsiInterface: "default" }));
   const name = "iface-default/10.0.0.1:3260-iqn.2003-01.io.example:a-lun-2";
-  expect(iscsiPluginFolder("/r/")).toBe(`/r/plugins/${iscsiPluginName}`);
-  expect(iscsiDevicesFolder("/r/")).toBe("/r/plugins/kubernetes.io/iscsi/volumeDevices");
   expect(iscsiDeviceMountPath("/r/", disk)).toBe(`/r/plugins/kubernetes.io/iscsi/${name}`);
   expect(iscsiGlobalMapPath("/r/", disk)).toBe(
     `/r/plugins/kubernetes.io/iscsi/volumeDevices/${name}`,

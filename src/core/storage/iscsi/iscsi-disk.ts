@@ -4,6 +4,7 @@ import type {
   ISCSIPersistentVolumeSource,
   ISCSIVolumeSource,
 } from "../../../model/generated/kubernetes.ts";
+import { pluginDevicesDirectory, pluginDirectory } from "../../paths/data-paths.ts";
 import type { StorageError } from "../storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../volume-spec.ts";
 
@@ -74,20 +75,12 @@ export function chapSecret(
 
 /** Where the node mounts the disk once: plugins/kubernetes.io/iscsi/iface-NAME/PORTAL-IQN-lun-LUN. */
 export function iscsiDeviceMountPath(rootFolder: string, disk: IscsiDisk): string {
-  return joinPath(iscsiPluginFolder(rootFolder), diskFolder(disk));
+  return joinPath(pluginDirectory(rootFolder, iscsiPluginName), diskFolder(disk));
 }
 
 /** The folder of a disk that pods use as a block device. */
 export function iscsiGlobalMapPath(rootFolder: string, disk: IscsiDisk): string {
-  return joinPath(iscsiDevicesFolder(rootFolder), diskFolder(disk));
-}
-
-export function iscsiPluginFolder(rootFolder: string): string {
-  return joinPath(rootFolder, "plugins", iscsiPluginName);
-}
-
-export function iscsiDevicesFolder(rootFolder: string): string {
-  return joinPath(iscsiPluginFolder(rootFolder), "volumeDevices");
+  return joinPath(pluginDevicesDirectory(rootFolder, iscsiPluginName), diskFolder(disk));
 }
 
 const notIscsi = err<StorageError>({

@@ -5,7 +5,7 @@ export interface IscsiSession {
   readonly connections: readonly IscsiConnection[];
 }
 
-interface IscsiConnection {
+export interface IscsiConnection {
   readonly address: string;
   readonly port: string;
   readonly persistentAddress: string;
