@@ -1,5 +1,8 @@
 import type { Result } from "../../lib/result.ts";
 
+/** The kinds of plugins that a kubelet takes. */
+export type PluginType = "CSIPlugin" | "DevicePlugin" | "DRAPlugin";
+
 /** A plugin as its handler sees it. */
 export interface OfferedPlugin {
   readonly name: string;

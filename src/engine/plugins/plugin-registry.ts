@@ -11,15 +11,19 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { PluginSockets } from "../../ports/plugin-sockets.ts";
-import type { PluginHandler } from "./plugin-handler.ts";
+import type { PluginHandler, PluginType } from "./plugin-handler.ts";
 import { registerPlugin } from "./register-plugin.ts";
 import { SocketWatch } from "./socket-watch.ts";
 
 /** Failures of sockets that are gone are remembered too: one that comes back waits out its pause. */
 const maxAttempts = 1024;
+/** Between two rounds: a socket that comes and goes all the time must not keep handlers and the API server busy. */
+const roundMs = 250;
 /** A plugin chooses part of the text. */
 const maxErrorLength = 1024;
+const countMetric = "plugin_manager_total_plugins";
 
 export interface PluginRegistryDeps {
   readonly sockets: PluginSockets;
@@ -47,7 +51,7 @@ export class PluginRegistry {
   }
 
   /** Plugins of that type can be registered from now on. */
-  addHandler(type: string, handler: PluginHandler): void {
+  addHandler(type: PluginType, handler: PluginHandler): void {
     this.#handlers.set(type, handler);
   }
 
@@ -57,9 +61,11 @@ export class PluginRegistry {
 
   /** Follows the folder until `signal` aborts. Plugins stay registered: the next agent finds their sockets. */
   async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
     const watching = this.watch.run(signal);
     while (!signal.aborted) {
-      const { recheckAtMs } = this.startDue(signal);
+      const { isAny, recheckAtMs } = this.startDue(signal);
+      if (isAny) await clock.sleep(roundMs, signal).catch(() => undefined);
       const waitMs = recheckAtMs === undefined ? Infinity : recheckAtMs - this.#nowMs();
       await this.#wakeUp.wait(waitMs, signal);
     }
@@ -68,6 +74,7 @@ export class PluginRegistry {
 
   /** Starts what is to be done now; `done` resolves when that has ended, well or not. */
   startDue(signal: AbortSignal): {
+    readonly isAny: boolean;
     readonly done: Promise<unknown>;
     readonly recheckAtMs?: number | undefined;
   } {
@@ -78,7 +85,17 @@ export class PluginRegistry {
       nowMs: this.#nowMs(),
     });
     const started = plan.operations.map((operation) => this.#start(operation, signal));
-    return { done: Promise.all(started), recheckAtMs: plan.recheckAtMs };
+    const isAny = started.length > 0;
+    return { isAny, done: Promise.all(started), recheckAtMs: plan.recheckAtMs };
+  }
+
+  /** Counts the sockets and the plugins, for a scrape of the metrics. */
+  collect(metrics: Metrics): void {
+    metrics.reset(countMetric);
+    const count = (path: string, state: string): void =>
+      metrics.set(countMetric, 1, { socket_path: path, state });
+    for (const path of this.watch.sockets.keys()) count(path, "desired_state_of_world");
+    for (const path of this.#registered.keys()) count(path, "actual_state_of_world");
   }
 
   #nowMs(): number {
@@ -111,14 +128,14 @@ export class PluginRegistry {
     this.#deps.log.warn("cannot register a plugin, trying again", { socket, error, retryMs });
   }
 
-  /** Never rejects: what a handler throws is a failure like any other. */
+  /** Never rejects: what a handler throws is a failure like any other. What the end of the agent cuts off is not. */
   async #carryOut(operation: PluginOperation, signal: AbortSignal): Promise<Result<void, string>> {
     try {
       return operation.kind === "register"
         ? await this.#register(operation, signal)
         : await this.#unregister(operation, signal);
     } catch (error) {
-      return err(errorText(error));
+      return signal.aborted ? ok(undefined) : err(errorText(error));
     }
   }
 

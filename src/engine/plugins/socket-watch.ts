@@ -147,7 +147,12 @@ export class SocketWatch {
   }
 
   #forgetSocket(path: string): void {
-    if (this.#sockets.delete(path)) this.#deps.wakeUp.notify();
+    if (!this.#sockets.delete(path)) return;
+    this.#deps.wakeUp.notify();
+    if (!this.#isFull || this.#sockets.size >= maxSockets / 2) return;
+    // There is room for those that were ignored.
+    this.#isComplete = false;
+    this.#changed.notify();
   }
 
   /** Nothing that was known below a path is there any more. */

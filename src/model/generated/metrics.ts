@@ -90,6 +90,7 @@ export type MetricName =
   | "kubernetes_feature_enabled"
   | "kubernetes_healthcheck"
   | "kubernetes_healthchecks_total"
+  | "plugin_manager_total_plugins"
   | "prober_probe_duration_seconds"
   | "prober_probe_total"
   | "reconstruct_volume_operations_errors_total"
@@ -195,6 +196,7 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   kubernetes_feature_enabled: { type: "gauge", help: "This metric records the data about the stage and enablement of a k8s feature.", stability: "BETA", labels: ["name","stage"] },
   kubernetes_healthcheck: { type: "gauge", help: "This metric records the result of a single healthcheck.", stability: "STABLE", labels: ["name","type"] },
   kubernetes_healthchecks_total: { type: "counter", help: "This metric records the results of all healthcheck.", stability: "STABLE", labels: ["name","status","type"] },
+  plugin_manager_total_plugins: { type: "gauge", help: "Number of plugins in Plugin Manager", stability: "ALPHA", labels: ["socket_path","state"] },
   prober_probe_duration_seconds: { type: "histogram", help: "Duration in seconds for a probe response.", stability: "ALPHA", labels: ["container","namespace","pod","probe_type"] },
   prober_probe_total: { type: "counter", help: "Cumulative number of a liveness, readiness or startup probe for a container by result.", stability: "BETA", labels: ["container","namespace","pod","pod_uid","probe_type","result"] },
   reconstruct_volume_operations_errors_total: { type: "counter", help: "The number of volumes that failed reconstruction from the operating system during kubelet startup.", stability: "ALPHA", labels: [] },

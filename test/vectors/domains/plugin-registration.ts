@@ -1,4 +1,8 @@
-import type { OfferedPlugin, PluginHandler } from "../../../src/engine/plugins/plugin-handler.ts";
+import type {
+  OfferedPlugin,
+  PluginHandler,
+  PluginType,
+} from "../../../src/engine/plugins/plugin-handler.ts";
 import { PluginRegistry } from "../../../src/engine/plugins/plugin-registry.ts";
 import { err, ok } from "../../../src/lib/result.ts";
 import { silentLog } from "../../kit/silent-log.ts";
@@ -9,7 +13,7 @@ import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 type Step =
   | { readonly op: "createSocket"; readonly path: string; readonly plugin: EncodedPlugin }
   | { readonly op: "removeSocket" | "createFile" | "mkdir"; readonly path: string }
-  | { readonly op: "addHandler"; readonly handler: string }
+  | { readonly op: "addHandler"; readonly handler: PluginType }
   | {
       readonly op: "setValidateError" | "setRegisterError";
       readonly name: string;
@@ -19,7 +23,7 @@ type Step =
   | { readonly op: "reconcile" };
 
 interface Input {
-  readonly handlers: readonly string[];
+  readonly handlers: readonly PluginType[];
   readonly validateErrors?: Readonly<Record<string, string>>;
   readonly registerErrors?: Readonly<Record<string, string>>;
   readonly initial?: readonly Step[];
