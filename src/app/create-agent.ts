@@ -238,7 +238,6 @@ function machinePorts(
   runtimeName: string,
 ): AgentPorts {
   const { runtime, place, sources, telemetry, clients, rules, nodeFacts } = options;
-  const { log } = telemetry;
   const names = new PodNames();
   const helpers = new ForeignHelpers(place.foreignFilesProgram, new HungPaths(Date.now));
   return {
@@ -264,7 +263,7 @@ function machinePorts(
     foreignFiles: linuxForeignFiles(helpers, Date.now),
     mounts: linuxMounts(helpers.hungPaths, linuxCommands(helpers.hungPaths)),
     journal: new JsonJournal(layoutOf(place).records, (error) =>
-      log.warn("cannot write a record", { error: errorText(error) }),
+      telemetry.log.warn("cannot write a record", { error: errorText(error) }),
     ),
     hostCgroups: cgroups,
     cgroupsAt,

@@ -204,13 +204,12 @@ export class CertificateManager {
     signal: AbortSignal,
     wait: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const { clock } = this.#deps;
     const done = new AbortController();
     const stop = new AbortController();
     const watch = async (): Promise<void> => {
       const until = AbortSignal.any([signal, done.signal]);
       for (let waitedMs = 0; waitedMs < orderMs; waitedMs += templateMs) {
-        await clock.sleep(templateMs, until);
+        await this.#deps.clock.sleep(templateMs, until);
         if (deepEqual(this.#deps.subject.template ?? ordered, ordered)) continue;
         stop.abort(new Error("the node's addresses changed while the request was open"));
         return;

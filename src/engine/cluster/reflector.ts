@@ -106,13 +106,12 @@ export class Reflector<T extends ApiObject> {
 
   /** Follows the collection until `signal` aborts; rejects only with what the sink throws. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
     while (!signal.aborted) {
       const { state, delay } = await this.#step(signal);
       this.#state = state;
       if (delay === undefined) continue;
       const delayMs = Math.max(delay.atLeastMs, this.#backoff.nextMs());
-      await clock.sleep(delayMs, signal).catch(() => undefined);
+      await this.#options.clock.sleep(delayMs, signal).catch(() => undefined);
     }
   }
 

@@ -253,9 +253,8 @@ class PlanRun {
   }
 
   async stopSandbox({ sandboxId }: StopSandboxStep): Promise<StepOutcome> {
-    const { runtime } = this.#deps.start;
     const outcome = await this.#unlessGone("KillPodSandboxError", () =>
-      runtime.stopPodSandbox(sandboxId, this.#signal),
+      this.#deps.start.runtime.stopPodSandbox(sandboxId, this.#signal),
     );
     if (outcome.failure !== undefined) this.#inTheWay.set(sandboxId, outcome);
     return outcome;
@@ -263,11 +262,10 @@ class PlanRun {
 
   /** One that could not be stopped stays: its network would be left behind. */
   async removeSandbox({ sandboxId }: RemoveSandboxStep): Promise<StepOutcome> {
-    const { runtime } = this.#deps.start;
     const inTheWay = this.#inTheWay.get(sandboxId);
     if (inTheWay !== undefined) return inTheWay;
     return this.#unlessGone("RemovePodSandboxError", () =>
-      runtime.removePodSandbox(sandboxId, this.#signal),
+      this.#deps.start.runtime.removePodSandbox(sandboxId, this.#signal),
     );
   }
 
@@ -323,9 +321,8 @@ class PlanRun {
       const message = `no container ${step.name} in the spec`;
       return { failure: { code: "CreateContainerConfigError", message } };
     }
-    const { restarts } = this.#deps;
     if (step.nextDelayMs !== undefined) {
-      restarts.noteStart(pod, placed.container, step.nextDelayMs);
+      this.#deps.restarts.noteStart(pod, placed.container, step.nextDelayMs);
     }
     const inTheWay = this.#inTheWay.get(step.name);
     if (inTheWay !== undefined) return inTheWay;
@@ -348,8 +345,7 @@ class PlanRun {
   async #sandboxConfigOnce(): Promise<Result<PodSandboxConfig, string>> {
     if (this.#sandboxConfig !== undefined) return ok(this.#sandboxConfig);
     const { pod } = this.#request;
-    const { configs } = this.#deps.start;
-    const config = await configs.sandboxConfig(pod, this.#plan.sandboxAttempt);
+    const config = await this.#deps.start.configs.sandboxConfig(pod, this.#plan.sandboxAttempt);
     if (!config.ok) {
       const name = podDisplayName(pod);
       return err(`GeneratePodSandboxConfig for pod "${name}" failed: ${config.error}`);

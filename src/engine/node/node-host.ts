@@ -86,8 +86,7 @@ export class NodeHost implements KubeletHost {
   ): Promise<Uint8Array> {
     const id = this.#runningId(pod, container);
     if (id === undefined) throw new Error(`container not found ("${container}")`);
-    const { runtime } = this.#deps;
-    const run = () => runtime.execSyncWhole(id, command, signal);
+    const run = () => this.#deps.runtime.execSyncWhole(id, command, signal);
     const done = await this.#runs.run(run, signal);
     const { stdout = new Uint8Array(), stderr = new Uint8Array(), exitCode = 0 } = done;
     if (exitCode !== 0) {

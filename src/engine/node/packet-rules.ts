@@ -37,10 +37,9 @@ export class PacketRules {
 
   /** The same now and once a minute, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
     while (!signal.aborted) {
       await this.ensure(signal);
-      await clock.sleep(intervalMs, signal).catch(() => undefined);
+      await this.#deps.clock.sleep(intervalMs, signal).catch(() => undefined);
     }
   }
 

@@ -100,10 +100,9 @@ export class ShutdownManager {
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
-    const { shutdownService: service } = this.#deps;
     await this.#ensureDelay(signal);
     await this.#takeLock();
-    await service.watch((isShuttingDown) => {
+    await this.#deps.shutdownService.watch((isShuttingDown) => {
       this.#ending = (this.#ending ?? Promise.resolve()).then(() =>
         this.#note(isShuttingDown, signal),
       );
@@ -114,7 +113,6 @@ export class ShutdownManager {
   /** The machine must wait for as long as the pods may take. */
   async #ensureDelay(signal: AbortSignal): Promise<void> {
     const { shutdownService: service, periods } = this.#deps;
-    const { clock } = this.#deps.ports;
     const neededMs = longestShutdownMs(periods);
     let delayMs = await service.maxDelayMs();
     if (delayMs >= neededMs) return;
@@ -123,7 +121,7 @@ export class ShutdownManager {
     for (let poll = 0; poll < maxPolls; poll++) {
       delayMs = await service.maxDelayMs();
       if (delayMs >= neededMs) return;
-      await clock.sleep(backoff.nextMs(), signal);
+      await this.#deps.ports.clock.sleep(backoff.nextMs(), signal);
     }
     throw new Error(
       `node shutdown manager was timed out after ${maxPolls} attempts waiting for logind InhibitDelayMaxSec to update ` +
@@ -144,9 +142,8 @@ export class ShutdownManager {
 
   #announce(isShuttingDown: boolean): void {
     const { nodeEvents, wakeups } = this.#deps;
-    const { log } = this.#deps.ports;
     const what = isShuttingDown ? "event" : "cancellation";
-    log.info("the machine shuts down", { isShuttingDown });
+    this.#deps.ports.log.info("the machine shuts down", { isShuttingDown });
     nodeEvents?.recordNode({
       type: "Normal",
       reason: "Shutdown",
@@ -183,13 +180,12 @@ export class ShutdownManager {
 
   /** Waits for all of a group, but no longer than it may take. */
   async #endGroup(group: ShutdownGroup, signal: AbortSignal): Promise<void> {
-    const { settling } = this.#deps;
     const { clock, log } = this.#deps.ports;
     const { priority, graceSeconds, pods } = group;
     const over = new AbortController();
     const limited = AbortSignal.any([signal, over.signal]);
     const ended = Promise.all(pods.map((pod) => this.#endPod(pod, group, signal)))
-      .then(() => settling.volumesUnmounted(pods, limited))
+      .then(() => this.#deps.settling.volumesUnmounted(pods, limited))
       .catch((error: unknown) => {
         if (!limited.aborted) log.warn("volumes stay mounted", { problem: errorText(error) });
       });
@@ -202,19 +198,17 @@ export class ShutdownManager {
   }
 
   async #endPod(pod: Pod, group: ShutdownGroup, signal: AbortSignal): Promise<void> {
-    const { workers } = this.#deps;
     const { log } = this.#deps.ports;
     const graceSeconds = shutdownGraceSeconds(pod, group);
     const reason = shutdownKill(pod);
     try {
-      await workers.killPod(pod, { evict: false, graceSeconds, reason }, signal);
+      await this.#deps.workers.killPod(pod, { evict: false, graceSeconds, reason }, signal);
     } catch (error) {
       log.warn("cannot end a pod", { pod: podKey(pod), problem: errorText(error) });
     }
   }
 
   async #report(signal: AbortSignal): Promise<void> {
-    const { settling } = this.#deps;
     const { clock, log } = this.#deps.ports;
     const over = new AbortController();
     const limited = AbortSignal.any([signal, over.signal]);
@@ -223,7 +217,7 @@ export class ShutdownManager {
       () => undefined,
     );
     try {
-      await untilAborted(settling.statusesReported(limited), limited);
+      await untilAborted(this.#deps.settling.statusesReported(limited), limited);
     } catch (error) {
       log.warn("the last statuses of pods were not reported", { problem: errorText(error) });
     } finally {

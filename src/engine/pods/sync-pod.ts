@@ -106,8 +106,7 @@ async function prepare(
   const { networkProblem } = deps.health;
   if (networkProblem !== undefined && pod.spec.hostNetwork !== true) {
     const message = `${networkNotReadyMessage}: ${networkProblem}`;
-    const { events } = deps.executor.kill;
-    events.record(pod, { type: "Warning", reason: "NetworkNotReady", message });
+    deps.executor.kill.events.record(pod, { type: "Warning", reason: "NetworkNotReady", message });
     throw new PodSyncError(message);
   }
   await prepareStages(deps.stages, { pod, observed }, signal);

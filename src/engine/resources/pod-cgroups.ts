@@ -212,11 +212,10 @@ export class NodePodCgroups {
   }
 
   #found(): { readonly uid: PodUid; readonly path: string }[] {
-    const { hostCgroups } = this.#deps;
     const { root, driver } = this.#settings;
     if (!this.#perQos) return [];
     return [this.rootPath, ...this.classPaths].flatMap((parent) =>
-      hostCgroups.listChildren(parent).flatMap((child) => {
+      this.#deps.hostCgroups.listChildren(parent).flatMap((child) => {
         const path = `${parent}/${child}`;
         const uid = podUidOfCgroup(root, parseCgroupPath(path, driver));
         return uid === undefined ? [] : [{ uid, path }];

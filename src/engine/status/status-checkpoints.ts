@@ -112,7 +112,6 @@ export class StatusCheckpoints {
 
   /** Rejects where the file could not be removed; then the pod stays known here. */
   async remove(uid: PodUid): Promise<void> {
-    const { files } = this.#deps;
     const last = this.#kept.get(uid);
     if (last !== undefined) this.#kept.set(uid, { ...nothingKept, written: last.written });
     await this.#writing;
@@ -120,7 +119,7 @@ export class StatusCheckpoints {
     if (this.#isKept(uid)) return;
     if (last !== undefined) this.#kept.set(uid, nothingKept);
     try {
-      await files.removeFile(this.#path(uid));
+      await this.#deps.files.removeFile(this.#path(uid));
     } catch (error) {
       if (last !== undefined && !this.#isKept(uid)) {
         this.#kept.set(uid, { ...nothingKept, newest: last.newest });

@@ -46,8 +46,7 @@ export class PodChanges {
 
   /** The pod with its status; one whose status cannot be shown is shown as its source has it. */
   show(pod: Pod): Pod {
-    const { faults } = this.#deps;
-    return faults.attempt("view", pod.metadata.uid, () => this.#withStatus(pod)) ?? pod;
+    return this.#deps.faults.attempt("view", pod.metadata.uid, () => this.#withStatus(pod)) ?? pod;
   }
 
   noteAdded(pod: Pod): void {

@@ -84,18 +84,16 @@ export class EvictionManager {
   /** Looks every ten seconds, and at once when memory runs short, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (isEvictionIdle(this.#state, this.#policy)) return;
-    const { memoryWatch } = this.#deps;
-    const { log } = this.#deps.ports;
     let isUrgent = false;
     while (!signal.aborted) {
       const evicted = await this.#tryLook(isUrgent, signal);
       try {
         if (evicted.length > 0) await this.#whenCleanedUp(evicted, signal);
-        else isUrgent = await memoryWatch.wait(lookMs, signal);
+        else isUrgent = await this.#deps.memoryWatch.wait(lookMs, signal);
       } catch (error) {
         if (!signal.aborted) throw error;
       }
-      if (isUrgent) log.info("memory runs short");
+      if (isUrgent) this.#deps.ports.log.info("memory runs short");
     }
   }
 
@@ -214,24 +212,21 @@ export class EvictionManager {
   }
 
   async #summary(options: SummaryOptions, signal: AbortSignal): Promise<Summary | undefined> {
-    const { stats } = this.#deps;
-    const { log } = this.#deps.ports;
     try {
-      return await stats.summary({ ...options, isFresh: true }, signal);
+      return await this.#deps.stats.summary({ ...options, isFresh: true }, signal);
     } catch (error) {
       signal.throwIfAborted();
-      log.error("cannot read the node's statistics", { error: errorText(error) });
+      this.#deps.ports.log.error("cannot read the node's statistics", { error: errorText(error) });
       return undefined;
     }
   }
 
   async #whenCleanedUp(pods: readonly Pod[], signal: AbortSignal): Promise<void> {
-    const { states } = this.#deps;
     const { clock, log } = this.#deps.ports;
     const untilMs = clock.monotonicMs() + cleanupMs;
     while (clock.monotonicMs() < untilMs) {
       await clock.sleep(cleanupGlanceMs, signal);
-      if (pods.every(({ metadata }) => states.shouldPodBeFinished(metadata.uid))) return;
+      if (pods.every(({ metadata }) => this.#deps.states.shouldPodBeFinished(metadata.uid))) return;
     }
     log.warn("evicted pods are not cleaned up yet", { pods: pods.map(podKey) });
   }
