@@ -31,15 +31,30 @@ interface BindOptions {
 
 const masked = "<masked>";
 
-/** The kernel forgets these of the source when a bind is remounted, unless they are named again. */
-const carriedOptions: ReadonlySet<string> = new Set([
-  "ro",
-  "nodev",
-  "noexec",
-  "nosuid",
-  "noatime",
-  "nodiratime",
+/** The flags of a mount as statfs(2) reports them, by the options that the mount table shows. */
+const statfsFlags: ReadonlyMap<string, number> = new Map([
+  ["ro", 1],
+  ["nosuid", 2],
+  ["nodev", 4],
+  ["noexec", 8],
+  ["noatime", 1024],
+  ["nodiratime", 2048],
+  ["relatime", 4096],
 ]);
+
+/**
+ * The kernel forgets these of the source when a bind is remounted, unless they are named again. As in a kubelet the numbers
+ * are those of mount(2): they are the same but for relatime, which is the kernel's default and so never named.
+ */
+const carriedFlags: readonly (readonly [number, string])[] = [
+  [1024, "noatime"],
+  [4, "nodev"],
+  [2048, "nodiratime"],
+  [8, "noexec"],
+  [2, "nosuid"],
+  [2 ** 21, "relatime"],
+  [1, "ro"],
+];
 
 export function mountCommand(mount: MountArguments): ShownCommand {
   const { source, target, fileSystem, options, secretOptions = [], flags = [] } = mount;
@@ -100,7 +115,11 @@ export function bindOptions(
   };
 }
 
-/** The options of the source's mount that a remount of its bind has to name again, sorted. */
-export function carriedBindOptions(mountOptions: readonly string[]): readonly string[] {
-  return [...new Set(mountOptions)].filter((option) => carriedOptions.has(option)).toSorted();
+export function statfsFlagsOf(mountOptions: readonly string[]): number {
+  return mountOptions.reduce((flags, option) => flags | (statfsFlags.get(option) ?? 0), 0);
+}
+
+/** The options that a remount of a bind has to name again, by the flags of its source; sorted. */
+export function carriedBindOptions(flags: number): readonly string[] {
+  return carriedFlags.filter(([flag]) => (flags & flag) !== 0).map(([, option]) => option);
 }

@@ -44,7 +44,9 @@ function parseLine(line: string): MountEntry {
   const separator = fields.indexOf("-", 6);
   const end = separator === -1 ? fields.length : separator;
   const rest = fields.slice(end + 1);
-  if (rest.length < 3) throw new Error(`expect 3 fields in ${line}, got ${rest.length}`);
+  if (rest.length < 3) {
+    throw new Error(`expect 3 fields in ${line}, got ${fields.length - end - 1}`);
+  }
   const [fileSystem = "", source = "", superOptions = ""] = rest;
   return {
     id,

@@ -35,6 +35,7 @@ import { kubeletConfig } from "./domains/kubelet-config.ts";
 import { kubeletConfigDropins } from "./domains/kubelet-config-dropins.ts";
 import { kubeletConfigFlags } from "./domains/kubelet-config-flags.ts";
 import { logRotation } from "./domains/log-rotation.ts";
+import { mountUtils } from "./domains/mount-utils.ts";
 import { nodeAddressesDomain } from "./domains/node-addresses.ts";
 import { nodeAllocatableDomain } from "./domains/node-allocatable.ts";
 import { nodeCapacityDomain } from "./domains/node-capacity.ts";
@@ -64,6 +65,7 @@ import { volumeIscsi } from "./domains/volume-iscsi.ts";
 import { volumeLocal } from "./domains/volume-local.ts";
 import { volumeNfs } from "./domains/volume-nfs.ts";
 import { volumeOperations } from "./domains/volume-operations.ts";
+import { volumeOwnership } from "./domains/volume-ownership.ts";
 import { volumePayload } from "./domains/volume-payload.ts";
 import { volumeResolution } from "./domains/volume-resolution.ts";
 import { volumeStatsMetrics } from "./domains/volume-stats-metrics.ts";
@@ -106,6 +108,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   kubeletConfigDropins,
   kubeletConfigFlags,
   logRotation,
+  mountUtils,
   nodeAddressesDomain,
   nodeAllocatableDomain,
   nodeCapacityDomain,
@@ -135,6 +138,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   volumeNfs,
   volumeFc,
   volumeIscsi,
+  volumeOwnership,
   volumePayload,
   volumeResolution,
   volumeStatsMetrics,

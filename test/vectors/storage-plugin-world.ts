@@ -40,6 +40,8 @@ export interface StoragePluginInput {
   /** Part of the target to the error. */
   readonly mountErrors?: Readonly<Record<string, string>>;
   readonly unmountErrors?: Readonly<Record<string, string>>;
+  /** Whether it is fine to unmount what is not mounted. */
+  readonly safeNotMounted?: boolean;
 }
 
 /** The ports of a storage plugin in memory. It counts everything that a step does. */
@@ -147,7 +149,7 @@ export class StoragePluginWorld {
       mountTmpfs: unused,
       mountHugePages: unused,
       unmount: unused,
-      ignoresUnmounted: async () => false,
+      ignoresUnmounted: async () => this.#input.safeNotMounted === true,
       isMountPoint: async (path) =>
         this.tree.find(path) !== undefined && this.#mounted.some((mount) => mount.path === path),
       mount: async (mount) => this.#mount(mount),

@@ -10,6 +10,7 @@ import {
   mountCommand,
   runBy,
   type ShownCommand,
+  statfsFlagsOf,
 } from "../../lib/mount-arguments.ts";
 import { type MountEntry, splitMountOptions } from "../../lib/mount-info.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -52,8 +53,8 @@ export function volumeMounts(
       if (!bound.ok) return bound;
       // A fresh bind has the options of its source: no need to look at that, which may not answer.
       const mounted = await deps.mountAt(request.target);
-      const carried = mounted === undefined ? [] : optionsOf(mounted);
-      const allOptions = [...remount, ...carriedBindOptions(carried)];
+      const flags = mounted === undefined ? 0 : flagsOf(mounted);
+      const allOptions = [...remount, ...carriedBindOptions(flags)];
       return await run({ ...request, options: allOptions, secretOptions: remountSecret });
     },
     unmountVolume: async (target, { forceAfterMs }, signal) => {
@@ -72,9 +73,9 @@ export function volumeMounts(
 }
 
 /** What the kernel reports of a path's mount by statfs(2). */
-function optionsOf({ options, superOptions }: MountEntry): readonly string[] {
+function flagsOf({ options, superOptions }: MountEntry): number {
   const isReadOnly = splitMountOptions(superOptions).includes("ro");
-  return [...splitMountOptions(options), ...(isReadOnly ? ["ro"] : [])];
+  return statfsFlagsOf([...splitMountOptions(options), ...(isReadOnly ? ["ro"] : [])]);
 }
 
 async function runMount(
