@@ -47,10 +47,7 @@ export function diskVolumeDeps(world: StoragePluginWorld): DiskVolumeDeps {
 /** The folder of a block volume. */
 export function diskMapPath({ block }: VolumeKind, spec: VolumeSpec): Result<string, StorageError> {
   if (block === undefined) throw new Error("disks have raw devices");
-  const unused = (): never => {
-    throw new Error("not part of the path of a disk");
-  };
-  return block.globalMapPath(spec, { root: kubeletRoot, sha256: unused, hostFileType: unused });
+  return block.globalMapPath(spec, kubeletRoot);
 }
 
 /** Does the steps one after the other, whatever became of the one before. */

@@ -66,6 +66,7 @@ import { volumeLocal } from "./domains/volume-local.ts";
 import { volumeNfs } from "./domains/volume-nfs.ts";
 import { volumeOperations } from "./domains/volume-operations.ts";
 import { volumeOwnership } from "./domains/volume-ownership.ts";
+import { volumePaths } from "./domains/volume-paths.ts";
 import { volumePayload } from "./domains/volume-payload.ts";
 import { volumeResolution } from "./domains/volume-resolution.ts";
 import { volumeStatsMetrics } from "./domains/volume-stats-metrics.ts";
@@ -139,6 +140,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   volumeFc,
   volumeIscsi,
   volumeOwnership,
+  volumePaths,
   volumePayload,
   volumeResolution,
   volumeStatsMetrics,

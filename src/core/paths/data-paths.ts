@@ -72,6 +72,21 @@ export function pluginsDirectory(root: string): string {
   return joinPath(root, "plugins");
 }
 
+/** Where plugins put the sockets by which they register. */
+export function pluginRegistryDirectory(root: string): string {
+  return joinPath(root, "plugins_registry");
+}
+
+/** Where the socket is at which programs ask which devices and processors pods have. */
+export function podResourcesDirectory(root: string): string {
+  return joinPath(root, "pod-resources");
+}
+
+/** Where small facts are kept that a restart must not lose. */
+export function checkpointsDirectory(root: string): string {
+  return joinPath(root, "checkpoints");
+}
+
 /** What one volume plugin keeps on the node. Unlike in a pod's folder, its name is not escaped. */
 export function pluginDirectory(root: string, plugin: string): string {
   return joinPath(pluginsDirectory(root), plugin);

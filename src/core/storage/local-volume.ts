@@ -52,10 +52,28 @@ export function localMapPaths(
   podUid: PodUid,
   volumeName: string,
 ): { readonly global: string; readonly pod: string } {
-  const devices = pluginDevicesDirectory(root, escapePluginName(localPluginName));
   return {
-    global: joinPath(devices, volumeName),
+    global: localGlobalMapPath(root, volumeName),
     pod: podVolumeDeviceDirectory(root, podUid, localPluginName),
+  };
+}
+
+/** Unlike those of other kinds, the plugin's name is escaped in this path. */
+export function localGlobalMapPath(root: string, volumeName: string): string {
+  return joinPath(pluginDevicesDirectory(root, escapePluginName(localPluginName)), volumeName);
+}
+
+/** A volume found on disk: only what cleaning up needs is known, the disk if it was one. */
+export function foundLocalVolume(
+  name: string,
+  device: string,
+  volumeMode: "Filesystem" | "Block",
+): VolumeSpec {
+  const spec = { local: { path: device }, volumeMode };
+  return {
+    source: "persistentVolume",
+    persistentVolume: { metadata: { name }, spec },
+    readOnly: false,
   };
 }
 

@@ -22,7 +22,7 @@ import { checkEphemeralClaimOwner, ephemeralClaimName } from "./ephemeral-claims
 import { findKindOf } from "./kinds/find-kind.ts";
 import { type FindCsiDriver, type VolumeTraits, volumeModeOf } from "./kinds/volume-kind.ts";
 import { translateToCsi } from "./migration/translate-to-csi.ts";
-import { podVolumeName, sharedVolumeName } from "./volume-names.ts";
+import { uniqueVolumeName } from "./volume-names.ts";
 import { type VolumeSpec, volumeSpecName } from "./volume-spec.ts";
 
 /** What is known of the API's objects; an error is the API server's text. */
@@ -158,10 +158,7 @@ function resolveVolume(
   const { plugin } = kind.value;
   const traits = kind.value.traits(spec, lookups.csiDriver);
   const uid = pod.metadata.uid;
-  const isShared = traits.attachable || traits.deviceMountable;
-  const volumeName = isShared
-    ? sharedVolumeName(plugin, spec, kind.value.volumeName(spec))
-    : ok(podVolumeName(plugin, uid, spec));
+  const volumeName = uniqueVolumeName({ kind: kind.value, traits }, spec, uid);
   if (!volumeName.ok) {
     const shown = `${quoteText(volumeSpecName(spec))} using volume plugin ${quoteText(plugin)}`;
     const reason = volumeName.error.message;

@@ -1,17 +1,18 @@
 import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PodUid } from "../../model/ids.ts";
+import type { VolumeKind, VolumeTraits } from "./kinds/volume-kind.ts";
 import type { StorageError } from "./storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "./volume-spec.ts";
 
 /** The name by which the node's status, the controllers and operations know a volume that pods can share. */
 export function sharedVolumeName(
-  plugin: string,
+  kind: Pick<VolumeKind, "plugin" | "volumeName">,
   spec: VolumeSpec,
-  volumeName: Result<string, StorageError>,
 ): Result<string, StorageError> {
-  if (volumeName.ok && volumeName.value !== "") return ok(`${plugin}/${volumeName.value}`);
-  const reason = volumeName.ok ? "<nil>" : volumeName.error.message;
+  const name = kind.volumeName(spec);
+  if (name.ok && name.value !== "") return ok(`${kind.plugin}/${name.value}`);
+  const reason = name.ok ? "<nil>" : name.error.message;
   const message = `failed to GetVolumeName from volumePlugin for volumeSpec ${quoteText(volumeSpecName(spec))} err=${reason}`;
   return err({ kind: "final", message });
 }
@@ -19,6 +20,16 @@ export function sharedVolumeName(
 /** The name of a volume that is one pod's alone. */
 export function podVolumeName(plugin: string, podUid: PodUid, spec: VolumeSpec): string {
   return `${plugin}/${podUid}-${volumeSpecName(spec)}`;
+}
+
+/** The name under which the node knows a volume: its own where there is a device to share, else one with the pod's UID. */
+export function uniqueVolumeName(
+  { kind, traits }: { readonly kind: VolumeKind; readonly traits: VolumeTraits },
+  spec: VolumeSpec,
+  podUid: PodUid,
+): Result<string, StorageError> {
+  const isShared = traits.attachable || traits.deviceMountable;
+  return isShared ? sharedVolumeName(kind, spec) : ok(podVolumeName(kind.plugin, podUid, spec));
 }
 
 /** The parts of such a name; a plugin's own name has one slash. */

@@ -23,6 +23,10 @@ export function flexKind({ name, attachable }: FlexDriver): VolumeKind {
         spec.source === "inline" ? flexSource(spec)?.readOnly === true : spec.readOnly;
       return ok(ownedVolume(podVolumePath(name, spec, place), readOnly, true));
     },
+    foundByName: (volumeName) => ({
+      source: "inline",
+      volume: { name: volumeName, flexVolume: { driver: name } },
+    }),
     ...(attachable
       ? {
           deviceMountPath: (spec, { root }) =>

@@ -11,6 +11,8 @@ interface PodKind {
   readonly readOnly: boolean;
   /** Its content follows objects or fields that may change. */
   readonly requiresRemount: boolean;
+  /** One that was found on disk. */
+  readonly found: (name: string) => Volume;
 }
 
 /** The kinds that exist in pods only, each a folder that the agent fills. */
@@ -20,6 +22,7 @@ export const podKinds: readonly VolumeKind[] = [
     field: "emptyDir",
     readOnly: false,
     requiresRemount: false,
+    found: (name) => ({ name, emptyDir: {} }),
   }),
   podKind({
     plugin: "kubernetes.io/configmap",
@@ -27,6 +30,7 @@ export const podKinds: readonly VolumeKind[] = [
     name: ({ name, configMap }) => `${name}/${configMap?.name ?? ""}`,
     readOnly: true,
     requiresRemount: true,
+    found: (name) => ({ name, configMap: {} }),
   }),
   podKind({
     plugin: "kubernetes.io/secret",
@@ -34,18 +38,21 @@ export const podKinds: readonly VolumeKind[] = [
     name: ({ secret }) => secret?.secretName ?? "",
     readOnly: true,
     requiresRemount: true,
+    found: (name) => ({ name, secret: { secretName: name } }),
   }),
   podKind({
     plugin: "kubernetes.io/downward-api",
     field: "downwardAPI",
     readOnly: true,
     requiresRemount: true,
+    found: (name) => ({ name, downwardAPI: {} }),
   }),
   podKind({
     plugin: "kubernetes.io/projected",
     field: "projected",
     readOnly: true,
     requiresRemount: true,
+    found: (name) => ({ name, projected: {} }),
   }),
   podKind({
     plugin: "kubernetes.io/git-repo",
@@ -56,6 +63,7 @@ export const podKinds: readonly VolumeKind[] = [
         .join(":"),
     readOnly: false,
     requiresRemount: false,
+    found: (name) => ({ name, gitRepo: { repository: "" } }),
   }),
 ];
 
@@ -68,7 +76,7 @@ export const imageKind: VolumeKind = {
   podVolume: () => ok({ path: "", readOnly: true, managed: false, seLinuxRelabel: false }),
 };
 
-function podKind({ plugin, field, name, readOnly, requiresRemount }: PodKind): VolumeKind {
+function podKind({ plugin, field, name, readOnly, requiresRemount, found }: PodKind): VolumeKind {
   const traits: VolumeTraits = { ...plainTraits, requiresRemount };
   const nameOf = name ?? ((volume: Volume) => volume.name);
   return {
@@ -83,5 +91,6 @@ function podKind({ plugin, field, name, readOnly, requiresRemount }: PodKind): V
         managed: true,
         seLinuxRelabel: true,
       }),
+    foundByName: (volumeName) => ({ source: "inline", volume: found(volumeName) }),
   };
 }

@@ -29,12 +29,14 @@ import {
   localGlobalMapPath,
   localPath,
   localPluginName,
-} from "../local/local-volume.ts";
+  localSource,
+} from "../local-volume.ts";
+import { nfsPluginName, nfsSource } from "../nfs-volume.ts";
 import type { StorageError } from "../storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../volume-spec.ts";
 import {
-  type BlockKind,
   failed,
+  type NodePlace,
   ownedVolume,
   plainTraits,
   podVolumePath,
@@ -43,7 +45,6 @@ import {
 } from "./volume-kind.ts";
 
 const hostPathPluginName = "kubernetes.io/host-path";
-const nfsPluginName = "kubernetes.io/nfs";
 
 export const csiKind: VolumeKind = {
   plugin: csiPluginName,
@@ -74,11 +75,11 @@ export const csiKind: VolumeKind = {
   },
   deviceMountPath: (spec, { root, sha256 }) => csiDeviceMountPath(root, spec, sha256),
   block: {
-    globalMapPath(spec, { root }) {
+    globalMapPath(spec, root) {
       if (ephemeralCsiSource(spec) !== undefined) return failed(ephemeralSourceText);
       return ok(csiGlobalMapPath(root, volumeSpecName(spec)));
     },
-    stagingPath: (spec, { root }) => csiBlockStagingPath(root, volumeSpecName(spec)),
+    stagingPath: (spec, root) => csiBlockStagingPath(root, volumeSpecName(spec)),
   },
 };
 
@@ -95,6 +96,7 @@ export const hostPathKind: VolumeKind = {
     const path = hostPathSource(spec)?.path ?? "";
     return ok({ path, readOnly, managed: false, seLinuxRelabel: false });
   },
+  foundByName: (name) => ({ source: "inline", volume: { name, hostPath: { path: name } } }),
 };
 
 function hostPathSource(spec: VolumeSpec): HostPathVolumeSource | undefined {
@@ -105,18 +107,23 @@ export const nfsKind: VolumeKind = {
   plugin: nfsPluginName,
   isOf: (spec) => nfsSource(spec) !== undefined,
   volumeName(spec) {
-    const { server = "", path = "" } = nfsSource(spec) ?? {};
+    const { server = "", path = "" } = nfsField(spec) ?? {};
     return ok(`${server}/${path}`);
   },
   traits: () => ({ ...plainTraits, supportsMountOptions: true }),
   podVolume(spec, place) {
-    const readOnly = spec.source === "inline" ? nfsSource(spec)?.readOnly === true : spec.readOnly;
     const path = podVolumePath(nfsPluginName, spec, place);
+    const readOnly = nfsSource(spec)?.readOnly === true;
     return ok({ path, readOnly, managed: false, seLinuxRelabel: false });
   },
+  // Its server is not known; cleaning up does not need it.
+  foundByName: (name) => ({
+    source: "inline",
+    volume: { name, nfs: { server: "", path: name } },
+  }),
 };
 
-function nfsSource(spec: VolumeSpec): NFSVolumeSource | undefined {
+function nfsField(spec: VolumeSpec): NFSVolumeSource | undefined {
   return spec.source === "inline" ? spec.volume.nfs : spec.persistentVolume.spec?.nfs;
 }
 
@@ -149,7 +156,7 @@ export const iscsiKind: VolumeKind = {
     return mode.ok ? ok(iscsiDeviceMountPath(root, volume.value.disk)) : mode;
   },
   block: {
-    globalMapPath(spec, { root }) {
+    globalMapPath(spec, root) {
       const volume = iscsiVolume(spec);
       if (!volume.ok) return volume;
       return withMode(spec, iscsiGlobalMapPath(root, volume.value.disk));
@@ -181,7 +188,7 @@ export const fcKind: VolumeKind = {
     return mode.ok ? ok(fcDeviceMountPath(root, volume.value.disk)) : mode;
   },
   block: {
-    globalMapPath(spec, { root }) {
+    globalMapPath(spec, root) {
       const volume = fcVolume(spec, "mapper");
       if (!volume.ok) return volume;
       return withMode(spec, fcGlobalMapPath(root, volume.value.disk));
@@ -198,14 +205,10 @@ function withMode(spec: VolumeSpec, path: string): Result<string, StorageError> 
   return mode.ok ? ok(path) : failed(`failed to get device path: ${mode.error.message}`);
 }
 
-const localBlock: BlockKind = {
-  globalMapPath: (spec, { root }) => ok(localGlobalMapPath(root, volumeSpecName(spec))),
-  stagingPath: () => "",
-};
-
 export const localKind: VolumeKind = {
   plugin: localPluginName,
-  isOf: (spec) => localPath(spec) !== undefined,
+  isOf: (spec) =>
+    spec.source === "persistentVolume" && spec.persistentVolume.spec?.local !== undefined,
   volumeName: (spec) => ok(volumeSpecName(spec)),
   traits: () => ({
     ...plainTraits,
@@ -214,11 +217,23 @@ export const localKind: VolumeKind = {
     isExpandable: true,
   }),
   podVolume(spec, place) {
-    const source = localDeviceMountPath(place.root, spec, place.hostFileType);
+    const source = localDevicePath(spec, place);
     if (!source.ok) return source;
     const readOnly = spec.source === "persistentVolume" && spec.readOnly;
     return ok(ownedVolume(podVolumePath(localPluginName, spec, place), readOnly, true));
   },
-  deviceMountPath: (spec, { root, hostFileType }) => localDeviceMountPath(root, spec, hostFileType),
-  block: localBlock,
+  deviceMountPath: localDevicePath,
+  block: {
+    globalMapPath: (spec, root) => ok(localGlobalMapPath(root, volumeSpecName(spec))),
+    stagingPath: () => "",
+  },
 };
+
+function localDevicePath(
+  spec: VolumeSpec,
+  { root, kindOfFile }: NodePlace,
+): Result<string, StorageError> {
+  const path = localPath(spec);
+  const source = localSource(path, kindOfFile(path));
+  return source.ok ? ok(localDeviceMountPath(root, spec, source.value)) : failed(source.error);
+}

@@ -3,7 +3,6 @@ import type { CSIDriver } from "../../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../../model/ids.ts";
 import { podVolumeDirectory } from "../../paths/data-paths.ts";
 import type { Sha256 } from "../csi/csi-paths.ts";
-import type { HostFileType } from "../local/local-volume.ts";
 import type { StorageError } from "../storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../volume-spec.ts";
 
@@ -26,11 +25,11 @@ export interface VolumeTraits {
 }
 
 /** The node, as far as paths depend on it. */
-interface NodePlace {
+export interface NodePlace {
   readonly root: string;
   readonly sha256: Sha256;
-  /** What a path of the host is, links followed; an error says why that is not known. */
-  readonly hostFileType: (path: string) => Result<HostFileType, string>;
+  /** What is at a path of the host, links followed: "directory", "block-device" or another; undefined = nothing. */
+  readonly kindOfFile: (path: string) => string | undefined;
 }
 
 export interface PodPlace extends NodePlace {
@@ -47,11 +46,11 @@ export interface PodVolume {
 }
 
 /** Raw devices in pods. */
-export interface BlockKind {
+interface BlockKind {
   /** The folder of the links to the device on the node, one for each pod. */
-  globalMapPath(spec: VolumeSpec, place: NodePlace): Result<string, StorageError>;
+  globalMapPath(spec: VolumeSpec, root: string): Result<string, StorageError>;
   /** Where it is staged; undefined for a kind that has no such place. */
-  stagingPath?(spec: VolumeSpec, place: NodePlace): string;
+  stagingPath?(spec: VolumeSpec, root: string): string;
 }
 
 /** A kind of volume: what is decided about it without touching the node. */
@@ -67,6 +66,8 @@ export interface VolumeKind {
   deviceMountPath?(spec: VolumeSpec, place: NodePlace): Result<string, StorageError>;
   /** Undefined for a kind without raw devices. */
   readonly block?: BlockKind;
+  /** A volume that was found on disk, as far as its name says what it was. Absent where more has to be read. */
+  foundByName?(name: string): VolumeSpec;
 }
 
 export const plainTraits: VolumeTraits = {

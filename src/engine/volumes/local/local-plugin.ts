@@ -2,6 +2,7 @@ import { podsDirectory, podVolumeDirectory } from "../../../core/paths/data-path
 import { defaultFileSystem } from "../../../core/storage/disk-format.ts";
 import {
   climbingPathProblem,
+  foundLocalVolume,
   type LocalSource,
   localDeviceMountPath,
   localMountsFolder,
@@ -120,7 +121,8 @@ const localBlocks: BlockStorage = {
   mapPodDevice: async ({ spec }) => ok(cleanPath(`/${localPath(spec)}`)),
   unmapPodDevice: async () => ok(undefined),
   tearDownDevice: async () => ok(undefined),
-  reconstruct: async ({ volumeSpecName: name }) => ok({ spec: foundVolume(name, "", "Block") }),
+  reconstruct: async ({ volumeSpecName: name }) =>
+    ok({ spec: foundLocalVolume(name, "", "Block") }),
 };
 
 async function readSource(
@@ -213,7 +215,6 @@ async function reportOtherGroup(
   return ok(undefined);
 }
 
-/** Only what cleaning up needs is known: the disk, if it was one. */
 async function reconstruct(
   deps: LocalPluginDeps,
   { path, volumeSpecName: name }: FoundStorage,
@@ -225,12 +226,7 @@ async function reconstruct(
   const mounted = references.value.find((reference) => isPathWithin(reference, folder));
   const device =
     mounted === undefined ? "" : deviceOfMount(await deps.mounts.list(), mounted).device;
-  return ok({ spec: foundVolume(name, device, "Filesystem") });
-}
-
-function foundVolume(name: string, path: string, volumeMode: string): VolumeSpec {
-  const persistentVolume = { metadata: { name }, spec: { local: { path }, volumeMode } };
-  return { source: "persistentVolume", persistentVolume, readOnly: false };
+  return ok({ spec: foundLocalVolume(name, device, "Filesystem") });
 }
 
 function isBlock(spec: VolumeSpec): boolean {
