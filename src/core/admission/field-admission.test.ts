@@ -32,6 +32,13 @@ test("every refused field of a pod is named with its place", () => {
   });
 });
 
+test("a FlexVolume is refused with what to use instead", () => {
+  const flexVolume = { driver: "example.com/smb" };
+  expect(admit({ volumes: [{ name: "a", flexVolume }] })).toMatchObject({
+    message: expect.stringMatching(/^spec\.volumes\[0\]\.flexVolume: .*use the CSI driver/),
+  });
+});
+
 test("a value that asks for nothing does not count as use of a field", () => {
   const empty = { name: "app", volumeDevices: [], resources: { claims: [] } };
   expect(admit({ containers: [empty], resourceClaims: [] })).toEqual({ admit: true });

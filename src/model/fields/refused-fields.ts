@@ -34,7 +34,6 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
     "cephfs",
     "cinder",
     "fc",
-    "flexVolume",
     "flocker",
     "gcePersistentDisk",
     "glusterfs",
@@ -52,6 +51,10 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
   [
     "Volume.ephemeral",
     `${unsupported}: claims are bound by a cluster; use emptyDir for data that goes with the pod`,
+  ],
+  [
+    "Volume.flexVolume",
+    `${unsupported}: its drivers are programs of the node that run as root; use the CSI driver of the storage, or mount it on the node and use hostPath`,
   ],
   [
     "Volume.gitRepo",
