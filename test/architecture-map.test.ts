@@ -28,7 +28,7 @@ test("every room of the engine that docs/ARCHITECTURE.md names in a table of que
 
 test("every slice of a pod has one writer in the engine", () => {
   const slices = [
-    ...readFileSync("src/engine/pods/managed-pod.ts", "utf8").matchAll(
+    ...readFileSync("src/engine/pods/pod-table.ts", "utf8").matchAll(
       /Writer: [^*]*\*\/\n {2}readonly (\w+):/g,
     ),
   ].map(([, name = ""]) => name);

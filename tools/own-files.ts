@@ -15,7 +15,6 @@ export const ownFiles: readonly string[] = [
   "src/app/node-facts.ts",
   "src/app/plan-manifest.ts",
   "src/app/runtime-record.ts",
-  "src/app/sim-sources.ts",
   "src/app/sim.ts",
   "src/drivers/containerd/containerd-process.ts",
   "src/drivers/containerd/managed-containerd.ts",

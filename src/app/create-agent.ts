@@ -52,7 +52,7 @@ import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import { type DataLayout, dataLayout } from "./data-layout.ts";
-import { defaultEviction } from "./eviction-options.ts";
+import { parseEviction } from "./eviction-options.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
 import { defaultNodeCgroups, type OpenedCgroups, openNodeCgroups } from "./node-cgroups.ts";
@@ -177,7 +177,7 @@ function ownSettings(
     images: { pulls: images.pulls, credentialProviders: images.providers, ...tuned.images },
     logs: { areLinked: false, rotation: rules.logRotation ?? defaultLogRotation, ...tuned.logs },
     pods: { volumeStatsMs: defaultVolumeStatsMs, ...tuned.pods },
-    eviction: rules.eviction ?? defaultEviction(),
+    eviction: rules.eviction ?? parseEviction(),
   };
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { buildPod } from "../../test/kit/pods.ts";
 import { fileDefaultConfig } from "../config/legacy-defaults.ts";
 import type { Pod } from "../model/pod.ts";
-import { defaultEviction, kubeletEviction, parseEviction } from "./eviction-options.ts";
+import { kubeletEviction, parseEviction } from "./eviction-options.ts";
 
 const manifestPod: Pod = buildPod({
   metadata: {
@@ -15,7 +15,7 @@ const manifestPod: Pod = buildPod({
 });
 
 test("by default the kubelet's thresholds hold, also for what pods have together", () => {
-  const signals = defaultEviction().thresholds.thresholds.map(({ signal }) => signal);
+  const signals = parseEviction().thresholds.thresholds.map(({ signal }) => signal);
   expect(signals.toSorted()).toEqual([
     "allocatableMemory.available",
     "imagefs.available",
@@ -29,7 +29,7 @@ test("by default the kubelet's thresholds hold, also for what pods have together
 test("a kubelet spares pods from manifests, berth up spares only those of critical priority", () => {
   const { policy } = kubeletEviction(fileDefaultConfig(), { ignoresAllocatable: true });
   expect(policy.isSpared(manifestPod)).toBe(true);
-  const { isSpared } = defaultEviction().policy;
+  const { isSpared } = parseEviction().policy;
   expect(isSpared(manifestPod)).toBe(false);
   expect(isSpared({ ...manifestPod, spec: { containers: [], priority: 2_000_000_000 } })).toBe(
     true,

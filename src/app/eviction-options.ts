@@ -68,7 +68,7 @@ export interface EvictionOptions {
  * A kubelet's defaults, but that pods from manifests are pods like any other: there are no others here. Throws a
  * SetupError that names the flag.
  */
-export function parseEviction({ evictionHard }: EvictionOptions): EvictionSettings {
+export function parseEviction({ evictionHard }: EvictionOptions = {}): EvictionSettings {
   const defaults = fileDefaultConfig();
   const config =
     evictionHard === undefined
@@ -79,10 +79,6 @@ export function parseEviction({ evictionHard }: EvictionOptions): EvictionSettin
   if (!thresholds.ok) throw new SetupError(`--eviction-hard: ${thresholds.error}`, limitHint);
   const setup = kubeletEviction(config, { ignoresAllocatable: false });
   return { ...setup, policy: { ...setup.policy, isSpared: hasCriticalPriority } };
-}
-
-export function defaultEviction(): EvictionSettings {
-  return parseEviction({});
 }
 
 const limitHint =

@@ -7,12 +7,12 @@ import { dockerConfigFiles } from "../core/image/docker-config.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import { createFileSource } from "../drivers/manifest/file-source.ts";
 import { createHttpSource } from "../drivers/manifest/http-source.ts";
+import type { ClusterSettings } from "../engine/cluster/cluster-settings.ts";
 import { millisecondsOf } from "../lib/duration.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import { trimEndOf } from "../lib/trim-text.ts";
 import type { PodSource } from "../ports/pod-source.ts";
-import { clusterSettings } from "./cluster-options.ts";
 import type { AgentOptions, AgentTuning } from "./create-agent.ts";
 import { kubeletFolder } from "./data-layout.ts";
 import { kubeletEviction } from "./eviction-options.ts";
@@ -194,4 +194,25 @@ async function readNodeDns(
     nodeIps,
     resolverConfig: resolvConf === "" ? undefined : readResolverConfig(resolvConf),
   };
+}
+
+const strategies = ["Watch", "Cache", "Get"] as const;
+
+/** How the node treats its API server. Throws a SetupError that names the field. */
+export function clusterSettings(
+  config: Pick<
+    KubeletConfiguration,
+    "eventRecordQPS" | "eventBurst" | "configMapAndSecretChangeDetectionStrategy"
+  >,
+): ClusterSettings {
+  const { eventRecordQPS, eventBurst } = config;
+  const asked = config.configMapAndSecretChangeDetectionStrategy;
+  const changeDetection = strategies.find((strategy) => strategy === asked);
+  if (changeDetection === undefined) {
+    throw new SetupError(
+      `configMapAndSecretChangeDetectionStrategy: "${asked}" is unknown`,
+      `set one of ${strategies.join(", ")}`,
+    );
+  }
+  return { eventsPerSecond: eventRecordQPS, eventBurst, changeDetection };
 }

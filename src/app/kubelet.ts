@@ -30,7 +30,7 @@ import type { Tracer } from "../ports/tracer.ts";
 import type { Watchdog } from "../ports/watchdog.ts";
 import { openClusterConnection } from "./cluster-connection.ts";
 import { kubeletFolder } from "./data-layout.ts";
-import { applyKernelSettings, type KernelSettingsPolicy } from "./kernel-settings.ts";
+import { applyKernelSettings } from "./kernel-settings.ts";
 import { runKubeletApi } from "./kubelet-api.ts";
 import { requireAccessConfig, safeApiConfig } from "./kubelet-api-options.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
@@ -132,7 +132,9 @@ async function prepareMachine(
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
-  await applyKernelSettings(kernelPolicy(setup), kernelSettingFiles(), log);
+  const protects = setup.config.protectKernelDefaults;
+  const inUserNamespace = isFeatureEnabled(setup.gates, "KubeletInUserNamespace");
+  await applyKernelSettings({ protects, inUserNamespace }, kernelSettingFiles(), log);
   await shareFolder(rootDir, new HungPaths(Date.now), signal);
   await mkdir(legacyContainerLogsDirectory, { recursive: true, mode: 0o755 });
 }
@@ -159,13 +161,6 @@ async function requireMachine(config: KubeletConfiguration): Promise<void> {
       { cause: error },
     );
   });
-}
-
-function kernelPolicy({ config, gates }: KubeletSetup): KernelSettingsPolicy {
-  return {
-    protects: config.protectKernelDefaults,
-    inUserNamespace: isFeatureEnabled(gates, "KubeletInUserNamespace"),
-  };
 }
 
 function logWarnings({ config, warnings }: KubeletSetup, log: Log): void {

@@ -1,5 +1,5 @@
 // The settings of a node, in a cluster and alone.
-import { type FeatureGateState, isFeatureEnabled } from "../config/feature-gates.ts";
+import { isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { parseThresholds } from "../core/eviction/parse-thresholds.ts";
 import { nodeDeclaredFeatures } from "../core/node/declared-features.ts";
@@ -74,22 +74,15 @@ export function kubeletNodeSettings(
     port: config.port,
     localStorageCapacityIsolation: config.localStorageCapacityIsolation,
     reservations,
-    declaredFeatures: declaredFeatures(gates, runtime),
+    declaredFeatures: nodeDeclaredFeatures(
+      (gate) => isFeatureEnabled(gates, gate),
+      runtime.features?.userNamespacesHostNetwork ?? false,
+    ),
     registerNode: config.registerNode,
     statusUpdateMs: millisecondsOf(config.nodeStatusUpdateFrequency),
     statusReportMs: millisecondsOf(config.nodeStatusReportFrequency),
     leaseDurationSeconds: config.nodeLeaseDurationSeconds,
   });
-}
-
-function declaredFeatures(
-  gates: FeatureGateState,
-  { features }: RuntimeIdentity,
-): readonly string[] {
-  return nodeDeclaredFeatures(
-    (gate) => isFeatureEnabled(gates, gate),
-    features?.userNamespacesHostNetwork ?? false,
-  );
 }
 
 function nodeReservations(

@@ -209,10 +209,7 @@ function planPodDocument(
     pod,
     qosClass: computeQosClass(pod),
     changes: fieldChanges(document, asked),
-    ignored: [
-      ...ignoredUses(document),
-      ...unenforcedLimits(pod.spec).map(({ path, reason }) => ({ field: path, reason })),
-    ],
+    ignored: [...ignoredUses(document), ...unenforcedLimits(pod.spec)],
     rejection: admission.admit ? undefined : admission,
     steps: rehearsePod(pod),
   };
@@ -248,17 +245,11 @@ function describeObject(
   };
 }
 
-/** A limit that a spec sets and that nothing enforces. */
-interface UnenforcedLimit {
-  readonly path: string;
-  readonly reason: string;
-}
-
 const reason = "not enforced: it takes the eviction of pods, which this node does not do yet";
 const storage = "ephemeral-storage";
 
 /** Limits of disk space, which only an eviction could enforce. */
-function unenforcedLimits(spec: PodSpec): readonly UnenforcedLimit[] {
+function unenforcedLimits(spec: PodSpec): readonly IgnoredUse[] {
   const volumes = (spec.volumes ?? []).flatMap(({ emptyDir }, index) =>
     emptyDir?.sizeLimit !== undefined && (emptyDir.medium ?? "") === ""
       ? [`spec.volumes[${index}].emptyDir.sizeLimit`]
@@ -271,5 +262,5 @@ function unenforcedLimits(spec: PodSpec): readonly UnenforcedLimit[] {
         : [`spec.${list}[${index}].resources.limits.${storage}`],
     ),
   );
-  return [...volumes, ...containers].map((path) => ({ path, reason }));
+  return [...volumes, ...containers].map((field) => ({ field, reason }));
 }

@@ -24,7 +24,7 @@ import type { AgentSettings } from "../engine/agent/agent-settings.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { HostFiles } from "../ports/host-files.ts";
-import { defaultEviction } from "./eviction-options.ts";
+import { parseEviction } from "./eviction-options.ts";
 import { defaultImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
 import { defaultNodeCgroups } from "./node-cgroups.ts";
@@ -124,7 +124,7 @@ export function simSettings(nodeName: string): AgentSettings {
     images: { pulls: defaultImageSetup.pulls, credentialProviders: [] },
     logs: { areLinked: false, rotation: defaultLogRotation },
     pods: { volumeStatsMs: 60_000 },
-    eviction: defaultEviction(),
+    eviction: parseEviction(),
   };
 }
 

@@ -89,7 +89,10 @@ async function runLocked(
   const record = { endpoint, network: isManaged ? network : undefined, cgroupRoot };
   await requireSameRuntime(dataDir, isManaged);
   await writeRuntimeRecord(dataDir, record);
-  const managed = isManaged ? await startContainerd(dataDir, network, log, signal) : undefined;
+  const own = { ...MANAGED_CONTAINERD_DEFAULTS, ...network, dataDir };
+  const managed = isManaged
+    ? await ManagedContainerd.start(own, readMachine(), log, signal)
+    : undefined;
   const metrics = new MetricsRegistry(metricDefinitions);
   const runtime = createCriRuntime(endpoint, { onCall: countRuntimeCalls(metrics) });
   try {
@@ -132,16 +135,6 @@ async function requireSameRuntime(dataDir: string, isManaged: boolean): Promise<
     `the data folder ${dataDir} was used with ${used}`,
     "run `berth down` first, or choose another data folder",
   );
-}
-
-function startContainerd(
-  dataDir: string,
-  network: { readonly bridge: string; readonly subnet: string },
-  log: Log,
-  signal: AbortSignal,
-): Promise<ManagedContainerd> {
-  const options = { ...MANAGED_CONTAINERD_DEFAULTS, ...network, dataDir };
-  return ManagedContainerd.start(options, readMachine(), log, signal);
 }
 
 /** A cgroup that no agent of another data folder shares: each removes what it does not know below its own. */

@@ -1,6 +1,6 @@
 import { totalmem } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { defaultEviction } from "../../src/app/eviction-options.ts";
+import { parseEviction } from "../../src/app/eviction-options.ts";
 import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
 import { openMemoryGauge } from "../../src/drivers/linux/open-cgroups.ts";
 import type { GcItem } from "../../src/model/gc-item.ts";
@@ -107,7 +107,7 @@ describe("a node that runs short of memory", () => {
   test("ends the pod that holds most of what it did not ask for, and no other", async () => {
     // Others use this machine, too: what is free may change by this while the test runs.
     const spareMebibytes = 3000;
-    const { thresholds, policy, images } = defaultEviction();
+    const { thresholds, policy, images } = parseEviction();
     const used = openMemoryGauge().usedBytes("/") ?? 0;
     const availableBytes = totalmem() - used;
     const parsed = parseThresholds({

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { defaultEviction } from "../../src/app/eviction-options.ts";
+import { parseEviction } from "../../src/app/eviction-options.ts";
 import { ensureImages } from "../../src/drivers/containerd/local-images.ts";
 import { busyboxArchive } from "../../tools/images/busybox-image.ts";
 import { podManifest } from "./support/agent-manifests.ts";
@@ -20,7 +20,7 @@ let agent: InsideAgent;
 beforeAll(async () => {
   disk = new SmallDisk(256);
   world = await startRuntimeWorld({ network: 93, folder: disk.folder });
-  const eviction = defaultEviction();
+  const eviction = parseEviction();
   const images = { highThresholdPercent, lowThresholdPercent, minAgeMs: 0, maxAgeMs: 0 };
   agent = await InsideAgent.start(world, { eviction: { ...eviction, images } });
 });

@@ -16,10 +16,8 @@ import { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import { PodWorkers } from "../pods/pod-workers.ts";
 import { noObjects } from "../pods/stages/objects-stage.ts";
 import { Prober } from "../probes/prober.ts";
-import {
-  createResourceRecords,
-  type PodResourceRecords,
-} from "../resources/allocation/create-allocations.ts";
+import { createResourceRecords } from "../resources/allocation/create-allocations.ts";
+import type { PodResourceRecords } from "../resources/allocation/pod-allocations.ts";
 import { podCgroupSettings } from "../resources/node-cgroups.ts";
 import { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import { UserNamespaces } from "../resources/user-namespaces.ts";

@@ -10,9 +10,9 @@ import {
   maxNamesTried,
   mayHaveWorked,
   passedOverNote,
+  type StartDeps,
   tookOverNote,
-} from "./reserved-name.ts";
-import type { StartDeps } from "./start-container.ts";
+} from "./start-container.ts";
 import type { StepFailure } from "./step-report.ts";
 
 export interface CreatedSandbox {

@@ -22,14 +22,16 @@ import { hostNetworkHostsFile, managedHostsFile } from "../../core/network/hosts
 import { bandwidthProblem, networkNeeds, unmetNeed } from "../../core/network/network-needs.ts";
 import { kernelHostname, podHostname } from "../../core/network/pod-hostname.ts";
 import { podContainerDirectory, podHostsFile } from "../../core/paths/data-paths.ts";
+import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
-import type {
-  ContainerConfig,
-  ImageSpec,
-  LinuxContainerResources,
-  PodSandboxConfig,
-  UserNamespace,
+import {
+  type ContainerConfig,
+  type ImageSpec,
+  type LinuxContainerResources,
+  type PodSandboxConfig,
+  SecurityProfile_ProfileType,
+  type UserNamespace,
 } from "../../model/generated/cri.ts";
 import type { AnyContainer, PlacedContainer, Pod } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
@@ -43,7 +45,6 @@ import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { UserNamespaces } from "../resources/user-namespaces.ts";
 import type { VolumeManager } from "../volumes/volume-manager.ts";
 import type { RuntimeFacts } from "./runtime-facts.ts";
-import { withSeccompFile } from "./seccomp-profile.ts";
 import type { StepFailure } from "./step-report.ts";
 
 const nodeHostsFile = "/etc/hosts";
@@ -328,4 +329,24 @@ function withImages(
   return new Map(
     [...mounted].map(([name, volume]) => [name, { ...volume, image: images.get(name) }]),
   );
+}
+
+/** The config with the file of its own seccomp profile where its links lead; an error when that is not below `root`. */
+export async function withSeccompFile(
+  config: ContainerConfig,
+  root: string,
+  files: Pick<HostFiles, "realPath">,
+): Promise<Result<ContainerConfig, string>> {
+  const { linux } = config;
+  const profile = linux?.securityContext?.seccomp;
+  if (profile?.profileType !== SecurityProfile_ProfileType.Localhost) return ok(config);
+  const wanted = profile.localhostRef ?? "";
+  // One that is not there yet is left to the runtime, which says so.
+  const found = (await files.realPath(wanted)) ?? wanted;
+  const realRoot = (await files.realPath(root)) ?? root;
+  const isInside = [root, realRoot].some((folder) => found.startsWith(`${folder}/`));
+  if (!isInside) return err(`seccomp profile ${quoteText(wanted)} leads out of ${root}`);
+  const seccomp = { ...profile, localhostRef: found };
+  const securityContext = { ...linux?.securityContext, seccomp };
+  return ok({ ...config, linux: { ...linux, securityContext } });
 }

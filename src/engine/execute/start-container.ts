@@ -9,8 +9,15 @@ import { beginAll } from "../../lib/begin-all.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { splitPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { ContainerConfig, ImageSpec, PodSandboxConfig } from "../../model/generated/cri.ts";
-import { type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
+import {
+  type ContainerConfig,
+  ContainerState,
+  type ImageSpec,
+  type PodSandboxConfig,
+  PodSandboxState,
+} from "../../model/generated/cri.ts";
+import { type RuntimeContainerId, rawContainerId, runtimeContainerId } from "../../model/ids.ts";
+import { containerHashAnnotation, containerNameLabel, podUidLabel } from "../../model/labels.ts";
 import { findObserved, type ObservedPod } from "../../model/observed.ts";
 import {
   type AnyContainer,
@@ -18,6 +25,7 @@ import {
   type Pod,
   podDisplayName,
 } from "../../model/pod.ts";
+import { RuntimeError } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -26,14 +34,6 @@ import type { ImageManager, ImageRequest, ReadyImage } from "../images/image-man
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import { type KillDeps, killContainer } from "./kill-pod.ts";
 import type { ContainerConfigRequest, PodConfigs } from "./node-pod-configs.ts";
-import {
-  findCreatedContainer,
-  isNameReserved,
-  maxNamesTried,
-  mayHaveWorked,
-  passedOverNote,
-  tookOverNote,
-} from "./reserved-name.ts";
 import type { ActuatedRecord } from "./resize-pod.ts";
 import { runHook } from "./run-hook.ts";
 import type { StepFailure, StepOutcome } from "./step-report.ts";
@@ -374,4 +374,63 @@ function countImageVolumes(
     ? "kubelet_image_volume_mounted_errors_total"
     : "kubelet_image_volume_mounted_succeed_total";
   metrics.increment(outcome, {}, volumeMounts.filter(({ name }) => volumes.has(name)).length);
+}
+
+/** What a step says that went on with the work of an earlier call. */
+export const tookOverNote = "took over what an earlier call made whose answer had been lost";
+
+/** What a step says that found the names of so many attempts taken. */
+export function passedOverNote(attempts: number): string | undefined {
+  if (attempts === 0) return undefined;
+  return `earlier calls still hold the names of ${attempts} attempt(s) before this one`;
+}
+
+/** How many names in a row may be taken before a create gives up. */
+export const maxNamesTried = 5;
+
+/**
+ * Whether an earlier call, whose answer was lost, still holds the name: until the runtime has finished or
+ * cleaned up that call's work, it refuses every other create of the same name and attempt.
+ */
+export function isNameReserved(error: unknown): boolean {
+  return error instanceof RuntimeError && error.message.includes("is reserved");
+}
+
+/** Whether the failed call may have done its work, or still be at it. */
+export function mayHaveWorked(error: unknown): boolean {
+  if (isNameReserved(error)) return true;
+  return error instanceof RuntimeError && error.code === "DeadlineExceeded";
+}
+
+/** The ready sandbox that an earlier call made for this attempt. */
+export async function findReadySandbox(
+  runtime: Pick<ContainerRuntime, "listPodSandboxes">,
+  pod: Pod,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const state = { state: PodSandboxState.SANDBOX_READY };
+  const labelSelector = { [podUidLabel]: pod.metadata.uid };
+  const sandboxes = await runtime.listPodSandboxes({ labelSelector, state }, signal);
+  return sandboxes.find(({ metadata }) => (metadata?.attempt ?? 0) === attempt)?.id;
+}
+
+/** The container that an earlier call made in the sandbox from the same spec, and that was never started. */
+async function findCreatedContainer(
+  runtime: Pick<ContainerRuntime, "listContainers">,
+  podSandboxId: string,
+  config: ContainerConfig,
+  signal: AbortSignal,
+): Promise<RuntimeContainerId | undefined> {
+  const state = { state: ContainerState.CONTAINER_CREATED };
+  const name = config.metadata?.name ?? "";
+  const labelSelector = { [containerNameLabel]: name };
+  const containers = await runtime.listContainers({ podSandboxId, labelSelector, state }, signal);
+  const hash = config.annotations?.[containerHashAnnotation];
+  const found = containers.find(
+    ({ metadata, annotations }) =>
+      (metadata?.attempt ?? 0) === (config.metadata?.attempt ?? 0) &&
+      annotations?.[containerHashAnnotation] === hash,
+  );
+  return found?.id === undefined ? undefined : runtimeContainerId(found.id);
 }

@@ -4,6 +4,7 @@ import {
   type RegistryLogin,
 } from "../../core/image/docker-config.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { ExpiringCache } from "../../lib/expiring-cache.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
@@ -21,20 +22,15 @@ const keptMs = 5 * 60_000;
 /** The registry logins of Docker's config files on the node, which every pod may pull with. */
 export class NodeLogins {
   readonly #deps: NodeLoginsDeps;
-  #kept:
-    | { readonly logins: Promise<readonly RegistryLogin[]>; readonly untilMs: number }
-    | undefined;
+  readonly #kept: ExpiringCache<readonly RegistryLogin[]>;
 
   constructor(deps: NodeLoginsDeps) {
     this.#deps = deps;
+    this.#kept = new ExpiringCache(() => deps.clock.monotonicMs(), 1);
   }
 
   logins(): Promise<readonly RegistryLogin[]> {
-    const nowMs = this.#deps.clock.monotonicMs();
-    if (this.#kept === undefined || this.#kept.untilMs <= nowMs) {
-      this.#kept = { logins: this.#read(), untilMs: nowMs + keptMs };
-    }
-    return this.#kept.logins;
+    return this.#kept.get("all", async () => ({ value: await this.#read(), keepMs: keptMs }));
   }
 
   async #read(): Promise<readonly RegistryLogin[]> {

@@ -7,9 +7,8 @@ import type { Pod } from "../../model/pod.ts";
 import { configSourceAnnotation } from "../../model/pod-source.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
-import type { PodWorker } from "../pods/managed-pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
-import { PodTable } from "../pods/pod-table.ts";
+import { PodTable, type PodWorker } from "../pods/pod-table.ts";
 import { forgetPods, Housekeeping, type HousekeepingDeps } from "./housekeeping.ts";
 
 function podOf(uid: string, source: "file" | "api" = "file"): Pod {

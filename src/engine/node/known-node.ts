@@ -1,19 +1,19 @@
 import { hostIpsOf } from "../../core/node/node-host-ips.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
-
-interface ShownNode {
-  /** As the API server has it; undefined while it does not know the node. */
-  readonly node: Node | undefined;
-}
+import type { ClusterParts } from "../cluster/cluster-parts.ts";
 
 /** This node as its cluster shows it, and as the machine describes it where the cluster does not. */
 export class KnownNode {
   readonly #machine: Node;
   readonly #machineIps: readonly string[];
-  readonly #cluster: ShownNode | undefined;
+  readonly #cluster: Pick<ClusterParts, "node"> | undefined;
 
   /** `cluster`: undefined = the node belongs to none. */
-  constructor(machine: Node, machineIps: readonly string[], cluster: ShownNode | undefined) {
+  constructor(
+    machine: Node,
+    machineIps: readonly string[],
+    cluster: Pick<ClusterParts, "node"> | undefined,
+  ) {
     this.#machine = machine;
     this.#machineIps = machineIps;
     this.#cluster = cluster;

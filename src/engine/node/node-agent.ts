@@ -5,9 +5,10 @@ import { initialNode, reconcileNode } from "../../core/node/node-registration.ts
 import { withRequiredLabels } from "../../core/node/node-status.ts";
 import { Backoff, withJitter } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { formatTimeMicro } from "../../lib/time.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
 import { ApiError, isApiStatus } from "../../model/api-error.ts";
-import type { Node } from "../../model/generated/kubernetes.ts";
+import type { Lease, Node, OwnerReference } from "../../model/generated/kubernetes.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
@@ -16,7 +17,6 @@ import type { Random } from "../../ports/random.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
 import type { CsiNode } from "./csi-node.ts";
 import { NodeApi } from "./node-api.ts";
-import { NodeLease } from "./node-lease.ts";
 import type { NodeSettings } from "./node-settings.ts";
 import type { NodeStartup } from "./node-startup.ts";
 import type { NodeStatusSource } from "./node-status-source.ts";
@@ -62,18 +62,11 @@ export class NodeAgent {
 
   constructor(deps: NodeAgentDeps) {
     this.#deps = deps;
-    const { api, clock, random, log, settings } = deps;
+    const { api, clock, settings } = deps;
     const { nodeName, leaseDurationSeconds, statusUpdateMs } = settings;
     const timeoutMs = Math.min(statusUpdateMs, leaseDurationSeconds * 1000);
     this.#nodes = new NodeApi(api, clock, nodeName, timeoutMs);
-    this.#lease = new NodeLease({
-      nodes: this.#nodes,
-      clock,
-      random,
-      log,
-      nodeName,
-      durationSeconds: leaseDurationSeconds,
-    });
+    this.#lease = new NodeLease(deps, this.#nodes);
     this.#wakeUp = new WakeUp(clock);
   }
 
@@ -256,4 +249,139 @@ function isReady({ status }: Node): boolean {
   return (
     status?.conditions?.some((each) => each.type === "Ready" && each.status === "True") === true
   );
+}
+
+const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+const retryLimits = { initialMs: 200, maxMs: 7_000 };
+
+/** Shows the cluster that the node is alive, by renewing its lease. */
+class NodeLease {
+  readonly #deps: Pick<NodeAgentDeps, "settings" | "clock" | "random" | "log">;
+  readonly #nodes: NodeApi;
+  readonly #path: string;
+  /** As the API server last answered it. */
+  #latest: Lease | undefined;
+
+  constructor(deps: NodeAgentDeps, nodes: NodeApi) {
+    this.#deps = deps;
+    this.#nodes = nodes;
+    this.#path = `${leases}/${encodeURIComponent(deps.settings.nodeName)}`;
+  }
+
+  /** Renews the lease four times in the time that it lasts, until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, settings } = this.#deps;
+    const renewMs = (settings.leaseDurationSeconds * 1000) / 4;
+    while (!signal.aborted) {
+      await this.#renew(signal).catch(() => undefined);
+      await clock.sleep(withJitter(renewMs, jitterShare, random()), signal).catch(() => undefined);
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    if (this.#latest !== undefined && (await this.#update(this.#latest, signal))) return;
+    const { lease, isNew } = await this.#ensure(signal);
+    this.#latest = lease;
+    if (lease !== undefined && !isNew) await this.#update(lease, signal);
+  }
+
+  /** The lease that there is, or a new one; undefined while the node that owns it is not there. */
+  async #ensure(
+    signal: AbortSignal,
+  ): Promise<{ readonly lease: Lease | undefined; readonly isNew: boolean }> {
+    const { clock, log } = this.#deps;
+    const backoff = new Backoff(retryLimits);
+    while (true) {
+      try {
+        return {
+          lease: await this.#nodes.inTime<Lease>({ method: "GET", path: this.#path }, signal),
+          isNew: false,
+        };
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isApiStatus(error, 404)) {
+          const created = await this.#create(signal);
+          if (created.isDone) return { lease: created.lease, isNew: true };
+        } else {
+          log.warn("cannot read the node lease", { error: errorText(error) });
+        }
+      }
+      await clock.sleep(backoff.nextMs(), signal);
+    }
+  }
+
+  async #create(
+    signal: AbortSignal,
+  ): Promise<{ readonly isDone: boolean; readonly lease?: Lease }> {
+    const { log } = this.#deps;
+    const { nodeName } = this.#deps.settings;
+    const owner = await this.#readOwner(signal);
+    if (owner === undefined) return { isDone: true };
+    const body = this.#renewed({
+      kind: "Lease",
+      apiVersion: "coordination.k8s.io/v1",
+      metadata: { name: nodeName, namespace: "kube-node-lease", ownerReferences: [owner] },
+      spec: { holderIdentity: nodeName },
+    });
+    try {
+      const request = { method: "POST", path: leases, body } as const;
+      return { isDone: true, lease: await this.#nodes.inTime<Lease>(request, signal) };
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn("cannot create the node lease", { error: errorText(error) });
+      return { isDone: false };
+    }
+  }
+
+  /** Returns whether it is renewed. */
+  async #update(base: Lease, signal: AbortSignal): Promise<boolean> {
+    const { log } = this.#deps;
+    let lease: Lease | undefined = base;
+    for (let tried = 0; tried < updateTries && lease !== undefined; tried++) {
+      try {
+        const body = this.#renewed(await this.#owned(lease, signal));
+        const request = { method: "PUT", path: this.#path, body } as const;
+        this.#latest = await this.#nodes.inTime<Lease>(request, signal);
+        return true;
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn("cannot renew the node lease", { error: errorText(error), tried });
+        // Someone else changed it, or it is gone with a node that was deleted.
+        if (isApiStatus(error, 404)) return false;
+        if (isApiStatus(error, 409)) lease = (await this.#ensure(signal)).lease;
+      }
+    }
+    return false;
+  }
+
+  #renewed(lease: Lease): Lease {
+    const { clock, settings } = this.#deps;
+    return {
+      ...lease,
+      spec: {
+        ...lease.spec,
+        leaseDurationSeconds: settings.leaseDurationSeconds,
+        renewTime: formatTimeMicro(clock.nowMs()),
+      },
+    };
+  }
+
+  async #owned(lease: Lease, signal: AbortSignal): Promise<Lease> {
+    if ((lease.metadata?.ownerReferences ?? []).length > 0) return lease;
+    const owner = await this.#readOwner(signal);
+    if (owner === undefined) return lease;
+    return { ...lease, metadata: { ...lease.metadata, ownerReferences: [owner] } };
+  }
+
+  async #readOwner(signal: AbortSignal): Promise<OwnerReference | undefined> {
+    const { log, settings } = this.#deps;
+    try {
+      const { metadata } = await this.#nodes.read(signal);
+      return { apiVersion: "v1", kind: "Node", name: settings.nodeName, uid: metadata?.uid ?? "" };
+    } catch (error) {
+      signal.throwIfAborted();
+      log.debug("the node of the lease is not registered yet", { error: errorText(error) });
+      return undefined;
+    }
+  }
 }

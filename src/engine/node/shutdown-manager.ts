@@ -12,11 +12,11 @@ import {
   shutdownRefusal,
 } from "../../core/shutdown/shutdown-status.ts";
 import { Backoff } from "../../lib/backoff.ts";
+import { withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { durationText } from "../../lib/go-text.ts";
 import { joinPath } from "../../lib/path.ts";
 import { formatTimeNano, parseTime } from "../../lib/time.ts";
-import { untilAborted } from "../../lib/until-aborted.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
@@ -210,19 +210,13 @@ export class ShutdownManager {
 
   async #report(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps.ports;
-    const over = new AbortController();
-    const limited = AbortSignal.any([signal, over.signal]);
-    const time = clock.sleep(lastReportMs, limited).then(
-      () => over.abort(),
-      () => undefined,
-    );
+    const limit = { ms: lastReportMs, what: "the report of the last statuses" };
     try {
-      await untilAborted(this.#deps.settling.statusesReported(limited), limited);
+      await withDeadline(clock, limit, signal, (limited) =>
+        this.#deps.settling.statusesReported(limited),
+      );
     } catch (error) {
       log.warn("the last statuses of pods were not reported", { problem: errorText(error) });
-    } finally {
-      over.abort();
-      await time;
     }
   }
 

@@ -1,8 +1,7 @@
 import { type PodUid, type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
 import { type ContainerExit, emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import type { Observation } from "../pods/managed-pod.ts";
-import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { Observation, PodTable, SliceWriter } from "../pods/pod-table.ts";
 import { fingerprintOf, listedFingerprint, type RuntimeListing } from "./runtime-listing.ts";
 
 const nothingKnown: Observation = {};

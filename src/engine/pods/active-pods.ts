@@ -6,8 +6,7 @@ import { isPodKnownTerminated } from "../../core/worker/worker-queries.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Faults } from "../agent/faults.ts";
-import type { ManagedPod } from "./managed-pod.ts";
-import type { PodTable } from "./pod-table.ts";
+import type { ManagedPod, PodTable } from "./pod-table.ts";
 
 /** The pods that run or are to run: they count for what the node has left. */
 export class ActivePods {

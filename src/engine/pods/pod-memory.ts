@@ -7,13 +7,7 @@ import type { PodSourceName } from "../../model/pod-source.ts";
 import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
 import type { EphemeralContainers } from "./ephemeral-containers.ts";
-import type { ManagedPod } from "./managed-pod.ts";
-
-export interface PodMemoryDeps {
-  readonly recorder: FlightRecorder;
-  readonly checkpoints: StatusCheckpoints;
-  readonly ephemeral: EphemeralContainers;
-}
+import type { ManagedPod } from "./pod-table.ts";
 
 /** What the agent keeps of pods beyond its own life. */
 export class PodMemory {
@@ -21,10 +15,10 @@ export class PodMemory {
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
 
-  constructor({ recorder, checkpoints, ephemeral }: PodMemoryDeps) {
-    this.recorder = recorder;
-    this.checkpoints = checkpoints;
-    this.ephemeral = ephemeral;
+  constructor(kept: Pick<PodMemory, "recorder" | "checkpoints" | "ephemeral">) {
+    this.recorder = kept.recorder;
+    this.checkpoints = kept.checkpoints;
+    this.ephemeral = kept.ephemeral;
   }
 
   async load(): Promise<void> {

@@ -11,10 +11,9 @@ import { type ExecutorDeps, executePlan } from "../execute/execute-plan.ts";
 import { failuresText } from "../execute/step-report.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
-import type { ManagedPod } from "./managed-pod.ts";
 import { hasFiles, type PodMemory } from "./pod-memory.ts";
 import { type PodStage, removeStages } from "./pod-stage.ts";
-import type { PodTable, SliceWriter } from "./pod-table.ts";
+import type { ManagedPod, PodTable, SliceWriter } from "./pod-table.ts";
 import { syncRecord } from "./sync-record.ts";
 
 const lookEveryMs = 10_000;

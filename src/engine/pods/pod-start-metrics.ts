@@ -1,12 +1,11 @@
 import { parseTime } from "../../lib/time.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
-import type { Pod } from "../../model/pod.ts";
+import { isSidecar, type Pod } from "../../model/pod.ts";
 import { configSeenAnnotation, isStaticPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-import type { PodStart } from "./managed-pod.ts";
-import type { PodTable, SliceWriter } from "./pod-table.ts";
+import type { PodStart, PodTable, SliceWriter } from "./pod-table.ts";
 
 /** Measures how long pods take until they run; with what the pod itself takes part in, and without. */
 export class PodStartMetrics {
@@ -80,11 +79,7 @@ function pullingMs(pulls: PodStart["pulls"]): number {
 }
 
 function initMs({ spec }: Pod, status: PodStatus): number {
-  const sidecars = new Set(
-    (spec.initContainers ?? [])
-      .filter(({ restartPolicy }) => restartPolicy === "Always")
-      .map(({ name }) => name),
-  );
+  const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name));
   let total = 0;
   for (const { name, state } of status.initContainerStatuses ?? []) {
     const startedMs = parseTime(state?.terminated?.startedAt ?? "");

@@ -13,7 +13,7 @@ import {
 } from "../../core/worker/worker-queries.ts";
 import type { PodWork, PodWorkOutcome, WorkerState } from "../../core/worker/worker-state.ts";
 import { isProgrammingError } from "../../lib/assert.ts";
-import { withEither } from "../../lib/with-either.ts";
+import { isDoneWithin } from "../../lib/deadline.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
@@ -26,9 +26,8 @@ import type { Wakeups } from "../agent/wakeups.ts";
 import type { WorkQueue } from "../loop/work-queue.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
-import type { PodWorker } from "./managed-pod.ts";
 import { PodSyncError, type PodSyncer, type RuntimeProgress } from "./pod-syncer.ts";
-import type { PodTable, SliceWriter } from "./pod-table.ts";
+import type { PodTable, PodWorker, SliceWriter } from "./pod-table.ts";
 import { askStartGate } from "./start-gate.ts";
 import type { WorkerStates } from "./worker-states.ts";
 
@@ -98,20 +97,15 @@ export class PodWorkers {
     const { ports, events } = this.#deps;
     const graceSeconds = kill.graceSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
     const waitSeconds = Math.max(graceSeconds + Math.trunc(graceSeconds / 2), shortestKillSeconds);
-    const done = new AbortController();
-    const timer = withEither([signal, done.signal], (either) =>
-      ports.clock.sleep(waitSeconds * 1000, either),
-    );
-    const request = this.awaitKill(() => done.abort());
+    let request = 0;
+    const killed = new Promise<void>((resolve) => {
+      request = this.awaitKill(resolve);
+    });
     this.updatePod({ updateType: "kill", pod, kill: { ...kill, request } });
-    try {
-      await timer;
-    } catch (error) {
-      if (done.signal.aborted) return;
-      throw error;
-    } finally {
-      this.#killWaiters.delete(request);
-    }
+    const isKilled = await isDoneWithin(ports.clock, killed, waitSeconds * 1000, signal);
+    this.#killWaiters.delete(request);
+    if (isKilled) return;
+    signal.throwIfAborted();
     events.record(pod, {
       type: "Warning",
       reason: "ExceededGracePeriod",

@@ -2,8 +2,7 @@ import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
 import { type PodFacts, type WaitReason, whyWait } from "../../core/worker/start-gate.ts";
 import { workerFacts } from "../../core/worker/worker-queries.ts";
 import type { PodUid } from "../../model/ids.ts";
-import type { ManagedPod } from "./managed-pod.ts";
-import type { PodTable } from "./pod-table.ts";
+import type { ManagedPod, PodTable } from "./pod-table.ts";
 
 /** Asks `whyWait` with what the table has of the pod and of others of its name. */
 export function askStartGate(

@@ -1,7 +1,7 @@
 import { restartMarginMs } from "../../core/probe/probe-worker.ts";
 import type { ProbeView } from "../../core/status/probed-readiness.ts";
 import type { ProbeKind } from "../../model/probe.ts";
-import type { PodProbing, RunningProbe } from "../pods/managed-pod.ts";
+import type { PodProbing, RunningProbe } from "../pods/pod-table.ts";
 
 /**
  * The start of the agent as probes count it: containers that started more than the margin before it ran under the

@@ -18,8 +18,7 @@ import type { PodEvents } from "../../ports/pod-events.ts";
 import type { ProbeOutcome, ProbeRequest, ProbeRunner } from "../../ports/probe-runner.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import type { PodProbing, RunningProbe } from "../pods/managed-pod.ts";
-import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { PodProbing, PodTable, RunningProbe, SliceWriter } from "../pods/pod-table.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 import { findProbe, notProbed, probeEpochMs } from "./probe-view.ts";
 

@@ -7,8 +7,7 @@ import { type PodUid, podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
-import type { PodCheckpoint } from "../pods/managed-pod.ts";
-import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { PodCheckpoint, PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
 
 export interface StatusCheckpointsDeps {

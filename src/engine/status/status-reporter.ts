@@ -22,9 +22,8 @@ import type { Metrics } from "../../ports/metrics.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { ApiPodSource } from "../cluster/api-pod-source.ts";
 import { deleteAtOnce, podPath, unlessStatus } from "../cluster/pod-requests.ts";
-import type { PodReport, WantedStatus } from "../pods/managed-pod.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
-import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { PodReport, PodTable, SliceWriter, WantedStatus } from "../pods/pod-table.ts";
 import type { WorkerStates } from "../pods/worker-states.ts";
 
 const sendersAtOnce = 10;
@@ -187,15 +186,14 @@ export class StatusReporter {
 
   // What is wrong with the server or the way to it is wrong for all pods.
   #rest(): void {
-    const delayMs = this.#backoff.nextMs();
-    this.#resting ??= this.#sleep(delayMs);
-  }
-
-  async #sleep(ms: number): Promise<void> {
     const { clock, lifetime } = this.#deps;
-    await clock.sleep(ms, lifetime).catch(() => undefined);
-    this.#resting = undefined;
-    this.#pump();
+    const delayMs = this.#backoff.nextMs();
+    const rest = async (): Promise<void> => {
+      await clock.sleep(delayMs, lifetime).catch(() => undefined);
+      this.#resting = undefined;
+      this.#pump();
+    };
+    this.#resting ??= rest();
   }
 
   async #send(wanted: WantedStatus): Promise<void> {

@@ -3,8 +3,7 @@ import { deepEqual } from "../../lib/deep-equal.ts";
 import { type PodUid, podUid } from "../../model/ids.ts";
 import type { SyncRecord } from "../../ports/agent-view.ts";
 import type { Journal } from "../../ports/journal.ts";
-import type { PodRecords } from "../pods/managed-pod.ts";
-import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { PodRecords, PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 const recordsPerPod = 30;
 const decisionsPerPod = 60;

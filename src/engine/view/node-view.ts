@@ -95,7 +95,9 @@ export class NodeView implements AgentView {
   // While a pod is replaced by one of its name, the one that is wanted answers to the name.
   findPod(namespace: string, name: string): Pod | undefined {
     const { changes } = this.#deps;
-    const found = changes.pods().find(({ metadata }) => isNamed(metadata, namespace, name));
+    const found = changes
+      .pods()
+      .find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
     return found === undefined ? undefined : changes.show(found);
   }
 
@@ -194,10 +196,6 @@ export class NodeView implements AgentView {
   #observed({ metadata: { uid, name, namespace } }: Pod): ObservedPod {
     return this.#deps.table.get(uid)?.observed?.state ?? emptyObservedPod(uid, name, namespace);
   }
-}
-
-function isNamed(metadata: Pod["metadata"], namespace: string, name: string): boolean {
-  return metadata.namespace === namespace && metadata.name === name;
 }
 
 function findById(observed: ObservedPod, id: string | undefined): ObservedContainer | undefined {

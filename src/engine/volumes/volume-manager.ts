@@ -14,8 +14,7 @@ import { type AnyContainer, type Pod, podKey } from "../../model/pod.ts";
 import type { Payload } from "../../model/volume-payload.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
-import type { PodVolumeState } from "../pods/managed-pod.ts";
-import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { PodTable, PodVolumeState, SliceWriter } from "../pods/pod-table.ts";
 import { publishPayload } from "./payload-volume.ts";
 import { isFoundVolume, listVolumes, tearDownPod, tearDownVolume } from "./tear-down.ts";
 import {

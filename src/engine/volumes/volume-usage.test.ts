@@ -4,9 +4,8 @@ import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { PodVolumeState } from "../pods/managed-pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
-import { PodTable } from "../pods/pod-table.ts";
+import { PodTable, type PodVolumeState } from "../pods/pod-table.ts";
 import { VolumeUsage } from "./volume-usage.ts";
 
 const room = {

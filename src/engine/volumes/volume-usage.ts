@@ -13,8 +13,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
-import type { ManagedPod, MeasuredVolumes } from "../pods/managed-pod.ts";
-import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { ManagedPod, MeasuredVolumes, PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 export interface VolumeUsageDeps {
   readonly foreignFiles: Pick<ForeignFiles, "measure">;

@@ -1,8 +1,7 @@
 import { ContainerState } from "../../../src/model/generated/cri.ts";
 import { containerNameLabel } from "../../../src/model/labels.ts";
 import { findContainer, isSidecar, type Pod } from "../../../src/model/pod.ts";
-import type { Invariants } from "./invariants.ts";
-import { label } from "./invariants.ts";
+import { type Invariants, label } from "./invariants.ts";
 import type { ObservedCall } from "./observed-calls.ts";
 import { preStopMark } from "./random-pod.ts";
 import { Violation } from "./violation.ts";

@@ -2,7 +2,7 @@ import type { AdmissionResult } from "../../../src/core/admission/admission.ts";
 import { MemoryFiles } from "../../../src/drivers/sim/memory-files.ts";
 import { PodRegistry } from "../../../src/engine/pods/pod-registry.ts";
 import { PodTable } from "../../../src/engine/pods/pod-table.ts";
-import { AllocationManager } from "../../../src/engine/resources/allocation/allocation-manager.ts";
+import { AllocationManager } from "../../../src/engine/resources/allocation/pod-allocations.ts";
 import { ResizeStatuses } from "../../../src/engine/resources/allocation/resize-statuses.ts";
 import { ResourceRecords } from "../../../src/engine/resources/allocation/resource-records.ts";
 import type { Node } from "../../../src/model/generated/kubernetes.ts";

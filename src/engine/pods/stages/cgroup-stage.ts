@@ -4,7 +4,7 @@ import type { ActuatedRecord } from "../../execute/resize-pod.ts";
 import type { NodePodCgroups } from "../../resources/pod-cgroups.ts";
 import type { PodStage } from "../pod-stage.ts";
 import { PodSyncError } from "../pod-syncer.ts";
-import { noteNewCgroup } from "../sync-resize.ts";
+import { noteNewCgroup } from "../sync-pod.ts";
 
 export interface CgroupStageDeps {
   readonly cgroups: Pick<NodePodCgroups, "exists" | "ensure" | "remove" | "removeByUid" | "list">;

@@ -2,19 +2,14 @@ import type { RuntimeSettings } from "../../../core/cri/runtime-settings.ts";
 import { containerSwapBehavior } from "../../../core/cri/swap-limit.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { PodTable } from "../../pods/pod-table.ts";
-import { AllocationManager, type AllocationManagerDeps } from "./allocation-manager.ts";
-import { PodAllocations } from "./pod-allocations.ts";
+import {
+  AllocationManager,
+  type AllocationManagerDeps,
+  PodAllocations,
+  type PodResourceRecords,
+} from "./pod-allocations.ts";
 import { ResizeStatuses } from "./resize-statuses.ts";
 import { ResourceRecords, type ResourceRecordsDeps } from "./resource-records.ts";
-
-/** What is known of the resources of pods. */
-export interface PodResourceRecords {
-  /** What pods were granted. */
-  readonly allocated: ResourceRecords;
-  /** What was applied to pods. */
-  readonly actuated: ResourceRecords;
-  readonly resizes: ResizeStatuses;
-}
 
 interface RecordDeps extends Pick<ResourceRecordsDeps, "files" | "log"> {
   readonly table: PodTable;

@@ -13,12 +13,8 @@ import type { Pod } from "../../../model/pod.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
 import { PodRegistry } from "../../pods/pod-registry.ts";
 import { PodTable } from "../../pods/pod-table.ts";
-import {
-  createAllocations,
-  createResourceRecords,
-  type PodResourceRecords,
-} from "./create-allocations.ts";
-import type { PodAllocations } from "./pod-allocations.ts";
+import { createAllocations, createResourceRecords } from "./create-allocations.ts";
+import type { PodAllocations, PodResourceRecords } from "./pod-allocations.ts";
 
 const node = { status: { allocatable: { cpu: "2", memory: "1Gi", pods: "9" } } };
 const noSwap = { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 } as const;

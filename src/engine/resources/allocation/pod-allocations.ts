@@ -1,28 +1,42 @@
 import type { AdmissionResult } from "../../../core/admission/admission.ts";
+import { infeasibleResize, type ResizeFacts } from "../../../core/allocation/infeasible-resize.ts";
+import { specResources, withAllocation } from "../../../core/allocation/pod-allocation.ts";
+import { resizeMessage } from "../../../core/allocation/resize-message.ts";
 import {
   isResize,
   isShrunk,
   resizeOperations,
 } from "../../../core/allocation/resize-operations.ts";
+import { sortResizes } from "../../../core/allocation/resize-order.ts";
 import { isTerminalPhase } from "../../../core/status/phase.ts";
+import { deepEqual } from "../../../lib/deep-equal.ts";
+import type { PodUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
+import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { Faults } from "../../agent/faults.ts";
-import type { AllocationManager, RetryTrigger } from "./allocation-manager.ts";
+import type { Wakeups } from "../../agent/wakeups.ts";
+import type { NodeRoom } from "../../intake/node-room.ts";
+import type { SourceReadiness } from "../../intake/source-readiness.ts";
+import type { PodTable } from "../../pods/pod-table.ts";
 import type { ResizeStatuses } from "./resize-statuses.ts";
 import type { ResourceRecords } from "./resource-records.ts";
 
 const firstRetryMs = 30_000;
 const retryMs = 180_000;
 
-export interface PodAllocationsDeps {
-  readonly manager: AllocationManager;
+/** What is known of the resources of pods. */
+export interface PodResourceRecords {
   /** What pods were granted. */
   readonly allocated: ResourceRecords;
   /** What was applied to pods. */
   readonly actuated: ResourceRecords;
   readonly resizes: ResizeStatuses;
+}
+
+export interface PodAllocationsDeps extends PodResourceRecords {
+  readonly manager: AllocationManager;
   readonly clock: Clock;
   readonly faults: Pick<Faults, "attempt">;
   readonly metrics: Metrics;
@@ -146,5 +160,150 @@ export class PodAllocations {
     this.#isHeldUp = !this.#manager.retry(trigger);
     const delayMs = this.#isHeldUp ? firstRetryMs : retryMs;
     this.#retryAtMs = this.#deps.clock.monotonicMs() + delayMs;
+  }
+}
+
+/** What made resizes that wait be tried again. */
+type RetryTrigger =
+  | "pod_resized"
+  | "pod_updated"
+  | "pods_added"
+  | "pods_removed"
+  | "pod_terminated"
+  | "periodic_retry";
+
+export interface AllocationManagerDeps {
+  readonly allocated: ResourceRecords;
+  readonly resizes: ResizeStatuses;
+  readonly resizeFacts: ResizeFacts;
+  readonly room: Pick<NodeRoom, "fits">;
+  readonly table: PodTable;
+  readonly sources: Pick<SourceReadiness, "areAllReady">;
+  readonly wakeups: Pick<Wakeups, "look">;
+  readonly events: PodEvents;
+  readonly faults: Pick<Faults, "attempt">;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Grants resources to pods: once when they are admitted, and again when they ask for others. A resize that
+ * cannot be granted waits, and is tried again when something changed.
+ */
+export class AllocationManager {
+  readonly #deps: AllocationManagerDeps;
+  #waiting: readonly PodUid[] = [];
+
+  constructor(deps: AllocationManagerDeps) {
+    this.#deps = deps;
+  }
+
+  /** The pod with what it was granted; the very same pod when it asks for just that, or was granted nothing. */
+  allocatedPod(pod: Pod): Pod {
+    return withAllocation(pod, this.#deps.allocated.get(pod.metadata.uid));
+  }
+
+  /** Whether the node takes the pod; what it was granted before, it has already. */
+  add(pod: Pod): AdmissionResult {
+    const allocated = this.allocatedPod(pod);
+    const result = this.#deps.room.fits(allocated);
+    if (result.admit) this.grant(allocated);
+    return result;
+  }
+
+  /** Grants all that the spec asks for. */
+  grant(pod: Pod): void {
+    this.#deps.allocated.set(pod.metadata.uid, specResources(pod));
+  }
+
+  remove(uid: PodUid): void {
+    this.#deps.allocated.remove(uid);
+  }
+
+  get waiting(): readonly PodUid[] {
+    return this.#waiting;
+  }
+
+  /** Puts a pod that asks for other resources in its place among those that wait. */
+  queue(uid: PodUid): void {
+    if (this.#waiting.includes(uid)) return;
+    const { table, resizes } = this.#deps;
+    const waiting = [...this.#waiting, uid].flatMap((other) => {
+      const pod = table.get(other)?.wanted;
+      if (pod === undefined) return [];
+      const sinceMs = resizes.get(other).pending?.changedAtMs;
+      return [{ pod, allocated: this.allocatedPod(pod), sinceMs }];
+    });
+    this.#waiting = sortResizes(waiting).map(({ pod }) => pod.metadata.uid);
+  }
+
+  /** Tries all resizes that wait. False when not all sources are ready: what else runs is not yet known. */
+  retry(trigger: RetryTrigger): boolean {
+    const { sources, table, faults } = this.#deps;
+    if (!sources.areAllReady) return false;
+    const stillWaiting: PodUid[] = [];
+    for (const uid of this.#waiting) {
+      const pod = table.get(uid)?.wanted;
+      if (pod === undefined) continue;
+      if (faults.attempt("resize", uid, () => this.#retryOne(pod, trigger)) ?? true) {
+        stillWaiting.push(uid);
+      }
+    }
+    this.#waiting = stillWaiting;
+    return true;
+  }
+
+  /** Whether it waits still. */
+  #retryOne(pod: Pod, trigger: RetryTrigger): boolean {
+    const { resizes, wakeups, metrics } = this.#deps;
+    const { uid } = pod.metadata;
+    const before = resizes.get(uid);
+    const granted = this.#tryResize(pod);
+    const isDeferred = resizes.isDeferred(uid);
+    if (!isDeferred && !resizes.isInfeasible(uid) && before.pending?.reason === "Deferred") {
+      metrics.increment("kubelet_pod_deferred_accepted_resizes_total", {
+        retry_trigger: trigger,
+      });
+    }
+    if (granted || !deepEqual(before, resizes.get(uid))) wakeups.look(uid);
+    return isDeferred;
+  }
+
+  #tryResize(pod: Pod): boolean {
+    const { resizes, events } = this.#deps;
+    const { uid, generation = 0 } = pod.metadata;
+    if (this.allocatedPod(pod) === pod) {
+      resizes.clearPending(uid);
+      return false;
+    }
+    const result = this.#admitResize(pod);
+    if (result.admit) {
+      this.grant(pod);
+      resizes.clearPending(uid);
+      // What went wrong with an earlier resize says nothing about this one.
+      resizes.clearInProgress(uid);
+      resizes.setInProgress(pod);
+      const message = resizeMessage("started", pod, generation);
+      events.record(pod, { type: "Normal", reason: "ResizeStarted", message });
+      return true;
+    }
+    const { reason, message } = result;
+    if (reason !== "" && resizes.setPending(pod, { reason, message })) {
+      events.record(pod, {
+        type: "Warning",
+        reason: reason === "Infeasible" ? "ResizeInfeasible" : "ResizeDeferred",
+        message: resizeMessage(reason, pod, generation, message),
+      });
+    }
+    return false;
+  }
+
+  #admitResize(pod: Pod): AdmissionResult {
+    const { allocated, resizeFacts, metrics, room } = this.#deps;
+    const allocation = allocated.get(pod.metadata.uid) ?? specResources(pod);
+    const infeasible = infeasibleResize(pod, allocation, resizeFacts);
+    if (infeasible === undefined) return room.fits(pod);
+    const { detail, result } = infeasible;
+    metrics.increment("kubelet_pod_infeasible_resizes_total", { reason_detail: detail });
+    return result;
   }
 }

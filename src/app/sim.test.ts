@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { SourceSnapshot } from "../ports/pod-source.ts";
-import { simSource } from "./sim-sources.ts";
+import { simSource } from "./sim.ts";
 
 let folder: string;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clusterSettings } from "./cluster-options.ts";
+import { clusterSettings } from "./kubelet-options.ts";
 
 const usual = {
   eventRecordQPS: 50,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type ContainerConfig, SecurityProfile_ProfileType } from "../../model/generated/cri.ts";
-import { withSeccompFile } from "./seccomp-profile.ts";
+import { withSeccompFile } from "./node-pod-configs.ts";
 
 const root = "/data/seccomp";
 
