@@ -33,6 +33,7 @@ export const ownFiles: readonly string[] = [
   "src/drivers/kube/system-authorities.ts",
   "src/drivers/kube/token-file.ts",
   "src/drivers/kube/write-kubeconfig.ts",
+  "src/drivers/linux/block-devices.ts",
   "src/drivers/linux/cgroup-files.ts",
   "src/drivers/linux/cgroup-stat-files.ts",
   "src/drivers/linux/cgroups-v1.ts",

@@ -13,6 +13,6 @@ export class CsiCallError extends Error {
 }
 
 /** The name of a gRPC status as Go spells it, in texts and metrics. */
-function grpcCodeName(code: RuntimeErrorCode): string {
+export function grpcCodeName(code: RuntimeErrorCode): string {
   return code === "Cancelled" ? "Canceled" : code;
 }

@@ -8,3 +8,9 @@ export interface ServiceAccountTokenRequest {
   readonly name: string;
   readonly spec: TokenRequestSpec & { readonly boundObjectRef: { readonly uid: PodUid } };
 }
+
+/** A token that the cluster issued. */
+export interface ServiceAccountToken {
+  readonly token: string;
+  readonly expiresAtMs: number;
+}

@@ -13,6 +13,8 @@ import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
 import { criConfigs } from "./domains/cri-configs.ts";
 import { criContainerStatus } from "./domains/cri-container-status.ts";
 import { criLogs } from "./domains/cri-logs.ts";
+import { csiBlock } from "./domains/csi-block.ts";
+import { csiCalls } from "./domains/csi-calls.ts";
 import { csiNode } from "./domains/csi-node.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
 import { envVars } from "./domains/env-vars.ts";
@@ -88,6 +90,8 @@ export const vectorDomains: readonly VectorDomain[] = [
   criContainerStatus,
   criLogs,
   csiNode,
+  csiBlock,
+  csiCalls,
   dnsConfig,
   envVars,
   ephemeralClaims,

@@ -51,7 +51,7 @@ function world() {
 
 test("a token is asked for once, and again after 80 % of its lifetime", async () => {
   const { clock, api, ask } = world();
-  expect(await ask(request(3600))).toEqual({ ok: true, value: "token-1" });
+  expect(await ask(request(3600))).toMatchObject({ ok: true, value: { token: "token-1" } });
   expect(api.requests[0]).toMatchObject({
     method: "POST",
     path: tokenPath,
@@ -62,28 +62,28 @@ test("a token is asked for once, and again after 80 % of its lifetime", async ()
     },
   });
   await clock.advance(2_880_000);
-  expect(await ask(request(3600))).toEqual({ ok: true, value: "token-1" });
+  expect(await ask(request(3600))).toMatchObject({ ok: true, value: { token: "token-1" } });
   await clock.advance(1000);
-  expect(await ask(request(3600))).toEqual({ ok: true, value: "token-2" });
-  expect(await ask(request(3600))).toEqual({ ok: true, value: "token-2" });
+  expect(await ask(request(3600))).toMatchObject({ ok: true, value: { token: "token-2" } });
+  expect(await ask(request(3600))).toMatchObject({ ok: true, value: { token: "token-2" } });
 });
 
 test("a token for a year is renewed every day", async () => {
   const { clock, ask } = world();
   await ask(request(31_536_000));
   await clock.advance(86_400_000);
-  expect(await ask(request(31_536_000))).toEqual({ ok: true, value: "token-1" });
+  expect(await ask(request(31_536_000))).toMatchObject({ ok: true, value: { token: "token-1" } });
   await clock.advance(1000);
-  expect(await ask(request(31_536_000))).toEqual({ ok: true, value: "token-2" });
+  expect(await ask(request(31_536_000))).toMatchObject({ ok: true, value: { token: "token-2" } });
 });
 
 test("each pod and each audience has a token of its own", async () => {
   const { ask } = world();
   const other = request(3600);
-  expect(await ask(request(3600, "uid-1"))).toMatchObject({ value: "token-1" });
-  expect(await ask(request(3600, "uid-2"))).toMatchObject({ value: "token-2" });
+  expect(await ask(request(3600, "uid-1"))).toMatchObject({ value: { token: "token-1" } });
+  expect(await ask(request(3600, "uid-2"))).toMatchObject({ value: { token: "token-2" } });
   expect(await ask({ ...other, spec: { ...other.spec, audiences: ["vault"] } })).toMatchObject({
-    value: "token-3",
+    value: { token: "token-3" },
   });
 });
 
@@ -92,7 +92,7 @@ test("a token serves through an outage until it expires", async () => {
   await ask(request(600));
   api.goDown();
   await clock.advance(599_000);
-  expect(await ask(request(600))).toEqual({ ok: true, value: "token-1" });
+  expect(await ask(request(600))).toMatchObject({ ok: true, value: { token: "token-1" } });
   await clock.advance(2000);
   expect(await ask(request(600))).toMatchObject({
     error: expect.stringMatching(
@@ -100,7 +100,7 @@ test("a token serves through an outage until it expires", async () => {
     ),
   });
   api.comeBack();
-  expect(await ask(request(600))).toEqual({ ok: true, value: "token-2" });
+  expect(await ask(request(600))).toMatchObject({ ok: true, value: { token: "token-2" } });
 });
 
 test("a server that does not answer holds up no pod that has a token", async () => {
@@ -108,7 +108,10 @@ test("a server that does not answer holds up no pod that has a token", async () 
   await ask(request(600));
   await clock.advance(500_000);
   server.does = "hang";
-  expect(await clock.run(ask(request(600)))).toEqual({ ok: true, value: "token-1" });
+  expect(await clock.run(ask(request(600)))).toMatchObject({
+    ok: true,
+    value: { token: "token-1" },
+  });
   expect(clock.monotonicMs()).toBe(510_000);
 });
 
@@ -126,14 +129,14 @@ test("the tokens of a pod that is gone are forgotten", async () => {
   await ask(request(3600, "uid-1"));
   await ask(request(3600, "uid-2"));
   tokens.release(podUid("uid-1"));
-  expect(await ask(request(3600, "uid-2"))).toMatchObject({ value: "token-2" });
-  expect(await ask(request(3600, "uid-1"))).toMatchObject({ value: "token-3" });
+  expect(await ask(request(3600, "uid-2"))).toMatchObject({ value: { token: "token-2" } });
+  expect(await ask(request(3600, "uid-1"))).toMatchObject({ value: { token: "token-3" } });
 });
 
 test("a token that arrives after its pod was forgotten does not bring the pod's entry back", async () => {
   const { table, ask } = world();
   const asking = ask(request(3600, "uid-1"));
   table.delete(podUid("uid-1"));
-  expect(await asking).toMatchObject({ value: "token-1" });
+  expect(await asking).toMatchObject({ value: { token: "token-1" } });
   expect(table.get(podUid("uid-1"))).toBeUndefined();
 });

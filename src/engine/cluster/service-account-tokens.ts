@@ -6,7 +6,10 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { parseTime } from "../../lib/time.ts";
 import type { TokenRequest } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
-import type { ServiceAccountTokenRequest } from "../../model/service-account-token.ts";
+import type {
+  ServiceAccountToken,
+  ServiceAccountTokenRequest,
+} from "../../model/service-account-token.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
@@ -38,19 +41,19 @@ export class ApiServiceAccountTokens implements ServiceAccountTokens {
   async request(
     request: ServiceAccountTokenRequest,
     signal: AbortSignal,
-  ): Promise<Result<string, string>> {
+  ): Promise<Result<ServiceAccountToken, string>> {
     const key = tokenKey(request);
     const { clock, random, log, table } = this.#deps;
     const { uid } = request.spec.boundObjectRef;
     const held = this.#tokens.get(uid)?.get(key);
-    if (held !== undefined && !isTokenDue(held, clock.nowMs(), random())) return ok(held.token);
+    if (held !== undefined && !isTokenDue(held, clock.nowMs(), random())) return ok(held);
     try {
       const fetched = await this.#ask(request, held !== undefined, signal);
       // The pod may have gone meanwhile: a token does not bring its entry back.
       if (table.get(uid) !== undefined) {
         this.#tokens.set(uid, new Map(this.#tokens.get(uid)).set(key, fetched));
       }
-      return ok(fetched.token);
+      return ok(fetched);
     } catch (error) {
       signal.throwIfAborted();
       const message = errorText(error);
@@ -59,7 +62,7 @@ export class ApiServiceAccountTokens implements ServiceAccountTokens {
         return err(`token ${key} expired and refresh failed: ${message}`);
       }
       log.warn("cannot renew a service account token", { token: key, error: message });
-      return ok(held.token);
+      return ok(held);
     }
   }
 

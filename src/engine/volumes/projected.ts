@@ -1,6 +1,6 @@
 import { podFsUser } from "../../core/volume/pod-fs-user.ts";
 import { projectedPayload, projectedTokenRequests } from "../../core/volume/projected-payload.ts";
-import type { Result } from "../../lib/result.ts";
+import { ok, type Result } from "../../lib/result.ts";
 import { refusedFields } from "../../model/fields/refused-fields.ts";
 import type { VolumeProjection } from "../../model/generated/kubernetes.ts";
 import { payloadPlugin } from "./payload-volume.ts";
@@ -24,7 +24,9 @@ export const projectedPlugin: VolumePlugin = payloadPlugin({
     const { projected = {} } = volume;
     const tokens: Result<string, string>[] = [];
     for (const request of projectedTokenRequests(projected, pod)) {
-      if (deps.tokens !== undefined) tokens.push(await deps.tokens.request(request, signal));
+      if (deps.tokens === undefined) continue;
+      const issued = await deps.tokens.request(request, signal);
+      tokens.push(issued.ok ? ok(issued.value.token) : issued);
     }
     return projectedPayload(projected, {
       pod,

@@ -10,7 +10,8 @@ import {
 } from "../../paths/data-paths.ts";
 import type { StorageError } from "../storage-error.ts";
 import type { VolumeSpec } from "../volume-spec.ts";
-import { csiDriverName, csiPluginName, persistentCsiSource } from "./csi-volume.ts";
+import { requirePersistentSource } from "./csi-source.ts";
+import { csiDriverName, csiPluginName } from "./csi-volume.ts";
 
 /** The hexadecimal SHA-256 of a text. */
 export type Sha256 = (text: string) => string;
@@ -48,32 +49,45 @@ export function csiDeviceMountPath(
   spec: VolumeSpec,
   sha256: Sha256,
 ): Result<string, StorageError> {
-  const driver = csiDriverName(spec) ?? "";
-  if (driver === "") return noPath("makeDeviceMountPath failed, csi source driver name is empty");
-  const handle = persistentCsiSource(spec)?.volumeHandle ?? "";
-  if (handle === "") {
-    return noPath("makeDeviceMountPath failed, CSIPersistentVolumeSource volume handle is empty");
-  }
-  const folder = joinPath(pluginDirectory(root, csiPluginName), driver, sha256(handle));
-  return ok(joinPath(folder, "globalmount"));
+  const path = csiStagingPath(root, spec, sha256);
+  if (path.ok) return path;
+  const message = `${csiPluginName}: attacher.GetDeviceMountPath failed to make device mount path: ${path.error}`;
+  return err({ kind: "final", message });
 }
 
-function noPath(reason: string): Result<never, StorageError> {
-  const message = `${csiPluginName}: attacher.GetDeviceMountPath failed to make device mount path: ${reason}`;
-  return err({ kind: "final", message });
+/** The same, with only the reason why there is none. */
+export function csiStagingPath(
+  root: string,
+  spec: VolumeSpec,
+  sha256: Sha256,
+): Result<string, string> {
+  const driver = csiDriverName(spec) ?? "";
+  if (driver === "") return err("makeDeviceMountPath failed, csi source driver name is empty");
+  const source = requirePersistentSource(spec);
+  if (!source.ok) {
+    const problem = "makeDeviceMountPath failed to get CSIPersistentVolumeSource";
+    return err(`${csiPluginName}: ${problem}: ${source.error}`);
+  }
+  const { volumeHandle } = source.value;
+  if (volumeHandle === "") {
+    return err("makeDeviceMountPath failed, CSIPersistentVolumeSource volume handle is empty");
+  }
+  const folder = joinPath(pluginDirectory(root, csiPluginName), driver, sha256(volumeHandle));
+  return ok(joinPath(folder, "globalmount"));
 }
 
 /** The folder of the links to a block volume, one for each pod that uses it. */
 export function csiGlobalMapPath(root: string, specName: string): string {
-  return joinPath(blockVolumeDirectory(root, specName), "dev");
+  return joinPath(csiBlockVolumeDirectory(root, specName), "dev");
 }
 
 /** What is recorded about a block volume. */
 export function csiBlockDataDirectory(root: string, specName: string): string {
-  return joinPath(blockVolumeDirectory(root, specName), "data");
+  return joinPath(csiBlockVolumeDirectory(root, specName), "data");
 }
 
-function blockVolumeDirectory(root: string, specName: string): string {
+/** All that is kept of a block volume for the node, but where it is staged and published. */
+export function csiBlockVolumeDirectory(root: string, specName: string): string {
   return joinPath(pluginDevicesDirectory(root, csiPluginName), escapePluginName(specName));
 }
 
