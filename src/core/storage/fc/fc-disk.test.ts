@@ -30,6 +30,15 @@ test("a volume without a LUN or an identifier is refused", () => {
   });
 });
 
+test.each([{ wwids: ["3600", "../../../etc"] }, { targetWWNs: ["5006/.."], lun: 0 }])(
+  "%j is refused: it would lead out of the plugin's folder",
+  (fc) => {
+    expect(fcVolume(inline(fc), "mounter")).toMatchObject({
+      error: { message: expect.stringContaining("must not contain a slash") },
+    });
+  },
+);
+
 test.each([
   ["fc-0x5006-lun-0", true],
   ["pci-0000:41:00.0-fc-0x5006-lun-0", true],

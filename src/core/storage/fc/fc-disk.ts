@@ -1,6 +1,7 @@
 import { joinPath } from "../../../lib/path.ts";
 import { err, ok, type Result } from "../../../lib/result.ts";
 import { pluginDevicesDirectory, pluginDirectory } from "../../paths/data-paths.ts";
+import { folderNameProblem } from "../folder-name-problem.ts";
 import type { StorageError } from "../storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../volume-spec.ts";
 
@@ -34,6 +35,8 @@ export function fcVolume(
   if (!isByLun && wwids.length === 0) {
     return failed(`fc: no fc disk information found. failed to make a new ${user}`);
   }
+  const problem = folderNameProblem("fc", { targetWWNs: targetWwns, wwids });
+  if (problem !== undefined) return failed(problem);
   const disk: FcDisk = isByLun
     ? { targetWwns, lun: String(lun), wwids: [] }
     : { targetWwns, lun: "", wwids: wwids.map((wwid) => wwid.replaceAll(" ", "_")) };

@@ -47,6 +47,17 @@ test("a volume of another kind is refused", () => {
   });
 });
 
+test.each([
+  [{ iscsiInterface: "x/../../../../../etc" }, "iscsi.iscsiInterface"],
+  [{ targetPortal: "10.0.0.1:3260/.." }, "iscsi.targetPortal"],
+  [{ portals: ["10.0.0.1", "/"] }, "iscsi.portals"],
+  [{ iqn: "iqn.a/../b" }, "iscsi.iqn"],
+])("%j is refused: it would lead out of the plugin's folder", (fields, field) => {
+  expect(iscsiVolume(claimed(fields))).toMatchObject({
+    error: { message: expect.stringMatching(new RegExp(`^${field}: .* must not contain a slash`)) },
+  });
+});
+
 test("the folders of a disk name its interface, portal, target and LUN", () => {
   const disk = diskOf(claimed({ iscsiInterface: "default" }));
   const name = "iface-default/10.0.0.1:3260-iqn.2003-01.io.example:a-lun-2";

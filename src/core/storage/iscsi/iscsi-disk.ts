@@ -5,6 +5,7 @@ import type {
   ISCSIVolumeSource,
 } from "../../../model/generated/kubernetes.ts";
 import { pluginDevicesDirectory, pluginDirectory } from "../../paths/data-paths.ts";
+import { folderNameProblem } from "../folder-name-problem.ts";
 import type { StorageError } from "../storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../volume-spec.ts";
 
@@ -39,6 +40,14 @@ export function iscsiVolume(spec: VolumeSpec): Result<IscsiVolume, StorageError>
   const source = iscsiSource(spec);
   if (source === undefined) return notIscsi;
   const { targetPortal, portals = [], initiatorName = "", iscsiInterface = "" } = source;
+  const names = {
+    targetPortal: [targetPortal],
+    portals,
+    iqn: [source.iqn],
+    iscsiInterface: [iscsiInterface],
+  };
+  const problem = folderNameProblem("iscsi", names);
+  if (problem !== undefined) return err({ kind: "final", message: problem });
   const volumeName = volumeSpecName(spec);
   const firstPortal = withPort(targetPortal);
   return ok({
@@ -88,7 +97,7 @@ const notIscsi = err<StorageError>({
   message: "Spec does not reference an ISCSI volume type",
 });
 
-function iscsiSource(
+export function iscsiSource(
   spec: VolumeSpec,
 ): ISCSIVolumeSource | ISCSIPersistentVolumeSource | undefined {
   return spec.source === "inline" ? spec.volume.iscsi : spec.persistentVolume.spec?.iscsi;

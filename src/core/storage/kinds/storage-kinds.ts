@@ -22,6 +22,7 @@ import {
   iscsiDeviceMountPath,
   iscsiGlobalMapPath,
   iscsiPluginName,
+  iscsiSource,
   iscsiVolume,
 } from "../iscsi/iscsi-disk.ts";
 import {
@@ -137,10 +138,10 @@ const diskTraits = {
 
 export const iscsiKind: VolumeKind = {
   plugin: iscsiPluginName,
-  isOf: (spec) => iscsiVolume(spec).ok,
+  isOf: (spec) => iscsiSource(spec) !== undefined,
   volumeName(spec) {
-    const source = spec.source === "inline" ? spec.volume.iscsi : spec.persistentVolume.spec?.iscsi;
-    return ok(`${source?.targetPortal ?? ""}:${source?.iqn ?? ""}:${source?.lun ?? 0}`);
+    const { targetPortal = "", iqn = "", lun = 0 } = iscsiSource(spec) ?? {};
+    return ok(`${targetPortal}:${iqn}:${lun}`);
   },
   traits: () => diskTraits,
   podVolume(spec, place) {

@@ -8,6 +8,7 @@ import {
 } from "../../../../test/vectors/storage-plugin-world.ts";
 import { iscsiFileText } from "../../../core/storage/iscsi/iscsi-file.ts";
 import { encodeBase64 } from "../../../lib/base64.ts";
+import { ok } from "../../../lib/result.ts";
 import type { ISCSIPersistentVolumeSource } from "../../../model/generated/kubernetes.ts";
 import type { LogFields } from "../../../ports/log.ts";
 import { IscsiPlugin } from "./iscsi-plugin.ts";
@@ -166,6 +167,37 @@ test("neither errors nor the log show a CHAP password", async () => {
     },
   });
   expect(`${JSON.stringify(attached)} ${lines.join("\n")}`).not.toMatch(/password-1|user-1/);
+});
+
+test("the devices of a disk that is mounted twice stay until it is unmounted twice", async () => {
+  const mountPath = `${folder}/${portal}-${iqn}-lun-1`;
+  const block = "/sys/class/iscsi_host/host3/device/session1/target3:0:0/3:0:0:1/block/sda";
+  const world = worldOf({
+    files: [
+      ...session(),
+      { path: block, dir: true },
+      { path: "/sys/block/sda/device/delete", content: "" },
+      recorded("1"),
+    ],
+    mounts: [{ device: "/dev/sda", path: mountPath }],
+  });
+  const deps = diskVolumeDeps(world);
+  const left = { times: 2 };
+  const mounts = {
+    ...deps.mounts,
+    isMountPoint: async () => left.times > 0,
+    unmountVolume: async () => {
+      left.times -= 1;
+      return ok(undefined);
+    },
+  };
+  const { device } = new IscsiPlugin({ ...deps, mounts, secrets: secretReader([]) });
+  expect(await device.unmountDevice(mountPath, signal)).toMatchObject({
+    error: { message: expect.stringContaining("is still mounted") },
+  });
+  expect(world.tree.takeWrites()).toEqual({});
+  expect(await device.unmountDevice(mountPath, signal)).toEqual({ ok: true, value: undefined });
+  expect(world.tree.takeWrites()).toEqual({ "/sys/block/sda/device/delete": "1" });
 });
 
 test("a volume of an earlier agent is known by where its disk is mounted", async () => {

@@ -150,6 +150,8 @@ export class IscsiPlugin implements StoragePlugin {
     if (await mounts.isMountPoint(path)) {
       const unmounted = await mounts.unmountVolume(path, {}, signal);
       if (!unmounted.ok) return detachFailed(path, unmounted.error);
+      // Mounted twice, one over the other: its devices are still used.
+      if (await mounts.isMountPoint(path)) return detachFailed(path, `${path} is still mounted`);
     }
     return await this.#detach(path, detachDisk, signal);
   }
