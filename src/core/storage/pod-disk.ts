@@ -73,7 +73,8 @@ export function podSubPaths(
 
 /** Nothing in a folder that does not exist. */
 function foldersIn(folder: string, list: ListFolder): Result<readonly string[], string> {
-  return list(folder) === undefined ? ok([]) : pathsIn(folder, list);
+  const names = list(folder) ?? ok([]);
+  return names.ok ? ok(names.value.map((name) => joinPath(folder, name))) : names;
 }
 
 function pathsIn(folder: string, list: ListFolder): Result<readonly string[], string> {

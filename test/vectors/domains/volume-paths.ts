@@ -242,7 +242,7 @@ function onDisk({ rootDir: root, podUID, files, mounts = [] }: OnDiskInput): obj
   const isMounted = (path: string) => mounts.some((mount) => mount.path === path);
   return {
     pods: podsOnDisk(root, list),
-    subpaths: subPaths.ok ? subPaths.value.toSorted() : [],
+    ...(subPaths.ok ? { subpaths: subPaths.value.toSorted() } : { subpathsError: subPaths.error }),
     ...(volumes.ok
       ? {
           volumePaths: volumes.value.toSorted(),

@@ -70,3 +70,9 @@ test("a volume without a record is not guessed", () => {
     error: { message: expect.stringContaining(`[${volumeDataPath("/data")}]: no such file`) },
   });
 });
+
+test("a record that was cut off is refused", () => {
+  expect(parseVolumeData("/x", ok('{"driverName":"d"'))).toMatchObject({
+    error: { message: expect.stringContaining("unexpected EOF") },
+  });
+});

@@ -54,7 +54,10 @@ export function parseVolumeData(
 function parseData(text: string): Result<VolumeData, string> {
   if (text.trim() === "") return err("EOF");
   const parsed = parseJson(text);
-  if (!parsed.ok) return err(parsed.error.message);
+  if (!parsed.ok) {
+    const { message } = parsed.error;
+    return err(message === "unexpected end of JSON input" ? "unexpected EOF" : message);
+  }
   const { value: document } = parsed;
   if (document.kind === "null") return ok({});
   if (document.kind !== "object") return err(`${cannotRead(document)} map[string]string`);
