@@ -27,9 +27,3 @@ export function joinPath(...parts: readonly string[]): string {
   const present = parts.filter((part) => part !== "");
   return present.length === 0 ? "" : cleanPath(present.join("/"));
 }
-
-/** The folder that an absolute path is in. */
-export function parentPath(path: string): string {
-  const clean = cleanPath(path);
-  return clean.slice(0, Math.max(1, clean.lastIndexOf("/")));
-}

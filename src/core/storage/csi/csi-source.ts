@@ -32,5 +32,5 @@ export function isCsiReadOnly(spec: VolumeSpec): boolean {
 
 /** Whether it was translated from an in-tree kind of volume. */
 export function isMigrated(spec: VolumeSpec): boolean {
-  return spec.source === "persistentVolume" && spec.inlineForMigration === true;
+  return spec.source === "persistentVolume" && spec.migrated === true;
 }

@@ -13,7 +13,7 @@ import {
 import { parseVolumeData } from "../../../core/storage/csi/volume-data.ts";
 import { isOperationFinished, type StorageError } from "../../../core/storage/storage-error.ts";
 import type { VolumeSpec } from "../../../core/storage/volume-spec.ts";
-import { parentPath } from "../../../lib/path.ts";
+import { splitPath } from "../../../lib/path.ts";
 import { err, ok, type Result } from "../../../lib/result.ts";
 import { NodeServiceCapability_RPC_Type as Capability } from "../../../model/generated/csi.ts";
 import type { CSIPersistentVolumeSource } from "../../../model/generated/kubernetes.ts";
@@ -158,7 +158,7 @@ async function stage(
   }
   const { volumeHandle, driver } = source;
   const data = { volumeHandle, driverName: driver, seLinuxMountContext: seLinuxLabel };
-  const unsaved = await saveVolumeData(deps, parentPath(deviceMountPath), data);
+  const unsaved = await saveVolumeData(deps, splitPath(deviceMountPath).folder, data);
   if (unsaved !== undefined) {
     await removeAfterFailure(deps, deviceMountPath);
     return failed("final", csiText(`failed to save volume info data: ${unsaved}`));
@@ -192,7 +192,7 @@ async function unmountDevice(
   deviceMountPath: string,
   signal: AbortSignal,
 ): StorageResult<void> {
-  const folder = parentPath(deviceMountPath);
+  const folder = splitPath(deviceMountPath).folder;
   const file = await readVolumeData(deps, folder);
   if (file.ok && file.value === undefined) return ok(undefined);
   const data = parseVolumeData(folder, file.ok ? ok(file.value ?? "") : file);

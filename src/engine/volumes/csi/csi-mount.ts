@@ -28,7 +28,7 @@ import { isOperationFinished, type StorageError } from "../../../core/storage/st
 import { type VolumeSpec, volumeSpecName } from "../../../core/storage/volume-spec.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { findMountOf } from "../../../lib/mount-info.ts";
-import { parentPath } from "../../../lib/path.ts";
+import { splitPath } from "../../../lib/path.ts";
 import { err, ok, type Result } from "../../../lib/result.ts";
 import { NodeServiceCapability_RPC_Type as Capability } from "../../../model/generated/csi.ts";
 import type { CSIDriver, SecretReference } from "../../../model/generated/kubernetes.ts";
@@ -162,7 +162,7 @@ async function publishFacts(
   const { spec, pod } = request;
   const staged = await stagedFacts(deps, publishing, signal);
   if (!staged.ok) return staged;
-  const folder = parentPath(path);
+  const folder = splitPath(path).folder;
   try {
     await deps.files.ensureFolder(folder, folderMode);
   } catch (error) {
@@ -261,7 +261,7 @@ async function publish(
 ): StorageResult<void> {
   const { spec, pod, fsGroup } = request;
   const volumeHandle = volumeHandleOf(deps, spec, pod.metadata.uid);
-  const unsaved = await saveVolumeData(deps, parentPath(path), {
+  const unsaved = await saveVolumeData(deps, splitPath(path).folder, {
     specVolID: volumeSpecName(spec),
     volumeHandle,
     driverName,
@@ -338,7 +338,7 @@ export async function tearDownCsi(
   signal: AbortSignal,
 ): StorageResult<void> {
   const path = csiMountPath(deps.rootFolder, podUid, name);
-  const data = await loadVolumeData(deps, parentPath(path));
+  const data = await loadVolumeData(deps, splitPath(path).folder);
   if (!data.ok) {
     const problem = `unmounter failed to load volume data file [${path}]`;
     return failed("final", csiText(`${problem}: ${data.error.message}`));

@@ -7,7 +7,7 @@ import {
 } from "../../../core/storage/csi/volume-data.ts";
 import type { StorageError } from "../../../core/storage/storage-error.ts";
 import { errorText } from "../../../lib/error-text.ts";
-import { joinPath, parentPath } from "../../../lib/path.ts";
+import { joinPath, splitPath } from "../../../lib/path.ts";
 import { err, ok, type Result } from "../../../lib/result.ts";
 import type { CsiPluginDeps } from "./csi-deps.ts";
 
@@ -69,7 +69,7 @@ export async function removeMountFolder(
 ): Promise<Result<void, string>> {
   const { files, mounts } = deps;
   if (await mounts.isMountPoint(mountPath)) return ok(undefined);
-  const folder = parentPath(mountPath);
+  const folder = splitPath(mountPath).folder;
   await removeUnfinished(deps, folder);
   const steps = [
     [mountPath, `failed to remove dir [${mountPath}]`],
