@@ -290,6 +290,7 @@ describe("certificates that change", () => {
       const clock = {
         nowMs: () => Date.now(),
         monotonicMs: () => performance.now(),
+        startTimer: () => ({ stop: () => undefined }),
         sleep: () => new Promise<void>((resolve) => rounds.push(resolve)),
       };
       const served = await serveKubelet(serving, {

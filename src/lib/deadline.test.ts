@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { DeadlineError, isDoneWithin, withDeadline } from "./deadline.ts";
-import { sleep } from "./timers.ts";
+import { sleep, startTimer } from "./timers.ts";
 
-const clock = { sleep };
+const clock = { startTimer };
 const hourMs = 3_600_000;
 const never = new AbortController().signal;
 const stuck = new Promise<never>(() => undefined);

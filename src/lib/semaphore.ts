@@ -1,3 +1,4 @@
+import { onAbort } from "./on-abort.ts";
 /** Lets a number of holders in at once; the others wait in the order they came. */
 export class Semaphore {
   #free: number;
@@ -33,14 +34,14 @@ export class Semaphore {
   #queue(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const admit = (): void => {
-        signal.removeEventListener("abort", abandon);
+        release();
         resolve();
       };
       const abandon = (): void => {
         this.#waiting.splice(this.#waiting.indexOf(admit), 1);
         reject(signal.reason);
       };
-      signal.addEventListener("abort", abandon, { once: true });
+      const release = onAbort(signal, abandon);
       this.#waiting.push(admit);
     });
   }

@@ -1,6 +1,8 @@
 // The only timers of the program. Node's own hold 2^31 - 1 ms, about 25 days, and go off at once when they are asked for more;
 // periods of pods are as long as their authors like. These wait for any delay.
 
+import { onAbort } from "./on-abort.ts";
+
 const maxTimerMs = 2 ** 31 - 1;
 
 export interface Timer {
@@ -12,10 +14,10 @@ interface TimerOptions {
   readonly keepsAlive?: boolean;
 }
 
-/** Who waits: the system's timers, or a clock of the engine. */
-export interface Sleeper {
-  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
+/** The system's timers, or a clock of the engine. */
+export interface TimerStarter {
+  /** Calls back once after `ms`, unless it is stopped before. */
+  startTimer(ms: number, onTime: () => void): Timer;
 }
 
 /** Calls back once, when that time has passed. */
@@ -46,7 +48,7 @@ export function sleep(ms: number, signal?: AbortSignal, options: TimerOptions = 
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const onTime = (): void => {
-      signal?.removeEventListener("abort", abort);
+      release?.();
       resolve();
     };
     const timer = startTimer(ms, onTime, options);
@@ -54,7 +56,7 @@ export function sleep(ms: number, signal?: AbortSignal, options: TimerOptions = 
       timer.stop();
       reject(signal?.reason);
     };
-    signal?.addEventListener("abort", abort, { once: true });
+    const release = signal && onAbort(signal, abort);
   });
 }
 

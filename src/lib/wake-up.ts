@@ -1,15 +1,15 @@
-import type { Sleeper } from "./timers.ts";
-import { noLongerNeeded } from "./with-either.ts";
+import { onAbort } from "./on-abort.ts";
+import type { TimerStarter } from "./timers.ts";
 
 export type WakeReason = "notified" | "timeout" | "aborted";
 
 /** Lets one loop wait for its next turn, and others end that wait; a notification without a waiter is kept. */
 export class WakeUp {
-  readonly #clock: Sleeper;
+  readonly #clock: TimerStarter;
   #isNotified = false;
-  #wake: () => void = () => undefined;
+  #wake: () => void = nothing;
 
-  constructor(clock: Sleeper) {
+  constructor(clock: TimerStarter) {
     this.#clock = clock;
   }
 
@@ -26,18 +26,25 @@ export class WakeUp {
 
   /** Resolves after `ms`, when notified, or when `signal` aborts. */
   async wait(ms: number, signal: AbortSignal): Promise<WakeReason> {
-    if (!this.#isNotified) {
-      const over = new AbortController();
-      const end = (): void => over.abort(noLongerNeeded);
-      if (signal.aborted) end();
-      signal.addEventListener("abort", end, { once: true });
-      this.#wake = end;
-      await this.#clock.sleep(ms, over.signal).catch(() => undefined);
-      this.#wake = () => undefined;
-      signal.removeEventListener("abort", end);
-    }
+    if (!this.#isNotified && !signal.aborted) await this.#rest(ms, signal);
     const reason = this.#isNotified ? "notified" : "timeout";
     this.clear();
     return signal.aborted ? "aborted" : reason;
   }
+
+  #rest(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.stop();
+        release();
+        this.#wake = nothing;
+        resolve();
+      };
+      const timer = this.#clock.startTimer(ms, end);
+      const release = onAbort(signal, end);
+      this.#wake = end;
+    });
+  }
 }
+
+function nothing(): void {}

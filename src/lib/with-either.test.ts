@@ -21,10 +21,18 @@ describe("withEither", () => {
     await expect(withEither(signals, untilAborted)).resolves.toBe("before");
   });
 
-  it("leaves nothing at the signals, however the work ends", async () => {
-    const { signal } = new AbortController();
-    await withEither([signal], () => Promise.resolve());
-    await withEither([signal], () => Promise.reject(new Error("no"))).catch(() => undefined);
-    expect(getEventListeners(signal, "abort")).toEqual([]);
+  it("no longer follows the signals once the work has ended, however it did", async () => {
+    const end = new AbortController();
+    const given: AbortSignal[] = [];
+    const both = [end.signal, new AbortController().signal];
+    await withEither(both, async (either) => void given.push(either));
+    await withEither(both, async (either) => {
+      given.push(either);
+      throw new Error("no");
+    }).catch(() => undefined);
+    // The one that a signal has for all its callbacks.
+    expect(getEventListeners(end.signal, "abort")).toHaveLength(1);
+    end.abort();
+    expect(given.map(({ aborted }) => aborted)).toEqual([false, false]);
   });
 });

@@ -1,3 +1,5 @@
+import { onAbort } from "./on-abort.ts";
+
 /**
  * Does work with a signal that aborts when one of others does. Afterwards nothing of it is left at them, as there would
  * be of AbortSignal.any: on Node 20 that costs a long-lived signal some bytes for every call, for ever.
@@ -10,8 +12,7 @@ export async function withEither<T>(
   const releases = signals.map((signal) => {
     const abort = (): void => either.abort(signal.reason);
     if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    return () => signal.removeEventListener("abort", abort);
+    return onAbort(signal, abort);
   });
   try {
     return await work(either.signal);

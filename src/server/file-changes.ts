@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import { dirname } from "node:path";
-import { sleep } from "../lib/timers.ts";
+import { startTimer } from "../lib/timers.ts";
 import { WakeUp } from "../lib/wake-up.ts";
 
 /** File systems exist on which no notification ever comes. */
@@ -9,7 +9,7 @@ const recheckMs = 1000;
 /** Wakes a reader when something in the folder of a file changes; in any case once a second. */
 export class FileChanges implements Disposable {
   readonly #watcher: FSWatcher | undefined;
-  readonly #changes = new WakeUp({ sleep });
+  readonly #changes = new WakeUp({ startTimer });
 
   constructor(path: string) {
     try {

@@ -11,6 +11,7 @@ test("a token that was taken away counts no longer than its time, also when the 
   const clock = {
     nowMs: () => Date.now() + aheadMs,
     monotonicMs: () => performance.now(),
+    startTimer: () => ({ stop: () => undefined }),
     sleep: () => new Promise<void>(() => undefined),
   };
   const webhook = { ...authentication.webhook, cacheTTL: "300ms" };

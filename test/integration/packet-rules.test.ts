@@ -44,6 +44,7 @@ describe("packet filter rules", () => {
   const clock: Clock = {
     nowMs: () => 0,
     monotonicMs: () => 0,
+    startTimer: () => ({ stop: () => undefined }),
     sleep: (_ms, signal) =>
       new Promise((resolve, reject) => {
         wake = resolve;

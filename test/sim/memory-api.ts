@@ -57,7 +57,8 @@ export class MemoryApi implements ApiClient {
       const answer: unknown = await intercept(request);
       if (answer !== undefined) return answer as T;
     }
-    return plainCopy(this.#answer(request, parseApiPath(request.path))) as T;
+    // No copy: what is stored is never changed, nor is what a client receives.
+    return this.#answer(request, parseApiPath(request.path)) as T;
   }
 
   async watch<T>(
@@ -78,7 +79,7 @@ export class MemoryApi implements ApiClient {
       const watcher: Watcher = {
         path: parseApiPath(request.path),
         query,
-        onEvent: (event) => onEvent(plainCopy(event) as WatchEvent<T>),
+        onEvent: (event) => onEvent(event as WatchEvent<T>),
         end: (error) => {
           this.#watchers.delete(watcher);
           signal.removeEventListener("abort", stop);

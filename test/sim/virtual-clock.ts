@@ -1,3 +1,4 @@
+import { onAbort } from "../../src/lib/on-abort.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import { type Timer, TimerHeap } from "./timer-heap.ts";
 
@@ -26,20 +27,25 @@ export class VirtualClock implements Clock {
         reject(signal.reason);
         return;
       }
-      const giveUp = (): void => {
-        timer.wake = undefined;
+      const timer = this.startTimer(ms, () => {
+        release();
+        resolve();
+      });
+      const release = onAbort(signal, () => {
+        timer.stop();
         reject(signal.reason);
-      };
-      const timer: Timer = {
-        dueMs: this.#elapsedMs + Math.max(0, ms),
-        wake: () => {
-          signal.removeEventListener("abort", giveUp);
-          resolve();
-        },
-      };
-      this.#timers.add(timer);
-      signal.addEventListener("abort", giveUp, { once: true });
+      });
     });
+  }
+
+  startTimer(ms: number, onTime: () => void): { stop(): void } {
+    const timer: Timer = { dueMs: this.#elapsedMs + Math.max(0, ms), wake: onTime };
+    this.#timers.add(timer);
+    return {
+      stop: () => {
+        timer.wake = undefined;
+      },
+    };
   }
 
   /** Moves time on; what becomes due on the way happens at its own time, in order. */
@@ -82,9 +88,26 @@ export class VirtualClock implements Clock {
   }
 }
 
+/** A turn of the event loop is dear: one of them serves so many settles. */
+const turnsAhead = 64;
+let waiting: (() => void)[] = [];
+let immediates = 0;
+
 /** Lets everything happen that waits for no time. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    waiting.push(resolve);
+    if (immediates > 0) return;
+    immediates = turnsAhead;
+    for (let turn = 0; turn < turnsAhead; turn += 1) setImmediate(endTurn);
   });
+}
+
+/** Between two immediates Node runs all microtasks and reports rejections, as it does between two turns of its loop. */
+function endTurn(): void {
+  immediates -= 1;
+  const settled = waiting;
+  if (settled.length === 0) return;
+  waiting = [];
+  for (const resolve of settled) resolve();
 }

@@ -102,7 +102,12 @@ export class CsiWorld {
           reset: () => undefined,
           drop: () => undefined,
         },
-        clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
+        clock: {
+          nowMs: () => 0,
+          monotonicMs: () => 0,
+          startTimer: () => ({ stop: () => undefined }),
+          sleep: () => Promise.resolve(),
+        },
       }),
       objects: {
         csiDriver: (wanted) =>

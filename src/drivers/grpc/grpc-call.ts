@@ -4,6 +4,7 @@ import {
   constants,
   type IncomingHttpHeaders,
 } from "node:http2";
+import { onAbort } from "../../lib/on-abort.ts";
 import { startTimer } from "../../lib/timers.ts";
 import {
   RuntimeError,
@@ -57,11 +58,12 @@ export function exchange(
     const onMessage = (message: Buffer): void => {
       if (!isOver) call.onMessage(message);
     };
+    let release: (() => void) | undefined;
     const finish = (failure: Failure | undefined): void => {
       if (isOver) return;
       isOver = true;
       timer?.stop();
-      signal.removeEventListener("abort", abort);
+      release?.();
       // Cancels the call on the server, unless the stream is closed already.
       stream?.close(constants.NGHTTP2_CANCEL);
       if (failure === undefined) resolve();
@@ -76,7 +78,7 @@ export function exchange(
       abort();
       return;
     }
-    signal.addEventListener("abort", abort, { once: true });
+    release = onAbort(signal, abort);
     const begin = async (): Promise<void> => {
       try {
         const session = await open();

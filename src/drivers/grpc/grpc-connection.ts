@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { connect as connectSocket } from "node:net";
 import { withDeadline } from "../../lib/deadline.ts";
-import { sleep } from "../../lib/timers.ts";
+import { startTimer } from "../../lib/timers.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { exchange, methodName } from "./grpc-call.ts";
@@ -127,7 +127,7 @@ export class GrpcConnection {
   /** Connects; resolves when the server speaks HTTP/2, which one that only accepts connections does not. */
   async whenServed(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const limit = { ms: timeoutMs, what: `the connection to ${this.#socketPath}` };
-    await withDeadline({ sleep }, limit, signal, async (late) => {
+    await withDeadline({ startTimer }, limit, signal, async (late) => {
       const session = await untilAborted(this.#open(), late);
       await once(session, "remoteSettings", { signal: late });
     });

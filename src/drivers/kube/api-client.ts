@@ -1,7 +1,7 @@
 import { DeadlineError, withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
-import { sleep } from "../../lib/timers.ts";
+import { sleep, startTimer } from "../../lib/timers.ts";
 import { trimEndOf } from "../../lib/trim-text.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { WatchEvent } from "../../model/watch-event.ts";
@@ -113,7 +113,7 @@ class HttpApiClient {
     const identity = await this.#options.identity.current(signal);
     // The server ends a watch by itself; one that outlasts its time hangs on a connection that leads nowhere.
     const limitMs = (Number(timeoutSeconds) + watchGraceSeconds) * 1000;
-    await withDeadline({ sleep }, { ms: limitMs, what: nameOf(wire) }, signal, (bounded) =>
+    await withDeadline({ startTimer }, { ms: limitMs, what: nameOf(wire) }, signal, (bounded) =>
       this.#exchange(wire, identity, bounded, async (response, use) => {
         const { status } = response;
         if (status === 200)
@@ -160,7 +160,7 @@ class HttpApiClient {
   }
 
   #ask(wire: WireRequest, signal: AbortSignal): Promise<Answer> {
-    return withDeadline({ sleep }, this.#limit(wire), signal, async (bounded) => {
+    return withDeadline({ startTimer }, this.#limit(wire), signal, async (bounded) => {
       const identity = await this.#options.identity.current(bounded);
       return this.#exchange(wire, identity, bounded, async (response) => ({
         status: response.status,
@@ -200,12 +200,17 @@ class HttpApiClient {
     signal: AbortSignal,
     read: (response: WireResponse, use: PoolUse) => Promise<T>,
   ): Promise<T> {
-    return withDeadline({ sleep }, this.#limit(wire), signal, async (bounded, cancelDeadline) => {
-      const response = await use.transport.open(wire, bounded);
-      cancelDeadline();
-      this.#count("rest_client_requests_total", wire, String(response.status));
-      return await read(response, use);
-    });
+    return withDeadline(
+      { startTimer },
+      this.#limit(wire),
+      signal,
+      async (bounded, cancelDeadline) => {
+        const response = await use.transport.open(wire, bounded);
+        cancelDeadline();
+        this.#count("rest_client_requests_total", wire, String(response.status));
+        return await read(response, use);
+      },
+    );
   }
 
   /** What went wrong, named by the request; what the server itself said and an abort stay as they are. */

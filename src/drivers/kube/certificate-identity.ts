@@ -1,5 +1,5 @@
 import { withDeadline } from "../../lib/deadline.ts";
-import { sleep } from "../../lib/timers.ts";
+import { startTimer } from "../../lib/timers.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { noLongerNeeded } from "../../lib/with-either.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
@@ -34,7 +34,7 @@ export function certificateIdentity(
 
 async function nextPair(pairs: RenewedPair, signal: AbortSignal): Promise<KeyPair> {
   const limit = { ms: waitMs, what: "waiting for a valid client certificate" };
-  return await withDeadline({ sleep }, limit, signal, async (bounded) => {
+  return await withDeadline({ startTimer }, limit, signal, async (bounded) => {
     const done = new AbortController();
     const next = new Promise<KeyPair>((resolve) => pairs.onChange(resolve, done.signal));
     return await untilAborted(next, bounded).finally(() => done.abort(noLongerNeeded));

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { errorText } from "../../lib/error-text.ts";
-import { sleep } from "../../lib/timers.ts";
+import { sleep, startTimer } from "../../lib/timers.ts";
 import { trimEndOf } from "../../lib/trim-text.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
 import { podKey } from "../../model/pod.ts";
@@ -65,7 +65,7 @@ class FileSource {
   readonly #path: string;
   readonly #options: FileSourceOptions;
   readonly #reader: ManifestReader;
-  readonly #wakeUp = new WakeUp({ sleep });
+  readonly #wakeUp = new WakeUp({ startTimer });
   readonly #watcher = new FolderWatcher((change) => {
     if (change === "written") this.#isBeingWritten = true;
     this.#wakeUp.notify();

@@ -9,6 +9,7 @@ export function scaledClock(clock: Clock, speed: number): Clock {
     // Whole, as the machine's own.
     nowMs: () => Math.floor(startMs + monotonicMs()),
     monotonicMs,
+    startTimer: (ms, onTime) => clock.startTimer(ms / speed, onTime),
     sleep: (ms, signal) => clock.sleep(ms / speed, signal),
   };
 }

@@ -44,7 +44,8 @@ export class SimCallGate {
     if (signal.aborted) throw cancelled(method);
     reservation.take();
     const answer = await this.#carryOut(method, signal, work, reservation);
-    await this.intercept(method, "after", signal);
+    const delayed = this.intercept(method, "after", signal);
+    if (delayed !== undefined) await delayed;
     return answer;
   }
 
@@ -55,7 +56,8 @@ export class SimCallGate {
     { release }: SimReservation,
   ): Promise<T> {
     try {
-      await this.intercept(method, "before", signal);
+      const delayed = this.intercept(method, "before", signal);
+      if (delayed !== undefined) await delayed;
       if (signal.aborted) throw cancelled(method);
       return await work();
     } catch (error) {

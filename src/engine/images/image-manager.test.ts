@@ -63,6 +63,7 @@ function world(limits: Partial<ImagePullLimits> = {}) {
   const clock: Clock = {
     nowMs: () => time.ms,
     monotonicMs: () => time.ms,
+    startTimer: () => ({ stop: () => undefined }),
     sleep: async () => {},
   };
   const images = new FakeImages();
@@ -251,6 +252,7 @@ test("a pull that gets no further does not hold up others", async () => {
   const clock: Clock = {
     nowMs: () => 0,
     monotonicMs: () => 0,
+    startTimer: () => ({ stop: () => undefined }),
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         sleepers.push({ ms, wake: resolve });

@@ -10,7 +10,12 @@ const uidA = podUid("a");
 
 function setUp() {
   let nowMs = 0;
-  const clock = { nowMs: () => 0, monotonicMs: () => nowMs, sleep: () => Promise.resolve() };
+  const clock = {
+    nowMs: () => 0,
+    monotonicMs: () => nowMs,
+    startTimer: () => ({ stop: () => undefined }),
+    sleep: () => Promise.resolve(),
+  };
   const table = new PodTable();
   const wakeups = { lookAtQueue: () => undefined };
   const queue = new WorkQueue({ clock, random: () => 0, table, wakeups });

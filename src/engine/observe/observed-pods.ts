@@ -1,3 +1,4 @@
+import { onAbort } from "../../lib/on-abort.ts";
 import { type PodUid, type RuntimeContainerId, rawContainerId } from "../../model/ids.ts";
 import { type ContainerExit, emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
@@ -200,12 +201,12 @@ export class ObservedPods {
       const waiter = {
         minMs,
         resolve: () => {
-          signal.removeEventListener("abort", abort);
+          release();
           resolve();
         },
       };
       this.#update(uid, { waiters: new Set([...(this.#get(uid).waiters ?? []), waiter]) });
-      signal.addEventListener("abort", abort, { once: true });
+      const release = onAbort(signal, abort);
       this.#wakeups.read(uid);
     });
   }

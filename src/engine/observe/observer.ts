@@ -198,8 +198,9 @@ export class Observer {
   }
 
   async #sleep(ms: number, stop?: AbortSignal): Promise<void> {
-    const signals = stop === undefined ? [this.#signal] : [this.#signal, stop];
-    const sleep = (either: AbortSignal) => this.#deps.clock.sleep(ms, either);
-    await withEither(signals, sleep).catch(() => undefined);
+    const sleep = (signal: AbortSignal) => this.#deps.clock.sleep(ms, signal);
+    const slept =
+      stop === undefined ? sleep(this.#signal) : withEither([this.#signal, stop], sleep);
+    await slept.catch(() => undefined);
   }
 }

@@ -87,7 +87,12 @@ interface SetUp {
   readonly isListed?: boolean;
 }
 
-const stillClock = { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() };
+const stillClock = {
+  nowMs: () => 0,
+  monotonicMs: () => 0,
+  startTimer: () => ({ stop: () => undefined }),
+  sleep: () => Promise.resolve(),
+};
 
 function setUp({ clock = stillClock, events, isListed = true }: SetUp = {}) {
   const syncer = new SteppedSyncer();
@@ -287,7 +292,12 @@ test("a worker waits for a state that was read after its last call", async () =>
   let nowMs = 5;
   const { workers, syncer, observed, reads } = setUp({
     isListed: false,
-    clock: { nowMs: () => 0, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
+    clock: {
+      nowMs: () => 0,
+      monotonicMs: () => nowMs,
+      startTimer: () => ({ stop: () => undefined }),
+      sleep: () => Promise.resolve(),
+    },
   });
   observed.set(uid1, emptyObservedPod(uid1, "a", "ns"), 1);
   workers.updatePod({ updateType: "create", pod: staticPod("1") });
@@ -350,7 +360,12 @@ describe("a caller that waits for a kill", () => {
   function setUpKill(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
     const reasons: string[] = [];
     const made = setUp({
-      clock: { nowMs: () => 0, monotonicMs: () => 0, sleep },
+      clock: {
+        nowMs: () => 0,
+        monotonicMs: () => 0,
+        startTimer: () => ({ stop: () => undefined }),
+        sleep,
+      },
       events: { record: (_pod, { reason }) => void reasons.push(reason) },
     });
     return { ...made, reasons };

@@ -7,6 +7,7 @@ const mostChanges = 100;
 const windowMs = 5_000;
 
 const changing = /^(run|stop|remove|create|start|update)/;
+const removing = /^(remove|unmount)/;
 /** Of what the runtime calls a sandbox or a container. */
 const idLength = 64;
 const uidText = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}/;
@@ -26,8 +27,8 @@ export interface CallBoundsDependencies {
   readonly nowMs: () => number;
   /** The UID of the pod that a sandbox or a container of the runtime belongs to. */
   readonly ownerOf: (id: string) => string | undefined;
-  /** A call is about to be made that concerns the pod. */
-  readonly onCall: (uid: string, method: string, firstArgument: unknown) => void;
+  /** Something of the pod is about to be removed. */
+  readonly onRemoval: (uid: string, method: string, firstArgument: unknown) => void;
   readonly fail: (message: string) => void;
 }
 
@@ -46,7 +47,7 @@ export class CallBounds {
   begin(method: string, args: readonly unknown[]): () => void {
     const uid = this.#podOf(args);
     if (uid === undefined) return nothing;
-    this.#deps.onCall(uid, method, args[0]);
+    if (removing.test(method)) this.#deps.onRemoval(uid, method, args[0]);
     const calls = this.#pods.get(uid) ?? { open: new Map(), changes: 0, sinceMs: 0 };
     this.#pods.set(uid, calls);
     if (changing.test(method)) this.#countChange(uid, calls);

@@ -65,7 +65,24 @@ export class Life {
     return {
       nowMs: () => clock.nowMs(),
       monotonicMs: () => clock.monotonicMs(),
+      startTimer: (ms, onTime) => this.#startTimer(clock, ms, onTime),
       sleep: (ms, signal) => this.#answer(clock.sleep(ms, signal)),
+    };
+  }
+
+  /** A life may also end where a timer is no longer needed, as it may where a sleep is. */
+  #startTimer(clock: Clock, ms: number, onTime: () => void): ReturnType<Clock["startTimer"]> {
+    let isSet = true;
+    const timer = clock.startTimer(ms, () => {
+      isSet = false;
+      this.#whileAlive(onTime);
+    });
+    return {
+      stop: () => {
+        timer.stop();
+        if (isSet) this.#mayAnswer();
+        isSet = false;
+      },
     };
   }
 

@@ -3,7 +3,6 @@ import { podUidLabel } from "../../../src/model/labels.ts";
 import { type Invariants, label } from "./invariants.ts";
 import { Violation } from "./violation.ts";
 
-const removing = /^(remove|unmount)/;
 const podsFolder = "/sim/pods/";
 const cgroupsFolder = "/kubepods";
 
@@ -40,9 +39,9 @@ export class RemovalRules {
     }
   }
 
-  /** The agent is about to make a call that concerns the pod. */
-  noteCall(uid: string, method: string, path: unknown): void {
-    if (!removing.test(method) || typeof path !== "string") return;
+  /** The agent is about to remove something of the pod. */
+  noteRemoval(uid: string, method: string, path: unknown): void {
+    if (typeof path !== "string") return;
     // Logs of containers that ended are removed while others of the pod run.
     if (!path.startsWith(podsFolder) && !path.startsWith(cgroupsFolder)) return;
     const sandboxes = this.#machine.runtime.sandboxes.filter(

@@ -30,13 +30,22 @@ export class RuntimeFaults {
     return this.#lastFaultMs < sinceMs && !this.isDown;
   }
 
-  readonly intercept: SimInterceptor = async (method, phase, signal) => {
+  readonly intercept: SimInterceptor = (method, phase, signal) => {
     if (this.isDown) {
       this.#lastFaultMs = this.#clock.monotonicMs();
       throw new RuntimeError(method, "Unavailable", "connection refused");
     }
-    if (phase === "before") await this.#delay(method, signal);
-    if (!this.#dice.chance(this.rate)) return;
+    const delayMs = phase === "before" ? this.#delayMs(method) : 0;
+    if (delayMs === 0) return this.#mayGoWrong(method, phase, signal);
+    return this.#clock.sleep(delayMs, signal).then(() => this.#mayGoWrong(method, phase, signal));
+  };
+
+  #mayGoWrong(
+    method: string,
+    phase: "before" | "after",
+    signal: AbortSignal,
+  ): Promise<void> | undefined {
+    if (!this.#dice.chance(this.rate)) return undefined;
     this.#lastFaultMs = this.#clock.monotonicMs();
     const fault = this.#dice.pick(["fail", "fail", "time-out", "hang"]);
     if (phase === "before" && fault === "fail") {
@@ -46,8 +55,8 @@ export class RuntimeFaults {
     if (phase === "after" && fault === "time-out") {
       throw new RuntimeError(method, "DeadlineExceeded", "context deadline exceeded");
     }
-    if (fault === "hang") await this.#hang(method, phase, signal);
-  };
+    return fault === "hang" ? this.#hang(method, phase, signal) : undefined;
+  }
 
   /** Nothing goes wrong any more, and what hangs goes on. */
   end(): void {
@@ -83,8 +92,7 @@ export class RuntimeFaults {
     await this.#clock.sleep(leftMs, signal).catch(() => undefined);
   }
 
-  async #delay(method: string, signal: AbortSignal): Promise<void> {
-    const ms = changing.test(method) ? this.#dice.between(5, 300) : this.#dice.below(8);
-    if (ms > 0) await this.#clock.sleep(ms, signal);
+  #delayMs(method: string): number {
+    return changing.test(method) ? this.#dice.between(5, 300) : this.#dice.below(8);
   }
 }

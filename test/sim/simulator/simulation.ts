@@ -144,7 +144,7 @@ export class Simulation {
     const calls = new CallBounds({
       nowMs: () => this.clock.monotonicMs(),
       ownerOf: (id) => this.machine.runtime.ownerOf(id),
-      onCall: (...call) => this.#check(() => this.#removals.noteCall(...call)),
+      onRemoval: (...call) => this.#check(() => this.#removals.noteRemoval(...call)),
       fail: (message) => this.fail(message),
     });
     const life = new Life(calls, () => {

@@ -16,7 +16,12 @@ const sources = ["api", "file", "http"] as const;
 export const configMux: VectorDomain = vectorDomain<Input>("config-mux", ({ steps }) => {
   let updates: object[] = [];
   const config = new PodConfig({
-    clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
+    clock: {
+      nowMs: () => 0,
+      monotonicMs: () => 0,
+      startTimer: () => ({ stop: () => undefined }),
+      sleep: () => Promise.resolve(),
+    },
     events: { record: () => undefined },
     sink: { deliver: (update) => void updates.push(encodeUpdate(update)) },
   });

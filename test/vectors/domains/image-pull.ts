@@ -43,7 +43,12 @@ class VectorImages implements ImageService {
 
 async function run(input: Input): Promise<unknown> {
   let nowMs = 0;
-  const clock: Clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: async () => {} };
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    startTimer: () => ({ stop: () => undefined }),
+    sleep: async () => {},
+  };
   const images = new VectorImages(input.presentInitially);
   const { initialSeconds, maxSeconds } = input.backoff;
   const manager = new ImageManager({

@@ -59,6 +59,7 @@ async function run(input: Input): Promise<unknown> {
   const clock = {
     nowMs: () => parseTime(input.now) ?? 0,
     monotonicMs: () => 0,
+    startTimer: () => ({ stop: () => undefined }),
     sleep: async () => undefined,
   };
   const container = { containerId: runtimeContainerId("c"), logPath };

@@ -91,7 +91,12 @@ class Bench {
       },
       table,
       ports: {
-        clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() },
+        clock: {
+          nowMs: () => 0,
+          monotonicMs: () => 0,
+          startTimer: () => ({ stop: () => undefined }),
+          sleep: () => Promise.resolve(),
+        },
         log: silentLog,
         metrics: noMetrics,
       },

@@ -61,7 +61,12 @@ async function run(input: Input): Promise<Output> {
     {
       agentStartedAtMs,
       faults: loudFaults,
-      clock: { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: () => Promise.resolve() },
+      clock: {
+        nowMs: () => nowMs,
+        monotonicMs: () => nowMs,
+        startTimer: () => ({ stop: () => undefined }),
+        sleep: () => Promise.resolve(),
+      },
       random: () => 0,
       events: { record: () => undefined },
       metrics: noMetrics,

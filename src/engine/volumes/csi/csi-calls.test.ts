@@ -34,6 +34,7 @@ function clients(client: Partial<CsiNodeClient>) {
         nowMs += 500;
         return nowMs;
       },
+      startTimer: () => ({ stop: () => undefined }),
       sleep: () => Promise.resolve(),
     },
   });
