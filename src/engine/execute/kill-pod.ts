@@ -198,7 +198,11 @@ export async function killContainer(
       const hook = runPreStop(deps, request, over.signal);
       if (!(await isDoneWithin(clock, hook.ended, leftMs(), signal))) {
         hook.giveUp();
-        if (!signal.aborted) noteLateHook(deps, request, graceSeconds);
+        if (!signal.aborted) {
+          recordFailedHook(deps, request);
+          const fields = { pod: podDisplayName(pod), container: container.name, graceSeconds };
+          deps.log.warn("a preStop hook does not end within the grace period", fields);
+        }
       }
     }
     if (turn !== undefined && leftMs() > 0) await isDoneWithin(clock, turn, leftMs(), signal);
@@ -250,15 +254,6 @@ function runPreStop(
       isGivenUp = true;
     },
   };
-}
-
-function noteLateHook(deps: KillDeps, request: KillContainerRequest, graceSeconds: number): void {
-  recordFailedHook(deps, request);
-  deps.log.warn("a preStop hook does not end within the grace period", {
-    pod: podDisplayName(request.pod),
-    container: request.container.name,
-    graceSeconds,
-  });
 }
 
 // The hook's output may hold secrets: neither the event nor the log repeats it.

@@ -300,10 +300,8 @@ async function nextRestartCount(deps: StartDeps, request: StartRequest): Promise
   try {
     return nextRestartCountByLogs(await deps.files.list(folder));
   } catch (error) {
-    deps.kill.log.warn("cannot count earlier runs by their logs", {
-      folder,
-      error: errorText(error),
-    });
+    const fields = { folder, error: errorText(error) };
+    deps.kill.log.warn("cannot count earlier runs by their logs", fields);
     return 0;
   }
 }

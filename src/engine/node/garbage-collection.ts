@@ -131,7 +131,7 @@ export class ContainerCollector {
       await clock.sleep(collectMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       try {
-        await this.#collect(observed.hasDead ? { evictNonDeletedPods: false } : undefined, signal);
+        await this.collect(observed.hasDead ? { evictNonDeletedPods: false } : undefined, signal);
       } catch (error) {
         if (signal.aborted) return;
         const message = errorText(error);
@@ -141,13 +141,11 @@ export class ContainerCollector {
     }
   }
 
-  /** Collects now. One that cannot be removed holds up no other; the errors come at the end. */
-  async collect(scope: Scope, signal: AbortSignal): Promise<void> {
-    await this.#collect(scope, signal);
-  }
-
-  /** `scope`: undefined = there is nothing dead. */
-  async #collect(scope: Scope | undefined, signal: AbortSignal): Promise<void> {
+  /**
+   * Collects now; `scope`: undefined = there is nothing dead. One that cannot be removed holds up no other; the errors
+   * come at the end.
+   */
+  async collect(scope: Scope | undefined, signal: AbortSignal): Promise<void> {
     const errors: string[] = [];
     if (scope !== undefined) await this.#collectDead(scope, errors, signal);
     for (const folder of await this.#planLogs()) {

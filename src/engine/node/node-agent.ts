@@ -219,10 +219,8 @@ export class NodeAgent {
       this.#podCidr = cidr;
     } catch (error) {
       signal.throwIfAborted();
-      this.#deps.log.warn("cannot pass the pod CIDR to the runtime", {
-        cidr,
-        error: errorText(error),
-      });
+      const fields = { cidr, error: errorText(error) };
+      this.#deps.log.warn("cannot pass the pod CIDR to the runtime", fields);
     }
     return true;
   }

@@ -32,15 +32,12 @@ import { PodSyncError, type RuntimeProgress, type SyncPodRequest } from "./pod-s
 import type { PodTable } from "./pod-table.ts";
 import { syncRecord } from "./sync-record.ts";
 
-/** The part of the resource records that a sync uses. */
-interface SyncedRecords extends Omit<PodResourceRecords, "allocated"> {
-  readonly allocated: Pick<PodResourceRecords["allocated"], "flush">;
-}
-
 export interface SyncPodDeps {
   readonly executor: ExecutorDeps;
   readonly statuses: PodStatuses;
-  readonly records: SyncedRecords;
+  readonly records: Pick<PodResourceRecords, "actuated" | "resizes"> & {
+    readonly allocated: Pick<PodResourceRecords["allocated"], "flush">;
+  };
   /** Has what the probes found. */
   readonly table: Pick<PodTable, "get">;
   readonly cgroups: Pick<NodePodCgroups, "exists">;

@@ -7,7 +7,7 @@ import { computePodStatus, type PodStatusInput } from "../../core/status/pod-sta
 import type { ProbeView } from "../../core/status/probed-readiness.ts";
 import { terminatedStatus } from "../../core/status/terminated-status.ts";
 import { findTerminations } from "../../core/status/terminations.ts";
-import type { PodCondition, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { type ContainerId, containerId, type PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
@@ -82,13 +82,18 @@ export class PodStatuses {
     observed: ObservedPod,
     { isTerminal }: { readonly isTerminal: boolean },
   ): PodStatus {
-    const { clock, table, agentStartedAtMs, cgroups, node, recorder } = this.#deps.inputs;
+    const { clock, table, agentStartedAtMs, resizes, cgroups, node, recorder } = this.#deps.inputs;
     const { uid } = pod.metadata;
     const { probes } = table.get(uid) ?? {};
     const { current: cachedStatus, startFailures } = this.#known.get(uid) ?? unknown;
     const before = cachedStatus ?? pod.status ?? {};
     const deadlineMs = activeDeadlineMs(pod, before);
     const isLate = deadlineMs !== undefined && clock.nowMs() >= deadlineMs;
+    // Nothing is resized any more once the pod has ended.
+    if (isTerminal) {
+      resizes.clearInProgress(uid);
+      resizes.clearPending(uid);
+    }
     const results = ownResults(probeView(probes, agentStartedAtMs), observed, before);
     const input: PodStatusInput = {
       pod,
@@ -98,7 +103,7 @@ export class PodStatuses {
       startFailures,
       probes: withStartupProbes(pod, results),
       eviction: isLate ? deadlineExceeded : undefined,
-      resizeConditions: resizeConditions(this.#deps.inputs, uid, isTerminal),
+      resizeConditions: resizes.podConditions(uid),
       // Only of a pod that runs.
       podCgroup: pod.status?.phase === "Running" ? cgroups.inForce(pod) : undefined,
       hostIps: node.hostIps,
@@ -215,19 +220,6 @@ export class PodStatuses {
     const { status: mirrored } = this.#deps.registry.mirrorOf(pod) ?? {};
     return (mirrored?.startTime === undefined ? pod.status : mirrored) ?? {};
   }
-}
-
-/** Nothing is resized any more once the pod has ended. */
-function resizeConditions(
-  { resizes }: ComputeStatusDeps,
-  uid: PodUid,
-  isTerminal: boolean,
-): readonly PodCondition[] {
-  if (isTerminal) {
-    resizes.clearInProgress(uid);
-    resizes.clearPending(uid);
-  }
-  return resizes.podConditions(uid);
 }
 
 /** The results that bear on this pod, in a copy that does not change any more. */
