@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mountReferences } from "../../src/core/storage/mount-references.ts";
 import { listBelow, mountPointAt, readMounts } from "../../src/drivers/linux/mount-table.ts";
+import { errorText } from "../../src/lib/error-text.ts";
 import { testForeignFiles } from "../kit/foreign-files-program.ts";
 
 export interface DetectionInput {
@@ -28,7 +29,7 @@ export async function detectMountPoint({ path, setup }: DetectionInput): Promise
     foreignFiles ??= testForeignFiles();
     const asked = `${root}/${path}`;
     const real = await foreignFiles.realPath(asked, never);
-    if (real === undefined) return unseen(asked.includes("/f/"));
+    if (real === undefined) return unseen(await reasonOf(asked));
     const isMounted = (await mountPointAt(real)) !== undefined;
     const references = mountReferences(await readMounts(), real);
     const refs = references.ok ? references.value : [];
@@ -46,12 +47,20 @@ export async function detectMountPoint({ path, setup }: DetectionInput): Promise
   }
 }
 
-/** To a plugin it does not matter why nothing can be seen. */
-function unseen(isBelowFile: boolean): object {
-  const reason = isBelowFile ? "not a directory" : "no such file or directory";
+/** To a plugin it does not matter why nothing can be seen: the reason is asked for here. */
+async function reasonOf(path: string): Promise<string> {
+  try {
+    await stat(path);
+  } catch (error) {
+    return /: (.*), stat/.exec(errorText(error))?.[1] ?? errorText(error);
+  }
+  throw new Error(`${path} can be seen`);
+}
+
+function unseen(reason: string): object {
   return {
     isMountPoint: false,
-    isMountPointError: isBelowFile ? reason : "file does not exist",
+    isMountPointError: reason === "no such file or directory" ? "file does not exist" : reason,
     isLikelyNotMountPoint: true,
     isLikelyNotMountPointError: reason,
     mountRefs: [],

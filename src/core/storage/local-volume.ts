@@ -1,5 +1,5 @@
 import { quoteText } from "../../lib/go-text.ts";
-import { joinPath } from "../../lib/path.ts";
+import { cleanPath, joinPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PodUid } from "../../model/ids.ts";
 import {
@@ -34,7 +34,8 @@ export function localSource(path: string, kind: string | undefined): Result<Loca
   if (kind === undefined) return err(`path ${quoteText(path)} does not exist`);
   if (kind === "directory") return ok({ path, kind: "folder" });
   if (kind === "block-device") return ok({ path, kind: "disk" });
-  return err("only directory and block device are supported");
+  if (kind !== "other") return err("only directory and block device are supported");
+  return err("only recognise file, directory, socket, block device and character device");
 }
 
 /** Where the files of a local volume are on the node, from which they are bound for each pod. */
@@ -75,6 +76,11 @@ export function foundLocalVolume(
     persistentVolume: { metadata: { name }, spec },
     readOnly: false,
   };
+}
+
+/** A path without a root is taken from the node's root on. */
+export function absolutePath(path: string): string {
+  return cleanPath(`/${path}`);
 }
 
 /** A path that climbs could leave the folder that an administrator meant. */

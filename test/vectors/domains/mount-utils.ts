@@ -159,6 +159,8 @@ async function cleanUp(input: CleanupInput): Promise<object> {
   const { path, state, safeNotMounted = false, mountError } = input;
   const isMounted = state === "mounted" || state === "mountedNonEmpty";
   const entry = state === "file" ? { path } : { path, dir: true };
+  // Nothing can refuse to be unmounted that is not mounted.
+  const isRefused = isMounted && mountError !== undefined;
   const isFull = state === "nonEmpty" || state === "mountedNonEmpty";
   const world = new StoragePluginWorld({
     pod: buildPod({}),
@@ -167,11 +169,11 @@ async function cleanUp(input: CleanupInput): Promise<object> {
       ...(isFull ? [{ path: `${path}/file`, content: "" }] : []),
     ],
     mounts: isMounted ? [{ device: "/dev/x", path }] : [],
-    unmountErrors: mountError === undefined ? {} : { [path]: mountError },
+    unmountErrors: isRefused ? { [path]: mountError } : {},
     safeNotMounted,
   });
   const result = await cleanUpMountPoint(world.ports, path, {}, never);
-  const unmounts = mountError === undefined ? (world.takeStep()["actions"] as unknown[]) : [];
+  const unmounts = !isRefused ? (world.takeStep()["actions"] as unknown[]) : [];
   return {
     error: result.ok ? undefined : result.error,
     existsAfter: world.tree.find(path) !== undefined,

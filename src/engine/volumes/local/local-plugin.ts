@@ -1,6 +1,7 @@
 import { podsDirectory, podVolumeDirectory } from "../../../core/paths/data-paths.ts";
 import { defaultFileSystem } from "../../../core/storage/disk-format.ts";
 import {
+  absolutePath,
   climbingPathProblem,
   foundLocalVolume,
   type LocalSource,
@@ -15,7 +16,6 @@ import { deviceOfMount } from "../../../core/storage/mount-references.ts";
 import type { StorageError } from "../../../core/storage/storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../../../core/storage/volume-spec.ts";
 import { KeyedTurns } from "../../../lib/keyed-turns.ts";
-import { cleanPath } from "../../../lib/path.ts";
 import { isPathWithin } from "../../../lib/path-within.ts";
 import { err, ok, type Result } from "../../../lib/result.ts";
 import type { PodUid } from "../../../model/ids.ts";
@@ -118,7 +118,7 @@ function localDevices(deps: LocalPluginDeps): DeviceStorage {
 
 const localBlocks: BlockStorage = {
   setUpDevice: async () => ok(""),
-  mapPodDevice: async ({ spec }) => ok(cleanPath(`/${localPath(spec)}`)),
+  mapPodDevice: async ({ spec }) => ok(absolutePath(localPath(spec))),
   unmapPodDevice: async () => ok(undefined),
   tearDownDevice: async () => ok(undefined),
   reconstruct: async ({ volumeSpecName: name }) =>
@@ -181,7 +181,7 @@ async function setUp(
   if (!reported.ok) return err(failed(reported.error));
   await files.ensureFolder(path, 0o750);
   const options = joinMountOptions(readOnly ? ["bind", "ro"] : ["bind"], mountOptionsOf(spec));
-  const mount = { source: cleanPath(`/${mountPath}`), target: path, fileSystem: "", options };
+  const mount = { source: absolutePath(mountPath), target: path, fileSystem: "", options };
   const mounted = await mounts.mount({ ...mount, withoutSystemd: true }, signal);
   if (!mounted.ok) {
     await undoMount(deps, path, signal);
