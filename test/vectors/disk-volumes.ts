@@ -6,7 +6,7 @@ import type { DiskVolumeDeps } from "../../src/engine/volumes/disk-volume.ts";
 import type { StoragePlugin, StorageResult } from "../../src/engine/volumes/storage-plugin.ts";
 import { err, ok, type Result } from "../../src/lib/result.ts";
 import type { Secret } from "../../src/model/generated/kubernetes.ts";
-import type { SecretReader } from "../../src/ports/secret-reader.ts";
+import type { CsiObjects } from "../../src/ports/csi-objects.ts";
 import { memoryDevices } from "./device-tree.ts";
 import {
   errorReport,
@@ -112,7 +112,7 @@ async function runStep(
   }
 }
 
-export function secretReader(secrets: readonly Secret[]): SecretReader {
+export function secretReader(secrets: readonly Secret[]): Pick<CsiObjects, "secret"> {
   return {
     secret: async (namespace, name) => {
       const found = secrets.find(

@@ -5,12 +5,14 @@ import {
   pluginDirectory,
   podVolumeDirectory,
 } from "../../core/paths/data-paths.ts";
-import { globalMapPathOf, seLinuxContextOf } from "../../core/storage/found-mounts.ts";
 import { joinMountOptions, mountOptionsOf } from "../../core/storage/mount-options.ts";
+import { seLinuxContextOf } from "../../core/storage/selinux-context.ts";
 import type { StorageError } from "../../core/storage/storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../../core/storage/volume-spec.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import { splitPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import type { BlockDevices } from "../../ports/block-devices.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Commands } from "../../ports/commands.ts";
 import type { DeviceTree } from "../../ports/device-tree.ts";
@@ -20,6 +22,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Mounts } from "../../ports/mounts.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import { formatAndMount } from "./format-and-mount.ts";
+import { findGlobalMapPath } from "./map-block-device.ts";
 import { cleanUpMountPoint, findMountReferences, undoMount } from "./mount-points.ts";
 import type {
   DeviceRequest,
@@ -37,7 +40,7 @@ const folderMode = 0o750;
 export interface DiskVolumeDeps {
   readonly rootFolder: string;
   readonly commands: Commands;
-  readonly devices: DeviceTree;
+  readonly devices: DeviceTree & BlockDevices;
   readonly files: HostFiles;
   readonly foreignFiles: ForeignFiles;
   readonly mounts: Mounts;
@@ -152,11 +155,11 @@ export async function reconstructBlockDisk(
   { plugin, specOf }: DiskPaths,
   { path, podUid, volumeSpecName: name }: FoundStorage,
 ): StorageResult<ReconstructedVolume> {
-  const device = await deps.devices.resolve(path);
-  if (!device.ok) return failed(device.error);
-  const folder = pluginDevicesDirectory(deps.rootFolder, plugin);
-  const mapPath = globalMapPathOf(await deps.mounts.list(), folder, podUid, device.value);
-  const spec = specOf(name, mapPath ?? ".");
+  const pluginFolder = pluginDevicesDirectory(deps.rootFolder, plugin);
+  const bound = await findGlobalMapPath(deps, { pluginFolder, podLink: path, podUid });
+  if (!bound.ok) return failed(bound.error);
+  // Upstream's message for one that is not bound names the folder ".".
+  const spec = specOf(name, bound.value === undefined ? "." : splitPath(bound.value).folder);
   return spec.ok ? ok({ spec: spec.value }) : spec;
 }
 

@@ -3,12 +3,12 @@ import type { VolumeSpec } from "../../../core/storage/volume-spec.ts";
 import { decodeBase64 } from "../../../lib/base64.ts";
 import { err, ok } from "../../../lib/result.ts";
 import type { Pod } from "../../../model/pod.ts";
-import type { SecretReader } from "../../../ports/secret-reader.ts";
+import type { CsiObjects } from "../../../ports/csi-objects.ts";
 import type { StorageResult } from "../storage-plugin.ts";
 
 /** What the volume's secret holds, by its keys; nothing for a volume without CHAP. */
 export async function chapCredentials(
-  secrets: SecretReader,
+  secrets: Pick<CsiObjects, "secret">,
   spec: VolumeSpec,
   pod: Pod,
   signal: AbortSignal,

@@ -18,7 +18,7 @@ import { type VolumeSpec, volumeSpecName } from "../../../core/storage/volume-sp
 import { errorText } from "../../../lib/error-text.ts";
 import { KeyedSemaphore } from "../../../lib/keyed-semaphore.ts";
 import { err, ok, type Result } from "../../../lib/result.ts";
-import type { SecretReader } from "../../../ports/secret-reader.ts";
+import type { CsiObjects } from "../../../ports/csi-objects.ts";
 import {
   bindDisk,
   type DiskVolumeDeps,
@@ -47,7 +47,7 @@ import { chapCredentials } from "./chap-credentials.ts";
 import { detachBlockDisk, detachDisk } from "./detach-disk.ts";
 
 export interface IscsiPluginDeps extends DiskVolumeDeps {
-  readonly secrets: SecretReader;
+  readonly secrets: Pick<CsiObjects, "secret">;
 }
 
 /** Disks of iSCSI targets. The node logs in itself: there is nothing for a controller to attach. */
