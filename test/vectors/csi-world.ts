@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { StorageError } from "../../src/core/storage/storage-error.ts";
 import type { VolumeSpec } from "../../src/core/storage/volume-spec.ts";
 import { hostFiles } from "../../src/drivers/linux/host-files.ts";
+import { systemClock } from "../../src/drivers/linux/system-clock.ts";
 import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
 import { CsiDriverRegistry } from "../../src/engine/plugins/csi-driver-registry.ts";
 import { CsiClients } from "../../src/engine/volumes/csi/csi-calls.ts";
@@ -23,6 +24,7 @@ import type { LookUpFailure } from "../../src/model/look-up-failure.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { ServiceAccountTokens } from "../../src/ports/service-account-tokens.ts";
 import { testForeignFiles } from "../kit/foreign-files-program.ts";
+import { silentLog } from "../kit/silent-log.ts";
 import {
   type DriverInput,
   type EncodedUsage,
@@ -64,12 +66,6 @@ export interface CsiStep {
 const shownRoot = "/var/lib/kubelet";
 const tokenExpiry = Date.parse("2026-05-04T10:00:00Z");
 const foreignFiles = testForeignFiles();
-const silent = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 export class CsiWorld {
   readonly root: string;
@@ -90,8 +86,11 @@ export class CsiWorld {
     this.driver = driver;
     if (input.driver.registered === true) this.#register();
     this.plugin = csiPlugin({
-      rootFolder: root,
-      nodeName: input.nodeName,
+      names: {
+        rootFolder: root,
+        nodeName: input.nodeName,
+        sha256: (text) => createHash("sha256").update(text).digest("hex"),
+      },
       clients: new CsiClients({
         drivers: { connect: () => driver },
         registry: this.#registry,
@@ -121,8 +120,9 @@ export class CsiWorld {
       files: hostFiles,
       foreignFiles,
       mounts: new DriverMounts(driver),
-      log: silent,
-      sha256: (text) => createHash("sha256").update(text).digest("hex"),
+      events: { record: () => undefined },
+      clock: systemClock,
+      log: silentLog,
     });
   }
 

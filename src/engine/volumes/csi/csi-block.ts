@@ -56,7 +56,7 @@ export function csiBlock(deps: CsiPluginDeps): BlockStorage {
     unmapPodDevice: (target, signal) => unmapPodDevice(deps, target, signal),
     tearDownDevice: (target, signal) => tearDownDevice(deps, target, signal),
     reconstruct: async ({ volumeSpecName: name, path }) => {
-      const dataFolder = csiBlockDataDirectory(deps.rootFolder, name);
+      const dataFolder = csiBlockDataDirectory(deps.names.rootFolder, name);
       const file = await openVolumeData(deps, dataFolder);
       return reconstructCsiBlockVolume({ mapPath: path, dataFolder }, file);
     },
@@ -116,7 +116,7 @@ async function recordBlockVolume(
   name: string,
   source: CSIPersistentVolumeSource,
 ): Promise<string | undefined> {
-  const folder = csiBlockDataDirectory(deps.rootFolder, name);
+  const folder = csiBlockDataDirectory(deps.names.rootFolder, name);
   try {
     await deps.files.ensureFolder(folder, folderMode);
   } catch (error) {
@@ -126,7 +126,7 @@ async function recordBlockVolume(
     specVolID: name,
     volumeHandle: source.volumeHandle,
     driverName: source.driver,
-    nodeName: deps.nodeName,
+    nodeName: deps.names.nodeName,
     attachmentID: attachmentName(deps, source),
   });
   if (unsaved === undefined) return undefined;
@@ -166,7 +166,7 @@ async function stageBlock(
     const problem = `failed to get NodeStageSecretRef ${reference?.namespace}/${reference?.name}`;
     return failed("transient", csiText(`${problem}: ${secrets.error}`));
   }
-  const stagingTargetPath = csiBlockStagingPath(deps.rootFolder, name);
+  const stagingTargetPath = csiBlockStagingPath(deps.names.rootFolder, name);
   const unmade = await ensureMountFolder(deps, stagingTargetPath);
   if (unmade !== undefined) {
     const problem = `blockMapper.stageVolumeForBlock failed to create dir ${stagingTargetPath}`;
@@ -207,7 +207,8 @@ async function publishBlock(
   { spec, pod, name, source, attachment, calls }: BlockVolume,
   signal: AbortSignal,
 ): StorageResult<string> {
-  const { rootFolder, objects, files } = deps;
+  const { objects, files } = deps;
+  const { rootFolder } = deps.names;
   const driver = objects.csiDriver(source.driver);
   if (!driver.ok) {
     const problem = "blockMapper.publishVolumeForBlock failed to assemble volume attributes";
@@ -250,7 +251,7 @@ async function publishBlock(
 
 /** The record of a block volume, which is all that is needed to take it down. */
 async function loadBlockData(deps: CsiPluginDeps, name: string): StorageResult<VolumeData> {
-  const folder = csiBlockDataDirectory(deps.rootFolder, name);
+  const folder = csiBlockDataDirectory(deps.names.rootFolder, name);
   const data = await loadVolumeData(deps, folder);
   if (data.ok) return data;
   const problem = `unmapper failed to load volume data file [${folder}]`;
@@ -268,7 +269,7 @@ async function unmapPodDevice(
   const { driverName = "", volumeHandle = "" } = data.value;
   const client = deps.clients.open(driverName, false);
   if (!client.ok) return noClient("UnmapPodDevice", client.error);
-  const path = csiBlockPublishPath(deps.rootFolder, name, podUid);
+  const path = csiBlockPublishPath(deps.names.rootFolder, name, podUid);
   const done = await client.value.unpublish(volumeHandle, path, signal);
   if (done.ok) return ok(undefined);
   const problem = "blockMapper.unpublishVolumeForBlock failed";
@@ -284,7 +285,7 @@ async function tearDownDevice(
   if (!data.ok) return data;
   const client = deps.clients.open(data.value.driverName ?? "", false);
   if (!client.ok) return noClient("TearDownDevice", client.error);
-  const stagingPath = csiBlockStagingPath(deps.rootFolder, name);
+  const stagingPath = csiBlockStagingPath(deps.names.rootFolder, name);
   const isStaged = await exists(deps, stagingPath, signal);
   if (!isStaged.ok) return isStaged;
   if (isStaged.value) {
@@ -340,7 +341,7 @@ async function unstageBlock(
 
 /** Nothing uses the volume by now. What cannot be removed is left for the next time. */
 async function removeBlockFiles(
-  { rootFolder, files, foreignFiles, log }: CsiPluginDeps,
+  { names: { rootFolder }, files, foreignFiles, log }: CsiPluginDeps,
   name: string,
   signal: AbortSignal,
 ): Promise<void> {

@@ -35,7 +35,7 @@ export function csiDevices(deps: CsiPluginDeps): DeviceStorage {
     isAttachable: (spec) => isAttachable(deps, spec),
     isMountable: (spec) => spec.source === "persistentVolume",
     waitForAttach: ({ spec }, signal) => waitForAttach(deps, spec, signal),
-    mountPath: (spec) => csiDeviceMountPath(deps.rootFolder, spec, deps.sha256),
+    mountPath: (spec) => csiDeviceMountPath(deps.names.rootFolder, spec, deps.names.sha256),
     mountDevice: (request, signal) => mountDevice(deps, request, signal),
     unmountDevice: (deviceMountPath, signal) => unmountDevice(deps, deviceMountPath, signal),
   };

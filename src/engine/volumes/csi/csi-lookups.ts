@@ -11,11 +11,11 @@ import type {
 import type { CsiPluginDeps } from "./csi-deps.ts";
 
 type Texts = Readonly<Record<string, string>>;
-type LookUpDeps = Pick<CsiPluginDeps, "objects" | "nodeName" | "sha256">;
+type LookUpDeps = Pick<CsiPluginDeps, "objects" | "names">;
 
 /** The name of the attachment of a volume to this node. */
 export function attachmentName(
-  { nodeName, sha256 }: Pick<CsiPluginDeps, "nodeName" | "sha256">,
+  { names: { nodeName, sha256 } }: Pick<CsiPluginDeps, "names">,
   { driver, volumeHandle }: Pick<CSIPersistentVolumeSource, "driver" | "volumeHandle">,
 ): string {
   return csiAttachmentName({ handle: volumeHandle, driver, nodeName }, sha256);

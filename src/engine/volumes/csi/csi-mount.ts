@@ -41,6 +41,7 @@ import type {
   StorageResult,
   StoredVolume,
 } from "../storage-plugin.ts";
+import { setVolumeOwnership } from "../volume-ownership.ts";
 import { type CsiCalls, missingField } from "./csi-calls.ts";
 import type { CsiPluginDeps } from "./csi-deps.ts";
 import { attachmentName, credentials, publishContext } from "./csi-lookups.ts";
@@ -64,7 +65,7 @@ function transient(problem: string, reason: string): Result<never, StorageError>
 
 /** A volume as its driver knows it. */
 export function volumeHandleOf(
-  { sha256 }: Pick<CsiPluginDeps, "sha256">,
+  { names: { sha256 } }: Pick<CsiPluginDeps, "names">,
   spec: VolumeSpec,
   podUid: PodUid,
 ): string {
@@ -123,7 +124,7 @@ export async function setUpCsi(
 }
 
 function preparePublishing(
-  { rootFolder, clients, objects }: CsiPluginDeps,
+  { names, clients, objects }: CsiPluginDeps,
   request: PodVolumeRequest,
 ): Result<Publishing, StorageError> {
   const { spec, pod, seLinuxLabel } = request;
@@ -145,7 +146,7 @@ function preparePublishing(
     driverName,
     driver: driver.value,
     calls: client.value,
-    path: csiMountPath(rootFolder, pod.metadata.uid, volumeSpecName(spec)),
+    path: csiMountPath(names.rootFolder, pod.metadata.uid, volumeSpecName(spec)),
     fsType: (ephemeralCsiSource(spec) ?? persistentCsiSource(spec))?.fsType ?? "",
     fsGroupPolicy: policy.value,
     seLinuxLabel:
@@ -217,7 +218,9 @@ async function stagedFacts(
     const problem = "mounter.SetUpAt failed to check for STAGE_UNSTAGE_VOLUME capability";
     return failed("final", csiText(`${problem}: ${stages.error.message}`));
   }
-  const path = stages.value ? csiStagingPath(deps.rootFolder, spec, deps.sha256) : ok("");
+  const path = stages.value
+    ? csiStagingPath(deps.names.rootFolder, spec, deps.names.sha256)
+    : ok("");
   if (!path.ok) {
     const problem = "mounter.SetUpAt failed to make device mount path";
     return failed("final", csiText(`${problem}: ${path.error}`));
@@ -265,7 +268,7 @@ async function publish(
     specVolID: volumeSpecName(spec),
     volumeHandle,
     driverName,
-    nodeName: deps.nodeName,
+    nodeName: deps.names.nodeName,
     volumeLifecycleMode: lifecycleMode(spec),
     attachmentID: attachmentName(deps, { driver: driverName, volumeHandle }),
     seLinuxMountContext: seLinuxLabel,
@@ -317,19 +320,12 @@ async function applyFsGroup(
 ): StorageResult<void> {
   const { spec, pod, fsGroup, fsGroupChangePolicy } = request;
   const readOnly = isCsiReadOnly(spec);
-  if (fsGroup === undefined || !appliesFsGroup(policy, { spec, fsType, readOnly })) {
-    return ok(undefined);
-  }
-  const onlyOnMismatch = fsGroupChangePolicy === "OnRootMismatch";
-  try {
-    const ownership = { groupId: fsGroup, readOnly, onlyOnMismatch };
-    await deps.foreignFiles.changeOwnership(path, ownership, signal);
-    return ok(undefined);
-  } catch (error) {
-    signal.throwIfAborted();
-    const handle = volumeHandleOf(deps, spec, pod.metadata.uid);
-    return failed("uncertain", `applyFSGroup failed for vol ${handle}: ${errorText(error)}`);
-  }
+  if (!appliesFsGroup(policy, { spec, fsType, readOnly })) return ok(undefined);
+  const owned = { pod, path, fsGroup, fsGroupChangePolicy, readOnly };
+  const applied = await setVolumeOwnership(deps, owned, signal);
+  if (applied.ok) return applied;
+  const handle = volumeHandleOf(deps, spec, pod.metadata.uid);
+  return failed("uncertain", `applyFSGroup failed for vol ${handle}: ${applied.error}`);
 }
 
 export async function tearDownCsi(
@@ -337,7 +333,7 @@ export async function tearDownCsi(
   { podUid, volumeSpecName: name }: PodVolumeTarget,
   signal: AbortSignal,
 ): StorageResult<void> {
-  const path = csiMountPath(deps.rootFolder, podUid, name);
+  const path = csiMountPath(deps.names.rootFolder, podUid, name);
   const data = await loadVolumeData(deps, splitPath(path).folder);
   if (!data.ok) {
     const problem = `unmounter failed to load volume data file [${path}]`;

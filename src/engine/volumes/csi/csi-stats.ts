@@ -30,7 +30,7 @@ export async function csiStats(
     return err({ kind: "metricsNotSupported", message });
   }
   const handle = volumeHandleOf(deps, spec, podUid);
-  const path = measuredPath(deps.rootFolder, spec, podUid);
+  const path = measuredPath(deps.names.rootFolder, spec, podUid);
   const answer = await client.value.volumeStats(handle, path, signal);
   // Nothing was changed by the call, whatever became of it.
   if (!answer.ok) return err({ kind: "final", message: answer.error.message });
