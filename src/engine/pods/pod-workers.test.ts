@@ -9,6 +9,7 @@ import type { Requeue } from "../../core/worker/requeue.ts";
 import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { Clock } from "../../ports/clock.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
 import { PodSyncError, type PodSyncer } from "./pod-syncer.ts";
 import { PodTable } from "./pod-table.ts";
@@ -351,28 +352,20 @@ test("stopping aborts the calls in progress and starts none", async () => {
 });
 
 describe("a caller that waits for a kill", () => {
-  function untilAborted(_ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((_resolve, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason));
-    });
-  }
+  const notInTime: Clock["startTimer"] = () => ({ stop: () => undefined });
 
-  function setUpKill(sleep: (ms: number, signal: AbortSignal) => Promise<void>) {
+  function setUpKill(startTimer: Clock["startTimer"]) {
     const reasons: string[] = [];
+    const sleep = (): Promise<void> => new Promise(() => undefined);
     const made = setUp({
-      clock: {
-        nowMs: () => 0,
-        monotonicMs: () => 0,
-        startTimer: () => ({ stop: () => undefined }),
-        sleep,
-      },
+      clock: { nowMs: () => 0, monotonicMs: () => 0, startTimer, sleep },
       events: { record: (_pod, { reason }) => void reasons.push(reason) },
     });
     return { ...made, reasons };
   }
 
   test("it is over when nothing of the pod runs, not before and not only when all is cleaned up", async () => {
-    const { workers, syncer, reasons } = setUpKill(untilAborted);
+    const { workers, syncer, reasons } = setUpKill(notInTime);
     workers.updatePod({ updateType: "create", pod: staticPod("1") });
     await syncer.finishAll();
     const order: string[] = [];
@@ -395,9 +388,10 @@ describe("a caller that waits for a kill", () => {
     { graceSeconds: 1, waitMs: 10_000 },
   ])("with grace $graceSeconds it may take $waitMs ms", async ({ graceSeconds, waitMs }) => {
     const waited: number[] = [];
-    const { workers, reasons } = setUpKill((ms) => {
+    const { workers, reasons } = setUpKill((ms, onTime) => {
       waited.push(ms);
-      return Promise.resolve();
+      queueMicrotask(onTime);
+      return { stop: () => undefined };
     });
     workers.updatePod({ updateType: "create", pod: staticPod("1") });
     await untilBlocked();
@@ -409,7 +403,7 @@ describe("a caller that waits for a kill", () => {
   });
 
   test("an aborted wait is not a timeout", async () => {
-    const { workers, reasons } = setUpKill(untilAborted);
+    const { workers, reasons } = setUpKill(notInTime);
     workers.updatePod({ updateType: "create", pod: staticPod("1") });
     await untilBlocked();
     const controller = new AbortController();
