@@ -3,11 +3,7 @@ import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
-import type { ApiClient } from "../../ports/api-client.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
-import type { Random } from "../../ports/random.ts";
+import type { AgentPorts, ApiServerPorts } from "../agent/agent-ports.ts";
 import type { AgentSettings } from "../agent/agent-settings.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
@@ -25,13 +21,8 @@ import { Reflector } from "./reflector.ts";
 import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
 
 export interface ClusterPartsDeps {
-  readonly ports: {
-    readonly api: ApiClient;
-    readonly clock: Clock;
-    readonly random: Random;
-    readonly log: Log;
-    readonly metrics: Metrics;
-  };
+  readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "metrics"> &
+    Pick<ApiServerPorts, "api">;
   readonly settings: Pick<AgentSettings, "identity" | "cluster">;
   readonly registry: PodRegistry;
   readonly faults: Faults;

@@ -35,11 +35,10 @@ import {
 } from "../../model/generated/cri.ts";
 import type { AnyContainer, PlacedContainer, Pod } from "../../model/pod.ts";
 import { runtimeErrorText } from "../../model/runtime-error.ts";
-import type { ImageService } from "../../ports/container-runtime.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
-import type { AgentPorts, MachinePorts } from "../agent/agent-ports.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { KnownNode } from "../node/known-node.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { UserNamespaces } from "../resources/user-namespaces.ts";
@@ -50,12 +49,7 @@ import type { StepFailure } from "./step-report.ts";
 const nodeHostsFile = "/etc/hosts";
 
 export interface NodePodConfigsDeps {
-  readonly ports: {
-    readonly runtime: Pick<ImageService, "imageStatus">;
-    readonly files: HostFiles;
-    readonly readNodeDns: MachinePorts["readNodeDns"];
-    readonly uniqueName: AgentPorts["uniqueName"];
-  };
+  readonly ports: Pick<AgentPorts, "runtime" | "files" | "readNodeDns" | "uniqueName">;
   readonly settings: {
     readonly rootFolder: string;
     readonly clusterDomain: string;

@@ -77,26 +77,18 @@ const noImages: PodImages = { active: new Map(), failed: new Map() };
 /** Makes sure of the images of containers: looks, pulls, and backs off per pod and image. */
 export class ImageManager {
   readonly #deps: ImageManagerDeps;
-  readonly #images: ImageService;
-  readonly #clock: Clock;
-  readonly #limits: BackoffLimits;
   readonly #puller: ImagePuller;
-  readonly #records: PullRecords | undefined;
   readonly #slice: SliceWriter<"images">;
 
   constructor(deps: ImageManagerDeps) {
     this.#deps = deps;
-    this.#images = deps.runtime;
-    this.#clock = deps.clock;
-    this.#limits = deps.backoff;
     this.#puller = new ImagePuller(deps.runtime, deps.clock, deps.pulls, deps.pullProgress);
-    this.#records = deps.records;
     this.#slice = deps.table.writer("images");
   }
 
   /** Takes up what an agent before this one left; to be done once, at the start. */
   async recover(signal: AbortSignal): Promise<void> {
-    await this.#records?.recover(() => this.#images.listImages(signal));
+    await this.#deps.records?.recover(() => this.#deps.runtime.listImages(signal));
   }
 
   /** Rejects only when `signal` aborts; every other trouble is a failure with its waiting reason. */
@@ -121,9 +113,9 @@ export class ImageManager {
     const imageRef = (await this.#mayUse(request, id)) ? id : undefined;
     const isMissed = isHere === false && policy === "Never";
     this.#countRequest(policy, isHere, isMissed ? undefined : imageRef === undefined);
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#deps.clock.nowMs();
     const backoff = this.#backoffOf(request);
-    const decision = decideImage({ ...request, imageRef, backoff, nowMs }, this.#limits);
+    const decision = decideImage({ ...request, imageRef, backoff, nowMs }, this.#deps.backoff);
     if (decision.kind === "refuse") return refused(request, decision);
     request.onEvent(decision.event);
     if (decision.kind === "pull") return await this.#pull(request, spec, signal);
@@ -132,10 +124,10 @@ export class ImageManager {
 
   /** Whether the pod may have an image that is on the machine; if not, it is as if it were not there. */
   async #mayUse(request: ImageRequest, imageRef: string | undefined): Promise<boolean> {
-    if (this.#records === undefined || imageRef === undefined) return true;
+    if (this.#deps.records === undefined || imageRef === undefined) return true;
     const { image, credentials } = request;
     const shown = credentials.shownLogins(repositoryOf(image));
-    return !(await this.#records.mustProve(image, imageRef, shown));
+    return !(await this.#deps.records.mustProve(image, imageRef, shown));
   }
 
   // A pod whose pull secrets have changed deserves a try at once.
@@ -151,7 +143,7 @@ export class ImageManager {
   ): Promise<Result<{ readonly id: string; readonly user: ImageUser } | undefined, string>> {
     if (!mustLookForImage(policy)) return ok(undefined);
     try {
-      const { image } = await this.#images.imageStatus(spec, false, signal);
+      const { image } = await this.#deps.runtime.imageStatus(spec, false, signal);
       if (image === undefined) return ok(undefined);
       const id = image.id ?? "";
       if (id === "") return err(`Id or size of image "${spec.image}" is not set`);
@@ -167,19 +159,19 @@ export class ImageManager {
     spec: ImageSpec,
     signal: AbortSignal,
   ): Promise<Result<ReadyImage, ImageFailure>> {
-    const startMs = this.#clock.monotonicMs();
+    const startMs = this.#deps.clock.monotonicMs();
     const pulled = await this.#pullVisibly(request, spec, signal);
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#deps.clock.nowMs();
     if (!pulled.ok) {
       const { image } = request;
       const backoff = this.#failedPull(request);
-      const failed = failedPull({ image, backoff, nowMs }, pulled.error, this.#limits);
+      const failed = failedPull({ image, backoff, nowMs }, pulled.error, this.#deps.backoff);
       const credentialsVersion = request.credentials.version;
       this.#noteFailed(request, { ...failed.backoff, credentialsVersion });
       return refused(request, failed);
     }
     this.#forgetExpired(request.podUid, nowMs);
-    const totalMs = this.#clock.monotonicMs() - startMs;
+    const totalMs = this.#deps.clock.monotonicMs() - startMs;
     request.onEvent(pulledEvent(request.image, { ...pulled.value, totalMs }));
     this.#deps.metrics.observe("kubelet_image_pull_duration_seconds", totalMs / 1000, {
       image_size_in_bytes: imageSizeClass(Number(pulled.value.sizeBytes)),
@@ -194,7 +186,7 @@ export class ImageManager {
     signal: AbortSignal,
   ): ReturnType<ImagePuller["pull"]> {
     const { credentials, sandboxConfig, podUid, container, image } = request;
-    const sinceMs = this.#clock.nowMs();
+    const sinceMs = this.#deps.clock.nowMs();
     const show = (isQueued: boolean, progress?: PullProgress): void =>
       this.#setActive(podUid, container, { container, image, sinceMs, isQueued, progress });
     const ended = new AbortController();
@@ -223,7 +215,7 @@ export class ImageManager {
     credentials: readonly PullCredential[],
     pull: () => ReturnType<ImagePuller["pull"]>,
   ): ReturnType<ImagePuller["pull"]> {
-    const records = this.#records;
+    const records = this.#deps.records;
     if (records === undefined) return await pull();
     try {
       await records.begin(image);
@@ -254,7 +246,7 @@ export class ImageManager {
     let before = -1;
     try {
       while (!signal.aborted) {
-        await this.#clock.sleep(progressIntervalMs, signal);
+        await this.#deps.clock.sleep(progressIntervalMs, signal);
         const progress = await reader.read(repository, signal);
         if (progress === undefined || progress.doneBytes === before) continue;
         before = progress.doneBytes;
@@ -287,7 +279,9 @@ export class ImageManager {
   #forgetExpired(podUid: PodUid, nowMs: number): void {
     const images = this.#slice.get(podUid);
     if (images === undefined) return;
-    const kept = [...images.failed].filter(([, pull]) => !hasExpired(pull, nowMs, this.#limits));
+    const kept = [...images.failed].filter(
+      ([, pull]) => !hasExpired(pull, nowMs, this.#deps.backoff),
+    );
     this.#slice.set(podUid, { ...images, failed: new Map(kept) });
   }
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
@@ -82,7 +83,7 @@ class World {
     nodeEvents: { recordNode: ({ reason, message }) => this.#note(`${reason}: ${message}`) },
     files: this.files,
     rootFolder: "/root",
-    ports: { metrics: { set() {} }, clock: this.clock, log: silentLog },
+    ports: { metrics: noMetrics, clock: this.clock, log: silentLog },
   });
   readonly running: Promise<void>;
 

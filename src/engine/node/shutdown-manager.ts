@@ -20,9 +20,8 @@ import { formatTimeNano, parseTime } from "../../lib/time.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
-import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
 import type { ShutdownLock, ShutdownService } from "../../ports/shutdown.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { NodeEvents } from "../cluster/event-sender.ts";
@@ -42,11 +41,7 @@ export interface ShutdownManagerDeps {
   readonly nodeEvents: NodeEvents | undefined;
   readonly files: HostFiles;
   readonly rootFolder: string;
-  readonly ports: {
-    readonly metrics: Pick<Metrics, "set">;
-    readonly clock: Clock;
-    readonly log: Log;
-  };
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
 }
 
 const reconnectMs = 1000;

@@ -3,9 +3,7 @@ import { nextDelayMs } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import { type ExecutorDeps, executePlan } from "../execute/execute-plan.ts";
 import { failuresText } from "../execute/step-report.ts";
@@ -20,11 +18,7 @@ const lookEveryMs = 10_000;
 const retryLimits = { initialMs: 2_000, maxMs: 16_000 };
 
 export interface PodRemainsDeps {
-  readonly ports: {
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly metrics: Metrics;
-  };
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
   readonly executor: ExecutorDeps;
   readonly table: PodTable;
   readonly stages: readonly PodStage[];

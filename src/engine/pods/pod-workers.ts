@@ -17,10 +17,8 @@ import { isDoneWithin } from "../../lib/deadline.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { WorkQueue } from "../loop/work-queue.ts";
@@ -42,11 +40,7 @@ export interface PodWorkersDeps {
   readonly queue: Pick<WorkQueue, "requeue">;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "note" | "attempt">;
-  readonly ports: {
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly metrics: Metrics;
-  };
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
   readonly states: Pick<WorkerStates, "noteSynced">;
   readonly changes: Pick<PodChanges, "noteStatus">;
   readonly wakeups: Pick<Wakeups, "housekeep" | "askToStart" | "retryResizes">;

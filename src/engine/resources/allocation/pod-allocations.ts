@@ -45,53 +45,45 @@ export interface PodAllocationsDeps extends PodResourceRecords {
 /** The resources of all pods: what they ask for, what they were granted and what they have. */
 export class PodAllocations {
   readonly #deps: PodAllocationsDeps;
-  readonly #allocated: ResourceRecords;
-  readonly #manager: AllocationManager;
-  readonly #actuated: ResourceRecords;
-  readonly #resizes: ResizeStatuses;
   #retryAtMs: number;
   /** A retry had to wait until every source was ready. */
   #isHeldUp = false;
 
   constructor(deps: PodAllocationsDeps) {
     this.#deps = deps;
-    this.#allocated = deps.allocated;
-    this.#manager = deps.manager;
-    this.#actuated = deps.actuated;
-    this.#resizes = deps.resizes;
     this.#retryAtMs = deps.clock.monotonicMs() + firstRetryMs;
   }
 
   async load(): Promise<void> {
-    await this.#allocated.load();
-    await this.#actuated.load();
+    await this.#deps.allocated.load();
+    await this.#deps.actuated.load();
   }
 
   /** Writes what could not be written before. */
   async writeAgain(): Promise<void> {
-    for (const records of [this.#allocated, this.#actuated]) {
+    for (const records of [this.#deps.allocated, this.#deps.actuated]) {
       if (records.hasFailed) await records.flush();
     }
   }
 
   async flush(): Promise<void> {
-    await this.#allocated.flush();
-    await this.#actuated.flush();
+    await this.#deps.allocated.flush();
+    await this.#deps.actuated.flush();
   }
 
   /** The pod with what it was granted. */
   allocatedPod(pod: Pod): Pod {
-    return this.#manager.allocatedPod(pod);
+    return this.#deps.manager.allocatedPod(pod);
   }
 
   /** Whether the node takes the pod, with what it was granted before or else with what it asks for. */
   admit(pod: Pod): AdmissionResult {
-    return this.#manager.add(pod);
+    return this.#deps.manager.add(pod);
   }
 
   /** The node has the pod, with what it was granted before or else with what it asks for. */
   grant(pod: Pod): void {
-    this.#manager.grant(this.allocatedPod(pod));
+    this.#deps.manager.grant(this.allocatedPod(pod));
   }
 
   /** Pods were added. They may have asked for a resize while no agent ran. */
@@ -99,9 +91,9 @@ export class PodAllocations {
     let hasWaiting = false;
     for (const pod of pods) {
       this.#deps.faults.attempt("resize", pod.metadata.uid, () => {
-        this.#resizes.backfill([pod]);
+        this.#deps.resizes.backfill([pod]);
         if (this.allocatedPod(pod) === pod) return;
-        this.#manager.queue(pod.metadata.uid);
+        this.#deps.manager.queue(pod.metadata.uid);
         hasWaiting = true;
       });
     }
@@ -119,16 +111,16 @@ export class PodAllocations {
     const { uid } = pod.metadata;
     if (this.allocatedPod(pod) === pod) {
       // A resize that waited was taken back.
-      this.#resizes.clearPending(uid);
+      this.#deps.resizes.clearPending(uid);
       return;
     }
-    this.#manager.queue(uid);
+    this.#deps.manager.queue(uid);
     this.#retry("pod_updated");
   }
 
   /** The status of a pod changed: room may have become free. */
   noteStatus(before: Pod, pod: Pod): void {
-    if (this.#manager.waiting.length === 0) return;
+    if (this.#deps.manager.waiting.length === 0) return;
     if (isTerminalPhase(pod.status?.phase) && !isTerminalPhase(before.status?.phase)) {
       this.#retry("pod_terminated");
     } else if (isShrunk(this.allocatedPod(before), this.allocatedPod(pod))) {
@@ -137,13 +129,13 @@ export class PodAllocations {
   }
 
   noteRemoved(pods: readonly Pod[]): void {
-    for (const { metadata } of pods) this.#manager.remove(metadata.uid);
+    for (const { metadata } of pods) this.#deps.manager.remove(metadata.uid);
     this.#retry("pods_removed");
   }
 
   /** A pod came to its end. */
   noteEnded(): void {
-    if (this.#manager.waiting.length > 0) this.#retry("pod_terminated");
+    if (this.#deps.manager.waiting.length > 0) this.#retry("pod_terminated");
   }
 
   /** Tries resizes that wait again from time to time. */
@@ -157,7 +149,7 @@ export class PodAllocations {
   }
 
   #retry(trigger: RetryTrigger): void {
-    this.#isHeldUp = !this.#manager.retry(trigger);
+    this.#isHeldUp = !this.#deps.manager.retry(trigger);
     const delayMs = this.#isHeldUp ? firstRetryMs : retryMs;
     this.#retryAtMs = this.#deps.clock.monotonicMs() + delayMs;
   }

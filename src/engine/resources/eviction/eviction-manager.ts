@@ -23,11 +23,9 @@ import type { NodePressure } from "../../../core/eviction/signal.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { type Pod, podKey } from "../../../model/pod.ts";
 import type { Summary } from "../../../model/stats-summary.ts";
-import type { Clock } from "../../../ports/clock.ts";
-import type { Log } from "../../../ports/log.ts";
-import type { Metrics } from "../../../ports/metrics.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { StatsProvider, SummaryOptions } from "../../../ports/stats.ts";
+import type { AgentPorts } from "../../agent/agent-ports.ts";
 import type { NodeEvents } from "../../cluster/event-sender.ts";
 import type { GarbageCollection } from "../../node/garbage-collection.ts";
 import type { ActivePods } from "../../pods/active-pods.ts";
@@ -52,11 +50,7 @@ export interface EvictionManagerDeps {
   readonly events: PodEvents;
   /** Undefined = the node belongs to no cluster. */
   readonly nodeEvents: NodeEvents | undefined;
-  readonly ports: {
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly metrics: Metrics;
-  };
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
 }
 
 /** Looks after the node's memory, disks and process ids: gives up what is unused, and ends pods before the node fails. */
