@@ -1,17 +1,31 @@
-// Builds the control plane of the cluster tests, and the Go kubelet they compare with, from their Go modules.
-// Kept in ~/.cache/berth/NAME-VERSION between runs. The first build takes ten minutes or more on two cores.
-// usage: node tools/cluster/main.mjs
+// Builds the control plane of the cluster tests, the Go kubelet they compare with, and a CSI driver with its examiner,
+// from their Go modules. Kept in ~/.cache/berth/NAME-VERSION between runs. The first build takes ten minutes or more on two cores.
+// usage: node tools/cluster/main.mjs            builds what is not built
+//        node tools/cluster/main.mjs file NAME  prints where a program is, built or not
 // Exit code 3: there is no Go here to build with. Plain JavaScript, as tools/check runs it.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const cache = join(homedir(), ".cache", "berth");
-const versions = JSON.parse(readFileSync(join(folder, "versions.json"), "utf8"));
+const versions = {
+  ...JSON.parse(readFileSync(join(folder, "versions.json"), "utf8")),
+  "csi-driver": sourcesHash("csi-driver"),
+};
 const progressEveryMs = 20_000;
+
+/** The version of a program whose source is here. */
+function sourcesHash(source) {
+  const hash = createHash("sha256");
+  for (const name of readdirSync(join(folder, source)).toSorted()) {
+    hash.update(`${name}\n`).update(readFileSync(join(folder, source, name)));
+  }
+  return hash.digest("hex").slice(0, 12);
+}
 
 /** What `kubelet --version` and the API server's /version say. */
 const versionFlags = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"].flatMap(
@@ -39,6 +53,13 @@ const programs = [
     main: `k8s.io/kubernetes/cmd/${name}`,
     flags: versionFlags,
   })),
+  { name: "csi-driver", source: "csi-driver", main: ".", flags: [] },
+  {
+    name: "csi-sanity",
+    source: "csi-sanity",
+    main: "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity",
+    flags: [],
+  },
 ].map((program) => ({
   ...program,
   file: join(cache, `${program.source}-${versions[program.source]}`, program.name),
@@ -113,10 +134,15 @@ function buildLocked() {
   return spawnSync("flock", [lock, ...again], { stdio: "inherit" }).status ?? 1;
 }
 
-if (process.argv[2] === "locked") {
+const [command, wanted] = process.argv.slice(2);
+if (command === "file") {
+  const program = programs.find(({ name }) => name === wanted);
+  if (program === undefined) throw new Error(`no program ${wanted}`);
+  console.log(program.file);
+} else if (command === "locked") {
   for (const program of missing()) await build(program);
 } else if (missing().length === 0) {
-  say(`Kubernetes ${versions.kubernetes} and etcd ${versions.etcd} are built`);
+  say(`Kubernetes ${versions.kubernetes}, etcd ${versions.etcd} and the CSI driver are built`);
 } else if (hasGo()) {
   process.exitCode = buildLocked();
 } else {

@@ -21,6 +21,9 @@ const packages = [
   { name: "busybox-static", files: ["/usr/share/doc/busybox-static"] },
   // Its package brings a service on all addresses; the tests start the program themselves.
   { name: "docker-registry", files: programs("docker-registry"), testOnly: true, unwanted: true },
+  // What the CSI driver of the tests formats volumes with.
+  { name: "e2fsprogs", files: programs("mkfs.ext4"), testOnly: true },
+  { name: "xfsprogs", files: programs("mkfs.xfs"), testOnly: true },
   { name: "openssl", files: programs("openssl"), testOnly: true },
   // For systemd-notify alone.
   { name: "systemd", files: programs("systemd-notify"), testOnly: true },
