@@ -9,6 +9,8 @@ import { containerGc } from "./domains/container-gc.ts";
 import { containerHash } from "./domains/container-hash.ts";
 import { containerMountsDomain } from "./domains/container-mounts.ts";
 import { cpuConversions } from "./domains/cpu-conversions.ts";
+import { cpuTopologyDomain } from "./domains/cpu-topology.ts";
+import { cpusetDomain } from "./domains/cpuset.ts";
 import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
 import { criConfigs } from "./domains/cri-configs.ts";
 import { criContainerStatus } from "./domains/cri-container-status.ts";
@@ -85,6 +87,8 @@ export const vectorDomains: readonly VectorDomain[] = [
   containerHash,
   containerMountsDomain,
   cpuConversions,
+  cpuTopologyDomain,
+  cpusetDomain,
   crashloopBackoff,
   criConfigs,
   criContainerStatus,

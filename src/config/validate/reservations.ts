@@ -1,5 +1,5 @@
-import { parseGoDecimal } from "../../lib/go-number.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import { parseCpuSet } from "../../model/cpu-set.ts";
 import { mustParseQuantity, quantityMilliValue } from "../../model/quantity.ts";
 import type {
   KubeletConfiguration,
@@ -86,33 +86,19 @@ export const checkReservedResources: Check = ({ config }) => [
 function checkReservedCpus(config: KubeletConfiguration): readonly string[] {
   const { reservedSystemCPUs: cpus, systemReservedCgroup, kubeReservedCgroup } = config;
   if (cpus === "") return [];
-  const problem = cpuSetProblem(cpus);
+  const parsed = parseCpuSet(cpus);
   return [
     ...when(
       systemReservedCgroup !== "" || kubeReservedCgroup !== "",
       "can't use reservedSystemCPUs (--reserved-cpus) with systemReservedCgroup (--system-reserved-cgroup) or kubeReservedCgroup (--kube-reserved-cgroup)",
     ),
-    ...when(
-      problem !== undefined,
-      `unable to parse reservedSystemCPUs (--reserved-cpus) ${cpus}, error: ${problem}`,
-    ),
+    ...(parsed.ok
+      ? []
+      : when(
+          true,
+          `unable to parse reservedSystemCPUs (--reserved-cpus) ${cpus}, error: ${parsed.error}`,
+        )),
   ];
-}
-
-/** Why a text such as "0-3,7" is not a set of CPUs. */
-function cpuSetProblem(text: string): string | undefined {
-  for (const range of text.split(",")) {
-    const dash = range.indexOf("-");
-    const first = parseGoDecimal(dash < 0 ? range : range.slice(0, dash));
-    if (!first.ok) return first.error;
-    if (dash < 0) continue;
-    const last = parseGoDecimal(range.slice(dash + 1));
-    if (!last.ok) return last.error;
-    if (first.value > last.value) {
-      return `invalid range ${quoteText(range)} (${first.value} > ${last.value})`;
-    }
-  }
-  return undefined;
 }
 
 function checkReservedMemory(reservations: readonly MemoryReservation[]): readonly string[] {

@@ -1,0 +1,61 @@
+// The machine as the vectors of devices encode it: cAdvisor's JSON, absent is zero.
+import type { TopologyHint } from "../../src/core/devices/topology/hints.ts";
+import type { MachineTopology, NumaNode } from "../../src/model/machine-topology.ts";
+
+export interface EncodedNode {
+  readonly node_id?: number;
+  readonly memory?: number;
+  readonly hugepages?: readonly { readonly page_size?: number; readonly num_pages?: number }[];
+  readonly cores?: readonly {
+    readonly thread_ids?: readonly number[];
+    readonly socket_id?: number;
+    readonly uncore_caches?: readonly { readonly id?: number }[];
+  }[];
+  readonly distances?: readonly number[];
+}
+
+export interface EncodedMachine {
+  readonly num_cores?: number;
+  readonly num_sockets?: number;
+  readonly topology?: readonly EncodedNode[];
+}
+
+export function machineTopology(machine: EncodedMachine): MachineTopology {
+  return {
+    cpuCount: machine.num_cores ?? 0,
+    socketCount: machine.num_sockets ?? 0,
+    numaNodes: numaNodes(machine.topology ?? []),
+  };
+}
+
+export function numaNodes(nodes: readonly EncodedNode[]): NumaNode[] {
+  return nodes.map((node) => ({
+    id: node.node_id ?? 0,
+    memoryBytes: BigInt(node.memory ?? 0),
+    hugePages: (node.hugepages ?? []).map((pages) => ({
+      pageSizeKb: pages.page_size ?? 0,
+      count: pages.num_pages ?? 0,
+    })),
+    cores: (node.cores ?? []).map((core) => ({
+      socket: core.socket_id ?? 0,
+      cpus: core.thread_ids ?? [],
+      uncoreCaches: (core.uncore_caches ?? []).map(({ id }) => id ?? 0),
+    })),
+    ...(node.distances === undefined ? {} : { distances: node.distances }),
+  }));
+}
+
+export interface EncodedHint {
+  readonly nodes: readonly number[] | null;
+  readonly preferred: boolean;
+}
+
+export type EncodedHints = Readonly<Record<string, readonly EncodedHint[] | null>>;
+
+export function decodeHint({ nodes, preferred }: EncodedHint): TopologyHint {
+  return { nodes: nodes ?? undefined, preferred };
+}
+
+export function encodeHint({ nodes, preferred }: TopologyHint): EncodedHint {
+  return { nodes: nodes ?? null, preferred };
+}
