@@ -64,6 +64,7 @@ import { statusManager } from "./domains/status-manager.ts";
 import { statusMerge } from "./domains/status-merge.ts";
 import { syncPodCri } from "./domains/sync-pod-cri.ts";
 import { terminationOrder } from "./domains/termination-order.ts";
+import { topologyManagerDomain } from "./domains/topology-manager.ts";
 import { volumeFc } from "./domains/volume-fc.ts";
 import { volumeIscsi } from "./domains/volume-iscsi.ts";
 import { volumeLocal } from "./domains/volume-local.ts";
@@ -142,6 +143,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   statusMerge,
   syncPodCri,
   terminationOrder,
+  topologyManagerDomain,
   volumeOperations,
   volumeLocal,
   volumeNfs,

@@ -1,5 +1,5 @@
 // The machine as the vectors of devices encode it: cAdvisor's JSON, absent is zero.
-import type { TopologyHint } from "../../src/core/devices/topology/hints.ts";
+import type { ResourceHints, TopologyHint } from "../../src/core/devices/topology/hints.ts";
 import type { MachineTopology, NumaNode } from "../../src/model/machine-topology.ts";
 
 export interface EncodedNode {
@@ -52,8 +52,15 @@ export interface EncodedHint {
 
 export type EncodedHints = Readonly<Record<string, readonly EncodedHint[] | null>>;
 
-export function decodeHint({ nodes, preferred }: EncodedHint): TopologyHint {
+function decodeHint({ nodes, preferred }: EncodedHint): TopologyHint {
   return { nodes: nodes ?? undefined, preferred };
+}
+
+export function decodeHints(hints: EncodedHints | null | undefined): ResourceHints | undefined {
+  if (hints === null || hints === undefined) return undefined;
+  return new Map(
+    Object.entries(hints).map(([resource, list]) => [resource, list?.map(decodeHint)]),
+  );
 }
 
 export function encodeHint({ nodes, preferred }: TopologyHint): EncodedHint {

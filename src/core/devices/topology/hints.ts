@@ -9,7 +9,7 @@ export interface TopologyHint {
   readonly preferred: boolean;
 }
 
-/** Hints by resource: undefined is no preference, an empty list cannot be satisfied. An absent map is no preference at all. */
+/** Hints by resource; undefined means no preference, an empty list cannot be satisfied. Without a map there is no preference at all. */
 export type ResourceHints = ReadonlyMap<string, readonly TopologyHint[] | undefined>;
 
 export const noAffinity: TopologyHint = { nodes: undefined, preferred: false };
@@ -20,7 +20,7 @@ export function* numaNodeChoices(nodes: NumaNodes): Generator<NumaNodes> {
 }
 
 /** All choices of `size` items, in the order of the list. */
-export function* choices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+function* choices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   if (size === 0) {
     yield [];
     return;
