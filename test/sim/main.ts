@@ -23,9 +23,11 @@ if (isMainThread) await main();
 else await runQueue(workerData as Queue);
 
 async function main(): Promise<void> {
-  // Most code runs too seldom to be worth optimizing: what V8 spends on it by default is a quarter of the run.
-  setFlagsFromString("--interrupt-budget=1000000");
-  setFlagsFromString("--always-sparkplug");
+  // Most code runs too seldom to be worth optimizing: what an older V8 spends on it by default is a quarter of the run.
+  if (Number.parseInt(process.versions.node, 10) < 24) {
+    setFlagsFromString("--interrupt-budget=1000000");
+    setFlagsFromString("--always-sparkplug");
+  }
   const options = parseSimOptions(process.argv.slice(2), availableParallelism());
   if (!options.ok) {
     console.error(`${options.error}\n${simUsage}`);

