@@ -6,6 +6,7 @@ import { NodeAgent } from "../../src/engine/node/node-agent.ts";
 import type { NodeSettings } from "../../src/engine/node/node-settings.ts";
 import { NodeStartup } from "../../src/engine/node/node-startup.ts";
 import { NodeStatusSource } from "../../src/engine/node/node-status-source.ts";
+import { NodeVolumes } from "../../src/engine/node/node-volumes.ts";
 import type { RuntimeReport } from "../../src/engine/observe/runtime-health.ts";
 import { ok } from "../../src/lib/result.ts";
 import type { Image } from "../../src/model/generated/cri.ts";
@@ -41,6 +42,10 @@ export class NodeWorld {
   report: RuntimeReport = { problems: [], handlers: [], features: undefined };
   pressures: readonly NodePressure[] = [];
   formerDevices: readonly string[] = [];
+  /** What the volume manager says; undefined until it knows all. */
+  volumesInUse: readonly string[] | undefined;
+  /** What it was notified of, in order. */
+  readonly reportedInUse: (readonly string[])[] = [];
   readonly agent: NodeAgent;
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
@@ -101,6 +106,7 @@ export class NodeWorld {
       },
       cluster: {
         events,
+        noteAnswered: () => undefined,
         get node() {
           return readNode();
         },
@@ -113,8 +119,7 @@ export class NodeWorld {
 
   #createSource(settings: NodeSettings, csiNode: CsiNode): NodeStatusSource {
     return new NodeStatusSource({
-      settings,
-      rootFolder: "/var/lib/kubelet",
+      settings: { ...settings, rootFolder: "/var/lib/kubelet" },
       clock: this.clock,
       nodeFacts: {
         readMachine: () => this.machine,
@@ -146,6 +151,15 @@ export class NodeWorld {
       health: this,
       eviction: this,
       readiness: [csiNode],
+      nodeVolumes: new NodeVolumes({
+        cluster: this,
+        byController: settings.enableControllerAttachDetach,
+        source: {
+          volumesInUse: () => this.volumesInUse,
+          noteReportedInUse: (names) => void this.reportedInUse.push(names),
+        },
+        wakeups: { lookAtVolumes: () => undefined },
+      }),
     });
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WatchEvent } from "../../model/watch-event.ts";
-import { type ApiObject, isEarlier, ObjectSet } from "./object-set.ts";
+import { type ApiObject, isEarlier, newestOf, ObjectSet } from "./object-set.ts";
 
 function event(
   type: WatchEvent<ApiObject>["type"],
@@ -47,4 +47,17 @@ test.each([
 ])("version $one is earlier than $other: $expected", ({ one, other, expected }) => {
   const at = (resourceVersion: string): ApiObject => ({ metadata: { resourceVersion } });
   expect(isEarlier(at(one), at(other))).toBe(expected);
+});
+
+test("an answer counts until the watch has brought the same or newer, and not for an object of the same name", () => {
+  const object = (uid: string, resourceVersion: string): ApiObject => ({
+    metadata: { name: "a", uid, resourceVersion },
+  });
+  const [old, answer, later] = [object("1", "3"), object("1", "5"), object("1", "7")];
+  expect(newestOf(old, answer)).toBe(answer);
+  expect(newestOf(later, answer)).toBe(later);
+  expect(newestOf(old, undefined)).toBe(old);
+  expect(newestOf(undefined, answer)).toBeUndefined();
+  const recreated = object("2", "4");
+  expect(newestOf(recreated, answer)).toBe(recreated);
 });

@@ -69,3 +69,13 @@ export function isEarlier(one: ApiObject, other: ApiObject): boolean {
   const otherVersion = other.metadata?.resourceVersion ?? "";
   return version !== otherVersion && isAtMost(version, otherVersion);
 }
+
+/** What the API server has, of an object that is watched and that it also answered with: the watch may come later. */
+export function newestOf<T extends ApiObject>(
+  watched: T | undefined,
+  answered: T | undefined,
+): T | undefined {
+  if (watched === undefined || answered === undefined) return watched;
+  const isSameObject = answered.metadata?.uid === watched.metadata?.uid;
+  return isSameObject && isEarlier(watched, answered) ? answered : watched;
+}

@@ -5,6 +5,7 @@ import { ContainerCollector, GarbageCollection } from "../node/garbage-collectio
 import { NodeAgent } from "../node/node-agent.ts";
 import { NodeStartup } from "../node/node-startup.ts";
 import { NodeStatusSource } from "../node/node-status-source.ts";
+import { NodeVolumes } from "../node/node-volumes.ts";
 import { Settling, ShutdownManager } from "../node/shutdown-manager.ts";
 import { EvictionManager } from "../resources/eviction/eviction-manager.ts";
 import { ImageFileSystems } from "../resources/eviction/image-fs.ts";
@@ -87,7 +88,10 @@ function createNodeAgent(
   const api = apiServer.heartbeatApi ?? apiServer.api;
   const csiNode = new CsiNode({ ...parts, api });
   const readiness = shutdown === undefined ? [csiNode] : [csiNode, shutdown];
-  const source = new NodeStatusSource({ ...parts, settings, readiness });
+  const { enableControllerAttachDetach: byController } = settings;
+  const nodeVolumes = new NodeVolumes({ ...parts, cluster, byController, source: undefined });
+  const watched = { ...settings, rootFolder: parts.rootFolder };
+  const source = new NodeStatusSource({ ...parts, settings: watched, readiness, nodeVolumes });
   const startup = new NodeStartup({ ...parts, events: cluster.events });
   return new NodeAgent({ ...parts, api, settings, cluster, source, csiNode, startup });
 }

@@ -21,6 +21,10 @@ interface WakeupTargets {
   readonly allocations: { noteEnded(): void };
   /** Undefined = the node belongs to no cluster. */
   readonly nodeAgent: { requestUpdate(): void } | undefined;
+  /** Undefined = nothing mounts volumes that others attach. */
+  readonly storage?: { requestLook(): void } | undefined;
+  /** Undefined = the node belongs to no cluster. */
+  readonly csiAllocatable?: { noteChanged(drivers: Iterable<string>): void } | undefined;
 }
 
 /**
@@ -79,6 +83,17 @@ export class Wakeups {
   /** The API server gets the node's status soon. */
   updateNode(): void {
     this.#targets.nodeAgent?.requestUpdate();
+  }
+
+  /** What volumes wait for may have come: an attachment, or that the API server knows them as in use. */
+  lookAtVolumes(): void {
+    this.#targets.storage?.requestLook();
+  }
+
+  /** The CSIDriver objects of these drivers came, changed or went. */
+  noteCsiDrivers(drivers: readonly string[]): void {
+    this.#targets.csiAllocatable?.noteChanged(drivers);
+    this.#targets.storage?.requestLook();
   }
 
   get #targets(): WakeupTargets {

@@ -19,7 +19,7 @@ function world() {
     log: silentLog,
     path: driversPath,
   });
-  return { api, csiDrivers, objects: new ApiCsiObjects({ api, csiDrivers }) };
+  return { api, csiDrivers, objects: new ApiCsiObjects({ api, clock, csiDrivers }) };
 }
 
 test("drivers are known once they were listed, and then also that there is none", async () => {

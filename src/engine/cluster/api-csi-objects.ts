@@ -1,14 +1,12 @@
-import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { isApiStatus } from "../../model/api-error.ts";
 import type { CSIDriver, Secret, VolumeAttachment } from "../../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
-import type { ApiClient } from "../../ports/api-client.ts";
 import type { CsiObjects } from "../../ports/csi-objects.ts";
-import type { Reflector } from "./reflector.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import { namespacedPath, type ReadObjectDeps, readObject } from "./read-object.ts";
+import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
-export interface ApiCsiObjectsDeps {
-  readonly api: ApiClient;
+export interface ApiCsiObjectsDeps extends ReadObjectDeps {
   /** Of all CSIDriver objects: there are few. */
   readonly csiDrivers: Reflector<CSIDriver>;
 }
@@ -33,7 +31,7 @@ export class ApiCsiObjects implements CsiObjects {
     signal: AbortSignal,
   ): Promise<Result<VolumeAttachment, LookUpFailure>> {
     const collection = "/apis/storage.k8s.io/v1/volumeattachments";
-    return this.#read(`${collection}/${encodeURIComponent(name)}`, signal);
+    return readObject(this.#deps, `${collection}/${encodeURIComponent(name)}`, signal);
   }
 
   secret(
@@ -41,17 +39,20 @@ export class ApiCsiObjects implements CsiObjects {
     name: string,
     signal: AbortSignal,
   ): Promise<Result<Secret, LookUpFailure>> {
-    const collection = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
-    return this.#read(`${collection}/${encodeURIComponent(name)}`, signal);
+    return readObject(this.#deps, namespacedPath("secrets", { namespace, name }), signal);
   }
+}
 
-  async #read<T>(path: string, signal: AbortSignal): Promise<Result<T, LookUpFailure>> {
-    try {
-      return ok(await this.#deps.api.send<T>({ method: "GET", path }, signal));
-    } catch (error) {
-      signal.throwIfAborted();
-      const code = isApiStatus(error, 404) ? "not-found" : "failed";
-      return err({ code, message: errorText(error) });
-    }
-  }
+export interface CsiDriverReflectorDeps
+  extends Pick<ReflectorOptions<CSIDriver>, "api" | "clock" | "random" | "log"> {
+  readonly wakeups: Pick<Wakeups, "noteCsiDrivers">;
+}
+
+/** Follows the CSIDriver objects, and notifies those that depend on one. */
+export function csiDriverReflector(deps: CsiDriverReflectorDeps): Reflector<CSIDriver> {
+  return new Reflector<CSIDriver>({
+    ...deps,
+    path: "/apis/storage.k8s.io/v1/csidrivers",
+    sink: { deliver: (_, changed) => deps.wakeups.noteCsiDrivers([...changed]) },
+  });
 }

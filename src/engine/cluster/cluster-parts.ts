@@ -1,3 +1,5 @@
+import { newestOf } from "../../core/cluster/object-set.ts";
+import { haveSameAttached } from "../../core/node/node-volumes.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
 import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
@@ -40,6 +42,8 @@ export class ClusterParts {
   readonly #nodes: Reflector<Node>;
   readonly #reporter: StatusReporter;
   readonly #mirrors: MirrorPods;
+  /** The node that the API server last answered a report with. */
+  #answered: Node | undefined;
   readonly source: ApiPodSource;
   /** What pods refer to. */
   readonly objects: ApiObjects;
@@ -50,6 +54,7 @@ export class ClusterParts {
     this.#deps = deps;
     this.events = deps.events;
     const { nodeName } = deps.settings.identity;
+    let known: Node | undefined;
     this.#nodes = new Reflector<Node>({
       ...deps.ports,
       path: "/api/v1/nodes",
@@ -58,6 +63,8 @@ export class ClusterParts {
         deliver: () => {
           // A node that was deleted is missed at once.
           if (this.node === undefined) deps.wakeups.updateNode();
+          if (!haveSameAttached(known, this.node)) deps.wakeups.lookAtVolumes();
+          known = this.node;
           this.lookAtMirrors();
         },
       },
@@ -73,7 +80,13 @@ export class ClusterParts {
 
   /** This node as the API server has it. */
   get node(): Node | undefined {
-    return this.#nodes.items.get(this.#deps.settings.identity.nodeName);
+    const { nodeName } = this.#deps.settings.identity;
+    return newestOf(this.#nodes.items.get(nodeName), this.#answered);
+  }
+
+  /** The API server has answered with this node. */
+  noteAnswered(node: Node): void {
+    this.#answered = node;
   }
 
   async run(signal: AbortSignal): Promise<void> {

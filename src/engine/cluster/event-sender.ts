@@ -5,11 +5,12 @@ import { formatTime } from "../../lib/time.ts";
 import { TokenBucket } from "../../lib/token-bucket.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
 import { ApiError, isApiStatus } from "../../model/api-error.ts";
-import type { Event } from "../../model/generated/kubernetes.ts";
+import type { Event, ObjectReference } from "../../model/generated/kubernetes.ts";
 import { dnsSubdomainProblems } from "../../model/name-format.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
+import type { PodEvent } from "../../ports/pod-events.ts";
 import type { Random } from "../../ports/random.ts";
 
 const longestQueue = 1000;
@@ -71,14 +72,27 @@ export class EventSender implements NodeEvents {
     });
   }
 
-  recordNode({ type, reason, message }: NodeEvent): void {
+  recordNode(event: NodeEvent): void {
+    const { nodeName } = this.#deps;
+    this.recordAbout({ kind: "Node", name: nodeName, apiVersion: "v1" }, event);
+  }
+
+  /** An event of this node about another object than a pod. */
+  recordAbout(
+    object: ObjectReference,
+    { type, reason, message, annotations }: NodeEvent & Pick<PodEvent, "annotations">,
+  ): void {
     const { clock, nodeName } = this.#deps;
     const now = formatTime(clock.nowMs());
     this.#enqueue({
       apiVersion: "v1",
       kind: "Event",
-      metadata: { name: this.#eventName(nodeName), namespace: "default" },
-      involvedObject: { kind: "Node", name: nodeName, apiVersion: "v1" },
+      metadata: {
+        name: this.#eventName(object.name ?? ""),
+        namespace: object.namespace ?? "default",
+        annotations,
+      },
+      involvedObject: object,
       reason,
       message,
       source: { component: "kubelet", host: nodeName },

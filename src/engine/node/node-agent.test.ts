@@ -242,6 +242,65 @@ test("a node that is new to its cluster measures how long its start took", async
   await world.stop();
 });
 
+describe("volumes in use", () => {
+  const volumesInUse = (world: NodeWorld): unknown => world.node?.status?.volumesInUse;
+
+  test("stay as the API server has them until all that was found on disk is known", async () => {
+    const world = new NodeWorld();
+    world.api.put(nodePath, { status: { volumesInUse: ["csi^a", "csi^b"] } });
+    world.start();
+    await world.clock.advance(25_000);
+    expect(volumesInUse(world)).toEqual(["csi^a", "csi^b"]);
+    world.volumesInUse = ["csi^a"];
+    world.agent.requestUpdate();
+    await world.clock.advance(200);
+    expect(volumesInUse(world)).toEqual(["csi^a"]);
+    await world.stop();
+  });
+
+  test("are reported at once when one comes, and handed back when the API server has them", async () => {
+    const world = new NodeWorld();
+    world.volumesInUse = [];
+    world.start();
+    await world.clock.advance(1000);
+    world.reportedInUse.length = 0;
+    world.volumesInUse = ["csi^a"];
+    world.agent.requestUpdate();
+    // Without the time in which other changes are gathered.
+    await world.clock.advance(1);
+    expect(volumesInUse(world)).toEqual(["csi^a"]);
+    expect(world.reportedInUse).toEqual([["csi^a"]]);
+    await world.clock.advance(10_500);
+    expect(world.reportedInUse).toEqual([["csi^a"], ["csi^a"]]);
+    world.volumesInUse = [];
+    world.agent.requestUpdate();
+    await world.clock.advance(200);
+    expect(world.node?.status).not.toHaveProperty("volumesInUse");
+    expect(world.reportedInUse.at(-1)).toEqual([]);
+    await world.stop();
+  });
+
+  test("do not count as reported while the API server refuses the status", async () => {
+    const world = new NodeWorld();
+    world.volumesInUse = [];
+    world.start();
+    await world.clock.advance(1000);
+    world.reportedInUse.length = 0;
+    const accept = world.api.intercept(({ method }) => {
+      if (method === "PATCH") throw new ApiError(500, "InternalError", "no");
+      return undefined;
+    });
+    world.volumesInUse = ["csi^a"];
+    world.agent.requestUpdate();
+    await world.clock.advance(15_000);
+    expect(world.reportedInUse).toEqual([]);
+    accept();
+    await world.clock.advance(11_000);
+    expect(world.reportedInUse[0]).toEqual(["csi^a"]);
+    await world.stop();
+  });
+});
+
 describe("a node's lease", () => {
   test("is made once the node is there, and renewed every quarter of its time", async () => {
     const world = new NodeWorld();

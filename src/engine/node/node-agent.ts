@@ -1,4 +1,3 @@
-import { isEarlier } from "../../core/cluster/object-set.ts";
 import { hasNodeStatusChanged } from "../../core/node/node-change.ts";
 import type { NodeEvent } from "../../core/node/node-event.ts";
 import { initialNode, reconcileNode } from "../../core/node/node-registration.ts";
@@ -35,8 +34,9 @@ export interface NodeAgentDeps {
   readonly log: Log;
   readonly runtime: Pick<ContainerRuntime, "updateRuntimeConfig">;
   readonly cluster: {
-    /** The node as the API server last reported it. */
+    /** The node as the API server last reported or answered it. */
     readonly node: Node | undefined;
+    noteAnswered(node: Node): void;
     readonly events: NodeEvents;
   };
   readonly source: NodeStatusSource;
@@ -51,8 +51,6 @@ export class NodeAgent {
   readonly #lease: NodeLease;
   readonly #wakeUp: WakeUp;
   #isRegistered = false;
-  /** As the API server last answered it. */
-  #answered: Node | undefined;
   #reportedAtMs: number | undefined;
   #reportDelayMs = 0;
   #podCidr = "";
@@ -83,7 +81,7 @@ export class NodeAgent {
   }
 
   async #runStatus(settings: NodeSettings, signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.#deps;
+    const { clock, random, source } = this.#deps;
     while (!signal.aborted) {
       try {
         if (settings.registerNode && !this.#isRegistered) await this.#register(signal);
@@ -96,7 +94,7 @@ export class NodeAgent {
       const startedAtMs = clock.monotonicMs();
       const waitMs = withJitter(settings.statusUpdateMs, jitterShare, random());
       await this.#wakeUp.wait(waitMs, signal);
-      if (clock.monotonicMs() - startedAtMs < waitMs) {
+      if (clock.monotonicMs() - startedAtMs < waitMs && !source.isUrgent) {
         await clock.sleep(settleMs, signal).catch(() => undefined);
       }
     }
@@ -105,7 +103,7 @@ export class NodeAgent {
   async #register(signal: AbortSignal): Promise<void> {
     const node = await this.#registerUntilDone(signal);
     this.#isRegistered = true;
-    this.#answered = node;
+    this.#deps.cluster.noteAnswered(node);
     this.#reportedAtMs = undefined;
     await this.#deps.csiNode.ensure(node, signal);
   }
@@ -174,8 +172,8 @@ export class NodeAgent {
   }
 
   async #tryUpdate(tried: number, signal: AbortSignal): Promise<Node> {
-    const { clock, random, settings, source, startup } = this.#deps;
-    const original = tried === 0 ? this.#newestKnown() : await this.#nodes.read(signal);
+    const { clock, cluster, random, settings, source, startup } = this.#deps;
+    const original = tried === 0 ? cluster.node : await this.#nodes.read(signal);
     if (original === undefined) throw new Error(`node "${settings.nodeName}" not found`);
     const labelled = withRequiredLabels(original, settings.architecture);
     const isCidrNew = await this.#passPodCidr(original, signal);
@@ -192,23 +190,15 @@ export class NodeAgent {
       // Nodes that changed at the same time shall not report at the same time from then on.
       this.#reportDelayMs = isChanged || isFirst ? statusReportMs * (random() - 0.5) : 0;
       node = await this.#nodes.patchStatus(original, computed.node, signal);
-      this.#answered = node;
+      cluster.noteAnswered(node);
       this.#reportedAtMs = clock.monotonicMs();
       if (isReady(node)) startup.noteReady();
     }
+    source.noteReported(node);
     this.#noteProblem(computed.problems.join("; "));
     this.#recordEvents(computed.events);
     this.#wasUnschedulable = original.spec?.unschedulable === true;
     return node;
-  }
-
-  /** What the watch has brought may be older than the server's last answer. */
-  #newestKnown(): Node | undefined {
-    const known = this.#deps.cluster.node;
-    const answered = this.#answered;
-    if (known === undefined || answered === undefined) return known;
-    const isSame = answered.metadata?.uid === known.metadata?.uid;
-    return isSame && isEarlier(known, answered) ? answered : known;
   }
 
   async #passPodCidr(node: Node, signal: AbortSignal): Promise<boolean> {

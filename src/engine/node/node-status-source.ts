@@ -23,6 +23,7 @@ import type { HostUsage } from "../../ports/host-usage.ts";
 import type { NodeFacts } from "../../ports/node-facts.ts";
 import type { RuntimeHealth } from "../observe/runtime-health.ts";
 import type { EvictionManager } from "../resources/eviction/eviction-manager.ts";
+import type { NodeVolumes } from "./node-volumes.ts";
 
 const imageListAgeMs = 120_000;
 const versionAgeMs = 300_000;
@@ -30,9 +31,10 @@ const versionAgeMs = 300_000;
 const hostIpsAgeMs = 60_000;
 
 export interface NodeStatusSourceDeps {
-  readonly settings: NodeStatusSettings;
-  /** Whose file system holds what pods write. */
-  readonly rootFolder: string;
+  readonly settings: NodeStatusSettings & {
+    /** Whose file system holds what pods write. */
+    readonly rootFolder: string;
+  };
   readonly clock: Clock;
   readonly nodeFacts: NodeFacts;
   readonly hostUsage: Pick<HostUsage, "fileSystem">;
@@ -42,6 +44,7 @@ export interface NodeStatusSourceDeps {
   readonly eviction: Pick<EvictionManager, "pressures">;
   /** What else can make the node not ready: storage, and a shutdown. */
   readonly readiness: readonly { readonly problem: string | undefined }[];
+  readonly nodeVolumes: NodeVolumes;
 }
 
 /** Reads the state of the machine and of the runtime, and computes the node's status from it. */
@@ -64,8 +67,18 @@ export class NodeStatusSource {
     return computeNode(node, settings, facts, formatTime(clock.nowMs()));
   }
 
+  /** Something waits until the API server has the node's status. */
+  get isUrgent(): boolean {
+    return this.#deps.nodeVolumes.isReportUrgent;
+  }
+
+  /** The API server has the node like this. */
+  noteReported(node: Node): void {
+    this.#deps.nodeVolumes.noteReported(node);
+  }
+
   async #look(wasUnschedulable: boolean, signal: AbortSignal): Promise<NodeStatusFacts> {
-    const { nodeFacts: facts, readiness } = this.#deps;
+    const { nodeFacts: facts, readiness, nodeVolumes } = this.#deps;
     const { pressures } = this.#deps.eviction;
     const { report } = this.#deps.health;
     return {
@@ -101,14 +114,13 @@ export class NodeStatusSource {
         problems: [...report.problems, ...readiness.flatMap(({ problem }) => problem ?? [])],
         softProblem: "",
       },
-      // No volume that needs attaching is supported, so none is in use.
-      volumesInUse: [],
+      volumesInUse: nodeVolumes.inUse,
       wasUnschedulable,
     };
   }
 
   async #readEphemeralStorage(): Promise<Quantity | undefined> {
-    const usage = await this.#deps.hostUsage.fileSystem(this.#deps.rootFolder);
+    const usage = await this.#deps.hostUsage.fileSystem(this.#deps.settings.rootFolder);
     return usage && wholeQuantity(BigInt(usage.capacityBytes), "BinarySI");
   }
 
@@ -135,9 +147,9 @@ export class NodeStatusSource {
 
   /** Resources of device plugins that another agent served on this node; there are none of them now. */
   async #readFormerDevices(): Promise<readonly string[]> {
-    const { files, rootFolder } = this.#deps;
+    const { files, settings } = this.#deps;
     if (this.#formerDevices === undefined) {
-      const record = `${rootFolder}/device-plugins/kubelet_internal_checkpoint`;
+      const record = `${settings.rootFolder}/device-plugins/kubelet_internal_checkpoint`;
       this.#formerDevices = parseRegisteredDevices((await files.readText(record)) ?? "");
     }
     return this.#formerDevices;
