@@ -77,6 +77,9 @@ const keptMaps: Readonly<Record<string, string>> = {
   "resources/stats/cgroup-samples.ts CgroupSamples.#reading": "cgroup path",
   "resources/stats/stats-provider.ts NodeStatsProvider.#sandboxPids": "sandbox id",
   "view/pod-changes.ts PodChanges.#watchers": "watcher",
+  "volumes/storage-manager.ts StorageManager.#waiting": "waiter",
+  "volumes/volume-states.ts VolumeStates.#reportedInUse": "unique name of a volume",
+  "volumes/volume-states.ts VolumeStates.#volumes": "unique name of a volume",
 };
 
 const engine = listSources("src/engine");

@@ -69,10 +69,12 @@ import { volumeFc } from "./domains/volume-fc.ts";
 import { volumeIscsi } from "./domains/volume-iscsi.ts";
 import { volumeLocal } from "./domains/volume-local.ts";
 import { volumeNfs } from "./domains/volume-nfs.ts";
+import { volumeOperationMetrics } from "./domains/volume-operation-metrics.ts";
 import { volumeOperations } from "./domains/volume-operations.ts";
 import { volumeOwnership } from "./domains/volume-ownership.ts";
 import { volumePaths } from "./domains/volume-paths.ts";
 import { volumePayload } from "./domains/volume-payload.ts";
+import { volumeReconcile } from "./domains/volume-reconcile.ts";
 import { volumeResolution } from "./domains/volume-resolution.ts";
 import { volumeStatsMetrics } from "./domains/volume-stats-metrics.ts";
 import type { VectorDomain } from "./vector-domain.ts";
@@ -144,6 +146,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   syncPodCri,
   terminationOrder,
   topologyManagerDomain,
+  volumeOperationMetrics,
   volumeOperations,
   volumeLocal,
   volumeNfs,
@@ -152,6 +155,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   volumeOwnership,
   volumePaths,
   volumePayload,
+  volumeReconcile,
   volumeResolution,
   volumeStatsMetrics,
 ];

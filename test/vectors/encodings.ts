@@ -1,5 +1,6 @@
 // The encodings that several domains share, as the vectors' documentation defines them.
 
+import { compareText } from "../../src/lib/compare-text.ts";
 import { parseTime } from "../../src/lib/time.ts";
 import { containerId, podUid } from "../../src/model/ids.ts";
 import type {
@@ -112,4 +113,9 @@ export function withoutNulls<T>(value: T): T {
       .filter(([, field]) => field !== null)
       .map(([name, field]) => [name, withoutNulls(field)]),
   ) as T;
+}
+
+/** The fields of an object in the order of their names. */
+export function byName(object: object): [string, unknown][] {
+  return Object.entries(object).toSorted(([a], [b]) => compareText(a, b));
 }

@@ -132,7 +132,7 @@ export class RecordingCsiDriver implements CsiNodeClient {
 const modeNames = new Map(Object.entries(Mode).map(([name, number]) => [number, name]));
 
 /** A message with the names of its proto; what has its default is left out. */
-function encodeMessage(message: object): unknown {
+export function encodeMessage(message: object): unknown {
   const fields = Object.entries(message).flatMap(([name, value]: [string, unknown]) => {
     const key = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     if (/^(secrets|publishContext|volumeContext)$/.test(name)) return [[key, value]];

@@ -14,6 +14,11 @@ export type VolumeSpec =
       readonly inlineForMigration?: boolean;
     };
 
+/** Whether containers get it as a raw device. */
+export function isBlockVolume(spec: VolumeSpec): boolean {
+  return spec.source === "persistentVolume" && spec.persistentVolume.spec?.volumeMode === "Block";
+}
+
 /** The inner name of a volume: of the pod's volume, or of the persistent volume behind its claim. */
 export function volumeSpecName(spec: VolumeSpec): string {
   if (spec.source === "inline") return spec.volume.name;

@@ -7,6 +7,7 @@ import type { Decision } from "../../core/record/decision.ts";
 import type { RestartHistory } from "../../core/restart/crash-loop-backoff.ts";
 import type { PodVolumeStats } from "../../core/stats/volume-stats.ts";
 import type { StartFailure } from "../../core/status/container-statuses.ts";
+import type { PodMount, WantedVolume } from "../../core/storage/volume-state.ts";
 import type { WaitReason } from "../../core/worker/start-gate.ts";
 import type { WorkerState } from "../../core/worker/worker-state.ts";
 import { assert } from "../../lib/assert.ts";
@@ -44,6 +45,7 @@ const noSlices: { readonly [Name in SliceName]: undefined } = {
   resize: undefined,
   restarts: undefined,
   start: undefined,
+  storage: undefined,
   status: undefined,
   tokens: undefined,
   unfit: undefined,
@@ -255,6 +257,8 @@ interface ResourceSlices {
   readonly resize: ResizeConditions;
   /** The volumes that are set up for it. Writer: `VolumeManager`. */
   readonly volumes: VolumeWork;
+  /** The volumes it wants, and what of them is mounted. Writer: `VolumeStates`. */
+  readonly storage: PodStorage;
   /** What its volumes take. Writer: `VolumeUsage`. */
   readonly volumeUsage: MeasuredVolumes;
 }
@@ -359,6 +363,19 @@ export interface PodVolumeState {
   readonly mounted: ReadonlyMap<string, MountedVolume>;
   /** What the volumes show, by volume name. */
   readonly payloads: ReadonlyMap<string, Payload>;
+}
+
+/** The volumes of one pod, by their unique names. */
+export interface PodStorage {
+  /** As its volumes were last resolved; undefined for a pod that only the disk knows. */
+  readonly pod: Pod | undefined;
+  /** Whether its volumes are to be resolved: for the first time, again, or not. */
+  readonly resolution: "new" | "due" | "done";
+  readonly wanted: ReadonlyMap<string, WantedVolume>;
+  /** What is mounted for it, or may be. */
+  readonly mounts: ReadonlyMap<string, PodMount>;
+  /** Why volumes could not be resolved; taken by the one who waits for them. */
+  readonly errors: readonly string[];
 }
 
 interface VolumeWork {

@@ -78,8 +78,8 @@ export async function tearDownVolume(
 }
 
 // Containers that mount inside a volume leave mounts there; the removal stops at any that appears meanwhile.
-async function removeWithMounts(
-  { mounts, foreignFiles }: TearDownDeps,
+export async function removeWithMounts(
+  { mounts, foreignFiles }: Pick<TearDownDeps, "mounts" | "foreignFiles">,
   path: string,
   signal: AbortSignal,
 ): Promise<void> {

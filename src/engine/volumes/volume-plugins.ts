@@ -11,7 +11,7 @@ import { secretPlugin } from "./secret.ts";
 import type { VolumePlugin, VolumePluginDeps } from "./volume-plugin.ts";
 
 /** Every type of volume that this node can set up. A new type is a file beside this one and a line here. */
-const plugins: readonly VolumePlugin[] = [
+export const volumePlugins: readonly VolumePlugin[] = [
   configMapPlugin,
   downwardApiPlugin,
   emptyDirPlugin,
@@ -23,7 +23,7 @@ const plugins: readonly VolumePlugin[] = [
 
 /** The plugin of a volume; undefined when this node has none for it. */
 export function pluginOf(volume: Volume): VolumePlugin | undefined {
-  return plugins.find(({ field }) => volume[field] !== undefined);
+  return volumePlugins.find(({ field }) => volume[field] !== undefined);
 }
 
 /** Every volume that this node cannot set up, as "field: reason"; also of those that no container mounts. */

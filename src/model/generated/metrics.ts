@@ -5,6 +5,8 @@ export type MetricName =
   | "apiserver_delegated_authz_request_duration_seconds"
   | "apiserver_delegated_authz_request_total"
   | "csi_operations_seconds"
+  | "force_cleaned_failed_volume_operation_errors_total"
+  | "force_cleaned_failed_volume_operations_total"
   | "kubelet_active_pods"
   | "kubelet_admission_rejections_total"
   | "kubelet_certificate_manager_client_expiration_renew_errors"
@@ -111,6 +113,8 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   apiserver_delegated_authz_request_duration_seconds: { type: "histogram", help: "Request latency in seconds. Broken down by status code.", stability: "ALPHA", labels: ["code"], buckets: [0.25,0.5,0.7,1,1.5,3,5,10] },
   apiserver_delegated_authz_request_total: { type: "counter", help: "Number of HTTP requests partitioned by status code.", stability: "ALPHA", labels: ["code"] },
   csi_operations_seconds: { type: "histogram", help: "Container Storage Interface operation duration with gRPC error code status total", stability: "ALPHA", labels: ["driver_name","grpc_status_code","method_name","migrated"], buckets: [0.1,0.25,0.5,1,2.5,5,10,15,25,50,120,300,600] },
+  force_cleaned_failed_volume_operation_errors_total: { type: "counter", help: "The number of volumes that failed force cleanup after their reconstruction failed during kubelet startup.", stability: "ALPHA", labels: [] },
+  force_cleaned_failed_volume_operations_total: { type: "counter", help: "The number of volumes that were force cleaned after their reconstruction failed during kubelet startup. This includes both successful and failed cleanups.", stability: "ALPHA", labels: [] },
   kubelet_active_pods: { type: "gauge", help: "The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.", stability: "ALPHA", labels: ["static"] },
   kubelet_admission_rejections_total: { type: "counter", help: "Cumulative number pod admission rejections by the Kubelet.", stability: "ALPHA", labels: ["reason"] },
   kubelet_certificate_manager_client_expiration_renew_errors: { type: "counter", help: "Counter of certificate renewal errors.", stability: "ALPHA", labels: [], onDemand: true },

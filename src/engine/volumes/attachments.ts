@@ -1,0 +1,7 @@
+/** What the node's object says about volumes. */
+export interface Attachments {
+  /** A controller attaches and detaches volumes, not this node. */
+  readonly byController: boolean;
+  /** The device paths by unique name; undefined until the node has been read. */
+  readonly attached: ReadonlyMap<string, string> | undefined;
+}

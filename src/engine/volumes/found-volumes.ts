@@ -1,0 +1,209 @@
+import {
+  podsDirectory,
+  podVolumeDevicesDirectory,
+  podVolumesDirectory,
+  unescapePluginName,
+} from "../../core/paths/data-paths.ts";
+import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
+import type { StorageError } from "../../core/storage/storage-error.ts";
+import { uniqueVolumeName } from "../../core/storage/volume-names.ts";
+import { isBlockVolume, type VolumeSpec, volumeSpecName } from "../../core/storage/volume-spec.ts";
+import { newNodeVolume } from "../../core/storage/volume-state.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { joinPath } from "../../lib/path.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { Attachments } from "./attachments.ts";
+import type { BlockMaps } from "./block-maps.ts";
+import type { FoundStorage, StoragePlugin } from "./storage-plugin.ts";
+import type { VolumeStates } from "./volume-states.ts";
+
+export interface FoundVolumesDeps {
+  /** The agent's data folder. */
+  readonly rootFolder: string;
+  readonly files: HostFiles;
+  readonly plugins: ReadonlyMap<string, StoragePlugin>;
+  readonly blockMaps: BlockMaps;
+  readonly states: VolumeStates;
+  readonly attachments: Attachments;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** A volume of a pod that has a folder, or a link to its device. */
+interface FoundVolume extends FoundStorage {
+  readonly plugin: string;
+  readonly isBlock: boolean;
+}
+
+interface Reconstructed {
+  readonly name: string;
+  readonly spec: VolumeSpec;
+  /** Where the device is mounted; undefined for a volume without one. */
+  readonly deviceMountPath: string | undefined;
+}
+
+/**
+ * The volumes that an agent before this one mounted, also one of another make: they are found in the folders of pods. Nothing
+ * is known of how far that agent came, so each is uncertain until it was set up or torn down again.
+ */
+export class FoundVolumes {
+  readonly #deps: FoundVolumesDeps;
+  /** Those of which it is not known whether they are attached. */
+  #unsure: readonly string[] = [];
+  /** Those that cannot be understood. */
+  #failed: readonly FoundVolume[] = [];
+  #isRead = false;
+
+  constructor(deps: FoundVolumesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Which volumes there are is known, and of each whether it is attached: until then none is unmounted. */
+  get areKnown(): boolean {
+    return this.#isRead && this.#unsure.length === 0;
+  }
+
+  /** Done once, before anything is mounted or unmounted. */
+  async find(signal: AbortSignal): Promise<void> {
+    const { states, metrics, log } = this.#deps;
+    const names: string[] = [];
+    const failed: FoundVolume[] = [];
+    for (const found of await this.#list()) {
+      metrics.increment("reconstruct_volume_operations_total");
+      const volume = await this.#reconstruct(found, signal);
+      if (volume.ok) {
+        this.#add(found, volume.value);
+        names.push(volume.value.name);
+        continue;
+      }
+      metrics.increment("reconstruct_volume_operations_errors_total");
+      const { message: error } = volume.error;
+      log.warn("a volume on disk cannot be understood", { path: found.path, error });
+      failed.push(found);
+    }
+    this.#unsure = names.filter((name) => states.volume(name)?.isAttachable === undefined);
+    this.#failed = failed;
+    this.#isRead = true;
+  }
+
+  /** Takes from the node's status which of them are attached, as soon as that was read. */
+  settle(): void {
+    const { states, attachments } = this.#deps;
+    if (attachments.attached === undefined || this.#unsure.length === 0) return;
+    for (const name of this.#unsure) {
+      const devicePath = attachments.attached.get(name);
+      const known = states.volume(name);
+      if (known === undefined) continue;
+      if (devicePath !== undefined && known.device === "uncertain") {
+        states.changeVolume(name, { devicePath });
+      }
+      if (known.isAttachable === undefined) {
+        states.changeVolume(name, { isAttachable: devicePath !== undefined });
+      }
+    }
+    this.#unsure = [];
+  }
+
+  /** Removes what is left of those that could not be understood, unless a pod wants them. What then still fails is left alone. */
+  async cleanUp(signal: AbortSignal): Promise<void> {
+    const { plugins, metrics, log, states } = this.#deps;
+    const failed = this.#failed;
+    this.#failed = [];
+    for (const { podUid: uid, volumeSpecName: name, path, plugin } of failed) {
+      const wanted = [...states.pod(uid).wanted.values()];
+      if (wanted.some(({ spec }) => volumeSpecName(spec) === name)) continue;
+      metrics.increment("force_cleaned_failed_volume_operations_total");
+      const target = { podUid: uid, volumeSpecName: name };
+      const done = await plugins.get(plugin)?.tearDown(target, signal);
+      if (done?.ok === true) continue;
+      metrics.increment("force_cleaned_failed_volume_operation_errors_total");
+      const error = done?.error.message ?? `there is no volume plugin ${plugin}`;
+      log.warn("a volume on disk that no pod wants is left alone", { path, error });
+    }
+  }
+
+  async #list(): Promise<readonly FoundVolume[]> {
+    const { files, rootFolder } = this.#deps;
+    const found: FoundVolume[] = [];
+    for (const uid of (await files.list(podsDirectory(rootFolder))).map(podUid)) {
+      found.push(...(await this.#listBelow(uid, podVolumesDirectory(rootFolder, uid), false)));
+      found.push(...(await this.#listBelow(uid, podVolumeDevicesDirectory(rootFolder, uid), true)));
+    }
+    return found;
+  }
+
+  async #listBelow(uid: PodUid, folder: string, isBlock: boolean): Promise<FoundVolume[]> {
+    const { files } = this.#deps;
+    const found: FoundVolume[] = [];
+    for (const pluginFolder of await files.list(folder)) {
+      const plugin = unescapePluginName(pluginFolder);
+      for (const name of await files.list(joinPath(folder, pluginFolder))) {
+        const path = joinPath(folder, pluginFolder, name);
+        found.push({ podUid: uid, volumeSpecName: name, path, plugin, isBlock });
+      }
+    }
+    return found;
+  }
+
+  async #reconstruct(
+    found: FoundVolume,
+    signal: AbortSignal,
+  ): Promise<Result<Reconstructed, Pick<StorageError, "message">>> {
+    const plugin = this.#deps.plugins.get(found.plugin);
+    if (plugin === undefined) return err({ message: `no volume plugin matched: ${found.plugin}` });
+    const storage = found.isBlock ? plugin.block : plugin;
+    if (storage === undefined) return err({ message: `${found.plugin} has no raw devices` });
+    try {
+      const known = await storage.reconstruct(found, signal);
+      if (!known.ok) return known;
+      const { spec } = known.value;
+      const kind = findKindOf(spec, []);
+      if (!kind.ok) return kind;
+      const traits = kind.value.traits(spec, () => undefined);
+      const name = uniqueVolumeName({ kind: kind.value, traits }, spec, found.podUid);
+      if (!name.ok) return name;
+      const path = await this.#deviceMountPath(plugin, spec, traits.deviceMountable, signal);
+      return path.ok ? ok({ name: name.value, spec, deviceMountPath: path.value }) : path;
+    } catch (error) {
+      signal.throwIfAborted();
+      return err({ message: errorText(error) });
+    }
+  }
+
+  async #deviceMountPath(
+    { device }: StoragePlugin,
+    spec: VolumeSpec,
+    isMountable: boolean,
+    signal: AbortSignal,
+  ): Promise<Result<string | undefined, Pick<StorageError, "message">>> {
+    if (isBlockVolume(spec)) return this.#deps.blockMaps.globalPath(spec);
+    return isMountable && device !== undefined ? device.mountPath(spec, signal) : ok(undefined);
+  }
+
+  #add({ podUid: uid, plugin }: FoundVolume, { name, spec, deviceMountPath }: Reconstructed): void {
+    const { states } = this.#deps;
+    if (states.volume(name) === undefined) {
+      const volume = newNodeVolume({ name, spec, plugin, isAttachable: undefined, devicePath: "" });
+      const device = deviceMountPath === undefined ? "not-mounted" : "uncertain";
+      states.addVolume({
+        ...volume,
+        device,
+        deviceMountPath: deviceMountPath ?? "",
+        isFound: true,
+      });
+    }
+    states.setMount(uid, name, {
+      state: "uncertain",
+      spec,
+      plugin,
+      volume: undefined,
+      groupId: "",
+      isRemountDue: false,
+      isFound: true,
+    });
+  }
+}

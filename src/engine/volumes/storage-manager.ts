@@ -1,0 +1,370 @@
+import type { MountedVolume } from "../../core/mount/container-mounts.ts";
+import { storageOf } from "../../core/storage/expand-claim.ts";
+import { extraGroups } from "../../core/storage/extra-groups.ts";
+import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
+import { nodeFactsOf, resolveVolumes } from "../../core/storage/resolve-volumes.ts";
+import {
+  attachLimitText,
+  type MissingVolumes,
+  missingVolumesText,
+} from "../../core/storage/volume-messages.ts";
+import type { WantedVolume } from "../../core/storage/volume-state.ts";
+import { usedVolumes } from "../../core/volume/used-volumes.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { WakeUp } from "../../lib/wake-up.ts";
+import type { PodUid } from "../../model/ids.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { SourceReadiness } from "../intake/source-readiness.ts";
+import type { CsiAllocatable } from "../plugins/csi-allocatable.ts";
+import type { PodTable } from "../pods/pod-table.ts";
+import type { WorkerStates } from "../pods/worker-states.ts";
+import { type Claims, readClaims } from "./claims.ts";
+import type { FoundVolumes } from "./found-volumes.ts";
+import type { VolumeReconciler } from "./volume-reconciler.ts";
+import type { VolumeStates } from "./volume-states.ts";
+
+export interface StorageManagerDeps {
+  readonly table: PodTable;
+  readonly workerStates: Pick<
+    WorkerStates,
+    "shouldPodContainersBeTerminating" | "shouldPodRuntimeBeRemoved"
+  >;
+  readonly sources: Pick<SourceReadiness, "areAllReady">;
+  readonly states: VolumeStates;
+  readonly reconciler: VolumeReconciler;
+  readonly found: FoundVolumes;
+  readonly claims: Claims;
+  /** Undefined without a cluster. */
+  readonly allocatable: Pick<CsiAllocatable, "verifyExhausted"> | undefined;
+  readonly clock: Clock;
+}
+
+/** Why a pod's volumes are not there. */
+export interface MountProblem {
+  readonly message: string;
+  /** The node can attach no more volumes: the pod has to go elsewhere. */
+  readonly isAttachLimitExceeded: boolean;
+}
+
+/** How long a pod waits for its volumes before the reason is reported, and the pod tries again. */
+const waitMs = 123_000;
+/** How long after an error the claims of a pod are read again whose volumes are not waited for yet. */
+const resolveAgainMs = 1_000;
+/** Errors are reported with what else is missing then: the other volumes get this long to be mounted. */
+const collectMs = 300;
+const maxErrors = 11;
+
+/** Brings volumes in line with the pods that want them, and lets pods wait for theirs. */
+export class StorageManager {
+  readonly #deps: StorageManagerDeps;
+  readonly #resolveWakeUp: WakeUp;
+  readonly #reconcileWakeUp: WakeUp;
+  readonly #waiting = new Set<WakeUp>();
+  /** All pods of all sources were looked at: what none of them wants may be unmounted. */
+  #areAllResolved = false;
+  #hasReconciled = false;
+
+  constructor(deps: StorageManagerDeps) {
+    this.#deps = deps;
+    this.#resolveWakeUp = new WakeUp(deps.clock);
+    this.#reconcileWakeUp = new WakeUp(deps.clock);
+    deps.reconciler.onChange = () => {
+      this.#noteChange();
+      this.#resolveWakeUp.notify();
+    };
+  }
+
+  /** What is mounted is known, and so is what the node's status has to report as in use. */
+  get isSynced(): boolean {
+    return this.#hasReconciled && this.#deps.found.areKnown;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#deps.found.find(signal);
+    await Promise.all([this.#runResolve(signal), this.#runReconcile(signal)]);
+  }
+
+  async #runResolve(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const isComplete = await this.resolve(signal);
+      const delayMs = isComplete ? Number.POSITIVE_INFINITY : resolveAgainMs;
+      await this.#resolveWakeUp.wait(delayMs, signal);
+    }
+  }
+
+  async #runReconcile(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const retryAtMs = this.reconcile(signal);
+      // One that failed is refused up to and including the end of its back-off.
+      const delayMs = Math.max(0, retryAtMs - this.#deps.clock.monotonicMs() + 1);
+      await this.#reconcileWakeUp.wait(delayMs, signal);
+    }
+  }
+
+  /** A pod came, changed or went, its containers have ended, or sources have delivered. */
+  notePodsChanged(): void {
+    this.#resolveWakeUp.notify();
+  }
+
+  /** The node's object says something else about volumes, or its status was accepted by the API server. */
+  noteNodeChanged(): void {
+    this.#noteChange();
+  }
+
+  /** The pod's volumes are mounted once this has resolved; an error says which are not, and why. */
+  async mount(pod: Pod, signal: AbortSignal): Promise<Result<void, MountProblem>> {
+    const { states } = this.#deps;
+    const expected = usedVolumes(pod).map(({ name }) => name);
+    if (expected.length === 0) return ok(undefined);
+    const { uid } = pod.metadata;
+    states.setPod(uid, { resolution: "due" });
+    this.#resolveWakeUp.notify();
+    const isMounted = (): boolean => this.#missing(uid, expected).unmounted.length === 0;
+    const cause = await this.#until(uid, isMounted, signal);
+    if (cause === undefined) return ok(undefined);
+    const missing = this.#missing(uid, expected);
+    if (missing.unmounted.length === 0) return ok(undefined);
+    const isAttachLimitExceeded = await this.#isExhausted(uid, signal);
+    const text = isAttachLimitExceeded ? attachLimitText : missingVolumesText;
+    return err({ message: text(missing, cause), isAttachLimitExceeded });
+  }
+
+  /** Nothing is mounted for the pod once this has resolved. Its containers must have ended: until then its volumes stay. */
+  async unmount(uid: PodUid, signal: AbortSignal): Promise<Result<void, string>> {
+    const { states } = this.#deps;
+    states.setPod(uid, { resolution: "due" });
+    this.#resolveWakeUp.notify();
+    const mounted = (): readonly string[] =>
+      [...states.pod(uid).mounts].flatMap(([name, { state }]) =>
+        state === "mounted" ? [name] : [],
+      );
+    const cause = await this.#until(uid, () => mounted().length === 0, signal);
+    const left = mounted();
+    if (cause === undefined || left.length === 0) return ok(undefined);
+    return err(`mounted volumes=[${left.toSorted().join(" ")}]: ${cause}`);
+  }
+
+  /** What is mounted for a pod, by the names of its spec. */
+  mountedVolumes(uid: PodUid): ReadonlyMap<string, MountedVolume> {
+    const { wanted, mounts } = this.#deps.states.pod(uid);
+    const mounted = new Map<string, MountedVolume>();
+    for (const [name, { outerVolumeSpecNames }] of wanted) {
+      const mount = mounts.get(name);
+      if (mount?.state !== "mounted" || mount.volume === undefined) continue;
+      for (const outer of outerVolumeSpecNames) mounted.set(outer, mount.volume);
+    }
+    return mounted;
+  }
+
+  /** Whether anything may be mounted for the pod: its folder has to stay. */
+  hasMounts(uid: PodUid): boolean {
+    return this.#deps.states.pod(uid).mounts.size > 0;
+  }
+
+  /** The groups that the pod's processes get for the sake of its volumes, beside those of its spec. */
+  supplementalGroups(pod: Pod): readonly number[] {
+    const mounts = [...this.#deps.states.pod(pod.metadata.uid).mounts.values()];
+    const groups = mounts.flatMap(({ state, groupId }) => (state === "mounted" ? [groupId] : []));
+    return extraGroups(pod, groups);
+  }
+
+  /** Finds out what pods want, and drops what they no longer want. Whether everything could be found out. */
+  async resolve(signal: AbortSignal): Promise<boolean> {
+    const { sources, table, workerStates, states } = this.#deps;
+    const areAllReady = sources.areAllReady;
+    const due = [...table.all()].flatMap(({ uid, wanted }) => {
+      if (wanted === undefined || states.pod(uid).resolution === "done") return [];
+      const hasEnded = this.#areAllResolved
+        ? workerStates.shouldPodContainersBeTerminating(uid)
+        : workerStates.shouldPodRuntimeBeRemoved(uid);
+      return hasEnded ? [] : [{ uid, wanted }];
+    });
+    await Promise.all(due.map(({ uid, wanted }) => this.#resolvePod(uid, wanted, signal)));
+    if (areAllReady) this.#areAllResolved = true;
+    this.#dropUnwanted();
+    this.#noteChange();
+    return due.every(({ uid }) => states.pod(uid).resolution === "done");
+  }
+
+  /** Starts what can be started; returns when the next try is due, by the monotonic clock. */
+  reconcile(signal: AbortSignal): number {
+    const { reconciler, found } = this.#deps;
+    const mayUnmount = this.#areAllResolved && found.areKnown;
+    const retryAtMs = reconciler.reconcile(mayUnmount);
+    if (mayUnmount) void found.cleanUp(signal);
+    const wasKnown = found.areKnown;
+    found.settle();
+    this.#hasReconciled = true;
+    if (!wasKnown && found.areKnown) this.#noteChange();
+    return retryAtMs;
+  }
+
+  async #resolvePod(uid: PodUid, pod: Pod, signal: AbortSignal): Promise<void> {
+    const { states, claims } = this.#deps;
+    const { volumes, errors } = resolveVolumes(pod, await readClaims(claims, pod, signal));
+    for (const volume of volumes) {
+      const { volumeName: name, claim } = volume;
+      const next = this.#wantedVolume(uid, pod, volume);
+      const { wanted } = states.pod(uid);
+      states.setPod(uid, { wanted: new Map([...wanted, [name, next]]) });
+      if (claim === undefined) continue;
+      const { desiredPersistentVolumeSize } = next;
+      states.changeWanted(name, { desiredPersistentVolumeSize });
+      states.initializeSize(name, storageOf(claim.status?.capacity));
+    }
+    const { mounts, wanted, resolution, errors: before } = states.pod(uid);
+    if (errors.length > 0) {
+      states.setPod(uid, {
+        pod,
+        errors: [...new Set([...before, ...errors])].slice(0, maxErrors),
+        resolution: resolution === "due" ? "done" : "new",
+      });
+      return;
+    }
+    const due = [...mounts].map(([name, mount]) => {
+      const isRemountDue = mount.isRemountDue || wanted.get(name)?.requiresRemount === true;
+      return [name, { ...mount, isRemountDue }] as const;
+    });
+    states.setPod(uid, { pod, mounts: new Map(due), errors: [], resolution: "done" });
+  }
+
+  #wantedVolume(
+    uid: PodUid,
+    pod: Pod,
+    volume: ReturnType<typeof resolveVolumes>["volumes"][number],
+  ): WantedVolume {
+    const { states, clock } = this.#deps;
+    const { volumeName: name } = volume;
+    const before = states.pod(uid).wanted.get(name);
+    const outer = before?.outerVolumeSpecNames ?? [];
+    const isSame = before !== undefined && !volume.requiresRemount;
+    return {
+      ...volume,
+      ...nodeFactsOf(volume, states.findWanted(name)),
+      outerVolumeSpecNames: [...new Set([...outer, ...volume.outerVolumeSpecNames])],
+      pod,
+      wantedMs: isSame ? before.wantedMs : clock.monotonicMs(),
+      seLinuxLabel: "",
+    };
+  }
+
+  /** What pods want whose containers have ended is not wanted any more. */
+  #dropUnwanted(): void {
+    const { states, table, workerStates } = this.#deps;
+    for (const [uid, { wanted, mounts }] of states.pods()) {
+      const isKnown = table.get(uid)?.wanted !== undefined;
+      const hasEnded = workerStates.shouldPodRuntimeBeRemoved(uid);
+      for (const [name, volume] of wanted) {
+        if (isKnown && volume.attachable && !this.#isAttachable(volume)) {
+          states.changeWanted(name, { attachable: false });
+          continue;
+        }
+        // What is not mounted stays wanted until the pod is gone: an operation may be about to mount it.
+        if (!hasEnded || (isKnown && !mounts.has(name))) continue;
+        states.removeWanted(uid, name);
+        states.setPod(uid, { resolution: "new", errors: [] });
+      }
+      if (!isKnown) states.setPod(uid, { errors: [] });
+      if (!isKnown && hasEnded && wanted.size === 0) states.setPod(uid, { resolution: "new" });
+      this.#forgetIfGone(uid, isKnown);
+    }
+  }
+
+  #forgetIfGone(uid: PodUid, isKnown: boolean): void {
+    const { states } = this.#deps;
+    const { wanted, mounts, resolution } = states.pod(uid);
+    const isEmpty = wanted.size === 0 && mounts.size === 0 && resolution === "new";
+    if (!isKnown && isEmpty) states.forgetPod(uid);
+  }
+
+  /** Whether it still is: the object of its driver may have changed. */
+  #isAttachable({ spec }: WantedVolume): boolean {
+    const kind = findKindOf(spec, []);
+    const findDriver = (name: string) => this.#deps.claims.csiDriver(name);
+    return !kind.ok || kind.value.traits(spec, findDriver).attachable;
+  }
+
+  #takeErrors(uid: PodUid): string | undefined {
+    const { states } = this.#deps;
+    const { errors } = states.pod(uid);
+    if (errors.length === 0) return undefined;
+    states.setPod(uid, { errors: [] });
+    return errors.toSorted().join("; ");
+  }
+
+  #missing(uid: PodUid, expected: readonly string[]): MissingVolumes {
+    const { wanted, mounts } = this.#deps.states.pod(uid);
+    const resolved = new Set<string>();
+    const mounted = new Set<string>();
+    for (const [name, { outerVolumeSpecNames: outer }] of wanted) {
+      for (const each of outer) {
+        resolved.add(each);
+        if (mounts.get(name)?.state === "mounted") mounted.add(each);
+      }
+    }
+    return {
+      unmounted: expected.filter((name) => !mounted.has(name)).toSorted(),
+      unattached: this.#unattached(uid)
+        .flatMap(({ outerVolumeSpecNames: names }) => names)
+        .toSorted(),
+      unresolved: expected.filter((name) => !resolved.has(name)).toSorted(),
+    };
+  }
+
+  #unattached(uid: PodUid): readonly WantedVolume[] {
+    const { states } = this.#deps;
+    return [...states.pod(uid).wanted.values()].filter(
+      ({ attachable, volumeName }) => attachable && states.volume(volumeName) === undefined,
+    );
+  }
+
+  async #isExhausted(uid: PodUid, signal: AbortSignal): Promise<boolean> {
+    const { allocatable } = this.#deps;
+    if (allocatable === undefined || signal.aborted) return false;
+    for (const { spec } of this.#unattached(uid)) {
+      if (spec.source !== "persistentVolume") continue;
+      if (await allocatable.verifyExhausted(spec.persistentVolume, signal)) return true;
+    }
+    return false;
+  }
+
+  /** Looks whenever something has changed; resolves to the reason why the wait ended, undefined when it succeeded. */
+  async #until(
+    uid: PodUid,
+    isDone: () => boolean,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { clock } = this.#deps;
+    const startMs = clock.monotonicMs();
+    const endMs = startMs + waitMs;
+    const wakeUp = new WakeUp(clock);
+    let errorsAtMs: number | undefined;
+    this.#waiting.add(wakeUp);
+    try {
+      for (;;) {
+        const nowMs = clock.monotonicMs();
+        const hasErrors = this.#deps.states.pod(uid).errors.length > 0;
+        if (hasErrors) errorsAtMs ??= collectedAtMs(startMs, nowMs);
+        const errors = nowMs >= (errorsAtMs ?? endMs) ? this.#takeErrors(uid) : undefined;
+        if (isDone()) return undefined;
+        if (errors !== undefined) return errors;
+        if (signal.aborted) return "context canceled";
+        if (nowMs >= endMs) return "context deadline exceeded";
+        await wakeUp.wait(Math.min(endMs, errorsAtMs ?? endMs) - nowMs, signal);
+      }
+    } finally {
+      this.#waiting.delete(wakeUp);
+    }
+  }
+
+  #noteChange(): void {
+    for (const wakeUp of this.#waiting) wakeUp.notify();
+    this.#reconcileWakeUp.notify();
+  }
+}
+
+/** The end of the period of the wait in which errors came up; at once for those that were there before. */
+function collectedAtMs(startMs: number, nowMs: number): number {
+  return startMs + Math.ceil((nowMs - startMs) / collectMs) * collectMs;
+}

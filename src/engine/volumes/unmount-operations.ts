@@ -1,0 +1,155 @@
+import { podSubPathsDirectory } from "../../core/paths/data-paths.ts";
+import { mountReferences } from "../../core/storage/mount-references.ts";
+import type { StorageError } from "../../core/storage/storage-error.ts";
+import { volumeMessage } from "../../core/storage/volume-messages.ts";
+import { volumeSpecName } from "../../core/storage/volume-spec.ts";
+import type { NodeVolume, PodMount } from "../../core/storage/volume-state.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { isPathWithin } from "../../lib/path-within.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
+import type { ForeignFiles } from "../../ports/foreign-files.ts";
+import type { Mounts } from "../../ports/mounts.ts";
+import type { BlockMaps } from "./block-maps.ts";
+import type { StoragePlugin } from "./storage-plugin.ts";
+import { removeWithMounts } from "./tear-down.ts";
+import type { VolumeStates } from "./volume-states.ts";
+
+export interface UnmountDeps {
+  readonly states: VolumeStates;
+  readonly blockMaps: BlockMaps;
+  /** The agent's data folder. */
+  readonly rootFolder: string;
+  readonly mounts: Mounts;
+  readonly foreignFiles: ForeignFiles;
+}
+
+/** Something that is mounted for a pod, or may be. */
+export interface UnmountTarget {
+  readonly uid: PodUid;
+  readonly name: string;
+  readonly mount: PodMount;
+  readonly plugin: StoragePlugin;
+}
+
+export async function unmountVolume(
+  deps: UnmountDeps,
+  { uid, name, mount, plugin }: UnmountTarget,
+  signal: AbortSignal,
+): Promise<Result<void, string>> {
+  const { states } = deps;
+  const specName = volumeSpecName(mount.spec);
+  const cleaned = await cleanSubPaths(deps, uid, specName, signal);
+  if (!cleaned.ok) return failed("error cleaning subPath mounts", mount, cleaned.error);
+  const done = await plugin.tearDown({ podUid: uid, volumeSpecName: specName }, signal);
+  if (done.ok) {
+    states.removeMount(uid, name);
+    return done;
+  }
+  states.setMount(uid, name, { ...mount, state: "uncertain", isRemountDue: false });
+  return failed("UnmountVolume.TearDown failed", mount, done.error);
+}
+
+/** What containers of the pod were given of the volume has to go first: it is mounted from inside the volume. */
+async function cleanSubPaths(
+  deps: Pick<UnmountDeps, "rootFolder" | "mounts" | "foreignFiles">,
+  uid: PodUid,
+  specName: string,
+  signal: AbortSignal,
+): Promise<Result<void, Pick<StorageError, "message">>> {
+  try {
+    const folder = `${podSubPathsDirectory(deps.rootFolder, uid)}/${specName}`;
+    await removeWithMounts(deps, folder, signal);
+    return ok(undefined);
+  } catch (error) {
+    signal.throwIfAborted();
+    return err({ message: errorText(error) });
+  }
+}
+
+export async function unmapVolume(
+  { states, blockMaps }: UnmountDeps,
+  { uid, name, mount, plugin }: UnmountTarget,
+  signal: AbortSignal,
+): Promise<Result<void, string>> {
+  const { spec } = mount;
+  // Taking away the links and mounts of a device has several steps: from the first on it is no longer all there.
+  states.setMount(uid, name, { ...mount, state: "uncertain", isRemountDue: false });
+  const unmapped = await blockMaps.unmap({ uid, plugin: mount.plugin, spec }, signal);
+  if (!unmapped.ok) return failed("UnmapVolume.UnmapBlockVolume failed", mount, unmapped.error);
+  const target = { podUid: uid, volumeSpecName: volumeSpecName(spec) };
+  const done = await plugin.block?.unmapPodDevice(target, signal);
+  if (done?.ok === false) return failed("UnmapVolume.UnmapPodDevice failed", mount, done.error);
+  states.removeMount(uid, name);
+  return ok(undefined);
+}
+
+export async function unmountDevice(
+  deps: UnmountDeps,
+  volume: NodeVolume,
+  { device: storage }: StoragePlugin,
+  signal: AbortSignal,
+): Promise<Result<void, string>> {
+  const { states } = deps;
+  const { name, spec } = volume;
+  if (storage === undefined) return ok(undefined);
+  const path = await storage.mountPath(spec, signal);
+  const deviceMountPath = path.ok ? path.value : volume.deviceMountPath;
+  const others = await otherMounts(deps, deviceMountPath);
+  if (others.length > 0) {
+    const message = `the device mount path "${deviceMountPath}" is still mounted by other references [${others.join(" ")}]`;
+    return failed("GetDeviceMountRefs check failed", volume, { message });
+  }
+  const done = await storage.unmountDevice(deviceMountPath, signal);
+  if (!done.ok) {
+    states.changeVolume(name, { device: "uncertain", deviceMountPath });
+    return failed("UnmountDevice failed", volume, done.error);
+  }
+  states.changeVolume(name, { device: "not-mounted", deviceMountPath: "" });
+  return ok(undefined);
+}
+
+/** Where else the device is mounted: as long as it is, what uses it there would lose it. */
+async function otherMounts(
+  { mounts }: UnmountDeps,
+  deviceMountPath: string,
+): Promise<readonly string[]> {
+  const references = mountReferences(await mounts.list(), deviceMountPath);
+  if (!references.ok) return [];
+  return references.value.filter((other) => !isPathWithin(other, deviceMountPath));
+}
+
+export async function unmapDevice(
+  { states, blockMaps }: UnmountDeps,
+  volume: NodeVolume,
+  { block }: StoragePlugin,
+  signal: AbortSignal,
+): Promise<Result<void, string>> {
+  const { name, spec, devicePath, deviceMountPath: globalMapPath } = volume;
+  const users = await blockMaps.users(globalMapPath);
+  if (users.length > 0) {
+    const message = `the device "${globalMapPath}" is still referenced from other Pods [${users.join(" ")}]`;
+    return failed("UnmapDevice failed", volume, { message });
+  }
+  states.changeVolume(name, { device: "uncertain" });
+  const target = {
+    podUid: podUid(""),
+    volumeSpecName: volumeSpecName(spec),
+    globalMapPath,
+    devicePath,
+  };
+  const done = await block?.tearDownDevice(target, signal);
+  if (done?.ok === false) return failed("UnmapDevice.TearDownDevice failed", volume, done.error);
+  const removed = await blockMaps.removeGlobal(globalMapPath, signal);
+  if (!removed.ok) return failed("UnmapDevice.RemoveMapPath failed", volume, removed.error);
+  states.changeVolume(name, { device: "not-mounted", deviceMountPath: "" });
+  return ok(undefined);
+}
+
+function failed(
+  prefix: string,
+  volume: Pick<NodeVolume, "spec">,
+  { message }: Pick<StorageError, "message">,
+): Result<never, string> {
+  return err(volumeMessage(prefix, volume, `: ${message}`));
+}

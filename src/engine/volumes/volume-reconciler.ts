@@ -1,0 +1,220 @@
+import { operationPlugin } from "../../core/storage/operation-plugin.ts";
+import { type OperationKey, PendingOperations } from "../../core/storage/pending-operations.ts";
+import { planMount, planRelease, type VolumeStep } from "../../core/storage/plan-volumes.ts";
+import { isBlockVolume, type VolumeSpec } from "../../core/storage/volume-spec.ts";
+import type { NodeVolume, PodMount, WantedVolume } from "../../core/storage/volume-state.ts";
+import { errorText } from "../../lib/error-text.ts";
+import type { Result } from "../../lib/result.ts";
+import type { PodUid } from "../../model/ids.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Metrics } from "../../ports/metrics.ts";
+import type { PodEvents } from "../../ports/pod-events.ts";
+import type { Attachments } from "./attachments.ts";
+import type { VolumeOperations } from "./volume-operations.ts";
+import type { VolumeStates } from "./volume-states.ts";
+
+export interface ReconcilerDeps {
+  readonly states: VolumeStates;
+  readonly operations: VolumeOperations;
+  readonly attachments: Attachments;
+  readonly events: PodEvents;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Ends with the agent. */
+  readonly lifetime: AbortSignal;
+}
+
+/** One thing that is done to a volume. */
+interface Operation {
+  readonly key: OperationKey;
+  /** Upstream's name for it: of back-offs and metrics. */
+  readonly name: string;
+  readonly volume: { readonly spec: VolumeSpec; readonly plugin: string };
+  /** Of the event that reports a failure to the pod's owner. */
+  readonly event?: { readonly wanted: WantedVolume; readonly reason: string } | undefined;
+}
+
+type Work = (signal: AbortSignal) => Promise<Result<void, string>>;
+
+/**
+ * Starts what brings volumes from how they are to how they are wanted: for one volume, and for one device, one operation at
+ * a time, and after a failure not before its back-off is over.
+ */
+export class VolumeReconciler {
+  readonly #deps: ReconcilerDeps;
+  readonly #pending = new PendingOperations();
+  #onChange: () => void = () => undefined;
+  /** When the first operation that was refused may be tried again, by the monotonic clock. */
+  #retryAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(deps: ReconcilerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Called when an operation has ended, or something is gone. */
+  set onChange(listener: () => void) {
+    this.#onChange = listener;
+  }
+
+  /** Starts everything that can start now; returns when the next try is due, by the monotonic clock. */
+  reconcile(mayUnmount: boolean): number {
+    this.#retryAtMs = Number.POSITIVE_INFINITY;
+    const { states } = this.#deps;
+    if (mayUnmount) {
+      // First, so that a volume that goes from one pod to another is unmounted for the first before.
+      for (const [uid, { mounts, wanted }] of states.pods()) {
+        for (const [name, mount] of mounts) if (!wanted.has(name)) this.#unmount(uid, name, mount);
+      }
+    }
+    for (const [uid, { wanted }] of states.pods()) {
+      for (const volume of wanted.values()) this.#mount(uid, volume);
+    }
+    if (mayUnmount) for (const volume of states.volumes()) this.#release(volume);
+    return this.#retryAtMs;
+  }
+
+  /** What is done about a volume of a pod, or what it waits for; undefined when it is as wanted. */
+  stepOf(uid: PodUid, wanted: WantedVolume): VolumeStep | undefined {
+    const { states, attachments } = this.#deps;
+    const { volumeName: name } = wanted;
+    const mount = states.pod(uid).mounts.get(name);
+    return planMount(
+      { wanted, mount, volume: states.volume(name) },
+      {
+        byController: attachments.byController,
+        isReportedInUse: states.isReportedInUse(name),
+        isReportedAttached: attachments.attached?.has(name) === true,
+      },
+    );
+  }
+
+  #mount(uid: PodUid, wanted: WantedVolume): void {
+    const { operations } = this.#deps;
+    const { volumeName } = wanted;
+    const shared = { volumeName };
+    if (this.#pending.isPending(shared)) return;
+    const step = this.stepOf(uid, wanted);
+    const isBlock = isBlockVolume(wanted.spec);
+    switch (step?.kind) {
+      case "verify-attached":
+        this.#start(
+          { key: shared, name: "verify_controller_attached_volume", volume: wanted },
+          (signal) => operations.verifyAttached(wanted, signal),
+        );
+        return;
+      case "mount": {
+        const isShared = wanted.attachable || wanted.deviceMountable;
+        const key = isShared ? shared : { volumeName, podUid: uid };
+        const name = isBlock ? "map_volume" : "volume_mount";
+        const event = { wanted, reason: isBlock ? "FailedMapVolume" : "FailedMount" };
+        this.#start({ key, name, volume: wanted, event }, (signal) =>
+          this.#measureMount(uid, wanted, step.isRemount, signal),
+        );
+        return;
+      }
+      case "expand": {
+        const event = { wanted, reason: "VolumeResizeFailed" };
+        this.#start({ key: shared, name: "volume_fs_resize", volume: wanted, event }, (signal) =>
+          operations.expand(uid, wanted, step.fromSize, signal),
+        );
+        return;
+      }
+      default:
+    }
+  }
+
+  /** Also from when it was first wanted; raw devices are not measured so. */
+  async #measureMount(
+    uid: PodUid,
+    wanted: WantedVolume,
+    isRemount: boolean,
+    signal: AbortSignal,
+  ): Promise<Result<void, string>> {
+    const { operations, metrics, clock } = this.#deps;
+    const done = await operations.mount(uid, wanted, isRemount, signal);
+    if (done.ok && !isBlockVolume(wanted.spec)) {
+      const seconds = (clock.monotonicMs() - wanted.wantedMs) / 1000;
+      metrics.observe("volume_operation_total_seconds", seconds, {
+        operation_name: "overall_volume_mount",
+        plugin_name: operationPlugin(wanted.plugin, wanted.spec),
+      });
+    }
+    return done;
+  }
+
+  #unmount(uid: PodUid, name: string, mount: PodMount): void {
+    const { operations } = this.#deps;
+    const key = { volumeName: name, podUid: uid };
+    if (this.#pending.isPending(key)) return;
+    const operation = isBlockVolume(mount.spec) ? "unmap_volume" : "volume_unmount";
+    this.#start({ key, name: operation, volume: mount }, (signal) =>
+      operations.unmount({ uid, name, mount }, signal),
+    );
+  }
+
+  #release(volume: NodeVolume): void {
+    const { states, attachments, operations } = this.#deps;
+    const { name } = volume;
+    const key = { volumeName: name };
+    if (states.findWanted(name) !== undefined || states.usersOf(name).length > 0) return;
+    if (this.#pending.isPending(key)) return;
+    const step = planRelease(volume, attachments.byController);
+    switch (step.kind) {
+      case "unmount-device": {
+        const operation = isBlockVolume(volume.spec) ? "unmap_device" : "unmount_device";
+        this.#start({ key, name: operation, volume }, (signal) =>
+          operations.unmountDevice(volume, signal),
+        );
+        return;
+      }
+      case "forget":
+        states.removeVolume(name);
+        this.#pending.forget(name);
+        this.#onChange();
+        return;
+      default:
+    }
+  }
+
+  #start(operation: Operation, work: Work): void {
+    const { clock } = this.#deps;
+    const started = this.#pending.start(operation.key, operation.name, clock.monotonicMs());
+    if (started.ok) {
+      void this.#run(operation, work);
+      return;
+    }
+    if (started.error.kind === "backoff") {
+      this.#retryAtMs = Math.min(this.#retryAtMs, started.error.retryAfterMs);
+    }
+  }
+
+  async #run({ key, name, volume, event }: Operation, work: Work): Promise<void> {
+    const { clock, metrics, log, lifetime, events } = this.#deps;
+    const startedMs = clock.monotonicMs();
+    const failure = await work(lifetime).then(
+      (result) => (result.ok ? undefined : result.error),
+      (error: unknown) => errorText(error),
+    );
+    if (lifetime.aborted) return;
+    const endedMs = clock.monotonicMs();
+    this.#pending.finish(key, failure, endedMs);
+    const { spec, plugin } = volume;
+    metrics.observe("storage_operation_duration_seconds", (endedMs - startedMs) / 1000, {
+      migrated: String(spec.source === "persistentVolume" && spec.migrated === true),
+      operation_name: name,
+      status: failure === undefined ? "success" : "fail-unknown",
+      volume_plugin: operationPlugin(plugin, spec),
+    });
+    if (failure !== undefined) {
+      const { volumeName } = key;
+      log.warn("cannot bring a volume in line", { volume: volumeName, during: name, failure });
+      if (event !== undefined) {
+        const { wanted, reason } = event;
+        events.record(wanted.pod, { type: "Warning", reason, message: failure });
+      }
+    }
+    this.#onChange();
+  }
+}

@@ -1,0 +1,142 @@
+import type { NodeVolume, PodMount, WantedVolume } from "../../core/storage/volume-state.ts";
+import type { PodUid } from "../../model/ids.ts";
+import { isZeroQuantity, type Quantity } from "../../model/quantity.ts";
+import type { PodStorage, PodTable, SliceWriter } from "../pods/pod-table.ts";
+
+const noStorage: PodStorage = {
+  pod: undefined,
+  resolution: "new",
+  wanted: new Map(),
+  mounts: new Map(),
+  errors: [],
+};
+
+/** Which volumes pods want, which are mounted for them, and which are on the node, whichever pods use them. */
+export class VolumeStates {
+  readonly #pods: SliceWriter<"storage">;
+  /** By unique name. */
+  readonly #volumes = new Map<string, NodeVolume>();
+  /** Those that pods want and that the node's status reports as in use. */
+  #reportedInUse = new Set<string>();
+
+  constructor(table: PodTable) {
+    this.#pods = table.writer("storage");
+  }
+
+  pod(uid: PodUid): PodStorage {
+    return this.#pods.get(uid) ?? noStorage;
+  }
+
+  pods(): IterableIterator<readonly [PodUid, PodStorage]> {
+    return this.#pods.entries();
+  }
+
+  setPod(uid: PodUid, change: Partial<PodStorage>): void {
+    this.#pods.set(uid, { ...this.pod(uid), ...change });
+  }
+
+  /** Once nothing of the pod's volumes is wanted, mounted or to be reported. */
+  forgetPod(uid: PodUid): void {
+    this.#pods.set(uid, undefined);
+  }
+
+  /** The pods that the volume is mounted for, or may be. */
+  usersOf(name: string): readonly PodUid[] {
+    return [...this.#pods.entries()].flatMap(([uid, { mounts }]) =>
+      mounts.has(name) ? [uid] : [],
+    );
+  }
+
+  /** As one of the pods wants it. */
+  findWanted(name: string): WantedVolume | undefined {
+    for (const [, { wanted }] of this.#pods.entries()) {
+      const found = wanted.get(name);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** What holds for the volume whichever pod wants it. */
+  changeWanted(
+    name: string,
+    change: Partial<Pick<WantedVolume, "attachable" | "desiredPersistentVolumeSize">>,
+  ): void {
+    for (const [uid, { wanted }] of this.#pods.entries()) {
+      const volume = wanted.get(name);
+      if (volume === undefined) continue;
+      this.setPod(uid, { wanted: new Map([...wanted, [name, { ...volume, ...change }]]) });
+    }
+  }
+
+  removeWanted(uid: PodUid, name: string): void {
+    this.setPod(uid, { wanted: without(this.pod(uid).wanted, name) });
+    if (this.findWanted(name) === undefined) this.#reportedInUse.delete(name);
+  }
+
+  volume(name: string): NodeVolume | undefined {
+    return this.#volumes.get(name);
+  }
+
+  volumes(): readonly NodeVolume[] {
+    return [...this.#volumes.values()];
+  }
+
+  /** A volume that is attached to the node from now on, or needs no attachment. */
+  addVolume(volume: NodeVolume): void {
+    const known = this.#volumes.get(volume.name);
+    const { devicePath } = volume;
+    this.#volumes.set(volume.name, known === undefined ? volume : { ...known, devicePath });
+  }
+
+  changeVolume(name: string, change: Partial<NodeVolume>): void {
+    const known = this.#volumes.get(name);
+    if (known !== undefined) this.#volumes.set(name, { ...known, ...change });
+  }
+
+  removeVolume(name: string): void {
+    this.#volumes.delete(name);
+  }
+
+  /** The claim's size, as long as none is known. */
+  initializeSize(name: string, size: Quantity): void {
+    const known = this.#volumes.get(name)?.size;
+    if (known === undefined || isZeroQuantity(known)) this.changeVolume(name, { size });
+  }
+
+  setMount(uid: PodUid, name: string, mount: PodMount): void {
+    this.setPod(uid, { mounts: new Map([...this.pod(uid).mounts, [name, mount]]) });
+  }
+
+  /** Nothing of the volume is mounted for the pod any more. */
+  removeMount(uid: PodUid, name: string): void {
+    this.setPod(uid, { mounts: without(this.pod(uid).mounts, name) });
+  }
+
+  /** What the node's status is to report as in use: from before a volume is mounted until after its device is unmounted. */
+  volumesInUse(): readonly string[] {
+    const wanted = [...this.#pods.entries()].flatMap(([, pod]) =>
+      [...pod.wanted].flatMap(([name, { attachable }]) => (attachable ? [name] : [])),
+    );
+    const present = this.volumes().flatMap(({ name, isAttachable }) =>
+      // A volume found on disk counts until it is known not to be attachable: what is reported away too early is lost.
+      isAttachable === false ? [] : [name],
+    );
+    return [...new Set([...wanted, ...present])].toSorted();
+  }
+
+  /** A volume that comes to be wanted later is not among them, even if it was reported before. */
+  noteReportedInUse(names: readonly string[]): void {
+    this.#reportedInUse = new Set(names.filter((name) => this.findWanted(name) !== undefined));
+  }
+
+  isReportedInUse(name: string): boolean {
+    return this.#reportedInUse.has(name);
+  }
+}
+
+function without<V>(map: ReadonlyMap<string, V>, name: string): ReadonlyMap<string, V> {
+  if (!map.has(name)) return map;
+  const rest = new Map(map);
+  rest.delete(name);
+  return rest;
+}
