@@ -24,7 +24,10 @@ export function decodeBase64(text: string): Uint8Array | undefined {
 
 /** The UTF-8 bytes of a text in base64. */
 export function encodeBase64(text: string): string {
-  const bytes = new TextEncoder().encode(text);
+  return encodeBase64Bytes(new TextEncoder().encode(text));
+}
+
+export function encodeBase64Bytes(bytes: Uint8Array): string {
   let encoded = "";
   for (let start = 0; start < bytes.length; start += 3) {
     const [first = 0, second = 0, third = 0] = bytes.subarray(start, start + 3);

@@ -18,6 +18,7 @@ import { criLogs } from "./domains/cri-logs.ts";
 import { csiBlock } from "./domains/csi-block.ts";
 import { csiCalls } from "./domains/csi-calls.ts";
 import { csiNode } from "./domains/csi-node.ts";
+import { deviceManager } from "./domains/device-manager.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
 import { envVars } from "./domains/env-vars.ts";
 import { ephemeralClaims } from "./domains/ephemeral-claims.ts";
@@ -99,6 +100,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   csiNode,
   csiBlock,
   csiCalls,
+  deviceManager,
   dnsConfig,
   envVars,
   ephemeralClaims,

@@ -86,6 +86,8 @@ const csi = readJson("csi-v1.json") as GrpcDefinition;
 const csiTitle = "The container storage interface, v1, of a node";
 const plugins = readJson("plugin-registration-v1.json") as GrpcDefinition;
 const pluginsTitle = "The registration of plugins with the kubelet, v1";
+const devicePlugins = readJson("device-plugin-v1beta1.json") as GrpcDefinition;
+const devicePluginsTitle = "The device plugins of a kubelet, v1beta1";
 const kubernetes = readJson("kubernetes-v1.36.json") as OpenApi;
 write("src/model/generated/kubernetes.ts", kubernetesTypes(kubernetes));
 write("docs/kubelet-settings.md", kubeletSettingsPage());
@@ -116,10 +118,12 @@ write(
 );
 write("src/model/generated/cri.ts", grpcTypes(criTitle, cri));
 write("src/model/generated/csi.ts", grpcTypes(csiTitle, csi));
+write("src/model/generated/device-plugin.ts", grpcTypes(devicePluginsTitle, devicePlugins));
 const protos = {
   "cri.proto": grpcProto(criTitle, cri),
   "csi.proto": grpcProto(csiTitle, csi),
   "plugin-registration.proto": grpcProto(pluginsTitle, plugins),
+  "device-plugin.proto": grpcProto(devicePluginsTitle, devicePlugins),
   "containerd-content.proto": readFileSync(join(data, "containerd-content.proto"), "utf8"),
   "containerd-events.proto": readFileSync(join(data, "containerd-events.proto"), "utf8"),
 };

@@ -79,7 +79,8 @@ function withoutUnknownResources(pod: Pod, allocatable: ResourceList): Pod {
   };
 }
 
-function isBackedByClaim(pod: Pod, containerName: string, resource: string): boolean {
+/** Whether a claim delivers the extended resource to the container, and no device plugin. */
+export function isBackedByClaim(pod: Pod, containerName: string, resource: string): boolean {
   const isClaimable =
     isExtendedResource(resource) || resource.startsWith("deviceclass.resource.kubernetes.io/");
   const mappings = pod.status?.extendedResourceClaimStatus?.requestMappings ?? [];

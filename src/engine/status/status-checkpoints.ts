@@ -81,12 +81,10 @@ export class StatusCheckpoints {
     return newest === undefined || isOver ? pod : { ...pod, status: newest };
   }
 
-  /** The pod's life is over: should it come back under its UID, it begins again, also with the next agent. */
+  /** The pod's life is over: should it come back under its UID, it begins again. */
   endLife(uid: PodUid): void {
     const kept = this.#kept.get(uid);
-    if (kept === undefined || kept.isOver) return;
-    this.#kept.set(uid, { ...kept, isOver: true });
-    if (kept.newest !== undefined) this.#enqueue(uid);
+    if (kept !== undefined && !kept.isOver) this.#kept.set(uid, { ...kept, isOver: true });
   }
 
   /** What the agent before this one kept of the pod, until this one keeps something. */
@@ -97,10 +95,8 @@ export class StatusCheckpoints {
 
   /** Shown to others when it is on disk, unless a newer one has taken its place. An equal one is not written again. */
   save(uid: PodUid, status: PodStatus): void {
-    const { isOver, ...before } = this.#kept.get(uid) ?? nothingKept;
-    const kept = { ...before, isInherited: false, isOver: false };
-    // Of a life that is over the file is removed.
-    if (!isOver && deepEqual(kept.newest, status)) {
+    const kept = { ...(this.#kept.get(uid) ?? nothingKept), isInherited: false, isOver: false };
+    if (deepEqual(kept.newest, status)) {
       this.#kept.set(uid, kept);
       return;
     }
@@ -165,23 +161,20 @@ export class StatusCheckpoints {
     const status = pending?.newest;
     if (pending?.isPending !== true || status === undefined) return;
     this.#kept.set(uid, { ...pending, isPending: false });
-    const hasFailed = !(await this.#tryWrite(uid, pending.isOver ? undefined : status));
+    const hasFailed = !(await this.#tryWrite(uid, status));
     const kept = this.#kept.get(uid);
     if (kept?.newest === undefined) return;
     this.#kept.set(uid, { ...kept, written: status, hasFailed });
     if (kept.written !== status) this.#deps.changes.noteStatus(uid);
   }
 
-  /** Undefined removes the one that is there. */
-  async #tryWrite(uid: PodUid, status: PodStatus | undefined): Promise<boolean> {
+  async #tryWrite(uid: PodUid, status: PodStatus): Promise<boolean> {
     const { files, log } = this.#deps;
-    const path = this.#path(uid);
     const text = JSON.stringify(status);
     try {
-      if (status === undefined) await files.removeFile(path);
       // What still runs starts again with the machine; an end is for good.
-      else if (isTerminalPhase(status.phase)) await files.writeFile(path, text, 0o600);
-      else await files.writeBriefly(path, text, 0o600);
+      if (isTerminalPhase(status.phase)) await files.writeFile(this.#path(uid), text, 0o600);
+      else await files.writeBriefly(this.#path(uid), text, 0o600);
       return true;
     } catch (error) {
       // A full disk must not hide what happens.

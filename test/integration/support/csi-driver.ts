@@ -122,8 +122,7 @@ export class CsiDriver implements AsyncDisposable {
     this.#process = started;
     await eventually(
       async () => (started.isRunning ? started.lastWords() : fail(started.lastWords())),
-      // The log is also that of the processes before.
-      (words) => words.split("\n").includes(`ready ${started.pid}`),
+      (words) => words.trimEnd().endsWith("ready"),
     );
   }
 
