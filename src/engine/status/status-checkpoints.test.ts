@@ -178,3 +178,17 @@ class SlowRemoval extends MemoryFiles {
     await super.removeFile(path);
   }
 }
+
+test("a life that is over is over for the next agent too, until another one begins", async () => {
+  const { files, checkpoints } = world();
+  checkpoints.save(uid, { phase: "Running" });
+  await checkpoints.flush();
+  checkpoints.endLife(uid);
+  await checkpoints.flush();
+  const next = world(files);
+  await next.checkpoints.load();
+  expect(next.checkpoints.restore(pod).status).toEqual(pod.status);
+  checkpoints.save(uid, { phase: "Running" });
+  await checkpoints.flush();
+  expect(await files.readText(file)).toBe('{"phase":"Running"}');
+});

@@ -81,10 +81,12 @@ export class StatusCheckpoints {
     return newest === undefined || isOver ? pod : { ...pod, status: newest };
   }
 
-  /** The pod's life is over: should it come back under its UID, it begins again. */
+  /** The pod's life is over: should it come back under its UID, it begins again, also with the next agent. */
   endLife(uid: PodUid): void {
     const kept = this.#kept.get(uid);
-    if (kept !== undefined && !kept.isOver) this.#kept.set(uid, { ...kept, isOver: true });
+    if (kept === undefined || kept.isOver) return;
+    this.#kept.set(uid, { ...kept, isOver: true });
+    if (kept.newest !== undefined) this.#enqueue(uid);
   }
 
   /** What the agent before this one kept of the pod, until this one keeps something. */
@@ -95,8 +97,10 @@ export class StatusCheckpoints {
 
   /** Shown to others when it is on disk, unless a newer one has taken its place. An equal one is not written again. */
   save(uid: PodUid, status: PodStatus): void {
-    const kept = { ...(this.#kept.get(uid) ?? nothingKept), isInherited: false, isOver: false };
-    if (deepEqual(kept.newest, status)) {
+    const { isOver, ...before } = this.#kept.get(uid) ?? nothingKept;
+    const kept = { ...before, isInherited: false, isOver: false };
+    // Of a life that is over the file is removed.
+    if (!isOver && deepEqual(kept.newest, status)) {
       this.#kept.set(uid, kept);
       return;
     }
@@ -161,20 +165,23 @@ export class StatusCheckpoints {
     const status = pending?.newest;
     if (pending?.isPending !== true || status === undefined) return;
     this.#kept.set(uid, { ...pending, isPending: false });
-    const hasFailed = !(await this.#tryWrite(uid, status));
+    const hasFailed = !(await this.#tryWrite(uid, pending.isOver ? undefined : status));
     const kept = this.#kept.get(uid);
     if (kept?.newest === undefined) return;
     this.#kept.set(uid, { ...kept, written: status, hasFailed });
     if (kept.written !== status) this.#deps.changes.noteStatus(uid);
   }
 
-  async #tryWrite(uid: PodUid, status: PodStatus): Promise<boolean> {
+  /** Undefined removes the one that is there. */
+  async #tryWrite(uid: PodUid, status: PodStatus | undefined): Promise<boolean> {
     const { files, log } = this.#deps;
+    const path = this.#path(uid);
     const text = JSON.stringify(status);
     try {
+      if (status === undefined) await files.removeFile(path);
       // What still runs starts again with the machine; an end is for good.
-      if (isTerminalPhase(status.phase)) await files.writeFile(this.#path(uid), text, 0o600);
-      else await files.writeBriefly(this.#path(uid), text, 0o600);
+      else if (isTerminalPhase(status.phase)) await files.writeFile(path, text, 0o600);
+      else await files.writeBriefly(path, text, 0o600);
       return true;
     } catch (error) {
       // A full disk must not hide what happens.

@@ -122,7 +122,8 @@ export class CsiDriver implements AsyncDisposable {
     this.#process = started;
     await eventually(
       async () => (started.isRunning ? started.lastWords() : fail(started.lastWords())),
-      (words) => words.trimEnd().endsWith("ready"),
+      // The log is also that of the processes before.
+      (words) => words.split("\n").includes(`ready ${started.pid}`),
     );
   }
 

@@ -98,7 +98,8 @@ func main() {
 	service := &service{Service: mock.New(s.Config), settings: s, volumes: volumes}
 	csiDriver := driver.NewCSIDriver(&driver.CSIDriverServers{Controller: service, Identity: service, Node: service})
 	must(0, csiDriver.Start(listen(s.endpoint), control.intercept))
-	go func() { must(0, control.serve(listen(s.controlSocket))) }()
+	controlListener := listen(s.controlSocket)
+	go func() { must(0, control.serve(controlListener)) }()
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -108,10 +109,11 @@ func main() {
 	if s.registrationSocket != "" {
 		server := grpc.NewServer(grpc.UnaryInterceptor(control.intercept))
 		registration.RegisterRegistrationServer(server, &registrar{settings: s})
-		go func() { must(0, server.Serve(listen(s.registrationSocket))) }()
+		listener := listen(s.registrationSocket)
+		go func() { must(0, server.Serve(listener)) }()
 		// The socket goes with the server: a kubelet then forgets the driver.
 		defer server.Stop()
 	}
-	fmt.Println("ready")
+	fmt.Println("ready", os.Getpid())
 	<-ctx.Done()
 }

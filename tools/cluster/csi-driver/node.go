@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	"golang.org/x/sys/unix"
@@ -105,10 +107,32 @@ func (s *service) stage(of *volume, path string, capability *csi.VolumeCapabilit
 		fileSystem = "ext4"
 	}
 	format := mount.NewSafeFormatAndMount(mounter, exec.New())
+	if err := growUnmounted(format, device); err != nil {
+		return err
+	}
 	if err := format.FormatAndMount(device, path, fileSystem, wanted.GetMountFlags()); err != nil {
 		return err
 	}
 	return giveToGroup(path, wanted.GetVolumeMountGroup())
+}
+
+// ext4 of a volume that has grown while it was not mounted, or was but not with the right to resize it: that takes
+// CAP_SYS_RESOURCE, which not every container has.
+func growUnmounted(format *mount.SafeFormatAndMount, device string) error {
+	kind, err := format.GetDiskFormat(device)
+	if err != nil || !strings.HasPrefix(kind, "ext") {
+		return err
+	}
+	isSmall, err := mount.NewResizeFs(format.Exec).NeedResize(device, "")
+	if err != nil || !isSmall {
+		return err
+	}
+	for _, command := range [][]string{{"e2fsck", "-f", "-p", device}, {"resize2fs", device}} {
+		if output, err := format.Exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s %s: %w: %s", command[0], device, err, output)
+		}
+	}
+	return nil
 }
 
 // VOLUME_MOUNT_GROUP: the folder belongs to the group, and so does what is made in it.
