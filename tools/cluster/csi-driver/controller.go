@@ -52,13 +52,17 @@ func internal(err error) error {
 	return status.Error(codes.Internal, err.Error())
 }
 
+func isBusy(id string) error {
+	return status.Errorf(codes.Aborted, "another operation on volume %s is under way", id)
+}
+
 // A volume that is there, with the right to change it until `done` is called.
 func (s *service) hold(id string) (found *volume, done func(), err error) {
 	if id == "" {
 		return nil, nil, missing("volume_id")
 	}
 	if !s.volumes.begin(id) {
-		return nil, nil, status.Errorf(codes.Aborted, "another operation on volume %s is under way", id)
+		return nil, nil, isBusy(id)
 	}
 	done = func() { s.volumes.end(id) }
 	found, err = s.volumes.find(id)
@@ -110,7 +114,7 @@ func (s *service) CreateVolume(_ context.Context, request *csi.CreateVolumeReque
 	sum := sha256.Sum256([]byte(request.GetName()))
 	id := "vol-" + hex.EncodeToString(sum[:8])
 	if !s.volumes.begin(id) {
-		return nil, status.Errorf(codes.Aborted, "volume %s is being made", id)
+		return nil, isBusy(id)
 	}
 	defer s.volumes.end(id)
 	found, err := s.volumes.find(id)

@@ -298,7 +298,7 @@ func (s *service) publishEphemeral(request *csi.NodePublishVolumeRequest) (*csi.
 		return nil, status.Errorf(codes.InvalidArgument, "volume_id %q: want letters, digits, dots and dashes", id)
 	}
 	if !s.volumes.begin(id) {
-		return nil, status.Errorf(codes.Aborted, "another operation on volume %s is under way", id)
+		return nil, isBusy(id)
 	}
 	defer s.volumes.end(id)
 	folder := s.ephemeralFolder(id)
@@ -346,14 +346,15 @@ func (s *service) NodeUnpublishVolume(_ context.Context, request *csi.NodeUnpubl
 	if request.GetTargetPath() == "" {
 		return nil, missing("target_path")
 	}
-	found, done, err := s.hold(id)
-	if status.Code(err) == codes.NotFound {
-		// An inline volume, which exists only while it is published.
-		found, done = nil, func() {}
-	} else if err != nil {
-		return nil, err
+	if !s.volumes.begin(id) {
+		return nil, isBusy(id)
 	}
-	defer done()
+	defer s.volumes.end(id)
+	// None for an inline volume, which exists only while it is published.
+	found, err := s.volumes.find(id)
+	if err != nil {
+		return nil, internal(err)
+	}
 	if err := s.unpublish(found, id, request.GetTargetPath()); err != nil {
 		return nil, internal(err)
 	}
