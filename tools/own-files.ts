@@ -6,6 +6,7 @@
 export const ownFiles: readonly string[] = [
   "src/drivers/linux/foreign/**",
   "src/app/check.ts",
+  "src/app/claim-folders.ts",
   "src/app/client-credentials.ts",
   "src/app/down.ts",
   "src/app/image-options.ts",

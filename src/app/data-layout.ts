@@ -15,6 +15,8 @@ export interface DataLayout {
   readonly records: string;
   /** Manifests as they were when they were last good. */
   readonly lastGood: string;
+  /** The folders of claims; they stay when everything else is removed. */
+  readonly volumes: string;
   /** Manifests, unless another place is given. */
   readonly manifests: string;
 }
@@ -26,6 +28,7 @@ export function dataLayout(dataDir: string): DataLayout {
     podLogs: join(dataDir, "logs"),
     records: join(dataDir, "records"),
     lastGood: join(dataDir, "last-good"),
+    volumes: join(dataDir, "volumes"),
     manifests: join(dataDir, "manifests"),
   };
 }

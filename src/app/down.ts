@@ -36,6 +36,7 @@ import { sleep, timeoutSignal } from "../lib/timers.ts";
 import type { PodUid } from "../model/ids.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { Log } from "../ports/log.ts";
+import { hasClaimFolders, removeClaimFolders } from "./claim-folders.ts";
 import { type DataLayout, dataLayout, kubeletFolder } from "./data-layout.ts";
 import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { dataDirPacketRules, removePacketRules } from "./packet-rules.ts";
@@ -51,8 +52,15 @@ const agentStopMs = 20_000;
 const runtimeTimeoutMs = 30_000;
 const totalMs = 10 * 60_000;
 
-/** Removes all but the manifests; an agent that still runs is asked to end first. Safe to repeat. */
-export async function runDown(dataDir: string, log: Log): Promise<void> {
+/**
+ * Removes all but the manifests, and what claims hold unless `removeVolumes`; an agent that still runs is asked to end first.
+ * Safe to repeat.
+ */
+export async function runDown(
+  dataDir: string,
+  log: Log,
+  { removeVolumes }: { readonly removeVolumes: boolean } = { removeVolumes: false },
+): Promise<void> {
   if (!readMachine().isRoot) throw new SetupError("removing pods needs root", "run it with sudo");
   if (!existsSync(dataDir)) return;
   if (existsSync(join(dataDir, kubeletFolder))) {
@@ -64,7 +72,10 @@ export async function runDown(dataDir: string, log: Log): Promise<void> {
   const lock = await takeOver(dataDir, log);
   try {
     const record = await readRuntimeRecord(lock.path);
-    if (record === undefined) {
+    const { volumes } = dataLayout(lock.path);
+    const hasClaims = await hasClaimFolders(volumes);
+    // All else may have been removed earlier.
+    if (record === undefined && !(removeVolumes && hasClaims)) {
       log.info("no agent has used this folder, nothing is removed", { dataDir });
       return;
     }
@@ -74,8 +85,12 @@ export async function runDown(dataDir: string, log: Log): Promise<void> {
         "run `berth up` once with the flags it had, which writes it again, and then `berth down`",
       );
     }
-    await removePods(lock.path, record, log);
-    await removeFiles(lock.path);
+    if (record !== undefined) await removePods(lock.path, record, log);
+    const helpers = new ForeignHelpers(foreignFilesProgram, new HungPaths(Date.now));
+    const foreignFiles = linuxForeignFiles(helpers, Date.now);
+    if (removeVolumes) await removeClaimFolders(volumes, foreignFiles, timeoutSignal(totalMs));
+    else if (hasClaims) log.info("keeping what claims hold: --volumes removes it", { volumes });
+    await removeFiles(lock.path, helpers);
   } finally {
     await lock.release();
   }
@@ -148,10 +163,9 @@ async function endRuntimePods(
 }
 
 /** Removes what is the agent's own. The record of it goes last, so that an interrupted removal can be repeated. */
-async function removeFiles(dataDir: string): Promise<void> {
+async function removeFiles(dataDir: string, helpers: ForeignHelpers): Promise<void> {
   const { socket, rootFolder, podLogs, records, lastGood } = dataLayout(dataDir);
   const { base } = containerdPaths(dataDir);
-  const helpers = new ForeignHelpers(foreignFilesProgram, new HungPaths(Date.now));
   const frozen = freezeReportPath(dataDir);
   for (const path of [socket, rootFolder, podLogs, records, lastGood, base, frozen]) {
     await removeOwn(path, helpers);

@@ -14,7 +14,8 @@ import { parseJsonText } from "../lib/json-text.ts";
 import { ignoredFields } from "../model/fields/ignored-fields.ts";
 import { usedFields } from "../model/fields/used-fields.ts";
 import type { ConfigMap, PodSpec, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
-import { parseObjectSet } from "../model/manifest/object-set.ts";
+import { claimKey } from "../model/manifest/bind-claims.ts";
+import { type ObjectSet, parseObjectSet } from "../model/manifest/object-set.ts";
 import { isJsonText } from "../model/manifest/pod-text.ts";
 import type { StaticPodPlace } from "../model/manifest/static-pod.ts";
 import { type Pod, podKey } from "../model/pod.ts";
@@ -67,6 +68,13 @@ export type DocumentPlan =
       readonly line: number;
       readonly name: string;
       readonly handler: string;
+    }
+  | {
+      readonly kind: "storage";
+      readonly line: number;
+      readonly type: "PersistentVolumeClaim" | "PersistentVolume" | "CSIDriver";
+      /** With its namespace, if it has one. */
+      readonly name: string;
     }
   | {
       readonly kind: "object";
@@ -124,6 +132,8 @@ function nameOf(
       return { kind: "Pod", key: podKey(document.pod), line: document.line };
     case "runtime-class":
       return { kind: "RuntimeClass", key: document.name, line: document.line };
+    case "storage":
+      return { kind: document.type, key: document.name, line: document.line };
     case "object": {
       const { type, namespace, name, line } = document;
       return { kind: type, key: `${namespace}/${name}`, line };
@@ -169,7 +179,10 @@ function itemsOf(root: JsonNode): readonly JsonNode[] {
 }
 
 function planDocument(root: JsonNode, place: StaticPodPlace, dataDir: string): DocumentPlan {
-  const { pods, configMaps, secrets, runtimeClasses, problems } = parseObjectSet([root], place);
+  const { pods, configMaps, secrets, runtimeClasses, problems, ...storage } = parseObjectSet(
+    [root],
+    place,
+  );
   const origin = place.origin.kind === "file" ? place.origin.path : place.origin.url;
   if (problems.length > 0) {
     const placed = problems.map(({ message, field, at }) => ({ origin, ...at, field, message }));
@@ -183,6 +196,8 @@ function planDocument(root: JsonNode, place: StaticPodPlace, dataDir: string): D
   if (secret !== undefined) return describeObject(root, "Secret", secret);
   const [runtimeClass] = runtimeClasses;
   if (runtimeClass !== undefined) return describeRuntimeClass(root, runtimeClass);
+  const described = describeStorage(root, storage);
+  if (described !== undefined) return described;
   return { kind: "refused", problems: [{ origin, ...root.at, message: "nothing that can run" }] };
 }
 
@@ -218,6 +233,25 @@ function planPodDocument(
 function describeRuntimeClass(root: JsonNode, { metadata, handler }: RuntimeClass): DocumentPlan {
   const name = metadata?.name ?? "";
   return { kind: "runtime-class", line: root.at.line, name, handler };
+}
+
+function describeStorage(
+  root: JsonNode,
+  {
+    claims: [claim],
+    persistentVolumes: [volume],
+    csiDrivers: [driver],
+  }: Pick<ObjectSet, "claims" | "persistentVolumes" | "csiDrivers">,
+): DocumentPlan | undefined {
+  const { line } = root.at;
+  if (claim !== undefined) {
+    return { kind: "storage", line, type: "PersistentVolumeClaim", name: claimKey(claim) };
+  }
+  if (volume !== undefined) {
+    return { kind: "storage", line, type: "PersistentVolume", name: volume.metadata?.name ?? "" };
+  }
+  if (driver === undefined) return undefined;
+  return { kind: "storage", line, type: "CSIDriver", name: driver.metadata?.name ?? "" };
 }
 
 /** What is filled in by default is not what the document asks for. */

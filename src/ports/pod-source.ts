@@ -1,4 +1,11 @@
-import type { ConfigMap, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
+import type {
+  ConfigMap,
+  CSIDriver,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  RuntimeClass,
+  Secret,
+} from "../model/generated/kubernetes.ts";
 import type { Pod } from "../model/pod.ts";
 import type { PodSourceName } from "../model/pod-source.ts";
 
@@ -22,6 +29,9 @@ export interface SourceSnapshot {
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
   readonly runtimeClasses?: readonly RuntimeClass[];
+  readonly claims?: readonly PersistentVolumeClaim[];
+  readonly persistentVolumes?: readonly PersistentVolume[];
+  readonly csiDrivers?: readonly CSIDriver[];
   readonly problems: readonly SourceProblem[];
   /** Fields that do not exist in manifests that are used all the same. */
   readonly unknownFields?: readonly SourceProblem[];

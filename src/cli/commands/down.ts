@@ -3,18 +3,25 @@ import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
 import { exitCodes } from "../exit.ts";
+import { toggle } from "../flags.ts";
 
 export const downCommand: Command = defineCommand({
   name: "down",
   usage: "down [flags]",
   summary: "Stop the agent and its pods, and remove everything of its data folder.",
-  details: "Pods get their grace period. Manifests that lie in the data folder are kept.",
-  examples: ["berth down", "berth down --data-dir /srv/berth"],
-  flags: { "data-dir": dataDirFlag, "log-level": logLevelFlag },
+  details:
+    "Pods get their grace period. Manifests that lie in the data folder are kept, and what PersistentVolumeClaims hold.",
+  examples: ["berth down", "berth down --volumes", "berth down --data-dir /srv/berth"],
+  flags: {
+    volumes: toggle("also remove what PersistentVolumeClaims hold"),
+    "data-dir": dataDirFlag,
+    "log-level": logLevelFlag,
+  },
   run: async ({ flags, terminal }) => {
     const log = await agentLog(flags["log-level"], terminal);
     const { runDown } = await import("../../app/down.ts");
-    await runDown(chooseDataDir(flags["data-dir"], terminal), log);
+    const removeVolumes = flags.volumes;
+    await runDown(chooseDataDir(flags["data-dir"], terminal), log, { removeVolumes });
     return exitCodes.ok;
   },
 });

@@ -50,6 +50,10 @@ function documentLines(document: DocumentPlan, paint: Paint): string[] {
         `  line ${document.line}: ${paint("green", "accepted")} RuntimeClass ${document.name}`,
         `    handler: ${document.handler}`,
       ];
+    case "storage":
+      return [
+        `  line ${document.line}: ${paint("green", "accepted")} ${document.type} ${document.name}`,
+      ];
     case "pod":
       return podLines(document, paint);
     default:

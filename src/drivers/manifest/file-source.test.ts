@@ -262,3 +262,49 @@ test.each([
   expect(problems).toHaveLength(1);
   expect(problems[0]?.message).toContain(message);
 });
+
+test("a claim of a name that another file has, and one whose volume is missing, are named by file and field", async () => {
+  const claim = (name: string, spec = "") => `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: ${name}}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+  ${spec}
+`;
+  await writeFile(join(folder, "a.yaml"), claim("data"));
+  await writeFile(join(folder, "b.yaml"), claim("data"));
+  await writeFile(
+    join(folder, "c.yaml"),
+    `${podText("web")}---\n${claim("x", "volumeName: disk")}`,
+  );
+  const log = watch();
+  const { claims, problems, pods } = await log.next();
+  expect(claims?.map(({ metadata }) => metadata?.name)).toEqual(["data", "x"]);
+  expect(pods).toHaveLength(1);
+  expect(problems).toEqual([
+    {
+      origin: join(folder, "b.yaml"),
+      field: "metadata.name",
+      message: `PersistentVolumeClaim default/data is already defined in ${join(folder, "a.yaml")}: remove or rename one of them`,
+    },
+    {
+      origin: join(folder, "c.yaml"),
+      field: "spec.volumeName",
+      message: expect.stringMatching(
+        /^PersistentVolumeClaim default\/x: PersistentVolume "disk" is not in the manifests: /,
+      ),
+    },
+  ]);
+  await writeFile(
+    join(folder, "d.yaml"),
+    `apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, local: {path: /srv/disk}}
+`,
+  );
+  const later = await log.next();
+  expect(later.persistentVolumes).toHaveLength(1);
+  expect(later.problems.map(({ field }) => field)).toEqual(["metadata.name"]);
+});

@@ -3,6 +3,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { sleep, startTimer } from "../../lib/timers.ts";
 import { trimEndOf } from "../../lib/trim-text.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
+import { bindClaims, claimKey } from "../../model/manifest/bind-claims.ts";
 import { podKey } from "../../model/pod.ts";
 import type {
   PodSource,
@@ -43,7 +44,7 @@ const busyMs = 500;
 // A folder that is replaced is missing for a moment; a folder that is removed stays missing.
 const missingGraceMs = 1000;
 
-/** Pods, and in `berth up` config maps and secrets, from files. */
+/** Pods, and in `berth up` the objects that they refer to, from files. */
 export function createFileSource(options: FileSourceOptions): PodSource {
   return {
     name: "file",
@@ -293,13 +294,38 @@ function mergeObjects(
     pods: select("Pod", ({ pods }) => pods, podKey),
     configMaps: select("ConfigMap", ({ configMaps }) => configMaps, objectKey),
     secrets: select("Secret", ({ secrets }) => secrets, objectKey),
-    runtimeClasses: select(
-      "RuntimeClass",
-      ({ runtimeClasses = [] }) => runtimeClasses,
-      ({ metadata }) => metadata?.name ?? "",
+    runtimeClasses: select("RuntimeClass", ({ runtimeClasses = [] }) => runtimeClasses, nameOf),
+    claims: select("PersistentVolumeClaim", ({ claims = [] }) => claims, claimKey),
+    persistentVolumes: select(
+      "PersistentVolume",
+      ({ persistentVolumes = [] }) => persistentVolumes,
+      nameOf,
     ),
+    csiDrivers: select("CSIDriver", ({ csiDrivers = [] }) => csiDrivers, nameOf),
   };
-  return { objects, problems };
+  return { objects, problems: [...problems, ...bindingProblems(objects, states)] };
+}
+
+/** Claims that get no volume, whichever files they and the volumes lie in. */
+function bindingProblems(
+  { claims, persistentVolumes }: Required<Pick<FileObjects, "claims" | "persistentVolumes">>,
+  states: readonly (readonly [string, FileState])[],
+): readonly SourceProblem[] {
+  return bindClaims(claims, persistentVolumes).flatMap((binding) => {
+    if (binding.kind !== "none") return [];
+    const { claim, field, message } = binding;
+    const [origin = ""] = states.find(([, { objects }]) => objects?.claims?.includes(claim)) ?? [];
+    const text = `PersistentVolumeClaim ${claimKey(claim)}: ${message}`;
+    return [{ origin, field, message: text }];
+  });
+}
+
+function nameOf({
+  metadata,
+}: {
+  readonly metadata?: { readonly name?: string | undefined } | undefined;
+}): string {
+  return metadata?.name ?? "";
 }
 
 function doubled(

@@ -1,6 +1,13 @@
 import { parseJson } from "../../lib/json-parser.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { ConfigMap, RuntimeClass, Secret } from "../../model/generated/kubernetes.ts";
+import type {
+  ConfigMap,
+  CSIDriver,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  RuntimeClass,
+  Secret,
+} from "../../model/generated/kubernetes.ts";
 import { withoutDocument } from "../../model/manifest/object-kind.ts";
 import { parseObjectSet } from "../../model/manifest/object-set.ts";
 import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
@@ -15,6 +22,9 @@ export interface FileObjects {
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
   readonly runtimeClasses?: readonly RuntimeClass[];
+  readonly claims?: readonly PersistentVolumeClaim[];
+  readonly persistentVolumes?: readonly PersistentVolume[];
+  readonly csiDrivers?: readonly CSIDriver[];
   /** Fields that do not exist; only where they are let pass. */
   readonly unknownFields?: readonly SourceProblem[];
 }

@@ -1,23 +1,54 @@
 import { err, ok, type Result } from "../../lib/result.ts";
-import type { ConfigMap, RuntimeClass, Secret, Service } from "../../model/generated/kubernetes.ts";
+import type {
+  ConfigMap,
+  CSIDriver,
+  RuntimeClass,
+  Secret,
+  Service,
+} from "../../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
+import { bindClaims, type ClaimBinding } from "../../model/manifest/bind-claims.ts";
 import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import type { SourceSnapshot } from "../../ports/pod-source.ts";
 
-type Objects = Required<Pick<SourceSnapshot, "configMaps" | "secrets" | "runtimeClasses">>;
+type Objects = Required<
+  Pick<
+    SourceSnapshot,
+    "configMaps" | "secrets" | "runtimeClasses" | "claims" | "persistentVolumes" | "csiDrivers"
+  >
+>;
 
-/** ConfigMaps, Secrets and RuntimeClasses that lie beside the pods in the sources. */
+/** The objects that lie beside the pods in the sources. */
 export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStore {
   /** Manifests hold none. */
   readonly services: readonly Service[] = [];
   readonly #bySource = new Map<string, Objects>();
+  #bindings: readonly ClaimBinding[] = [];
 
   /** Takes a source's complete set; true when it is not the one from before. */
-  set(source: string, { configMaps, secrets, runtimeClasses = [] }: SourceSnapshot): boolean {
+  set(source: string, snapshot: SourceSnapshot): boolean {
     const before = this.#bySource.get(source);
-    const objects = { configMaps, secrets, runtimeClasses };
+    const { configMaps, secrets, runtimeClasses = [] } = snapshot;
+    const { claims = [], persistentVolumes = [], csiDrivers = [] } = snapshot;
+    const storage = { claims, persistentVolumes, csiDrivers };
+    const objects = { configMaps, secrets, runtimeClasses, ...storage };
     this.#bySource.set(source, objects);
-    return JSON.stringify(before) !== JSON.stringify(objects);
+    const isChanged = JSON.stringify(before) !== JSON.stringify(objects);
+    if (isChanged) this.#bindings = this.#bind();
+    return isChanged;
+  }
+
+  /** What each claim gets. */
+  get bindings(): readonly ClaimBinding[] {
+    return this.#bindings;
+  }
+
+  /** How the driver wants to be used. Nothing attaches volumes without a cluster, so that none waits for it. */
+  csiDriver(name: string): CSIDriver {
+    const found = [...this.#bySource.values()]
+      .flatMap(({ csiDrivers }) => csiDrivers)
+      .find(({ metadata }) => metadata?.name === name);
+    return { metadata: { name }, ...found, spec: { ...found?.spec, attachRequired: false } };
   }
 
   configMap(namespace: string, name: string): Result<ConfigMap, LookUpFailure> {
@@ -35,6 +66,14 @@ export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStor
       .flatMap(({ runtimeClasses }) => runtimeClasses)
       .find(({ metadata }) => metadata?.name === name);
     return found === undefined ? notFound("runtimeclass.node.k8s.io", name) : ok(found);
+  }
+
+  #bind(): readonly ClaimBinding[] {
+    const objects = [...this.#bySource.values()];
+    return bindClaims(
+      objects.flatMap(({ claims }) => claims),
+      objects.flatMap(({ persistentVolumes }) => persistentVolumes),
+    );
   }
 
   #find<T extends ConfigMap | Secret>(

@@ -1,6 +1,7 @@
 import type {
   DownwardAPIVolumeFile,
   EphemeralVolumeSource,
+  PersistentVolume,
   ProjectedVolumeSource,
   Volume,
   VolumeProjection,
@@ -132,6 +133,23 @@ function defaultEphemeral(ephemeral: EphemeralVolumeSource): EphemeralVolumeSour
         volumeMode: template.spec.volumeMode ?? "Filesystem",
         ...(resources === undefined ? {} : { resources }),
       },
+    },
+  };
+}
+
+/** Sets what a persistent volume that can be mounted here leaves out. */
+export function defaultPersistentVolume(volume: PersistentVolume): PersistentVolume {
+  const { iscsi, hostPath } = volume.spec ?? {};
+  return {
+    ...volume,
+    spec: {
+      persistentVolumeReclaimPolicy: "Retain",
+      volumeMode: "Filesystem",
+      ...volume.spec,
+      ...(iscsi === undefined
+        ? {}
+        : { iscsi: { ...iscsi, iscsiInterface: iscsi.iscsiInterface ?? "default" } }),
+      ...(hostPath === undefined ? {} : { hostPath: { ...hostPath, type: hostPath.type ?? "" } }),
     },
   };
 }

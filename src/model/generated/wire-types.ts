@@ -25,10 +25,47 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "kind": "*AzureDataDiskKind?",
     "readOnly": "*bool?"
   },
+  "AzureFilePersistentVolumeSource": {
+    "readOnly": "bool?",
+    "secretName": "string",
+    "secretNamespace": "*string",
+    "shareName": "string"
+  },
   "AzureFileVolumeSource": {
     "readOnly": "bool?",
     "secretName": "string",
     "shareName": "string"
+  },
+  "CSIDriver": {
+    "apiVersion": "string?",
+    "kind": "string?",
+    "metadata": "metav1.ObjectMeta?",
+    "spec": "CSIDriverSpec"
+  },
+  "CSIDriverSpec": {
+    "attachRequired": "*bool?",
+    "fsGroupPolicy": "*FSGroupPolicy?",
+    "nodeAllocatableUpdatePeriodSeconds": "*int64?",
+    "podInfoOnMount": "*bool?",
+    "preventPodSchedulingIfMissing": "*bool?",
+    "requiresRepublish": "*bool?",
+    "seLinuxMount": "*bool?",
+    "serviceAccountTokenInSecrets": "*bool?",
+    "storageCapacity": "*bool?",
+    "tokenRequests": "[]TokenRequest?",
+    "volumeLifecycleModes": "[]VolumeLifecycleMode?"
+  },
+  "CSIPersistentVolumeSource": {
+    "controllerExpandSecretRef": "*SecretReference?",
+    "controllerPublishSecretRef": "*SecretReference?",
+    "driver": "string",
+    "fsType": "string?",
+    "nodeExpandSecretRef": "*SecretReference?",
+    "nodePublishSecretRef": "*SecretReference?",
+    "nodeStageSecretRef": "*SecretReference?",
+    "readOnly": "bool?",
+    "volumeAttributes": "map[string]string?",
+    "volumeHandle": "string"
   },
   "CSIVolumeSource": {
     "driver": "string",
@@ -41,6 +78,14 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "add": "[]Capability?",
     "drop": "[]Capability?"
   },
+  "CephFSPersistentVolumeSource": {
+    "monitors": "[]string",
+    "path": "string?",
+    "readOnly": "bool?",
+    "secretFile": "string?",
+    "secretRef": "*SecretReference?",
+    "user": "string?"
+  },
   "CephFSVolumeSource": {
     "monitors": "[]string",
     "path": "string?",
@@ -48,6 +93,12 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "secretFile": "string?",
     "secretRef": "*LocalObjectReference?",
     "user": "string?"
+  },
+  "CinderPersistentVolumeSource": {
+    "fsType": "string?",
+    "readOnly": "bool?",
+    "secretRef": "*SecretReference?",
+    "volumeID": "string"
   },
   "CinderVolumeSource": {
     "fsType": "string?",
@@ -263,6 +314,13 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "path": "string",
     "volumeName": "string"
   },
+  "FlexPersistentVolumeSource": {
+    "driver": "string",
+    "fsType": "string?",
+    "options": "map[string]string?",
+    "readOnly": "bool?",
+    "secretRef": "*SecretReference?"
+  },
   "FlexVolumeSource": {
     "driver": "string",
     "fsType": "string?",
@@ -288,6 +346,12 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "directory": "string?",
     "repository": "string",
     "revision": "string?"
+  },
+  "GlusterfsPersistentVolumeSource": {
+    "endpoints": "string",
+    "endpointsNamespace": "*string?",
+    "path": "string",
+    "readOnly": "bool?"
   },
   "GlusterfsVolumeSource": {
     "endpoints": "string",
@@ -315,6 +379,19 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
   "HostPathVolumeSource": {
     "path": "string",
     "type": "*HostPathType?"
+  },
+  "ISCSIPersistentVolumeSource": {
+    "chapAuthDiscovery": "bool?",
+    "chapAuthSession": "bool?",
+    "fsType": "string?",
+    "initiatorName": "*string?",
+    "iqn": "string",
+    "iscsiInterface": "string?",
+    "lun": "int32",
+    "portals": "[]string?",
+    "readOnly": "bool?",
+    "secretRef": "*SecretReference?",
+    "targetPortal": "string"
   },
   "ISCSIVolumeSource": {
     "chapAuthDiscovery": "bool?",
@@ -360,6 +437,14 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
   "LocalObjectReference": {
     "name": "string?"
   },
+  "LocalVolumeSource": {
+    "fsType": "*string?",
+    "path": "string"
+  },
+  "ModifyVolumeStatus": {
+    "status": "PersistentVolumeClaimModifyVolumeStatus",
+    "targetVolumeAttributesClassName": "string?"
+  },
   "NFSVolumeSource": {
     "path": "string",
     "readOnly": "bool?",
@@ -390,6 +475,37 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "apiVersion": "string?",
     "fieldPath": "string"
   },
+  "ObjectReference": {
+    "apiVersion": "string?",
+    "fieldPath": "string?",
+    "kind": "string?",
+    "name": "string?",
+    "namespace": "string?",
+    "resourceVersion": "string?",
+    "uid": "types.UID?"
+  },
+  "PersistentVolume": {
+    "apiVersion": "string?",
+    "kind": "string?",
+    "metadata": "metav1.ObjectMeta?",
+    "spec": "PersistentVolumeSpec?",
+    "status": "PersistentVolumeStatus?"
+  },
+  "PersistentVolumeClaim": {
+    "apiVersion": "string?",
+    "kind": "string?",
+    "metadata": "metav1.ObjectMeta?",
+    "spec": "PersistentVolumeClaimSpec?",
+    "status": "PersistentVolumeClaimStatus?"
+  },
+  "PersistentVolumeClaimCondition": {
+    "lastProbeTime": "metav1.Time?",
+    "lastTransitionTime": "metav1.Time?",
+    "message": "string?",
+    "reason": "string?",
+    "status": "ConditionStatus",
+    "type": "PersistentVolumeClaimConditionType"
+  },
   "PersistentVolumeClaimSpec": {
     "accessModes": "[]PersistentVolumeAccessMode?",
     "dataSource": "*TypedLocalObjectReference?",
@@ -401,6 +517,16 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "volumeMode": "*PersistentVolumeMode?",
     "volumeName": "string?"
   },
+  "PersistentVolumeClaimStatus": {
+    "accessModes": "[]PersistentVolumeAccessMode?",
+    "allocatedResourceStatuses": "map[ResourceName]ClaimResourceStatus?",
+    "allocatedResources": "ResourceList?",
+    "capacity": "ResourceList?",
+    "conditions": "[]PersistentVolumeClaimCondition?",
+    "currentVolumeAttributesClassName": "*string?",
+    "modifyVolumeStatus": "*ModifyVolumeStatus?",
+    "phase": "PersistentVolumeClaimPhase?"
+  },
   "PersistentVolumeClaimTemplate": {
     "metadata": "metav1.ObjectMeta?",
     "spec": "PersistentVolumeClaimSpec"
@@ -409,9 +535,88 @@ export const wireStructs: Readonly<Record<string, Readonly<Record<string, string
     "claimName": "string",
     "readOnly": "bool?"
   },
+  "PersistentVolumeSpec": {
+    "accessModes": "[]PersistentVolumeAccessMode?",
+    "awsElasticBlockStore": "*AWSElasticBlockStoreVolumeSource?",
+    "azureDisk": "*AzureDiskVolumeSource?",
+    "azureFile": "*AzureFilePersistentVolumeSource?",
+    "capacity": "ResourceList?",
+    "cephfs": "*CephFSPersistentVolumeSource?",
+    "cinder": "*CinderPersistentVolumeSource?",
+    "claimRef": "*ObjectReference?",
+    "csi": "*CSIPersistentVolumeSource?",
+    "fc": "*FCVolumeSource?",
+    "flexVolume": "*FlexPersistentVolumeSource?",
+    "flocker": "*FlockerVolumeSource?",
+    "gcePersistentDisk": "*GCEPersistentDiskVolumeSource?",
+    "glusterfs": "*GlusterfsPersistentVolumeSource?",
+    "hostPath": "*HostPathVolumeSource?",
+    "iscsi": "*ISCSIPersistentVolumeSource?",
+    "local": "*LocalVolumeSource?",
+    "mountOptions": "[]string?",
+    "nfs": "*NFSVolumeSource?",
+    "nodeAffinity": "*VolumeNodeAffinity?",
+    "persistentVolumeReclaimPolicy": "PersistentVolumeReclaimPolicy?",
+    "photonPersistentDisk": "*PhotonPersistentDiskVolumeSource?",
+    "portworxVolume": "*PortworxVolumeSource?",
+    "quobyte": "*QuobyteVolumeSource?",
+    "rbd": "*RBDPersistentVolumeSource?",
+    "scaleIO": "*ScaleIOPersistentVolumeSource?",
+    "storageClassName": "string?",
+    "storageos": "*StorageOSPersistentVolumeSource?",
+    "volumeAttributesClassName": "*string?",
+    "volumeMode": "*PersistentVolumeMode?",
+    "vsphereVolume": "*VsphereVirtualDiskVolumeSource?"
+  },
+  "PersistentVolumeStatus": {
+    "lastPhaseTransitionTime": "*metav1.Time?",
+    "message": "string?",
+    "phase": "PersistentVolumePhase?",
+    "reason": "string?"
+  },
   "PhotonPersistentDiskVolumeSource": {
     "fsType": "string?",
     "pdID": "string"
+  },
+  "RBDPersistentVolumeSource": {
+    "fsType": "string?",
+    "image": "string",
+    "keyring": "string?",
+    "monitors": "[]string",
+    "pool": "string?",
+    "readOnly": "bool?",
+    "secretRef": "*SecretReference?",
+    "user": "string?"
+  },
+  "ScaleIOPersistentVolumeSource": {
+    "fsType": "string?",
+    "gateway": "string",
+    "protectionDomain": "string?",
+    "readOnly": "bool?",
+    "secretRef": "*SecretReference",
+    "sslEnabled": "bool?",
+    "storageMode": "string?",
+    "storagePool": "string?",
+    "system": "string",
+    "volumeName": "string?"
+  },
+  "SecretReference": {
+    "name": "string?",
+    "namespace": "string?"
+  },
+  "StorageOSPersistentVolumeSource": {
+    "fsType": "string?",
+    "readOnly": "bool?",
+    "secretRef": "*ObjectReference?",
+    "volumeName": "string?",
+    "volumeNamespace": "string?"
+  },
+  "TokenRequest": {
+    "audience": "string",
+    "expirationSeconds": "*int64?"
+  },
+  "VolumeNodeAffinity": {
+    "required": "*NodeSelector?"
   },
   "Overhead": {
     "podFixed": "ResourceList?"
@@ -905,11 +1110,13 @@ export const wireNamedTypes: Readonly<Record<string, string>> = {
   "AzureDataDiskCachingMode": "string",
   "AzureDataDiskKind": "string",
   "Capability": "string",
+  "ClaimResourceStatus": "string",
   "ConditionStatus": "string",
   "ContainerRestartPolicy": "string",
   "ContainerRestartRuleAction": "string",
   "ContainerRestartRuleOnExitCodesOperator": "string",
   "DNSPolicy": "string",
+  "FSGroupPolicy": "string",
   "HostPathType": "string",
   "LabelSelectorOperator": "string",
   "ManagedFieldsOperationType": "string",
@@ -918,7 +1125,12 @@ export const wireNamedTypes: Readonly<Record<string, string>> = {
   "NodeSelectorOperator": "string",
   "OSName": "string",
   "PersistentVolumeAccessMode": "string",
+  "PersistentVolumeClaimConditionType": "string",
+  "PersistentVolumeClaimModifyVolumeStatus": "string",
+  "PersistentVolumeClaimPhase": "string",
   "PersistentVolumeMode": "string",
+  "PersistentVolumePhase": "string",
+  "PersistentVolumeReclaimPolicy": "string",
   "PodConditionType": "string",
   "PodFSGroupChangePolicy": "string",
   "PodPhase": "string",
@@ -945,7 +1157,8 @@ export const wireNamedTypes: Readonly<Record<string, string>> = {
   "TerminationMessagePolicy": "string",
   "TolerationOperator": "string",
   "URIScheme": "string",
-  "UnsatisfiableConstraintAction": "string"
+  "UnsatisfiableConstraintAction": "string",
+  "VolumeLifecycleMode": "string"
 };
 
 /** The inner struct that a field of a struct comes from. */
@@ -988,6 +1201,30 @@ export const wireEmbedded: Readonly<Record<string, Readonly<Record<string, strin
     "stdin": "EphemeralContainerCommon",
     "stdinOnce": "EphemeralContainerCommon",
     "tty": "EphemeralContainerCommon"
+  },
+  "PersistentVolumeSpec": {
+    "gcePersistentDisk": "PersistentVolumeSource",
+    "awsElasticBlockStore": "PersistentVolumeSource",
+    "hostPath": "PersistentVolumeSource",
+    "glusterfs": "PersistentVolumeSource",
+    "nfs": "PersistentVolumeSource",
+    "rbd": "PersistentVolumeSource",
+    "iscsi": "PersistentVolumeSource",
+    "cinder": "PersistentVolumeSource",
+    "cephfs": "PersistentVolumeSource",
+    "fc": "PersistentVolumeSource",
+    "flocker": "PersistentVolumeSource",
+    "flexVolume": "PersistentVolumeSource",
+    "azureFile": "PersistentVolumeSource",
+    "vsphereVolume": "PersistentVolumeSource",
+    "quobyte": "PersistentVolumeSource",
+    "azureDisk": "PersistentVolumeSource",
+    "photonPersistentDisk": "PersistentVolumeSource",
+    "portworxVolume": "PersistentVolumeSource",
+    "scaleIO": "PersistentVolumeSource",
+    "local": "PersistentVolumeSource",
+    "storageos": "PersistentVolumeSource",
+    "csi": "PersistentVolumeSource"
   },
   "Probe": {
     "exec": "ProbeHandler",

@@ -99,7 +99,7 @@ test("a list is the objects in it, and other kinds are refused", () => {
   expect(parse(service).problems[0]?.message).toContain("kind Service cannot run here");
   const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "x" } };
   expect(parse(deployment).problems[0]?.message).toMatch(
-    /^no kind "Deployment" is registered .*: a manifest holds Pod, ConfigMap, Secret and List of v1, and node.k8s.io\/v1 RuntimeClass$/,
+    /^no kind "Deployment" is registered .*: a manifest holds Pod, .*, PersistentVolume and List of v1, and node.k8s.io\/v1 RuntimeClass, storage.k8s.io\/v1 CSIDriver$/,
   );
 });
 
@@ -137,4 +137,73 @@ test("keys and base64 of config maps and secrets are checked", () => {
     type: "kubernetes.io/tls",
   };
   expect(parse(tls).problems.map(({ field }) => field)).toEqual(["data[tls.crt]", "data[tls.key]"]);
+});
+
+const claim = (spec: object = {}) => ({
+  apiVersion: "v1",
+  kind: "PersistentVolumeClaim",
+  metadata: { name: "data" },
+  spec: {
+    accessModes: ["ReadWriteOnce"],
+    resources: { requests: { storage: "1Gi" } },
+    ...spec,
+  },
+});
+
+const volume = (spec: object = {}) => ({
+  apiVersion: "v1",
+  kind: "PersistentVolume",
+  metadata: { name: "disk" },
+  spec: {
+    accessModes: ["ReadWriteOnce"],
+    capacity: { storage: "1Gi" },
+    local: { path: "/srv/disk" },
+    ...spec,
+  },
+});
+
+test("claims, persistent volumes and CSI drivers are read, with the defaults of the API", () => {
+  const driver = {
+    apiVersion: "storage.k8s.io/v1",
+    kind: "CSIDriver",
+    metadata: { name: "csi.example.com" },
+    spec: { podInfoOnMount: true },
+  };
+  const { claims, persistentVolumes, csiDrivers, problems } = parse(claim(), volume(), driver);
+  expect(problems).toEqual([]);
+  expect(claims).toMatchObject([{ metadata: { namespace: "default", name: "data" } }]);
+  expect(persistentVolumes).toMatchObject([
+    { spec: { volumeMode: "Filesystem", persistentVolumeReclaimPolicy: "Retain" } },
+  ]);
+  expect(csiDrivers).toMatchObject([{ spec: { podInfoOnMount: true } }]);
+  const iscsi = { targetPortal: "10.0.0.1", iqn: "iqn.2001-04.com.example:a", lun: 0 };
+  expect(parse(volume({ local: undefined, iscsi })).persistentVolumes).toMatchObject([
+    { spec: { iscsi: { iscsiInterface: "default" } } },
+  ]);
+});
+
+test.each([
+  [claim({ accessModes: ["ReadWriteEverywhere"] }), "spec.accessModes"],
+  [claim({ accessModes: [] }), "spec.accessModes"],
+  [claim({ accessModes: ["ReadWriteOncePod", "ReadWriteOnce"] }), "spec.accessModes"],
+  [claim({ resources: {} }), "spec.resources[storage]"],
+  [claim({ volumeMode: "Disk" }), "spec.volumeMode"],
+  [claim({ volumename: "x" }), "spec.volumename"],
+  [claim({ resources: { requests: { storage: "much" } } }), "spec.resources.requests.storage"],
+  [volume({ accessModes: undefined }), "spec.accessModes"],
+  [volume({ accessModes: ["x"] }), "spec.accessModes"],
+  [volume({ capacity: {} }), "spec.capacity[storage]"],
+  [volume({ local: undefined }), "spec"],
+  [volume({ local: undefined, rbd: { monitors: ["a"], image: "b" } }), "spec.rbd"],
+  [volume({ nfs: { server: "a", path: "/" } }), "spec.nfs"],
+  [volume({ local: { path: "/srv/../etc" } }), "spec.local.path"],
+  [volume({ local: { path: "" } }), "spec.local.path"],
+  [volume({ persistentVolumeReclaimPolicy: "Delete" }), "spec.persistentVolumeReclaimPolicy"],
+  [{ ...volume(), metadata: { name: "disk", namespace: "ns" } }, "metadata.namespace"],
+  [{ ...volume(), metadata: { name: "Disk" } }, "metadata.name"],
+])("what is wrong with a claim or a volume is named by its field: %#", (object, field) => {
+  const { claims, persistentVolumes, problems } = parse(object);
+  expect([...claims, ...persistentVolumes]).toEqual([]);
+  expect(problems).toMatchObject([{ field }]);
+  expect(problems[0]?.at).toBeDefined();
 });

@@ -1,10 +1,23 @@
 import { encodeBase64 } from "../../lib/base64.ts";
 import { type JsonNode, nodeText, positionOf } from "../../lib/json-node.ts";
-import type { ConfigMap, RuntimeClass, Secret } from "../generated/kubernetes.ts";
+import { defaultPersistentVolume } from "../defaults/default-volume.ts";
+import type {
+  ConfigMap,
+  CSIDriver,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  RuntimeClass,
+  Secret,
+} from "../generated/kubernetes.ts";
 import type { Pod } from "../pod.ts";
 import { type FieldError, formatFieldError } from "../validate/field-error.ts";
 import { validateConfigMap, validateSecret } from "../validate/validate-data.ts";
 import { validateRuntimeClass } from "../validate/validate-runtime-class.ts";
+import {
+  validateClaim,
+  validateCsiDriver,
+  validatePersistentVolume,
+} from "../validate/validate-storage.ts";
 import { decodeObject } from "./decode-object.ts";
 import { duplicateKeys } from "./duplicate-keys.ts";
 import { maxListItems, objectKind, withoutDocument } from "./object-kind.ts";
@@ -17,13 +30,16 @@ export interface ObjectSet {
   readonly configMaps: readonly ConfigMap[];
   readonly secrets: readonly Secret[];
   readonly runtimeClasses: readonly RuntimeClass[];
+  readonly claims: readonly PersistentVolumeClaim[];
+  readonly persistentVolumes: readonly PersistentVolume[];
+  readonly csiDrivers: readonly CSIDriver[];
   readonly problems: readonly PlacedProblem[];
 }
 
-const kindsOfOtherGroups = ["node.k8s.io/v1 RuntimeClass"];
-const whatRuns = `a manifest holds Pod, ConfigMap, Secret and List of v1, and ${kindsOfOtherGroups.join(", ")}`;
+const kindsOfOtherGroups = ["node.k8s.io/v1 RuntimeClass", "storage.k8s.io/v1 CSIDriver"];
+const whatRuns = `a manifest holds Pod, ConfigMap, Secret, PersistentVolumeClaim, PersistentVolume and List of v1, and ${kindsOfOtherGroups.join(", ")}`;
 
-/** Reads documents as pods, config maps, secrets and runtime classes; strict: a field that does not exist is refused by name. */
+/** Reads documents as pods and the objects that they refer to; strict: a field that does not exist is refused by name. */
 export function parseObjectSet(documents: readonly JsonNode[], place: StaticPodPlace): ObjectSet {
   const parts = documents
     .filter(({ kind }) => kind !== "null")
@@ -37,6 +53,9 @@ function joinSets(parts: readonly Partial<ObjectSet>[]): ObjectSet {
     configMaps: parts.flatMap(({ configMaps = [] }) => configMaps),
     secrets: parts.flatMap(({ secrets = [] }) => secrets),
     runtimeClasses: parts.flatMap(({ runtimeClasses = [] }) => runtimeClasses),
+    claims: parts.flatMap(({ claims = [] }) => claims),
+    persistentVolumes: parts.flatMap(({ persistentVolumes = [] }) => persistentVolumes),
+    csiDrivers: parts.flatMap(({ csiDrivers = [] }) => csiDrivers),
     problems: parts.flatMap(({ problems = [] }) => problems),
   };
 }
@@ -56,6 +75,12 @@ function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet
       return parseSecret(root);
     case "RuntimeClass":
       return parseRuntimeClass(root);
+    case "PersistentVolumeClaim":
+      return parseClaim(root);
+    case "PersistentVolume":
+      return parsePersistentVolume(root);
+    case "CSIDriver":
+      return parseCsiDriver(root);
     case "List":
       return parseList(root, place);
     default: {
@@ -131,6 +156,33 @@ function parseRuntimeClass(root: JsonNode): Partial<ObjectSet> {
   return { runtimeClasses: [runtimeClass] };
 }
 
+function parseClaim(root: JsonNode): Partial<ObjectSet> {
+  const decoded = decodeChecked("PersistentVolumeClaim", root);
+  if ("problems" in decoded) return decoded;
+  const claim = inNamespace(decoded.object as PersistentVolumeClaim);
+  const errors = validateClaim(claim);
+  if (errors.length > 0) return problem(...errors.map((error) => validationProblem(error, root)));
+  return { claims: [claim] };
+}
+
+function parsePersistentVolume(root: JsonNode): Partial<ObjectSet> {
+  const decoded = decodeChecked("PersistentVolume", root);
+  if ("problems" in decoded) return decoded;
+  const volume = decoded.object as PersistentVolume;
+  const errors = validatePersistentVolume(volume);
+  if (errors.length > 0) return problem(...errors.map((error) => validationProblem(error, root)));
+  return { persistentVolumes: [defaultPersistentVolume(volume)] };
+}
+
+function parseCsiDriver(root: JsonNode): Partial<ObjectSet> {
+  const decoded = decodeChecked("CSIDriver", root);
+  if ("problems" in decoded) return decoded;
+  const driver = decoded.object as CSIDriver;
+  const errors = validateCsiDriver(driver);
+  if (errors.length > 0) return problem(...errors.map((error) => validationProblem(error, root)));
+  return { csiDrivers: [driver] };
+}
+
 /** The decoder guarantees the shape of what it returns without a problem. */
 function decodeChecked(
   struct: string,
@@ -142,7 +194,7 @@ function decodeChecked(
   return { object: value };
 }
 
-function inNamespace<T extends ConfigMap | Secret>(object: T): T {
+function inNamespace<T extends ConfigMap | Secret | PersistentVolumeClaim>(object: T): T {
   const { metadata } = object;
   return { ...object, metadata: { ...metadata, namespace: metadata?.namespace ?? "default" } };
 }

@@ -23,7 +23,7 @@ import { dnsLabelProblems, dnsSubdomainProblems } from "./names.ts";
 import { requireText } from "./volume-disks.ts";
 
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
-const volumeModes = ["Block", "Filesystem"];
+export const volumeModes: readonly string[] = ["Block", "Filesystem"];
 
 // The order of the API's own struct, which is that of its errors.
 const templateFields: readonly (keyof ObjectMeta)[] = [
@@ -76,7 +76,7 @@ function validateTemplateMeta(meta: ObjectMeta, field: FieldPath): FieldError[] 
   ];
 }
 
-function validateClaimSpec(spec: PersistentVolumeClaimSpec, field: FieldPath): FieldError[] {
+export function validateClaimSpec(spec: PersistentVolumeClaimSpec, field: FieldPath): FieldError[] {
   const { storageClassName, volumeMode, volumeAttributesClassName: attributesClass } = spec;
   return [
     ...((spec.accessModes ?? []).length === 0
@@ -94,7 +94,7 @@ function validateClaimSpec(spec: PersistentVolumeClaimSpec, field: FieldPath): F
   ];
 }
 
-function validateAccessModes(modes: readonly string[], field: FieldPath): FieldError[] {
+export function validateAccessModes(modes: readonly string[], field: FieldPath): FieldError[] {
   const errors = modes
     .filter((mode) => !accessModes.includes(mode))
     .map((mode) => notSupported(field, word(mode), accessModes));
@@ -106,7 +106,7 @@ function validateAccessModes(modes: readonly string[], field: FieldPath): FieldE
   return errors;
 }
 
-function validateStorage(text: string | undefined, field: FieldPath): FieldError[] {
+export function validateStorage(text: string | undefined, field: FieldPath): FieldError[] {
   if (text === undefined) return [required(field)];
   const amount = mustParseQuantity(text);
   if (compareQuantity(amount, zeroQuantity) > 0) return [];

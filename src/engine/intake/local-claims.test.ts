@@ -1,0 +1,140 @@
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { silentLog } from "../../../test/kit/silent-log.ts";
+import { resolveVolumes } from "../../core/storage/resolve-volumes.ts";
+import { hostFiles } from "../../drivers/linux/host-files.ts";
+import { err } from "../../lib/result.ts";
+import { podUid } from "../../model/ids.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { SourceSnapshot } from "../../ports/pod-source.ts";
+import { LocalClaims, LocalCsiObjects } from "./local-claims.ts";
+import { LocalObjects } from "./local-objects.ts";
+
+let base: string;
+let claimsFolder: string;
+const localObjects = new LocalObjects();
+let claims: LocalClaims;
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), "berth-claims-"));
+  claimsFolder = join(base, "volumes");
+  claims = new LocalClaims({ localObjects, files: hostFiles, log: silentLog, claimsFolder });
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+function take(objects: Partial<SourceSnapshot>): boolean {
+  return localObjects.set("file", {
+    pods: [],
+    configMaps: [],
+    secrets: [],
+    problems: [],
+    ignored: [],
+    ...objects,
+  });
+}
+
+const spec = { accessModes: ["ReadWriteOncePod"], resources: { requests: { storage: "1Gi" } } };
+const data = { metadata: { namespace: "ns", name: "data" }, spec };
+const pod: Pod = {
+  metadata: { namespace: "ns", name: "web", uid: podUid("uid-1") },
+  spec: {
+    containers: [{ name: "c", image: "x", volumeMounts: [{ name: "v", mountPath: "/v" }] }],
+    volumes: [{ name: "v", persistentVolumeClaim: { claimName: "data" } }],
+  },
+};
+
+/** What a pod with the claim gets to mount. */
+async function resolve(): Promise<ReturnType<typeof resolveVolumes>> {
+  const claim = await claims.claim("ns", "data");
+  const name = claim.ok ? (claim.value.spec?.volumeName ?? "") : "";
+  const volume = name === "" ? err("none") : await claims.persistentVolume(name);
+  return resolveVolumes(pod, {
+    claim: () => claim,
+    persistentVolume: () => volume,
+    csiDriver: (driver) => claims.csiDriver(driver),
+  });
+}
+
+test("a claim without a volume gets a folder that every pod may write to and no user of the machine can reach", async () => {
+  take({ claims: [data] });
+  const { volumes, errors } = await resolve();
+  expect(errors).toEqual([]);
+  expect(volumes).toMatchObject([
+    {
+      volumeName: "kubernetes.io/local-volume/ns_data",
+      plugin: "kubernetes.io/local-volume",
+      spec: {
+        persistentVolume: {
+          spec: {
+            accessModes: ["ReadWriteOncePod"],
+            local: { path: `${claimsFolder}/ns_data` },
+            persistentVolumeReclaimPolicy: "Retain",
+          },
+        },
+      },
+    },
+  ]);
+  expect(statSync(claimsFolder).mode & 0o777).toBe(0o700);
+  expect(statSync(join(claimsFolder, "ns_data")).mode & 0o777).toBe(0o777);
+  expect(readdirSync(claimsFolder)).toEqual([".berth", "ns_data"]);
+});
+
+test("a folder that is there keeps the mode that its user gave it", async () => {
+  take({ claims: [data] });
+  await claims.persistentVolume("ns_data");
+  chmodSync(join(claimsFolder, "ns_data"), 0o2750);
+  await claims.persistentVolume("ns_data");
+  expect(statSync(join(claimsFolder, "ns_data")).mode & 0o7777).toBe(0o2750);
+});
+
+test("a claim gets the volume of the folder that it names, and no folder is made", async () => {
+  const nfs = { server: "files.example.com", path: "/" };
+  const offered = {
+    accessModes: ["ReadWriteOncePod"],
+    capacity: { storage: "5Gi" },
+    volumeMode: "Filesystem",
+    nfs,
+  };
+  take({
+    claims: [{ ...data, spec: { ...spec, volumeName: "share" } }],
+    persistentVolumes: [{ metadata: { name: "share" }, spec: offered }],
+  });
+  expect(await resolve()).toMatchObject({
+    errors: [],
+    volumes: [{ plugin: "kubernetes.io/nfs", claim: { status: { capacity: { storage: "5Gi" } } } }],
+  });
+  expect(readdirSync(base)).toEqual([]);
+});
+
+test("a claim that gets nothing leaves its pods waiting, in a cluster's words", async () => {
+  take({ claims: [{ ...data, spec: { ...spec, volumeName: "none" } }] });
+  expect((await resolve()).errors).toEqual(["error processing PVC ns/data: PVC is not bound"]);
+  take({});
+  expect((await resolve()).errors).toEqual([
+    'error processing PVC ns/data: failed to fetch PVC from API server: persistentvolumeclaims "data" not found',
+  ]);
+  expect(await claims.persistentVolume("ns_data")).toEqual({
+    ok: false,
+    error: 'persistentvolumes "ns_data" not found',
+  });
+});
+
+test("a change of a claim is a change of the objects", () => {
+  take({});
+  expect(take({ claims: [data] })).toBe(true);
+  expect(take({ claims: [data] })).toBe(false);
+});
+
+test("no CSI driver waits for attachments, which nothing makes here", async () => {
+  take({
+    csiDrivers: [{ metadata: { name: "a" }, spec: { attachRequired: true, podInfoOnMount: true } }],
+  });
+  expect(claims.csiDriver("a").spec).toEqual({ attachRequired: false, podInfoOnMount: true });
+  expect(claims.csiDriver("b").spec).toEqual({ attachRequired: false });
+  const objects = new LocalCsiObjects(localObjects);
+  expect(objects.csiDriver("b")).toMatchObject({ ok: true });
+  expect(await objects.secret("ns", "login")).toMatchObject({ error: { code: "not-found" } });
+  take({ secrets: [{ metadata: { namespace: "ns", name: "login" }, data: {} }] });
+  expect(await objects.secret("ns", "login")).toMatchObject({ ok: true });
+});
