@@ -2,8 +2,16 @@ import { expect, test } from "vitest";
 import { type PodSandbox, PodSandboxState } from "../../model/generated/cri.ts";
 import { type PodRemains, planContainerGc, planLogsGc, planSandboxGc } from "./container-gc.ts";
 
-const noneGone: PodRemains = { isContentRemovable: () => false, isRuntimeRemovable: () => false };
-const gone: PodRemains = { ...noneGone, isContentRemovable: (uid) => uid === "gone" };
+const noneGone: PodRemains = {
+  isContentRemovable: () => false,
+  isRuntimeRemovable: () => false,
+  areLogsRemovable: () => false,
+};
+const gone: PodRemains = {
+  ...noneGone,
+  isContentRemovable: (uid) => uid === "gone",
+  areLogsRemovable: (uid) => uid === "gone",
+};
 
 function sandbox(id: string, uid: string, createdAt: bigint, ready = false): PodSandbox {
   const state = ready ? PodSandboxState.SANDBOX_READY : PodSandboxState.SANDBOX_NOTREADY;

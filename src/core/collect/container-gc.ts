@@ -33,6 +33,8 @@ export interface PodRemains {
   readonly isContentRemovable: (podUid: PodUid) => boolean;
   /** The pod has ended for good, though it still exists. */
   readonly isRuntimeRemovable: (podUid: PodUid) => boolean;
+  /** The pod is gone, and its logs are not removed with its other remains. */
+  readonly areLogsRemovable: (podUid: PodUid) => boolean;
 }
 
 export interface GcScope {
@@ -119,8 +121,11 @@ export function planSandboxGc(
 }
 
 /** The log folders of pods that are gone. To be asked only once all sources are ready. */
-export function planLogsGc(directoryNames: readonly string[], pods: PodRemains): string[] {
-  return directoryNames.filter((name) => pods.isContentRemovable(podUidOfLogsDirectory(name)));
+export function planLogsGc(
+  directoryNames: readonly string[],
+  pods: Pick<PodRemains, "areLogsRemovable">,
+): string[] {
+  return directoryNames.filter((name) => pods.areLogsRemovable(podUidOfLogsDirectory(name)));
 }
 
 type Remove = (dead: readonly DeadContainer[], because: string) => void;

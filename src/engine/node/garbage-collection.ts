@@ -101,7 +101,7 @@ interface ContainerCollectorDeps {
   readonly log: Log;
   readonly settings: { readonly policy: ContainerGcPolicy; readonly podLogsRoot: string };
   readonly sources: SourceReadiness;
-  readonly states: Pick<WorkerStates, "shouldPodContentBeRemoved" | "shouldPodRuntimeBeRemoved">;
+  readonly states: WorkerStates;
   /** Whether the runtime was seen to have anything that does not run. */
   readonly observed: { readonly hasDead: boolean };
   /** Undefined = the node belongs to no cluster. */
@@ -121,6 +121,7 @@ export class ContainerCollector {
     this.#remains = {
       isContentRemovable: (uid) => states.shouldPodContentBeRemoved(uid),
       isRuntimeRemovable: (uid) => states.shouldPodRuntimeBeRemoved(uid),
+      areLogsRemovable: (uid) => states.shouldPodLogsBeCollected(uid),
     };
   }
 
@@ -148,8 +149,11 @@ export class ContainerCollector {
   async collect(scope: Scope | undefined, signal: AbortSignal): Promise<void> {
     const errors: string[] = [];
     if (scope !== undefined) await this.#collectDead(scope, errors, signal);
-    for (const folder of await this.#planLogs()) {
-      const remove = () => this.#deps.foreignFiles.removeTree(folder, signal);
+    const { foreignFiles, settings } = this.#deps;
+    for (const name of await this.#planLogs()) {
+      // It may have come back while the folders of others were removed.
+      if (planLogsGc([name], this.#remains).length === 0) continue;
+      const remove = () => foreignFiles.removeTree(`${settings.podLogsRoot}/${name}`, signal);
       await attempt(errors, remove, signal);
     }
     if (errors.length > 0) throw new Error(joinedErrors(errors));
@@ -171,9 +175,8 @@ export class ContainerCollector {
       ...planSandboxGc(sandboxes, rest, this.#remains, scope).map(
         (removal): GcItem => ({ kind: "sandbox", ...removal }),
       ),
-      ...(await this.#planLogs()).map((id): GcItem => {
-        const name = id.slice(settings.podLogsRoot.length + 1);
-        return { kind: "logs", id, name, because: goneReason };
+      ...(await this.#planLogs()).map((name): GcItem => {
+        return { kind: "logs", id: `${settings.podLogsRoot}/${name}`, name, because: goneReason };
       }),
     ];
   }
@@ -199,13 +202,11 @@ export class ContainerCollector {
     }
   }
 
-  /** The log folders of pods that are gone for good; an evicted pod's are among them. */
+  /** The names of the log folders of pods that are gone for good; an evicted pod's are among them. */
   async #planLogs(): Promise<readonly string[]> {
     const { files, settings, sources } = this.#deps;
-    const { podLogsRoot } = settings;
     if (!sources.areAllReady) return [];
-    const names = planLogsGc(await files.list(podLogsRoot), this.#remains);
-    return names.map((name) => `${podLogsRoot}/${name}`);
+    return planLogsGc(await files.list(settings.podLogsRoot), this.#remains);
   }
 
   #planRemovals(containers: readonly Container[], scope: Scope): readonly ContainerRemoval[] {

@@ -41,7 +41,8 @@ function fullNameOf({ worker, observed }: ManagedPod): string | undefined {
   return observed?.state && `${observed.state.name}_${observed.state.namespace}`;
 }
 
-function inRuntime({ observed }: ManagedPod): PodFacts["runtime"] {
+/** Whether anything of the pod runs, as far as the runtime reported it. */
+export function inRuntime({ observed }: ManagedPod): PodFacts["runtime"] {
   if (observed?.unread !== undefined) return "unread";
   if (observed?.state === undefined || isRuntimeStopped(observed.state)) return "nothing-runs";
   return "running";

@@ -11,11 +11,12 @@ import {
 import type { WorkerState } from "../../core/worker/worker-state.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { PodTable } from "./pod-table.ts";
+import { inRuntime } from "./start-gate.ts";
 
 /** What the rest of the agent may ask about the workers of pods. */
 export class WorkerStates {
   readonly #table: PodTable;
-  /** Every wanted pod was handed to the workers: a pod without a worker is known not to run. */
+  /** Every wanted pod was handed to the workers: one without a worker runs only if the runtime has something of it. */
   #arePodsSynced = false;
 
   constructor(table: PodTable) {
@@ -42,11 +43,11 @@ export class WorkerStates {
   }
 
   couldHaveRunningContainers(uid: PodUid): boolean {
-    return couldHaveRunningContainers(this.#state(uid), this.#arePodsSynced);
+    return couldHaveRunningContainers(this.#state(uid), this.#isStoppedWithoutWorker(uid));
   }
 
   shouldPodBeFinished(uid: PodUid): boolean {
-    return shouldPodBeFinished(this.#state(uid), this.#arePodsSynced);
+    return shouldPodBeFinished(this.#state(uid), this.#isStoppedWithoutWorker(uid));
   }
 
   isPodTerminationRequested(uid: PodUid): boolean {
@@ -54,15 +55,27 @@ export class WorkerStates {
   }
 
   shouldPodContainersBeTerminating(uid: PodUid): boolean {
-    return shouldPodContainersBeTerminating(this.#state(uid), this.#arePodsSynced);
+    return shouldPodContainersBeTerminating(this.#state(uid), this.#isStoppedWithoutWorker(uid));
   }
 
   shouldPodRuntimeBeRemoved(uid: PodUid): boolean {
-    return shouldPodRuntimeBeRemoved(this.#state(uid), this.#arePodsSynced);
+    return shouldPodRuntimeBeRemoved(this.#state(uid), this.#isStoppedWithoutWorker(uid));
   }
 
+  /** Never while something of the pod runs or may run, which would write into a log that is gone. */
   shouldPodContentBeRemoved(uid: PodUid): boolean {
+    if (this.#mayRun(uid)) return false;
     return shouldPodContentBeRemoved(this.#state(uid), this.#arePodsSynced);
+  }
+
+  /**
+   * Logs of a pod that the agent knows and that has no worker are removed with all else that the pod left, for which its
+   * next life waits.
+   */
+  shouldPodLogsBeCollected(uid: PodUid): boolean {
+    const pod = this.#table.get(uid);
+    if (pod !== undefined && pod.worker === undefined) return false;
+    return this.shouldPodContentBeRemoved(uid);
   }
 
   /** A static pod of that full name is terminating, so its mirror pod must stay. */
@@ -79,6 +92,17 @@ export class WorkerStates {
       if (hasBegun && isStatic) return uid;
     }
     return undefined;
+  }
+
+  /** Whether the pod is known not to run if it has no worker. */
+  #isStoppedWithoutWorker(uid: PodUid): boolean {
+    return this.#arePodsSynced && !this.#mayRun(uid);
+  }
+
+  /** What the runtime lists and cannot describe gets no worker, and may run all the same. */
+  #mayRun(uid: PodUid): boolean {
+    const pod = this.#table.get(uid);
+    return pod !== undefined && inRuntime(pod) !== "nothing-runs";
   }
 
   #state(uid: PodUid): WorkerState | undefined {

@@ -259,14 +259,44 @@ test("nothing is removed of an unwanted pod while the runtime does not report it
   runtime.podSandboxStatus = () => new Promise<never>(() => undefined);
   sim.killAgent("while the manifest goes", 1_000);
   sim.manifests.remove("web");
-  await pass(sim, 60_000);
-  // It still runs, in its folder and its cgroup.
+  // Also dead containers and logs have been collected by then.
+  await pass(sim, 90_000);
+  // It still runs, in its folder and its cgroup, and writes its log.
   expect(sim.invariants.namesOf(uid)).toEqual(["main"]);
   expect(await files.list("/sim/pods")).toEqual([uid]);
+  expect(await files.list("/sim-logs")).toEqual([expect.stringContaining(uid)]);
   expect(cgroups.paths.filter((path) => path.includes(uid))).not.toEqual([]);
   runtime.podSandboxStatus = read;
-  await pass(sim, 60_000);
+  await pass(sim, 90_000);
   expect(await leftovers(sim)).toEqual([]);
+});
+
+test("the log of a pod is removed once, so that of its next life stays", async () => {
+  const sim = quietNode();
+  const { files, foreignFiles } = sim.machine;
+  const { uid } = write(sim, "web", plainPod("web")).metadata;
+  await pass(sim, 45_000);
+  const remove = foreignFiles.removeTree.bind(foreignFiles);
+  const releases: (() => void)[] = [];
+  foreignFiles.removeTree = async (path) => {
+    if (path.startsWith("/sim-logs/")) {
+      await new Promise<void>((resolve) => {
+        releases.push(resolve);
+      });
+    }
+    await remove(path);
+  };
+  sim.manifests.remove("web");
+  // Dead containers and logs are collected while the removal hangs.
+  await pass(sim, 30_000);
+  sim.invariants.shown.noteReborn(uid);
+  write(sim, "web", plainPod("web"));
+  releases.shift()?.();
+  await pass(sim, 10_000);
+  expect(sim.invariants.namesOf(uid)).toEqual(["main"]);
+  for (const release of releases) release();
+  await pass(sim, 10_000);
+  expect(await files.list("/sim-logs")).toEqual([expect.stringContaining(uid)]);
 });
 
 /** A machine whose memory is all in use while the pressure is on. */

@@ -5,6 +5,8 @@ import { Violation } from "./violation.ts";
 
 const podsFolder = "/sim/pods/";
 const cgroupsFolder = "/kubepods";
+/** The folder of all logs of a pod; those of its containers that have ended may go while others run. */
+const podLogs = /^\/sim-logs\/[^/]+$/;
 
 /**
  * What the containers of a pod stand on is there when they start, and is not removed while they run: above all not by
@@ -42,8 +44,8 @@ export class RemovalRules {
   /** The agent is about to remove something of the pod. */
   noteRemoval(uid: string, method: string, path: unknown): void {
     if (typeof path !== "string") return;
-    // Logs of containers that ended are removed while others of the pod run.
-    if (!path.startsWith(podsFolder) && !path.startsWith(cgroupsFolder)) return;
+    const isNeeded = path.startsWith(podsFolder) || path.startsWith(cgroupsFolder);
+    if (!isNeeded && !podLogs.test(path)) return;
     const sandboxes = this.#machine.runtime.sandboxes.filter(
       ({ config, isReady }) => isReady && config.metadata?.uid === uid,
     );

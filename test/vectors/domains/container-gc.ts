@@ -43,6 +43,7 @@ export const containerGc: VectorDomain = vectorDomain<Input>("container-gc", (in
     })),
     {
       isContentRemovable: (uid) => content.has(uid),
+      areLogsRemovable: (uid) => content.has(uid),
       isRuntimeRemovable: (uid) => runtime.has(uid),
     },
     {
