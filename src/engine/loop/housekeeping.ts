@@ -64,9 +64,8 @@ export class Housekeeping {
 }
 
 /**
- * Ends pods that no source wants, begins the
- * next life of pods that came back under their old UID, and removes what ended pods left. Until every source was
- * ready, only pods that run in the place of a static pod are ended.
+ * Ends pods that no source wants, begins the next life of pods that came back under their old UID, and removes what
+ * ended pods left. Until every source was ready, only pods that run in the place of a static pod are ended.
  */
 async function tidyPods(deps: HousekeepingDeps): Promise<void> {
   if (!deps.sources.areAllReady) {
