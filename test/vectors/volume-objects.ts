@@ -102,6 +102,7 @@ export class VolumeObjects {
       patchStatus: async (claim, patch) => this.#patch(claim, patch),
       record: ({ metadata }, event) =>
         record(`PersistentVolumeClaim ${metadata?.namespace}/${metadata?.name}`, event),
+      recordVolume: ({ metadata }, event) => record(`PersistentVolume ${metadata?.name}`, event),
     };
   }
 

@@ -130,9 +130,9 @@ export class VolumeWorld {
         return { op, ...(await this.#wait(step, (signal) => manager.unmount(uid, signal))) };
       }
       case "syncNodeStatus": {
-        const { states } = this.#running();
-        const volumesInUse = states.volumesInUse();
-        states.noteReportedInUse(volumesInUse);
+        const { manager } = this.#running();
+        const volumesInUse = manager.volumesInUse() ?? [];
+        manager.noteReportedInUse(volumesInUse);
         return { op, volumesInUse };
       }
       default:
@@ -233,6 +233,7 @@ export class VolumeWorld {
       claims,
       allocatable,
       clock,
+      wakeups: { updateNode: () => undefined },
     });
     this.#agent = { manager, states, wanted, stop, startMs, sourcesReadyMs };
     this.#doneMs = startMs - 1;

@@ -38,6 +38,8 @@ const limits: BackoffLimits = { initialMs: 500, maxMs: 122_000 };
 export class PendingOperations {
   /** In upstream's order, which decides which of several that overlap is asked. */
   readonly #operations: Operation[] = [];
+  /** How many of them there are of each volume: most volumes have none, and are asked about often. */
+  readonly #counts = new Map<string, number>();
 
   /** Records that the operation runs; the caller must call `finish` with the same key. */
   start(key: OperationKey, name: string, nowMs: number): Result<void, OperationRefusal> {
@@ -45,6 +47,7 @@ export class PendingOperations {
     const previous = this.#operations[index];
     if (previous === undefined) {
       this.#operations.push({ key, name, isPending: true, failure: undefined });
+      this.#count(key.volumeName, 1);
       return ok(undefined);
     }
     if (previous.isPending) return err({ kind: "alreadyExists", message: alreadyExists(key) });
@@ -95,7 +98,7 @@ export class PendingOperations {
 
   /** The one that runs, else that of the same key, else the first that overlaps; -1 when there is none. */
   #find(key: OperationKey): number {
-    if (key.volumeName === "") return -1;
+    if (key.volumeName === "" || !this.#counts.has(key.volumeName)) return -1;
     let found = -1;
     for (const [index, operation] of this.#operations.entries()) {
       if (!overlaps(operation.key, key)) continue;
@@ -105,8 +108,15 @@ export class PendingOperations {
     return found;
   }
 
+  #count(volumeName: string, by: 1 | -1): void {
+    const count = (this.#counts.get(volumeName) ?? 0) + by;
+    if (count === 0) this.#counts.delete(volumeName);
+    else this.#counts.set(volumeName, count);
+  }
+
   /** The last one takes the place of the removed one. */
   #remove(index: number): void {
+    this.#count(this.#operations[index]?.key.volumeName ?? "", -1);
     const last = this.#operations.pop();
     if (last !== undefined && index < this.#operations.length) this.#operations[index] = last;
   }

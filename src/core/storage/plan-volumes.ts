@@ -1,4 +1,6 @@
 import type { Quantity } from "../../model/quantity.ts";
+import { csiDriverName } from "./csi/csi-volume.ts";
+import type { VolumeSpec } from "./volume-spec.ts";
 import {
   type NodeVolume,
   type PodMount,
@@ -75,4 +77,13 @@ export function planRelease(volume: NodeVolume, byController: boolean): VolumeSt
   if (volume.device !== "not-mounted") return { kind: "unmount-device", because };
   if (byController || volume.isAttachable !== true) return { kind: "forget", because };
   return { kind: "detach", because };
+}
+
+/** Why this node cannot attach or detach a volume itself: a CSI volume is attached by its driver's controller. */
+export function nodeAttachProblem(
+  spec: VolumeSpec,
+  operation: "attaching" | "detaching",
+): string | undefined {
+  if (csiDriverName(spec) === undefined) return undefined;
+  return `${operation} volumes from the kubelet is not supported`;
 }

@@ -87,6 +87,14 @@ export class ApiClaims {
       event,
     );
   }
+
+  recordVolume({ metadata }: PersistentVolume, event: PodEvent): void {
+    const { name, uid, resourceVersion } = metadata ?? {};
+    this.#deps.events.recordAbout(
+      { kind: "PersistentVolume", apiVersion: "v1", name, uid, resourceVersion },
+      event,
+    );
+  }
 }
 
 function nameOf({ metadata }: PersistentVolumeClaim): {

@@ -376,6 +376,8 @@ export interface PodStorage {
   readonly mounts: ReadonlyMap<string, PodMount>;
   /** Why volumes could not be resolved; taken by the one who waits for them. */
   readonly errors: readonly string[];
+  /** How many operations run that may change what is mounted for it. */
+  readonly operations: number;
 }
 
 interface VolumeWork {

@@ -28,6 +28,7 @@ export interface Claims {
     signal: AbortSignal,
   ): Promise<PersistentVolumeClaim>;
   record(claim: PersistentVolumeClaim, event: PodEvent): void;
+  recordVolume(volume: PersistentVolume, event: PodEvent): void;
 }
 
 /** What a pod refers to, read at once; what cannot be read is an error where it is looked up. */

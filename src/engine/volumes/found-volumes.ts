@@ -18,7 +18,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { Attachments } from "./attachments.ts";
 import type { BlockMaps } from "./block-maps.ts";
-import type { FoundStorage, StoragePlugin } from "./storage-plugin.ts";
+import type { FoundStorage, PodVolumeTarget, StoragePlugin } from "./storage-plugin.ts";
 import type { VolumeStates } from "./volume-states.ts";
 
 export interface FoundVolumesDeps {
@@ -70,6 +70,7 @@ export class FoundVolumes {
   /** Done once, before anything is mounted or unmounted. */
   async find(signal: AbortSignal): Promise<void> {
     const { states, metrics, log } = this.#deps;
+    if (this.#isRead) return;
     const names: string[] = [];
     const failed: FoundVolume[] = [];
     for (const found of await this.#list()) {
@@ -118,10 +119,9 @@ export class FoundVolumes {
       if (wanted.some(({ spec }) => volumeSpecName(spec) === name)) continue;
       metrics.increment("force_cleaned_failed_volume_operations_total");
       const target = { podUid: uid, volumeSpecName: name };
-      const done = await plugins.get(plugin)?.tearDown(target, signal);
-      if (done?.ok === true) continue;
+      const error = await tearDownError(plugins.get(plugin), target, signal);
+      if (error === undefined) continue;
       metrics.increment("force_cleaned_failed_volume_operation_errors_total");
-      const error = done?.error.message ?? `there is no volume plugin ${plugin}`;
       log.warn("a volume on disk that no pod wants is left alone", { path, error });
     }
   }
@@ -205,5 +205,20 @@ export class FoundVolumes {
       isRemountDue: false,
       isFound: true,
     });
+  }
+}
+
+/** Undefined = nothing is left of the volume. */
+async function tearDownError(
+  plugin: StoragePlugin | undefined,
+  target: PodVolumeTarget,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (plugin === undefined) return "this node has no volume plugin of that name";
+  try {
+    const done = await plugin.tearDown(target, signal);
+    return done.ok ? undefined : done.error.message;
+  } catch (error) {
+    return errorText(error);
   }
 }

@@ -7,6 +7,7 @@ import type { NodeVolume, PodMount, WantedVolume } from "../../core/storage/volu
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PersistentVolume } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
+import type { Claims } from "./claims.ts";
 import type { DeviceRequest, StoragePlugin } from "./storage-plugin.ts";
 import type { VolumeExpansion } from "./volume-expansion.ts";
 import type { VolumeStates } from "./volume-states.ts";
@@ -15,6 +16,7 @@ export interface MountDeps {
   readonly states: VolumeStates;
   readonly expansion: VolumeExpansion;
   readonly nodeLabels: NodeLabels;
+  readonly claims: Pick<Claims, "recordVolume">;
 }
 
 interface NodeLabels {
@@ -58,7 +60,10 @@ export async function mountVolume(
     const { seLinuxLabel } = wanted;
     const device = { spec, pod, devicePath, deviceMountPath, fsGroup, seLinuxLabel };
     const mounted = await mountDevice(deps, target, device, signal);
-    if (!mounted.ok) return failed("MountVolume.MountDevice failed", mounted.error);
+    if (!mounted.ok) {
+      reportMismatch(deps, wanted, mounted.error);
+      return failed("MountVolume.MountDevice failed", mounted.error);
+    }
   }
   const done = await plugin.setUp(
     {
@@ -75,6 +80,7 @@ export async function mountVolume(
     signal,
   );
   if (!done.ok) {
+    reportMismatch(deps, wanted, done.error);
     noteMountError(states, target, done.error);
     return failed("MountVolume.SetUp failed", done.error);
   }
@@ -92,6 +98,21 @@ export async function mountVolume(
   return ok(undefined);
 }
 
+/** A disk with another file system than its persistent volume asks for is reported on the volume too. */
+function reportMismatch(
+  { claims }: MountDeps,
+  wanted: WantedVolume,
+  { isFileSystemMismatch, message: reason }: StorageError,
+): void {
+  const { spec } = wanted;
+  if (isFileSystemMismatch !== true || spec.source !== "persistentVolume") return;
+  claims.recordVolume(spec.persistentVolume, {
+    type: "Warning",
+    reason: "FailedMountOnFilesystemMismatch",
+    message: volumeMessage("MountVolume failed", wanted, reason),
+  });
+}
+
 /** Why it must not be mounted for this pod. */
 export function whyNotMount(
   { states, nodeLabels }: Pick<MountDeps, "states" | "nodeLabels">,
@@ -106,8 +127,7 @@ export function whyNotMount(
     const message = "mount options are not supported for this volume type";
     return { prefix: "MountVolume.MountOptionSupport check failed", message };
   }
-  const others = states.usersOf(volumeName).filter((other) => other !== uid);
-  if (others.length > 0 && isReadWriteOncePod(spec.persistentVolume)) {
+  if (isReadWriteOncePod(spec.persistentVolume) && states.isUsedByOthers(uid, volumeName)) {
     const message =
       "volume uses the ReadWriteOncePod access mode and is already in use by another pod";
     return { prefix: "MountVolume.SetUp failed", message };

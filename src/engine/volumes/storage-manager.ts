@@ -2,25 +2,28 @@ import type { MountedVolume } from "../../core/mount/container-mounts.ts";
 import { storageOf } from "../../core/storage/expand-claim.ts";
 import { extraGroups } from "../../core/storage/extra-groups.ts";
 import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
+import { operationPlugin } from "../../core/storage/operation-plugin.ts";
 import { nodeFactsOf, resolveVolumes } from "../../core/storage/resolve-volumes.ts";
 import {
   attachLimitText,
   type MissingVolumes,
   missingVolumesText,
 } from "../../core/storage/volume-messages.ts";
-import type { WantedVolume } from "../../core/storage/volume-state.ts";
+import type { PodMount, WantedVolume } from "../../core/storage/volume-state.ts";
 import { usedVolumes } from "../../core/volume/used-volumes.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { CsiAllocatable } from "../plugins/csi-allocatable.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import type { WorkerStates } from "../pods/worker-states.ts";
 import { type Claims, readClaims } from "./claims.ts";
 import type { FoundVolumes } from "./found-volumes.ts";
+import { countPlugins, type VolumeCounts } from "./volume-metrics.ts";
 import type { VolumeReconciler } from "./volume-reconciler.ts";
 import type { VolumeStates } from "./volume-states.ts";
 
@@ -38,6 +41,7 @@ export interface StorageManagerDeps {
   /** Undefined without a cluster. */
   readonly allocatable: Pick<CsiAllocatable, "verifyExhausted"> | undefined;
   readonly clock: Clock;
+  readonly wakeups: Pick<Wakeups, "updateNode">;
 }
 
 /** Why a pod's volumes are not there. */
@@ -64,6 +68,8 @@ export class StorageManager {
   /** All pods of all sources were looked at: what none of them wants may be unmounted. */
   #areAllResolved = false;
   #hasReconciled = false;
+  /** What the node's status was last asked to report. */
+  #inUse: string | undefined;
 
   constructor(deps: StorageManagerDeps) {
     this.#deps = deps;
@@ -102,14 +108,20 @@ export class StorageManager {
     }
   }
 
-  /** A pod came, changed or went, its containers have ended, or sources have delivered. */
-  notePodsChanged(): void {
+  /** Something has changed: pods or their lives, sources, claims, CSI drivers, or what the node's object says about volumes. */
+  requestLook(): void {
     this.#resolveWakeUp.notify();
+    this.#noteChange();
   }
 
-  /** The node's object says something else about volumes, or its status was accepted by the API server. */
-  noteNodeChanged(): void {
-    this.#noteChange();
+  /** What the node's status is to report; undefined until everything on disk is known. */
+  volumesInUse(): readonly string[] | undefined {
+    return this.isSynced ? this.#deps.states.volumesInUse() : undefined;
+  }
+
+  /** The API server has these as in use. */
+  noteReportedInUse(names: readonly string[]): void {
+    this.#deps.states.noteReportedInUse(names);
   }
 
   /** The pod's volumes are mounted once this has resolved; an error says which are not, and why. */
@@ -157,9 +169,36 @@ export class StorageManager {
     return mounted;
   }
 
-  /** Whether anything may be mounted for the pod: its folder has to stay. */
+  /** Whether anything may be mounted for the pod, or is about to be: its folder has to stay. */
   hasMounts(uid: PodUid): boolean {
-    return this.#deps.states.pod(uid).mounts.size > 0;
+    const { mounts, operations } = this.#deps.states.pod(uid);
+    return mounts.size > 0 || operations > 0;
+  }
+
+  /** What the pod's volumes wait for or what is done about them, by the names of its spec; none when all are mounted. */
+  awaited(uid: PodUid): ReadonlyMap<string, string> {
+    const { states, reconciler } = this.#deps;
+    const awaited = new Map<string, string>();
+    for (const volume of states.pod(uid).wanted.values()) {
+      const step = reconciler.stepOf(uid, volume);
+      if (step === undefined) continue;
+      for (const outer of volume.outerVolumeSpecNames) awaited.set(outer, step.because);
+    }
+    return awaited;
+  }
+
+  countByPlugin(): VolumeCounts {
+    const pods = [...this.#deps.states.pods()].map(([, pod]) => pod);
+    const named = ({ plugin, spec }: Pick<PodMount, "plugin" | "spec">): string =>
+      operationPlugin(plugin, spec);
+    const mounts = pods.flatMap(({ mounts: all }) => [...all.values()]);
+    const mounted = mounts.filter(({ state }) => state === "mounted");
+    return {
+      desired_state_of_world: countPlugins(
+        pods.flatMap(({ wanted }) => [...wanted.values()].map(named)),
+      ),
+      actual_state_of_world: countPlugins(mounted.map(named)),
+    };
   }
 
   /** The groups that the pod's processes get for the sake of its volumes, beside those of its spec. */
@@ -273,8 +312,8 @@ export class StorageManager {
 
   #forgetIfGone(uid: PodUid, isKnown: boolean): void {
     const { states } = this.#deps;
-    const { wanted, mounts, resolution } = states.pod(uid);
-    const isEmpty = wanted.size === 0 && mounts.size === 0 && resolution === "new";
+    const { wanted, resolution } = states.pod(uid);
+    const isEmpty = wanted.size === 0 && resolution === "new" && !this.hasMounts(uid);
     if (!isKnown && isEmpty) states.forgetPod(uid);
   }
 
@@ -361,6 +400,10 @@ export class StorageManager {
   #noteChange(): void {
     for (const wakeUp of this.#waiting) wakeUp.notify();
     this.#reconcileWakeUp.notify();
+    const inUse = this.volumesInUse()?.join(" ");
+    if (inUse === this.#inUse) return;
+    this.#inUse = inUse;
+    this.#deps.wakeups.updateNode();
   }
 }
 

@@ -1,4 +1,5 @@
 import { storageOf } from "../../core/storage/expand-claim.ts";
+import { nodeAttachProblem } from "../../core/storage/plan-volumes.ts";
 import { volumeMessage } from "../../core/storage/volume-messages.ts";
 import { isBlockVolume } from "../../core/storage/volume-spec.ts";
 import {
@@ -7,7 +8,6 @@ import {
   type PodMount,
   type WantedVolume,
 } from "../../core/storage/volume-state.ts";
-import { assert } from "../../lib/assert.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PodUid } from "../../model/ids.ts";
 import { isZeroQuantity, type Quantity, zeroQuantity } from "../../model/quantity.ts";
@@ -67,15 +67,39 @@ export class VolumeOperations {
     return err(volumeMessage(prefix, wanted, `: ${claim.error}`));
   }
 
-  mount(
+  /** Where no controller does it: only for what needs no more than to be known. */
+  attach(wanted: WantedVolume): Result<void, string> {
+    const { states, events } = this.#deps;
+    const { volumeName: name, spec, plugin, pod } = wanted;
+    const problem = nodeAttachProblem(spec, "attaching");
+    if (problem !== undefined) {
+      return err(volumeMessage("AttachVolume.Attach failed", wanted, `: ${problem}`));
+    }
+    states.addVolume(newNodeVolume({ name, spec, plugin, isAttachable: true, devicePath: "" }));
+    const message = volumeMessage("AttachVolume.Attach succeeded", wanted, "");
+    events.record(pod, { type: "Normal", reason: "SuccessfulAttachVolume", message });
+    return ok(undefined);
+  }
+
+  detach(volume: NodeVolume): Result<void, string> {
+    const problem = nodeAttachProblem(volume.spec, "detaching");
+    if (problem !== undefined) {
+      return err(volumeMessage("DetachVolume.Detach failed", volume, `: ${problem}`));
+    }
+    this.#deps.states.removeVolume(volume.name);
+    return ok(undefined);
+  }
+
+  async mount(
     uid: PodUid,
     wanted: WantedVolume,
     isRemount: boolean,
     signal: AbortSignal,
   ): Promise<Result<void, string>> {
-    const plugin = this.#plugin(wanted.plugin);
+    const plugin = this.#plugin("MountVolume", wanted);
+    if (!plugin.ok) return plugin;
     const mount = isBlockVolume(wanted.spec) ? mapVolume : mountVolume;
-    return mount(this.#deps, { uid, wanted, plugin, isRemount }, signal);
+    return mount(this.#deps, { uid, wanted, plugin: plugin.value, isRemount }, signal);
   }
 
   /** Of a volume that is mounted for the pod. */
@@ -87,7 +111,9 @@ export class VolumeOperations {
   ): Promise<Result<void, string>> {
     const { states, expansion } = this.#deps;
     const { volumeName: name } = wanted;
-    const plugin = this.#plugin(wanted.plugin);
+    const found = this.#plugin("NodeExpandVolume", wanted);
+    if (!found.ok) return found;
+    const plugin = found.value;
     const mount = states.pod(uid).mounts.get(name);
     const paths = {
       devicePath: states.volume(name)?.devicePath ?? "",
@@ -110,25 +136,30 @@ export class VolumeOperations {
     return path?.ok === true ? path.value : "";
   }
 
-  unmount(
+  async unmount(
     target: { readonly uid: PodUid; readonly name: string; readonly mount: PodMount },
     signal: AbortSignal,
   ): Promise<Result<void, string>> {
-    const plugin = this.#plugin(target.mount.plugin);
+    const plugin = this.#plugin("UnmountVolume", target.mount);
+    if (!plugin.ok) return plugin;
     const unmount = isBlockVolume(target.mount.spec) ? unmapVolume : unmountVolume;
-    return unmount(this.#deps, { ...target, plugin }, signal);
+    return unmount(this.#deps, { ...target, plugin: plugin.value }, signal);
   }
 
-  unmountDevice(volume: NodeVolume, signal: AbortSignal): Promise<Result<void, string>> {
-    const plugin = this.#plugin(volume.plugin);
+  async unmountDevice(volume: NodeVolume, signal: AbortSignal): Promise<Result<void, string>> {
+    const plugin = this.#plugin("UnmountDevice", volume);
+    if (!plugin.ok) return plugin;
     const unmount = isBlockVolume(volume.spec) ? unmapDevice : unmountDevice;
-    return unmount(this.#deps, volume, plugin, signal);
+    return unmount(this.#deps, volume, plugin.value, signal);
   }
 
-  /** Volumes without a plugin are not resolved, so none of them comes here. */
-  #plugin(name: string): StoragePlugin {
-    const plugin = this.#deps.plugins.get(name);
-    assert(plugin !== undefined, `there is no volume plugin ${name}`);
-    return plugin;
+  #plugin(
+    operation: string,
+    volume: Pick<NodeVolume, "plugin" | "spec">,
+  ): Result<StoragePlugin, string> {
+    const plugin = this.#deps.plugins.get(volume.plugin);
+    if (plugin !== undefined) return ok(plugin);
+    const reason = `: this node has no volume plugin ${volume.plugin}`;
+    return err(volumeMessage(`${operation}.FindPluginByName failed`, volume, reason));
   }
 }

@@ -32,6 +32,8 @@ interface Operation {
   /** Upstream's name for it: of back-offs and metrics. */
   readonly name: string;
   readonly volume: { readonly spec: VolumeSpec; readonly plugin: string };
+  /** The pod that something is mounted or unmounted for. */
+  readonly uid?: PodUid | undefined;
   /** Of the event that reports a failure to the pod's owner. */
   readonly event?: { readonly wanted: WantedVolume; readonly reason: string } | undefined;
 }
@@ -71,7 +73,10 @@ export class VolumeReconciler {
     for (const [uid, { wanted }] of states.pods()) {
       for (const volume of wanted.values()) this.#mount(uid, volume);
     }
-    if (mayUnmount) for (const volume of states.volumes()) this.#release(volume);
+    if (mayUnmount) {
+      const needed = states.namesInNeed();
+      for (const volume of states.volumes()) if (!needed.has(volume.name)) this.#release(volume);
+    }
     return this.#retryAtMs;
   }
 
@@ -104,12 +109,19 @@ export class VolumeReconciler {
           (signal) => operations.verifyAttached(wanted, signal),
         );
         return;
+      case "attach": {
+        const event = { wanted, reason: "FailedAttachVolume" };
+        this.#start({ key: shared, name: "volume_attach", volume: wanted, event }, async () =>
+          operations.attach(wanted),
+        );
+        return;
+      }
       case "mount": {
         const isShared = wanted.attachable || wanted.deviceMountable;
         const key = isShared ? shared : { volumeName, podUid: uid };
         const name = isBlock ? "map_volume" : "volume_mount";
         const event = { wanted, reason: isBlock ? "FailedMapVolume" : "FailedMount" };
-        this.#start({ key, name, volume: wanted, event }, (signal) =>
+        this.#start({ key, name, volume: wanted, uid, event }, (signal) =>
           this.#measureMount(uid, wanted, step.isRemount, signal),
         );
         return;
@@ -149,7 +161,7 @@ export class VolumeReconciler {
     const key = { volumeName: name, podUid: uid };
     if (this.#pending.isPending(key)) return;
     const operation = isBlockVolume(mount.spec) ? "unmap_volume" : "volume_unmount";
-    this.#start({ key, name: operation, volume: mount }, (signal) =>
+    this.#start({ key, name: operation, volume: mount, uid }, (signal) =>
       operations.unmount({ uid, name, mount }, signal),
     );
   }
@@ -158,7 +170,6 @@ export class VolumeReconciler {
     const { states, attachments, operations } = this.#deps;
     const { name } = volume;
     const key = { volumeName: name };
-    if (states.findWanted(name) !== undefined || states.usersOf(name).length > 0) return;
     if (this.#pending.isPending(key)) return;
     const step = planRelease(volume, attachments.byController);
     switch (step.kind) {
@@ -169,6 +180,9 @@ export class VolumeReconciler {
         );
         return;
       }
+      case "detach":
+        this.#start({ key, name: "volume_detach", volume }, async () => operations.detach(volume));
+        return;
       case "forget":
         states.removeVolume(name);
         this.#pending.forget(name);
@@ -190,14 +204,13 @@ export class VolumeReconciler {
     }
   }
 
-  async #run({ key, name, volume, event }: Operation, work: Work): Promise<void> {
-    const { clock, metrics, log, lifetime, events } = this.#deps;
+  async #run({ key, name, volume, uid, event }: Operation, work: Work): Promise<void> {
+    const { clock, metrics, log, lifetime, events, states } = this.#deps;
     const startedMs = clock.monotonicMs();
-    const failure = await work(lifetime).then(
-      (result) => (result.ok ? undefined : result.error),
-      (error: unknown) => errorText(error),
-    );
+    if (uid !== undefined) states.noteOperation(uid, 1);
+    const failure = await failureOf(work, lifetime);
     if (lifetime.aborted) return;
+    if (uid !== undefined) states.noteOperation(uid, -1);
     const endedMs = clock.monotonicMs();
     this.#pending.finish(key, failure, endedMs);
     const { spec, plugin } = volume;
@@ -209,12 +222,22 @@ export class VolumeReconciler {
     });
     if (failure !== undefined) {
       const { volumeName } = key;
-      log.warn("cannot bring a volume in line", { volume: volumeName, during: name, failure });
+      log.warn("an operation on a volume failed", { volume: volumeName, operation: name, failure });
       if (event !== undefined) {
         const { wanted, reason } = event;
         events.record(wanted.pod, { type: "Warning", reason, message: failure });
       }
     }
     this.#onChange();
+  }
+}
+
+/** Undefined = it went well. */
+async function failureOf(work: Work, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const done = await work(signal);
+    return done.ok ? undefined : done.error;
+  } catch (error) {
+    return errorText(error);
   }
 }

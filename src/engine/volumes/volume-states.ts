@@ -9,6 +9,7 @@ const noStorage: PodStorage = {
   wanted: new Map(),
   mounts: new Map(),
   errors: [],
+  operations: 0,
 };
 
 /** Which volumes pods want, which are mounted for them, and which are on the node, whichever pods use them. */
@@ -40,11 +41,27 @@ export class VolumeStates {
     this.#pods.set(uid, undefined);
   }
 
-  /** The pods that the volume is mounted for, or may be. */
-  usersOf(name: string): readonly PodUid[] {
-    return [...this.#pods.entries()].flatMap(([uid, { mounts }]) =>
-      mounts.has(name) ? [uid] : [],
+  /** An operation on a volume of the pod has begun, or ended; one that outlived all that was known of the pod counts no more. */
+  noteOperation(uid: PodUid, by: 1 | -1): void {
+    const known = this.#pods.get(uid);
+    if (known !== undefined) this.setPod(uid, { operations: known.operations + by });
+  }
+
+  /** Whether the volume is mounted for another pod, or may be. */
+  isUsedByOthers(uid: PodUid, name: string): boolean {
+    return [...this.#pods.entries()].some(
+      ([other, { mounts }]) => other !== uid && mounts.has(name),
     );
+  }
+
+  /** The volumes that pods want or use, by name: they must stay. */
+  namesInNeed(): ReadonlySet<string> {
+    const names = new Set<string>();
+    for (const [, { wanted, mounts }] of this.#pods.entries()) {
+      for (const name of wanted.keys()) names.add(name);
+      for (const name of mounts.keys()) names.add(name);
+    }
+    return names;
   }
 
   /** As one of the pods wants it. */
