@@ -137,16 +137,26 @@ export class FoundVolumes {
   }
 
   async #listBelow(uid: PodUid, folder: string, isBlock: boolean): Promise<FoundVolume[]> {
-    const { files } = this.#deps;
     const found: FoundVolume[] = [];
-    for (const pluginFolder of await files.list(folder)) {
+    for (const pluginFolder of await this.#names(folder)) {
       const plugin = unescapePluginName(pluginFolder);
-      for (const name of await files.list(joinPath(folder, pluginFolder))) {
+      for (const name of await this.#names(joinPath(folder, pluginFolder))) {
         const path = joinPath(folder, pluginFolder, name);
         found.push({ podUid: uid, volumeSpecName: name, path, plugin, isBlock });
       }
     }
     return found;
+  }
+
+  /** One pod's folder that cannot be read must not hide the others: what is in it is left alone. */
+  async #names(folder: string): Promise<readonly string[]> {
+    const { files, log } = this.#deps;
+    try {
+      return await files.list(folder);
+    } catch (error) {
+      log.warn("a folder of volumes cannot be read", { folder, error: errorText(error) });
+      return [];
+    }
   }
 
   async #reconstruct(

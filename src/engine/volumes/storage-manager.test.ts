@@ -1,0 +1,246 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { StorageWorld, volumeNameOf } from "../../../test/kit/storage-world.ts";
+import { err } from "../../lib/result.ts";
+import { podUid } from "../../model/ids.ts";
+
+const never = new AbortController().signal;
+const worlds: StorageWorld[] = [];
+
+async function open(...args: Parameters<typeof StorageWorld.open>): Promise<StorageWorld> {
+  const world = await StorageWorld.open(...args);
+  worlds.push(world);
+  return world;
+}
+
+afterEach(async () => {
+  await Promise.all(worlds.splice(0).map((world) => world.close()));
+});
+
+function failing(message: string, kind: "final" | "uncertain" = "final") {
+  return () => Promise.resolve(err({ kind, message }));
+}
+
+describe("mounting", () => {
+  test("waits for the report and the controller, then goes step by step without any time passing", async () => {
+    const world = await open();
+    world.nodeUpdates = 0;
+    const pod = world.add("uid-1", "a");
+    const mounting = world.manager.mount(pod, never);
+    await world.settle();
+    expect(world.calls).toEqual([]);
+    expect(world.manager.volumesInUse()).toEqual([volumeNameOf("a")]);
+    expect(world.nodeUpdates).toBe(1);
+    expect([...world.manager.awaited(pod.metadata.uid)]).toEqual([
+      ["a", "the node's status does not report it as in use yet"],
+    ]);
+    world.attach();
+    expect(await mounting).toEqual({ ok: true, value: undefined });
+    expect(world.calls).toEqual(["waitForAttach a", "mountDevice a", "setUp a"]);
+    expect([...world.manager.mountedVolumes(pod.metadata.uid).keys()]).toEqual(["a"]);
+    expect(world.manager.awaited(pod.metadata.uid).size).toBe(0);
+    expect(world.clock.monotonicMs()).toBe(0);
+  });
+
+  test("mounts the device of a volume once for two pods", async () => {
+    const world = await open();
+    const pods = [world.add("uid-1", "a"), world.add("uid-2", "a")];
+    await world.settle();
+    world.attach();
+    await Promise.all(pods.map((pod) => world.manager.mount(pod, never)));
+    expect(world.calls.filter((call) => call === "mountDevice a")).toHaveLength(1);
+    expect(world.calls.filter((call) => call === "setUp a")).toHaveLength(2);
+  });
+
+  test("a driver that hangs delays only the pods that use it", async () => {
+    const world = await open();
+    world.answers.set("setUp hung", () => new Promise(() => undefined));
+    const hung = world.add("uid-1", "hung");
+    const other = world.add("uid-2", "a");
+    await world.settle();
+    world.attach();
+    void world.manager.mount(hung, never);
+    expect((await world.manager.mount(other, never)).ok).toBe(true);
+  });
+
+  test("tries again after a back-off, and reports each failure", async () => {
+    const world = await open();
+    world.answers.set("setUp a", failing("disk busy"));
+    const pod = world.add("uid-1", "a");
+    await world.settle();
+    world.attach();
+    const mounting = world.manager.mount(pod, never);
+    await world.clock.advance(3000);
+    const tries = (): number => world.calls.filter((call) => call === "setUp a").length;
+    expect(tries()).toBe(3);
+    const failure = {
+      type: "Warning",
+      reason: "FailedMount",
+      message: 'MountVolume.SetUp failed for volume "a" : disk busy',
+    };
+    expect(world.events).toEqual([failure, failure, failure]);
+    world.answers.clear();
+    await world.clock.run(mounting);
+    expect(tries()).toBe(4);
+  });
+});
+
+describe("a wait for volumes", () => {
+  test("ends with what is missing when its pod does not need it any more", async () => {
+    const world = await open();
+    const pod = world.add("uid-1", "a");
+    const cancel = new AbortController();
+    const mounting = world.manager.mount(pod, cancel.signal);
+    await world.settle();
+    cancel.abort();
+    expect(await mounting).toEqual({
+      ok: false,
+      error: {
+        message:
+          "unmounted volumes=[a], unattached volumes=[a], failed to process volumes=[]: context canceled",
+        isAttachLimitExceeded: false,
+      },
+    });
+  });
+
+  test("ends by itself after two minutes", async () => {
+    const world = await open();
+    const done = await world.clock.run(world.manager.mount(world.add("uid-1", "a"), never));
+    expect(done.ok ? "" : done.error.message).toMatch(/: context deadline exceeded$/);
+    expect(world.clock.monotonicMs()).toBe(123_000);
+  });
+
+  test("ends with the errors of claims, and the next one reads them again", async () => {
+    const world = await open();
+    world.missing.add("a");
+    const pod = world.add("uid-1", "a");
+    const first = await world.clock.run(world.manager.mount(pod, never));
+    expect(first.ok ? "" : first.error.message).toBe(
+      "unmounted volumes=[a], unattached volumes=[], failed to process volumes=[a]: " +
+        "error processing PVC default/a: failed to fetch PVC from API server: a not found",
+    );
+    world.missing.clear();
+    const second = world.manager.mount(pod, never);
+    await world.settle();
+    world.attach();
+    expect((await second).ok).toBe(true);
+  });
+});
+
+describe("unmounting", () => {
+  async function mounted(world: StorageWorld) {
+    const pod = world.add("uid-1", "a");
+    const mounting = world.manager.mount(pod, never);
+    await world.settle();
+    world.attach();
+    await mounting;
+    world.calls.length = 0;
+    return pod;
+  }
+
+  test("goes back step by step, and the volume is in use until its device is unmounted", async () => {
+    const world = await open();
+    const pod = await mounted(world);
+    world.answers.set("unmountDevice a", failing("busy"));
+    world.remove(pod);
+    expect(await world.manager.unmount(pod.metadata.uid, never)).toEqual({
+      ok: true,
+      value: undefined,
+    });
+    await world.settle();
+    expect(world.calls).toEqual(["tearDown a", "unmountDevice a"]);
+    expect(world.manager.volumesInUse()).toEqual([volumeNameOf("a")]);
+    world.answers.clear();
+    await world.clock.advance(1000);
+    expect(world.calls).toEqual(["tearDown a", "unmountDevice a", "unmountDevice a"]);
+    expect(world.manager.volumesInUse()).toEqual([]);
+    expect(world.manager.hasMounts(pod.metadata.uid)).toBe(false);
+  });
+
+  test("does not begin before the pod's containers have ended", async () => {
+    const world = await open();
+    const pod = await mounted(world);
+    const waiting = world.manager.unmount(pod.metadata.uid, never);
+    await world.clock.advance(10_000);
+    expect(world.calls).toEqual([]);
+    world.remove(pod);
+    expect((await world.clock.run(waiting)).ok).toBe(true);
+    expect(world.calls).toContain("tearDown a");
+  });
+
+  test("a pod that is gone while its volume is being mounted keeps its folder until that is undone", async () => {
+    const world = await open();
+    let finish: (() => void) | undefined;
+    const hanging = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    world.answers.set("setUp a", async () => {
+      await hanging;
+      return err({ kind: "uncertain", message: "too late" });
+    });
+    const pod = world.add("uid-1", "a");
+    await world.settle();
+    world.attach();
+    await world.settle();
+    world.remove(pod);
+    await world.settle();
+    expect(world.manager.hasMounts(pod.metadata.uid)).toBe(true);
+    expect(world.calls).not.toContain("tearDown a");
+    finish?.();
+    await world.clock.advance(1000);
+    expect(world.calls.slice(-2)).toEqual(["tearDown a", "unmountDevice a"]);
+    expect(world.manager.hasMounts(pod.metadata.uid)).toBe(false);
+  });
+});
+
+describe("what a past agent mounted", () => {
+  test("is not unmounted before all sources have delivered", async () => {
+    const world = await open(["uid-9 old"], { areSourcesReady: false });
+    await world.clock.advance(60_000);
+    expect(world.calls).toEqual([]);
+    world.areSourcesReady = true;
+    world.manager.requestLook();
+    await world.settle();
+    expect(world.calls).toEqual(["tearDown old", "unmountDevice old"]);
+    expect(world.manager.hasMounts(podUid("uid-9"))).toBe(false);
+  });
+
+  test("is not unmounted, nor reported away, before the node's status was read", async () => {
+    const world = await open(["uid-9 old"], { attached: undefined });
+    await world.clock.advance(60_000);
+    expect(world.calls).toEqual([]);
+    expect(world.manager.volumesInUse()).toBeUndefined();
+    world.attached = new Map([[volumeNameOf("old"), "/dev/x"]]);
+    world.answers.set("unmountDevice old", failing("busy"));
+    world.manager.requestLook();
+    await world.settle();
+    expect(world.calls).toEqual(["tearDown old", "unmountDevice old"]);
+    expect(world.manager.volumesInUse()).toEqual([volumeNameOf("old")]);
+  });
+
+  test("is set up again for the pod that still wants it, and not unmounted in between", async () => {
+    const world = await open(["uid-1 a"], { areSourcesReady: false });
+    const pod = world.add("uid-1", "a");
+    world.areSourcesReady = true;
+    expect((await world.manager.mount(pod, never)).ok).toBe(true);
+    expect(world.calls).toEqual(["waitForAttach a", "mountDevice a", "setUp a again"]);
+  });
+
+  test("and cannot be understood is removed once, unless a pod wants it", async () => {
+    const world = await open(["uid-1 unreadable-1", "uid-2 unreadable-2"], {
+      areSourcesReady: false,
+    });
+    world.add("uid-1", "unreadable-1");
+    await world.settle();
+    expect(world.calls).toEqual([]);
+    world.answers.set("tearDown unreadable-2", failing("no record of it"));
+    world.areSourcesReady = true;
+    world.manager.requestLook();
+    await world.clock.advance(60_000);
+    expect(world.calls).toEqual(["tearDown unreadable-2"]);
+  });
+
+  test("is found although another pod's folder cannot be read", async () => {
+    const world = await open(["uid-8 unlisted", "uid-9 old"]);
+    expect(world.calls).toEqual(["tearDown old", "unmountDevice old"]);
+  });
+});

@@ -1,0 +1,258 @@
+// The volume manager with its own loops, a driver that answers as a test says, and time that moves only when nothing runs.
+import { csiPluginName } from "../../src/core/storage/csi/csi-volume.ts";
+import type { StorageError } from "../../src/core/storage/storage-error.ts";
+import { volumeSpecName } from "../../src/core/storage/volume-spec.ts";
+import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
+import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
+import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
+import { PodTable, type SliceWriter } from "../../src/engine/pods/pod-table.ts";
+import { BlockMaps } from "../../src/engine/volumes/block-maps.ts";
+import type { Claims } from "../../src/engine/volumes/claims.ts";
+import { FoundVolumes } from "../../src/engine/volumes/found-volumes.ts";
+import { StorageManager } from "../../src/engine/volumes/storage-manager.ts";
+import type { StoragePlugin } from "../../src/engine/volumes/storage-plugin.ts";
+import { VolumeExpansion } from "../../src/engine/volumes/volume-expansion.ts";
+import { VolumeOperations } from "../../src/engine/volumes/volume-operations.ts";
+import { VolumeReconciler } from "../../src/engine/volumes/volume-reconciler.ts";
+import { VolumeStates } from "../../src/engine/volumes/volume-states.ts";
+import { err, ok, type Result } from "../../src/lib/result.ts";
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from "../../src/model/generated/kubernetes.ts";
+import type { PodUid } from "../../src/model/ids.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import type { PodEvent } from "../../src/ports/pod-events.ts";
+import { VirtualClock } from "../sim/virtual-clock.ts";
+import { MemoryBlockDevices, WorldFiles } from "../vectors/volume-files.ts";
+import { noMetrics } from "./no-metrics.ts";
+import { buildPod } from "./pods.ts";
+import { silentLog } from "./silent-log.ts";
+
+const rootFolder = "/data";
+const driver = "driver.example.com";
+
+/** The name under which the node knows the volume of a claim. */
+export function volumeNameOf(claim: string): string {
+  return `${csiPluginName}/${driver}^${claim}`;
+}
+
+export class StorageWorld {
+  readonly clock: VirtualClock = new VirtualClock();
+  /** What the driver was asked for: "setUp claim". */
+  readonly calls: string[] = [];
+  readonly events: PodEvent[] = [];
+  readonly manager: StorageManager;
+  readonly ended: Set<PodUid> = new Set();
+  /** What the driver answers instead of success, by call. */
+  readonly answers: Map<string, () => Promise<Result<never, StorageError>>> = new Map();
+  /** Claims that are not there. */
+  readonly missing: Set<string> = new Set();
+  attached: ReadonlyMap<string, string> | undefined = new Map();
+  areSourcesReady = true;
+  nodeUpdates = 0;
+  readonly #files = new UnlistedFiles();
+  readonly #stop = new AbortController();
+  readonly #wanted: SliceWriter<"wanted">;
+  readonly #running: Promise<void>;
+
+  /** `onDisk`: the claims that a past agent mounted for pods, as "uid claim". */
+  static async open(
+    onDisk: readonly string[] = [],
+    change: Partial<StorageWorld> = {},
+  ): Promise<StorageWorld> {
+    const world = new StorageWorld(onDisk, change);
+    await world.settle();
+    return world;
+  }
+
+  private constructor(onDisk: readonly string[], change: Partial<StorageWorld>) {
+    Object.assign(this, change);
+    for (const found of onDisk) {
+      const [uid, claim] = found.split(" ");
+      void this.#files.ensureFolder(`${rootFolder}/pods/${uid}/volumes/kubernetes.io~csi/${claim}`);
+    }
+    const table = new PodTable();
+    this.#wanted = table.writer("wanted");
+    this.manager = this.#construct(table);
+    this.#running = this.manager.run(this.#stop.signal);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** Lets everything happen that waits for no time. */
+  settle(): Promise<void> {
+    return this.clock.advance(0);
+  }
+
+  /** The pod is wanted from now on, with these claims. */
+  add(uid: string, ...claims: readonly string[]): Pod {
+    const pod = buildPod({
+      metadata: { uid },
+      spec: {
+        containers: [
+          { name: "c", volumeMounts: claims.map((name) => ({ name, mountPath: name })) },
+        ],
+        volumes: claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+      },
+    });
+    this.#wanted.set(pod.metadata.uid, pod);
+    this.manager.requestLook();
+    return pod;
+  }
+
+  /** Its containers have ended, and no source wants it. */
+  remove({ metadata: { uid } }: Pod): void {
+    this.ended.add(uid);
+    this.#wanted.set(uid, undefined);
+    this.manager.requestLook();
+  }
+
+  /** The node's status reports what is in use, and the controller attaches it. */
+  attach(): void {
+    const names = this.manager.volumesInUse() ?? [];
+    this.attached = new Map(names.map((name) => [name, "/dev/x"]));
+    this.manager.noteReportedInUse(names);
+    this.manager.requestLook();
+  }
+
+  async #call<T>(call: string, value: T): Promise<Result<T, StorageError>> {
+    this.calls.push(call);
+    return (await this.answers.get(call)?.()) ?? ok(value);
+  }
+
+  #plugin(): StoragePlugin {
+    return {
+      name: csiPluginName,
+      requiresRemount: () => false,
+      device: {
+        isAttachable: () => ok(true),
+        isMountable: () => true,
+        waitForAttach: ({ spec }) => this.#call(`waitForAttach ${volumeSpecName(spec)}`, "/dev/x"),
+        mountPath: (spec) => ok(`${rootFolder}/plugins/${volumeSpecName(spec)}`),
+        mountDevice: ({ spec }) => this.#call(`mountDevice ${volumeSpecName(spec)}`, undefined),
+        unmountDevice: (path) =>
+          this.#call(`unmountDevice ${path.slice(path.lastIndexOf("/") + 1)}`, undefined),
+      },
+      setUp: ({ spec, reconstructed }) => {
+        const path = `${rootFolder}/${volumeSpecName(spec)}`;
+        const again = reconstructed ? " again" : "";
+        const stored = { path, readOnly: false, managed: true, seLinuxRelabel: false };
+        return this.#call(`setUp ${volumeSpecName(spec)}${again}`, stored);
+      },
+      tearDown: ({ volumeSpecName: name }) => this.#call(`tearDown ${name}`, undefined),
+      reconstruct: async ({ volumeSpecName: name }) =>
+        name.startsWith("unreadable")
+          ? err({ kind: "final", message: "cannot be read" })
+          : ok({
+              spec: {
+                source: "persistentVolume",
+                persistentVolume: volumeOf(name),
+                readOnly: false,
+              },
+            }),
+    };
+  }
+
+  #claims(): Claims {
+    return {
+      claim: async (_, name) =>
+        this.missing.has(name) ? err(`${name} not found`) : ok(claimOf(name)),
+      persistentVolume: async (name) => ok(volumeOf(name)),
+      csiDriver: () => undefined,
+      patchStatus: async (claim) => claim,
+      record: () => undefined,
+      recordVolume: () => undefined,
+    };
+  }
+
+  #construct(table: PodTable): StorageManager {
+    const { clock } = this;
+    const states = new VolumeStates(table);
+    const claims = this.#claims();
+    const events = { record: (_: unknown, event: PodEvent) => void this.events.push(event) };
+    const plugins = new Map([[csiPluginName, this.#plugin()]]);
+    const mounts = new SimMounts();
+    const files = this.#files;
+    const foreignFiles = new WorldFiles(files, new SimPayloadFiles(), mounts);
+    const devices = new MemoryBlockDevices(files);
+    const disk = { rootFolder, files, foreignFiles, mounts };
+    const blockMaps = new BlockMaps({ ...disk, devices, commands: devices });
+    const attached = (): StorageWorld["attached"] => this.attached;
+    const attachments = {
+      byController: true,
+      get attached() {
+        return attached();
+      },
+    };
+    const shared = { states, attachments, metrics: noMetrics, log: silentLog };
+    const operations = new VolumeOperations({
+      ...shared,
+      ...disk,
+      expansion: new VolumeExpansion({ states, claims, events, clock }),
+      nodeLabels: { labels: {} },
+      blockMaps,
+      events,
+      plugins,
+      claims,
+    });
+    const lifetime = this.#stop.signal;
+    const areReady = (): boolean => this.areSourcesReady;
+    return new StorageManager({
+      table,
+      workerStates: {
+        shouldPodContainersBeTerminating: (uid) => this.ended.has(uid),
+        shouldPodRuntimeBeRemoved: (uid) => this.ended.has(uid),
+      },
+      sources: {
+        get areAllReady() {
+          return areReady();
+        },
+      },
+      states,
+      reconciler: new VolumeReconciler({ ...shared, operations, events, clock, lifetime }),
+      found: new FoundVolumes({ ...shared, rootFolder, files, plugins, blockMaps }),
+      claims,
+      allocatable: undefined,
+      clock,
+      wakeups: {
+        updateNode: () => {
+          this.nodeUpdates += 1;
+        },
+      },
+    });
+  }
+}
+
+/** The folder of a pod that has a volume called so cannot be read. */
+class UnlistedFiles extends MemoryFiles {
+  override async list(path: string): Promise<readonly string[]> {
+    const names = await super.list(path);
+    if (names.includes("unlisted")) throw new Error(`scandir ${path}: input/output error`);
+    return names;
+  }
+}
+
+function claimOf(name: string): PersistentVolumeClaim {
+  return {
+    metadata: { name, namespace: "default", uid: name },
+    spec: { volumeName: name },
+    status: { phase: "Bound", capacity: { storage: "1Gi" } },
+  };
+}
+
+/** Volumes are called as their claims are. */
+function volumeOf(name: string): PersistentVolume {
+  return {
+    metadata: { name },
+    spec: {
+      capacity: { storage: "1Gi" },
+      claimRef: { namespace: "default", name, uid: name },
+      csi: { driver, volumeHandle: name },
+      volumeMode: "Filesystem",
+    },
+  };
+}
