@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 /** Numbers of CPUs, ascending and each once: plain data that is compared and written as it is. */
 export type CpuSet = readonly number[];
 
-const noCpus: CpuSet = [];
+export const noCpus: CpuSet = [];
 
 /** A range is written in a few characters; one that is larger than any machine would fill the memory. */
 const maxRangeSize = 1n << 20n;

@@ -9,6 +9,8 @@ import { containerGc } from "./domains/container-gc.ts";
 import { containerHash } from "./domains/container-hash.ts";
 import { containerMountsDomain } from "./domains/container-mounts.ts";
 import { cpuConversions } from "./domains/cpu-conversions.ts";
+import { cpuManagerDomain } from "./domains/cpu-manager.ts";
+import { cpuManagerAlphaDomain } from "./domains/cpu-manager-alpha.ts";
 import { cpuTopologyDomain } from "./domains/cpu-topology.ts";
 import { cpusetDomain } from "./domains/cpuset.ts";
 import { crashloopBackoff } from "./domains/crashloop-backoff.ts";
@@ -91,6 +93,8 @@ export const vectorDomains: readonly VectorDomain[] = [
   containerHash,
   containerMountsDomain,
   cpuConversions,
+  cpuManagerDomain,
+  cpuManagerAlphaDomain,
   cpuTopologyDomain,
   cpusetDomain,
   crashloopBackoff,

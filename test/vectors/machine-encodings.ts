@@ -52,7 +52,7 @@ export interface EncodedHint {
 
 export type EncodedHints = Readonly<Record<string, readonly EncodedHint[] | null>>;
 
-function decodeHint({ nodes, preferred }: EncodedHint): TopologyHint {
+export function decodeHint({ nodes, preferred }: EncodedHint): TopologyHint {
   return { nodes: nodes ?? undefined, preferred };
 }
 
@@ -65,4 +65,49 @@ export function decodeHints(hints: EncodedHints | null | undefined): ResourceHin
 
 export function encodeHint({ nodes, preferred }: TopologyHint): EncodedHint {
   return { nodes: nodes ?? null, preferred };
+}
+
+/** A map that is absent, a list that is null and an empty list mean different things here. */
+export function encodeHints(hints: ResourceHints | undefined): EncodedHints | null {
+  if (hints === undefined) return null;
+  return Object.fromEntries(
+    Array.from(hints, ([resource, list]) => [resource, list?.map(encodeHint) ?? null]),
+  );
+}
+
+/** For the comparison of hints: the difference between null and an empty list is written out. */
+export function explicitHints(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(explicitHints);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]: [string, unknown]) => [
+      key,
+      key === "hints" ? explicitLists(field) : explicitHints(field),
+    ]),
+  );
+}
+
+function explicitLists(hints: unknown): unknown {
+  if (typeof hints !== "object" || hints === null) return "no preference";
+  return Object.fromEntries(
+    Object.entries(hints).map(([resource, list]: [string, unknown]) => {
+      if (!Array.isArray(list)) return [resource, "no preference"];
+      return [resource, list.length === 0 ? "cannot be satisfied" : list];
+    }),
+  );
+}
+
+/** JSON errors are worded by Go's decoder: that there is one is compared. */
+export function withoutJsonErrors(value: unknown): unknown {
+  if (typeof value === "string") {
+    return value.replace(
+      /(checkpoint: )(?:json: .*?|unexpected end .*?|invalid character .*?)(, please drain)/,
+      "$1<JSON error>$2",
+    );
+  }
+  if (Array.isArray(value)) return value.map(withoutJsonErrors);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]: [string, unknown]) => [key, withoutJsonErrors(field)]),
+  );
 }

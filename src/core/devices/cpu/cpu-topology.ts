@@ -77,3 +77,16 @@ export function cpusOf(places: CpuPlaces): CpuSet {
 export function partsOf(places: CpuPlaces, kind: keyof CpuPlace): readonly number[] {
   return cpuSet(Array.from(places.values(), (place) => place[kind]));
 }
+
+/** The CPUs of certain nodes, sockets, cores or caches. */
+export function cpusIn(places: CpuPlaces, kind: keyof CpuPlace, parts: readonly number[]): CpuSet {
+  const wanted = new Set(parts);
+  return cpuSet(
+    Array.from(places).flatMap(([cpu, place]) => (wanted.has(place[kind]) ? [cpu] : [])),
+  );
+}
+
+export function placesOf(places: CpuPlaces, cpus: CpuSet): CpuPlaces {
+  const kept = new Set(cpus);
+  return new Map(Array.from(places).filter(([cpu]) => kept.has(cpu)));
+}

@@ -20,7 +20,7 @@ export function* numaNodeChoices(nodes: NumaNodes): Generator<NumaNodes> {
 }
 
 /** All choices of `size` items, in the order of the list. */
-function* choices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+export function* choices<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   if (size === 0) {
     yield [];
     return;
