@@ -112,6 +112,13 @@ export function quantityMilliValue(quantity: Quantity): bigint {
   return scaledValue(quantity, milli);
 }
 
+/** The amount where it is whole and was written as a number that fits 64 bits; upstream does not look further. */
+export function exactInt64({ size, unscaled, exponent }: Quantity): bigint | undefined {
+  if (size !== "small" || exponent < 0) return undefined;
+  const value = unscaled * powerOfTen(exponent);
+  return isInt64(value) ? value : undefined;
+}
+
 /** The sum, in the format of `a`, or of `b` when `a` is zero. */
 export function addQuantity(a: Quantity, b: Quantity): Quantity {
   const format = a.unscaled === 0n ? b.format : a.format;

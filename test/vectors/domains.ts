@@ -42,6 +42,7 @@ import { kubeletConfig } from "./domains/kubelet-config.ts";
 import { kubeletConfigDropins } from "./domains/kubelet-config-dropins.ts";
 import { kubeletConfigFlags } from "./domains/kubelet-config-flags.ts";
 import { logRotation } from "./domains/log-rotation.ts";
+import { memoryManagerDomain } from "./domains/memory-manager.ts";
 import { mountUtils } from "./domains/mount-utils.ts";
 import { nodeAddressesDomain } from "./domains/node-addresses.ts";
 import { nodeAllocatableDomain } from "./domains/node-allocatable.ts";
@@ -126,6 +127,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   kubeletConfigDropins,
   kubeletConfigFlags,
   logRotation,
+  memoryManagerDomain,
   mountUtils,
   nodeAddressesDomain,
   nodeAllocatableDomain,

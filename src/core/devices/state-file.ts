@@ -57,6 +57,15 @@ export function readMap<T>(
   return new Map(node.entries.map(({ key, value }) => [key, read(value, field)]));
 }
 
+export function readList<T>(
+  node: JsonNode,
+  field: string,
+  read: (value: JsonNode, field: string) => T,
+): T[] {
+  if (node.kind !== "array") throw new StateFileError(mismatch(node, field, "list"));
+  return node.items.map((item) => read(item, field));
+}
+
 function mismatch(node: JsonNode, field: string, wanted: string): string {
   return `json: cannot unmarshal ${node.kind} into field ${field} of type ${wanted}`;
 }

@@ -5,7 +5,7 @@ import type { Container, PodStatus } from "../../../model/generated/kubernetes.t
 import { isSidecar, type Pod } from "../../../model/pod.ts";
 import { hasPodLevelResources } from "../../resource/pod-resources.ts";
 import type { AllocationError } from "../topology/allocation-error.ts";
-import type { ContainerRef } from "../topology/container-ref.ts";
+import { type ContainerRef, staleContainers } from "../topology/container-ref.ts";
 import type { ResourceHints, TopologyHint } from "../topology/hints.ts";
 import type { HintProvider } from "../topology/topology-manager.ts";
 import { cpuCheckpointText, parseCpuCheckpoint } from "./cpu-checkpoint.ts";
@@ -188,13 +188,7 @@ export class CpuManager implements HintProvider {
 
   /** Takes back what belongs to containers of pods that are not active any more. */
   removeStale(activePods: readonly Pod[]): void {
-    const active = new Map(
-      activePods.map(({ metadata, spec }) => [
-        metadata.uid as string,
-        new Set([...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name)),
-      ]),
-    );
-    const isStale = (ref: ContainerRef) => active.get(ref.podUid)?.has(ref.container) !== true;
+    const isStale = staleContainers(activePods);
     for (const [podUid, ofPod] of this.#state.assignments) {
       for (const container of ofPod.keys()) {
         if (isStale({ podUid, container })) this.#release({ podUid, container });
