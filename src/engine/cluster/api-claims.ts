@@ -7,6 +7,7 @@ import type {
   PersistentVolumeClaim,
 } from "../../model/generated/kubernetes.ts";
 import type { PodEvent } from "../../ports/pod-events.ts";
+import type { Claims } from "../volumes/claims.ts";
 import type { EventSender } from "./event-sender.ts";
 import { namespacedPath, type ReadObjectDeps, readLimitMs, readObject } from "./read-object.ts";
 import type { Reflector } from "./reflector.ts";
@@ -20,7 +21,7 @@ export interface ApiClaimsDeps extends ReadObjectDeps {
 }
 
 /** The claims of the cluster that pods of this node refer to, and the persistent volumes behind them. */
-export class ApiClaims {
+export class ApiClaims implements Claims {
   readonly #deps: ApiClaimsDeps;
 
   constructor(deps: ApiClaimsDeps) {

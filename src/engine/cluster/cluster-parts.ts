@@ -27,7 +27,7 @@ export interface ClusterPartsDeps {
     Pick<ApiServerPorts, "api">;
   readonly settings: Pick<AgentSettings, "identity" | "cluster">;
   readonly registry: PodRegistry;
-  readonly faults: Faults;
+  readonly faults: Pick<Faults, "note">;
   readonly events: EventSender;
   readonly states: WorkerStates;
   readonly sources: SourceReadiness;

@@ -12,6 +12,7 @@ import type { CsiObjects } from "../../ports/csi-objects.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvent } from "../../ports/pod-events.ts";
+import type { Claims } from "../volumes/claims.ts";
 import type { LocalObjects } from "./local-objects.ts";
 
 /** Lies in the folder of claims, so that nothing removes a folder which no agent made. */
@@ -28,7 +29,7 @@ export interface LocalClaimsDeps {
 type Bound = Exclude<ClaimBinding, { readonly kind: "none" }>;
 
 /** The claims that lie beside the pods of a node without a cluster, each bound to a volume of theirs or to a folder of the node. */
-export class LocalClaims {
+export class LocalClaims implements Claims {
   readonly #deps: LocalClaimsDeps;
 
   constructor(deps: LocalClaimsDeps) {
@@ -63,11 +64,19 @@ export class LocalClaims {
     return claim;
   }
 
-  record(claim: PersistentVolumeClaim, { type, reason, message }: PodEvent): void {
+  record(claim: PersistentVolumeClaim, event: PodEvent): void {
+    this.#log("an event of a claim", { claim: claimKey(claim) }, event);
+  }
+
+  recordVolume({ metadata }: PersistentVolume, event: PodEvent): void {
+    this.#log("an event of a persistent volume", { volume: metadata?.name }, event);
+  }
+
+  #log(text: string, about: object, { type, reason, message }: PodEvent): void {
     const { log } = this.#deps;
-    const fields = { claim: claimKey(claim), reason, message };
-    if (type === "Warning") log.warn("an event of a claim", fields);
-    else log.info("an event of a claim", fields);
+    const fields = { ...about, reason, message };
+    if (type === "Warning") log.warn(text, fields);
+    else log.info(text, fields);
   }
 
   async #ensureFolder(name: string): Promise<void> {
