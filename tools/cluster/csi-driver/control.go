@@ -26,7 +26,7 @@ type rule struct {
 	Method string `json:"method"`
 	// Only calls for this volume.
 	VolumeID string `json:"volumeId"`
-	// After the work was done, rather than instead of it or before it.
+	// After the work was done or has failed, rather than instead of it or before it.
 	Afterwards bool `json:"afterwards"`
 	// Waited before the rest.
 	DelayMs int64 `json:"delayMs"`
@@ -147,13 +147,13 @@ func (c *control) carryOut(ctx context.Context, method string, request any, hand
 		}
 	}
 	response, err := handler(ctx, request)
-	if err != nil {
-		return nil, err
-	}
 	if applied.Afterwards {
 		if err := applied.apply(ctx, removed); err != nil {
 			return nil, err
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	if message := asMessage(response); message != nil && len(applied.Answer) > 0 {
 		part := message.ProtoReflect().New().Interface()
