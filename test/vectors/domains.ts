@@ -22,6 +22,7 @@ import { csiCalls } from "./domains/csi-calls.ts";
 import { csiNode } from "./domains/csi-node.ts";
 import { deviceManager } from "./domains/device-manager.ts";
 import { dnsConfig } from "./domains/dns-config.ts";
+import { dra } from "./domains/dra.ts";
 import { envVars } from "./domains/env-vars.ts";
 import { ephemeralClaims } from "./domains/ephemeral-claims.ts";
 import { eventCorrelation } from "./domains/event-correlation.ts";
@@ -107,6 +108,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   csiCalls,
   deviceManager,
   dnsConfig,
+  dra,
   envVars,
   ephemeralClaims,
   eventCorrelation,

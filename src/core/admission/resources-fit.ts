@@ -1,7 +1,7 @@
 import type { Container, Node } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { quantityMilliValue, quantityValue } from "../../model/quantity.ts";
-import { isExtendedResource } from "../../model/validate/resource-names.ts";
+import { isClaimableResource, isExtendedResource } from "../../model/validate/resource-names.ts";
 import { podRequests } from "../resource/pod-resources.ts";
 import {
   amountOf,
@@ -81,11 +81,9 @@ function withoutUnknownResources(pod: Pod, allocatable: ResourceList): Pod {
 
 /** Whether a claim delivers the extended resource to the container, and no device plugin. */
 export function isBackedByClaim(pod: Pod, containerName: string, resource: string): boolean {
-  const isClaimable =
-    isExtendedResource(resource) || resource.startsWith("deviceclass.resource.kubernetes.io/");
   const mappings = pod.status?.extendedResourceClaimStatus?.requestMappings ?? [];
   return (
-    isClaimable &&
+    isClaimableResource(resource) &&
     mappings.some(
       (mapping) => mapping.resourceName === resource && mapping.containerName === containerName,
     )

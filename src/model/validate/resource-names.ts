@@ -56,6 +56,11 @@ export function isExtendedResource(name: string): boolean {
   return qualifiedNameProblems(`requests.${name}`).length === 0;
 }
 
+/** Whether a claim may deliver the resource instead of a device plugin. */
+export function isClaimableResource(name: string): boolean {
+  return isExtendedResource(name) || name.startsWith("deviceclass.resource.kubernetes.io/");
+}
+
 /** Whether more can be promised than there is. */
 export function isOvercommitAllowed(name: string): boolean {
   return isNativeResource(name) && !isHugePages(name);
