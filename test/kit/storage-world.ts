@@ -30,11 +30,11 @@ import { buildPod } from "./pods.ts";
 import { silentLog } from "./silent-log.ts";
 
 const rootFolder = "/data";
-const driver = "driver.example.com";
+export const driverName = "driver.example.com";
 
 /** The name under which the node knows the volume of a claim. */
 export function volumeNameOf(claim: string): string {
-  return `${csiPluginName}/${driver}^${claim}`;
+  return `${csiPluginName}/${driverName}^${claim}`;
 }
 
 export class StorageWorld {
@@ -251,7 +251,7 @@ function volumeOf(name: string): PersistentVolume {
     spec: {
       capacity: { storage: "1Gi" },
       claimRef: { namespace: "default", name, uid: name },
-      csi: { driver, volumeHandle: name },
+      csi: { driver: driverName, volumeHandle: name },
       volumeMode: "Filesystem",
     },
   };

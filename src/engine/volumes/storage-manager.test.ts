@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { StorageWorld, volumeNameOf } from "../../../test/kit/storage-world.ts";
+import { driverName, StorageWorld, volumeNameOf } from "../../../test/kit/storage-world.ts";
 import { err } from "../../lib/result.ts";
 import { podUid } from "../../model/ids.ts";
 
@@ -81,6 +81,25 @@ describe("mounting", () => {
     world.answers.clear();
     await world.clock.run(mounting);
     expect(tries()).toBe(4);
+  });
+});
+
+describe("after a failure", () => {
+  test.each([
+    ["an object of the pod", (world: StorageWorld) => world.manager.retryPod(podUid("uid-1"))],
+    ["the driver", (world: StorageWorld) => world.manager.retryDriver(driverName)],
+  ])("the coming of %s ends the back-off", async (_, retry) => {
+    const world = await open();
+    world.answers.set("setUp a", failing("not there yet"));
+    const pod = world.add("uid-1", "a");
+    await world.settle();
+    world.attach();
+    const mounting = world.manager.mount(pod, never);
+    await world.clock.advance(60_000);
+    world.answers.clear();
+    retry(world);
+    await mounting;
+    expect(world.clock.monotonicMs()).toBe(60_000);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { MountedVolume } from "../../core/mount/container-mounts.ts";
+import { csiDriverName } from "../../core/storage/csi/csi-volume.ts";
 import { storageOf } from "../../core/storage/expand-claim.ts";
 import { extraGroups } from "../../core/storage/extra-groups.ts";
 import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
@@ -112,6 +113,24 @@ export class StorageManager {
   requestLook(): void {
     this.#resolveWakeUp.notify();
     this.#noteChange();
+  }
+
+  /** An object that the pod refers to has come or changed: its volumes are tried again at once. */
+  retryPod(uid: PodUid): void {
+    this.#retry(this.#deps.states.pod(uid).wanted.keys());
+  }
+
+  /** The driver has been registered: so are the volumes that failed without it. */
+  retryDriver(driver: string): void {
+    const { states } = this.#deps;
+    const isOf = ({ spec }: Pick<PodMount, "spec">): boolean => csiDriverName(spec) === driver;
+    const present = states.volumes().flatMap((volume) => (isOf(volume) ? [volume.name] : []));
+    this.#retry(present);
+  }
+
+  #retry(names: Iterable<string>): void {
+    for (const name of names) this.#deps.reconciler.forgetFailures(name);
+    this.#reconcileWakeUp.notify();
   }
 
   /** What the node's status is to report; undefined until everything on disk is known. */

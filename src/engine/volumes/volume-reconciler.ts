@@ -80,6 +80,11 @@ export class VolumeReconciler {
     return this.#retryAtMs;
   }
 
+  /** What made operations on the volume fail may be over: the next try does not wait for the back-off. */
+  forgetFailures(name: string): void {
+    this.#pending.forget(name);
+  }
+
   /** What is done about a volume of a pod, or what it waits for; undefined when it is as wanted. */
   stepOf(uid: PodUid, wanted: WantedVolume): VolumeStep | undefined {
     const { states, attachments } = this.#deps;
