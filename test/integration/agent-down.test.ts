@@ -61,6 +61,32 @@ describe("the end of an agent", () => {
     expect(existsSync(file)).toBe(true);
   });
 
+  test("berth down keeps what claims hold, and removes it when it is asked to, also later and not across a mount", async () => {
+    await world.up();
+    await world.agent.stop("SIGTERM");
+    const volumes = join(world.dataDir, "volumes");
+    const data = join(volumes, "default_data");
+    mkdirSync(data, { recursive: true });
+    writeFileSync(join(volumes, ".berth"), "");
+    writeFileSync(join(data, "file"), "precious");
+    expect((await world.berth("down")).code).toBe(0);
+    expect(readdirSync(world.dataDir)).toEqual(["volumes"]);
+    expect(readdirSync(data)).toEqual(["file"]);
+    const mounted = join(data, "mounted");
+    mkdirSync(mounted);
+    execFileSync("mount", ["-t", "tmpfs", "tmpfs", mounted]);
+    try {
+      const refused = await world.berth("down", "--volumes");
+      expect(refused.code).not.toBe(0);
+      expect(refused.stderr).toContain(`${mounted} is a mount point`);
+      expect(readdirSync(data)).toEqual(["file", "mounted"]);
+    } finally {
+      execFileSync("umount", [mounted]);
+    }
+    expect((await world.berth("down", "--volumes")).code).toBe(0);
+    expect(existsSync(world.dataDir)).toBe(false);
+  });
+
   test("berth down ends an agent that still runs, and removes what it ran", async () => {
     await world.up();
     await startPods();
