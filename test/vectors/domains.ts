@@ -61,6 +61,7 @@ import { podStatus } from "./domains/pod-status.ts";
 import { podWorkers } from "./domains/pod-workers.ts";
 import { probeWorker } from "./domains/probe-worker.ts";
 import { quantity } from "./domains/quantity.ts";
+import { reservedResources } from "./domains/reserved-resources.ts";
 import { resizeAllocation } from "./domains/resize-allocation.ts";
 import { staticPodDir } from "./domains/static-pod-dir.ts";
 import { staticPods } from "./domains/static-pods.ts";
@@ -147,6 +148,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   podWorkers,
   probeWorker,
   quantity,
+  reservedResources,
   resizeAllocation,
   staticPodDir,
   staticPods,

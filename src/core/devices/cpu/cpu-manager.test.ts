@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
+import { cpuSet } from "../../../model/cpu-set.ts";
 import { podUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import { mustParseQuantity } from "../../../model/quantity.ts";
@@ -124,4 +126,34 @@ test("containers that share CPUs are updated when the shared ones change", () =>
   expect(planned()).toEqual([{ kind: "current" }]);
   allocate(manager, pod("a", "2"));
   expect(planned()).toEqual([{ kind: "update", cpus: [0, 2, 3, 4, 6, 7] }]);
+});
+
+test("whatever is allocated and removed, no CPU belongs to two pods and none is lost", () => {
+  const step = fc.record({
+    uid: fc.constantFrom("a", "b", "c", "d"),
+    cpus: fc.constantFrom("1", "2", "3", "1500m"),
+    initCpus: fc.constantFrom(undefined, "1", "4"),
+    isRemoved: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+      const manager = started();
+      const active = new Map<string, Pod>();
+      for (const { uid, cpus, initCpus, isRemoved } of steps) {
+        if (isRemoved) active.delete(uid);
+        else if (!active.has(uid)) active.set(uid, pod(uid, cpus, initCpus));
+        manager.removeStale([...active.values()]);
+        const admitted = active.get(uid);
+        if (admitted !== undefined) allocate(manager, admitted);
+        const { shared, assignments } = manager.state;
+        const perPod = Array.from(assignments.values(), (ofPod) =>
+          cpuSet([...ofPod.values()].flat()),
+        );
+        expect([...shared, ...perPod.flat()].toSorted((a, b) => a - b)).toEqual([
+          0, 1, 2, 3, 4, 5, 6, 7,
+        ]);
+        expect(shared).toContain(0);
+      }
+    }),
+  );
 });

@@ -40,9 +40,7 @@ export function staticPolicy(
   reservation: { readonly count: number; readonly cpus: CpuSet },
 ): Result<StaticPolicy, string> {
   const { count, cpus } = reservation;
-  const chosen = takeCpus({ topology, options }, cpusOf(topology.places), count);
-  const lowest = chosen.ok ? chosen.value : noCpus;
-  const reserved = cpus.length > 0 ? cpus : lowest;
+  const reserved = cpus.length > 0 ? cpus : lowestCpus({ topology, options }, count);
   if (reserved.length !== count) {
     return err(
       `[cpumanager] unable to reserve the required amount of CPUs (size of ${cpuSetText(reserved)} did not equal ${count})`,
@@ -56,6 +54,11 @@ export function staticPolicy(
   }
   const cores = partsOf(placesOf(topology.places, reserved), "core");
   return ok({ topology, options, reserved, reservedCores: cpusIn(topology.places, "core", cores) });
+}
+
+function lowestCpus(machine: Pick<StaticPolicy, "topology" | "options">, count: number): CpuSet {
+  const taken = takeCpus(machine, cpusOf(machine.topology.places), count);
+  return taken.ok ? taken.value : noCpus;
 }
 
 /** Takes CPUs as the options say. */
