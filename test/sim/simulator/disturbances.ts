@@ -9,6 +9,9 @@ import type { Simulation } from "./simulation.ts";
 
 const podNames = ["alpha", "beta", "gamma", "delta"];
 
+/** A pod that has more time to end than this comes back before it is removed. */
+const longestRemovalMs = 20_000;
+
 type Disturbance = (sim: Simulation) => void | Promise<void>;
 
 /** What people and accidents do to a node. */
@@ -20,6 +23,8 @@ const anywhere: readonly Disturbance[] = [
   resizeFile,
   renameInFile,
   replaceFile,
+  returnDuringRemoval,
+  replaceWhileAway,
   killContainer,
   killSandbox,
   killAgent,
@@ -75,6 +80,28 @@ async function replaceFile(sim: Simulation): Promise<void> {
   removeManifest(sim, file);
   await sim.advance(sim.dice.pick([1, 300, 3000]));
   write(sim, file, manifest);
+}
+
+/** The pod comes back as it was while what it left is being removed. */
+async function returnDuringRemoval(sim: Simulation): Promise<void> {
+  const file = pickFile(sim);
+  const manifest = file === undefined ? undefined : sim.manifests.find(file);
+  const uid = file === undefined ? undefined : sim.manifests.uidOf(file);
+  if (file === undefined || manifest === undefined || uid === undefined) return;
+  removeManifest(sim, file);
+  await sim.advanceToRemoval(uid, longestRemovalMs);
+  await sim.advance(sim.dice.pick([1, 20, 100]));
+  write(sim, file, manifest);
+}
+
+/** Pods of the same names replace others while no agent runs: the next one finds the others in the runtime only. */
+function replaceWhileAway(sim: Simulation): void {
+  const { dice, manifests } = sim;
+  sim.killAgent("before manifests change");
+  for (const file of manifests.files) {
+    const name = file === controlFile ? undefined : manifests.find(file)?.metadata.name;
+    if (name !== undefined && dice.chance(0.5)) write(sim, file, randomPod(dice, name));
+  }
 }
 
 function write(sim: Simulation, file: string, manifest: PodManifest): Pod {

@@ -52,6 +52,10 @@ export class ManifestSource implements PodSource {
     this.#deliver();
   }
 
+  uidOf(file: string): string | undefined {
+    return this.#pods.get(file)?.metadata.uid;
+  }
+
   find(file: string): PodManifest | undefined {
     return this.#manifests.get(file);
   }

@@ -35,6 +35,9 @@ const settings = simSettings(simNodeName);
 const spinCalls = 3_000;
 const spinWindowMs = 5_000;
 
+/** Shorter than the runtime takes to remove a sandbox. */
+const removalStepMs = 20;
+
 /** The disk of each node of so many is slow. */
 const slowDiskEvery = 5;
 
@@ -83,6 +86,8 @@ export class Simulation {
   readonly #removals: RemovalRules;
   readonly #apiHistory: StatusHistory;
   readonly #sabotage: (ports: AgentPorts) => AgentPorts;
+  /** The pod of which the removal of a sandbox is waited for. */
+  #awaitedRemoval: string | undefined;
   #calls = 0;
   #callsSinceMs = 0;
 
@@ -144,7 +149,7 @@ export class Simulation {
     const calls = new CallBounds({
       nowMs: () => this.clock.monotonicMs(),
       ownerOf: (id) => this.machine.runtime.ownerOf(id),
-      onRemoval: (...call) => this.#check(() => this.#removals.noteRemoval(...call)),
+      onRemoval: (...call) => this.#noteRemoval(...call),
       fail: (message) => this.fail(message),
     });
     const life = new Life(calls, () => {
@@ -212,6 +217,17 @@ export class Simulation {
     }
   }
 
+  /** Moves time on until the agent removes a sandbox of the pod, but not further than given. */
+  async advanceToRemoval(uid: string, mostMs: number): Promise<void> {
+    const endMs = this.clock.monotonicMs() + mostMs;
+    this.#awaitedRemoval = uid;
+    while (this.#awaitedRemoval === uid && this.clock.monotonicMs() < endMs) {
+      if (this.#violation !== undefined) break;
+      await this.advance(removalStepMs);
+    }
+    this.#awaitedRemoval = undefined;
+  }
+
   /** What the agent has asked of the world for pods and has no answer to. */
   openCalls(): readonly string[] {
     return this.#life?.calls.open ?? [];
@@ -229,6 +245,13 @@ export class Simulation {
       node: { ...node, registration },
       pods: { ...pods, crashLoop: shortCrashLoop },
     };
+  }
+
+  #noteRemoval(uid: string, method: string, subject: unknown): void {
+    this.#check(() => this.#removals.noteRemoval(uid, method, subject));
+    if (method === "removePodSandbox" && uid === this.#awaitedRemoval) {
+      this.#awaitedRemoval = undefined;
+    }
   }
 
   #noteCall(call: ObservedCall): void {
