@@ -38,6 +38,7 @@ import { httpStreamingApi } from "./domains/http-streaming-api.ts";
 import { imageGc } from "./domains/image-gc.ts";
 import { imageNames } from "./domains/image-names.ts";
 import { imagePull } from "./domains/image-pull.ts";
+import { internalLifecycle } from "./domains/internal-lifecycle.ts";
 import { killGrace } from "./domains/kill-grace.ts";
 import { kubeletConfig } from "./domains/kubelet-config.ts";
 import { kubeletConfigDropins } from "./domains/kubelet-config-dropins.ts";
@@ -125,6 +126,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   imageGc,
   imageNames,
   imagePull,
+  internalLifecycle,
   killGrace,
   kubeletConfig,
   kubeletConfigDropins,
