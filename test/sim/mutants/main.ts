@@ -4,7 +4,7 @@ import { runSeed } from "../simulator/run-seed.ts";
 import { importEdited } from "./edited-agent.ts";
 import { mutants } from "./mutants.ts";
 
-const mostSeeds = 200;
+const mostSeeds = 60;
 
 // The stacks of the many aborts are never read.
 Error.stackTraceLimit = 0;

@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "never asks again",
-    promise: "everything comes to what is wanted",
+    promise: "a pod that waits for nothing starts",
     edit: {
       file: "src/engine/pods/pod-workers.ts",
       from: "if (worker.waitsFor === undefined) this.#wake(worker);",

@@ -29,13 +29,15 @@ export async function unconverged(sim: Simulation): Promise<readonly string[]> {
 }
 
 /** A static pod that came back is shown as it was, also while its first life still ends. */
-async function endingPods(
-  { agent }: Simulation,
-  shown: readonly Pod[],
-): Promise<readonly string[]> {
+async function endingPods(sim: Simulation, shown: readonly Pod[]): Promise<readonly string[]> {
   const { signal } = new AbortController();
   const states = shown.map(async ({ metadata }) => {
-    const state = (await agent?.view.explain(metadata.uid, signal))?.workerState;
+    const explained = await sim.agent?.view.explain(metadata.uid, signal);
+    const state = explained?.workerState;
+    // The next sync would start it too, a minute later.
+    if (state === "wait-to-start" && explained?.awaiting.length === 0) {
+      sim.fail(`${metadata.name} waits to start, and for nothing`);
+    }
     return state === "terminating" ? [`${metadata.name} is ${state}`] : [];
   });
   return (await Promise.all(states)).flat();
