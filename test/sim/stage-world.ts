@@ -5,13 +5,13 @@ import { simDisk } from "../../src/drivers/sim/sim-host.ts";
 import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
 import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
-import type { ActuatedRecord } from "../../src/engine/execute/resize-pod.ts";
 import { LocalObjects } from "../../src/engine/intake/local-objects.ts";
 import { EphemeralContainers } from "../../src/engine/pods/ephemeral-containers.ts";
 import { PodMemory } from "../../src/engine/pods/pod-memory.ts";
 import type { PodStage } from "../../src/engine/pods/pod-stage.ts";
 import { createPodStages } from "../../src/engine/pods/pod-stages.ts";
 import { PodTable } from "../../src/engine/pods/pod-table.ts";
+import { ResourceRecords } from "../../src/engine/resources/allocation/resource-records.ts";
 import { NodePodCgroups } from "../../src/engine/resources/pod-cgroups.ts";
 import { StatusCheckpoints } from "../../src/engine/status/status-checkpoints.ts";
 import { EventLog } from "../../src/engine/view/event-log.ts";
@@ -86,7 +86,12 @@ export class StageWorld {
         release: (uid) => void this.calls.push(`objects of ${uid} released`),
       },
       cgroups: this.#createCgroups(),
-      actuated: noActuated,
+      actuated: new ResourceRecords({
+        slice: table.writer("actuated"),
+        files,
+        log,
+        path: `${rootFolder}/actuated_pods_state`,
+      }),
       table,
       files,
       foreignFiles: this.foreignFiles,
@@ -151,13 +156,6 @@ export class StageWorld {
     await this.files.removeTree(path);
   }
 }
-
-const noActuated: ActuatedRecord = {
-  get: () => undefined,
-  setContainer: () => undefined,
-  setPod: () => undefined,
-  flush: () => Promise.resolve(),
-};
 
 /** A pod with a volume in memory. */
 export function podWithVolume(uid: string): Pod {

@@ -203,10 +203,18 @@ function uidsOf(table: PodTable): readonly string[] {
 }
 
 test("pods of which nothing is left are forgotten, the others stay", () => {
-  const table = removedPods("wanted", "gone", "being-read", "in-runtime", "recorded", "also-gone");
+  const left = ["wanted", "being-read", "being-reported", "in-runtime", "recorded"];
+  const table = removedPods("gone", ...left, "also-gone");
   new PodRegistry(table).set(buildPod({ metadata: { uid: "wanted" } }));
   const running = { again: false, done: Promise.resolve() };
   table.writer("reading").set(podUid("being-read"), { running });
+  table.writer("report").set(podUid("being-reported"), {
+    wanted: undefined,
+    pending: undefined,
+    isSending: true,
+    answer: undefined,
+    isDeleted: false,
+  });
   table.writer("records").set(podUid("recorded"), {
     syncs: [
       {
@@ -222,7 +230,7 @@ test("pods of which nothing is left are forgotten, the others stay", () => {
     decisions: [],
   });
   forgetPods(table, { has: (uid) => uid === "in-runtime" });
-  expect(uidsOf(table)).toEqual(["wanted", "being-read", "in-runtime", "recorded"]);
+  expect(uidsOf(table)).toEqual(left);
 });
 
 test("decisions are in memory alone, and go with the pod", () => {

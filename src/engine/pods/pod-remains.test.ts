@@ -34,6 +34,9 @@ class World extends StageWorld {
   readonly executor: ExecutorWorld = new ExecutorWorld();
   readonly registry: PodRegistry = new PodRegistry(this.table);
   readonly remains: PodRemains;
+  /** What the next reads find. */
+  sandboxes: ObservedPod["sandboxes"] = [];
+  housekeepingRequests = 0;
 
   constructor() {
     super();
@@ -45,11 +48,13 @@ class World extends StageWorld {
         requestSync: nothing,
         wake: nothing,
         resume: nothing,
-        requestHousekeeping: nothing,
+        requestHousekeeping: () => {
+          this.housekeepingRequests += 1;
+        },
         askToStart: nothing,
       },
       reader: {
-        requestRead: (uid) => this.show(uid, []),
+        requestRead: (uid) => this.show(uid, this.sandboxes),
         readWhenQuiet: nothing,
       },
       allocations: { noteEnded: nothing },
@@ -234,6 +239,55 @@ test("what comes late, after everything was removed, is removed too", async () =
   await world.round();
   expect(world.observed.has(uidA)).toBe(false);
   expect(world.forget()).toEqual(["uid-a"]);
+});
+
+test("a pod of which the runtime has another sandbox is removed again, and remembered until then", async () => {
+  const world = new World();
+  world.show("uid-a", [sandbox]);
+  world.sandboxes = [{ ...sandbox, id: "of a late call" }];
+  await world.round();
+  expect(world.table.get(uidA)?.removal).toMatchObject({
+    state: "due",
+    error: "the runtime has another sandbox of the pod",
+  });
+  expect(world.forget()).toEqual([]);
+  world.sandboxes = [];
+  await world.clock.advance(2_000);
+  await world.round();
+  expect(world.forget()).toEqual(["uid-a"]);
+});
+
+test("watches see that a pod is gone, with its last status, when everything of it was removed", async () => {
+  const world = new World();
+  const pod = podWithVolume("uid-a");
+  await world.prepare(pod);
+  world.registry.remove(pod);
+  world.changes.noteRemoved(pod);
+  const seen: string[] = [];
+  world.changes.watch(({ type, pod: { metadata, status } }) => {
+    seen.push(`${type} ${metadata.uid} ${status?.phase}`);
+  }, world.signal);
+  world.stuck.add(`${rootFolder}/pods/uid-a`);
+  await world.round();
+  expect(seen).toEqual([]);
+  world.stuck.clear();
+  await world.clock.advance(2_000);
+  await world.round();
+  expect(seen).toEqual(["DELETED uid-a Running"]);
+});
+
+test("housekeeping is asked for when a removal has succeeded, not when one has failed", async () => {
+  const world = new World();
+  const pod = podWithVolume("uid-a");
+  await world.prepare(pod);
+  world.registry.remove(pod);
+  world.stuck.add(`${rootFolder}/pods/uid-a`);
+  await world.round();
+  expect(world.housekeepingRequests).toBe(0);
+  world.stuck.clear();
+  await world.clock.advance(2_000);
+  await world.round();
+  expect(world.housekeepingRequests).toBe(1);
 });
 
 test.each(["", ".", "..", "../../etc"])(

@@ -79,6 +79,17 @@ test("an ended pod keeps its folders and its logs until it is removed", async ()
   ]);
 });
 
+test("a pod that was removed is not known by its logs any more: what it leaves next is found by its UID", async () => {
+  const world = new StageWorld();
+  await prepareStages(world.stages, request, signal);
+  expect(world.table.get(uidA)?.logs).toBe(`${podLogsRoot}/default_web_uid-a`);
+  await removeStages(world.stages, uidA, signal);
+  expect(world.table.get(uidA)?.logs).toBeUndefined();
+  await world.files.writeFile(`${podLogsRoot}/default_renamed_uid-a/main/0.log`, "");
+  await removeStages(world.stages, uidA, signal);
+  expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
+});
+
 test("release and removal do no harm to a pod that was never prepared, nor when they are repeated", async () => {
   const world = new StageWorld();
   const other = podWithVolume("uid-b");
@@ -107,6 +118,28 @@ test("the cgroup of a pod that runs is left as it is, and follows the pod while 
   expect(world.cgroups.read(path).memoryBytes).toBe(1n);
   await prepareStages(world.stages, idle, signal);
   expect(world.cgroups.read(path).memoryBytes).toBe(64n * 1024n * 1024n);
+});
+
+test("what a pod was given is recorded with its new cgroup, and not again while it runs", async () => {
+  const world = new StageWorld();
+  const limited = (cpu: string) =>
+    testPod(
+      {
+        containers: [{ name: "main", resources: { limits: { cpu } } }],
+        resources: { limits: { cpu } },
+      },
+      { uid: "uid-a" },
+    );
+  const idle = observedNothing(limited("1"));
+  await prepareStages(world.stages, { pod: limited("1"), observed: idle }, signal);
+  const actuated = () => world.table.get(uidA)?.actuated;
+  expect(actuated()?.containers.get("main")).toMatchObject({ limits: { cpu: "1" } });
+  expect(actuated()?.pod).toMatchObject({ limits: { cpu: "1" } });
+  const running = { ...idle, containers: [runningContainer] };
+  await prepareStages(world.stages, { pod: limited("2"), observed: running }, signal);
+  expect(actuated()?.pod).toMatchObject({ limits: { cpu: "1" } });
+  await prepareStages(world.stages, { pod: limited("2"), observed: idle }, signal);
+  expect(actuated()?.pod).toMatchObject({ limits: { cpu: "2" } });
 });
 
 test("a volume that cannot be set up is named in the error", async () => {
