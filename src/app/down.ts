@@ -217,6 +217,7 @@ async function endPod(
   const pod = await restorePod(runtime, observed, signal);
   const because = "everything of this data folder is being removed";
   const reports = await killPod(deps, { pod, observed, because }, signal);
+  signal.throwIfAborted();
   const failures = failuresText(reports);
   if (failures !== undefined) log.warn("cannot stop a pod", { pod: observed.name, failures });
   for (const { id } of observed.sandboxes) await runtime.removePodSandbox(id, signal);

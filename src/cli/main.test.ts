@@ -274,6 +274,28 @@ Awaited
 `);
 });
 
+test("why reports why a sync was cancelled that had done nothing yet", async () => {
+  view.explanations.set("uid-web", {
+    pod: runningPod("web"),
+    workerState: "terminating",
+    awaiting: [],
+    syncs: [
+      {
+        podUid: podUid("uid-web"),
+        pod: "default/web",
+        kind: "sync",
+        startedAtMs: nowMs - 5000,
+        durationMs: 1234,
+        seen: [],
+        steps: [],
+        cancelled: "the pod is to end",
+      },
+    ],
+  });
+  expect(await berth("why", "web")).toBe(0);
+  expect(terminal.stdoutText()).toContain("took 1.2s:\n    cancelled: the pod is to end\n");
+});
+
 test.each([
   ["get", "pods"],
   ["describe", "pod", "web"],

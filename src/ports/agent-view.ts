@@ -93,13 +93,15 @@ export interface SyncRecord {
   readonly seen: readonly string[];
   readonly steps: readonly RecordedStep[];
   readonly error?: string | undefined;
+  /** Why it was ended before it was done. */
+  readonly cancelled?: string | undefined;
 }
 
 export interface RecordedStep {
   readonly action: string;
   readonly because: string;
-  readonly outcome: "done" | "failed" | "waiting";
-  /** The failure or what is waited for. */
+  readonly outcome: "done" | "failed" | "waiting" | "cancelled";
+  /** The failure, what is waited for, or why it was cancelled. */
   readonly detail?: string | undefined;
   readonly untilMs?: number | undefined;
   readonly durationMs: number;

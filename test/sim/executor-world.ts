@@ -136,7 +136,10 @@ export class ExecutorWorld {
       plan,
       starting: { pullCredentials: anonymous, onSandboxReady: () => undefined },
     };
-    return executePlan(this.deps, request, options.signal ?? neverAborted);
+    const signal = options.signal ?? neverAborted;
+    const { reports, error } = await executePlan(this.deps, request, signal);
+    if (error !== undefined) throw error;
+    return reports;
   }
 
   async kill(

@@ -8,7 +8,7 @@ import { ResizeStatuses } from "../../src/engine/resources/allocation/resize-sta
 import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import type { RecordedStep } from "../../src/ports/agent-view.ts";
+import type { RecordedStep, SyncRecord } from "../../src/ports/agent-view.ts";
 import { StatusWorld } from "../kit/status-world.ts";
 import { anonymous, ExecutorWorld } from "./executor-world.ts";
 
@@ -56,11 +56,11 @@ export class PodWorld {
   }
 
   /** One sync of what the runtime shows now. */
-  async sync(): Promise<{ readonly terminal: boolean }> {
+  async sync(cancel: AbortSignal = signal): Promise<{ readonly terminal: boolean }> {
     const observed = await this.executor.read(this.pod);
     const { pod, progress } = this;
     const request = { updateType: "sync", pod, mirrorPod: undefined, observed, progress } as const;
-    return this.executor.clock.run(syncPod(this.syncDeps, request, signal));
+    return this.executor.clock.run(syncPod(this.syncDeps, request, cancel));
   }
 
   get progress(): { readonly changed: () => void; readonly unchanged: () => void } {
@@ -102,9 +102,13 @@ export class PodWorld {
     return this.statuses.statuses.get(this.pod.metadata.uid) ?? {};
   }
 
+  get newestRecord(): SyncRecord | undefined {
+    return this.#recorder.last(this.pod.metadata.uid);
+  }
+
   /** The steps of the newest record. */
   get steps(): readonly RecordedStep[] {
-    return this.#recorder.last(this.pod.metadata.uid)?.steps ?? [];
+    return this.newestRecord?.steps ?? [];
   }
 
   /** The calls of the runtime since this was asked last. */

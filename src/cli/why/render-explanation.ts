@@ -84,17 +84,21 @@ function decided(
 
 function syncLines(sync: SyncRecord, nowMs: number, paint: Paint): string[] {
   const head = `${ago(sync.startedAtMs, nowMs)}, ${sync.kind}, took ${milliseconds(sync.durationMs)}`;
-  const nothing = sync.steps.length === 0 && sync.error === undefined;
+  const { error, cancelled } = sync;
+  const nothing = sync.steps.length === 0 && error === undefined && cancelled === undefined;
   return [
     nothing ? `${head}: nothing to do` : `${head}:`,
     ...sync.steps.flatMap((step) => stepLines(step, nowMs, paint)),
-    ...(sync.error === undefined ? [] : [`  ${paint("red", "failed:")} ${printable(sync.error)}`]),
+    ...(error === undefined ? [] : [`  ${paint("red", "failed:")} ${printable(error)}`]),
+    ...(cancelled === undefined
+      ? []
+      : [`  ${paint("yellow", "cancelled:")} ${printable(cancelled)}`]),
   ];
 }
 
 function stepLines(step: RecordedStep, nowMs: number, paint: Paint): string[] {
   const { action, because, outcome, detail, untilMs, durationMs } = step;
-  const colour = { done: "green", failed: "red", waiting: "yellow" } as const;
+  const colour = { done: "green", failed: "red", waiting: "yellow", cancelled: "yellow" } as const;
   const result = outcome === "waiting" ? "waiting" : `${outcome} in ${milliseconds(durationMs)}`;
   const until = untilMs === undefined ? "" : ` until ${moment(untilMs, nowMs)}`;
   return [

@@ -299,7 +299,7 @@ test("a resize of a pod without a cgroup fails loudly and keeps nothing else fro
   } as const;
   const plan = { steps: [resize], sandboxAttempt: 0 };
   const request = { pod, observed, plan };
-  const reports = await executePlan(world.deps, request, new AbortController().signal);
+  const { reports } = await executePlan(world.deps, request, new AbortController().signal);
   expect(failuresText(reports)).toBe(
     'failed to "ResizePodInPlace" for "web_default(uid-1)" with ResizePodInPlaceError: ' +
       '"unable to get pod cgroup memory config for pod \\"web_default(uid-1)\\""',
@@ -321,7 +321,7 @@ test("a sandbox that cannot be stopped is not removed, and the others are", asyn
       : stop(id, signal);
   const plan = planRemoval({ observed });
   const { signal } = new AbortController();
-  const reports = await executePlan(world.deps, { pod, observed, plan }, signal);
+  const { reports } = await executePlan(world.deps, { pod, observed, plan }, signal);
   expect(failuresText(reports)).toContain("the network plugin hangs");
   expect(world.runtime.sandboxes.map(({ id }) => id)).toEqual([stuck?.id]);
 });

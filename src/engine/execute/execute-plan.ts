@@ -15,6 +15,7 @@ import type {
   WaitStep,
 } from "../../core/pod/step.ts";
 import { assert } from "../../lib/assert.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PodSandboxConfig } from "../../model/generated/cri.ts";
 import { type ContainerId, rawContainerId } from "../../model/ids.ts";
@@ -29,7 +30,14 @@ import { removeContainer, removeUnlessStarted } from "./remove-container.ts";
 import { type ResizeDeps, resizePod } from "./resize-pod.ts";
 import type { Restarts } from "./restarts.ts";
 import { type StartDeps, startContainer } from "./start-container.ts";
-import { type StepFailure, type StepOutcome, type StepReport, syncFailed } from "./step-report.ts";
+import {
+  cancelledCode,
+  cancelledFailure,
+  type StepFailure,
+  type StepOutcome,
+  type StepReport,
+  syncFailed,
+} from "./step-report.ts";
 
 export interface ExecutorDeps {
   readonly kill: KillDeps;
@@ -53,24 +61,38 @@ interface StartingPod {
   readonly onSandboxReady: () => void;
 }
 
+export interface ExecutedPlan {
+  /** Of all steps that were begun, also of the one that was cut short. */
+  readonly reports: readonly StepReport[];
+  /** What ended it before its last step: the reason of the abort, or what a step threw. */
+  readonly error?: unknown;
+}
+
 /**
  * Carries a plan out in its order. After a step that later ones stand on has failed, only leftovers are still ended.
- * When `signal` aborts it rejects before the next step; only waiting, pulling, hooks and stops are cut short.
+ * When `signal` aborts it ends before the next step; only waiting, pulling, hooks and stops are cut short. Never rejects:
+ * what was done before the end is reported.
  */
 export async function executePlan(
   deps: ExecutorDeps,
   request: ExecuteRequest,
   signal: AbortSignal,
-): Promise<readonly StepReport[]> {
+): Promise<ExecutedPlan> {
   const run = new PlanRun(deps, request, signal);
+  const { reports } = run;
   let hasFailed = false;
-  for (const step of request.plan.steps) {
-    if (hasFailed && !isAboutLeftover(step)) continue;
-    signal.throwIfAborted();
-    const outcome = await run.carryOut(step);
-    hasFailed ||= outcome.failure !== undefined && needsSuccess(request.pod, step, outcome.failure);
+  try {
+    for (const step of request.plan.steps) {
+      if (hasFailed && !isAboutLeftover(step)) continue;
+      signal.throwIfAborted();
+      const { failure } = await run.carryOut(step);
+      if (failure?.code === cancelledCode) signal.throwIfAborted();
+      hasFailed ||= failure !== undefined && needsSuccess(request.pod, step, failure);
+    }
+    return { reports };
+  } catch (error) {
+    return { reports, error };
   }
-  return run.reports;
 }
 
 type Executors = {
@@ -164,10 +186,23 @@ class PlanRun {
     const target = this.#target(step);
     watchdog?.progress.noteStep(this.#request.pod.metadata.uid, `${kind} ${target}`);
     const startedMs = clock.monotonicMs();
-    const { parts, ...outcome } = await execute(this, step);
-    const durationMs = clock.monotonicMs() - startedMs;
-    this.reports.push(...(parts ?? [{ kind, target, because, ...outcome, durationMs }]));
-    return outcome;
+    const report = ({ parts, ...outcome }: StepOutcome): StepOutcome => {
+      const durationMs = clock.monotonicMs() - startedMs;
+      this.reports.push(...(parts ?? [{ kind, target, because, ...outcome, durationMs }]));
+      return outcome;
+    };
+    try {
+      return report(await execute(this, step));
+    } catch (error) {
+      report({ failure: this.#failureOf(error) });
+      throw error;
+    }
+  }
+
+  #failureOf(error: unknown): StepFailure {
+    const aborted = [this.#signal, this.#deps.start.lifetime].find((signal) => signal.aborted);
+    if (aborted !== undefined) return cancelledFailure(aborted);
+    return { code: "UnexpectedError", message: errorText(error) };
   }
 
   /** The container's name, the sandbox, or the pod. */
@@ -190,7 +225,8 @@ class PlanRun {
     const observed = withoutLeftovers(this.#request.observed);
     const request = { pod, observed, graceOverrideSeconds: graceSeconds, because };
     const parts = await killPod(this.#deps.kill, request, this.#signal);
-    const failed = parts.find(({ failure }) => failure !== undefined);
+    // The sandbox is last, and what was cancelled shows there.
+    const failed = parts.findLast(({ failure }) => failure !== undefined);
     return { failure: failed?.failure, parts };
   }
 

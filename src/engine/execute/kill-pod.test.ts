@@ -139,10 +139,14 @@ test("a shortened grace period takes effect at once: the stop in flight is cance
     containers: [{ name: "web", command: ["stubborn"] }],
   });
   const cancel = new AbortController();
-  const first = world.kill(pod, undefined, cancel.signal).catch((error: unknown) => error);
+  const first = world.kill(pod, undefined, cancel.signal);
   await world.clock.advance(3000);
   cancel.abort(new Error("a shorter grace period"));
-  expect(await first).toEqual(new Error("a shorter grace period"));
+  const failure = { code: "Cancelled", message: "a shorter grace period" };
+  expect(await first).toMatchObject([
+    { kind: "kill-container", failure },
+    { kind: "kill-pod", failure },
+  ]);
   await world.clock.run(world.kill(pod, 5));
   expect(stops).toEqual([
     [0, "web", 30],
@@ -156,10 +160,14 @@ test("a kill that is cancelled during a hook stops no container", async () => {
     containers: [{ name: "web", lifecycle: { preStop: { sleep: { seconds: 20 } } } }],
   });
   const cancel = new AbortController();
-  const kill = world.kill(pod, undefined, cancel.signal).catch((error: unknown) => error);
+  const kill = world.kill(pod, undefined, cancel.signal);
   await world.clock.advance(3000);
   cancel.abort(new Error("enough"));
-  expect(await kill).toEqual(new Error("enough"));
+  const failure = { code: "Cancelled", message: "enough" };
+  expect(await kill).toMatchObject([
+    { kind: "kill-container", failure },
+    { kind: "kill-pod", failure },
+  ]);
   await settle();
   expect(stops).toEqual([]);
   expect(world.events.at(-1)?.reason).toBe("Killing");

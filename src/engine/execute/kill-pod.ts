@@ -22,7 +22,7 @@ import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import { type HookDeps, runHook } from "./run-hook.ts";
-import type { StepFailure, StepReport } from "./step-report.ts";
+import { cancelledFailure, type StepFailure, type StepReport } from "./step-report.ts";
 
 const maxTurnMs = 5_000;
 const sandboxStopsAtOnce = 16;
@@ -42,7 +42,8 @@ export interface KillPodRequest {
 /**
  * Stops every running container of a pod, sidecars last and in reverse, then its sandboxes. One container
  * that cannot be stopped does not keep the others from being stopped; sidecars wait for it to the end of the
- * grace period. Rejects when `signal` aborts, once all calls have ended.
+ * grace period. When `signal` aborts, what was not stopped by then is reported as cancelled, once all calls have ended;
+ * the sandboxes always are among it.
  */
 export async function killPod(
   deps: KillDeps,
@@ -83,7 +84,6 @@ export async function killPod(
       return { kind: "kill-container", target: name, because, failure, durationMs };
     }),
   );
-  signal.throwIfAborted();
   return [...reports, await stopSandboxes(deps, request, signal)];
 }
 
@@ -94,14 +94,16 @@ async function stopSandboxes(
 ): Promise<StepReport> {
   const { clock } = deps;
   const startedMs = clock.monotonicMs();
-  let failure: StepFailure | undefined;
+  let failure = signal.aborted ? cancelledFailure(signal) : undefined;
   for (const { id } of observed.sandboxes) {
+    if (signal.aborted) break;
     try {
       await stopInTurn(deps, id, signal);
     } catch (error) {
-      signal.throwIfAborted();
-      if (isNotFound(error)) continue;
-      failure = { code: "KillPodSandboxError", message: runtimeErrorText(error) };
+      if (signal.aborted) failure = cancelledFailure(signal);
+      else if (!isNotFound(error)) {
+        failure = { code: "KillPodSandboxError", message: runtimeErrorText(error) };
+      }
     }
   }
   const durationMs = clock.monotonicMs() - startedMs;
@@ -233,6 +235,7 @@ export async function tryKillContainer(
     await killContainer(deps, { ...how, container, kind, containerId }, signal);
     return undefined;
   } catch (error) {
+    if (signal.aborted) return cancelledFailure(signal);
     return { code: "KillContainerError", message: runtimeErrorText(error) };
   }
 }

@@ -1,4 +1,5 @@
 import type { Step } from "../../core/pod/step.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { type ContainerKind, findContainer, type Pod } from "../../model/pod.ts";
 import type { Metrics } from "../../ports/metrics.ts";
@@ -33,6 +34,14 @@ export interface StepFailure {
 
 /** The code of a failure in what all later steps need: no fault of the step that came to it. */
 export const syncFailed = "SyncPodError";
+
+/** The code of a step that was ended before it was done: nothing is wrong with it. */
+export const cancelledCode = "Cancelled";
+
+/** What an aborted signal says about the step that it ended. */
+export function cancelledFailure({ reason }: AbortSignal): StepFailure {
+  return { code: cancelledCode, message: errorText(reason) };
+}
 
 /** What a kubelet calls the steps, in errors that users know. */
 const kubeletActions: Readonly<Record<Step["kind"], string>> = {

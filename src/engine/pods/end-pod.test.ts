@@ -14,12 +14,16 @@ async function runningWorld(): Promise<PodWorld> {
   return world;
 }
 
-async function terminate(world: PodWorld, graceSeconds?: number): Promise<void> {
+async function terminate(
+  world: PodWorld,
+  graceSeconds?: number,
+  cancel: AbortSignal = signal,
+): Promise<void> {
   const { pod, progress, executor } = world;
   await executor.clock.advance(1000);
   const observed = await executor.read(pod);
   const request = { pod, observed, graceSeconds, killReason: undefined, progress };
-  await executor.clock.run(syncTerminatingPod(world.endDeps, request, signal));
+  await executor.clock.run(syncTerminatingPod(world.endDeps, request, cancel));
 }
 
 test("a pod that ends is stopped with its leftovers, and its status says how it ended", async () => {
@@ -54,6 +58,23 @@ test("a pod that cannot be stopped has not ended, and why and an event name the 
   await expect(terminate(world)).rejects.toThrow("error killing pod");
   expect(world.steps[0]).toMatchObject({ action: "stop container web", outcome: "failed" });
   expect(world.executor.events.at(-1)).toMatchObject({ reason: "FailedKillPod" });
+});
+
+test("a termination that is cancelled leaves a record of what it stopped and what it did not", async () => {
+  const world = await runningWorld();
+  const cancel = new AbortController();
+  world.executor.runtime.intercept = (method, phase) => {
+    if (method === "StopPodSandbox" && phase === "before") {
+      cancel.abort(new Error("shorter grace"));
+      throw new Error("cut short");
+    }
+  };
+  await expect(terminate(world, 5, cancel.signal)).rejects.toThrow("shorter grace");
+  expect(world.newestRecord).toMatchObject({ kind: "terminating", cancelled: "shorter grace" });
+  expect(world.steps).toMatchObject([
+    { action: "stop container web", outcome: "done" },
+    { action: "stop sandbox of uid-1", outcome: "cancelled", detail: "cancelled: shorter grace" },
+  ]);
 });
 
 test("a pod that only the runtime knows is stopped within a second, and that is recorded", async () => {

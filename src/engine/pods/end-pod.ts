@@ -13,7 +13,7 @@ import type { PodStatuses } from "../status/pod-statuses.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
 import { noteStopping, type PodStage, releaseStages } from "./pod-stage.ts";
 import type { SyncTerminatedPodRequest, SyncTerminatingPodRequest } from "./pod-syncer.ts";
-import { syncRecord } from "./sync-record.ts";
+import { howEnded, syncRecord } from "./sync-record.ts";
 
 export interface EndPodDeps {
   readonly executor: ExecutorDeps;
@@ -86,9 +86,11 @@ async function runTermination(
   const startedAtMs = clock.nowMs();
   const plan = planTermination(input);
   recorder.noteDecision({ kind: "termination", atMs: startedAtMs, input, outcome: plan });
-  const reports = await executePlan(executor, { pod, observed, plan }, signal);
-  const work = { kind: "terminating", observed, startedAtMs, reports } as const;
+  const { reports, error } = await executePlan(executor, { pod, observed, plan }, signal);
+  const end = howEnded(error, signal);
+  const work = { kind: "terminating", observed, startedAtMs, reports, ...end } as const;
   recorder.record(syncRecord(pod.metadata, work, clock.nowMs()));
+  if (error !== undefined) throw error;
   return reports;
 }
 

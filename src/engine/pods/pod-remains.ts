@@ -12,7 +12,7 @@ import type { PodChanges } from "../view/pod-changes.ts";
 import { hasFiles, type PodMemory } from "./pod-memory.ts";
 import { type PodStage, removeStages } from "./pod-stage.ts";
 import type { ManagedPod, PodTable, SliceWriter } from "./pod-table.ts";
-import { syncRecord } from "./sync-record.ts";
+import { howEnded, syncRecord } from "./sync-record.ts";
 
 const lookEveryMs = 10_000;
 const retryLimits = { initialMs: 2_000, maxMs: 16_000 };
@@ -149,9 +149,11 @@ export class PodRemains {
     recorder.noteDecision({ kind: "removal", atMs: startedAtMs, input, outcome: plan });
     const { uid, name, namespace } = observed;
     const pod = { metadata: { uid, name, namespace }, spec: { containers: [] } };
-    const reports = await executePlan(executor, { pod, observed, plan }, lifetime);
-    const work = { kind: "removing", observed, startedAtMs, reports } as const;
+    const { reports, error } = await executePlan(executor, { pod, observed, plan }, lifetime);
+    const end = howEnded(error, lifetime);
+    const work = { kind: "removing", observed, startedAtMs, reports, ...end } as const;
     recorder.record(syncRecord(observed, work, clock.nowMs()));
+    if (error !== undefined) throw error;
     const failures = failuresText(reports);
     if (failures !== undefined) throw new Error(failures);
   }

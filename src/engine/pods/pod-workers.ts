@@ -149,7 +149,8 @@ export class PodWorkers {
   /** Aborts all calls and accepts no updates any more. Pods are left as they are. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const [, worker] of this.#workers.entries()) worker.abort?.abort();
+    const reason = new Error("the agent stops");
+    for (const [, worker] of this.#workers.entries()) worker.abort?.abort(reason);
     await this.idle();
   }
 
@@ -204,7 +205,11 @@ export class PodWorkers {
           this.#wake(worker);
           break;
         case "cancel":
-          worker.abort?.abort();
+          worker.abort?.abort(
+            new Error(
+              before === "terminating" ? "the grace period was shortened" : "the pod is to end",
+            ),
+          );
           break;
         case "notify":
           for (const request of effect.kills) this.#killWaiters.get(request)?.();

@@ -42,6 +42,25 @@ test("a new pod is prepared and started, and why has the steps", async () => {
   ]);
 });
 
+test("a sync that is cancelled has what it did and what it was doing in its record", async () => {
+  const world = new PodWorld(pod);
+  const cancel = new AbortController();
+  world.executor.runtime.intercept = (method, phase) => {
+    if (method === "PullImage" && phase === "before") cancel.abort(new Error("the pod is to end"));
+  };
+  await expect(world.sync(cancel.signal)).rejects.toThrow("the pod is to end");
+  expect(world.newestRecord).toMatchObject({ kind: "sync", cancelled: "the pod is to end" });
+  expect(world.newestRecord?.error).toBeUndefined();
+  expect(world.steps).toMatchObject([
+    { action: "create sandbox of web_default(uid-1)", outcome: "done" },
+    {
+      action: "start container web",
+      outcome: "cancelled",
+      detail: "cancelled: the pod is to end",
+    },
+  ]);
+});
+
 test("a pod that runs as asked is left alone", async () => {
   const world = await runningWorld();
   await world.sync();

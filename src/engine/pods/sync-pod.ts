@@ -10,7 +10,6 @@ import { deadlineExceeded } from "../../core/status/active-deadline.ts";
 import { withCondition } from "../../core/status/condition-list.ts";
 import { readyToStartContainersCondition } from "../../core/status/conditions.ts";
 import { networkNotReadyMessage } from "../../core/worker/requeue.ts";
-import { errorText } from "../../lib/error-text.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -30,7 +29,7 @@ import type { FlightRecorder } from "../view/flight-recorder.ts";
 import { type PodStage, prepareStages } from "./pod-stage.ts";
 import { PodSyncError, type RuntimeProgress, type SyncPodRequest } from "./pod-syncer.ts";
 import type { PodTable } from "./pod-table.ts";
-import { syncRecord } from "./sync-record.ts";
+import { howEnded, syncRecord } from "./sync-record.ts";
 
 export interface SyncPodDeps {
   readonly executor: ExecutorDeps;
@@ -84,12 +83,13 @@ export async function syncPod(
     const ips = (status.podIPs ?? []).map(({ ip }) => ip);
     const request = { pod, observed: { ...observed, ips }, status, progress, runsOutsideCgroup };
     done = await runPlan(deps, request, signal);
+    error = done.error;
   } catch (thrown) {
     error = thrown;
   }
-  const text = error === undefined || signal.aborted ? undefined : errorText(error);
   const { reports } = done;
-  const work = { kind: "sync", observed, startedAtMs, reports, error: text } as const;
+  const end = howEnded(error, signal);
+  const work = { kind: "sync", observed, startedAtMs, reports, ...end } as const;
   deps.recorder.record(syncRecord(pod.metadata, work, clock.nowMs()));
   if (error !== undefined) throw error;
   throwFailures(done);
@@ -122,6 +122,8 @@ interface PlanRequest {
 interface PlanOutcome {
   readonly reports: readonly StepReport[];
   readonly recheckAtMs?: number | undefined;
+  /** What ended the plan before its last step. */
+  readonly error?: unknown;
 }
 
 async function runPlan(
@@ -152,7 +154,7 @@ async function runPlan(
   deps.recorder.noteDecision({ kind: "plan", atMs: nowMs, input, outcome: plan });
   let hasNewSandbox = false;
   try {
-    const reports = await executePlan(
+    const { reports, error } = await executePlan(
       executor,
       {
         pod,
@@ -169,6 +171,7 @@ async function runPlan(
       },
       signal,
     );
+    if (error !== undefined) return { reports, error };
     countSteps(kill.metrics, pod, reports);
     const known = withoutLeftovers(observed);
     lookAgainIfResized(resizeDeps(deps), pod, known);

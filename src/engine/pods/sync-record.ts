@@ -1,20 +1,29 @@
 import { standingsOf } from "../../core/observe/classify-pod.ts";
+import { errorText } from "../../lib/error-text.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { RecordedStep, SyncRecord } from "../../ports/agent-view.ts";
-import type { StepReport } from "../execute/step-report.ts";
+import { cancelledCode, type StepFailure, type StepReport } from "../execute/step-report.ts";
 
-export interface FinishedWork {
+/** How a piece of work ended, of which anything may be left to do. */
+type WorkEnd = Pick<SyncRecord, "error" | "cancelled">;
+
+/** What a record says of work that threw; nothing of work that did not. */
+export function howEnded(error: unknown, signal: AbortSignal): WorkEnd {
+  if (error === undefined) return {};
+  return signal.aborted ? { cancelled: errorText(signal.reason) } : { error: errorText(error) };
+}
+
+export interface FinishedWork extends WorkEnd {
   readonly kind: SyncRecord["kind"];
   readonly observed: ObservedPod;
   readonly startedAtMs: number;
   readonly reports: readonly StepReport[];
-  readonly error?: string | undefined;
 }
 
 /** What `berth why` shows of what was seen and done. */
 export function syncRecord(
   { uid, name, namespace }: Pick<ObservedPod, "uid" | "name" | "namespace">,
-  { kind, observed, startedAtMs, reports, error }: FinishedWork,
+  { kind, observed, startedAtMs, reports, error, cancelled }: FinishedWork,
   nowMs: number,
 ): SyncRecord {
   return {
@@ -26,6 +35,7 @@ export function syncRecord(
     seen: describeSeen(observed),
     steps: reports.filter((report) => !isIdle(report, observed)).map(recordedStep),
     error,
+    cancelled,
   };
 }
 
@@ -52,15 +62,24 @@ function describeSeen(observed: ObservedPod): string[] {
 
 function recordedStep(report: StepReport): RecordedStep {
   const { kind, target, because, failure, note, durationMs } = report;
-  const waits = failure?.retryAtMs !== undefined;
   return {
     action: `${stepText[kind]} ${target}`,
     because,
-    outcome: failure === undefined ? "done" : waits ? "waiting" : "failed",
-    detail: failure === undefined ? note : `${failure.code}: ${failure.message}`,
+    outcome: recordedOutcome(failure),
+    detail: failure === undefined ? note : failureDetail(failure),
     untilMs: failure?.retryAtMs,
     durationMs,
   };
+}
+
+function failureDetail({ code, message }: StepFailure): string {
+  return code === cancelledCode ? `cancelled: ${message}` : `${code}: ${message}`;
+}
+
+function recordedOutcome(failure: StepFailure | undefined): RecordedStep["outcome"] {
+  if (failure === undefined) return "done";
+  if (failure.code === cancelledCode) return "cancelled";
+  return failure.retryAtMs === undefined ? "failed" : "waiting";
 }
 
 const stepText: Readonly<Record<StepReport["kind"], string>> = {

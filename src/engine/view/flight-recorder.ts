@@ -81,12 +81,13 @@ export class FlightRecorder {
 }
 
 function saysTheSame(before: SyncRecord, after: SyncRecord): boolean {
-  const essence = ({ kind, seen, steps, error }: SyncRecord): string =>
+  const essence = ({ kind, seen, steps, error, cancelled }: SyncRecord): string =>
     JSON.stringify([
       kind,
       seen,
       steps.map(({ action, outcome, detail }) => [action, outcome, detail]),
       error,
+      cancelled,
     ]);
   return essence(before) === essence(after);
 }
