@@ -65,26 +65,6 @@ export function shouldPodContentBeRemoved(
   return worker.evicted || (worker.deleted && isTerminated(worker));
 }
 
-/** One worker as housekeeping sees it. */
-export interface KnownPod {
-  readonly state: "sync" | "terminating" | "terminated";
-  /** Not wanted by any source any more. */
-  readonly orphan: boolean;
-  readonly hasConfig: boolean;
-  readonly static: boolean;
-}
-
-export function describeWorker(worker: WorkerState, orphan: boolean): KnownPod {
-  const pod = lastPod(worker);
-  const state = isTerminated(worker) ? "terminated" : isEnding(worker) ? "terminating" : "sync";
-  return {
-    state,
-    orphan,
-    hasConfig: pod !== undefined,
-    static: pod !== undefined && isStaticPod(pod),
-  };
-}
-
 /** What counts of a worker when others wait to start. */
 export function workerFacts(worker: WorkerState, arrival: number): WorkerFacts {
   const pod = lastPod(worker);

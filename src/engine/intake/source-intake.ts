@@ -134,8 +134,4 @@ export class PodConfig {
     }
     for (const update of updates) sink.deliver(update);
   }
-
-  hasSeen(source: PodSourceName): boolean {
-    return this.#known.has(source);
-  }
 }

@@ -56,7 +56,6 @@ class World {
       syncKnownPods: (desired) => {
         this.notes.push(`wanted: ${[...desired].join(" ")}`);
         for (const uid of this.over) this.workers.set(podUid(uid), undefined);
-        return new Map();
       },
       updatePod: ({ updateType, pod, runningPod, kill }) => {
         if (pod !== undefined) {

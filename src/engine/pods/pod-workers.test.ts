@@ -157,15 +157,17 @@ describe("static pods of one full name", () => {
   test("never two of them at once, no way back from the end, and all of them end when no source wants them", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 40 }), async (actions) => {
-        const { workers, states, syncer } = setUp();
+        const { workers, states, syncer, table } = setUp();
         const endedUids = new Set<string>();
         for (const step of actions) {
           if (step.kind === "update") workers.updatePod(updateOf(step.uid, step.update));
           if (step.kind === "finish") syncer.inProgress.get(step.uid)?.resolve();
           if (step.kind === "fail") syncer.inProgress.get(step.uid)?.fail(new Error("broken"));
           if (step.kind === "housekeeping") {
-            const known = workers.syncKnownPods(new Set(step.desired.map(podUid)));
-            for (const uid of uids) if (!known.has(podUid(uid))) endedUids.delete(uid);
+            workers.syncKnownPods(new Set(step.desired.map(podUid)));
+            for (const uid of uids) {
+              if (table.get(podUid(uid))?.worker === undefined) endedUids.delete(uid);
+            }
           }
           const endedBefore = new Set(endedUids);
           const logLength = syncer.log.length;
@@ -192,7 +194,8 @@ describe("static pods of one full name", () => {
         }
         await workers.idle();
         for (const uid of uids) expect(states.couldHaveRunningContainers(podUid(uid))).toBe(false);
-        expect(workers.syncKnownPods(new Set()).size).toBe(0);
+        workers.syncKnownPods(new Set());
+        expect([...table.all()].filter(({ worker }) => worker !== undefined)).toEqual([]);
       }),
       { numRuns: 300 },
     );
@@ -287,6 +290,21 @@ describe("the start gate", () => {
     await syncer.finishAll();
     expect(woken).toEqual(["gate", "gate", "resizes", "housekeeping"]);
   });
+});
+
+test("a worker that is forgotten before its first call makes none, also when another takes its place", async () => {
+  const { workers, syncer, table, requeues } = setUp();
+  workers.updatePod({ updateType: "create", pod: staticPod("1") });
+  workers.syncKnownPods(new Set());
+  expect(table.get(uid1)?.worker).toBeUndefined();
+  await untilBlocked();
+  expect(syncer.log).toEqual([]);
+  workers.updatePod({ updateType: "create", pod: staticPod("1") });
+  workers.syncKnownPods(new Set());
+  workers.updatePod({ updateType: "create", pod: staticPod("1") });
+  await syncer.finishAll();
+  expect(syncer.log).toEqual(["sync 1"]);
+  expect(requeues).toHaveLength(1);
 });
 
 test("a worker waits for a state that was read after its last call", async () => {

@@ -5,12 +5,7 @@ import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
 import { isSameReason } from "../../core/worker/start-gate.ts";
 import { transitionWorker, type WorkerEvent } from "../../core/worker/transition.ts";
 import type { WorkerTransition } from "../../core/worker/worker-effect.ts";
-import {
-  awaitsStart,
-  describeWorker,
-  isPodKnownTerminated,
-  type KnownPod,
-} from "../../core/worker/worker-queries.ts";
+import { awaitsStart, isPodKnownTerminated } from "../../core/worker/worker-queries.ts";
 import type { PodWork, PodWorkOutcome, WorkerState } from "../../core/worker/worker-state.ts";
 import { isProgrammingError } from "../../lib/assert.ts";
 import { isDoneWithin } from "../../lib/deadline.ts";
@@ -117,20 +112,16 @@ export class PodWorkers {
 
   /**
    * Housekeeping, once every wanted pod was handed to `updatePod`: drives pods that no source wants any more to
-   * their end and forgets those that got there. A desired pod that is missing in the answer must be created again.
+   * their end and forgets those that got there. A desired pod whose worker was forgotten must be created again.
    */
-  syncKnownPods(desired: ReadonlySet<PodUid>): Map<PodUid, KnownPod> {
+  syncKnownPods(desired: ReadonlySet<PodUid>): void {
     this.#deps.states.noteSynced();
-    const known = new Map<PodUid, KnownPod>();
     for (const [uid, worker] of this.#workers.entries()) {
       const wanted = desired.has(uid);
       this.#deps.faults.attempt("worker", uid, () =>
         this.#apply(worker, { kind: "reconcile", desired: wanted }),
       );
-      const left = this.#state(uid);
-      if (left !== undefined) known.set(uid, describeWorker(left, !wanted));
     }
-    return known;
   }
 
   /** Asks again for the pods that wait whether they may start. */
@@ -152,10 +143,6 @@ export class PodWorkers {
     const reason = new Error("the agent stops");
     for (const [, worker] of this.#workers.entries()) worker.abort?.abort(reason);
     await this.idle();
-  }
-
-  #state(uid: PodUid): WorkerState | undefined {
-    return this.#workers.get(uid)?.state;
   }
 
   /** With the resources that the pod was granted, which may differ from those that it asks for. */
@@ -270,7 +257,7 @@ export class PodWorkers {
   }
 
   #begin(worker: Worker): PodWork | undefined {
-    if (this.#stopped || this.#workers.get(worker.uid) !== worker) return undefined;
+    if (this.#stopped) return undefined;
     this.#askGate(worker);
     return this.#apply(worker, { kind: "begin", mayStart: worker.waitsFor === undefined });
   }

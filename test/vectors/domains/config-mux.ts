@@ -1,5 +1,6 @@
 import type { SourceUpdate } from "../../../src/core/source/merge-source.ts";
 import { PodConfig } from "../../../src/engine/intake/source-intake.ts";
+import { SourceReadiness } from "../../../src/engine/intake/source-readiness.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { configSeenAnnotation, type PodSourceName } from "../../../src/model/pod-source.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
@@ -15,6 +16,7 @@ const sources = ["api", "file", "http"] as const;
 
 export const configMux: VectorDomain = vectorDomain<Input>("config-mux", ({ steps }) => {
   let updates: object[] = [];
+  const readiness = sources.map((name) => [name, new SourceReadiness([name])] as const);
   const config = new PodConfig({
     clock: {
       nowMs: () => 0,
@@ -23,13 +25,20 @@ export const configMux: VectorDomain = vectorDomain<Input>("config-mux", ({ step
       sleep: () => Promise.resolve(),
     },
     events: { record: () => undefined },
-    sink: { deliver: (update) => void updates.push(encodeUpdate(update)) },
+    sink: {
+      deliver: (update) => {
+        updates.push(encodeUpdate(update));
+        for (const [, ready] of readiness) ready.noteHandled(update.source);
+      },
+    },
   });
   return {
     steps: steps.map(({ source, pods }) => {
       updates = [];
       config.set({ source, pods: pods ?? [] });
-      const seenSources = Object.fromEntries(sources.map((name) => [name, config.hasSeen(name)]));
+      const seenSources = Object.fromEntries(
+        readiness.map(([name, { areAllReady }]) => [name, areAllReady]),
+      );
       return { updates, seenSources };
     }),
   };

@@ -1,6 +1,6 @@
 import type { PodUpdate } from "../../../src/core/worker/pod-update.ts";
 import { requeueDelayMs } from "../../../src/core/worker/requeue.ts";
-import type { KnownPod } from "../../../src/core/worker/worker-queries.ts";
+import type { WorkerState } from "../../../src/core/worker/worker-state.ts";
 import { ObservedPods } from "../../../src/engine/observe/observed-pods.ts";
 import type { PodSyncer } from "../../../src/engine/pods/pod-syncer.ts";
 import { PodTable } from "../../../src/engine/pods/pod-table.ts";
@@ -63,6 +63,7 @@ export const podWorkers: VectorDomain = vectorDomain<Input>("pod-workers", async
 /** The syncer and the queue that the vectors talk about, around the real workers. */
 class Bench {
   readonly #input: Input;
+  readonly #table = new PodTable();
   readonly #workers: PodWorkers;
   readonly #states: WorkerStates;
   readonly #held = new Map<string, Set<() => void>>();
@@ -73,7 +74,7 @@ class Bench {
 
   constructor(input: Input) {
     this.#input = input;
-    const table = new PodTable();
+    const table = this.#table;
     this.#states = new WorkerStates(table);
     // A kubelet does not look at what the runtime has when it starts a pod.
     const observed = new ObservedPods(new PodTable(), { read: () => undefined });
@@ -122,7 +123,7 @@ class Bench {
           this.#states.isPodForMirrorPodTerminatingByFullName(name),
         ]),
       ),
-      ...(known === undefined ? {} : { known: Object.fromEntries(known) }),
+      ...(known === undefined ? {} : { known }),
     };
   }
 
@@ -136,13 +137,21 @@ class Bench {
     this.#enqueued = {};
   }
 
-  #take(step: Step): Map<string, KnownPod> | undefined {
+  /** The pods that the step leaves known, where the vectors ask for them. */
+  #take(step: Step): Readonly<Record<string, object>> | undefined {
     switch (step.op) {
       case "updatePod":
         this.#workers.updatePod(this.#update(step));
         return undefined;
-      case "syncKnownPods":
-        return this.#workers.syncKnownPods(new Set((step.desired ?? []).map(podUid)));
+      case "syncKnownPods": {
+        const desired = new Set((step.desired ?? []).map(podUid));
+        this.#workers.syncKnownPods(desired);
+        const known: Record<string, object> = {};
+        for (const { uid, worker } of this.#table.all()) {
+          if (worker !== undefined) known[uid] = describe(worker.state, !desired.has(uid));
+        }
+        return known;
+      }
       case "hold":
         this.#held.set(step.uid, new Set());
         return undefined;
@@ -244,6 +253,27 @@ class Bench {
     };
   }
 }
+
+/** A worker as a kubelet's housekeeping gets it. */
+function describe(worker: WorkerState, orphan: boolean): object {
+  const active = "active" in worker ? worker.active : undefined;
+  const pending = "pending" in worker ? worker.pending : undefined;
+  const pod = (active ?? pending)?.pod;
+  return {
+    state: kubeletStates[worker.state],
+    orphan,
+    hasConfig: pod !== undefined,
+    static: pod !== undefined && isStaticPod(pod),
+  };
+}
+
+const kubeletStates = {
+  "wait-to-start": "sync",
+  syncing: "sync",
+  terminating: "terminating",
+  terminated: "terminated",
+  finished: "terminated",
+} as const satisfies Record<WorkerState["state"], string>;
 
 /** A kubelet keeps only static pods of one name apart: pods of the API server never have one name at once. */
 function apart(pod: Pod): Pod {
