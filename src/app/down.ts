@@ -1,7 +1,7 @@
 // `berth down`: stops the pods of a data folder gracefully and removes everything that the agent made.
 
 import { existsSync } from "node:fs";
-import { readFile, rmdir } from "node:fs/promises";
+import { readdir, readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { containerdPaths } from "../drivers/containerd/containerd-paths.ts";
 import {
@@ -13,7 +13,12 @@ import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { cgroupRootProblem } from "../drivers/linux/cgroup-files.ts";
 import { linuxCommands } from "../drivers/linux/commands.ts";
-import { type LockedDataDir, lockDataDir } from "../drivers/linux/data-dir-lock.ts";
+import {
+  type LockedDataDir,
+  lockDataDir,
+  lockFiles,
+  pidFileName,
+} from "../drivers/linux/data-dir-lock.ts";
 import { linuxForeignFiles } from "../drivers/linux/foreign-files.ts";
 import { ForeignHelpers } from "../drivers/linux/foreign-helpers.ts";
 import { newHookHttp } from "../drivers/linux/hook-http.ts";
@@ -36,6 +41,7 @@ import { sleep, timeoutSignal } from "../lib/timers.ts";
 import type { PodUid } from "../model/ids.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { Log } from "../ports/log.ts";
+import { bindingFolder } from "../server/unix-socket.ts";
 import { hasClaimFolders, removeClaimFolders } from "./claim-folders.ts";
 import { type DataLayout, dataLayout, kubeletFolder } from "./data-layout.ts";
 import { foreignFilesProgram } from "./foreign-files-program.ts";
@@ -76,7 +82,8 @@ export async function runDown(
     const hasClaims = await hasClaimFolders(volumes);
     // All else may have been removed earlier.
     if (record === undefined && !(removeVolumes && hasClaims)) {
-      log.info("no agent has used this folder, nothing is removed", { dataDir });
+      const kept = (await readdir(lock.path)).filter((name) => !lockFiles.includes(name));
+      log.info("the folder holds nothing of an agent, nothing is removed", { dataDir, kept });
       return;
     }
     if (record === "damaged") {
@@ -106,7 +113,7 @@ async function takeOver(dataDir: string, log: Log): Promise<LockedDataDir> {
       return await lockDataDir(dataDir);
     } catch (error) {
       if (Date.now() > deadlineMs) throw error;
-      const pid = Number(await readFile(join(dataDir, "agent.pid"), "utf8").catch(() => ""));
+      const pid = Number(await readFile(join(dataDir, pidFileName), "utf8").catch(() => ""));
       if (!asked && pid > 0 && pid !== process.pid) {
         log.info("ending the running agent", { pid });
         process.kill(pid, "SIGTERM");
@@ -166,8 +173,9 @@ async function endRuntimePods(
 async function removeFiles(dataDir: string, helpers: ForeignHelpers): Promise<void> {
   const { socket, rootFolder, podLogs, records, lastGood } = dataLayout(dataDir);
   const { base } = containerdPaths(dataDir);
+  const sockets = [socket, bindingFolder(socket)];
   const frozen = freezeReportPath(dataDir);
-  for (const path of [socket, rootFolder, podLogs, records, lastGood, base, frozen]) {
+  for (const path of [...sockets, rootFolder, podLogs, records, lastGood, base, frozen]) {
     await removeOwn(path, helpers);
   }
   await removeRuntimeRecord(dataDir);

@@ -1,17 +1,24 @@
-import { chmod, mkdtemp, rename, rm, stat, unlink } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { connect, type Server } from "node:net";
 import { dirname, join } from "node:path";
 
 /** What the kernel takes as the path of a socket, less the ending zero. */
 const longestSocketPath = 107;
 
+/** Where a socket is bound before it is moved to its path. An agent that was killed may have left it. */
+export function bindingFolder(path: string): string {
+  return join(dirname(path), ".berth.s");
+}
+
 /**
  * Listens on a unix socket that only its owner can open, from its first moment on. A socket
- * without a listener is replaced. Returns a function that removes the socket again.
+ * without a listener is replaced. The data folder is locked: no other agent binds there. Returns a function that removes the socket again.
  */
 export async function listenOnSocket(server: Server, path: string): Promise<() => Promise<void>> {
   // Bound in a folder that no other user can enter, and moved when its mode is right.
-  const folder = await mkdtemp(join(dirname(path), ".s-"));
+  const folder = bindingFolder(path);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
   const temporary = join(folder, "s");
   try {
     const longest = Math.max(path.length, temporary.length);

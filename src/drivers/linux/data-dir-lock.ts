@@ -11,6 +11,11 @@ export interface LockedDataDir {
   release(): Promise<void>;
 }
 
+const lockFileName = "agent.lock";
+export const pidFileName = "agent.pid";
+/** What is in a folder only while it is locked. */
+export const lockFiles: readonly string[] = [lockFileName, pidFileName];
+
 const conflictCode = 1;
 
 /** Makes the folder if it is absent and locks it; throws, naming the owner, when another agent has it. */
@@ -23,8 +28,8 @@ export async function lockDataDir(dataDir: string): Promise<LockedDataDir> {
   }
   await mkdir(dataDir, { recursive: true, mode: 0o750 });
   const path = await realpath(dataDir);
-  const lockFile = join(path, "agent.lock");
-  const pidFile = join(path, "agent.pid");
+  const lockFile = join(path, lockFileName);
+  const pidFile = join(path, pidFileName);
   const held = await takeLock(lockFile);
   if (held === undefined) {
     const owner = (await readFile(pidFile, "utf8").catch(() => "unknown")).trim();
