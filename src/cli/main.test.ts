@@ -274,6 +274,29 @@ Awaited
 `);
 });
 
+test("why does not say that nothing runs when an error was recorded without a look at the runtime", async () => {
+  const failed = {
+    podUid: podUid("uid-web"),
+    pod: "default/web",
+    kind: "sync",
+    startedAtMs: nowMs - 5000,
+    durationMs: 0,
+    steps: [],
+    error: "unexpected error (probe): broken",
+  } as const;
+  const explanation = { pod: runningPod("web"), workerState: "syncing", awaiting: [] } as const;
+  view.explanations.set("uid-web", { ...explanation, syncs: [failed] });
+  expect(await berth("why", "web")).toBe(0);
+  expect(terminal.stdoutText()).toContain(
+    "Seen\n  unknown: no recorded sync looked at the runtime\n",
+  );
+  const seen = ["container main is running"];
+  const before = { ...failed, startedAtMs: nowMs - 9000, seen, error: undefined };
+  view.explanations.set("uid-web", { ...explanation, syncs: [failed, before] });
+  expect(await berth("why", "web")).toBe(0);
+  expect(terminal.stdoutText()).toContain("  at the last sync, 9s ago (2026-01-01T00:09:51Z):\n");
+});
+
 test("why reports why a sync was cancelled that had done nothing yet", async () => {
   view.explanations.set("uid-web", {
     pod: runningPod("web"),

@@ -89,8 +89,8 @@ export interface SyncRecord {
   readonly kind: "sync" | "terminating" | "terminated" | "removing";
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** What was observed, one line per sandbox and container. */
-  readonly seen: readonly string[];
+  /** What was observed, one line per sandbox and container. Absent = nothing was looked at. */
+  readonly seen?: readonly string[] | undefined;
   readonly steps: readonly RecordedStep[];
   readonly error?: string | undefined;
   /** Why it was ended before it was done. */

@@ -64,8 +64,10 @@ function wanted({ pod }: PodExplanation): string[] {
 }
 
 function seen({ syncs }: PodExplanation, nowMs: number): string[] {
-  const [newest] = syncs;
-  if (newest === undefined) return ["nothing yet: the pod was not synced since the agent started"];
+  if (syncs.length === 0) return ["nothing yet: the pod was not synced since the agent started"];
+  // An unexpected error is recorded without a look at the runtime.
+  const newest = syncs.find((sync) => sync.seen !== undefined);
+  if (newest?.seen === undefined) return ["unknown: no recorded sync looked at the runtime"];
   const lines = newest.seen.length === 0 ? ["nothing of it in the runtime"] : newest.seen;
   return [`at the last sync, ${ago(newest.startedAtMs, nowMs)}:`, ...lines.map(printable)];
 }

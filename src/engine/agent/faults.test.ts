@@ -52,6 +52,14 @@ test("an exception about a pod is logged with its stack, counted and shown, and 
   expect(metrics.text(() => true)).toContain('berth_unexpected_errors_total{during="probe"} 1');
 });
 
+test("an exception about a pod is recorded without saying what the runtime has of it", () => {
+  const { faults, recorder } = setUp();
+  faults.note(new Error("broken"), "probe", "uid-1");
+  const record = recorder.last(podUid("uid-1"));
+  expect(record).toMatchObject({ error: "unexpected error (probe): broken" });
+  expect(record?.seen).toBeUndefined();
+});
+
 test("the same one is logged once a minute and counted every time", async () => {
   const { faults, logged, clock, metrics } = setUp();
   for (let times = 0; times < 5; times += 1) faults.note(new Error("again"), "sync", "uid-1");

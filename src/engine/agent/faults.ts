@@ -81,7 +81,6 @@ export class Faults {
       kind: "sync",
       startedAtMs: clock.nowMs(),
       durationMs: 0,
-      seen: [],
       steps: [],
       error: message,
     });

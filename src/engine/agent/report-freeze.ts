@@ -44,7 +44,6 @@ export async function reportFreeze(deps: ReportFreezeDeps, signal: AbortSignal):
       kind: "sync",
       startedAtMs: report.atMs,
       durationMs: report.stillMs,
-      seen: [],
       steps: [],
       error: message,
     });
