@@ -274,6 +274,11 @@ Awaited
 `);
 });
 
+test.each(["describe", "get"])("%s with a name alone says how to name a pod", async (command) => {
+  expect(await berth(command, "web")).toBe(2);
+  expect(terminal.stderrText()).toContain(`for a pod of that name: berth ${command} pod web`);
+});
+
 test("why does not say that nothing runs when an error was recorded without a look at the runtime", async () => {
   const failed = {
     podUid: podUid("uid-web"),

@@ -26,6 +26,11 @@ export function podNames(positionals: readonly string[], usage: string): readonl
   const [kind, ...names] = positionals;
   if (kind === undefined) throw usageError(`say what to show: berth ${usage}`);
   if (kind.includes("/")) return positionals.map(podName);
+  if (!podKinds.has(kind) && names.length === 0) {
+    const [command = ""] = usage.split(" ");
+    const hint = `for a pod of that name: berth ${command} pod ${kind}`;
+    throw usageError(`berth knows pods only, not "${kind}"; ${hint}`);
+  }
   requirePods(kind);
   return names.map(podName);
 }
