@@ -5,7 +5,7 @@ import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { SourceUpdate } from "../../core/source/merge-source.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { PodSource, SourceProblem } from "../../ports/pod-source.ts";
+import type { PodSource, SourceProblem, SourceSnapshot } from "../../ports/pod-source.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { SourceIntake } from "./source-intake.ts";
 
@@ -13,10 +13,17 @@ function podOf(name: string, uid: string): Pod {
   return buildPod({ metadata: { name, namespace: "default", uid }, spec: { containers: [] } });
 }
 
-async function takeIn(
+type Delivery = Partial<Pick<SourceSnapshot, "pods" | "problems" | "unknownFields">>;
+
+function takeIn(
   pods: readonly Pod[],
   unknownFields: readonly SourceProblem[] = [],
-): Promise<{
+): ReturnType<typeof takeAll> {
+  return takeAll([{ pods, unknownFields }]);
+}
+
+/** What became of the sets that a source delivered one after the other. */
+async function takeAll(deliveries: readonly Delivery[]): Promise<{
   readonly updates: readonly SourceUpdate[];
   readonly intake: SourceIntake;
   readonly warnings: readonly unknown[];
@@ -24,7 +31,8 @@ async function takeIn(
   const source: PodSource = {
     name: "file",
     run: ({ deliver }) => {
-      deliver({ pods, configMaps: [], secrets: [], problems: [], unknownFields, ignored: [] });
+      const empty = { pods: [], configMaps: [], secrets: [], problems: [], ignored: [] };
+      for (const delivery of deliveries) deliver({ ...empty, ...delivery });
       return Promise.resolve();
     },
   };
@@ -66,4 +74,20 @@ test("a field that does not exist is logged by name, and does not refuse the pod
   expect(updates.flatMap(({ pods }) => pods)).toHaveLength(1);
   expect(intake.problems).toEqual([]);
   expect(warnings).toMatchObject([{ origin: "a.yaml", field }]);
+});
+
+test("a problem is logged when it comes, not with every change beside it", async () => {
+  const bad = { origin: "bad.yaml", message: "not YAML" };
+  const worse = { origin: "worse.yaml", message: "not YAML" };
+  const unknown = { origin: "a.yaml", field: "spec.x", message: "unknown field spec.x" };
+  const { warnings, intake } = await takeAll([
+    { problems: [bad], unknownFields: [unknown] },
+    { problems: [bad, worse], unknownFields: [unknown] },
+    { problems: [worse] },
+    { problems: [bad, worse], unknownFields: [unknown] },
+  ]);
+  const came = { message: "not YAML", origin: "bad.yaml" };
+  const field = { origin: "a.yaml", field: "spec.x" };
+  expect(warnings).toMatchObject([came, field, { origin: "worse.yaml" }, came, field]);
+  expect(intake.problems).toEqual([bad, worse]);
 });

@@ -58,12 +58,11 @@ export class SourceIntake {
   }
 
   #take(source: PodSourceName, snapshot: SourceSnapshot): void {
+    const unknownBefore = this.#snapshots.get(source)?.unknownFields ?? [];
     this.#snapshots.set(source, snapshot);
     const unsafe = snapshot.pods.filter((pod) => !hasSafeUid(pod)).map(uidProblem);
     this.#noteProblems(source, [...snapshot.problems, ...unsafe]);
-    for (const { origin, field, message } of snapshot.unknownFields ?? []) {
-      this.#deps.log.warn("unknown field in a manifest", { origin, field, message });
-    }
+    this.#logNew("unknown field in a manifest", snapshot.unknownFields ?? [], unknownBefore);
     const objectsChanged = this.#deps.localObjects.set(source, snapshot);
     this.#setPods(source, snapshot);
     // Pods may wait for them or show them.
@@ -85,8 +84,21 @@ export class SourceIntake {
   }
 
   #noteProblems(source: PodSourceName, problems: readonly SourceProblem[]): void {
+    const before = this.#problems.get(source) ?? [];
     this.#problems.set(source, problems);
-    for (const problem of problems) this.#deps.log.warn("bad manifest", { ...problem });
+    this.#logNew("bad manifest", problems, before);
+  }
+
+  /** A source delivers all of its problems with every change: those that it had before are in the log. */
+  #logNew(
+    message: string,
+    problems: readonly SourceProblem[],
+    before: readonly SourceProblem[],
+  ): void {
+    const logged = new Set(before.map((problem) => JSON.stringify(problem)));
+    for (const problem of problems) {
+      if (!logged.has(JSON.stringify(problem))) this.#deps.log.warn(message, { ...problem });
+    }
   }
 }
 
