@@ -42,6 +42,7 @@ class World {
   readonly workers = this.table.writer("worker");
   readonly health: { problem: string | undefined } = { problem: undefined };
   readonly notes: string[] = [];
+  readonly warnings: string[] = [];
   readonly stop = new AbortController();
   refused: ReadonlySet<string> = new Set();
   housekeeping = (): Promise<void> => Promise.resolve();
@@ -68,7 +69,7 @@ class World {
       health: this.health,
       observed: { isListed: true },
       clock: this.clock,
-      log: silentLog,
+      log: { ...silentLog, warn: (message) => void this.warnings.push(message) },
       faults,
     });
     this.#running = this.loop.run(this.stop.signal);
@@ -184,6 +185,21 @@ test("a pod that cannot be handled costs no other pod anything, and is tried aga
   expect(faults).toEqual(["intake bad"]);
   await world.after(10_000);
   expect(faults).toEqual(["intake bad", "dispatch bad"]);
+  await world.end();
+});
+
+test("a runtime that is not there at once is warned of only when it takes long", async () => {
+  const world = new World("away");
+  await world.after(5_000);
+  expect(world.warnings).toEqual([]);
+  await world.after(5_000);
+  expect(world.warnings).toEqual(["waiting for the container runtime"]);
+  world.health.problem = undefined;
+  world.loop.resume();
+  await world.after(1);
+  world.health.problem = "away again";
+  await world.after(5_000);
+  expect(world.warnings).toHaveLength(1);
   await world.end();
 });
 

@@ -19,6 +19,8 @@ import type { WorkQueue } from "./work-queue.ts";
 
 const housekeepingMs = 2_000;
 const backoffLimits = { initialMs: 100, maxMs: 5_000 };
+/** A runtime that just started takes that long. */
+const normalWaitMs = 5_000;
 /** When a pod is tried again that could not be handled. */
 const faultRetryMs = 10_000;
 /** Beyond that, updates of one pod become one. */
@@ -107,19 +109,21 @@ export class SyncLoop {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, watchdog } = this.#deps;
     const backoff = new Backoff(backoffLimits);
+    let waitsSinceMs: number | undefined;
     while (!signal.aborted) {
       watchdog?.progress.noteTurn();
       this.#lastTurnMs = clock.monotonicMs();
       const problem = this.#runtimeProblem();
       if (problem !== undefined) {
-        const delayMs = backoff.nextMs();
-        const isFirst = delayMs === backoffLimits.initialMs;
-        if (!isFirst) log.warn("waiting for the container runtime", { problem });
+        waitsSinceMs ??= this.#lastTurnMs;
+        const level = this.#lastTurnMs - waitsSinceMs > normalWaitMs ? "warn" : "debug";
+        log[level]("waiting for the container runtime", { problem });
         this.#resumed.clear();
-        await this.#resumed.wait(delayMs, signal);
+        await this.#resumed.wait(backoff.nextMs(), signal);
         continue;
       }
       backoff.reset();
+      waitsSinceMs = undefined;
       await this.#turn();
       await this.#nextWork(signal);
     }
