@@ -5,14 +5,18 @@ import type { EndPodDeps } from "../../src/engine/pods/end-pod.ts";
 import type { PodStage } from "../../src/engine/pods/pod-stage.ts";
 import { type SyncPodDeps, syncPod } from "../../src/engine/pods/sync-pod.ts";
 import { ResizeStatuses } from "../../src/engine/resources/allocation/resize-statuses.ts";
+import { ResourceRecords } from "../../src/engine/resources/allocation/resource-records.ts";
 import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { RecordedStep, SyncRecord } from "../../src/ports/agent-view.ts";
+import { silentLog } from "../kit/silent-log.ts";
 import { StatusWorld } from "../kit/status-world.ts";
 import { anonymous, ExecutorWorld } from "./executor-world.ts";
 
 const { signal } = new AbortController();
+
+export const allocatedPath = "/allocated_pods_state";
 
 /** What a pod's worker calls, on a simulated runtime, for one pod. */
 export class PodWorld {
@@ -21,6 +25,13 @@ export class PodWorld {
   readonly statuses: StatusWorld = new StatusWorld({ clock: this.executor.clock });
   /** What was asked of the stages and reported to the worker, in order. */
   readonly calls: string[] = [];
+  /** What the pod was granted, in the executor's files. */
+  readonly allocated: ResourceRecords = new ResourceRecords({
+    slice: this.executor.table.writer("allocated"),
+    files: this.executor.files,
+    log: silentLog,
+    path: allocatedPath,
+  });
   hasCgroup = true;
   networkProblem: string | undefined;
   readonly #recorder: FlightRecorder;
@@ -49,7 +60,7 @@ export class PodWorld {
         resume: nothing,
         requestHousekeeping: nothing,
       },
-      reader: { requestRead: () => void this.#read(), readWhenQuiet: nothing },
+      reader: { requestRead: () => void this.read(), readWhenQuiet: nothing },
       allocations: { noteEnded: nothing },
       nodeAgent: undefined,
     });
@@ -75,7 +86,7 @@ export class PodWorld {
     return {
       ...this.endDeps,
       records: {
-        allocated: { flush: () => Promise.resolve() },
+        allocated: this.allocated,
         actuated: executor.actuated,
         resizes: this.#resizes,
       },
@@ -126,7 +137,8 @@ export class PodWorld {
     return id;
   }
 
-  async #read(): Promise<void> {
+  /** What the runtime shows now becomes the pod's observed state. */
+  async read(): Promise<void> {
     const { clock } = this.executor;
     const observed = await this.executor.read(this.pod);
     this.#observed.set(this.pod.metadata.uid, observed, clock.monotonicMs() + 1);

@@ -1,13 +1,18 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { PodWorld } from "../../../test/sim/pod-world.ts";
+import type { KillReason } from "../../core/status/killed-status.ts";
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { syncTerminatedPod, syncTerminatingPod, syncTerminatingRuntimePod } from "./end-pod.ts";
 
 const { signal } = new AbortController();
 
-async function runningWorld(): Promise<PodWorld> {
-  const world = new PodWorld(testPod({ containers: [{ name: "web" }] }));
+async function runningWorld(
+  pod: Pod = testPod({ containers: [{ name: "web" }] }),
+): Promise<PodWorld> {
+  const world = new PodWorld(pod);
   await world.sync();
   world.calls.length = 0;
   world.takeRuntimeCalls();
@@ -17,12 +22,12 @@ async function runningWorld(): Promise<PodWorld> {
 async function terminate(
   world: PodWorld,
   graceSeconds?: number,
-  cancel: AbortSignal = signal,
+  { cancel = signal, killReason }: { cancel?: AbortSignal; killReason?: KillReason } = {},
 ): Promise<void> {
   const { pod, progress, executor } = world;
   await executor.clock.advance(1000);
   const observed = await executor.read(pod);
-  const request = { pod, observed, graceSeconds, killReason: undefined, progress };
+  const request = { pod, observed, graceSeconds, killReason, progress };
   await executor.clock.run(syncTerminatingPod(world.endDeps, request, cancel));
 }
 
@@ -38,6 +43,84 @@ test("a pod that ends is stopped with its leftovers, and its status says how it 
     outcome: "done",
   });
   expect(world.status.containerStatuses?.[0]?.state?.terminated).toBeDefined();
+});
+
+/** The containers of a status, and whether each runs or has ended. */
+function states({ containerStatuses = [] }: PodStatus): string {
+  return containerStatuses
+    .map(({ name, state }) => `${name} ${state?.running === undefined ? "ended" : "runs"}`)
+    .join(", ");
+}
+
+test("the status shows each container that ends before the others, and the last with the pod's end", async () => {
+  const containers = [
+    { name: "fast", command: ["serve", "2"] },
+    { name: "slow", command: ["serve", "9"] },
+    { name: "last", command: ["serve", "20"] },
+  ];
+  const world = await runningWorld(testPod({ containers }));
+  const { runtime } = world.executor;
+  runtime.intercept = async (method, phase) => {
+    if (method !== "StopContainer") return;
+    await world.read();
+    if (phase === "after") await world.read();
+  };
+  world.statuses.reported.length = 0;
+  await terminate(world);
+  expect(world.statuses.reported.map(({ status }) => states(status))).toEqual([
+    "fast runs, last runs, slow runs",
+    "fast ended, last runs, slow runs",
+    "fast ended, last runs, slow ended",
+    "fast ended, last ended, slow ended",
+  ]);
+  expect(world.statuses.reported.map(({ status }) => status.phase)).toEqual([
+    "Running",
+    "Running",
+    "Running",
+    "Succeeded",
+  ]);
+});
+
+test("the status of a pod that has ended keeps its addresses, which its sandbox lost before it stopped", async () => {
+  const world = await runningWorld();
+  const { runtime } = world.executor;
+  const { ips } = await world.executor.read(world.pod);
+  expect(ips).toHaveLength(1);
+  const readStatus = runtime.podSandboxStatus.bind(runtime);
+  runtime.intercept = async (method, phase) => {
+    if (method !== "StopPodSandbox" || phase !== "before") return;
+    runtime.podSandboxStatus = async (...call) => {
+      const { status } = await readStatus(...call);
+      return { status: { ...status, network: {} } };
+    };
+    await world.read();
+  };
+  await terminate(world);
+  expect(world.status).toMatchObject({ podIP: ips[0], podIPs: [{ ip: ips[0] }] });
+});
+
+test("the status of a pod that the node ends gives the reason from the beginning", async () => {
+  const world = await runningWorld();
+  world.statuses.reported.length = 0;
+  const killReason = { reason: "Evicted", message: "the node was low on memory" };
+  await terminate(world, 1, { killReason });
+  const evicted = { phase: "Failed", ...killReason };
+  const reported = world.statuses.reported.map(({ status }) => status);
+  expect(reported.map(states)).toEqual(["web runs", "web ended"]);
+  expect(reported).toMatchObject([evicted, evicted]);
+});
+
+test("a pod has not ended while a container runs that the runtime said it had stopped", async () => {
+  const world = await runningWorld();
+  const { runtime } = world.executor;
+  runtime.stopContainer = () => Promise.resolve();
+  runtime.stopPodSandbox = () => Promise.resolve();
+  const id = runtime.findContainer("web")?.place.id;
+  await expect(terminate(world)).rejects.toThrow(
+    `containers run after they were stopped: sim://${id}`,
+  );
+  expect(states(world.status)).toBe("web runs");
+  expect(world.status.phase).toBe("Running");
 });
 
 test("how a pod was ended is recorded with what it was decided from", async () => {
@@ -58,6 +141,8 @@ test("a pod that cannot be stopped has not ended, and why and an event name the 
   await expect(terminate(world)).rejects.toThrow("error killing pod");
   expect(world.steps[0]).toMatchObject({ action: "stop container web", outcome: "failed" });
   expect(world.executor.events.at(-1)).toMatchObject({ reason: "FailedKillPod" });
+  // Only the next attempt changes its status.
+  expect(world.executor.table.get(world.pod.metadata.uid)?.observed?.follower).toBeUndefined();
 });
 
 test("a termination that is cancelled leaves a record of what it stopped and what it did not", async () => {
@@ -69,7 +154,7 @@ test("a termination that is cancelled leaves a record of what it stopped and wha
       throw new Error("cut short");
     }
   };
-  await expect(terminate(world, 5, cancel.signal)).rejects.toThrow("shorter grace");
+  await expect(terminate(world, 5, { cancel: cancel.signal })).rejects.toThrow("shorter grace");
   expect(world.newestRecord).toMatchObject({ kind: "terminating", cancelled: "shorter grace" });
   expect(world.steps).toMatchObject([
     { action: "stop container web", outcome: "done" },

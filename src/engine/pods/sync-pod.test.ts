@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
-import { PodWorld } from "../../../test/sim/pod-world.ts";
+import { allocatedPath, PodWorld } from "../../../test/sim/pod-world.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { containerId, podUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
@@ -9,6 +9,7 @@ import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 import { ResourceRecords } from "../resources/allocation/resource-records.ts";
+import { PodSyncError } from "./pod-syncer.ts";
 import { PodTable } from "./pod-table.ts";
 import { lookAgainIfResized, noteResizeErrors, noteResizeProgress } from "./sync-pod.ts";
 
@@ -75,6 +76,32 @@ test("a pod waits for the network of the node", async () => {
   await expect(world.sync()).rejects.toThrow("network is not ready: cni plugin not initialized");
   expect(world.takeRuntimeCalls()).toEqual([]);
   expect(world.calls).toEqual([]);
+});
+
+test("a pod on the node's network does not wait for the network of pods", async () => {
+  const world = new PodWorld(testPod({ hostNetwork: true, containers: [{ name: "web" }] }));
+  world.networkProblem = "cni plugin not initialized";
+  expect(await world.sync()).toEqual({ terminal: false });
+  expect(world.takeRuntimeCalls()).toEqual(["RunPodSandbox", "CreateContainer", "StartContainer"]);
+  expect(world.executor.events.map(({ reason }) => reason)).not.toContain("NetworkNotReady");
+});
+
+test("what a pod was granted is on disk before anything of it is started", async () => {
+  const world = new PodWorld(pod);
+  const { files, clock, runtime } = world.executor;
+  const write = files.writeFile.bind(files);
+  files.writeFile = async (...file) => {
+    await clock.sleep(5_000, new AbortController().signal);
+    return write(...file);
+  };
+  world.allocated.set(pod.metadata.uid, { containers: new Map([["web", {}]]) });
+  const onDisk: boolean[] = [];
+  runtime.intercept = async (method, phase) => {
+    if (method !== "RunPodSandbox" || phase !== "before") return;
+    onDisk.push((await files.readText(allocatedPath))?.includes(pod.metadata.uid) ?? false);
+  };
+  await world.sync();
+  expect(onDisk).toEqual([true]);
 });
 
 test("a leftover sandbox that cannot be stopped keeps its pod neither from a restart nor from its status", async () => {
@@ -152,6 +179,36 @@ test("a container in its back-off waits, and the sync says until when", async ()
     { action: "start container web", outcome: "waiting", untilMs },
   ]);
   expect(world.status.containerStatuses?.[0]?.state?.waiting?.reason).toBe("CrashLoopBackOff");
+});
+
+test("of several back-offs the first that ends decides when the pod is tried again", async () => {
+  const twin = testPod({ containers: [{ name: "web" }, { name: "late", image: "missing:1" }] });
+  const world = new PodWorld(twin);
+  const { runtime, clock } = world.executor;
+  const pull = runtime.pullImage.bind(runtime);
+  runtime.pullImage = (image, ...rest) =>
+    image.image === "missing:1"
+      ? Promise.reject(new RuntimeError("PullImage", "NotFound", "no such image"))
+      : pull(image, ...rest);
+  const startMs = clock.nowMs();
+  const retryAfterMs = async (): Promise<number | undefined> => {
+    const error: unknown = await world.sync().catch((thrown: unknown) => thrown);
+    if (!(error instanceof PodSyncError))
+      throw new Error("the sync did not fail", { cause: error });
+    return error.retryAtMs === undefined ? undefined : error.retryAtMs - startMs;
+  };
+  // The pull has failed: that has its own back-off only from the next sync on.
+  expect(await retryAfterMs()).toBeUndefined();
+  runtime.findContainer("web")?.end(1);
+  expect(await retryAfterMs()).toBe(10_000);
+  await clock.advance(3_000);
+  runtime.findContainer("web")?.end(1);
+  // The image until 10 s, the container until 13 s.
+  expect(await retryAfterMs()).toBe(10_000);
+  await clock.advance(7_000);
+  expect(await retryAfterMs()).toBeUndefined();
+  // The image until 30 s.
+  expect(await retryAfterMs()).toBe(13_000);
 });
 
 test("a pod that has run to its end is terminal, and nothing is prepared for it any more", async () => {
