@@ -34,6 +34,8 @@ export class PodWorld {
   });
   hasCgroup = true;
   networkProblem: string | undefined;
+  /** Why the stage cannot be released. */
+  releaseProblem: string | undefined;
   readonly #recorder: FlightRecorder;
   readonly #observed: ObservedPods;
   readonly #wakeups: Wakeups = new Wakeups();
@@ -42,7 +44,10 @@ export class PodWorld {
     name: "cgroup",
     prepare: async () => void this.calls.push("prepare"),
     stopping: () => void this.calls.push("stopping"),
-    release: async () => void this.calls.push("release"),
+    release: async () => {
+      if (this.releaseProblem !== undefined) throw new Error(this.releaseProblem);
+      this.calls.push("release");
+    },
   };
 
   constructor(pod: Pod) {

@@ -183,3 +183,17 @@ test("a pod that has ended gives back what it held, and its status is final", as
   expect(world.calls).toEqual(["release"]);
   expect(world.statuses.reported.at(-1)?.isFinished).toBe(true);
 });
+
+test("a stage that cannot be released is named in the record, and the status is not final", async () => {
+  const world = await runningWorld();
+  await terminate(world);
+  world.releaseProblem = "device or resource busy";
+  const observed = await world.executor.read(world.pod);
+  const ended = syncTerminatedPod(world.endDeps, { pod: world.pod, observed }, signal);
+  await expect(ended).rejects.toThrow("device or resource busy");
+  expect(world.newestRecord).toMatchObject({
+    kind: "terminated",
+    error: "cannot release the pod's cgroup: device or resource busy",
+  });
+  expect(world.statuses.reported.at(-1)?.isFinished).not.toBe(true);
+});

@@ -11,7 +11,7 @@ import { failuresText, type StepReport } from "../execute/step-report.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
-import { noteStopping, type PodStage, releaseStages } from "./pod-stage.ts";
+import { noteStopping, type PodStage, releaseStages, StageError } from "./pod-stage.ts";
 import type { SyncTerminatedPodRequest, SyncTerminatingPodRequest } from "./pod-syncer.ts";
 import { howEnded, syncRecord } from "./sync-record.ts";
 
@@ -102,11 +102,20 @@ export async function syncTerminatedPod(
 ): Promise<void> {
   const known = withoutLeftovers(observed);
   deps.statuses.set(pod, deps.statuses.compute(pod, known, { isTerminal: true }));
-  await releaseStages(deps.stages, pod, signal);
-  deps.statuses.terminate(pod);
-  const nowMs = deps.executor.kill.clock.nowMs();
-  const work = { kind: "terminated", observed, startedAtMs: nowMs, reports: [] } as const;
-  deps.recorder.record(syncRecord(pod.metadata, work, nowMs));
+  const { clock } = deps.executor.kill;
+  const startedAtMs = clock.nowMs();
+  let error: unknown;
+  try {
+    await releaseStages(deps.stages, pod, signal);
+    deps.statuses.terminate(pod);
+  } catch (thrown) {
+    error = thrown;
+  }
+  const end = howEnded(error, signal);
+  const work = { kind: "terminated", observed, startedAtMs, reports: [], ...end } as const;
+  deps.recorder.record(syncRecord(pod.metadata, work, clock.nowMs()));
+  // The worker judges what the stage threw.
+  if (error !== undefined) throw error instanceof StageError ? error.cause : error;
 }
 
 function countRunning({ containers }: ObservedPod): number {

@@ -173,10 +173,9 @@ test("what cannot be removed keeps the pod and its checkpoint, and is tried agai
   world.stuck.add(`${rootFolder}/pods/uid-a`);
   await world.round();
   expect(world.warnings).toEqual(["cannot remove what a pod left, trying again"]);
-  expect(world.table.get(uidA)?.removal).toMatchObject({
-    state: "due",
-    error: `${rootFolder}/pods/uid-a: input/output error`,
-  });
+  const error = `cannot remove the pod's folders: ${rootFolder}/pods/uid-a: input/output error`;
+  expect(world.memory.recorder.last(uidA)).toMatchObject({ kind: "removing", error });
+  expect(world.table.get(uidA)?.removal).toMatchObject({ state: "due", error });
   expect(world.forget()).toEqual([]);
   expect(await world.whatIsOnDisk("uid-a")).toContain("statuses/uid-a.json");
   world.stuck.clear();

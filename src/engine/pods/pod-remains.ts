@@ -124,10 +124,10 @@ export class PodRemains {
   }
 
   async #remove(uid: PodUid): Promise<void> {
-    const { ports, table, stages, changes, memory, observed, lifetime } = this.#deps;
+    const { ports, table, changes, memory, observed, lifetime } = this.#deps;
     const found = observed.find(uid);
     if (found !== undefined) await this.#removeFromRuntime(found);
-    await removeStages(stages, uid, lifetime);
+    await this.#removeStages(uid, found);
     if (found !== undefined) {
       const { sandboxes } = await observed.getNewerThan(uid, ports.clock.monotonicMs(), lifetime);
       if (sandboxes.length > 0) throw new Error("the runtime has another sandbox of the pod");
@@ -137,6 +137,29 @@ export class PodRemains {
     // Others see a pod with its status, which goes now.
     changes.noteGone(uid);
     await memory.remove(uid);
+  }
+
+  /** Only a failure is recorded: when nothing is left, the records go as well. */
+  async #removeStages(uid: PodUid, found: ObservedPod | undefined): Promise<void> {
+    const { ports, table, stages, memory, lifetime } = this.#deps;
+    const startedAtMs = ports.clock.nowMs();
+    try {
+      await removeStages(stages, uid, lifetime);
+    } catch (error) {
+      // The name of a pod of a past agent may be unknown.
+      const named = table.get(uid)?.leaving?.metadata ?? found;
+      const { name, namespace } = named ?? { name: uid, namespace: "" };
+      const end = howEnded(error, lifetime);
+      const work = {
+        kind: "removing",
+        observed: undefined,
+        startedAtMs,
+        reports: [],
+        ...end,
+      } as const;
+      memory.recorder.record(syncRecord({ uid, name, namespace }, work, ports.clock.nowMs()));
+      throw error;
+    }
   }
 
   async #removeFromRuntime(observed: ObservedPod): Promise<void> {

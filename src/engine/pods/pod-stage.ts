@@ -1,3 +1,4 @@
+import { errorText } from "../../lib/error-text.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -37,13 +38,26 @@ export function noteStopping(stages: readonly PodStage[], pod: Pod): void {
   for (const stage of stages.toReversed()) stage.stopping?.(pod);
 }
 
-/** In reverse order: what builds on another stage goes before it. */
+/** A stage could not be released or removed; the cause is what it threw. */
+export class StageError extends Error {
+  constructor(work: "release" | "remove", stage: StageName, cause: unknown) {
+    super(`cannot ${work} the pod's ${stage}: ${errorText(cause)}`, { cause });
+  }
+}
+
+/** In reverse order: what builds on another stage goes before it. Throws a `StageError` at the first that fails. */
 export async function releaseStages(
   stages: readonly PodStage[],
   pod: Pod,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const stage of stages.toReversed()) await stage.release?.(pod, signal);
+  for (const stage of stages.toReversed()) {
+    try {
+      await stage.release?.(pod, signal);
+    } catch (error) {
+      throw new StageError("release", stage.name, error);
+    }
+  }
 }
 
 /** In reverse order, as `releaseStages`. */
@@ -52,5 +66,11 @@ export async function removeStages(
   uid: PodUid,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const stage of stages.toReversed()) await stage.remove?.(uid, signal);
+  for (const stage of stages.toReversed()) {
+    try {
+      await stage.remove?.(uid, signal);
+    } catch (error) {
+      throw new StageError("remove", stage.name, error);
+    }
+  }
 }

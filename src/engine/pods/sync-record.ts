@@ -15,7 +15,8 @@ export function howEnded(error: unknown, signal: AbortSignal): WorkEnd {
 
 export interface FinishedWork extends WorkEnd {
   readonly kind: SyncRecord["kind"];
-  readonly observed: ObservedPod;
+  /** Undefined = the runtime was not looked at. */
+  readonly observed: ObservedPod | undefined;
   readonly startedAtMs: number;
   readonly reports: readonly StepReport[];
 }
@@ -32,7 +33,7 @@ export function syncRecord(
     kind,
     startedAtMs,
     durationMs: nowMs - startedAtMs,
-    seen: describeSeen(observed),
+    seen: observed === undefined ? undefined : describeSeen(observed),
     steps: reports.filter((report) => !isIdle(report, observed)).map(recordedStep),
     error,
     cancelled,
@@ -40,8 +41,8 @@ export function syncRecord(
 }
 
 /** A new pod is "stopped" before it is started, as upstream does, though there is nothing to stop. */
-function isIdle({ kind }: StepReport, { sandboxes }: ObservedPod): boolean {
-  return kind === "kill-pod" && sandboxes.length === 0;
+function isIdle({ kind }: StepReport, observed: ObservedPod | undefined): boolean {
+  return kind === "kill-pod" && observed?.sandboxes.length === 0;
 }
 
 /** What was observed, one line for each sandbox and container, for people. */
