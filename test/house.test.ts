@@ -22,7 +22,7 @@ const constructionFiles = [
   "src/engine/agent/pod-parts.ts",
   "src/engine/resources/allocation/create-allocations.ts",
 ];
-const maxConstructionLines = 657;
+const maxConstructionLines = 661;
 
 /**
  * Every map and set that an object of the engine keeps, with what it is keyed by. None is keyed by the UID of a pod: what

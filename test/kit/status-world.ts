@@ -37,6 +37,7 @@ export class StatusWorld {
       table,
       files: this.files,
       folder: "/statuses",
+      podsFolder: "/pods",
       log,
       changes: testPodChanges(table),
     });

@@ -125,7 +125,14 @@ export class StageWorld {
   #createMemory(journal: SimJournal): PodMemory {
     const { log, files, table, changes } = this;
     const folder = `${rootFolder}/statuses`;
-    const checkpoints = new StatusCheckpoints({ table, files, folder, log, changes });
+    const checkpoints = new StatusCheckpoints({
+      table,
+      files,
+      folder,
+      podsFolder: "/pods",
+      log,
+      changes,
+    });
     return new PodMemory({
       recorder: new FlightRecorder(table, journal),
       checkpoints,

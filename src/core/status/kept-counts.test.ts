@@ -24,10 +24,10 @@ test("of two accounts of a container the one with more restarts counts, else tha
   ]);
 });
 
-test("a container that the API server never got is kept if it was restarted", () => {
+test("of a list that the API server never got all are kept if one was restarted, in the order of the spec", () => {
   const kept = [status("first", 0, "kept"), status("second", 2, "kept")];
   const next = withKeptCounts({ phase: "Pending" }, { initContainerStatuses: kept });
   expect(next.phase).toBe("Pending");
-  expect(next.initContainerStatuses?.map(({ name }) => name)).toEqual(["second"]);
+  expect(next.initContainerStatuses?.map(({ name }) => name)).toEqual(["first", "second"]);
   expect(next.containerStatuses).toBeUndefined();
 });

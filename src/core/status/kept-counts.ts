@@ -20,7 +20,11 @@ function latest(
     restartCount > (reported.find((status) => status.name === name)?.restartCount ?? 0);
   const unreported = new Map(kept.filter(isUnreported).map((status) => [status.name, status]));
   if (unreported.size === 0) return reported.length === 0 ? undefined : reported;
-  const names = new Set(reported.map(({ name }) => name));
-  const added = [...unreported.values()].filter(({ name }) => !names.has(name));
-  return [...reported.map((status) => unreported.get(status.name) ?? status), ...added];
+  // A list with gaps would not line up with the pod's spec.
+  const known = new Map(reported.map((status) => [status.name, status]));
+  const names = new Set(kept.map(({ name }) => name));
+  return [
+    ...kept.map((status) => unreported.get(status.name) ?? known.get(status.name) ?? status),
+    ...reported.filter(({ name }) => !names.has(name)),
+  ];
 }

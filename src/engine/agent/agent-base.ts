@@ -1,3 +1,4 @@
+import { podsDirectory } from "../../core/paths/data-paths.ts";
 import type { Semaphore } from "../../lib/semaphore.ts";
 import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import { ClusterParts } from "../cluster/cluster-parts.ts";
@@ -75,7 +76,13 @@ export class AgentBase {
     const kept = { ...seen, faults: this.faults };
     this.changes = new PodChanges(kept);
     const folder = `${rootFolder}/statuses`;
-    this.checkpoints = new StatusCheckpoints({ ...kept, folder, changes: this.changes });
+    const podsFolder = podsDirectory(rootFolder);
+    this.checkpoints = new StatusCheckpoints({
+      ...kept,
+      folder,
+      podsFolder,
+      changes: this.changes,
+    });
     const ephemeral = new EphemeralContainers(
       table,
       ports.files,

@@ -116,6 +116,8 @@ export class PodRemains {
       const atMs = ports.clock.monotonicMs() + delayMs;
       this.#removals.set(uid, { state: "due", atMs, error, delayMs });
       if (lifetime.aborted) return;
+      // Part of it may be gone: a pod that comes back under its UID must not take that for its own.
+      wakeups.read(uid);
       this.#failures++;
       const fields = { podUid: uid, error, retryInMs: delayMs };
       const level = lastDelayMs === undefined ? "warn" : "debug";

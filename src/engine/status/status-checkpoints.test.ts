@@ -22,6 +22,7 @@ function world(files: MemoryFiles = new MemoryFiles()) {
     table,
     files,
     folder: "/statuses",
+    podsFolder: "/pods",
     log: silentLog,
     changes,
   });
@@ -191,4 +192,26 @@ test("a life that is over is over for the next agent too, until another one begi
   checkpoints.save(uid, { phase: "Running" });
   await checkpoints.flush();
   expect(await files.readText(file)).toBe('{"phase":"Running"}');
+});
+
+test("a checkpoint of containers that ran in a pod without a folder is of a life that is over", async () => {
+  const files = new MemoryFiles();
+  const ran = {
+    name: "web",
+    ready: false,
+    restartCount: 0,
+    image: "",
+    imageID: "",
+    containerID: "sim://1",
+  };
+  const first = world(files);
+  first.checkpoints.save(uid, { phase: "Running", containerStatuses: [ran] });
+  await first.checkpoints.flush();
+  const removed = world(files);
+  await removed.checkpoints.load();
+  expect(removed.checkpoints.restore(pod).status).toEqual(pod.status);
+  await files.ensureFolder(`/pods/${uid}`);
+  const running = world(files);
+  await running.checkpoints.load();
+  expect(running.checkpoints.restore(pod).status?.phase).toBe("Running");
 });

@@ -14,6 +14,8 @@ export interface StatusCheckpointsDeps {
   readonly table: PodTable;
   readonly files: HostFiles;
   readonly folder: string;
+  /** Has a folder of every pod that runs. */
+  readonly podsFolder: string;
   readonly log: Log;
   /** Notified of every status that is on disk. */
   readonly changes: PodChanges;
@@ -46,15 +48,19 @@ export class StatusCheckpoints {
 
   /** Reads what the agent before this one kept. A damaged file costs that pod its history, no more. */
   async load(): Promise<void> {
-    const { files, folder } = this.#deps;
+    const { files, folder, podsFolder } = this.#deps;
     await files.ensureFolder(folder, 0o700);
     const names = await files.list(folder);
+    const podFolders = new Set(await files.list(podsFolder));
     const statuses = await Promise.all(names.map((name) => this.#readFile(name)));
     for (const [index, status] of statuses.entries()) {
       const name = names[index];
       if (status === undefined || name === undefined) continue;
       const uid = podUid(name.slice(0, -".json".length));
-      this.#kept.set(uid, { ...nothingKept, newest: status, written: status, isInherited: true });
+      // The folder of a pod that has run goes when its life is over, before its checkpoint.
+      const isOver = hasRun(status) && !podFolders.has(uid);
+      const kept = { ...nothingKept, newest: status, written: status };
+      this.#kept.set(uid, { ...kept, isOver, isInherited: !isOver });
     }
   }
 
@@ -193,4 +199,10 @@ export class StatusCheckpoints {
   #path(uid: PodUid): string {
     return `${this.#deps.folder}/${uid}.json`;
   }
+}
+
+function hasRun({ containerStatuses = [], initContainerStatuses = [] }: PodStatus): boolean {
+  return [...containerStatuses, ...initContainerStatuses].some(
+    ({ containerID = "" }) => containerID !== "",
+  );
 }

@@ -36,6 +36,7 @@ function world() {
     table,
     files,
     folder: "/root/statuses",
+    podsFolder: "/root/pods",
     log: silentLog,
     changes,
   });
