@@ -231,7 +231,18 @@ export const textEntries: Readonly<Record<string, readonly Entry[]>> = {
       texts: [repeated("-----BEGIN CERTIFICATE-----")],
     },
     { name: "resolv.conf", run: parseResolverConfig },
-    { name: "mountinfo", run: (text) => [parseMountInfo(text), parseCgroupMounts(text)] },
+    {
+      name: "mountinfo",
+      run: (text) => {
+        attempt(() => parseMountInfo(text));
+        attempt(() => parseCgroupMounts(text));
+      },
+      texts: [
+        repeated("1 2 3:4 / /a rw - ext4 /dev/a rw\n"),
+        repeated("shared:1 ", "1 2 3:4 / /a rw ", "- ext4 /dev/a rw"),
+        repeated("\\040", "1 2 3:4 / /a", " rw - ext4 /dev/a rw"),
+      ],
+    },
     {
       name: "environment file",
       run: parseEnvFile,
