@@ -46,7 +46,6 @@ export const httpDifferences: readonly ExplainedDifference[] = [
     "without kubelet_evented_pleg_*",
     "without kubelet_imagemanager_inmemory_*",
     "without kubelet_pod_watch_events_dropped_total",
-    "without force_cleaned_*",
   ]),
   ...sometimes("metrics", NOT_YET, [
     "without kubelet_admission_rejections_total",
