@@ -70,7 +70,9 @@ async function removeEntry(path: string): Promise<void> {
     await absentAs(rmdir(path), undefined);
   } catch (error) {
     // Node's text is its code, the reason, and the call.
-    const reason = /: (.*), rmdir/.exec(errorText(error))?.[1] ?? errorText(error);
+    const text = errorText(error);
+    const end = text.lastIndexOf(", rmdir");
+    const reason = end === -1 ? text : text.slice(text.indexOf(": ") + 2, end);
     throw new Error(`remove ${path}: ${reason}`, { cause: error });
   }
 }

@@ -6,7 +6,7 @@ export interface CsiVersion {
   readonly components: readonly bigint[];
 }
 
-const versionPattern = /^[\t\n\f\r ]*v?(\d+(?:\.\d+)*)[^\n]*$/;
+const versionPattern = /^[\t\n\f\r ]*v?(\d+(?:\.\d+)*)/;
 const maxComponent = 2n ** 64n - 1n;
 
 /** The highest of the versions that a driver reports; it must be 1.x, and higher ones are passed over. */
@@ -51,8 +51,10 @@ function majorOf({ components }: CsiVersion): bigint {
 
 /** At least two numbers with dots between them; what follows them does not count. Errors are worded as upstream's. */
 function parseVersion(text: string): Result<CsiVersion, string> {
-  const numbers = versionPattern.exec(text)?.[1];
-  if (numbers === undefined) return err(`could not parse ${quoteText(text)} as version`);
+  const [all = "", numbers] = versionPattern.exec(text) ?? [];
+  const isOneLine = !text.includes("\n", all.length);
+  if (numbers === undefined || !isOneLine)
+    return err(`could not parse ${quoteText(text)} as version`);
   const parts = numbers.split(".");
   if (parts.length < 2) return err(`illegal version string ${quoteText(text)}`);
   const [major = ""] = parts;
