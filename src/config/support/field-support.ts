@@ -129,7 +129,9 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   kubeReservedCgroup: acted("the cgroup that is held to kubeReserved; it must exist"),
   enforceNodeAllocatable: acted("which cgroups are held to what is theirs"),
   allowedUnsafeSysctls: acted("kernel settings that pods may change beside the safe ones"),
-  volumePluginDir: warned("FlexVolume drivers are not run; use CSI drivers"),
+  volumePluginDir: warned(
+    "FlexVolume drivers are not run; mount the storage on the node and use hostPath",
+  ),
   providerID: acted("the node's name in its cloud"),
   kernelMemcgNotification: acted(
     "memory is watched between two looks in any case, on cgroup v2 too",

@@ -54,7 +54,7 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
   ],
   [
     "Volume.flexVolume",
-    `${unsupported}: its drivers are programs of the node that run as root; use the CSI driver of the storage, or mount it on the node and use hostPath`,
+    `${unsupported}: its drivers are programs of the node that run as root; mount it on the node and use hostPath`,
   ],
   [
     "Volume.gitRepo",
