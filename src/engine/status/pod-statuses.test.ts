@@ -160,6 +160,32 @@ describe("starts that fail", () => {
     expect(statuses.noteStarts(uid1, [startReport()])).toBe(false);
     expect(waiting()).toBe("ContainerCreating");
   });
+
+  test("are forgotten when the container is seen to run: only the answer came too late", () => {
+    const { statuses } = start();
+    const restarted: Pod = { ...pod, spec: { ...pod.spec, restartPolicy: "Always" } };
+    const instance: ObservedContainer = {
+      id: containerId("containerd://web"),
+      name: "web",
+      state: "running",
+      exitCode: 0,
+      image: "",
+      imageId: "",
+      imageRef: "",
+      hash: "",
+      restartCount: 0,
+      reason: "",
+      message: "",
+    };
+    const compute = (seen: ObservedContainer) => {
+      const observed = { ...emptyObservedPod(uid1, "shop", "default"), containers: [seen] };
+      return statuses.compute(restarted, observed, { isTerminal: false });
+    };
+    statuses.noteStarts(uid1, [startReport({ code: "RunContainerError", message: "too late" })]);
+    compute(instance);
+    const ended = compute({ ...instance, state: "exited", exitCode: 1 });
+    expect(ended.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(1);
+  });
 });
 
 describe("containers that end", () => {

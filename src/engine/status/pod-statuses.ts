@@ -9,7 +9,7 @@ import { terminatedStatus } from "../../core/status/terminated-status.ts";
 import { findTerminations } from "../../core/status/terminations.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { type ContainerId, containerId, type PodUid } from "../../model/ids.ts";
-import type { ObservedPod } from "../../model/observed.ts";
+import { findObserved, type ObservedPod } from "../../model/observed.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -85,7 +85,8 @@ export class PodStatuses {
     const { clock, table, agentStartedAtMs, resizes, cgroups, node, recorder } = this.#deps.inputs;
     const { uid } = pod.metadata;
     const { probes } = table.get(uid) ?? {};
-    const { current: cachedStatus, startFailures } = this.#known.get(uid) ?? unknown;
+    const { current: cachedStatus } = this.#known.get(uid) ?? unknown;
+    const startFailures = this.#currentFailures(uid, observed);
     const before = cachedStatus ?? pod.status ?? {};
     const deadlineMs = activeDeadlineMs(pod, before);
     const isLate = deadlineMs !== undefined && clock.nowMs() >= deadlineMs;
@@ -164,6 +165,17 @@ export class PodStatuses {
     this.#known.set(uid, undefined);
     checkpoints.endLife(uid);
     if (registry.get(uid) === undefined) cluster?.endLife(uid);
+  }
+
+  /** A start that failed by its deadline may have succeeded in the runtime: a container that runs did start. */
+  #currentFailures(uid: PodUid, observed: ObservedPod): KnownStatus["startFailures"] {
+    const known = this.#known.get(uid);
+    if (known === undefined) return unknown.startFailures;
+    const isRunning = (name: string) => findObserved(observed, name)?.state === "running";
+    if (![...known.startFailures.keys()].some(isRunning)) return known.startFailures;
+    const startFailures = new Map([...known.startFailures].filter(([name]) => !isRunning(name)));
+    this.#known.set(uid, { ...known, startFailures });
+    return startFailures;
   }
 
   #change(uid: PodUid, change: (pod: Pod, status: PodStatus) => PodStatus | undefined): void {
