@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createCsiDrivers } from "../../src/drivers/csi/csi-drivers.ts";
@@ -119,6 +119,23 @@ describe("the driver does to calls what a test asks for", () => {
     await node.stageVolume(stageRequest("disk"), signal());
     expect(driver.leftovers()).toEqual(devices);
     await node.unstageVolume({ volumeId: "disk", stagingTargetPath }, signal());
+    expect(driver.leftovers()).toEqual([]);
+  });
+
+  test("a device that another process has open is let go when it is closed", async () => {
+    await using driver = await CsiDriver.start();
+    await driver.createVolume("disk", volumeBytes);
+    const node = createCsiDrivers().connect(driver.endpoint);
+    await node.stageVolume(stageRequest("disk"), signal());
+    const [device = ""] = driver.leftovers();
+    const open = openSync(device, "r");
+    const { stagingTargetPath } = stageRequest("disk");
+    const unstaged = node.unstageVolume({ volumeId: "disk", stagingTargetPath }, signal());
+    const mounts = () => readFileSync("/proc/self/mountinfo", "utf8");
+    await expect.poll(mounts).not.toContain(stagingTargetPath);
+    expect(driver.leftovers()).toEqual([device]);
+    closeSync(open);
+    await unstaged;
     expect(driver.leftovers()).toEqual([]);
   });
 

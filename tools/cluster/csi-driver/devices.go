@@ -4,6 +4,12 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
+)
+
+const (
+	detachTimeout      = 30 * time.Second
+	detachPollInterval = 20 * time.Millisecond
 )
 
 func losetup(arguments ...string) (string, error) {
@@ -39,11 +45,23 @@ func detachLoopDevice(image string) error {
 	if _, err := losetup("--detach", device); err != nil {
 		return err
 	}
-	// The kernel keeps a device that is still open until it is closed.
-	if left, err := loopDevice(image); left != "" || err != nil {
-		return fmt.Errorf("%s is still in use (%w)", device, err)
+	return awaitDetached(image, device)
+}
+
+// The kernel keeps a device that is still open until it is closed, and whoever lists
+// the machine's loop devices has each of them open for a moment.
+func awaitDetached(image, device string) error {
+	deadline := time.Now().Add(detachTimeout)
+	for {
+		left, err := loopDevice(image)
+		if left == "" || err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s is still in use", device)
+		}
+		time.Sleep(detachPollInterval)
 	}
-	return nil
 }
 
 // After the file has grown.
