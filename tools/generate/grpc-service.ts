@@ -4,6 +4,8 @@ interface Field {
   readonly number: number;
   readonly type: string;
   readonly repeated?: boolean;
+  /** Absent is not the same as empty. */
+  readonly optional?: boolean;
 }
 
 export interface GrpcDefinition {
@@ -49,10 +51,9 @@ export function grpcProto(title: string, definition: GrpcDefinition): string {
   }
   for (const [name, fields] of Object.entries(definition.messages)) {
     lines.push(`message ${name} {`);
-    for (const [field, { number, type, repeated }] of Object.entries(fields)) {
-      lines.push(
-        `  ${repeated === true ? "repeated " : ""}${flatName(type)} ${field} = ${number};`,
-      );
+    for (const [field, { number, type, repeated, optional }] of Object.entries(fields)) {
+      const label = repeated === true ? "repeated " : optional === true ? "optional " : "";
+      lines.push(`  ${label}${flatName(type)} ${field} = ${number};`);
     }
     lines.push("}", "");
   }

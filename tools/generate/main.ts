@@ -88,6 +88,13 @@ const plugins = readJson("plugin-registration-v1.json") as GrpcDefinition;
 const pluginsTitle = "The registration of plugins with the kubelet, v1";
 const devicePlugins = readJson("device-plugin-v1beta1.json") as GrpcDefinition;
 const devicePluginsTitle = "The device plugins of a kubelet, v1beta1";
+const dra = readJson("dra-v1.json") as GrpcDefinition;
+const draTitle = "The DRA drivers of a node, v1";
+const draBeta = readJson("dra-v1beta1.json") as GrpcDefinition;
+const draHealth = readJson("dra-health-v1alpha1.json") as GrpcDefinition;
+const draHealthTitle = "The health of devices as DRA drivers report it, v1alpha1";
+const podResources = readJson("pod-resources-v1.json") as GrpcDefinition;
+const podResourcesTitle = "The resources of pods as the kubelet shows them to other programs, v1";
 const kubernetes = readJson("kubernetes-v1.36.json") as OpenApi;
 write("src/model/generated/kubernetes.ts", kubernetesTypes(kubernetes));
 write("docs/kubelet-settings.md", kubeletSettingsPage());
@@ -119,11 +126,18 @@ write(
 write("src/model/generated/cri.ts", grpcTypes(criTitle, cri));
 write("src/model/generated/csi.ts", grpcTypes(csiTitle, csi));
 write("src/model/generated/device-plugin.ts", grpcTypes(devicePluginsTitle, devicePlugins));
+write("src/model/generated/dra.ts", grpcTypes(draTitle, dra));
+write("src/model/generated/dra-health.ts", grpcTypes(draHealthTitle, draHealth));
+write("src/model/generated/pod-resources.ts", grpcTypes(podResourcesTitle, podResources));
 const protos = {
   "cri.proto": grpcProto(criTitle, cri),
   "csi.proto": grpcProto(csiTitle, csi),
   "plugin-registration.proto": grpcProto(pluginsTitle, plugins),
   "device-plugin.proto": grpcProto(devicePluginsTitle, devicePlugins),
+  "dra.proto": grpcProto(draTitle, dra),
+  "dra-v1beta1.proto": grpcProto("The DRA drivers of a node, v1beta1", draBeta),
+  "dra-health.proto": grpcProto(draHealthTitle, draHealth),
+  "pod-resources.proto": grpcProto(podResourcesTitle, podResources),
   "containerd-content.proto": readFileSync(join(data, "containerd-content.proto"), "utf8"),
   "containerd-events.proto": readFileSync(join(data, "containerd-events.proto"), "utf8"),
 };
