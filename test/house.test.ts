@@ -106,12 +106,12 @@ describe("the engine", () => {
 
   test("has one name for each port and part", () => {
     const owners =
-      /^(?:export )?(?:interface (?:Agent|Runtime|File|Machine|Telemetry)Ports|class \w+)\b[^]*?^\}/gm;
+      /^(?:export )?(?:interface (?:Agent|Runtime|File|Storage|Machine|Telemetry)Ports|class \w+)\b[^]*?^\}/gm;
     const bodies = engine
       .filter(({ path }) => /\/agent\/agent-(?:base|parts|ports)|\/agent\/\w+-parts/.test(path))
       .flatMap(({ text }) => text.match(owners) ?? []);
     const names = bodies.flatMap((body) => body.match(/(?<=^ {2}readonly )\w+/gm) ?? []);
-    expect(bodies.length).toBe(9);
+    expect(bodies.length).toBe(10);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 

@@ -10,8 +10,11 @@ import { createContainerdEvents } from "../drivers/containerd/containerd-events.
 import { ContainerdPullProgress } from "../drivers/containerd/pull-progress.ts";
 import { createCriEvents } from "../drivers/cri/cri-events.ts";
 import type { CriRuntime } from "../drivers/cri/cri-runtime.ts";
+import { createCsiDrivers } from "../drivers/csi/csi-drivers.ts";
 import { JsonJournal } from "../drivers/disk/json-journal.ts";
+import { blockDevices } from "../drivers/linux/block-devices.ts";
 import { linuxCommands } from "../drivers/linux/commands.ts";
+import { linuxDeviceTree } from "../drivers/linux/device-tree.ts";
 import { linuxForeignFiles } from "../drivers/linux/foreign-files.ts";
 import { ForeignHelpers } from "../drivers/linux/foreign-helpers.ts";
 import { newHookHttp } from "../drivers/linux/hook-http.ts";
@@ -34,6 +37,7 @@ import { PodNames } from "../drivers/linux/pod-names.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
 import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
+import { pluginSockets } from "../drivers/plugins/plugin-sockets.ts";
 import { Logind } from "../drivers/systemd/logind.ts";
 import type {
   AgentPorts,
@@ -240,6 +244,7 @@ function machinePorts(
   const { runtime, place, sources, telemetry, clients, rules, nodeFacts } = options;
   const names = new PodNames();
   const helpers = new ForeignHelpers(place.foreignFilesProgram, new HungPaths(Date.now));
+  const commands = linuxCommands(helpers.hungPaths);
   return {
     clock: systemClock,
     random: Math.random,
@@ -261,10 +266,14 @@ function machinePorts(
     logFiles,
     payloadFiles,
     foreignFiles: linuxForeignFiles(helpers, Date.now),
-    mounts: linuxMounts(helpers.hungPaths, linuxCommands(helpers.hungPaths)),
+    mounts: linuxMounts(helpers.hungPaths, commands),
     journal: new JsonJournal(layoutOf(place).records, (error) =>
       telemetry.log.warn("cannot write a record", { error: errorText(error) }),
     ),
+    commands,
+    devices: { ...linuxDeviceTree(commands), ...blockDevices },
+    csiDrivers: createCsiDrivers(),
+    pluginSockets,
     hostCgroups: cgroups,
     cgroupsAt,
     cgroupStats: openCgroupStats(),

@@ -19,6 +19,12 @@ import type { SimMounts } from "../drivers/sim/sim-mounts.ts";
 import type { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
 import { createSimProbeRunner } from "../drivers/sim/sim-probe-runner.ts";
 import type { SimRuntime } from "../drivers/sim/sim-runtime.ts";
+import {
+  simCommands,
+  simCsiDrivers,
+  simDevices,
+  simPluginSockets,
+} from "../drivers/sim/sim-storage.ts";
 import type { AgentPorts, TelemetryPorts } from "../engine/agent/agent-ports.ts";
 import type { AgentSettings } from "../engine/agent/agent-settings.ts";
 import { berthVersion } from "../lib/version.ts";
@@ -71,6 +77,10 @@ export function simPorts(
     hookHttp: simHookHttp,
     probeRunner: createSimProbeRunner(rest.runtime),
     logFiles: simLogFiles,
+    commands: simCommands,
+    devices: simDevices,
+    csiDrivers: simCsiDrivers,
+    pluginSockets: simPluginSockets,
     hostCgroups: cgroups,
     cgroupsAt: () => cgroups,
     cgroupStats: simCgroupStats(nowMs),

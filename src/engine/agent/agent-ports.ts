@@ -1,9 +1,13 @@
 import type { NodeDns } from "../../core/network/dns-config.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
+import type { BlockDevices } from "../../ports/block-devices.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { Commands } from "../../ports/commands.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
 import type { CredentialPlugins } from "../../ports/credential-plugins.ts";
+import type { CsiDrivers } from "../../ports/csi-drivers.ts";
+import type { DeviceTree } from "../../ports/device-tree.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
@@ -17,6 +21,7 @@ import type { Metrics } from "../../ports/metrics.ts";
 import type { Mounts } from "../../ports/mounts.ts";
 import type { NodeFacts } from "../../ports/node-facts.ts";
 import type { PayloadFiles } from "../../ports/payload-files.ts";
+import type { PluginSockets } from "../../ports/plugin-sockets.ts";
 import type { PodSource } from "../../ports/pod-source.ts";
 import type { ProbeRunner } from "../../ports/probe-runner.ts";
 import type { PullProgressReader } from "../../ports/pull-progress.ts";
@@ -28,7 +33,12 @@ import type { Tracer } from "../../ports/tracer.ts";
 import type { Watchdog } from "../../ports/watchdog.ts";
 
 /** Everything the engine needs of the world, under the names by which its parts ask for it. */
-export interface AgentPorts extends RuntimePorts, FilePorts, MachinePorts, TelemetryPorts {
+export interface AgentPorts
+  extends RuntimePorts,
+    FilePorts,
+    StoragePorts,
+    MachinePorts,
+    TelemetryPorts {
   readonly clock: Clock;
   readonly random: Random;
   /** A name that no other file in a folder has. */
@@ -68,6 +78,14 @@ interface FilePorts {
   readonly foreignFiles: ForeignFiles;
   readonly mounts: Mounts;
   readonly journal: Journal;
+}
+
+/** Storage that is not the node's own, and the plugins that serve it. */
+interface StoragePorts {
+  readonly commands: Commands;
+  readonly devices: DeviceTree & BlockDevices;
+  readonly csiDrivers: CsiDrivers;
+  readonly pluginSockets: PluginSockets;
 }
 
 /** The machine and its kernel. */
