@@ -52,6 +52,7 @@ import type { NodeSettings } from "../engine/node/node-settings.ts";
 import type { EvictionSettings } from "../engine/resources/eviction/eviction-settings.ts";
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
+import { clusterGate } from "../model/fields/refused-fields.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
@@ -81,7 +82,7 @@ interface AgentPlace {
   /** Where the runtime does not report its own. */
   readonly cgroupDriver?: CgroupDriver | undefined;
   /** Where things lie, unless as `berth up` has it below the data folder. */
-  readonly layout?: Pick<DataLayout, "rootFolder" | "podLogs" | "records"> | undefined;
+  readonly layout?: Pick<DataLayout, "rootFolder" | "podLogs" | "records" | "volumes"> | undefined;
   /** The helper that reads foreign files, as a file that Node can run. */
   readonly foreignFilesProgram: string;
 }
@@ -167,7 +168,7 @@ function ownSettings(
   { place, tuning, rules = {} }: AgentOptions,
   { cgroups }: OpenedCgroups,
 ): Omit<AgentSettings, "identity" | "node" | "cgroups"> {
-  const { rootFolder, podLogs } = layoutOf(place);
+  const { rootFolder, podLogs, volumes: claimsFolder } = layoutOf(place);
   const { images = defaultImageSetup, security = parseSecurity({}) } = rules;
   const { cluster, ...tuned } = tuning?.settings ?? {};
   return {
@@ -180,7 +181,7 @@ function ownSettings(
     },
     images: { pulls: images.pulls, credentialProviders: images.providers, ...tuned.images },
     logs: { areLinked: false, rotation: rules.logRotation ?? defaultLogRotation, ...tuned.logs },
-    pods: { volumeStatsMs: defaultVolumeStatsMs, ...tuned.pods },
+    pods: { volumeStatsMs: defaultVolumeStatsMs, claimsFolder, ...tuned.pods },
     eviction: rules.eviction ?? parseEviction(),
   };
 }
@@ -205,14 +206,15 @@ async function prepareNode(
   runtimeName: string,
   signal: AbortSignal,
 ): Promise<AgentSettings["node"]> {
-  const { place, runtime, tuning, rules = {}, nodeFacts = {} } = options;
+  const { place, runtime, tuning, clients, rules = {}, nodeFacts = {} } = options;
   const { features } = await runtime.status(false, signal);
   await announcePodCidr(options, signal);
   const identity = { name: runtimeName, features };
   const registration = tuning?.node(identity) ?? plainNodeSettings(place.nodeName, identity);
   const { security = parseSecurity({}) } = rules;
   const admission = describeAdmission(registration, place.dataDir, security.sysctls);
-  const { fieldGates, shutdownPeriods = [] } = tuning?.settings ?? {};
+  const { fieldGates: gates = [], shutdownPeriods = [] } = tuning?.settings ?? {};
+  const fieldGates = new Set(clients === undefined ? gates : [...gates, clusterGate]);
   const { node = withRuntimeFeatures(admission.node, features) } = nodeFacts;
   const { clusterDomain = "", hostIps = readHostIps() } = nodeFacts;
   return {

@@ -48,6 +48,7 @@ export function kubeletAgentOptions(
         rootFolder: rootDir,
         podLogs: config.podLogsDir,
         records: join(rootDir, kubeletFolder, "records"),
+        volumes: join(rootDir, kubeletFolder, "volumes"),
       },
       nodeName,
       foreignFilesProgram,

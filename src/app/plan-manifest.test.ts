@@ -27,13 +27,13 @@ async function plan(spec: object): Promise<DocumentPlan | undefined> {
 }
 
 test("a field that this node cannot honour is named with what to do instead", async () => {
-  const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
+  const volumes = [{ name: "data", cephfs: { monitors: ["files"] } }];
   expect(await plan({ volumes })).toMatchObject({
     kind: "pod",
     rejection: {
       reason: "UnsupportedField",
       message:
-        "spec.volumes[0].persistentVolumeClaim: not supported by this node: claims are bound by a cluster; use hostPath for data that stays",
+        "spec.volumes[0].cephfs: not supported by this node; mount it on the node and use hostPath",
     },
   });
 });

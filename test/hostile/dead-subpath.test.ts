@@ -7,7 +7,7 @@ import { podManifest, shell, untilStopped } from "../integration/support/agent-m
 import { isReady, waitForPod } from "../integration/support/agent-watch.ts";
 import { AgentWorld } from "../integration/support/agent-world.ts";
 import { HungMount } from "../integration/support/hung-mount.ts";
-import { never, podWith, VolumeWorld } from "../integration/support/volume-world.ts";
+import { podWith, VolumeWorld } from "../integration/support/volume-world.ts";
 
 let world: VolumeWorld;
 let hung: HungMount;
@@ -23,7 +23,6 @@ afterEach(async () => {
 });
 
 test("pods with a sub path on a dead mount hold up themselves alone", async () => {
-  const manager = world.manager();
   const volumePath = join(world.folder, "mnt");
   // As many as Node has threads for files and names, and more.
   const stuck = Array.from({ length: 6 }, (_, index) => {
@@ -31,33 +30,27 @@ test("pods with a sub path on a dead mount hold up themselves alone", async () =
     return { ...pod, metadata: { ...pod.metadata, uid: podUid(`stuck-${index}`) } };
   });
   const bind = async (pod: (typeof stuck)[number]) => {
-    await manager.mount(pod, never);
+    await world.mount(pod);
     const subPath = { volumePath, path: "nfs/data", mountIndex: 0 };
-    return manager.bindSubPath(pod, "main", { name: "host", subPath });
+    return world.containerVolumes().bindSubPath(pod, "main", { name: "host", subPath });
   };
   const bound = Promise.all(stuck.map(bind));
   // While they wait, and after they were given up.
-  await expectWorkingAgent(manager, "during");
+  await expectWorkingAgent("during");
   for (const result of await bound) {
     expect(result).toEqual({
       ok: false,
       error: 'failed to prepare subPath for volumeMount "host" of container "main"',
     });
   }
-  await expectWorkingAgent(manager, "after");
+  await expectWorkingAgent("after");
 });
 
-async function expectWorkingAgent(
-  manager: ReturnType<VolumeWorld["manager"]>,
-  uid: string,
-): Promise<void> {
+async function expectWorkingAgent(uid: string): Promise<void> {
   expect(await readFile("/proc/self/stat", "utf8")).not.toBe("");
   expect((await lookup("localhost")).address).not.toBe("");
   const pod = podWith([{ name: "disk", emptyDir: {} }]);
-  const started = await manager.mount(
-    { ...pod, metadata: { ...pod.metadata, uid: podUid(uid) } },
-    never,
-  );
+  const started = await world.mount({ ...pod, metadata: { ...pod.metadata, uid: podUid(uid) } });
   expect(started.ok).toBe(true);
 }
 

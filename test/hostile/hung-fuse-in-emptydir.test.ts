@@ -1,16 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { VolumeManager } from "../../src/engine/volumes/volume-manager.ts";
+import type { StorageManager } from "../../src/engine/volumes/storage-manager.ts";
 import { podUid } from "../../src/model/ids.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { HungMount } from "../integration/support/hung-mount.ts";
-import { never, podWith, VolumeWorld } from "../integration/support/volume-world.ts";
+import { podWith, VolumeWorld } from "../integration/support/volume-world.ts";
 
 const fileBytes = 3 * 1024 * 1024;
 
 let world: VolumeWorld;
-let manager: VolumeManager;
+let manager: StorageManager;
 let stop: AbortController;
 
 beforeEach(async () => {
@@ -28,8 +28,7 @@ afterEach(async () => {
 async function addPod(uid: string): Promise<{ pod: Pod; folder: string }> {
   const made = podWith([{ name: "disk", emptyDir: {} }]);
   const pod = { ...made, metadata: { ...made.metadata, name: uid, uid: podUid(uid) } };
-  world.want(pod);
-  await manager.mount(pod, never);
+  await world.mount(pod);
   const folder = manager.mountedVolumes(podUid(uid)).get("disk")?.path ?? "";
   writeFileSync(join(folder, "file"), Buffer.alloc(fileBytes, 1));
   return { pod, folder };

@@ -153,8 +153,7 @@ export class NodeWorld {
       readiness: [csiNode],
       nodeVolumes: new NodeVolumes({
         cluster: this,
-        byController: settings.enableControllerAttachDetach,
-        source: {
+        storage: {
           volumesInUse: () => this.volumesInUse,
           noteReportedInUse: (names) => void this.reportedInUse.push(names),
         },

@@ -68,6 +68,8 @@ export class PodWorld {
       reader: { requestRead: () => void this.read(), readWhenQuiet: nothing },
       allocations: { noteEnded: nothing },
       nodeAgent: undefined,
+      storage: { requestLook: () => undefined },
+      csiAllocatable: undefined,
     });
   }
 

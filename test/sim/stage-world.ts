@@ -8,6 +8,7 @@ import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
 import { LocalObjects } from "../../src/engine/intake/local-objects.ts";
 import { EphemeralContainers } from "../../src/engine/pods/ephemeral-containers.ts";
 import { PodMemory } from "../../src/engine/pods/pod-memory.ts";
+import { PodRegistry } from "../../src/engine/pods/pod-registry.ts";
 import type { PodStage } from "../../src/engine/pods/pod-stage.ts";
 import { createPodStages } from "../../src/engine/pods/pod-stages.ts";
 import { PodTable } from "../../src/engine/pods/pod-table.ts";
@@ -17,7 +18,6 @@ import { StatusCheckpoints } from "../../src/engine/status/status-checkpoints.ts
 import { EventLog } from "../../src/engine/view/event-log.ts";
 import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
 import type { PodChanges } from "../../src/engine/view/pod-changes.ts";
-import { VolumeManager } from "../../src/engine/volumes/volume-manager.ts";
 import { emptyObservedPod, type ObservedPod } from "../../src/model/observed.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { Log } from "../../src/ports/log.ts";
@@ -25,6 +25,7 @@ import { noMetrics } from "../kit/no-metrics.ts";
 import { testPodChanges } from "../kit/pod-parts.ts";
 import { testPod } from "../kit/pods.ts";
 import { silentLog } from "../kit/silent-log.ts";
+import { startTestStorage } from "../kit/test-storage.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 export const podLogsRoot = "/var/log/pods";
@@ -46,6 +47,7 @@ export class StageWorld {
   /** What the stages did, in order. */
   readonly calls: string[] = [];
   readonly warnings: string[] = [];
+  readonly registry: PodRegistry = new PodRegistry(this.table);
   /** Paths of trees that cannot be removed. */
   readonly stuck: Set<string> = new Set();
   readonly lifetime: AbortController = new AbortController();
@@ -64,7 +66,7 @@ export class StageWorld {
     this.memory = this.#createMemory(journal);
     this.events = new EventLog({ table, clock, host: "node", sender: undefined });
     const { events } = this;
-    const volumes = new VolumeManager({
+    const storage = startTestStorage({
       table,
       rootFolder,
       files,
@@ -79,6 +81,10 @@ export class StageWorld {
       clock,
       log,
       lifetime: this.lifetime.signal,
+      workerStates: {
+        shouldPodContainersBeTerminating: (uid) => table.get(uid)?.wanted === undefined,
+        shouldPodRuntimeBeRemoved: (uid) => table.get(uid)?.wanted === undefined,
+      },
     });
     this.stages = createPodStages({
       objects: {
@@ -98,7 +104,8 @@ export class StageWorld {
       rootFolder,
       podLogsRoot,
       events,
-      volumes,
+      storage,
+      mounts,
       prober: {
         addPod: ({ metadata }) => void this.calls.push(`probes of ${metadata.uid}`),
         stopLivenessAndStartup: ({ metadata }) =>

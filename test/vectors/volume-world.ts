@@ -148,6 +148,7 @@ export class VolumeWorld {
         this.#pods.set(pod.metadata.uid, pod);
         this.#known.set(pod.metadata.uid, pod);
         this.#agent?.wanted.set(pod.metadata.uid, pod);
+        this.#agent?.states.setPod(pod.metadata.uid, { asked: "mount" });
         return;
       }
       case "deletePod":
@@ -216,6 +217,7 @@ export class VolumeWorld {
     const clock = this.#clock;
     const parts = this.#construct(table, stop.signal);
     const { states, reconciler, found, claims, allocatable } = parts;
+    for (const uid of this.#pods.keys()) states.setPod(uid, { asked: "mount" });
     const manager = new StorageManager({
       table,
       workerStates: {
@@ -238,6 +240,9 @@ export class VolumeWorld {
     this.#agent = { manager, states, wanted, stop, startMs, sourcesReadyMs };
     this.#doneMs = startMs - 1;
     await found.find(stop.signal);
+    for (const [uid, { asked }] of states.pods()) {
+      if (asked === undefined) states.setPod(uid, { asked: "unmount" });
+    }
   }
 
   #construct(table: PodTable, lifetime: AbortSignal) {

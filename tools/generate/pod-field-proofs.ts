@@ -13,6 +13,12 @@ const environment = "test/integration/environment.test.ts";
 const volumes = "test/integration/volumes.test.ts";
 const volumeManager = "test/integration/volume-manager.test.ts";
 const imageVolumes = "test/sim/scenarios/image-volumes.test.ts";
+const csi = ["csi-calls", "test/integration/csi-volume.test.ts"];
+const fc = ["volume-fc", "test/integration/fc-volume.test.ts"];
+const iscsi = "volume-iscsi";
+const nfs = "volume-nfs";
+const claims = ["volume-resolution", "volume-reconcile"];
+const devices = "src/core/mount/container-devices.test.ts";
 const hooksInside = "test/integration/lifecycle-hooks.test.ts";
 const hooks = ["src/engine/execute/run-hook.test.ts", hooksInside];
 const probes = "src/drivers/linux/probe-runner.test.ts";
@@ -126,6 +132,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     terminationMessagePath: endings,
     terminationMessagePolicy: endings,
     tty: "cri-configs",
+    volumeDevices: devices,
     volumeMounts: "container-mounts",
     workingDir: ["cri-configs", inside],
   },
@@ -144,6 +151,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     terminationMessagePath: runtimeConfig,
     terminationMessagePolicy: runtimeConfig,
     tty: runtimeConfig,
+    volumeDevices: devices,
     volumeMounts: runtimeConfig,
     workingDir: runtimeConfig,
   },
@@ -289,17 +297,52 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
   },
   Volume: {
     configMap: payload,
+    csi,
     downwardAPI: payload,
     emptyDir: volumes,
+    fc,
     hostPath: volumes,
     image: {
       proof: ["container-mounts", imageVolumes],
       when: "where the runtime mounts images (containerd from 2.1 on); others fail to create the container, which is reported",
     },
+    iscsi,
     name: volumes,
+    nfs,
+    persistentVolumeClaim: claims,
     projected: volumes,
     secret: payload,
   },
+  VolumeDevice: { devicePath: devices, name: devices },
+  PersistentVolumeClaimVolumeSource: { claimName: claims, readOnly: claims },
+  CSIVolumeSource: {
+    driver: csi,
+    fsType: csi,
+    nodePublishSecretRef: "csi-calls",
+    readOnly: csi,
+    volumeAttributes: csi,
+  },
+  FCVolumeSource: {
+    fsType: "volume-fc",
+    lun: fc,
+    readOnly: fc,
+    targetWWNs: fc,
+    wwids: "volume-fc",
+  },
+  ISCSIVolumeSource: {
+    chapAuthDiscovery: iscsi,
+    chapAuthSession: iscsi,
+    fsType: iscsi,
+    initiatorName: iscsi,
+    iqn: iscsi,
+    iscsiInterface: iscsi,
+    lun: iscsi,
+    portals: iscsi,
+    readOnly: iscsi,
+    secretRef: iscsi,
+    targetPortal: iscsi,
+  },
+  NFSVolumeSource: { path: nfs, readOnly: nfs, server: nfs },
   ConfigMapVolumeSource: {
     defaultMode: "volume-payload",
     items: "volume-payload",

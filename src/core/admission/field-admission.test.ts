@@ -11,7 +11,7 @@ function admit(spec: Partial<PodSpec>) {
 }
 
 test("every refused field of a pod is named with its place", () => {
-  const nfs = { server: "files.example", path: "/" };
+  const cephfs = { monitors: ["files.example"] };
   const sources = [
     { secret: { name: "s" } },
     { podCertificate: { signerName: "a/b", keyType: "" } },
@@ -19,7 +19,7 @@ test("every refused field of a pod is named with its place", () => {
   const result = admit({
     volumes: [
       { name: "a", emptyDir: {} },
-      { name: "b", nfs },
+      { name: "b", cephfs },
       { name: "c", projected: { sources } },
     ],
   });
@@ -27,7 +27,7 @@ test("every refused field of a pod is named with its place", () => {
     admit: false,
     reason: "UnsupportedField",
     message:
-      "spec.volumes[1].nfs: not supported by this node; mount it on the node and use hostPath. " +
+      "spec.volumes[1].cephfs: not supported by this node; mount it on the node and use hostPath. " +
       "spec.volumes[2].projected.sources[1].podCertificate: not supported by this node; use a secret source",
   });
 });

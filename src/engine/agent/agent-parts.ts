@@ -16,11 +16,12 @@ import type { AgentPorts } from "./agent-ports.ts";
 import type { AgentSettings } from "./agent-settings.ts";
 import { NodeParts } from "./node-parts.ts";
 import { PodParts } from "./pod-parts.ts";
+import { StorageParts } from "./storage-parts.ts";
 
 /** Everything that the agent is made of, flat; no two parts have the same name. */
 export type AgentParts = BuiltParts & FieldsOf<LoopParts>;
 
-type BuiltParts = Base & FieldsOf<PodParts> & FieldsOf<NodeParts>;
+type BuiltParts = Base & FieldsOf<StorageParts> & FieldsOf<PodParts> & FieldsOf<NodeParts>;
 
 /**
  * Constructs everything in the order in which the parts use each other. What must flow back to a part that comes later
@@ -32,7 +33,8 @@ export function createAgentParts(
   lifetime: AbortSignal,
 ): AgentParts {
   const base = { ...ports, ...fieldsOf(new AgentBase(ports, settings, lifetime)) };
-  const pods = { ...base, ...fieldsOf(new PodParts(base)) };
+  const storage = { ...base, ...fieldsOf(new StorageParts(base)) };
+  const pods = { ...storage, ...fieldsOf(new PodParts(storage)) };
   const node = { ...pods, ...fieldsOf(new NodeParts(pods)) };
   const parts = { ...node, ...fieldsOf(new LoopParts(node)) };
   base.wakeups.connect(parts);

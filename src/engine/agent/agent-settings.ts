@@ -78,4 +78,6 @@ interface PodSettings {
   readonly deadContainers?: ContainerGcPolicy | undefined;
   /** How old the measured size of a volume may become. */
   readonly volumeStatsMs: number;
+  /** Where the folders of claims lie on a node without a cluster. */
+  readonly claimsFolder: string;
 }

@@ -2,11 +2,12 @@ import type { MetricName } from "../../model/generated/metrics.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
+import type { PluginRegistry } from "../plugins/plugin-registry.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { WorkerStates } from "../pods/worker-states.ts";
 import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
-import type { VolumeManager } from "../volumes/volume-manager.ts";
+import type { StorageManager } from "../volumes/storage-manager.ts";
 
 export interface CollectMetricsDeps {
   readonly metrics: Metrics;
@@ -14,7 +15,8 @@ export interface CollectMetricsDeps {
   readonly active: Pick<ActivePods, "has">;
   readonly states: Pick<WorkerStates, "of">;
   readonly observed: Pick<ObservedPods, "all">;
-  readonly volumes: Pick<VolumeManager, "countByPlugin">;
+  readonly storage: Pick<StorageManager, "countByPlugin">;
+  readonly pluginRegistry: Pick<PluginRegistry, "collect">;
   readonly records: { readonly resizes: Pick<ResizeStatuses, "collect"> };
 }
 
@@ -24,6 +26,7 @@ export function collectMetrics(deps: CollectMetricsDeps): void {
   countPods(deps);
   countObserved(deps);
   countVolumes(deps);
+  deps.pluginRegistry.collect(deps.metrics);
 }
 
 function countPods({ metrics, registry, active, states }: CollectMetricsDeps): void {
@@ -61,9 +64,9 @@ function countObserved({ metrics, observed }: CollectMetricsDeps): void {
   metrics.set("kubelet_running_pods", running.length);
 }
 
-function countVolumes({ metrics, volumes }: CollectMetricsDeps): void {
+function countVolumes({ metrics, storage }: CollectMetricsDeps): void {
   metrics.reset("volume_manager_total_volumes");
-  for (const [state, byPlugin] of Object.entries(volumes.countByPlugin())) {
+  for (const [state, byPlugin] of Object.entries(storage.countByPlugin())) {
     for (const [plugin, count] of byPlugin) {
       metrics.set("volume_manager_total_volumes", count, { plugin_name: plugin, state });
     }

@@ -1,6 +1,5 @@
 import { reservedCgroups } from "../../core/resource/node-cgroups.ts";
 import { ImageCollector } from "../images/image-collector.ts";
-import { CsiNode } from "../node/csi-node.ts";
 import { ContainerCollector, GarbageCollection } from "../node/garbage-collection.ts";
 import { NodeAgent } from "../node/node-agent.ts";
 import { NodeStartup } from "../node/node-startup.ts";
@@ -16,6 +15,7 @@ import { NodeStatsProvider } from "../resources/stats/stats-provider.ts";
 import { VolumeUsage } from "../volumes/volume-usage.ts";
 import type { Base, FieldsOf } from "./agent-base.ts";
 import type { PodParts } from "./pod-parts.ts";
+import type { StorageParts } from "./storage-parts.ts";
 
 const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
@@ -33,7 +33,7 @@ export class NodeParts {
   /** Undefined = the node belongs to no cluster. */
   readonly nodeAgent: NodeAgent | undefined;
 
-  constructor(parts: Base & FieldsOf<PodParts>) {
+  constructor(parts: Base & FieldsOf<StorageParts> & FieldsOf<PodParts>) {
     const { settings, clock, cgroups, podLogsRoot } = parts;
     const { thresholds, policy, images: imagePolicy } = settings.eviction;
     this.volumeUsage = new VolumeUsage({ ...parts, periodMs: settings.pods.volumeStatsMs });
@@ -79,17 +79,15 @@ export class NodeParts {
 }
 
 function createNodeAgent(
-  parts: Base & Pick<NodeParts, "eviction">,
+  parts: Base & FieldsOf<StorageParts> & Pick<NodeParts, "eviction">,
   shutdown: ShutdownManager | undefined,
 ): NodeAgent | undefined {
-  const { apiServer, cluster } = parts;
-  if (apiServer === undefined || cluster === undefined) return undefined;
+  const { apiServer, cluster, csiNode } = parts;
+  if (apiServer === undefined || cluster === undefined || csiNode === undefined) return undefined;
   const { registration: settings } = parts.settings.node;
   const api = apiServer.heartbeatApi ?? apiServer.api;
-  const csiNode = new CsiNode({ ...parts, api });
   const readiness = shutdown === undefined ? [csiNode] : [csiNode, shutdown];
-  const { enableControllerAttachDetach: byController } = settings;
-  const nodeVolumes = new NodeVolumes({ ...parts, cluster, byController, source: undefined });
+  const nodeVolumes = new NodeVolumes({ ...parts, cluster });
   const watched = { ...settings, rootFolder: parts.rootFolder };
   const source = new NodeStatusSource({ ...parts, settings: watched, readiness, nodeVolumes });
   const startup = new NodeStartup({ ...parts, events: cluster.events });

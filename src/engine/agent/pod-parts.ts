@@ -22,12 +22,14 @@ import { podCgroupSettings } from "../resources/node-cgroups.ts";
 import { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import { UserNamespaces } from "../resources/user-namespaces.ts";
 import { PodStatuses } from "../status/pod-statuses.ts";
-import { VolumeManager } from "../volumes/volume-manager.ts";
-import type { Base } from "./agent-base.ts";
+import type { Base, FieldsOf } from "./agent-base.ts";
+import type { StorageParts } from "./storage-parts.ts";
 
 const pullBackoff = { initialMs: 10_000, maxMs: 300_000 };
 
-/** What runs pods: their resources, statuses, probes, images, volumes and stages, the executor and the workers. */
+type BaseWithStorage = Base & FieldsOf<StorageParts>;
+
+/** What runs pods: their resources, statuses, probes, images and stages, the executor and the workers. */
 export class PodParts {
   readonly records: PodResourceRecords;
   readonly active: ActivePods;
@@ -36,12 +38,11 @@ export class PodParts {
   readonly statuses: PodStatuses;
   readonly prober: Prober;
   readonly images: ImageManager;
-  readonly volumes: VolumeManager;
   readonly remains: PodRemains;
   readonly queue: WorkQueue;
   readonly workers: PodWorkers;
 
-  constructor(base: Base) {
+  constructor(base: BaseWithStorage) {
     const { settings, table, cluster } = base;
     const { admission } = settings.node;
     this.records = createResourceRecords(base);
@@ -62,9 +63,7 @@ export class PodParts {
       pulls: settings.images.pulls,
       records: new PullRecords({ ...base, folder: `${base.rootFolder}/image_manager` }),
     });
-    const { allocatable = {} } = admission.node.status ?? {};
-    this.volumes = new VolumeManager({ ...base, tokens: cluster?.tokens, allocatable });
-    const parts = { ...resources, images: this.images, volumes: this.volumes, prober: this.prober };
+    const parts = { ...resources, images: this.images, prober: this.prober };
     const stages = createPodStages({ ...parts, objects: cluster ?? noObjects });
     const acting = { ...parts, statuses: this.statuses, stages, executor: createExecutor(parts) };
     const sync = { ...acting, credentials: createPullCredentials(base) };
@@ -76,7 +75,7 @@ export class PodParts {
 }
 
 function createExecutor(
-  parts: Base & Pick<PodParts, "images" | "volumes" | "cgroups"> & PodResourceRecords,
+  parts: BaseWithStorage & Pick<PodParts, "images" | "cgroups"> & PodResourceRecords,
 ): ExecutorDeps {
   const { settings } = parts;
   const runtimeFacts = new RuntimeFacts(parts.runtime, parts.lifetime);

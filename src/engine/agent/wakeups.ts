@@ -21,10 +21,9 @@ interface WakeupTargets {
   readonly allocations: { noteEnded(): void };
   /** Undefined = the node belongs to no cluster. */
   readonly nodeAgent: { requestUpdate(): void } | undefined;
-  /** Undefined = nothing mounts volumes that others attach. */
-  readonly storage?: { requestLook(): void } | undefined;
+  readonly storage: { requestLook(): void };
   /** Undefined = the node belongs to no cluster. */
-  readonly csiAllocatable?: { noteChanged(drivers: Iterable<string>): void } | undefined;
+  readonly csiAllocatable: { noteChanged(drivers: Iterable<string>): void } | undefined;
 }
 
 /**
@@ -87,13 +86,13 @@ export class Wakeups {
 
   /** What volumes wait for may have come: an attachment, or that the API server knows them as in use. */
   lookAtVolumes(): void {
-    this.#targets.storage?.requestLook();
+    this.#targets.storage.requestLook();
   }
 
   /** The CSIDriver objects of these drivers came, changed or went. */
   noteCsiDrivers(drivers: readonly string[]): void {
     this.#targets.csiAllocatable?.noteChanged(drivers);
-    this.#targets.storage?.requestLook();
+    this.#targets.storage.requestLook();
   }
 
   get #targets(): WakeupTargets {

@@ -1,7 +1,7 @@
 import { newestOf } from "../../core/cluster/object-set.ts";
 import { haveSameAttached } from "../../core/node/node-volumes.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
-import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { CSIDriver, Node, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
@@ -14,6 +14,8 @@ import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import type { WorkerStates } from "../pods/worker-states.ts";
 import { StatusReporter } from "../status/status-reporter.ts";
+import { ApiClaims } from "./api-claims.ts";
+import { ApiCsiObjects, csiDriverReflector } from "./api-csi-objects.ts";
 import { ApiObjects } from "./api-objects.ts";
 import { ApiPodSource } from "./api-pod-source.ts";
 import { defaultClusterSettings } from "./cluster-settings.ts";
@@ -48,6 +50,10 @@ export class ClusterParts {
   /** What pods refer to. */
   readonly objects: ApiObjects;
   readonly tokens: ApiServiceAccountTokens;
+  /** Of all CSIDriver objects. */
+  readonly csiDrivers: Reflector<CSIDriver>;
+  readonly csiObjects: ApiCsiObjects;
+  readonly claims: ApiClaims;
   readonly events: EventSender;
 
   constructor(deps: ClusterPartsDeps) {
@@ -76,6 +82,10 @@ export class ClusterParts {
     const { changeDetection: strategy } = deps.settings.cluster ?? defaultClusterSettings;
     this.objects = new ApiObjects({ ...shared, strategy });
     this.tokens = new ApiServiceAccountTokens(shared);
+    this.csiDrivers = csiDriverReflector(shared);
+    const storage = { ...shared, csiDrivers: this.csiDrivers };
+    this.csiObjects = new ApiCsiObjects(storage);
+    this.claims = new ApiClaims(storage);
   }
 
   /** This node as the API server has it. */
@@ -90,7 +100,9 @@ export class ClusterParts {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#nodes.run(signal), this.objects.run(signal), this.events.run(signal)]);
+    await Promise.all(
+      [this.#nodes, this.objects, this.csiDrivers, this.events].map((part) => part.run(signal)),
+    );
   }
 
   /** The node has a new status of a pod. */

@@ -8,6 +8,7 @@ import {
 import type { RuntimeSettings } from "../../core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../../core/cri/sandbox-config.ts";
 import { containerEnv, type EnvSources } from "../../core/env/container-env.ts";
+import { containerDevices } from "../../core/mount/container-devices.ts";
 import {
   type ContainerMount,
   containerMounts,
@@ -42,7 +43,7 @@ import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { KnownNode } from "../node/known-node.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { UserNamespaces } from "../resources/user-namespaces.ts";
-import type { VolumeManager } from "../volumes/volume-manager.ts";
+import type { ContainerVolumes } from "../volumes/container-volumes.ts";
 import type { RuntimeFacts } from "./runtime-facts.ts";
 import type { StepFailure } from "./step-report.ts";
 
@@ -59,7 +60,10 @@ export interface NodePodConfigsDeps {
   readonly node: KnownNode;
   readonly events: PodEvents;
   readonly cgroups: Pick<NodePodCgroups, "path">;
-  readonly volumes: Pick<VolumeManager, "mountedVolumes" | "envFiles" | "bindSubPath">;
+  readonly volumes: Pick<
+    ContainerVolumes,
+    "mountedVolumes" | "envFiles" | "bindSubPath" | "extraGroups"
+  >;
   readonly objects: ObjectStore & RuntimeClassStore & ServiceStore;
   readonly userNamespaces: Pick<UserNamespaces, "of">;
 }
@@ -117,6 +121,7 @@ export class NodePodConfigs {
         hostname: hostname.value,
         cgroupParent: this.#deps.cgroups.path(pod),
         userNamespace: userNamespace.value,
+        extraGroups: this.#deps.volumes.extraGroups(pod),
       },
       runtimeSettings,
     );
@@ -185,6 +190,9 @@ export class NodePodConfigs {
     if (!mounts.ok) return mounts;
     if (!userNamespace.ok) return userNamespace;
     if (!user.ok) return user;
+    const { volumes } = this.#deps;
+    const devices = containerDevices(container, volumes.mountedVolumes(pod.metadata.uid));
+    if (!devices.ok) return devices;
     const config = containerConfig(
       {
         pod,
@@ -195,7 +203,9 @@ export class NodePodConfigs {
         environment: environment.value,
         mounts: mounts.value,
         terminationLogPath: await this.#terminationLog(request),
+        devices: devices.value,
         userNamespace: userNamespace.value,
+        extraGroups: volumes.extraGroups(pod),
         targetContainerId: request.targetContainerId,
       },
       runtimeSettings,

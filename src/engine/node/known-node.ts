@@ -26,6 +26,10 @@ export class KnownNode {
     return { ...shown, status: { ...this.#machine.status, ...shown.status } };
   }
 
+  get labels(): Readonly<Record<string, string>> {
+    return this.current.metadata?.labels ?? {};
+  }
+
   get hostIps(): readonly string[] {
     return hostIpsOf(this.#cluster?.node, this.#machineIps);
   }

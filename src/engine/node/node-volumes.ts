@@ -2,6 +2,7 @@ import { attachedVolumes, hasUnreportedVolume } from "../../core/node/node-volum
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { ClusterParts } from "../cluster/cluster-parts.ts";
+import type { Attachments } from "../volumes/attachments.ts";
 
 /** Who knows which volumes are in use on the node. */
 interface VolumesInUse {
@@ -13,14 +14,11 @@ interface VolumesInUse {
 
 export interface NodeVolumesDeps {
   readonly cluster: Pick<ClusterParts, "node">;
-  /** A controller attaches and detaches volumes, not this node. */
-  readonly byController: boolean;
-  /** Undefined = nothing here mounts volumes that others attach. */
-  readonly source: VolumesInUse | undefined;
+  readonly storage: VolumesInUse;
   readonly wakeups: Pick<Wakeups, "lookAtVolumes">;
 }
 
-/** Volumes in the node's status: those in use, which the node reports, and those attached, which controllers report to it. */
+/** The volumes in use, which the node reports in its status. */
 export class NodeVolumes {
   readonly #deps: NodeVolumesDeps;
 
@@ -28,22 +26,9 @@ export class NodeVolumes {
     this.#deps = deps;
   }
 
-  get byController(): boolean {
-    return this.#deps.byController;
-  }
-
-  /**
-   * Device paths by unique name; undefined until the node has been read. At least as new as the last report of volumes in
-   * use, so that a volume which was detached before that report does not count as attached.
-   */
-  get attached(): ReadonlyMap<string, string> | undefined {
-    const { node } = this.#deps.cluster;
-    return node && attachedVolumes(node);
-  }
-
   /** What the node's status is to list; undefined = what it lists already. */
   get inUse(): readonly string[] | undefined {
-    return this.#deps.source?.volumesInUse();
+    return this.#deps.storage.volumesInUse();
   }
 
   /** A pod waits until the API server knows that its volume is in use. */
@@ -53,9 +38,32 @@ export class NodeVolumes {
 
   /** The API server has the node like this, after a report or without need of one. */
   noteReported(node: Node): void {
-    const { source, wakeups } = this.#deps;
-    if (source === undefined) return;
-    source.noteReportedInUse(node.status?.volumesInUse ?? []);
+    const { storage, wakeups } = this.#deps;
+    storage.noteReportedInUse(node.status?.volumesInUse ?? []);
     wakeups.lookAtVolumes();
   }
 }
+
+/** The volumes that are attached to the node, which controllers report in its status. */
+export class NodeAttachments implements Attachments {
+  readonly #cluster: Pick<ClusterParts, "node"> | undefined;
+  readonly byController: boolean;
+
+  /** `cluster`: undefined = the node belongs to none, and nothing is attached to it by others. */
+  constructor(cluster: Pick<ClusterParts, "node"> | undefined, byController: boolean) {
+    this.#cluster = cluster;
+    this.byController = cluster !== undefined && byController;
+  }
+
+  /**
+   * Device paths by unique name; undefined until the node has been read. At least as new as the last report of volumes in
+   * use, so that a volume which was detached before that report does not count as attached.
+   */
+  get attached(): ReadonlyMap<string, string> | undefined {
+    if (this.#cluster === undefined) return nothingAttached;
+    const { node } = this.#cluster;
+    return node && attachedVolumes(node);
+  }
+}
+
+const nothingAttached: ReadonlyMap<string, string> = new Map();

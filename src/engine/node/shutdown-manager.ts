@@ -267,7 +267,7 @@ export class Settling {
   async volumesUnmounted(pods: readonly Pod[], signal: AbortSignal): Promise<void> {
     const { table, clock } = this.#deps;
     const isMounted = ({ metadata }: Pod): boolean =>
-      (table.get(metadata.uid)?.volumes?.state?.mounted.size ?? 0) > 0;
+      (table.get(metadata.uid)?.storage?.mounts.size ?? 0) > 0;
     while (pods.some(isMounted)) await clock.sleep(pollMs, signal);
   }
 

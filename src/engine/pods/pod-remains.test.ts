@@ -14,7 +14,6 @@ import type { Pod } from "../../model/pod.ts";
 import { Wakeups } from "../agent/wakeups.ts";
 import { forgetPods } from "../loop/housekeeping.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
-import { PodRegistry } from "./pod-registry.ts";
 import { PodRemains } from "./pod-remains.ts";
 import { prepareStages } from "./pod-stage.ts";
 
@@ -32,7 +31,6 @@ const sandbox = {
 class World extends StageWorld {
   readonly observed: ObservedPods;
   readonly executor: ExecutorWorld = new ExecutorWorld();
-  readonly registry: PodRegistry = new PodRegistry(this.table);
   readonly remains: PodRemains;
   /** What the next reads find. */
   sandboxes: ObservedPod["sandboxes"] = [];
@@ -59,6 +57,8 @@ class World extends StageWorld {
       },
       allocations: { noteEnded: nothing },
       nodeAgent: undefined,
+      storage: { requestLook: () => undefined },
+      csiAllocatable: undefined,
     });
     this.observed = new ObservedPods(table, wakeups);
     this.remains = new PodRemains({

@@ -64,9 +64,11 @@ test("the first stage that cannot be prepared ends the preparation", async () =>
 
 test("an ended pod keeps its folders and its logs until it is removed", async () => {
   const world = new StageWorld();
+  world.registry.set(pod);
   await prepareStages(world.stages, request, signal);
   await world.files.writeFile(`${podLogsRoot}/default_web_uid-a/main/0.log`, "");
   noteStopping(world.stages, pod);
+  world.registry.remove(pod);
   await releaseStages(world.stages, pod, signal);
   expect(await world.whatIsOnDisk("uid-a")).toEqual(["pods/uid-a", "logs/default_web_uid-a"]);
   await removeStages(world.stages, uidA, signal);
@@ -93,6 +95,7 @@ test("a pod that was removed is not known by its logs any more: what it leaves n
 test("release and removal do no harm to a pod that was never prepared, nor when they are repeated", async () => {
   const world = new StageWorld();
   const other = podWithVolume("uid-b");
+  world.registry.set(other);
   await prepareStages(world.stages, { pod: other, observed: observedNothing(other) }, signal);
   const before = await world.whatIsOnDisk("uid-b");
   for (let time = 0; time < 2; time++) {
@@ -149,8 +152,14 @@ test("a volume that cannot be set up is named in the error", async () => {
     volumes: [{ name: "settings", configMap: { name: "absent" } }],
   });
   const lackingRequest = { pod: lacking, observed: observedNothing(lacking) };
-  await expect(prepareStages(world.stages, lackingRequest, signal)).rejects.toThrow(
-    /unable to attach or mount volumes: .*"settings".*"absent" not found/,
+  world.registry.set(lacking);
+  const preparing = expect(prepareStages(world.stages, lackingRequest, signal)).rejects.toThrow(
+    "unable to attach or mount volumes: unmounted volumes=[settings], unattached volumes=[], failed to process volumes=[]: context deadline exceeded",
+  );
+  await world.clock.advance(123_000);
+  await preparing;
+  expect(world.events.list(lacking.metadata.uid).map(({ message }) => message)).toContain(
+    'MountVolume.SetUp failed for volume "settings" : configmap "absent" not found',
   );
 });
 

@@ -3,11 +3,13 @@ import { type CgroupStageDeps, cgroupStage } from "./stages/cgroup-stage.ts";
 import { type FoldersStageDeps, foldersStage } from "./stages/folders-stage.ts";
 import { objectsStage, type PodObjects } from "./stages/objects-stage.ts";
 import { type PodProbes, probesStage } from "./stages/probes-stage.ts";
-import { type PodVolumes, volumesStage } from "./stages/volumes-stage.ts";
+import { type VolumesStageDeps, volumesStage } from "./stages/volumes-stage.ts";
 
-export interface PodStagesDeps extends CgroupStageDeps, FoldersStageDeps {
+export interface PodStagesDeps
+  extends CgroupStageDeps,
+    Omit<FoldersStageDeps, keyof VolumesStageDeps>,
+    VolumesStageDeps {
   readonly objects: PodObjects;
-  readonly volumes: PodVolumes;
   readonly prober: PodProbes;
 }
 
@@ -17,7 +19,7 @@ export function createPodStages(deps: PodStagesDeps): readonly PodStage[] {
     objectsStage(deps.objects),
     cgroupStage(deps),
     foldersStage(deps),
-    volumesStage(deps.volumes),
+    volumesStage(deps),
     probesStage(deps.prober),
   ];
 }

@@ -2,7 +2,6 @@ import type { PodResources } from "../../core/allocation/pod-allocation.ts";
 import type { ResizeConditions } from "../../core/allocation/resize-conditions.ts";
 import type { HeldToken } from "../../core/cluster/held-token.ts";
 import type { PodReferences } from "../../core/cluster/pod-references.ts";
-import type { MountedVolume } from "../../core/mount/container-mounts.ts";
 import type { Decision } from "../../core/record/decision.ts";
 import type { RestartHistory } from "../../core/restart/crash-loop-backoff.ts";
 import type { PodVolumeStats } from "../../core/stats/volume-stats.ts";
@@ -16,7 +15,6 @@ import type { PodUid } from "../../model/ids.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResults } from "../../model/probe.ts";
-import type { Payload } from "../../model/volume-payload.ts";
 import type { SyncRecord } from "../../ports/agent-view.ts";
 import type { PodImages } from "../images/pod-images.ts";
 
@@ -50,7 +48,6 @@ const noSlices: { readonly [Name in SliceName]: undefined } = {
   tokens: undefined,
   unfit: undefined,
   volumeUsage: undefined,
-  volumes: undefined,
   wanted: undefined,
   worker: undefined,
 };
@@ -255,8 +252,6 @@ interface ResourceSlices {
   readonly actuated: PodResources;
   /** Where its resize stands. Writer: `ResizeStatuses`. */
   readonly resize: ResizeConditions;
-  /** The volumes that are set up for it. Writer: `VolumeManager`. */
-  readonly volumes: VolumeWork;
   /** The volumes it wants, and what of them is mounted. Writer: `VolumeStates`. */
   readonly storage: PodStorage;
   /** What its volumes take. Writer: `VolumeUsage`. */
@@ -354,17 +349,6 @@ export interface PodRecords {
   readonly isInherited?: boolean | undefined;
 }
 
-/** The volumes of one pod that are set up; those that should be are in its spec. */
-export interface PodVolumeState {
-  /** When they were first wanted, by the monotonic clock. */
-  readonly wantedMs: number;
-  /** The plugins of the volumes that were wanted last, by volume name. */
-  readonly plugins: ReadonlyMap<string, string>;
-  readonly mounted: ReadonlyMap<string, MountedVolume>;
-  /** What the volumes show, by volume name. */
-  readonly payloads: ReadonlyMap<string, Payload>;
-}
-
 /** The volumes of one pod, by their unique names. */
 export interface PodStorage {
   /** As its volumes were last resolved; undefined for a pod that only the disk knows. */
@@ -378,12 +362,13 @@ export interface PodStorage {
   readonly errors: readonly string[];
   /** How many operations run that may change what is mounted for it. */
   readonly operations: number;
-}
-
-interface VolumeWork {
-  readonly state?: PodVolumeState | undefined;
-  /** The end of the last work on the pod's volumes: one thing is done at a time. */
-  readonly last?: Promise<unknown> | undefined;
+  /**
+   * What was asked for last. Before its stages ask for its volumes nothing is mounted for a pod, and what an agent before this
+   * one mounted stays: its containers may run.
+   */
+  readonly asked: "mount" | "unmount" | undefined;
+  /** All its volumes could be resolved: what is mounted and not among them is not wanted. */
+  readonly isResolved: boolean;
 }
 
 export interface MeasuredVolumes {

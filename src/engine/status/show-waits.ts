@@ -56,3 +56,8 @@ export function withWait(status: PodStatus, reason: WaitReason | undefined): Pod
 export function awaitedStart(reason: WaitReason | undefined): readonly Awaited[] {
   return reason === undefined ? [] : [{ what: waitText(reason) }];
 }
+
+/** Volumes by name, each with what is done about it or what it waits for. */
+export function awaitedVolumes(volumes: ReadonlyMap<string, string>): readonly Awaited[] {
+  return [...volumes].map(([name, reason]) => ({ what: `volume ${name}: ${reason}` }));
+}

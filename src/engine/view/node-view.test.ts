@@ -50,6 +50,7 @@ function world() {
   const asked: string[] = [];
   let restored = 0;
   const view = new NodeView({
+    storage: { awaited: () => new Map([["data", "the pod needs it"]]) },
     ports: {
       clock,
       runtime: {
@@ -159,7 +160,11 @@ test("an explanation says what a pod waits for", async () => {
   });
   const { workerState, awaiting } = await view.explain(uid);
   expect(workerState).toBe("no worker");
-  expect(awaiting.map(({ what }) => what)).toEqual(["no network", "container web to become ready"]);
+  expect(awaiting.map(({ what }) => what)).toEqual([
+    "volume data: the pod needs it",
+    "no network",
+    "container web to become ready",
+  ]);
 });
 
 test("ephemeral containers are kept, shown at once, and taken from the source again", async () => {

@@ -32,21 +32,27 @@ import type { GarbageCollection } from "../node/garbage-collection.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { PodMemory } from "../pods/pod-memory.ts";
 import type { PodTable } from "../pods/pod-table.ts";
-import { awaitedPulls, awaitedStart } from "../status/show-waits.ts";
+import { awaitedPulls, awaitedStart, awaitedVolumes } from "../status/show-waits.ts";
+import type { StorageManager } from "../volumes/storage-manager.ts";
 import type { EventLog } from "./event-log.ts";
 import type { PodChanges } from "./pod-changes.ts";
 
-export interface NodeViewDeps {
+/** Who knows something of single pods. */
+interface PodKnowledge {
+  readonly table: PodTable;
+  readonly changes: PodChanges;
+  readonly events: EventLog;
+  readonly memory: Pick<PodMemory, "recorder" | "ephemeral">;
+  readonly storage: Pick<StorageManager, "awaited">;
+}
+
+export interface NodeViewDeps extends PodKnowledge {
   readonly ports: {
     readonly clock: Clock;
     readonly runtime: Pick<ContainerRuntime, "exec" | "attach">;
   };
   readonly settings: Pick<AgentSettings, "identity" | "runtimeSettings">;
-  readonly table: PodTable;
-  readonly changes: PodChanges;
-  readonly events: EventLog;
   readonly observer: Pick<Observer, "mode">;
-  readonly memory: Pick<PodMemory, "recorder" | "ephemeral">;
   readonly intake: Pick<SourceIntake, "problems" | "ignoredFiles" | "restoreAgain">;
   readonly garbage: Pick<GarbageCollection, "plan" | "collect">;
   readonly stats: Pick<StatsProvider, "summary">;
@@ -118,7 +124,7 @@ export class NodeView implements AgentView {
   }
 
   async explain(podUid: PodUid): Promise<PodExplanation> {
-    const { table, changes, memory } = this.#deps;
+    const { table, changes, memory, storage } = this.#deps;
     const found = changes.pods().find(({ metadata }) => metadata.uid === podUid);
     if (found === undefined) throw new Error(`no pod has the UID ${podUid}`);
     const pod = changes.show(found);
@@ -130,6 +136,7 @@ export class NodeView implements AgentView {
       syncs: await recorder.list(podUid),
       awaiting: [
         ...awaitedStart(worker?.waitsFor),
+        ...awaitedVolumes(storage.awaited(podUid)),
         ...awaitedPulls(activePulls(images)),
         ...awaited(pod, recorder.last(podUid)),
       ],

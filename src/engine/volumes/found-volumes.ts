@@ -112,8 +112,13 @@ export class FoundVolumes {
   /** Removes what is left of those that could not be understood, unless a pod wants them. What then still fails is left alone. */
   async cleanUp(signal: AbortSignal): Promise<void> {
     const { plugins, metrics, log, states } = this.#deps;
-    const failed = this.#failed;
-    this.#failed = [];
+    // The containers of a pod whose stages did not ask yet may run with it.
+    const mayGo = ({ podUid: uid }: FoundVolume): boolean => {
+      const { asked, isResolved } = states.pod(uid);
+      return asked === "unmount" || (asked === "mount" && isResolved);
+    };
+    const failed = this.#failed.filter(mayGo);
+    this.#failed = this.#failed.filter((found) => !mayGo(found));
     for (const { podUid: uid, volumeSpecName: name, path, plugin } of failed) {
       const wanted = [...states.pod(uid).wanted.values()];
       if (wanted.some(({ spec }) => volumeSpecName(spec) === name)) continue;

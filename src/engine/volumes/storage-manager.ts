@@ -10,6 +10,7 @@ import {
   type MissingVolumes,
   missingVolumesText,
 } from "../../core/storage/volume-messages.ts";
+import { volumeSpecName } from "../../core/storage/volume-spec.ts";
 import type { PodMount, WantedVolume } from "../../core/storage/volume-state.ts";
 import { usedVolumes } from "../../core/volume/used-volumes.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -50,6 +51,8 @@ export interface MountProblem {
   readonly message: string;
   /** The node can attach no more volumes: the pod has to go elsewhere. */
   readonly isAttachLimitExceeded: boolean;
+  /** Nothing failed: the time was over. */
+  readonly isLate: boolean;
 }
 
 /** How long a pod waits for its volumes before the reason is reported, and the pod tries again. */
@@ -59,6 +62,8 @@ const resolveAgainMs = 1_000;
 /** Errors are reported with what else is missing then: the other volumes get this long to be mounted. */
 const collectMs = 300;
 const maxErrors = 11;
+const deadlineExceeded = "context deadline exceeded";
+const canceled = "context canceled";
 
 /** Brings volumes in line with the pods that want them, and lets pods wait for theirs. */
 export class StorageManager {
@@ -87,25 +92,23 @@ export class StorageManager {
     return this.#hasReconciled && this.#deps.found.areKnown;
   }
 
+  /** Brings volumes in line until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#deps.found.find(signal);
-    await Promise.all([this.#runResolve(signal), this.#runReconcile(signal)]);
-  }
-
-  async #runResolve(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const isComplete = await this.resolve(signal);
-      const delayMs = isComplete ? Number.POSITIVE_INFINITY : resolveAgainMs;
-      await this.#resolveWakeUp.wait(delayMs, signal);
-    }
-  }
-
-  async #runReconcile(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const retryAtMs = this.reconcile(signal);
       // One that failed is refused up to and including the end of its back-off.
       const delayMs = Math.max(0, retryAtMs - this.#deps.clock.monotonicMs() + 1);
       await this.#reconcileWakeUp.wait(delayMs, signal);
+    }
+  }
+
+  /** Finds out what pods want until `signal` aborts. */
+  async runResolve(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const isComplete = await this.resolve(signal);
+      const delayMs = isComplete ? Number.POSITIVE_INFINITY : resolveAgainMs;
+      await this.#resolveWakeUp.wait(delayMs, signal);
     }
   }
 
@@ -149,7 +152,7 @@ export class StorageManager {
     const expected = usedVolumes(pod).map(({ name }) => name);
     if (expected.length === 0) return ok(undefined);
     const { uid } = pod.metadata;
-    states.setPod(uid, { resolution: "due" });
+    states.setPod(uid, { resolution: "due", asked: "mount" });
     this.#resolveWakeUp.notify();
     const isMounted = (): boolean => this.#missing(uid, expected).unmounted.length === 0;
     const cause = await this.#until(uid, isMounted, signal);
@@ -158,22 +161,41 @@ export class StorageManager {
     if (missing.unmounted.length === 0) return ok(undefined);
     const isAttachLimitExceeded = await this.#isExhausted(uid, signal);
     const text = isAttachLimitExceeded ? attachLimitText : missingVolumesText;
-    return err({ message: text(missing, cause), isAttachLimitExceeded });
+    const isLate = cause === deadlineExceeded || cause === canceled;
+    return err({ message: text(missing, cause), isAttachLimitExceeded, isLate });
   }
 
   /** Nothing is mounted for the pod once this has resolved. Its containers must have ended: until then its volumes stay. */
   async unmount(uid: PodUid, signal: AbortSignal): Promise<Result<void, string>> {
-    const { states } = this.#deps;
-    states.setPod(uid, { resolution: "due" });
-    this.#resolveWakeUp.notify();
     const mounted = (): readonly string[] =>
-      [...states.pod(uid).mounts].flatMap(([name, { state }]) =>
+      [...this.#deps.states.pod(uid).mounts].flatMap(([name, { state }]) =>
         state === "mounted" ? [name] : [],
       );
-    const cause = await this.#until(uid, () => mounted().length === 0, signal);
+    const cause = await this.#untilUnmounted(uid, () => mounted().length === 0, signal);
     const left = mounted();
     if (cause === undefined || left.length === 0) return ok(undefined);
     return err(`mounted volumes=[${left.toSorted().join(" ")}]: ${cause}`);
+  }
+
+  /** The same, also of what only may be mounted: once this has resolved the pod's folder may go. */
+  async remove(uid: PodUid, signal: AbortSignal): Promise<Result<void, string>> {
+    const cause = await this.#untilUnmounted(uid, () => !this.hasMounts(uid), signal);
+    if (cause === undefined || !this.hasMounts(uid)) return ok(undefined);
+    const left = [...this.#deps.states.pod(uid).mounts.keys()].toSorted();
+    return err(`volumes that are or may be mounted=[${left.join(" ")}]: ${cause}`);
+  }
+
+  async #untilUnmounted(
+    uid: PodUid,
+    isDone: () => boolean,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { states } = this.#deps;
+    // Most pods that are removed have nothing mounted any more, and some never had.
+    if (!this.hasMounts(uid) && states.pod(uid).wanted.size === 0) return undefined;
+    states.setPod(uid, { resolution: "due", asked: "unmount" });
+    this.#resolveWakeUp.notify();
+    return await this.#until(uid, isDone, signal);
   }
 
   /** What is mounted for a pod, by the names of its spec. */
@@ -186,6 +208,14 @@ export class StorageManager {
       for (const outer of outerVolumeSpecNames) mounted.set(outer, mount.volume);
     }
     return mounted;
+  }
+
+  /** What the disk calls a volume of the pod: the name of the persistent volume behind its claim, or its own. */
+  specNameOf(uid: PodUid, outerName: string): string {
+    for (const { outerVolumeSpecNames, spec } of this.#deps.states.pod(uid).wanted.values()) {
+      if (outerVolumeSpecNames.includes(outerName)) return volumeSpecName(spec);
+    }
+    return outerName;
   }
 
   /** Whether anything may be mounted for the pod, or is about to be: its folder has to stay. */
@@ -231,12 +261,15 @@ export class StorageManager {
   async resolve(signal: AbortSignal): Promise<boolean> {
     const { sources, table, workerStates, states } = this.#deps;
     const areAllReady = sources.areAllReady;
-    const due = [...table.all()].flatMap(({ uid, wanted }) => {
-      if (wanted === undefined || states.pod(uid).resolution === "done") return [];
+    const due = [...table.all()].flatMap(({ uid, wanted, removal }) => {
+      const { resolution, asked, mounts } = states.pod(uid);
+      if (wanted === undefined || resolution === "done") return [];
+      // One that has not come so far wants something only if an agent before this one has mounted it.
+      if (asked !== "mount" && mounts.size === 0) return [];
       const hasEnded = this.#areAllResolved
         ? workerStates.shouldPodContainersBeTerminating(uid)
         : workerStates.shouldPodRuntimeBeRemoved(uid);
-      return hasEnded ? [] : [{ uid, wanted }];
+      return hasEnded || removal?.state === "running" ? [] : [{ uid, wanted }];
     });
     await Promise.all(due.map(({ uid, wanted }) => this.#resolvePod(uid, wanted, signal)));
     if (areAllReady) this.#areAllResolved = true;
@@ -276,6 +309,7 @@ export class StorageManager {
       states.setPod(uid, {
         pod,
         errors: [...new Set([...before, ...errors])].slice(0, maxErrors),
+        isResolved: false,
         resolution: resolution === "due" ? "done" : "new",
       });
       return;
@@ -284,7 +318,8 @@ export class StorageManager {
       const isRemountDue = mount.isRemountDue || wanted.get(name)?.requiresRemount === true;
       return [name, { ...mount, isRemountDue }] as const;
     });
-    states.setPod(uid, { pod, mounts: new Map(due), errors: [], resolution: "done" });
+    const isResolved = true;
+    states.setPod(uid, { pod, mounts: new Map(due), errors: [], resolution: "done", isResolved });
   }
 
   #wantedVolume(
@@ -311,8 +346,11 @@ export class StorageManager {
   #dropUnwanted(): void {
     const { states, table, workerStates } = this.#deps;
     for (const [uid, { wanted, mounts }] of states.pods()) {
-      const isKnown = table.get(uid)?.wanted !== undefined;
-      const hasEnded = workerStates.shouldPodRuntimeBeRemoved(uid);
+      const entry = table.get(uid);
+      const isKnown = entry?.wanted !== undefined;
+      // What is left of a past life goes, though the pod is wanted again.
+      const isRemoved = entry?.removal?.state === "running";
+      const hasEnded = isRemoved || workerStates.shouldPodRuntimeBeRemoved(uid);
       for (const [name, volume] of wanted) {
         if (isKnown && volume.attachable && !this.#isAttachable(volume)) {
           states.changeWanted(name, { attachable: false });
@@ -407,8 +445,8 @@ export class StorageManager {
         const errors = nowMs >= (errorsAtMs ?? endMs) ? this.#takeErrors(uid) : undefined;
         if (isDone()) return undefined;
         if (errors !== undefined) return errors;
-        if (signal.aborted) return "context canceled";
-        if (nowMs >= endMs) return "context deadline exceeded";
+        if (signal.aborted) return canceled;
+        if (nowMs >= endMs) return deadlineExceeded;
         await wakeUp.wait(Math.min(endMs, errorsAtMs ?? endMs) - nowMs, signal);
       }
     } finally {

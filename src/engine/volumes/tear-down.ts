@@ -3,12 +3,14 @@ import {
   podDirectory,
   podPluginDirectory,
   podSubPathsDirectory,
+  podVolumeDevicesDirectory,
   podVolumesDirectory,
 } from "../../core/paths/data-paths.ts";
 import { assert } from "../../lib/assert.ts";
 import type { PodUid } from "../../model/ids.ts";
 import { emptyDirPluginName, readyFolder, wrappedName } from "./volume-folders.ts";
 import type { VolumePluginDeps } from "./volume-plugin.ts";
+import { volumePlugins } from "./volume-plugins.ts";
 
 export type TearDownDeps = Pick<
   VolumePluginDeps,
@@ -22,46 +24,52 @@ export interface FoundVolume {
   readonly name: string;
 }
 
-/** The volumes of a pod that have a folder, also of past agents. */
-export async function listVolumes(
-  { files, rootFolder }: TearDownDeps,
-  uid: PodUid,
-): Promise<readonly FoundVolume[]> {
-  const folder = podVolumesDirectory(rootFolder, uid);
-  const found: FoundVolume[] = [];
-  for (const pluginFolder of await files.list(folder)) {
-    const names = await files.list(`${folder}/${pluginFolder}`);
-    found.push(...names.map((name) => ({ pluginFolder, name })));
-  }
-  return found;
+/** What a volume left in another agent's time is not understood: it stays, with all that lies above it. */
+function foreign(path: string): Error {
+  return new Error(`${path} is a volume that this node does not understand: it is left alone`);
 }
 
-export function isFoundVolume(found: FoundVolume, plugin: string, name: string): boolean {
-  return found.name === name && found.pluginFolder === escapePluginName(plugin);
-}
-
-/** Removes everything that a pod's volumes have on this node, in an order that a restart can take up. */
-export async function tearDownPod(
+/**
+ * Removes what a pod's volumes have on this node once none of them is mounted, in an order that a restart can take up. Only
+ * folders of the node itself may still be: memory, and what containers mounted in them.
+ */
+export async function removeVolumeFolders(
   deps: TearDownDeps,
   uid: PodUid,
   signal: AbortSignal,
 ): Promise<void> {
   const { rootFolder, mounts, foreignFiles } = deps;
   assert(!uid.includes("/") && uid !== "..", `${uid} is not the UID of a pod`);
+  await refuseDevices(deps, uid);
   // Most pods have none, and a node has so many others that looking for them in each folder is what a removal costs.
-  const hasMounts = (await mounts.listBelow(podDirectory(rootFolder, uid))).length > 0;
+  const mounted = await mounts.listBelow(podDirectory(rootFolder, uid));
+  const volumes = podVolumesDirectory(rootFolder, uid);
+  const own = volumePlugins.map(({ name }) => `${volumes}/${escapePluginName(name)}/`);
+  for (const { mountPoint } of mounted) {
+    const isOwn = own.some((folder) => mountPoint.startsWith(folder));
+    if (mountPoint.startsWith(`${volumes}/`) && !isOwn) throw foreign(mountPoint);
+  }
   for (const folder of [
     podSubPathsDirectory(rootFolder, uid),
     // Without the marks a volume counts as unfinished, which it is from here on.
     podPluginDirectory(rootFolder, uid, emptyDirPluginName),
-    podVolumesDirectory(rootFolder, uid),
+    volumes,
   ]) {
-    if (hasMounts) await removeWithMounts(deps, folder, signal);
+    if (mounted.length > 0) await removeWithMounts(deps, folder, signal);
     else await foreignFiles.removeTree(folder, signal);
   }
 }
 
-/** The same for a single volume. */
+/** A link to a raw device is all that shows that the pod has it. */
+async function refuseDevices({ files, rootFolder }: TearDownDeps, uid: PodUid): Promise<void> {
+  const folder = podVolumeDevicesDirectory(rootFolder, uid);
+  for (const plugin of await files.list(folder)) {
+    const [name] = await files.list(`${folder}/${plugin}`);
+    if (name !== undefined) throw foreign(`${folder}/${plugin}/${name}`);
+  }
+}
+
+/** Removes a volume that is a folder of its pod. */
 export async function tearDownVolume(
   deps: TearDownDeps,
   uid: PodUid,

@@ -64,14 +64,17 @@ export class VolumeReconciler {
   reconcile(mayUnmount: boolean): number {
     this.#retryAtMs = Number.POSITIVE_INFINITY;
     const { states } = this.#deps;
-    if (mayUnmount) {
-      // First, so that a volume that goes from one pod to another is unmounted for the first before.
-      for (const [uid, { mounts, wanted }] of states.pods()) {
-        for (const [name, mount] of mounts) if (!wanted.has(name)) this.#unmount(uid, name, mount);
+    // First, so that a volume that goes from one pod to another is unmounted for the first before.
+    for (const [uid, { mounts, wanted, asked, isResolved }] of states.pods()) {
+      const mayFoundGo = mayUnmount && (asked === "unmount" || (asked === "mount" && isResolved));
+      for (const [name, mount] of mounts) {
+        // What this agent mounted and its pod no longer wants is known to be unwanted, whatever other sources may bring.
+        const mayGo = mayFoundGo || !mount.isFound;
+        if (mayGo && !wanted.has(name)) this.#unmount(uid, name, mount);
       }
     }
-    for (const [uid, { wanted }] of states.pods()) {
-      for (const volume of wanted.values()) this.#mount(uid, volume);
+    for (const [uid, { wanted, asked }] of states.pods()) {
+      if (asked === "mount") for (const volume of wanted.values()) this.#mount(uid, volume);
     }
     if (mayUnmount) {
       const needed = states.namesInNeed();

@@ -10,6 +10,8 @@ const noStorage: PodStorage = {
   mounts: new Map(),
   errors: [],
   operations: 0,
+  asked: undefined,
+  isResolved: false,
 };
 
 /** Which volumes pods want, which are mounted for them, and which are on the node, whichever pods use them. */

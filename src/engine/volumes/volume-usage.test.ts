@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import type { MountedVolume } from "../../core/mount/container-mounts.ts";
 import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
-import { PodTable, type PodVolumeState } from "../pods/pod-table.ts";
+import { PodTable } from "../pods/pod-table.ts";
 import { VolumeUsage } from "./volume-usage.ts";
 
 const room = {
@@ -33,7 +34,7 @@ function podOf(uid: string): Pod {
   });
 }
 
-function mountedAt(uid: string): PodVolumeState {
+function mountedAt(uid: string): ReadonlyMap<string, MountedVolume> {
   const volume = {
     kind: "empty-dir",
     readOnly: false,
@@ -43,7 +44,7 @@ function mountedAt(uid: string): PodVolumeState {
   };
   const names = ["scratch", "memory", "claim", "host"];
   const mounted = names.map((name) => [name, { ...volume, path: `/${uid}/${name}` }] as const);
-  return { wantedMs: 0, plugins: new Map(), mounted: new Map(mounted), payloads: new Map() };
+  return new Map(mounted);
 }
 
 class World {
@@ -54,7 +55,6 @@ class World {
   beforeAnswer: (path: string) => Promise<void> = () => Promise.resolve();
   readonly table = new PodTable();
   readonly #registry = new PodRegistry(this.table);
-  readonly #volumes = this.table.writer("volumes");
   readonly usage: VolumeUsage;
 
   constructor(periodMs: number) {
@@ -71,6 +71,7 @@ class World {
       log: silentLog,
       metrics: { observe() {} },
       table: this.table,
+      volumes: { mountedVolumes: mountedAt },
       periodMs,
     });
     this.pods = [podOf("a")];
@@ -79,10 +80,7 @@ class World {
   /** Those that are wanted from now on; their volumes are mounted. */
   set pods(pods: readonly Pod[]) {
     for (const pod of this.#registry.list()) this.#registry.remove(pod);
-    for (const pod of pods) {
-      this.#registry.set(pod);
-      this.#volumes.set(pod.metadata.uid, { state: mountedAt(pod.metadata.uid) });
-    }
+    for (const pod of pods) this.#registry.set(pod);
   }
 }
 

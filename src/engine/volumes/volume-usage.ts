@@ -14,6 +14,7 @@ import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { ManagedPod, MeasuredVolumes, PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { ContainerVolumes } from "./container-volumes.ts";
 
 export interface VolumeUsageDeps {
   readonly foreignFiles: Pick<ForeignFiles, "measure">;
@@ -21,6 +22,7 @@ export interface VolumeUsageDeps {
   readonly log: Log;
   readonly metrics: Pick<Metrics, "observe">;
   readonly table: PodTable;
+  readonly volumes: Pick<ContainerVolumes, "mountedVolumes">;
   /** How old a measurement may become; zero or less measures nothing. */
   readonly periodMs: number;
 }
@@ -104,9 +106,9 @@ export class VolumeUsage {
   }
 
   async #measure(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { clock, table, log, periodMs } = this.#deps;
-    const mounted = table.get(pod.metadata.uid)?.volumes?.state?.mounted;
-    if (mounted === undefined || mounted.size === 0) return;
+    const { clock, volumes, log, periodMs } = this.#deps;
+    const mounted = volumes.mountedVolumes(pod.metadata.uid);
+    if (mounted.size === 0) return;
     const startedAtMs = clock.monotonicMs();
     const measured = new Map<string, VolumeMetrics>();
     for (const volume of pod.spec.volumes ?? []) {

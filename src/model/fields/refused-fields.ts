@@ -1,6 +1,5 @@
 const unsupported = "not supported by this node";
 const mountYourself = `${unsupported}; mount it on the node and use hostPath`;
-const blockDevice = `${unsupported}: block devices come from claims, which are bound by a cluster; use hostPath`;
 const device = `${unsupported}: no driver of such devices can register; ask for extended resources in limits`;
 const windows = `${unsupported}, which runs Linux containers only; use the fields for Linux`;
 const ephemeral = "not allowed for ephemeral containers; leave it out";
@@ -16,7 +15,6 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
     "needs the feature gate ContainerStopSignals of `berth kubelet`, which is off unless set; or set STOPSIGNAL in the image",
   ],
   ["LifecycleHandler.tcpSocket", "a hook cannot be a connection; use exec, httpGet or sleep"],
-  ["Container.volumeDevices", blockDevice],
   ["EphemeralContainer.lifecycle", ephemeral],
   ["EphemeralContainer.livenessProbe", ephemeral],
   ["EphemeralContainer.ports", ephemeral],
@@ -26,19 +24,15 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
   ["EphemeralContainer.restartPolicy", ephemeral],
   ["EphemeralContainer.restartPolicyRules", ephemeral],
   ["EphemeralContainer.startupProbe", ephemeral],
-  ["EphemeralContainer.volumeDevices", blockDevice],
   ...[
     "awsElasticBlockStore",
     "azureDisk",
     "azureFile",
     "cephfs",
     "cinder",
-    "fc",
     "flocker",
     "gcePersistentDisk",
     "glusterfs",
-    "iscsi",
-    "nfs",
     "photonPersistentDisk",
     "portworxVolume",
     "quobyte",
@@ -47,10 +41,9 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
     "storageos",
     "vsphereVolume",
   ].map((source) => [`Volume.${source}`, mountYourself] as const),
-  ["Volume.csi", `${unsupported}: no CSI driver can register; use hostPath or emptyDir`],
   [
     "Volume.ephemeral",
-    `${unsupported}: claims are bound by a cluster; use emptyDir for data that goes with the pod`,
+    `${unsupported} outside a cluster, whose controller makes the claim; use emptyDir for data that goes with the pod`,
   ],
   [
     "Volume.flexVolume",
@@ -60,15 +53,15 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
     "Volume.gitRepo",
     `${unsupported}: it ran programs of the repository as root; use an init container that clones to an emptyDir`,
   ],
-  [
-    "Volume.persistentVolumeClaim",
-    `${unsupported}: claims are bound by a cluster; use hostPath for data that stays`,
-  ],
   ["VolumeProjection.clusterTrustBundle", `${unsupported}; use a configMap source`],
   ["VolumeProjection.podCertificate", `${unsupported}; use a secret source`],
 ]);
 
+/** On where the node belongs to a cluster. */
+export const clusterGate = "Cluster";
+
 /** Those that are not refused where a feature gate is on. */
 export const gatedFields: ReadonlyMap<string, string> = new Map([
   ["Lifecycle.stopSignal", "ContainerStopSignals"],
+  ["Volume.ephemeral", clusterGate],
 ]);

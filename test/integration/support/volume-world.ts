@@ -8,7 +8,9 @@ import { payloadFiles } from "../../../src/drivers/linux/payload-files.ts";
 import { systemClock } from "../../../src/drivers/linux/system-clock.ts";
 import { PodRegistry } from "../../../src/engine/pods/pod-registry.ts";
 import { PodTable } from "../../../src/engine/pods/pod-table.ts";
-import { VolumeManager } from "../../../src/engine/volumes/volume-manager.ts";
+import { ContainerVolumes } from "../../../src/engine/volumes/container-volumes.ts";
+import type { StorageManager } from "../../../src/engine/volumes/storage-manager.ts";
+import { removeVolumeFolders } from "../../../src/engine/volumes/tear-down.ts";
 import { VolumeUsage } from "../../../src/engine/volumes/volume-usage.ts";
 import { MetricsRegistry } from "../../../src/lib/metrics-registry.ts";
 import { err, ok, type Result } from "../../../src/lib/result.ts";
@@ -19,12 +21,14 @@ import type {
   Volume,
 } from "../../../src/model/generated/kubernetes.ts";
 import { metricDefinitions } from "../../../src/model/generated/metrics.ts";
+import type { PodUid } from "../../../src/model/ids.ts";
 import type { LookUpFailure } from "../../../src/model/look-up-failure.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { ForeignFiles } from "../../../src/ports/foreign-files.ts";
 import { testForeignFiles } from "../../kit/foreign-files-program.ts";
 import { buildPod } from "../../kit/pods.ts";
 import { silentLog } from "../../kit/silent-log.ts";
+import { startTestStorage } from "../../kit/test-storage.ts";
 import { makeTestFolder } from "./test-folder.ts";
 
 export const never: AbortSignal = new AbortController().signal;
@@ -39,6 +43,8 @@ export class VolumeWorld implements AsyncDisposable {
   readonly hungPaths: HungPaths = new HungPaths(Date.now);
   readonly foreignFiles: ForeignFiles = testForeignFiles(this.hungPaths);
   #table = new PodTable();
+  #storage: StorageManager | undefined;
+  #end = new AbortController();
   #registry = new PodRegistry(this.#table);
   readonly #mounts = linuxMounts(this.hungPaths, linuxCommands(this.hungPaths));
 
@@ -55,10 +61,12 @@ export class VolumeWorld implements AsyncDisposable {
   }
 
   /** As after a restart of the agent: only the disk is remembered. */
-  manager(): VolumeManager {
+  manager(): StorageManager {
+    this.#end.abort();
+    this.#end = new AbortController();
     this.#table = new PodTable();
     this.#registry = new PodRegistry(this.#table);
-    return new VolumeManager({
+    const storage = startTestStorage({
       table: this.#table,
       rootFolder: this.root,
       files: hostFiles,
@@ -75,8 +83,56 @@ export class VolumeWorld implements AsyncDisposable {
       log: silentLog,
       metrics: this.metrics,
       clock: systemClock,
+      lifetime: this.#end.signal,
+      workerStates: {
+        shouldPodContainersBeTerminating: (uid) => !this.#isWanted(uid),
+        shouldPodRuntimeBeRemoved: (uid) => !this.#isWanted(uid),
+      },
+    });
+    this.#storage = storage;
+    return storage;
+  }
+
+  /** What containers get of the volumes of the manager that was made last. */
+  containerVolumes(): ContainerVolumes {
+    return new ContainerVolumes({
+      storage: this.#manager,
+      rootFolder: this.root,
+      foreignFiles: this.foreignFiles,
+      log: silentLog,
       lifetime: never,
     });
+  }
+
+  /** The pod's volumes are to be mounted, and it waits for them. */
+  async mount(pod: Pod): Promise<Result<void, string>> {
+    const manager = this.#manager;
+    this.want(pod);
+    const mounted = await manager.mount(pod, never);
+    return mounted.ok ? mounted : err(mounted.error.message);
+  }
+
+  /** The pod has ended, and nothing of its volumes is to be left. */
+  async unmount(uid: PodUid): Promise<void> {
+    const pod = this.#table.get(uid)?.wanted;
+    if (pod !== undefined) this.#registry.remove(pod);
+    const unmounted = await this.#manager.remove(uid, never);
+    if (!unmounted.ok) throw new Error(unmounted.error);
+    const deps = {
+      rootFolder: this.root,
+      files: hostFiles,
+      foreignFiles: this.foreignFiles,
+      mounts: this.#mounts,
+    };
+    await removeVolumeFolders(deps, uid, never);
+  }
+
+  get #manager(): StorageManager {
+    return this.#storage ?? this.manager();
+  }
+
+  #isWanted(uid: PodUid): boolean {
+    return this.#table.get(uid)?.wanted !== undefined;
   }
 
   /** A source wants the pod. */
@@ -92,6 +148,7 @@ export class VolumeWorld implements AsyncDisposable {
       log: silentLog,
       metrics: this.metrics,
       table: this.#table,
+      volumes: this.containerVolumes(),
       periodMs: 1000,
     });
   }
@@ -104,6 +161,7 @@ export class VolumeWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort();
     for (const path of (await this.mounts()).toReversed()) await this.#mounts.unmount(path, never);
     await rm(this.folder, { recursive: true, force: true });
   }

@@ -1,18 +1,35 @@
-import type { VolumeManager } from "../../volumes/volume-manager.ts";
+import type { PodEvents } from "../../../ports/pod-events.ts";
+import type { StorageManager } from "../../volumes/storage-manager.ts";
+import { removeVolumeFolders, type TearDownDeps } from "../../volumes/tear-down.ts";
 import type { PodStage } from "../pod-stage.ts";
 import { PodSyncError } from "../pod-syncer.ts";
 
-export type PodVolumes = Pick<VolumeManager, "mount" | "unmount">;
+export interface VolumesStageDeps extends TearDownDeps {
+  readonly storage: Pick<StorageManager, "mount" | "unmount" | "remove">;
+  readonly events: PodEvents;
+}
 
-export function volumesStage(volumes: PodVolumes): PodStage {
+export function volumesStage(deps: VolumesStageDeps): PodStage {
+  const { storage, events } = deps;
   return {
     name: "volumes",
     prepare: async ({ pod }, signal) => {
-      const mounted = await volumes.mount(pod, signal);
+      const mounted = await storage.mount(pod, signal);
       if (mounted.ok) return;
-      throw new PodSyncError(`unable to attach or mount volumes: ${mounted.error}`);
+      const { message: problem, isLate } = mounted.error;
+      // What goes wrong with a single volume is reported where it does.
+      const message = `Unable to attach or mount volumes: ${problem}`;
+      if (!isLate) events.record(pod, { type: "Warning", reason: "FailedMount", message });
+      throw new PodSyncError(`unable to attach or mount volumes: ${problem}`);
     },
-    release: ({ metadata }, signal) => volumes.unmount(metadata.uid, signal),
-    remove: (uid, signal) => volumes.unmount(uid, signal),
+    release: async ({ metadata }, signal) => {
+      const unmounted = await storage.unmount(metadata.uid, signal);
+      if (!unmounted.ok) throw new Error(unmounted.error);
+    },
+    remove: async (uid, signal) => {
+      const unmounted = await storage.remove(uid, signal);
+      if (!unmounted.ok) throw new Error(unmounted.error);
+      await removeVolumeFolders(deps, uid, signal);
+    },
   };
 }

@@ -1,0 +1,106 @@
+import { pluginRegistryDirectory } from "../../core/paths/data-paths.ts";
+import { LocalClaims, LocalCsiObjects } from "../intake/local-claims.ts";
+import { CsiNode } from "../node/csi-node.ts";
+import { NodeAttachments } from "../node/node-volumes.ts";
+import { CsiAllocatable } from "../plugins/csi-allocatable.ts";
+import { CsiDriverRegistry } from "../plugins/csi-driver-registry.ts";
+import { CsiRegistration } from "../plugins/csi-registration.ts";
+import { PluginRegistry } from "../plugins/plugin-registry.ts";
+import { BlockMaps } from "../volumes/block-maps.ts";
+import { ContainerVolumes } from "../volumes/container-volumes.ts";
+import { CsiClients } from "../volumes/csi/csi-calls.ts";
+import { csiPlugin } from "../volumes/csi/csi-plugin.ts";
+import { fcPlugin } from "../volumes/fc/fc-plugin.ts";
+import { folderPlugin } from "../volumes/folder-plugin.ts";
+import { FoundVolumes } from "../volumes/found-volumes.ts";
+import { IscsiPlugin } from "../volumes/iscsi/iscsi-plugin.ts";
+import { localPlugin } from "../volumes/local/local-plugin.ts";
+import { nfsPlugin } from "../volumes/nfs/nfs-plugin.ts";
+import { StorageManager } from "../volumes/storage-manager.ts";
+import type { StoragePlugin } from "../volumes/storage-plugin.ts";
+import { VolumeExpansion } from "../volumes/volume-expansion.ts";
+import { VolumeOperations } from "../volumes/volume-operations.ts";
+import { volumePlugins } from "../volumes/volume-plugins.ts";
+import { VolumeReconciler } from "../volumes/volume-reconciler.ts";
+import { VolumeStates } from "../volumes/volume-states.ts";
+import type { Base } from "./agent-base.ts";
+
+/** What mounts volumes: the plugins of storage and those that register themselves, and the manager of all volumes. */
+export class StorageParts {
+  readonly csiNode: CsiNode | undefined;
+  readonly csiAllocatable: CsiAllocatable | undefined;
+  readonly pluginRegistry: PluginRegistry;
+  readonly storage: StorageManager;
+  readonly volumes: ContainerVolumes;
+
+  constructor(base: Base) {
+    const { apiServer, cluster, csiDrivers: drivers, rootFolder, settings } = base;
+    const registry = new CsiDriverRegistry();
+    const known = { ...base, registry, drivers };
+    if (apiServer !== undefined && cluster !== undefined) {
+      const api = apiServer.heartbeatApi ?? apiServer.api;
+      this.csiNode = new CsiNode({ ...base, api });
+      const { csiNode } = this;
+      this.csiAllocatable = new CsiAllocatable({
+        ...known,
+        ...apiServer,
+        csiNode,
+        objects: cluster.csiDrivers,
+      });
+    }
+    const { csiAllocatable: allocatable } = this;
+    const folder = pluginRegistryDirectory(rootFolder);
+    this.pluginRegistry = new PluginRegistry({ ...base, sockets: base.pluginSockets, folder });
+    const registration = new CsiRegistration({ ...known, csiNode: this.csiNode, allocatable });
+    this.pluginRegistry.addHandler("CSIPlugin", registration);
+
+    const states = new VolumeStates(base.table);
+    const { enableControllerAttachDetach } = settings.node.registration;
+    const shared = {
+      ...base,
+      states,
+      attachments: new NodeAttachments(cluster, enableControllerAttachDetach),
+      claims: cluster?.claims ?? new LocalClaims({ ...base, ...settings.pods }),
+      blockMaps: new BlockMaps(base),
+      plugins: createPlugins(base, registry),
+      nodeLabels: base.node,
+    };
+    const expansion = new VolumeExpansion(shared);
+    const operations = new VolumeOperations({ ...shared, expansion });
+    this.storage = new StorageManager({
+      ...shared,
+      workerStates: base.states,
+      reconciler: new VolumeReconciler({ ...shared, operations }),
+      found: new FoundVolumes(shared),
+      allocatable,
+    });
+    this.volumes = new ContainerVolumes({ ...base, storage: this.storage });
+  }
+}
+
+/** By name. */
+function createPlugins(
+  base: Base,
+  registry: CsiDriverRegistry,
+): ReadonlyMap<string, StoragePlugin> {
+  const { cluster, csiDrivers: drivers } = base;
+  const tokens = cluster?.tokens;
+  const objects = cluster?.csiObjects ?? new LocalCsiObjects(base.localObjects);
+  const { allocatable = {} } = base.settings.node.admission.node.status ?? {};
+  const folders = { ...base, tokens, allocatable };
+  const plugins = [
+    ...volumePlugins.map((plugin) => folderPlugin(folders, plugin)),
+    csiPlugin({
+      ...base,
+      names: base,
+      clients: new CsiClients({ ...base, drivers, registry }),
+      objects,
+      tokens,
+    }),
+    localPlugin(base),
+    nfsPlugin(base),
+    new IscsiPlugin({ ...base, secrets: objects }),
+    fcPlugin(base),
+  ];
+  return new Map(plugins.map((plugin) => [plugin.name, plugin]));
+}
