@@ -23,7 +23,7 @@ const constructionFiles = [
   "src/engine/agent/storage-parts.ts",
   "src/engine/resources/allocation/create-allocations.ts",
 ];
-const maxConstructionLines = 779;
+const maxConstructionLines = 786;
 
 /**
  * Every map and set that an object of the engine keeps, with what it is keyed by. None is keyed by the UID of a pod: what
@@ -78,6 +78,7 @@ const keptMaps: Readonly<Record<string, string>> = {
   "resources/stats/cgroup-samples.ts CgroupSamples.#reading": "cgroup path",
   "resources/stats/stats-provider.ts NodeStatsProvider.#sandboxPids": "sandbox id",
   "view/pod-changes.ts PodChanges.#watchers": "watcher",
+  "volumes/found-volumes.ts FoundVolumes.#cleaning": "volume that was found and is not understood",
   "volumes/storage-manager.ts StorageManager.#waiting": "waiter",
   "volumes/volume-states.ts VolumeStates.#reportedInUse": "unique name of a volume",
   "volumes/volume-states.ts VolumeStates.#volumes": "unique name of a volume",

@@ -54,7 +54,7 @@ export class StorageWorld {
   readonly #files = new UnlistedFiles();
   readonly #stop = new AbortController();
   readonly #wanted: SliceWriter<"wanted">;
-  readonly #running: Promise<void>;
+  readonly #running: Promise<unknown>;
 
   /** `onDisk`: the claims that a past agent mounted for pods, as "uid claim". */
   static async open(
@@ -75,7 +75,8 @@ export class StorageWorld {
     const table = new PodTable();
     this.#wanted = table.writer("wanted");
     this.manager = this.#construct(table);
-    this.#running = this.manager.run(this.#stop.signal);
+    const { signal } = this.#stop;
+    this.#running = Promise.all([this.manager.run(signal), this.manager.runResolve(signal)]);
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,7 @@ import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { Wakeups } from "../agent/wakeups.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
-import { NodeVolumes } from "../node/node-volumes.ts";
+import { NodeAttachments, NodeVolumes } from "../node/node-volumes.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { WorkerStates } from "../pods/worker-states.ts";
@@ -39,7 +39,8 @@ test("what controllers attach is known at once, from the watch and from answers 
     reader: { requestRead: nothing, readWhenQuiet: nothing },
     allocations: { noteEnded: nothing },
     nodeAgent: undefined,
-    storage: { requestLook: () => void looks.push([...(volumes.attached ?? [])].join(" ")) },
+    storage: { requestLook: () => void looks.push([...(attachments.attached ?? [])].join(" ")) },
+    csiAllocatable: undefined,
   });
   const ports = { api, clock, random: () => 0.5, log: silentLog, metrics: noMetrics };
   const names = { nodeName: "node-a", uniqueName: () => "unique" };
@@ -64,16 +65,16 @@ test("what controllers attach is known at once, from the watch and from answers 
     lifetime: stop.signal,
   });
   const reported: (readonly string[])[] = [];
+  const attachments = new NodeAttachments(cluster, true);
   const volumes = new NodeVolumes({
     cluster,
-    byController: true,
-    source: {
+    storage: {
       volumesInUse: () => ["csi^a"],
       noteReportedInUse: (inUse) => void reported.push(inUse),
     },
     wakeups,
   });
-  expect(volumes.attached).toBeUndefined();
+  expect(attachments.attached).toBeUndefined();
   running = cluster.run(stop.signal);
   const attach = (...attached: readonly string[]) => ({
     status: {
@@ -87,7 +88,8 @@ test("what controllers attach is known at once, from the watch and from answers 
   // Nothing of interest.
   api.put(nodePath, { ...attach("a"), metadata: { labels: { x: "y" } } });
   await settle();
-  expect(looks).toEqual(["", "a,/dev/a"]);
+  // The first two: all CSIDriver objects were listed, and the node.
+  expect(looks).toEqual(["", "", "a,/dev/a"]);
   expect(volumes.isReportUrgent).toBe(true);
   const { metadata, ...rest } = api.get(nodePath) ?? {};
   const answered = {
@@ -99,5 +101,5 @@ test("what controllers attach is known at once, from the watch and from answers 
   volumes.noteReported(answered);
   expect(volumes.isReportUrgent).toBe(false);
   expect(reported).toEqual([["csi^a"]]);
-  expect(looks).toEqual(["", "a,/dev/a", ""]);
+  expect(looks).toEqual(["", "", "a,/dev/a", ""]);
 });

@@ -7,6 +7,7 @@ import {
   rootFolder,
   StageWorld,
 } from "../../../test/sim/stage-world.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { containerId, podUid } from "../../model/ids.ts";
 import { noteStopping, prepareStages, releaseStages, removeStages } from "./pod-stage.ts";
 
@@ -83,8 +84,10 @@ test("an ended pod keeps its folders and its logs until it is removed", async ()
 
 test("a pod that was removed is not known by its logs any more: what it leaves next is found by its UID", async () => {
   const world = new StageWorld();
+  world.registry.set(pod);
   await prepareStages(world.stages, request, signal);
   expect(world.table.get(uidA)?.logs).toBe(`${podLogsRoot}/default_web_uid-a`);
+  world.registry.remove(pod);
   await removeStages(world.stages, uidA, signal);
   expect(world.table.get(uidA)?.logs).toBeUndefined();
   await world.files.writeFile(`${podLogsRoot}/default_renamed_uid-a/main/0.log`, "");
@@ -153,11 +156,11 @@ test("a volume that cannot be set up is named in the error", async () => {
   });
   const lackingRequest = { pod: lacking, observed: observedNothing(lacking) };
   world.registry.set(lacking);
-  const preparing = expect(prepareStages(world.stages, lackingRequest, signal)).rejects.toThrow(
+  const preparing = prepareStages(world.stages, lackingRequest, signal).catch(errorText);
+  await world.clock.advance(123_000);
+  expect(await preparing).toBe(
     "unable to attach or mount volumes: unmounted volumes=[settings], unattached volumes=[], failed to process volumes=[]: context deadline exceeded",
   );
-  await world.clock.advance(123_000);
-  await preparing;
   expect(world.events.list(lacking.metadata.uid).map(({ message }) => message)).toContain(
     'MountVolume.SetUp failed for volume "settings" : configmap "absent" not found',
   );

@@ -54,8 +54,10 @@ export class FoundVolumes {
   readonly #deps: FoundVolumesDeps;
   /** Those of which it is not known whether they are attached. */
   #unsure: readonly string[] = [];
-  /** Those that cannot be understood. */
+  /** Those that cannot be understood, until their removal was tried. */
   #failed: readonly FoundVolume[] = [];
+  /** Those of them whose removal is being tried. */
+  readonly #cleaning = new Set<FoundVolume>();
   #isRead = false;
 
   constructor(deps: FoundVolumesDeps) {
@@ -65,6 +67,11 @@ export class FoundVolumes {
   /** Which volumes there are is known, and of each whether it is attached: until then none is unmounted. */
   get areKnown(): boolean {
     return this.#isRead && this.#unsure.length === 0;
+  }
+
+  /** Something that is not known or not understood may be mounted for the pod. */
+  mayHave(uid: PodUid): boolean {
+    return !this.#isRead || this.#failed.some((found) => found.podUid === uid);
   }
 
   /** Done once, before anything is mounted or unmounted. */
@@ -109,26 +116,38 @@ export class FoundVolumes {
     this.#unsure = [];
   }
 
-  /** Removes what is left of those that could not be understood, unless a pod wants them. What then still fails is left alone. */
-  async cleanUp(signal: AbortSignal): Promise<void> {
-    const { plugins, metrics, log, states } = this.#deps;
+  /**
+   * Removes what is left of those that could not be understood, unless a pod wants them, once. What then still fails is left
+   * alone. Whether it tried any.
+   */
+  async cleanUp(signal: AbortSignal): Promise<boolean> {
+    const { states } = this.#deps;
     // The containers of a pod whose stages did not ask yet may run with it.
-    const mayGo = ({ podUid: uid }: FoundVolume): boolean => {
-      const { asked, isResolved } = states.pod(uid);
-      return asked === "unmount" || (asked === "mount" && isResolved);
-    };
-    const failed = this.#failed.filter(mayGo);
-    this.#failed = this.#failed.filter((found) => !mayGo(found));
-    for (const { podUid: uid, volumeSpecName: name, path, plugin } of failed) {
-      const wanted = [...states.pod(uid).wanted.values()];
-      if (wanted.some(({ spec }) => volumeSpecName(spec) === name)) continue;
-      metrics.increment("force_cleaned_failed_volume_operations_total");
-      const target = { podUid: uid, volumeSpecName: name };
-      const error = await tearDownError(plugins.get(plugin), target, signal);
-      if (error === undefined) continue;
-      metrics.increment("force_cleaned_failed_volume_operation_errors_total");
-      log.warn("a volume on disk that no pod wants is left alone", { path, error });
+    const due = this.#failed.filter((found) => {
+      const { asked, isResolved } = states.pod(found.podUid);
+      const mayGo = asked === "unmount" || (asked === "mount" && isResolved);
+      return mayGo && !this.#cleaning.has(found);
+    });
+    for (const found of due) this.#cleaning.add(found);
+    for (const found of due) {
+      await this.#cleanUpOne(found, signal);
+      this.#failed = this.#failed.filter((each) => each !== found);
+      this.#cleaning.delete(found);
     }
+    return due.length > 0;
+  }
+
+  async #cleanUpOne(found: FoundVolume, signal: AbortSignal): Promise<void> {
+    const { plugins, metrics, log, states } = this.#deps;
+    const { podUid: uid, volumeSpecName: name, path, plugin } = found;
+    const wanted = [...states.pod(uid).wanted.values()];
+    if (wanted.some(({ spec }) => volumeSpecName(spec) === name)) return;
+    metrics.increment("force_cleaned_failed_volume_operations_total");
+    const target = { podUid: uid, volumeSpecName: name };
+    const error = await tearDownError(plugins.get(plugin), target, signal);
+    if (error === undefined) return;
+    metrics.increment("force_cleaned_failed_volume_operation_errors_total");
+    log.warn("a volume on disk that no pod wants is left alone", { path, error });
   }
 
   async #list(): Promise<readonly FoundVolume[]> {

@@ -44,9 +44,10 @@ describe("mounting", () => {
   test("mounts the device of a volume once for two pods", async () => {
     const world = await open();
     const pods = [world.add("uid-1", "a"), world.add("uid-2", "a")];
+    const mounting = pods.map((pod) => world.manager.mount(pod, never));
     await world.settle();
     world.attach();
-    await Promise.all(pods.map((pod) => world.manager.mount(pod, never)));
+    await Promise.all(mounting);
     expect(world.calls.filter((call) => call === "mountDevice a")).toHaveLength(1);
     expect(world.calls.filter((call) => call === "setUp a")).toHaveLength(2);
   });
@@ -54,21 +55,19 @@ describe("mounting", () => {
   test("a driver that hangs delays only the pods that use it", async () => {
     const world = await open();
     world.answers.set("setUp hung", () => new Promise(() => undefined));
-    const hung = world.add("uid-1", "hung");
-    const other = world.add("uid-2", "a");
+    void world.manager.mount(world.add("uid-1", "hung"), never);
+    const mounting = world.manager.mount(world.add("uid-2", "a"), never);
     await world.settle();
     world.attach();
-    void world.manager.mount(hung, never);
-    expect((await world.manager.mount(other, never)).ok).toBe(true);
+    expect((await mounting).ok).toBe(true);
   });
 
   test("tries again after a back-off, and reports each failure", async () => {
     const world = await open();
     world.answers.set("setUp a", failing("disk busy"));
-    const pod = world.add("uid-1", "a");
+    const mounting = world.manager.mount(world.add("uid-1", "a"), never);
     await world.settle();
     world.attach();
-    const mounting = world.manager.mount(pod, never);
     await world.clock.advance(3000);
     const tries = (): number => world.calls.filter((call) => call === "setUp a").length;
     expect(tries()).toBe(3);
@@ -91,10 +90,9 @@ describe("after a failure", () => {
   ])("the coming of %s ends the back-off", async (_, retry) => {
     const world = await open();
     world.answers.set("setUp a", failing("not there yet"));
-    const pod = world.add("uid-1", "a");
+    const mounting = world.manager.mount(world.add("uid-1", "a"), never);
     await world.settle();
     world.attach();
-    const mounting = world.manager.mount(pod, never);
     await world.clock.advance(60_000);
     world.answers.clear();
     retry(world);
@@ -117,6 +115,7 @@ describe("a wait for volumes", () => {
         message:
           "unmounted volumes=[a], unattached volumes=[a], failed to process volumes=[]: context canceled",
         isAttachLimitExceeded: false,
+        isLate: true,
       },
     });
   });
@@ -197,6 +196,7 @@ describe("unmounting", () => {
       return err({ kind: "uncertain", message: "too late" });
     });
     const pod = world.add("uid-1", "a");
+    void world.manager.mount(pod, never);
     await world.settle();
     world.attach();
     await world.settle();
@@ -214,6 +214,7 @@ describe("unmounting", () => {
 describe("what a past agent mounted", () => {
   test("is not unmounted before all sources have delivered", async () => {
     const world = await open(["uid-9 old"], { areSourcesReady: false });
+    void world.manager.remove(podUid("uid-9"), never);
     await world.clock.advance(60_000);
     expect(world.calls).toEqual([]);
     world.areSourcesReady = true;
@@ -225,6 +226,7 @@ describe("what a past agent mounted", () => {
 
   test("is not unmounted, nor reported away, before the node's status was read", async () => {
     const world = await open(["uid-9 old"], { attached: undefined });
+    void world.manager.remove(podUid("uid-9"), never);
     await world.clock.advance(60_000);
     expect(world.calls).toEqual([]);
     expect(world.manager.volumesInUse()).toBeUndefined();
@@ -248,18 +250,27 @@ describe("what a past agent mounted", () => {
     const world = await open(["uid-1 unreadable-1", "uid-2 unreadable-2"], {
       areSourcesReady: false,
     });
-    world.add("uid-1", "unreadable-1");
+    const wanting = world.add("uid-1", "unreadable-1");
+    const removing = world.manager.remove(podUid("uid-2"), never);
     await world.settle();
     expect(world.calls).toEqual([]);
     world.answers.set("tearDown unreadable-2", failing("no record of it"));
     world.areSourcesReady = true;
     world.manager.requestLook();
-    await world.clock.advance(60_000);
+    expect((await removing).ok).toBe(true);
     expect(world.calls).toEqual(["tearDown unreadable-2"]);
+    const mounting = world.manager.mount(wanting, never);
+    await world.settle();
+    world.attach();
+    expect((await mounting).ok).toBe(true);
+    await world.clock.advance(60_000);
+    expect(world.calls.filter((call) => call.startsWith("tearDown"))).toHaveLength(1);
   });
 
   test("is found although another pod's folder cannot be read", async () => {
     const world = await open(["uid-8 unlisted", "uid-9 old"]);
+    expect((await world.manager.remove(podUid("uid-9"), never)).ok).toBe(true);
+    await world.settle();
     expect(world.calls).toEqual(["tearDown old", "unmountDevice old"]);
   });
 });

@@ -179,9 +179,11 @@ export class StorageManager {
 
   /** The same, also of what only may be mounted: once this has resolved the pod's folder may go. */
   async remove(uid: PodUid, signal: AbortSignal): Promise<Result<void, string>> {
-    const cause = await this.#untilUnmounted(uid, () => !this.hasMounts(uid), signal);
-    if (cause === undefined || !this.hasMounts(uid)) return ok(undefined);
-    const left = [...this.#deps.states.pod(uid).mounts.keys()].toSorted();
+    const { states, found } = this.#deps;
+    const isDone = (): boolean => !this.hasMounts(uid) && !found.mayHave(uid);
+    const cause = await this.#untilUnmounted(uid, isDone, signal);
+    if (cause === undefined) return ok(undefined);
+    const left = [...states.pod(uid).mounts.keys()].toSorted();
     return err(`volumes that are or may be mounted=[${left.join(" ")}]: ${cause}`);
   }
 
@@ -190,9 +192,10 @@ export class StorageManager {
     isDone: () => boolean,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { states } = this.#deps;
+    const { states, found } = this.#deps;
+    const mayBeMounted = this.hasMounts(uid) || found.mayHave(uid);
     // Most pods that are removed have nothing mounted any more, and some never had.
-    if (!this.hasMounts(uid) && states.pod(uid).wanted.size === 0) return undefined;
+    if (!mayBeMounted && states.pod(uid).wanted.size === 0) return undefined;
     states.setPod(uid, { resolution: "due", asked: "unmount" });
     this.#resolveWakeUp.notify();
     return await this.#until(uid, isDone, signal);
@@ -283,12 +286,16 @@ export class StorageManager {
     const { reconciler, found } = this.#deps;
     const mayUnmount = this.#areAllResolved && found.areKnown;
     const retryAtMs = reconciler.reconcile(mayUnmount);
-    if (mayUnmount) void found.cleanUp(signal);
-    const wasKnown = found.areKnown;
+    if (mayUnmount) void this.#cleanUp(signal);
+    const wasSynced = this.isSynced;
     found.settle();
     this.#hasReconciled = true;
-    if (!wasKnown && found.areKnown) this.#noteChange();
+    if (!wasSynced && this.isSynced) this.#noteChange();
     return retryAtMs;
+  }
+
+  async #cleanUp(signal: AbortSignal): Promise<void> {
+    if (await this.#deps.found.cleanUp(signal)) this.requestLook();
   }
 
   async #resolvePod(uid: PodUid, pod: Pod, signal: AbortSignal): Promise<void> {
@@ -368,10 +375,10 @@ export class StorageManager {
   }
 
   #forgetIfGone(uid: PodUid, isKnown: boolean): void {
-    const { states } = this.#deps;
+    const { states, found } = this.#deps;
     const { wanted, resolution } = states.pod(uid);
-    const isEmpty = wanted.size === 0 && resolution === "new" && !this.hasMounts(uid);
-    if (!isKnown && isEmpty) states.forgetPod(uid);
+    if (isKnown || this.hasMounts(uid) || found.mayHave(uid)) return;
+    if (wanted.size === 0 && resolution === "new") states.forgetPod(uid);
   }
 
   /** Whether it still is: the object of its driver may have changed. */

@@ -96,7 +96,7 @@ export class VolumeWorld implements AsyncDisposable {
   /** What containers get of the volumes of the manager that was made last. */
   containerVolumes(): ContainerVolumes {
     return new ContainerVolumes({
-      storage: this.#manager,
+      storage: this.#newest(),
       rootFolder: this.root,
       foreignFiles: this.foreignFiles,
       log: silentLog,
@@ -106,7 +106,7 @@ export class VolumeWorld implements AsyncDisposable {
 
   /** The pod's volumes are to be mounted, and it waits for them. */
   async mount(pod: Pod): Promise<Result<void, string>> {
-    const manager = this.#manager;
+    const manager = this.#newest();
     this.want(pod);
     const mounted = await manager.mount(pod, never);
     return mounted.ok ? mounted : err(mounted.error.message);
@@ -116,7 +116,7 @@ export class VolumeWorld implements AsyncDisposable {
   async unmount(uid: PodUid): Promise<void> {
     const pod = this.#table.get(uid)?.wanted;
     if (pod !== undefined) this.#registry.remove(pod);
-    const unmounted = await this.#manager.remove(uid, never);
+    const unmounted = await this.#newest().remove(uid, never);
     if (!unmounted.ok) throw new Error(unmounted.error);
     const deps = {
       rootFolder: this.root,
@@ -127,7 +127,7 @@ export class VolumeWorld implements AsyncDisposable {
     await removeVolumeFolders(deps, uid, never);
   }
 
-  get #manager(): StorageManager {
+  #newest(): StorageManager {
     return this.#storage ?? this.manager();
   }
 
