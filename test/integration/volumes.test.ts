@@ -194,10 +194,10 @@ describe("volumes, seen from inside a container", () => {
   test("a volume that this node cannot do is refused by its field", async () => {
     writePod("refused", [
       { name: "disk", emptyDir: {} },
-      { name: "share", nfs: { server: "files.example", path: "/" } },
+      { name: "share", cephfs: { monitors: ["files.example"] } },
     ]);
-    expect(await untilEvent(world, "refused", "spec.volumes[1].nfs")).toContain(
-      "spec.volumes[1].nfs: not supported by this node",
+    expect(await untilEvent(world, "refused", "spec.volumes[1].cephfs")).toContain(
+      "spec.volumes[1].cephfs: not supported by this node",
     );
   });
 
