@@ -55,6 +55,11 @@ export function runtimeErrorCode(grpcStatus: number): RuntimeErrorCode {
   return CODES[grpcStatus - 1] ?? "Unknown";
 }
 
+/** The gRPC status number of a name. */
+export function grpcStatus(code: RuntimeErrorCode): number {
+  return CODES.indexOf(code) + 1;
+}
+
 export function isNotFound(error: unknown): boolean {
   return error instanceof RuntimeError && error.code === "NotFound";
 }

@@ -1,6 +1,7 @@
 import { CsiCallError } from "../../model/csi-call-error.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import type { CsiDrivers, CsiNodeClient } from "../../ports/csi-drivers.ts";
+import { goCallText } from "../grpc/go-call-text.ts";
 import { GrpcConnection, type GrpcMethod } from "../grpc/grpc-connection.ts";
 import { CSI_METHODS } from "./csi-methods.ts";
 
@@ -31,7 +32,9 @@ function connect(endpoint: string, timeoutMs: number): CsiNodeClient {
     try {
       return await connection.send(method, request, timeoutMs, signal);
     } catch (error) {
-      throw error instanceof RuntimeError ? callError(endpoint, error) : error;
+      if (!(error instanceof RuntimeError)) throw error;
+      const { code, cause } = error;
+      throw new CsiCallError(code, goCallText(endpoint, error), { cause });
     } finally {
       connection.close();
     }
@@ -57,24 +60,4 @@ function connect(endpoint: string, timeoutMs: number): CsiNodeClient {
     getVolumeStats: (request, signal) => call(CSI_METHODS.getVolumeStats, request, signal),
     expandVolume: (request, signal) => call(CSI_METHODS.expandVolume, request, signal),
   };
-}
-
-const dialProblems: ReadonlyMap<unknown, string> = new Map([
-  ["ENOENT", "no such file or directory"],
-  ["ECONNREFUSED", "connection refused"],
-  ["EACCES", "permission denied"],
-]);
-
-/** Users search for what a client of Go prints when the driver is away. */
-function callError(endpoint: string, { code, message, cause }: RuntimeError): CsiCallError {
-  if (code !== "Unavailable" || !(cause instanceof Error)) {
-    return new CsiCallError(code, message, { cause });
-  }
-  const problem = "code" in cause ? dialProblems.get(cause.code) : undefined;
-  if (problem === undefined) {
-    return new CsiCallError(code, "error reading from server: EOF", { cause });
-  }
-  const dial = `dial unix ${endpoint}: connect: ${problem}`;
-  const text = `connection error: desc = "transport: Error while dialing: ${dial}"`;
-  return new CsiCallError(code, text, { cause });
 }

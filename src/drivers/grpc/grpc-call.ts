@@ -14,6 +14,13 @@ import {
 import { CutFrameReader } from "./cut-frames.ts";
 import { encodeFrame, FrameReader } from "./grpc-frames.ts";
 
+/** Nothing is read for a while after messages have come: a server that sends without end must not keep the agent busy. */
+export interface GrpcPauses {
+  readonly ms: number;
+  /** All messages that came together were handed over. It does not throw. */
+  readonly onMessages: () => void;
+}
+
 /** One call: a message goes there, any number come back. */
 export interface GrpcExchange {
   readonly path: string;
@@ -27,6 +34,7 @@ export interface GrpcExchange {
   readonly maxFieldBytes?: number | undefined;
   /** A longer message ends the call; undefined = 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
+  readonly pauses?: GrpcPauses | undefined;
   /** What it throws ends the call. */
   readonly onMessage: (message: Buffer) => void;
 }
@@ -96,7 +104,7 @@ export function exchange(
 
 function listen(
   stream: ClientHttp2Stream,
-  { onHeaders, onMessage, maxFieldBytes, maxMessageBytes }: GrpcExchange,
+  { onHeaders, onMessage, maxFieldBytes, maxMessageBytes, pauses }: GrpcExchange,
   finish: (failure: Failure | undefined) => void,
 ): void {
   const frames =
@@ -112,19 +120,52 @@ function listen(
   stream.on("trailers", (trailers) => {
     answer = { ...answer, ...trailers };
   });
-  stream.on("data", (piece: Buffer) => {
+  /** Whether any message was complete with it. */
+  const take = (piece: Buffer): boolean => {
     try {
       const messages = frames.take(piece);
-      if (!messages.ok) return finish({ code: "Internal", text: messages.error });
+      if (!messages.ok) {
+        finish({ code: "Internal", text: messages.error });
+        return false;
+      }
       for (const message of messages.value) onMessage(message);
+      return messages.value.length > 0;
     } catch (error) {
       finish({ code: "Internal", text: `cannot read the answer: ${String(error)}`, cause: error });
+      return false;
     }
-  });
+  };
+  if (pauses === undefined) stream.on("data", take);
+  else readInPauses(stream, take, pauses);
   stream.on("error", (error) => {
     problem = error;
   });
   stream.on("close", () => finish(failureOf(answer, stream.rstCode, problem)));
+}
+
+function readInPauses(
+  stream: ClientHttp2Stream,
+  take: (piece: Buffer) => boolean,
+  { ms, onMessages }: GrpcPauses,
+): void {
+  let isPaused = false;
+  const read = (): void => {
+    if (isPaused) return;
+    // All that has come since.
+    const piece: Buffer | null = stream.read();
+    if (piece === null || !take(piece)) return;
+    isPaused = true;
+    onMessages();
+    startTimer(
+      ms,
+      () => {
+        isPaused = false;
+        read();
+      },
+      { keepsAlive: false },
+    );
+  };
+  stream.on("readable", read);
 }
 
 function failureOf(

@@ -6,7 +6,7 @@ import { withDeadline } from "../../lib/deadline.ts";
 import { startTimer } from "../../lib/timers.ts";
 import { untilAborted } from "../../lib/until-aborted.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
-import { exchange, methodName } from "./grpc-call.ts";
+import { exchange, type GrpcPauses, methodName } from "./grpc-call.ts";
 
 /** Data that arrived and is not read yet may take so much, in MB: more than any answer. */
 const maxSessionMemory = 64;
@@ -43,6 +43,7 @@ interface StreamHandlers<Response> {
   readonly onMessage: (message: Response) => void;
   readonly metadata: Readonly<Record<string, string>>;
   readonly timeoutMs?: number | undefined;
+  readonly pauses?: GrpcPauses | undefined;
 }
 
 /** A connection to a unix socket, made when it is needed and again when it was lost. */
@@ -133,6 +134,19 @@ export class GrpcConnection {
     });
   }
 
+  /** Connects unless it is connected; resolves when it is. */
+  async open(signal: AbortSignal): Promise<void> {
+    await untilAborted(this.#open(), signal);
+  }
+
+  /** Resolves when the connection is lost; at once when there is none. */
+  async whenLost(signal: AbortSignal): Promise<void> {
+    const session = await this.#session;
+    if (session === undefined || session.closed || session.destroyed) return;
+    const closed = new Promise<void>((resolve) => session.once("close", resolve));
+    await untilAborted(closed, signal);
+  }
+
   /** Calls that wait for an answer end without one. */
   close(): void {
     const session = this.#session;
@@ -146,7 +160,7 @@ export class GrpcConnection {
   #exchange<Request, Response>(
     method: GrpcMethod<Request, Response>,
     request: Request,
-    { onHeaders, onMessage, metadata, timeoutMs }: StreamHandlers<Response>,
+    { onHeaders, onMessage, metadata, timeoutMs, pauses }: StreamHandlers<Response>,
     signal: AbortSignal,
   ): Promise<void> {
     const call = {
@@ -156,6 +170,7 @@ export class GrpcConnection {
       onMessage: (bytes: Buffer) => onMessage(method.deserialize(bytes)),
       metadata,
       timeoutMs,
+      pauses,
       maxFieldBytes: method.maxFieldBytes,
       maxMessageBytes: method.maxMessageBytes,
     };

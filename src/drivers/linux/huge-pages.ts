@@ -1,5 +1,7 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { CgroupResources } from "../../model/cgroup.ts";
+import type { HugePages } from "../../model/machine-info.ts";
 import type { CgroupSetting } from "./cgroup-files.ts";
 
 const units = ["B", "KB", "MB", "GB", "TB", "PB"];
@@ -14,6 +16,22 @@ export function readHugePageSizes(folder = "/sys/kernel/mm/hugepages"): bigint[]
       .map((size) => BigInt(size) * 1024n);
   } catch {
     return [];
+  }
+}
+
+/** The huge pages of the machine or of one of its NUMA nodes, by their folder. */
+export function readHugePages(folder: string): readonly HugePages[] {
+  return readHugePageSizes(folder).map((sizeBytes) => {
+    const pageSizeKb = Number(sizeBytes / 1024n);
+    return { pageSizeKb, count: readCount(join(folder, `hugepages-${pageSizeKb}kB`)) };
+  });
+}
+
+function readCount(folder: string): number {
+  try {
+    return Number(readFileSync(join(folder, "nr_hugepages"), "utf8"));
+  } catch {
+    return 0;
   }
 }
 

@@ -1,11 +1,11 @@
 import { lookup } from "node:dns/promises";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, networkInterfaces, release } from "node:os";
-import { join } from "node:path";
 import { parseIpAddress } from "../../lib/ip-address.ts";
-import type { HugePages, MachineInfo, SystemInfo } from "../../model/machine-info.ts";
+import type { MachineInfo, SystemInfo } from "../../model/machine-info.ts";
 import type { NodeFacts } from "../../ports/node-facts.ts";
 import { chooseDefaultIp } from "./default-route.ts";
+import { readHugePages } from "./huge-pages.ts";
 
 const uuidFiles = [
   "/sys/class/dmi/id/product_uuid",
@@ -63,15 +63,6 @@ function memoryBytes(text: string, field: string): bigint {
   return BigInt(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(text)?.[1] ?? 0) * 1024n;
 }
 
-function readHugePages(folder: string): readonly HugePages[] {
-  return listNames(folder).flatMap((name) => {
-    const size = /^hugepages-(\d+)kB$/.exec(name)?.[1];
-    if (size === undefined) return [];
-    const count = Number(readText(join(folder, name, "nr_hugepages")) ?? 0);
-    return [{ pageSizeKb: Number(size), count }];
-  });
-}
-
 /** What the first of the files says that says anything. */
 function firstText(paths: readonly string[]): string {
   for (const path of paths) {
@@ -87,13 +78,5 @@ function readText(path: string): string | undefined {
     return readFileSync(path, "utf8");
   } catch {
     return undefined;
-  }
-}
-
-function listNames(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }
