@@ -18,7 +18,6 @@ import { kubeconfigIdentity, readSource } from "../drivers/kube/kubeconfig-ident
 import { endpointOf, readKubeconfig } from "../drivers/kube/read-kubeconfig.ts";
 import { writeKubeconfig } from "../drivers/kube/write-kubeconfig.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
-import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import {
   awaitCertificate,
   CertificateManager,
@@ -29,6 +28,7 @@ import {
 import { errorText } from "../lib/error-text.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import { timeoutSignal } from "../lib/timers.ts";
+import { parseYaml } from "../lib/yaml/parse-yaml.ts";
 import type { StoredCertificate } from "../model/certificate.ts";
 import type { KeyPair } from "../model/key-pair.ts";
 import type { ApiClient } from "../ports/api-client.ts";

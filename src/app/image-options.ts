@@ -6,12 +6,12 @@ import {
 } from "../core/image/credential-provider.ts";
 import { readRegularFile } from "../drivers/disk/read-regular-file.ts";
 import { credentialPlugins } from "../drivers/linux/credential-provider.ts";
-import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
 import type { ImagePullLimits } from "../engine/images/image-puller.ts";
 import { errorText } from "../lib/error-text.ts";
 import { nodeText } from "../lib/json-node.ts";
 import { maxDocumentLength, parseJsonText } from "../lib/json-text.ts";
 import { SetupError } from "../lib/setup-error.ts";
+import { parseYaml } from "../lib/yaml/parse-yaml.ts";
 import type { CredentialPlugins } from "../ports/credential-plugins.ts";
 
 /** Flags about images, as given. */

@@ -10,12 +10,12 @@ import { judgeConfig } from "../config/support/judge-config.ts";
 import { validateConfig } from "../config/validate/validate-config.ts";
 import { readRegularFile } from "../drivers/disk/read-regular-file.ts";
 import { openCgroups } from "../drivers/linux/open-cgroups.ts";
-import { parseYaml } from "../drivers/manifest/parse-yaml.ts";
-import { listDuplicateKeys } from "../drivers/manifest/yaml-duplicates.ts";
 import { errorText } from "../lib/error-text.ts";
 import { maxDocumentLength } from "../lib/json-text.ts";
 import type { Result } from "../lib/result.ts";
 import { SetupError } from "../lib/setup-error.ts";
+import { listDuplicateKeys } from "../lib/yaml/duplicate-keys.ts";
+import { parseYaml } from "../lib/yaml/parse-yaml.ts";
 import { withoutDocument } from "../model/manifest/object-kind.ts";
 
 /** A kubelet's configuration that Berth can run with. */

@@ -84,6 +84,7 @@ import { volumePayload } from "./domains/volume-payload.ts";
 import { volumeReconcile } from "./domains/volume-reconcile.ts";
 import { volumeResolution } from "./domains/volume-resolution.ts";
 import { volumeStatsMetrics } from "./domains/volume-stats-metrics.ts";
+import { yaml } from "./domains/yaml.ts";
 import type { VectorDomain } from "./vector-domain.ts";
 
 export const vectorDomains: readonly VectorDomain[] = [
@@ -172,4 +173,5 @@ export const vectorDomains: readonly VectorDomain[] = [
   volumeReconcile,
   volumeResolution,
   volumeStatsMetrics,
+  yaml,
 ];

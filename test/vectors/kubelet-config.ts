@@ -3,9 +3,9 @@ import type { YamlReader } from "../../src/config/config-document.ts";
 import { encodeConfig } from "../../src/config/encode-config.ts";
 import type { KubeletConfiguration } from "../../src/config/generated/kubelet-configuration.ts";
 import type { ConfigFailure } from "../../src/config/load-config.ts";
-import { parseYaml } from "../../src/drivers/manifest/parse-yaml.ts";
-import { listDuplicateKeys } from "../../src/drivers/manifest/yaml-duplicates.ts";
 import { nodeText } from "../../src/lib/json-node.ts";
+import { listDuplicateKeys } from "../../src/lib/yaml/duplicate-keys.ts";
+import { parseYaml } from "../../src/lib/yaml/parse-yaml.ts";
 
 export const configPath = "/CONFIGROOT/cfg/kubelet.yaml";
 export const dropInPath = "/CONFIGROOT/cfg/kubelet.conf.d";

@@ -1,6 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { sleep, timeoutSignal } from "../../lib/timers.ts";
+import { parseYaml } from "../../lib/yaml/parse-yaml.ts";
 import { withoutDocument } from "../../model/manifest/object-kind.ts";
 import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
 import { type PodText, parsePodListText, parsePodText } from "../../model/manifest/pod-text.ts";
@@ -8,7 +9,6 @@ import type { StaticPodPlace } from "../../model/manifest/static-pod.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSource, SourceProblem, SourceSink } from "../../ports/pod-source.ts";
 import type { ManifestMode } from "./parse-file.ts";
-import { parseYaml } from "./parse-yaml.ts";
 
 export interface HttpSourceOptions {
   readonly url: string;

@@ -1,5 +1,6 @@
 import { parseJson } from "../../lib/json-parser.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { parseYaml, parseYamlDocuments } from "../../lib/yaml/parse-yaml.ts";
 import type {
   ConfigMap,
   CSIDriver,
@@ -14,7 +15,6 @@ import type { PlacedProblem } from "../../model/manifest/placed-problem.ts";
 import { fileProblemMessage, isJsonText, parsePodText } from "../../model/manifest/pod-text.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
-import { parseYaml, parseYamlDocuments } from "./parse-yaml.ts";
 
 /** The objects of one file that is valid as a whole. */
 export interface FileObjects {

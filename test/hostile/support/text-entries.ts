@@ -20,8 +20,6 @@ import { decodeKubeconfig } from "../../../src/drivers/kube/decode-kubeconfig.ts
 import { parseCertificates } from "../../../src/drivers/kube/key-pair-files.ts";
 import { parseCgroupMounts } from "../../../src/drivers/linux/cgroup-mounts.ts";
 import { parseFile } from "../../../src/drivers/manifest/parse-file.ts";
-import { parseYaml, parseYamlDocuments } from "../../../src/drivers/manifest/parse-yaml.ts";
-import { listDuplicateKeys } from "../../../src/drivers/manifest/yaml-duplicates.ts";
 import { decodeBase64 } from "../../../src/lib/base64.ts";
 import { parseCsvRecord } from "../../../src/lib/csv-record.ts";
 import { parseDuration } from "../../../src/lib/duration.ts";
@@ -35,6 +33,8 @@ import { parseJsonText } from "../../../src/lib/json-text.ts";
 import { parseMountInfo } from "../../../src/lib/mount-info.ts";
 import { cleanPath } from "../../../src/lib/path.ts";
 import { parseTime } from "../../../src/lib/time.ts";
+import { listDuplicateKeys } from "../../../src/lib/yaml/duplicate-keys.ts";
+import { parseYaml, parseYamlDocuments } from "../../../src/lib/yaml/parse-yaml.ts";
 import { parseImageName } from "../../../src/model/image-name.ts";
 import { parseLabelSelector } from "../../../src/model/label-selector.ts";
 import { parseLogLine } from "../../../src/model/log/log-line.ts";

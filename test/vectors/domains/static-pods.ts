@@ -1,4 +1,4 @@
-import { parseYaml } from "../../../src/drivers/manifest/parse-yaml.ts";
+import { parseYaml } from "../../../src/lib/yaml/parse-yaml.ts";
 import { fileProblemMessage, parsePodText } from "../../../src/model/manifest/pod-text.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
