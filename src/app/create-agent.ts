@@ -29,6 +29,7 @@ import {
 } from "../drivers/linux/kernel-features.ts";
 import { DeviceKernelLog } from "../drivers/linux/kernel-log.ts";
 import { logFiles } from "../drivers/linux/log-files.ts";
+import { createMachineTopologyReader } from "../drivers/linux/machine-topology.ts";
 import { linuxMounts } from "../drivers/linux/mounts.ts";
 import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
 import { openCgroupStats, openMemoryGauge } from "../drivers/linux/open-cgroups.ts";
@@ -60,9 +61,11 @@ import { type DataLayout, dataLayout } from "./data-layout.ts";
 import { parseEviction } from "./eviction-options.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
+import { defaultManagerOptions, type ManagerOptions, managerSettings } from "./manager-options.ts";
 import { defaultNodeCgroups, type OpenedCgroups, openNodeCgroups } from "./node-cgroups.ts";
 import {
   describeAdmission,
+  machineReservation,
   readHostIps,
   readResolverConfig,
   withRuntimeFeatures,
@@ -130,6 +133,7 @@ interface TunedSettings {
   readonly cgroups?: Partial<Pick<AgentSettings["cgroups"], "node" | "system">>;
   readonly images?: Pick<AgentSettings["images"], "dockerConfigs">;
   readonly logs?: Pick<AgentSettings["logs"], "areLinked">;
+  readonly managers?: ManagerOptions;
   readonly pods?: Partial<AgentSettings["pods"]>;
 }
 
@@ -213,7 +217,11 @@ async function prepareNode(
   const registration = tuning?.node(identity) ?? plainNodeSettings(place.nodeName, identity);
   const { security = parseSecurity({}) } = rules;
   const admission = describeAdmission(registration, place.dataDir, security.sysctls);
-  const { fieldGates: gates = [], shutdownPeriods = [] } = tuning?.settings ?? {};
+  const {
+    fieldGates: gates = [],
+    shutdownPeriods = [],
+    managers = defaultManagerOptions,
+  } = tuning?.settings ?? {};
   const fieldGates = new Set(clients === undefined ? gates : [...gates, clusterGate]);
   const { node = withRuntimeFeatures(admission.node, features) } = nodeFacts;
   const { clusterDomain = "", hostIps = readHostIps() } = nodeFacts;
@@ -223,6 +231,11 @@ async function prepareNode(
     clusterDomain,
     registration,
     shutdownPeriods,
+    managers: managerSettings(
+      managers,
+      await createMachineTopologyReader().read(),
+      machineReservation(registration, place.dataDir),
+    ),
   };
 }
 

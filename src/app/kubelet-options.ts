@@ -20,6 +20,7 @@ import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { type ImageSetup, parseImageOptions } from "./image-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { parseLogRotation } from "./log-rotation-options.ts";
+import { kubeletManagerOptions, withReservedCpus } from "./manager-options.ts";
 import { kubeletNodeCgroups, kubeletShutdownPeriods } from "./node-cgroups.ts";
 import { defaultNodeName, readHostIps, readResolverConfig } from "./node-facts.ts";
 import { kubeletNodeSettings, parseNodeIps } from "./node-options.ts";
@@ -35,9 +36,10 @@ export function kubeletRootDir({ settings }: KubeletSetup): string {
 
 /** Everything of the agent but its runtime and its log. Throws a SetupError that names the field or flag. */
 export function kubeletAgentOptions(
-  setup: KubeletSetup,
+  given: KubeletSetup,
   rootDir: string,
 ): Omit<AgentOptions, "runtime" | "telemetry"> {
+  const setup = { ...given, config: withReservedCpus(given.config) };
   const { config, settings } = setup;
   const nodeName = (settings.get("hostname-override") || defaultNodeName()).trim().toLowerCase();
   const nodeIps = nodeAddresses(settings.get("node-ip") ?? "");
@@ -158,6 +160,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
         },
       },
       shutdownPeriods: kubeletShutdownPeriods(config, setup.gates),
+      managers: kubeletManagerOptions(config, setup.gates),
       ...(joinsCluster(settings) ? { cluster: clusterSettings(config) } : {}),
     },
     runtime: {

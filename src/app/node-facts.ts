@@ -9,13 +9,15 @@ import { nodeCapacity } from "../core/node/node-capacity.ts";
 import { nodeIpProblem } from "../core/node/node-ip-problem.ts";
 import { initialNode } from "../core/node/node-registration.ts";
 import { totalCapacity } from "../core/node/node-status.ts";
+import type { ResourceList } from "../core/resource/resource-list.ts";
 import { isAppArmorEnabled } from "../drivers/linux/kernel-features.ts";
 import { linuxNodeFacts } from "../drivers/linux/node-facts.ts";
 import type { NodeSettings } from "../engine/node/node-settings.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import type { RuntimeFeatures } from "../model/generated/cri.ts";
 import type { Node } from "../model/generated/kubernetes.ts";
-import { wholeQuantity } from "../model/quantity.ts";
+import type { MachineInfo } from "../model/machine-info.ts";
+import { type Quantity, wholeQuantity } from "../model/quantity.ts";
 
 /** The machine's name in the form that node names have. */
 export function defaultNodeName(): string {
@@ -48,11 +50,27 @@ export function describeAdmission(
   };
 }
 
-function describeNode(settings: NodeSettings, dataDir: string): Node {
+/** What the node keeps from pods. */
+export function machineReservation(settings: NodeSettings, dataDir: string): ResourceList {
+  const { total } = readCapacity(dataDir);
+  return allocatableReservation(total, settings.reservations);
+}
+
+interface MachineCapacity {
+  readonly machine: MachineInfo;
+  readonly ephemeralStorage: Quantity;
+  readonly total: ResourceList;
+}
+
+function readCapacity(dataDir: string): MachineCapacity {
   const disk = statfsSync(dataDir);
   const machine = linuxNodeFacts.readMachine();
   const ephemeralStorage = wholeQuantity(BigInt(disk.blocks) * BigInt(disk.bsize), "BinarySI");
-  const total = totalCapacity(machine, ephemeralStorage);
+  return { machine, ephemeralStorage, total: totalCapacity(machine, ephemeralStorage) };
+}
+
+function describeNode(settings: NodeSettings, dataDir: string): Node {
+  const { machine, ephemeralStorage, total } = readCapacity(dataDir);
   const problem = allocatableProblem(total, settings.reservations);
   if (problem !== undefined) {
     throw new SetupError(problem, "lower kubeReserved, systemReserved or evictionHard");

@@ -25,6 +25,7 @@ import {
   simDevices,
   simPluginSockets,
 } from "../drivers/sim/sim-storage.ts";
+import { simTopology } from "../drivers/sim/sim-topology.ts";
 import type { AgentPorts, TelemetryPorts } from "../engine/agent/agent-ports.ts";
 import type { AgentSettings } from "../engine/agent/agent-settings.ts";
 import { berthVersion } from "../lib/version.ts";
@@ -33,6 +34,7 @@ import type { HostFiles } from "../ports/host-files.ts";
 import { parseEviction } from "./eviction-options.ts";
 import { defaultImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
+import { defaultManagerOptions, managerSettings } from "./manager-options.ts";
 import { defaultNodeCgroups } from "./node-cgroups.ts";
 import { plainNodeSettings } from "./node-options.ts";
 import { parseSecurity } from "./security-options.ts";
@@ -128,6 +130,7 @@ export function simSettings(nodeName: string): AgentSettings {
       clusterDomain: "",
       registration,
       shutdownPeriods: [],
+      managers: simManagers,
     },
     runtimeSettings: simRuntimeSettings,
     cgroups: { root: ["kubepods"], driver: "cgroupfs", node: defaultNodeCgroups, system: {} },
@@ -137,6 +140,9 @@ export function simSettings(nodeName: string): AgentSettings {
     eviction: parseEviction(),
   };
 }
+
+/** Without CPUs or memory of their own. */
+const simManagers = managerSettings(defaultManagerOptions, simTopology, new Map());
 
 const simRuntimeSettings: AgentSettings["runtimeSettings"] = {
   podLogsRoot,

@@ -60,6 +60,7 @@ export class Agent {
     const { memory, allocations, lifetime } = parts;
     await memory.load();
     await allocations.load();
+    await parts.managers.start();
     await parts.nodeCgroups.start();
     try {
       await Promise.all([
@@ -92,6 +93,7 @@ export class Agent {
       "image records": () => parts.images.recover(signal),
       "container collector": () => parts.containerCollector.run(signal),
       "image collector": () => parts.imageCollector.run(signal),
+      "container CPUs": () => parts.cpuReconciler.run(signal),
       volumes: () => parts.storage.run(signal),
       "volume resolution": () => parts.storage.runResolve(signal),
       plugins: () => parts.pluginRegistry.run(signal),

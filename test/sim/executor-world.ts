@@ -18,6 +18,7 @@ import type { PodEvent } from "../../src/ports/pod-events.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
 import { testImagePods } from "../kit/pod-parts.ts";
 import { silentLog } from "../kit/silent-log.ts";
+import { idleManagers } from "../kit/test-managers.ts";
 import { MemoryCgroups } from "./memory-cgroups.ts";
 import { SimPodConfigs, simSettings } from "./sim-pod-configs.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -82,8 +83,8 @@ export class ExecutorWorld {
         actuated,
         files,
         events,
-        podLogsRoot: simSettings.podLogsRoot,
-        linkLogs: true,
+        logs: { root: simSettings.podLogsRoot, areLinked: true },
+        managers: idleManagers(),
         lifetime: neverAborted,
       },
       resize: {

@@ -69,6 +69,7 @@ export class PodWorld {
       allocations: { noteEnded: nothing },
       nodeAgent: undefined,
       storage: { requestLook: () => undefined },
+      cpuReconciler: { requestLook: () => undefined },
       csiAllocatable: undefined,
     });
   }

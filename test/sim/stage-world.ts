@@ -25,6 +25,7 @@ import { noMetrics } from "../kit/no-metrics.ts";
 import { testPodChanges } from "../kit/pod-parts.ts";
 import { testPod } from "../kit/pods.ts";
 import { silentLog } from "../kit/silent-log.ts";
+import { idleManagers } from "../kit/test-managers.ts";
 import { startTestStorage } from "../kit/test-storage.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -92,6 +93,7 @@ export class StageWorld {
         release: (uid) => void this.calls.push(`objects of ${uid} released`),
       },
       cgroups: this.#createCgroups(),
+      managers: idleManagers(),
       actuated: new ResourceRecords({
         slice: table.writer("actuated"),
         files,
@@ -156,6 +158,7 @@ export class StageWorld {
         cpuQuota: { enforceCpuLimits: true, cpuPeriodUs: 100_000 },
       },
       active: { listGranted: () => [] },
+      managers: idleManagers(),
       lifetime: this.lifetime.signal,
       clock: this.clock,
       metrics: noMetrics,

@@ -1,9 +1,11 @@
 // A CPU manager that is taken through the steps of a vector, with its state file.
+
 import { cpuCheckpointDump } from "../../src/core/devices/cpu/cpu-checkpoint.ts";
 import { type CpuManager, startCpuManager } from "../../src/core/devices/cpu/cpu-manager.ts";
 import { cpuPolicy } from "../../src/core/devices/cpu/cpu-policy.ts";
 import { admissionFailure } from "../../src/core/devices/topology/allocation-error.ts";
 import type { ContainerRef } from "../../src/core/devices/topology/container-ref.ts";
+import { staleContainers } from "../../src/core/devices/topology/container-ref.ts";
 import { type CpuSet, cpuSetText, parseCpuSet } from "../../src/model/cpu-set.ts";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
@@ -125,7 +127,7 @@ class CpuManagerRun {
     const manager = this.#running;
     switch (step.op) {
       case "allocate": {
-        manager.removeStale(this.#pods.list());
+        manager.removeStale(staleContainers(this.#pods.list()));
         const { pod, container } = this.#pods.find(step);
         const affinity = decodeHint(step.affinity ?? { nodes: null, preferred: false });
         const error = manager.allocate(pod, container, affinity);
@@ -134,12 +136,12 @@ class CpuManagerRun {
         return { error: error.message, admissionReason: reason, admissionMessage: message };
       }
       case "hints": {
-        manager.removeStale(this.#pods.list());
+        manager.removeStale(staleContainers(this.#pods.list()));
         const { pod, container } = this.#pods.find(step);
         return { hints: encodeHints(manager.hints(pod, container)) };
       }
       case "podHints":
-        manager.removeStale(this.#pods.list());
+        manager.removeStale(staleContainers(this.#pods.list()));
         return { hints: encodeHints(manager.podHints(this.#pods.get(step.pod))) };
       case "affinity": {
         const ref = { podUid: step.pod, container: step.container };
@@ -175,7 +177,7 @@ class CpuManagerRun {
     const success: object[] = [];
     const failure: object[] = [];
     const pods = this.#pods.list();
-    manager.removeStale(pods);
+    manager.removeStale(staleContainers(pods));
     const planned = manager.planUpdates(pods, new Map(Object.entries(statuses)));
     for (const { ref, containerId, outcome } of planned) {
       const shown = {

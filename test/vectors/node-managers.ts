@@ -9,6 +9,7 @@ import {
 import { memoryPolicy } from "../../src/core/devices/memory/memory-policy.ts";
 import type { DeviceSteps } from "../../src/core/devices/plugin/device-calls.ts";
 import { DeviceManager } from "../../src/core/devices/plugin/device-manager.ts";
+import { staleContainers } from "../../src/core/devices/topology/container-ref.ts";
 import {
   type HintProvider,
   TopologyManager,
@@ -100,7 +101,7 @@ export class NodeManagers {
 
   #withoutStale(manager: CpuManager | MemoryManager): HintProvider {
     const current = (): HintProvider => {
-      manager.removeStale(this.pods.list());
+      manager.removeStale(staleContainers(this.pods.list()));
       return manager;
     };
     return {

@@ -2,7 +2,6 @@ import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts
 import { effectiveGates } from "./effective-gates.ts";
 import { acted, refused, type Support, warned } from "./support.ts";
 
-const noPinning = "CPUs and memory are not assigned to containers exclusively yet";
 const noMarks = "a kubelet marks no packets any more";
 const ownLog = "Berth has its own log";
 
@@ -63,14 +62,18 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   cgroupRoot: acted("the cgroup that holds kubepods"),
   cgroupsPerQOS: acted("whether pods have cgroups by their QoS class, and one each"),
   cgroupDriver: acted("which driver makes cgroups, where the runtime does not report its own"),
-  cpuManagerPolicy: refused(noPinning),
+  cpuManagerPolicy: acted("whether containers of Guaranteed pods get CPUs for themselves"),
   singleProcessOOMKill: acted("whether running out of memory ends one process or the container"),
-  cpuManagerPolicyOptions: refused(noPinning),
-  cpuManagerReconcilePeriod: warned(noPinning),
-  memoryManagerPolicy: refused(noPinning),
-  topologyManagerPolicy: refused(noPinning),
-  topologyManagerScope: warned(noPinning),
-  topologyManagerPolicyOptions: refused(noPinning),
+  cpuManagerPolicyOptions: acted("which CPUs these are"),
+  cpuManagerReconcilePeriod: acted(
+    "how often the CPUs of running containers are compared with what they should have",
+  ),
+  memoryManagerPolicy: acted(
+    "whether containers of Guaranteed pods get memory of certain NUMA nodes",
+  ),
+  topologyManagerPolicy: acted("whether CPUs, memory and devices must be near each other"),
+  topologyManagerScope: acted("near each other for a container, or for a pod"),
+  topologyManagerPolicyOptions: acted("what counts as near, and for how many NUMA nodes"),
   qosReserved: acted("memory kept for better classes, by the feature QOSReserved"),
   runtimeRequestTimeout: warned("calls to the runtime have the kubelet's default timeouts"),
   hairpinMode: warned("the runtime's network plugin decides"),
@@ -123,7 +126,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   ),
   systemReserved: acted("what is kept for the system"),
   kubeReserved: acted("what is kept for the node's own services"),
-  reservedSystemCPUs: refused(noPinning),
+  reservedSystemCPUs: acted("CPUs that no container gets for itself, by number"),
   showHiddenMetricsForVersion: warned("no metric is hidden"),
   systemReservedCgroup: acted("the cgroup that is held to systemReserved; it must exist"),
   kubeReservedCgroup: acted("the cgroup that is held to kubeReserved; it must exist"),
@@ -145,7 +148,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   crashLoopBackOff: acted(
     "the longest delay of a crash loop, with the feature KubeletCrashLoopBackOffMax",
   ),
-  reservedMemory: refused(noPinning),
+  reservedMemory: acted("memory of each NUMA node that no container gets for itself"),
   enableProfilingHandler: acted(
     "whether /debug/pprof takes profiles of the process, in the forms of V8",
   ),

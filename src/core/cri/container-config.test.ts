@@ -130,7 +130,7 @@ test("a container without limits has those of the pod", () => {
 test("own CPUs are not throttled", () => {
   const { linux } = made({
     container: { resources: { limits: { cpu: "1" } } },
-    inputs: { hasExclusiveCpus: true },
+    inputs: { place: { cpusetCpus: "", cpusetMems: "", hasExclusiveCpus: true } },
   });
   expect(linux?.resources).toMatchObject({ cpuQuota: -1n, cpuShares: 1024n });
 });

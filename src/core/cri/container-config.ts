@@ -2,6 +2,7 @@ import { cleanPath } from "../../lib/path.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import {
   type ContainerConfig,
+  type LinuxContainerResources,
   type LinuxContainerSecurityContext,
   type Mount,
   NamespaceMode,
@@ -36,7 +37,6 @@ export function containerConfig(
   if (!command.ok) return command;
   const probeProblem = probeCommandProblem(container);
   if (probeProblem !== undefined) return err(probeProblem);
-  const isExclusive = inputs.hasExclusiveCpus === true;
   const encoder = new TextEncoder();
   return ok({
     metadata: { name: container.name, attempt: restartCount },
@@ -60,11 +60,23 @@ export function containerConfig(
     stdinOnce: container.stdinOnce,
     tty: container.tty,
     linux: {
-      resources: containerResources(pod, container, isExclusive, settings),
+      resources: placedResources(inputs, settings),
       securityContext: withTarget(securityContext.value, inputs.targetContainerId),
     },
     ...(settings.containerStopSignals ? stopSignalOf(inputs) : {}),
   });
+}
+
+function placedResources(
+  { pod, container, place }: ContainerInputs,
+  settings: RuntimeSettings,
+): LinuxContainerResources {
+  const { hasExclusiveCpus = false, cpusetCpus = "", cpusetMems = "" } = place ?? {};
+  return {
+    ...containerResources(pod, container, hasExclusiveCpus, settings),
+    ...(cpusetCpus === "" ? {} : { cpusetCpus }),
+    ...(cpusetMems === "" ? {} : { cpusetMems }),
+  };
 }
 
 /** Processes of another container can only be seen where the pod does not share them anyway. */

@@ -2,6 +2,13 @@ import type { CDIDevice, Device, Mount, UserNamespace } from "../../model/genera
 import type { AnyContainer, Pod } from "../../model/pod.ts";
 import type { ImageUser } from "./image-user.ts";
 
+/** Where a container runs and has its memory; "" is anywhere. */
+export interface ContainerPlace {
+  readonly cpusetCpus: string;
+  readonly cpusetMems: string;
+  readonly hasExclusiveCpus: boolean;
+}
+
 /** What a container is made from, beyond its spec. */
 export interface ContainerInputs {
   readonly pod: Pod;
@@ -21,7 +28,8 @@ export interface ContainerInputs {
   readonly userNamespace?: UserNamespace | undefined;
   /** Groups that the pod's volumes belong to. */
   readonly extraGroups?: readonly number[] | undefined;
-  readonly hasExclusiveCpus?: boolean | undefined;
+  /** The CPUs and NUMA nodes that it may use. */
+  readonly place?: ContainerPlace | undefined;
   /** The runtime's id of the container whose processes an ephemeral container wants to see. */
   readonly targetContainerId?: string | undefined;
 }

@@ -19,6 +19,7 @@ function facts(uid: string, of: Partial<PodFacts> = {}): PodFacts {
     runtime: "nothing-runs",
     isBeingRemoved: false,
     roomFrom: [],
+    awaitsDevices: false,
     ...of,
   };
 }

@@ -13,6 +13,8 @@ export interface PodFacts {
   readonly isBeingRemoved: boolean;
   /** The pods that end to make room for it, as namespace/name. */
   readonly roomFrom: readonly string[];
+  /** CPUs, memory or devices are being handed out to it. */
+  readonly awaitsDevices: boolean;
 }
 
 export interface WorkerFacts {
@@ -28,6 +30,7 @@ export interface WorkerFacts {
 export type WaitReason =
   | { readonly kind: "removal" }
   | { readonly kind: "room"; readonly pods: readonly string[] }
+  | { readonly kind: "devices" }
   | { readonly kind: "name"; readonly uid: PodUid; readonly other: "runs" | "ends" | "unread" }
   | { readonly kind: "turn"; readonly uid: PodUid };
 
@@ -39,6 +42,7 @@ export function whyWait(pod: PodFacts, others: Iterable<PodFacts>): WaitReason |
   if (pod.isBeingRemoved) return { kind: "removal" };
   if (pod.worker?.state !== "wait-to-start") return undefined;
   if (pod.roomFrom.length > 0) return { kind: "room", pods: pod.roomFrom };
+  if (pod.awaitsDevices) return { kind: "devices" };
   let earlier: PodFacts | undefined;
   for (const other of others) {
     if (other.uid === pod.uid || other.fullName !== pod.fullName) continue;
@@ -79,6 +83,8 @@ export function waitText(reason: WaitReason): string {
       return "the removal of what the pod left when it last ended";
     case "room":
       return `pods that end to make room: ${reason.pods.join(", ")}`;
+    case "devices":
+      return "the CPUs, memory and devices that it gets for itself";
     case "name":
       return `the end of another pod of the same name (UID ${reason.uid}), ${otherTexts[reason.other]}`;
     case "turn":

@@ -10,6 +10,7 @@ import { SourceReadiness } from "../intake/source-readiness.ts";
 import { KnownNode } from "../node/known-node.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
 import { RuntimeHealth } from "../observe/runtime-health.ts";
+import { ActivePods } from "../pods/active-pods.ts";
 import { EphemeralContainers } from "../pods/ephemeral-containers.ts";
 import { PodMemory } from "../pods/pod-memory.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
@@ -45,6 +46,7 @@ export class AgentBase {
   readonly events: EventLog;
   readonly recorder: FlightRecorder;
   readonly faults: Faults;
+  readonly active: ActivePods;
   readonly changes: PodChanges;
   readonly checkpoints: StatusCheckpoints;
   readonly memory: PodMemory;
@@ -73,6 +75,7 @@ export class AgentBase {
     this.recorder = new FlightRecorder(table, ports.journal);
     const seen = { ...ports, table, events: this.events, recorder: this.recorder };
     this.faults = new Faults(seen);
+    this.active = new ActivePods(table, this.faults);
     const kept = { ...seen, faults: this.faults };
     this.changes = new PodChanges(kept);
     const folder = `${rootFolder}/statuses`;

@@ -14,6 +14,7 @@ import { NodeView } from "../view/node-view.ts";
 import { AgentBase, type Base, type FieldsOf } from "./agent-base.ts";
 import type { AgentPorts } from "./agent-ports.ts";
 import type { AgentSettings } from "./agent-settings.ts";
+import { DeviceParts } from "./device-parts.ts";
 import { NodeParts } from "./node-parts.ts";
 import { PodParts } from "./pod-parts.ts";
 import { StorageParts } from "./storage-parts.ts";
@@ -21,7 +22,11 @@ import { StorageParts } from "./storage-parts.ts";
 /** Everything that the agent is made of, flat; no two parts have the same name. */
 export type AgentParts = BuiltParts & FieldsOf<LoopParts>;
 
-type BuiltParts = Base & FieldsOf<StorageParts> & FieldsOf<PodParts> & FieldsOf<NodeParts>;
+type BuiltParts = Base &
+  FieldsOf<DeviceParts> &
+  FieldsOf<StorageParts> &
+  FieldsOf<PodParts> &
+  FieldsOf<NodeParts>;
 
 /**
  * Constructs everything in the order in which the parts use each other. What must flow back to a part that comes later
@@ -33,7 +38,8 @@ export function createAgentParts(
   lifetime: AbortSignal,
 ): AgentParts {
   const base = { ...ports, ...fieldsOf(new AgentBase(ports, settings, lifetime)) };
-  const storage = { ...base, ...fieldsOf(new StorageParts(base)) };
+  const devices = { ...base, ...fieldsOf(new DeviceParts(base)) };
+  const storage = { ...devices, ...fieldsOf(new StorageParts(base)) };
   const pods = { ...storage, ...fieldsOf(new PodParts(storage)) };
   const node = { ...pods, ...fieldsOf(new NodeParts(pods)) };
   const parts = { ...node, ...fieldsOf(new LoopParts(node)) };
@@ -95,7 +101,8 @@ function createRoom(parts: BuiltParts): NodeRoom {
 }
 
 function createLoop(parts: BuiltParts, allocations: PodAllocations): SyncLoop {
-  const admission = new PodAdmission({ ...parts, allocations });
+  const { deviceAdmission: devices } = parts;
+  const admission = new PodAdmission({ ...parts, ports: parts, allocations, devices });
   const deps = { ...parts, allocations, admission };
   return new SyncLoop({
     ...parts,

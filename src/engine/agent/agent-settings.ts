@@ -7,6 +7,7 @@ import type { CgroupDriver, CgroupName } from "../../core/resource/cgroup-name.t
 import type { ShutdownPeriod } from "../../core/shutdown/plan-shutdown.ts";
 import type { BackoffLimits } from "../../lib/backoff.ts";
 import type { ClusterSettings } from "../cluster/cluster-settings.ts";
+import type { ManagerSettings } from "../devices/manager-settings.ts";
 import type { ImagePullLimits } from "../images/image-puller.ts";
 import type { LogRotationSettings } from "../node/log-rotator.ts";
 import type { NodeSettings } from "../node/node-settings.ts";
@@ -47,6 +48,8 @@ interface NodePlace {
   readonly registration: NodeSettings;
   /** How long pods may take to end when the machine goes down; empty = it does not wait for them. */
   readonly shutdownPeriods: readonly ShutdownPeriod[];
+  /** How CPUs and memory are handed out. */
+  readonly managers: ManagerSettings;
 }
 
 interface CgroupSettings {

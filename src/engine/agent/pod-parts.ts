@@ -8,7 +8,6 @@ import { NodeLogins } from "../images/node-logins.ts";
 import { PullCredentials } from "../images/pull-credentials.ts";
 import { PullRecords } from "../images/pull-records.ts";
 import { WorkQueue } from "../loop/work-queue.ts";
-import { ActivePods } from "../pods/active-pods.ts";
 import { createNodeSyncer } from "../pods/node-syncer.ts";
 import { PodRemains } from "../pods/pod-remains.ts";
 import { createPodStages } from "../pods/pod-stages.ts";
@@ -23,16 +22,16 @@ import { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import { UserNamespaces } from "../resources/user-namespaces.ts";
 import { PodStatuses } from "../status/pod-statuses.ts";
 import type { Base, FieldsOf } from "./agent-base.ts";
+import type { DeviceParts } from "./device-parts.ts";
 import type { StorageParts } from "./storage-parts.ts";
 
 const pullBackoff = { initialMs: 10_000, maxMs: 300_000 };
 
-type BaseWithStorage = Base & FieldsOf<StorageParts>;
+type BaseWithStorage = Base & FieldsOf<DeviceParts> & FieldsOf<StorageParts>;
 
 /** What runs pods: their resources, statuses, probes, images and stages, the executor and the workers. */
 export class PodParts {
   readonly records: PodResourceRecords;
-  readonly active: ActivePods;
   readonly cgroups: NodePodCgroups;
   readonly starts: PodStartMetrics;
   readonly statuses: PodStatuses;
@@ -46,11 +45,9 @@ export class PodParts {
     const { settings, table, cluster } = base;
     const { admission } = settings.node;
     this.records = createResourceRecords(base);
-    this.active = new ActivePods(table, base.faults);
     this.cgroups = new NodePodCgroups({
       ...base,
       settings: podCgroupSettings(settings.cgroups, settings.runtimeSettings, admission.node),
-      active: this.active,
     });
     const resources = { ...base, ...this.records, records: this.records, cgroups: this.cgroups };
     this.starts = new PodStartMetrics(table, base.metrics, base.clock);
@@ -78,6 +75,7 @@ function createExecutor(
   parts: BaseWithStorage & Pick<PodParts, "images" | "cgroups"> & PodResourceRecords,
 ): ExecutorDeps {
   const { settings } = parts;
+  const logs = { root: parts.podLogsRoot, areLinked: settings.logs.areLinked };
   const runtimeFacts = new RuntimeFacts(parts.runtime, parts.lifetime);
   const maxPods = Number(settings.node.admission.node.status?.capacity?.["pods"] ?? 0);
   const configs = new NodePodConfigs({
@@ -89,7 +87,7 @@ function createExecutor(
   });
   return {
     kill: parts,
-    start: { ...parts, kill: parts, configs, linkLogs: settings.logs.areLinked },
+    start: { ...parts, kill: parts, configs, logs },
     resize: { ...parts, configs },
     restarts: new Restarts({ ...parts, limits: settings.pods.crashLoop }),
     watchdog: parts.watchdog,

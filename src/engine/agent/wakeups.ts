@@ -22,6 +22,7 @@ interface WakeupTargets {
   /** Undefined = the node belongs to no cluster. */
   readonly nodeAgent: { requestUpdate(): void } | undefined;
   readonly storage: { requestLook(): void };
+  readonly cpuReconciler: { requestLook(): void };
   /** Undefined = the node belongs to no cluster. */
   readonly csiAllocatable: { noteChanged(drivers: Iterable<string>): void } | undefined;
 }
@@ -87,6 +88,11 @@ export class Wakeups {
   /** What volumes wait for may have come: an attachment, or that the API server knows them as in use. */
   lookAtVolumes(): void {
     this.#targets.storage.requestLook();
+  }
+
+  /** The CPUs that containers share have changed. */
+  lookAtCpus(): void {
+    this.#targets.cpuReconciler.requestLook();
   }
 
   /** The CSIDriver objects of these drivers came, changed or went. */

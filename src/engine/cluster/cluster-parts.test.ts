@@ -41,6 +41,7 @@ test("what controllers attach is known at once, from the watch and from answers 
     nodeAgent: undefined,
     storage: { requestLook: () => void looks.push([...(attachments.attached ?? [])].join(" ")) },
     csiAllocatable: undefined,
+    cpuReconciler: { requestLook: nothing },
   });
   const ports = { api, clock, random: () => 0.5, log: silentLog, metrics: noMetrics };
   const names = { nodeName: "node-a", uniqueName: () => "unique" };

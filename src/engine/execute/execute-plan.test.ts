@@ -268,7 +268,10 @@ test("without links nothing is written where a kubelet's logs are", async () => 
   const pod = testPod({ containers: [{ name: "web" }] });
   const observed = await world.read(pod);
   await executePlan(
-    { ...world.deps, start: { ...world.deps.start, linkLogs: false } },
+    {
+      ...world.deps,
+      start: { ...world.deps.start, logs: { ...world.deps.start.logs, areLinked: false } },
+    },
     {
       pod,
       observed,

@@ -40,6 +40,7 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { AgentPorts } from "../agent/agent-ports.ts";
+import type { NodeManagers } from "../devices/node-managers.ts";
 import type { KnownNode } from "../node/known-node.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { UserNamespaces } from "../resources/user-namespaces.ts";
@@ -66,6 +67,7 @@ export interface NodePodConfigsDeps {
   >;
   readonly objects: ObjectStore & RuntimeClassStore & ServiceStore;
   readonly userNamespaces: Pick<UserNamespaces, "of">;
+  readonly managers: Pick<NodeManagers, "place" | "hasExclusiveCpus" | "podHasExclusiveCpus">;
 }
 
 export interface ContainerConfigRequest {
@@ -122,6 +124,7 @@ export class NodePodConfigs {
         cgroupParent: this.#deps.cgroups.path(pod),
         userNamespace: userNamespace.value,
         extraGroups: this.#deps.volumes.extraGroups(pod),
+        hasExclusiveCpus: this.#deps.managers.podHasExclusiveCpus(pod),
       },
       runtimeSettings,
     );
@@ -150,7 +153,9 @@ export class NodePodConfigs {
 
   /** What a container may use, as its config says it. */
   containerResources(pod: Pod, container: AnyContainer): LinuxContainerResources {
-    return containerResources(pod, container, false, this.#deps.settings.runtimeSettings);
+    const { managers, settings } = this.#deps;
+    const isExclusive = managers.hasExclusiveCpus(pod, container);
+    return containerResources(pod, container, isExclusive, settings.runtimeSettings);
   }
 
   /** What the pod's containers may use together when its cgroup is set to this, and what the sandbox itself uses. */
@@ -206,6 +211,7 @@ export class NodePodConfigs {
         devices: devices.value,
         userNamespace: userNamespace.value,
         extraGroups: volumes.extraGroups(pod),
+        place: this.#deps.managers.place(pod, container),
         targetContainerId: request.targetContainerId,
       },
       runtimeSettings,

@@ -30,6 +30,7 @@ import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvent, PodEvents } from "../../ports/pod-events.ts";
+import type { NodeManagers } from "../devices/node-managers.ts";
 import type { ImageManager, ImageRequest, ReadyImage } from "../images/image-manager.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import { type KillDeps, killContainer } from "./kill-pod.ts";
@@ -48,9 +49,12 @@ export interface StartDeps {
   readonly actuated: ActuatedRecord;
   readonly files: HostFiles;
   readonly events: PodEvents;
-  readonly podLogsRoot: string;
-  /** Whether logs are linked into the folder where log collectors of clusters look for them. */
-  readonly linkLogs: boolean;
+  readonly logs: {
+    readonly root: string;
+    /** Whether they are linked into the folder where log collectors of clusters look for them. */
+    readonly areLinked: boolean;
+  };
+  readonly managers: Pick<NodeManagers, "noteStarting">;
   /** Ends with the agent: a call to the runtime is not cut off because a pod's sync is. */
   readonly lifetime: AbortSignal;
 }
@@ -107,6 +111,7 @@ async function startWithVolumes(
   record(deps, request, { type: "Normal", reason: "Created", message: "Container created" });
   // A pod that is being ended is spared the start; what was only created is collected later.
   signal.throwIfAborted();
+  await deps.managers.noteStarting(request.pod, container, containerId);
   try {
     await deps.runtime.startContainer(containerId, deps.lifetime);
   } catch (error) {
@@ -118,7 +123,7 @@ async function startWithVolumes(
     return { failure: { code: "RunContainerError", message } };
   }
   record(deps, request, { type: "Normal", reason: "Started", message: "Container started" });
-  if (deps.linkLogs) await linkLog(deps, request, created.value);
+  if (deps.logs.areLinked) await linkLog(deps, request, created.value);
   return { failure: await runPostStart(deps, request, containerId, signal), note };
 }
 
@@ -271,13 +276,13 @@ async function create(
 }
 
 async function makeConfig(
-  { configs, files, podLogsRoot, lifetime }: StartDeps,
+  { configs, files, logs, lifetime }: StartDeps,
   { pod, placed, podIps }: StartRequest,
   choices: Omit<ContainerConfigRequest, "pod" | "placed" | "podIps">,
 ): Promise<Result<ContainerConfig, StepFailure>> {
   const { name } = placed.container;
   const request = { pod, placed, podIps, ...choices };
-  const folder = containerLogsDirectory(podLogsRoot, pod.metadata, name);
+  const folder = containerLogsDirectory(logs.root, pod.metadata, name);
   try {
     const [config] = await beginAll(
       () => configs.containerConfig(request, lifetime),
@@ -296,7 +301,7 @@ async function nextRestartCount(deps: StartDeps, request: StartRequest): Promise
   const { name } = request.placed.container;
   const last = findObserved(request.observed, name);
   if (last !== undefined) return last.restartCount + 1;
-  const folder = containerLogsDirectory(deps.podLogsRoot, request.pod.metadata, name);
+  const folder = containerLogsDirectory(deps.logs.root, request.pod.metadata, name);
   try {
     return nextRestartCountByLogs(await deps.files.list(folder));
   } catch (error) {

@@ -5,6 +5,7 @@ import { buildPod, testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { type AdmissionResult, admitted, rejected } from "../../core/admission/admission.ts";
+import type { AdmissionFailure } from "../../core/devices/topology/allocation-error.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -26,6 +27,9 @@ class World {
   others: readonly Pod[] = [];
   pressure: AdmissionResult = admitted;
   isInRuntime = false;
+  refuse: (failure: AdmissionFailure) => void = () => undefined;
+  readonly adopted: string[] = [];
+  readonly updates: string[] = [];
   readonly #faults: Pick<Faults, "note" | "attempt"> = {
     ...loudFaults,
     note: (_error, during, uid) => void this.faults.push(`${during} ${uid}`),
@@ -35,6 +39,7 @@ class World {
     table: this.table,
     log: silentLog,
     metrics: noMetrics,
+    ports: { clock: new VirtualClock(), log: silentLog, metrics: noMetrics },
     events: { record: (_: unknown, event: PodEvent) => void this.events.push(event) },
     faults: this.#faults,
   };
@@ -76,7 +81,13 @@ class World {
       },
       grant: () => undefined,
     },
-    clock: new VirtualClock(),
+    devices: {
+      admit: (_, refuse) => {
+        this.refuse = refuse;
+      },
+      adopt: ({ metadata }) => void this.adopted.push(metadata.uid),
+    },
+    workers: { updatePod: ({ updateType }) => void this.updates.push(updateType) },
   });
 }
 
@@ -103,6 +114,27 @@ test("a pod that already runs here is not asked again", () => {
   world.isInRuntime = true;
   expect(world.admission.admit(unhonoured)).toBe(true);
   expect(world.events).toEqual([]);
+});
+
+test("a pod that cannot have the devices that it asks for has failed, and its worker ends", () => {
+  const world = new World();
+  expect(world.admission.admit(buildPod())).toBe(true);
+  expect(world.statuses.size).toBe(0);
+  const failure = { reason: "TopologyAffinityError", message: "too far apart" };
+  world.refuse(failure);
+  expect(world.statuses.get("uid-1")).toMatchObject({
+    phase: "Failed",
+    reason: "TopologyAffinityError",
+    message: "Pod was rejected: too far apart",
+  });
+  expect(world.updates).toEqual(["kill"]);
+});
+
+test("a pod that already runs here keeps the devices that it has", () => {
+  const world = new World();
+  world.isInRuntime = true;
+  world.admission.admit(buildPod());
+  expect(world.adopted).toEqual(["uid-1"]);
 });
 
 test("a pod that has ended is not asked: only its clean-up is left", () => {

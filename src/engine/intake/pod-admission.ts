@@ -4,13 +4,13 @@ import { isTerminalPhase } from "../../core/status/phase.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { formatTime } from "../../lib/time.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { Log } from "../../ports/log.ts";
-import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
+import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
+import type { DeviceAdmission } from "../devices/device-admission.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 
@@ -19,12 +19,14 @@ export interface PodAdmissionDeps {
   readonly allocations: Pick<PodAllocations, "admit" | "grant">;
   readonly observed: Pick<ObservedPods, "has">;
   readonly statuses: Pick<PodStatuses, "set">;
-  readonly clock: Pick<Clock, "nowMs">;
-  readonly log: Log;
-  readonly metrics: Pick<Metrics, "increment">;
+  readonly devices: Pick<DeviceAdmission, "admit" | "adopt">;
+  readonly workers: Pick<PodWorkers, "updatePod">;
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "note" | "attempt">;
 }
+
+type Refusal = Pick<Exclude<AdmissionResult, { readonly admit: true }>, "reason" | "message">;
 
 /** Decides which pods this node runs. */
 export class PodAdmission {
@@ -38,17 +40,25 @@ export class PodAdmission {
 
   /** A pod that is refused has its final status afterwards. */
   admit(pod: Pod): boolean {
-    const { allocations, observed } = this.#deps;
+    const { allocations, observed, devices, faults } = this.#deps;
     const { uid } = pod.metadata;
     if (isTerminalPhase(pod.status?.phase)) return true;
     // One of which the runtime has anything was admitted once and is not asked again.
     if (observed.has(uid)) {
-      this.#deps.faults.attempt("admission", uid, () => allocations.grant(pod));
+      faults.attempt("admission", uid, () => allocations.grant(pod));
+      faults.attempt("admission", uid, () => devices.adopt(pod));
       return true;
     }
     const result = this.#decide(pod);
-    if (!result.admit) this.#refuse(pod, result);
+    if (result.admit) devices.admit(pod, (failure) => this.#refuseLate(pod, failure));
+    else this.#refuse(pod, result);
     return result.admit;
+  }
+
+  /** The pod has a worker by now, which did not begin. */
+  #refuseLate(pod: Pod, failure: Refusal): void {
+    this.#refuse(pod, failure);
+    this.#deps.workers.updatePod({ updateType: "kill", pod, kill: { evict: true } });
   }
 
   /** A pod that cannot be judged is refused, as a kubelet does: it must not keep others from being admitted. */
@@ -62,8 +72,9 @@ export class PodAdmission {
     }
   }
 
-  #refuse(pod: Pod, { reason, message }: Exclude<AdmissionResult, { readonly admit: true }>): void {
-    const { statuses, clock, log, metrics, events, faults } = this.#deps;
+  #refuse(pod: Pod, { reason, message }: Refusal): void {
+    const { statuses, ports, events, faults } = this.#deps;
+    const { clock, log, metrics } = ports;
     const { uid } = pod.metadata;
     try {
       log.warn("refused a pod", { pod: podKey(pod), reason, message });

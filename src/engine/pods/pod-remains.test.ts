@@ -58,6 +58,7 @@ class World extends StageWorld {
       allocations: { noteEnded: nothing },
       nodeAgent: undefined,
       storage: { requestLook: () => undefined },
+      cpuReconciler: { requestLook: () => undefined },
       csiAllocatable: undefined,
     });
     this.observed = new ObservedPods(table, wakeups);

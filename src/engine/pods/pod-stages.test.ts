@@ -37,6 +37,7 @@ test("stages are prepared in order and given back in reverse order", async () =>
     "objects",
     "cgroup",
     "folders",
+    "devices",
     "volumes",
     "probes",
   ]);

@@ -1,5 +1,6 @@
 import type { PodStage } from "./pod-stage.ts";
 import { type CgroupStageDeps, cgroupStage } from "./stages/cgroup-stage.ts";
+import { type DevicesStageDeps, devicesStage } from "./stages/devices-stage.ts";
 import { type FoldersStageDeps, foldersStage } from "./stages/folders-stage.ts";
 import { objectsStage, type PodObjects } from "./stages/objects-stage.ts";
 import { type PodProbes, probesStage } from "./stages/probes-stage.ts";
@@ -7,6 +8,7 @@ import { type VolumesStageDeps, volumesStage } from "./stages/volumes-stage.ts";
 
 export interface PodStagesDeps
   extends CgroupStageDeps,
+    DevicesStageDeps,
     Omit<FoldersStageDeps, keyof VolumesStageDeps>,
     VolumesStageDeps {
   readonly objects: PodObjects;
@@ -19,6 +21,7 @@ export function createPodStages(deps: PodStagesDeps): readonly PodStage[] {
     objectsStage(deps.objects),
     cgroupStage(deps),
     foldersStage(deps),
+    devicesStage(deps),
     volumesStage(deps),
     probesStage(deps.prober),
   ];

@@ -27,6 +27,7 @@ const noSlices: { readonly [Name in SliceName]: undefined } = {
   admission: undefined,
   allocated: undefined,
   checkpoint: undefined,
+  devices: undefined,
   due: undefined,
   ephemeral: undefined,
   events: undefined,
@@ -176,6 +177,11 @@ interface PodPreemption {
   readonly roomFor?: PodUid | undefined;
 }
 
+/** What a pod gets for itself is being handed out. */
+interface AwaitedDevices {
+  readonly isAwaited: boolean;
+}
+
 /** One pod's worker, which makes one call at a time. */
 export interface PodWorker {
   readonly uid: PodUid;
@@ -250,6 +256,8 @@ interface ResourceSlices {
   readonly allocated: PodResources;
   /** The resources that were applied to it in the runtime. Writer: `ResourceRecords` of `PodAllocations`. */
   readonly actuated: PodResources;
+  /** Absent unless it waits for CPUs, memory or devices. Writer: `DeviceAdmission`. */
+  readonly devices: AwaitedDevices;
   /** Where its resize stands. Writer: `ResizeStatuses`. */
   readonly resize: ResizeConditions;
   /** The volumes it wants, and what of them is mounted. Writer: `VolumeStates`. */

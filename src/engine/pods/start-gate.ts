@@ -20,7 +20,7 @@ function* podsNamed(table: PodTable, fullName: string): Iterable<PodFacts> {
 }
 
 function factsOf(pod: ManagedPod, fullName: string): PodFacts {
-  const { uid, worker, admission, removal } = pod;
+  const { uid, worker, admission, devices, removal } = pod;
   return {
     uid,
     fullName,
@@ -28,6 +28,7 @@ function factsOf(pod: ManagedPod, fullName: string): PodFacts {
     runtime: inRuntime(pod),
     isBeingRemoved: removal?.state === "running",
     roomFrom: admission?.roomFrom ?? [],
+    awaitsDevices: devices?.isAwaited === true,
   };
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
+import { idleManagers } from "../../../test/kit/test-managers.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { CgroupsV2 } from "../../drivers/linux/cgroups-v2.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
@@ -62,6 +63,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
         ...more,
       },
       active: { listGranted: () => pods ?? [guaranteed, burstable, bestEffort] },
+      managers: idleManagers(),
       lifetime: new AbortController().signal,
       clock: new VirtualClock(),
       metrics: {

@@ -23,6 +23,7 @@ import type { Pod } from "../../model/pod.ts";
 import type { Cgroups } from "../../ports/cgroups.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { NodeManagers } from "../devices/node-managers.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
 
 const qosClasses: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
@@ -45,6 +46,7 @@ export interface PodCgroupsDeps {
   readonly hostCgroups: Cgroups;
   readonly settings: PodCgroupSettings;
   readonly active: Pick<ActivePods, "listGranted">;
+  readonly managers: Pick<NodeManagers, "podHasExclusiveCpus">;
   readonly lifetime: AbortSignal;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, "observe">;
@@ -88,7 +90,13 @@ export class NodePodCgroups {
 
   /** What the cgroup of the pod should be set to. */
   wanted(pod: Pod): CgroupResources {
-    return podCgroupResources(pod, this.#settings.cpuQuota);
+    const { cpuQuota } = this.#settings;
+    // CPUs of one's own need no quota.
+    const isExclusive = this.#deps.managers.podHasExclusiveCpus(pod);
+    return podCgroupResources(
+      pod,
+      isExclusive ? { ...cpuQuota, enforceCpuLimits: false } : cpuQuota,
+    );
   }
 
   /** Throws when the pod has no cgroup of its own. */

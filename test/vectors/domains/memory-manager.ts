@@ -7,6 +7,7 @@ import { memoryPolicy } from "../../../src/core/devices/memory/memory-policy.ts"
 import type { MemoryBlock } from "../../../src/core/devices/memory/memory-state.ts";
 import { admissionFailure } from "../../../src/core/devices/topology/allocation-error.ts";
 import type { ContainerRef } from "../../../src/core/devices/topology/container-ref.ts";
+import { staleContainers } from "../../../src/core/devices/topology/container-ref.ts";
 import { resourceList } from "../../../src/core/resource/resource-list.ts";
 import { compareText } from "../../../src/lib/compare-text.ts";
 import type { Pod } from "../../../src/model/pod.ts";
@@ -127,7 +128,7 @@ class MemoryManagerRun {
     const manager = this.#running;
     switch (step.op) {
       case "allocate": {
-        manager.removeStale(this.#pods.list());
+        manager.removeStale(staleContainers(this.#pods.list()));
         const { pod, container } = this.#pods.find(step);
         const affinity = decodeHint(step.affinity ?? { nodes: null, preferred: false });
         const error = manager.allocate(pod, container, affinity);
@@ -136,12 +137,12 @@ class MemoryManagerRun {
         return { error: error.message, admissionReason: reason, admissionMessage: message };
       }
       case "hints": {
-        manager.removeStale(this.#pods.list());
+        manager.removeStale(staleContainers(this.#pods.list()));
         const { pod, container } = this.#pods.find(step);
         return { hints: encodeHints(manager.hints(pod, container)) };
       }
       case "podHints":
-        manager.removeStale(this.#pods.list());
+        manager.removeStale(staleContainers(this.#pods.list()));
         return { hints: encodeHints(manager.podHints(this.#pods.get(step.pod))) };
       case "numaNodes":
         return { numaNodes: manager.nodesFor({ podUid: step.pod, container: step.container }) };

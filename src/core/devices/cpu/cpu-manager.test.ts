@@ -4,6 +4,7 @@ import { cpuSet } from "../../../model/cpu-set.ts";
 import { podUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import { mustParseQuantity } from "../../../model/quantity.ts";
+import { staleContainers } from "../topology/container-ref.ts";
 import { noAffinity } from "../topology/hints.ts";
 import { type CpuManager, startCpuManager } from "./cpu-manager.ts";
 import { cpuPolicy } from "./cpu-policy.ts";
@@ -79,7 +80,7 @@ test("a container gets the CPUs of the init container before it, and they are fr
   allocate(manager, pod("a", "2", "2"));
   expect(manager.cpusFor({ podUid: "a", container: "init" })).toEqual([1, 5]);
   expect(manager.cpusFor({ podUid: "a", container: "c" })).toEqual([1, 5]);
-  manager.removeStale([]);
+  manager.removeStale(staleContainers([]));
   expect(manager.state.shared).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
 });
 
@@ -142,7 +143,7 @@ test("whatever is allocated and removed, no CPU belongs to two pods and none is 
       for (const { uid, cpus, initCpus, isRemoved } of steps) {
         if (isRemoved) active.delete(uid);
         else if (!active.has(uid)) active.set(uid, pod(uid, cpus, initCpus));
-        manager.removeStale([...active.values()]);
+        manager.removeStale(staleContainers([...active.values()]));
         const admitted = active.get(uid);
         if (admitted !== undefined) allocate(manager, admitted);
         const { shared, assignments } = manager.state;

@@ -5,7 +5,7 @@ import type { Container, PodStatus } from "../../../model/generated/kubernetes.t
 import { isSidecar, type Pod } from "../../../model/pod.ts";
 import { hasPodLevelResources } from "../../resource/pod-resources.ts";
 import type { AllocationError } from "../topology/allocation-error.ts";
-import { type ContainerRef, staleContainers } from "../topology/container-ref.ts";
+import type { ContainerRef } from "../topology/container-ref.ts";
 import type { ResourceHints, TopologyHint } from "../topology/hints.ts";
 import type { HintProvider } from "../topology/topology-manager.ts";
 import { cpuCheckpointText, parseCpuCheckpoint } from "./cpu-checkpoint.ts";
@@ -186,9 +186,13 @@ export class CpuManager implements HintProvider {
     this.#containers.delete(containerId);
   }
 
-  /** Takes back what belongs to containers of pods that are not active any more. */
-  removeStale(activePods: readonly Pod[]): void {
-    const isStale = staleContainers(activePods);
+  /** Takes back what belongs to a pod that has ended. */
+  releasePod(podUid: string): void {
+    this.removeStale((ref) => ref.podUid === podUid);
+  }
+
+  /** Takes back what belongs to containers that are gone for good. */
+  removeStale(isStale: (ref: ContainerRef) => boolean): void {
     for (const [podUid, ofPod] of this.#state.assignments) {
       for (const container of ofPod.keys()) {
         if (isStale({ podUid, container })) this.#release({ podUid, container });

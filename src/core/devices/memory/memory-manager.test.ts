@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { podUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import { resourceList } from "../../resource/resource-list.ts";
+import { staleContainers } from "../topology/container-ref.ts";
 import { noAffinity } from "../topology/hints.ts";
 import { type MemoryManager, startMemoryManager } from "./memory-manager.ts";
 import { memoryPolicy } from "./memory-policy.ts";
@@ -73,7 +74,7 @@ test("memory of an init container is used again, and all of it is free when the 
   const before = freeBytes(manager);
   allocate(manager, pod("a", "2Gi", "3Gi"));
   expect(freeBytes(manager)).toEqual([4n * gibibyte, 8n * gibibyte]);
-  manager.removeStale([]);
+  manager.removeStale(staleContainers([]));
   expect(freeBytes(manager)).toEqual(before);
 });
 

@@ -5,7 +5,7 @@ import { isSidecar, type Pod } from "../../../model/pod.ts";
 import { hasPodLevelResources } from "../../resource/pod-resources.ts";
 import { podQosClass } from "../../resource/qos.ts";
 import type { AllocationError } from "../topology/allocation-error.ts";
-import { type ContainerRef, isSameContainer, staleContainers } from "../topology/container-ref.ts";
+import { type ContainerRef, isSameContainer } from "../topology/container-ref.ts";
 import type { NumaNodes, ResourceHints, TopologyHint } from "../topology/hints.ts";
 import type { HintProvider } from "../topology/topology-manager.ts";
 import { isSameGroup, machineProblem, releaseMemory, sumOf, takeMemory } from "./machine-memory.ts";
@@ -252,9 +252,13 @@ export class MemoryManager implements HintProvider {
     if (ref !== undefined) this.#release(ref);
   }
 
-  /** Takes back what belongs to containers of pods that are not active any more. */
-  removeStale(activePods: readonly Pod[]): void {
-    const isStale = staleContainers(activePods);
+  /** Takes back what belongs to a pod that has ended. */
+  releasePod(podUid: string): void {
+    this.removeStale((ref) => ref.podUid === podUid);
+  }
+
+  /** Takes back what belongs to containers that are gone for good. */
+  removeStale(isStale: (ref: ContainerRef) => boolean): void {
     for (const [podUid, ofPod] of this.#state.assignments) {
       for (const container of ofPod.keys()) {
         if (isStale({ podUid, container })) this.#release({ podUid, container });

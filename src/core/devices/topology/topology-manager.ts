@@ -80,6 +80,14 @@ export class TopologyManager {
     return this.#affinities.get(podUid)?.get(container) ?? noAffinity;
   }
 
+  /** The pod has ended. */
+  releasePod(podUid: string): void {
+    this.#affinities.delete(podUid);
+    for (const [containerId, ref] of this.#containers) {
+      if (ref.podUid === podUid) this.#containers.delete(containerId);
+    }
+  }
+
   addContainer(containerId: string, ref: ContainerRef): void {
     this.#containers.set(containerId, ref);
   }

@@ -1,6 +1,7 @@
 import type { RuntimeSettings } from "../../../core/cri/runtime-settings.ts";
 import { containerSwapBehavior } from "../../../core/cri/swap-limit.ts";
 import type { Clock } from "../../../ports/clock.ts";
+import type { ManagerSettings } from "../../devices/manager-settings.ts";
 import type { PodTable } from "../../pods/pod-table.ts";
 import {
   AllocationManager,
@@ -40,7 +41,10 @@ export interface AllocationsDeps
   extends Omit<AllocationManagerDeps, "allocated" | "resizes" | "resizeFacts"> {
   readonly records: PodResourceRecords;
   readonly clock: Clock;
-  readonly settings: { readonly runtimeSettings: Pick<RuntimeSettings, "swap" | "cgroupVersion"> };
+  readonly settings: {
+    readonly runtimeSettings: Pick<RuntimeSettings, "swap" | "cgroupVersion">;
+    readonly node: { readonly managers: Pick<ManagerSettings, "cpu" | "memory"> };
+  };
 }
 
 export function createAllocations(deps: AllocationsDeps): PodAllocations {
@@ -49,9 +53,8 @@ export function createAllocations(deps: AllocationsDeps): PodAllocations {
     ...deps,
     ...records,
     resizeFacts: {
-      // No pod has CPUs or memory of its own on this node.
-      cpuManagerPolicy: "none",
-      memoryManagerPolicy: "None",
+      cpuManagerPolicy: settings.node.managers.cpu.name,
+      memoryManagerPolicy: settings.node.managers.memory.name,
       mayUseSwap: (pod, container) =>
         containerSwapBehavior(pod, container, settings.runtimeSettings) !== "NoSwap",
     },

@@ -4,6 +4,7 @@ import { loudFaults } from "../../../../test/kit/loud-faults.ts";
 import { noMetrics } from "../../../../test/kit/no-metrics.ts";
 import { testPod } from "../../../../test/kit/pods.ts";
 import { silentLog } from "../../../../test/kit/silent-log.ts";
+import { noPinning } from "../../../../test/kit/test-managers.ts";
 import { VirtualClock } from "../../../../test/sim/virtual-clock.ts";
 import type { AdmissionResult } from "../../../core/admission/admission.ts";
 import { MemoryFiles } from "../../../drivers/sim/memory-files.ts";
@@ -59,7 +60,10 @@ class World {
     this.allocations = createAllocations({
       records: this.records,
       clock: this.clock,
-      settings: { runtimeSettings: { cgroupVersion: 1, swap: noSwap } },
+      settings: {
+        runtimeSettings: { cgroupVersion: 1, swap: noSwap },
+        node: { managers: noPinning },
+      },
       table: this.table,
       room: { fits: (pod) => this.#fits(pod) },
       sources: this.sources,

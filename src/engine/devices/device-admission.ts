@@ -1,0 +1,84 @@
+import type { AdmissionFailure } from "../../core/devices/topology/allocation-error.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { type Pod, podKey } from "../../model/pod.ts";
+import type { Log } from "../../ports/log.ts";
+import type { Faults } from "../agent/faults.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import type { ActivePods } from "../pods/active-pods.ts";
+import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { NodeManagers } from "./node-managers.ts";
+
+export interface DeviceAdmissionDeps {
+  readonly table: PodTable;
+  readonly managers: Pick<NodeManagers, "concerns" | "admit">;
+  readonly active: Pick<ActivePods, "has">;
+  readonly faults: Pick<Faults, "note">;
+  readonly wakeups: Pick<Wakeups, "askToStart">;
+  readonly log: Log;
+}
+
+/**
+ * Hands out to pods what they get for themselves, one pod after the other. That may take a while, and the caller does not wait: the start gate
+ * holds the pod back meanwhile.
+ */
+export class DeviceAdmission {
+  readonly #deps: DeviceAdmissionDeps;
+  readonly #slice: SliceWriter<"devices">;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(deps: DeviceAdmissionDeps) {
+    this.#deps = deps;
+    this.#slice = deps.table.writer("devices");
+  }
+
+  /** `refuse` is called when the pod cannot have what it asks for, before it may start. */
+  admit(pod: Pod, refuse: (failure: AdmissionFailure) => void): void {
+    if (!this.#deps.managers.concerns(pod)) return;
+    this.#slice.set(pod.metadata.uid, { isAwaited: true });
+    this.#queue(async () => {
+      try {
+        const failure = await this.#handOut(pod);
+        if (failure !== undefined) refuse(failure);
+      } finally {
+        this.#slice.set(pod.metadata.uid, undefined);
+        this.#deps.wakeups.askToStart();
+      }
+    });
+  }
+
+  /** The pod runs already: it keeps what it has, and goes on also when it cannot get what it lacks. */
+  adopt(pod: Pod): void {
+    if (!this.#deps.managers.concerns(pod)) return;
+    this.#queue(async () => {
+      const failure = await this.#handOut(pod);
+      if (failure === undefined) return;
+      this.#deps.log.warn("a pod that runs here goes on without what it asks for", {
+        pod: podKey(pod),
+        ...failure,
+      });
+    });
+  }
+
+  /** Resolves when everything asked for so far was handed out or refused. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+
+  #queue(work: () => Promise<void>): void {
+    this.#last = this.#last.then(work);
+  }
+
+  async #handOut(pod: Pod): Promise<AdmissionFailure | undefined> {
+    const { managers, active, faults } = this.#deps;
+    const { uid } = pod.metadata;
+    // It ended while it waited for its turn.
+    if (!active.has(uid)) return undefined;
+    try {
+      return await managers.admit(pod);
+    } catch (error) {
+      faults.note(error, "admission", uid);
+      const message = `Unexpected error while attempting to admit the pod: ${errorText(error)}`;
+      return { reason: "UnexpectedAdmissionError", message };
+    }
+  }
+}

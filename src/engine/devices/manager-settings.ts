@@ -1,0 +1,12 @@
+import type { CpuPolicy } from "../../core/devices/cpu/cpu-policy.ts";
+import type { MemoryPolicy } from "../../core/devices/memory/memory-policy.ts";
+import type { TopologyPolicy } from "../../core/devices/topology/topology-policy.ts";
+
+/** How CPUs and memory are handed out on this machine. */
+export interface ManagerSettings {
+  readonly cpu: CpuPolicy;
+  readonly memory: MemoryPolicy;
+  readonly topology: TopologyPolicy;
+  /** How often the CPUs of running containers are compared with those that they should have. */
+  readonly cpuReconcileMs: number;
+}

@@ -1,0 +1,169 @@
+import { expect, test } from "vitest";
+import { loudFaults } from "../../../test/kit/loud-faults.ts";
+import { testPod } from "../../../test/kit/pods.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import {
+  defaultManagerOptions,
+  type ManagerOptions,
+  managerSettings,
+} from "../../app/manager-options.ts";
+import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
+import { simTopology } from "../../drivers/sim/sim-topology.ts";
+import type { PodUid } from "../../model/ids.ts";
+import type { Pod } from "../../model/pod.ts";
+import { wholeQuantity } from "../../model/quantity.ts";
+import { ActivePods } from "../pods/active-pods.ts";
+import { PodTable } from "../pods/pod-table.ts";
+import { DeviceAdmission } from "./device-admission.ts";
+import { Holders } from "./holders.ts";
+import { NodeManagers } from "./node-managers.ts";
+
+const options: ManagerOptions = {
+  ...defaultManagerOptions,
+  cpu: { ...defaultManagerOptions.cpu, policy: "static", reserved: "0-59" },
+};
+
+class World {
+  readonly table: PodTable = new PodTable();
+  readonly files: MemoryFiles;
+  readonly managers: NodeManagers;
+  readonly admission: DeviceAdmission;
+  readonly refusals: string[] = [];
+  areAllReady = true;
+  asked = 0;
+  looks = 0;
+  readonly #wanted = this.table.writer("wanted");
+
+  constructor(files = new MemoryFiles()) {
+    const { table } = this;
+    this.files = files;
+    const active = new ActivePods(table, loudFaults);
+    const reservation = new Map([["cpu", wholeQuantity(60n, "DecimalSI")]]);
+    this.managers = new NodeManagers({
+      settings: { node: { managers: managerSettings(options, simTopology, reservation) } },
+      rootFolder: "/data",
+      files,
+      runtime: { listContainers: () => Promise.resolve([]) },
+      holders: new Holders({ table, active, sources: this }),
+      wakeups: { lookAtCpus: () => void this.looks++ },
+      clock: new VirtualClock(),
+      log: silentLog,
+      lifetime: new AbortController().signal,
+    });
+    this.admission = new DeviceAdmission({
+      table,
+      managers: this.managers,
+      active,
+      faults: loudFaults,
+      wakeups: { askToStart: () => void this.asked++ },
+      log: silentLog,
+    });
+  }
+
+  want(pod: Pod): void {
+    this.#wanted.set(pod.metadata.uid, pod);
+  }
+
+  drop(uid: PodUid): void {
+    this.#wanted.set(uid, undefined);
+  }
+
+  admit(pod: Pod): void {
+    this.want(pod);
+    this.admission.admit(pod, ({ reason, message }) => {
+      this.refusals.push(`${pod.metadata.uid} ${reason}: ${message}`);
+    });
+  }
+
+  async state(): Promise<{ defaultCpuSet: string; entries?: object }> {
+    const text = await this.files.readText("/data/cpu_manager_state");
+    return JSON.parse(text ?? "{}") as { defaultCpuSet: string; entries?: object };
+  }
+}
+
+function guaranteed(uid: string, cpu: string): Pod {
+  const amounts = { cpu, memory: "1Mi" };
+  const pod = testPod({
+    containers: [{ name: "main", resources: { requests: amounts, limits: amounts } }],
+  });
+  return { ...pod, metadata: { ...pod.metadata, uid: uid as PodUid } };
+}
+
+test("pods get CPUs one after the other, and wait until then; one for which there are none left is refused", async () => {
+  const world = new World();
+  await world.managers.start();
+  const [first, second] = [guaranteed("a", "3"), guaranteed("b", "2")];
+  world.admit(first);
+  world.admit(second);
+  expect(world.table.get(first.metadata.uid)?.devices).toEqual({ isAwaited: true });
+  expect(world.table.get(second.metadata.uid)?.devices).toEqual({ isAwaited: true });
+  await world.admission.idle();
+  expect(world.table.get(first.metadata.uid)?.devices).toBeUndefined();
+  expect(world.asked).toBe(2);
+  expect(world.refusals).toEqual([
+    "b UnexpectedAdmissionError: Allocate failed due to not enough cpus available to satisfy request: requested=2, available=1, which is unexpected",
+  ]);
+  expect(world.managers.place(first, { name: "main" })).toEqual({
+    cpusetCpus: "60-62",
+    cpusetMems: "",
+    hasExclusiveCpus: true,
+  });
+  expect(world.managers.place(second, { name: "main" })?.hasExclusiveCpus).toBe(false);
+  expect(await world.state()).toMatchObject({ entries: { a: { main: "60-62" } } });
+});
+
+test("a pod without CPUs of its own does not wait, and a part of a CPU is not one's own", async () => {
+  const world = new World();
+  await world.managers.start();
+  const pod = guaranteed("a", "1500m");
+  world.admit(pod);
+  expect(world.table.get(pod.metadata.uid)?.devices).toBeUndefined();
+});
+
+test("the next agent knows who has which, before and after all sources have delivered", async () => {
+  const before = new World();
+  await before.managers.start();
+  const pod = guaranteed("a", "3");
+  before.admit(pod);
+  await before.admission.idle();
+
+  const world = new World(before.files);
+  world.areAllReady = false;
+  await world.managers.start();
+  world.admit(guaranteed("b", "2"));
+  await world.admission.idle();
+  expect(world.refusals).toHaveLength(1);
+  expect(world.managers.place(pod, { name: "main" })?.cpusetCpus).toBe("60-62");
+  // No source has the first pod: it is gone.
+  world.areAllReady = true;
+  world.admit(guaranteed("c", "4"));
+  await world.admission.idle();
+  expect(world.refusals).toHaveLength(1);
+  expect(await world.state()).toMatchObject({ entries: { c: { main: "60-63" } } });
+});
+
+test("a pod that ended while it waited gets nothing, and one that has ended gives back what it had", async () => {
+  const world = new World();
+  await world.managers.start();
+  const pod = guaranteed("a", "3");
+  world.admit(pod);
+  world.drop(pod.metadata.uid);
+  await world.admission.idle();
+  expect(await world.state()).not.toHaveProperty("entries");
+  world.admit(pod);
+  await world.admission.idle();
+  const { looks } = world;
+  await world.managers.release(pod.metadata.uid);
+  expect(world.looks).toBe(looks + 1);
+  expect((await world.state()).defaultCpuSet).toBe("0-63");
+});
+
+test("the file of another policy keeps the agent from starting, and says what to do", async () => {
+  const world = new World();
+  const none = '{"policyName":"none","defaultCpuSet":"","checksum":0}';
+  await world.files.writeFile("/data/cpu_manager_state", none);
+  await expect(world.managers.start()).rejects.toThrow(
+    'configured policy "static" differs from state checkpoint policy "none", please drain this node and delete the CPU manager checkpoint file "/data/cpu_manager_state" before restarting Kubelet: remove /data/cpu_manager_state once no pod runs here',
+  );
+});

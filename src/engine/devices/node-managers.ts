@@ -1,0 +1,219 @@
+import type { ContainerPlace } from "../../core/cri/container-inputs.ts";
+import { ContainerLifecycle } from "../../core/devices/container-lifecycle.ts";
+import { type CpuManager, startCpuManager } from "../../core/devices/cpu/cpu-manager.ts";
+import { exclusiveCpuCount } from "../../core/devices/cpu/exclusive-cpus.ts";
+import {
+  type MemoryManager,
+  startMemoryManager,
+} from "../../core/devices/memory/memory-manager.ts";
+import type { AdmissionFailure } from "../../core/devices/topology/allocation-error.ts";
+import type { ContainerRef } from "../../core/devices/topology/container-ref.ts";
+import {
+  type HintProvider,
+  TopologyManager,
+} from "../../core/devices/topology/topology-manager.ts";
+import { podQosClass } from "../../core/resource/qos.ts";
+import { assert } from "../../lib/assert.ts";
+import { errorText } from "../../lib/error-text.ts";
+import type { Result } from "../../lib/result.ts";
+import { SetupError } from "../../lib/setup-error.ts";
+import type { CpuSet } from "../../model/cpu-set.ts";
+import type { PodUid } from "../../model/ids.ts";
+import { type AnyContainer, type Pod, podContainers } from "../../model/pod.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
+import type { Holders } from "./holders.ts";
+import { type KnownContainersDeps, knownContainers } from "./known-containers.ts";
+import type { ManagerSettings } from "./manager-settings.ts";
+import { StateFile } from "./state-file.ts";
+
+export interface NodeManagersDeps extends KnownContainersDeps {
+  readonly settings: { readonly node: { readonly managers: ManagerSettings } };
+  readonly rootFolder: string;
+  readonly files: Pick<HostFiles, "readText" | "writeFile">;
+  readonly holders: Holders;
+  readonly wakeups: Pick<Wakeups, "lookAtCpus">;
+}
+
+interface StartedManagers {
+  readonly cpus: CpuManager;
+  readonly memory: MemoryManager;
+  readonly topology: TopologyManager;
+  readonly lifecycle: ContainerLifecycle;
+}
+
+/** Hands out CPUs and memory to containers, and remembers who has which in the files of a kubelet. */
+export class NodeManagers {
+  readonly #deps: NodeManagersDeps;
+  readonly #cpuFile: StateFile;
+  readonly #memoryFile: StateFile;
+  #started: StartedManagers | undefined;
+
+  constructor(deps: NodeManagersDeps) {
+    const { files, rootFolder } = deps;
+    this.#deps = deps;
+    this.#cpuFile = new StateFile(files, `${rootFolder}/cpu_manager_state`);
+    this.#memoryFile = new StateFile(files, `${rootFolder}/memory_manager_state`);
+  }
+
+  /** Takes over what the agent or kubelet before this one handed out. Throws a SetupError when that does not fit the settings. */
+  async start(): Promise<void> {
+    const { cpu, memory, topology } = this.#settings;
+    const cpuText = await this.#cpuFile.read();
+    const memoryText = await this.#memoryFile.read();
+    const isNew = cpuText === undefined && memoryText === undefined;
+    const needsContainers = !isNew && (cpu.name !== "none" || memory.name !== "None");
+    const containers = needsContainers ? await knownContainers(this.#deps) : new Map();
+    const cpus = started(
+      this.#cpuFile,
+      startCpuManager(cpu, { file: cpuText, filePath: this.#cpuFile.path, containers }),
+    );
+    const memoryManager = started(
+      this.#memoryFile,
+      startMemoryManager(memory, { file: memoryText, filePath: this.#memoryFile.path, containers }),
+    );
+    const providers = [this.#withoutStale(cpus), this.#withoutStale(memoryManager)];
+    const topologyManager = new TopologyManager(topology, providers);
+    this.#started = {
+      cpus,
+      memory: memoryManager,
+      topology: topologyManager,
+      lifecycle: new ContainerLifecycle(cpus, memoryManager, topologyManager),
+    };
+    await this.#save();
+  }
+
+  /** What the CPU manager has; undefined while nothing is handed out yet. */
+  get cpus(): CpuManager | undefined {
+    return this.#started?.cpus;
+  }
+
+  /** Whether any container of the pod gets CPUs or memory of its own. */
+  concerns(pod: Pod): boolean {
+    if (!this.#pins || podQosClass(pod) !== "Guaranteed") return false;
+    if (this.#settings.memory.name === "Static") return true;
+    return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(
+      (container) => exclusiveCpuCount(pod, container) > 0,
+    );
+  }
+
+  /** Hands out what the pod asks for. One pod at a time: the next one counts on what this one got. */
+  async admit(pod: Pod): Promise<AdmissionFailure | undefined> {
+    const before = this.#managers.cpus.state.shared;
+    const failure = await this.#managers.topology.admit(pod);
+    if (failure !== undefined) this.#release(pod.metadata.uid);
+    this.#noteShared(before);
+    await this.#save();
+    return failure;
+  }
+
+  /** The pod's containers have ended. */
+  async release(uid: PodUid): Promise<void> {
+    if (!this.#pins) return;
+    const before = this.#managers.cpus.state.shared;
+    this.#release(uid);
+    this.#noteShared(before);
+    await this.#save();
+  }
+
+  #release(uid: PodUid): void {
+    const { cpus, memory, topology } = this.#managers;
+    cpus.releasePod(uid);
+    memory.releasePod(uid);
+    topology.releasePod(uid);
+  }
+
+  /** Takes back what belongs to pods that are gone. */
+  async releaseStale(): Promise<void> {
+    const { cpus, memory } = this.#managers;
+    this.#removeStale(cpus);
+    this.#removeStale(memory);
+    await this.#save();
+  }
+
+  place(pod: Pod, container: AnyContainer): ContainerPlace | undefined {
+    if (!this.#pins) return undefined;
+    const { lifecycle } = this.#managers;
+    const place = lifecycle.beforeCreation(pod, container);
+    return { ...place, hasExclusiveCpus: this.hasExclusiveCpus(pod, container) };
+  }
+
+  hasExclusiveCpus(pod: Pod, { name }: Pick<AnyContainer, "name">): boolean {
+    return this.exclusiveCpus({ podUid: pod.metadata.uid, container: name }).length > 0;
+  }
+
+  podHasExclusiveCpus(pod: Pod): boolean {
+    if (this.#settings.cpu.exclusive === undefined) return false;
+    return podContainers(pod).some(({ container }) => this.hasExclusiveCpus(pod, container));
+  }
+
+  exclusiveCpus(ref: ContainerRef): CpuSet {
+    return this.#started?.cpus.exclusiveCpus(ref) ?? [];
+  }
+
+  /** A container was created and is about to be started. */
+  async noteStarting(pod: Pod, container: AnyContainer, containerId: string): Promise<void> {
+    if (!this.#pins) return;
+    this.#managers.lifecycle.beforeStart(pod, container, containerId);
+    await this.#save();
+  }
+
+  get #settings(): ManagerSettings {
+    return this.#deps.settings.node.managers;
+  }
+
+  /** Whether any container can get CPUs or memory of its own. */
+  get #pins(): boolean {
+    const { cpu, memory } = this.#settings;
+    return cpu.exclusive !== undefined || memory.name === "Static";
+  }
+
+  get #managers(): StartedManagers {
+    assert(this.#started !== undefined, "the managers are used before they were started");
+    return this.#started;
+  }
+
+  /** Containers without CPUs of their own get those that are left; they need not wait for the next look. */
+  #noteShared(before: CpuSet): void {
+    if (before !== this.#managers.cpus.state.shared) this.#deps.wakeups.lookAtCpus();
+  }
+
+  #withoutStale(manager: CpuManager | MemoryManager): HintProvider {
+    const current = (): HintProvider => {
+      this.#removeStale(manager);
+      return manager;
+    };
+    return {
+      hints: (pod, container) => current().hints(pod, container),
+      podHints: (pod) => current().podHints(pod),
+      allocate: (pod, container, affinity) => current().allocate(pod, container, affinity),
+    };
+  }
+
+  #removeStale(manager: CpuManager | MemoryManager): void {
+    const { holders } = this.#deps;
+    if (holders.areKnown) manager.removeStale((ref) => holders.isStale(ref));
+  }
+
+  /** A full disk must not keep pods from running; what could not be written is tried again with the next change. */
+  async #save(): Promise<void> {
+    const { cpus, memory } = this.#managers;
+    for (const [file, text] of [
+      [this.#cpuFile, cpus.takeCheckpoint()],
+      [this.#memoryFile, memory.takeCheckpoint()],
+    ] as const) {
+      await file.save(text).catch((error: unknown) => {
+        const fields = { file: file.path, error: errorText(error) };
+        this.#deps.log.error("cannot write down what containers hold", fields);
+      });
+    }
+  }
+}
+
+function started<T>({ path }: StateFile, result: Result<T, string>): T {
+  if (result.ok) return result.value;
+  throw new SetupError(
+    result.error,
+    `remove ${path} once no pod runs here, or restore the settings`,
+  );
+}
