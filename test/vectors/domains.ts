@@ -58,6 +58,7 @@ import { pluginRegistration } from "./domains/plugin-registration.ts";
 import { podAdmission } from "./domains/pod-admission.ts";
 import { podHostname } from "./domains/pod-hostname.ts";
 import { podResources } from "./domains/pod-resources.ts";
+import { podResourcesApi } from "./domains/pod-resources-api.ts";
 import { podStatus } from "./domains/pod-status.ts";
 import { podWorkers } from "./domains/pod-workers.ts";
 import { probeWorker } from "./domains/probe-worker.ts";
@@ -147,6 +148,7 @@ export const vectorDomains: readonly VectorDomain[] = [
   podAdmission,
   podHostname,
   podResources,
+  podResourcesApi,
   podStatus,
   podWorkers,
   probeWorker,
