@@ -7,6 +7,7 @@ import type {
 } from "../../src/model/generated/kubernetes.ts";
 import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { CsiDriver } from "../integration/support/csi-driver.ts";
+import { testedAgent } from "./support/cluster-node.ts";
 import { createPod, isReady, podsPath, untilNoPods, untilPod } from "./support/cluster-pods.ts";
 import { ClusterWorld } from "./support/cluster-world.ts";
 
@@ -14,12 +15,11 @@ const claimsPath = "/api/v1/namespaces/default/persistentvolumeclaims";
 const volumesPath = "/api/v1/persistentvolumes";
 const attachmentsPath = "/apis/storage.k8s.io/v1/volumeattachments";
 
-// The node is Kubernetes' own kubelet: it shows that the driver is one that a kubelet works with.
 let world: ClusterWorld;
 let driver: CsiDriver;
 
 beforeAll(async () => {
-  world = await ClusterWorld.start("kubelet", { config: { syncFrequency: "5s" } });
+  world = await ClusterWorld.start(testedAgent, { config: { syncFrequency: "5s" } });
   driver = await CsiDriver.start({
     kubeletRoot: world.node.rootDir,
     kubeconfig: world.plane.kubeconfig,

@@ -38,6 +38,27 @@ export function daemonSet(name: string, spec: PodSpec): object {
   };
 }
 
+/** All of its pods at once; each gets a claim of each template. */
+export function statefulSet(
+  name: string,
+  replicas: number,
+  spec: PodSpec,
+  volumeClaimTemplates: readonly object[],
+): object {
+  return {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name },
+    spec: {
+      replicas,
+      serviceName: name,
+      podManagementPolicy: "Parallel",
+      volumeClaimTemplates,
+      ...podsNamed(name, spec),
+    },
+  };
+}
+
 export function job(name: string, spec: PodSpec): object {
   const template = { metadata: { labels: { app: name } }, spec };
   return {
