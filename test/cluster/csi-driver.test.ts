@@ -1,132 +1,207 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type {
   CSINode,
+  Node,
   PersistentVolume,
-  PersistentVolumeClaim,
+  TokenReview,
   VolumeAttachment,
 } from "../../src/model/generated/kubernetes.ts";
-import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
-import { CsiDriver } from "../integration/support/csi-driver.ts";
-import { testedAgent } from "./support/cluster-node.ts";
-import { createPod, isReady, podsPath, untilNoPods, untilPod } from "./support/cluster-pods.ts";
-import { ClusterWorld } from "./support/cluster-world.ts";
+import type { CsiCall } from "../integration/support/csi-driver.ts";
+import { untilNoPods } from "./support/cluster-pods.ts";
+import {
+  attachmentsPath,
+  claimed,
+  claimSpec,
+  claimsPath,
+  StorageWorld,
+  storageTimeoutMs,
+  volumesPath,
+} from "./support/storage-world.ts";
 
-const claimsPath = "/api/v1/namespaces/default/persistentvolumeclaims";
-const volumesPath = "/api/v1/persistentvolumes";
-const attachmentsPath = "/apis/storage.k8s.io/v1/volumeattachments";
+const nodeIdAnnotation = "csi.volume.kubernetes.io/nodeid";
 
-let world: ClusterWorld;
-let driver: CsiDriver;
+let world: StorageWorld;
 
 beforeAll(async () => {
-  world = await ClusterWorld.start(testedAgent, { config: { syncFrequency: "5s" } });
-  driver = await CsiDriver.start({
-    kubeletRoot: world.node.rootDir,
-    kubeconfig: world.plane.kubeconfig,
-    nodeId: "disk-host-1",
-    flags: ["--attach-limit=9"],
+  world = await StorageWorld.start({
+    flags: ["--attach-limit=9", "--topology"],
+    csiDriver: {
+      podInfoOnMount: true,
+      volumeLifecycleModes: ["Persistent", "Ephemeral"],
+      tokenRequests: [{ audience: "vault" }],
+      requiresRepublish: true,
+      fsGroupPolicy: "File",
+    },
   });
-  await world.kubectl.apply(
-    {
-      apiVersion: "storage.k8s.io/v1",
-      kind: "CSIDriver",
-      metadata: { name: driver.name },
-      spec: { attachRequired: true, podInfoOnMount: true },
-    },
-    {
-      apiVersion: "storage.k8s.io/v1",
-      kind: "StorageClass",
-      metadata: { name: "disks" },
-      provisioner: driver.name,
-      parameters: { "csi.storage.k8s.io/fstype": "xfs" },
-      allowVolumeExpansion: true,
-      volumeBindingMode: "WaitForFirstConsumer",
-    },
-  );
 });
 
-afterAll(async () => {
-  // Its socket is in the node's folder, which may be a mount.
-  await driver.stop();
-  await world.close();
-  await driver[Symbol.asyncDispose]();
-});
+afterAll(() => world.close());
 
-test("the driver is in the node's CSINode object", async () => {
-  const [node] = await world.api.until<CSINode>("/apis/storage.k8s.io/v1/csinodes", ([found]) =>
-    (found?.spec.drivers ?? []).some(({ name }) => name === driver.name),
+test("the driver is in the node's objects", async () => {
+  const { driver, api } = world;
+  const topologyKey = `${driver.name}/node`;
+  const [found] = await api.until<CSINode>("/apis/storage.k8s.io/v1/csinodes", ([node]) =>
+    (node?.spec.drivers ?? []).some(({ name }) => name === driver.name),
   );
-  expect(node?.spec.drivers).toMatchObject([
-    { name: driver.name, nodeID: "disk-host-1", allocatable: { count: 9 } },
+  expect(found?.spec.drivers).toEqual([
+    {
+      name: driver.name,
+      nodeID: "disk-host-1",
+      topologyKeys: [topologyKey],
+      allocatable: { count: 9 },
+    },
   ]);
+  const [node] = await api.list<Node>("/api/v1/nodes");
+  expect(JSON.parse(node?.metadata?.annotations?.[nodeIdAnnotation] ?? "")).toEqual({
+    [driver.name]: "disk-host-1",
+  });
+  expect(node?.metadata?.labels).toMatchObject({ [topologyKey]: "disk-host-1" });
   expect(driver.calls("NotifyRegistrationStatus").map((call) => call.request)).toEqual([
     { pluginRegistered: true },
   ]);
 });
 
 test("a driver that dies and comes back is registered again", async () => {
+  const { driver } = world;
   const before = driver.calls("NotifyRegistrationStatus").length;
   await driver.kill();
   await driver.start();
   await expect.poll(() => driver.calls("NotifyRegistrationStatus").length).toBeGreaterThan(before);
 });
 
-test("a claim gets a volume that is attached, mounted, grown under the pod, kept for the next and deleted", async () => {
-  const claim = {
-    metadata: { name: "data" },
-    spec: {
-      accessModes: ["ReadWriteOnce"],
-      storageClassName: "disks",
-      resources: { requests: { storage: "320Mi" } },
-    },
-  };
-  await world.api.create(claimsPath, claim);
-  const start = async (name: string): Promise<void> => {
-    await createPod(world.api, name, {
-      spec: {
-        containers: [
-          shell("main", untilStopped, { volumeMounts: [{ name: "data", mountPath: "/data" }] }),
-        ],
-        volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],
+describe.concurrent("what the driver is asked for", () => {
+  test("a claimed volume is attached and mounted, and detached and deleted with its claim", async () => {
+    const { api, driver } = world;
+    await world.createClaim("whole");
+    await world.startPodWith("whole", claimed("whole"));
+    const handle = await world.handleOf("whole");
+    const [volume] = await volumesOf("whole");
+    const isOf = ({ spec }: VolumeAttachment): boolean =>
+      spec.source.persistentVolumeName === volume?.metadata?.name;
+    const attachment = (await api.list<VolumeAttachment>(attachmentsPath)).find(isOf);
+    expect(attachment?.status).toMatchObject({
+      attached: true,
+      attachmentMetadata: { device: handle },
+    });
+
+    await world.deletePod("whole");
+    await api.delete(`${claimsPath}/whole`);
+    await untilNoVolume("whole");
+    await world.untilDetached("whole");
+    const codes = callsFor("ControllerUnpublishVolume", handle).map(({ code }) => code);
+    expect(codes.at(-1)).toBe("OK");
+    // No disk was taken away under its file system.
+    expect(codes).not.toContain("FailedPrecondition");
+    expect(callsFor("DeleteVolume", handle).map(({ code }) => code)).toContain("OK");
+    expect(driver.leftovers().filter((line) => line.includes(handle))).toEqual([]);
+  });
+
+  test("an inline volume comes with pod, token and secret, again and again", async () => {
+    const { api, driver } = world;
+    await world.kubectl.apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "keys" },
+      stringData: { key: "inline-secret-1" },
+    });
+    const pod = await world.startPodWith("inline", {
+      csi: {
+        driver: driver.name,
+        volumeAttributes: { colour: "red" },
+        nodePublishSecretRef: { name: "keys" },
       },
     });
-    await untilPod(world.api, name, isReady, 120_000);
-  };
-  const inside = (pod: string, script: string): Promise<string> =>
-    world.kubectl.run("exec", pod, "--", "sh", "-c", script);
-  await start("writer");
-  await inside("writer", "echo kept > /data/file && sync");
-  const [volume] = await world.api.list<PersistentVolume>(volumesPath);
-  const handle = volume?.spec?.csi?.volumeHandle;
-  const attachments = await world.api.list<VolumeAttachment>(attachmentsPath);
-  expect(attachments).toMatchObject([{ status: { attached: true } }]);
-  expect(attachments[0]?.status?.attachmentMetadata).toMatchObject({ device: handle });
+    const { uid } = pod.metadata;
+    const context = JSON.parse(await world.inside("inline", "cat /data/volume-context.json"));
+    const prefix = "csi.storage.k8s.io";
+    expect(context).toMatchObject({
+      colour: "red",
+      [`${prefix}/ephemeral`]: "true",
+      [`${prefix}/pod.name`]: "inline",
+      [`${prefix}/pod.namespace`]: "default",
+      [`${prefix}/pod.uid`]: uid,
+      [`${prefix}/serviceAccount.name`]: "default",
+    });
+    const { vault } = JSON.parse(context[`${prefix}/serviceAccount.tokens`]);
+    const review = await api.create<TokenReview>("/apis/authentication.k8s.io/v1/tokenreviews", {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token: vault.token, audiences: ["vault"] },
+    });
+    expect(review.status).toMatchObject({
+      authenticated: true,
+      user: { username: "system:serviceaccount:default:default" },
+    });
 
-  await world.api.patch(`${claimsPath}/data`, {
-    spec: { resources: { requests: { storage: "640Mi" } } },
+    const publishes = (): readonly CsiCall[] =>
+      driver.calls("NodePublishVolume").filter(({ request }) => request.targetPath?.includes(uid));
+    expect(publishes()[0]?.request.secrets).toEqual({ key: "inline-secret-1" });
+    expect(publishes()[0]?.request.stagingTargetPath).toBeUndefined();
+    await expect.poll(() => publishes().length).toBeGreaterThan(2);
+    await world.deletePod("inline");
+    expect(world.mountPoints().filter((path) => path.includes(uid))).toEqual([]);
   });
-  await world.api.until<PersistentVolumeClaim>(
-    claimsPath,
-    ([found]) => found?.status?.capacity?.["storage"] === "640Mi",
-    120_000,
-  );
-  const [blocks, blockBytes] = (await inside("writer", "stat -f -c '%b %S' /data")).split(" ");
-  expect(Number(blocks) * Number(blockBytes)).toBeGreaterThan(400 * 2 ** 20);
 
-  await world.api.delete(`${podsPath}/writer`);
-  await untilNoPods(world.api);
-  await start("reader");
-  expect(await inside("reader", "cat /data/file")).toBe("kept\n");
+  test("a volume of an ephemeral claim comes and goes with its pod", async () => {
+    const volumeClaimTemplate = { spec: claimSpec() };
+    await world.startPodWith("generic", { ephemeral: { volumeClaimTemplate } });
+    await world.writeData("generic");
+    const handle = await world.handleOf("generic-data");
+    await world.deletePod("generic");
+    await untilNoVolume("generic-data");
+    expect(callsFor("DeleteVolume", handle).map(({ code }) => code)).toContain("OK");
+  });
 
-  await world.api.delete(`${podsPath}/reader`);
-  await untilNoPods(world.api);
-  await world.api.delete(`${claimsPath}/data`);
-  await world.api.until(volumesPath, (volumes) => volumes.length === 0, 120_000);
-  await world.api.until(attachmentsPath, (found) => found.length === 0, 120_000);
+  test("a volume belongs to the pod's group, and cannot be written where it is read-only", async () => {
+    await world.createClaim("group");
+    await world.startPodWith("group", claimed("group"), {
+      securityContext: { runAsUser: 1_234, runAsGroup: 1_234, fsGroup: 4_321 },
+    });
+    expect(await world.inside("group", "id -G; stat -c '%g %a' /data")).toBe(
+      "1234 4321\n4321 2775\n",
+    );
+    const written = await world.writeData("group");
+    await world.deletePod("group");
+
+    await world.startPodWith("reader", {
+      persistentVolumeClaim: { claimName: "group", readOnly: true },
+    });
+    expect(await world.readData("reader")).toBe(written);
+    expect(await world.inside("reader", "touch /data/more 2>&1 || true")).toContain("Read-only");
+    const last = callsFor("NodePublishVolume", await world.handleOf("group")).at(-1);
+    expect(last?.request).toMatchObject({ readonly: true });
+    await world.deletePod("reader");
+  });
+
+  function callsFor(method: string, volumeId: string): readonly CsiCall[] {
+    return world.driver.calls(method).filter(({ request }) => request.volumeId === volumeId);
+  }
+
+  async function volumesOf(claim: string): Promise<readonly PersistentVolume[]> {
+    const volumes = await world.api.list<PersistentVolume>(volumesPath);
+    return volumes.filter(({ spec }) => spec?.claimRef?.name === claim);
+  }
+
+  async function untilNoVolume(claim: string): Promise<void> {
+    await world.api.until<PersistentVolume>(
+      volumesPath,
+      (items) => !items.some(({ spec }) => spec?.claimRef?.name === claim),
+      storageTimeoutMs,
+    );
+  }
+});
+
+test("a driver that is removed is taken from the node's objects, and leaves nothing", async () => {
+  const { api, driver } = world;
+  await untilNoPods(api);
+  await api.until(attachmentsPath, (found) => found.length === 0, storageTimeoutMs);
   await expect.poll(() => driver.leftovers()).toEqual([]);
-  const codes = driver.calls("ControllerUnpublishVolume").map(({ code }) => code);
-  expect(codes.at(-1)).toBe("OK");
-  // No disk was taken away under its file system.
-  expect(codes).not.toContain("FailedPrecondition");
-  expect(driver.calls("DeleteVolume").map(({ code }) => code)).toContain("OK");
+  await driver.stop();
+  await api.until<CSINode>("/apis/storage.k8s.io/v1/csinodes", ([node]) =>
+    (node?.spec.drivers ?? []).every(({ name }) => name !== driver.name),
+  );
+  await api.until<Node>(
+    "/api/v1/nodes",
+    ([node]) => node?.metadata?.annotations?.[nodeIdAnnotation] === undefined,
+  );
 });

@@ -183,13 +183,12 @@ export class StorageWorld {
     );
   }
 
-  /** Mount points of the node that something is mounted on more than once. */
-  mountedTwice(): readonly string[] {
-    const points = readFileSync("/proc/self/mountinfo", "utf8")
+  /** Where something is mounted below the node's folder, once for every mount. */
+  mountPoints(): readonly string[] {
+    return readFileSync("/proc/self/mountinfo", "utf8")
       .split("\n")
       .map((line) => line.split(" ")[4] ?? "")
       .filter((path) => path.startsWith(`${this.cluster.node.rootDir}/`));
-    return points.filter((path, index) => points.indexOf(path) !== index);
   }
 
   async close(): Promise<void> {
