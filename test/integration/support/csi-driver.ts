@@ -101,8 +101,8 @@ export class CsiDriver implements AsyncDisposable {
     return this.#process?.isRunning ?? false;
   }
 
-  /** Again, after it was stopped or killed. Resolves when it answers. */
-  async start(): Promise<void> {
+  /** Again, after it was stopped or killed; the rules hold from its first call. Resolves when it answers. */
+  async start(rules: readonly CsiRule[] = []): Promise<void> {
     const { kubeconfig, flags = [] } = this.#options;
     const values = {
       name: this.name,
@@ -110,6 +110,7 @@ export class CsiDriver implements AsyncDisposable {
       data: this.folder,
       endpoint: this.endpoint,
       control: this.#controlSocket,
+      rules: JSON.stringify(rules),
       registration: this.registrationSocket,
       kubeconfig,
     };
@@ -120,11 +121,13 @@ export class CsiDriver implements AsyncDisposable {
       join(this.folder, "log"),
     );
     this.#process = started;
-    await eventually(
-      async () => (started.isRunning ? started.lastWords() : fail(started.lastWords())),
-      // The log is also that of the processes before.
-      (words) => words.split("\n").includes(`ready ${started.pid}`),
-    );
+    // The log is also that of the processes before. One that has answered may have died by a rule since.
+    const isReady = (words: string): boolean => words.split("\n").includes(`ready ${started.pid}`);
+    await eventually(async () => {
+      const { isRunning } = started;
+      const words = started.lastWords();
+      return isRunning || isReady(words) ? words : fail(words);
+    }, isReady);
   }
 
   /** As a driver that is removed: its registration goes with it. */
@@ -142,7 +145,7 @@ export class CsiDriver implements AsyncDisposable {
     await this.#process?.ended;
   }
 
-  /** Replaces all rules; calls that hang by them go on. A driver that comes back has none. */
+  /** Replaces all rules; calls that hang by them go on. */
   setRules(rules: readonly CsiRule[]): Promise<void> {
     return this.#send("PUT", "/rules", rules);
   }

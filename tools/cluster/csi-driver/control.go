@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -60,23 +61,15 @@ type control struct {
 	replaced chan struct{}
 }
 
-func newControl(volumes *volumes, calls *calls) *control {
-	return &control{volumes: volumes, calls: calls, replaced: make(chan struct{})}
+func newControl(volumes *volumes, calls *calls, rules []*rule) *control {
+	return &control{volumes: volumes, calls: calls, rules: rules, replaced: make(chan struct{})}
 }
 
 // PUT /rules replaces all rules by a list; POST /volumes makes a volume of the id and size that the test wants.
 func (c *control) serve(listener net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT /rules", func(response http.ResponseWriter, request *http.Request) {
-		var rules []*rule
-		decoder := json.NewDecoder(request.Body)
-		decoder.DisallowUnknownFields()
-		err := decoder.Decode(&rules)
-		for _, each := range rules {
-			if _, known := codeByName[each.Code]; each.Code != "" && !known {
-				err = fmt.Errorf("code %q is unknown", each.Code)
-			}
-		}
+		rules, err := parseRules(request.Body)
 		if err == nil {
 			c.replace(rules)
 		}
@@ -91,6 +84,21 @@ func (c *control) serve(listener net.Listener) error {
 		answer(response, err)
 	})
 	return http.Serve(listener, mux)
+}
+
+func parseRules(text io.Reader) ([]*rule, error) {
+	var rules []*rule
+	decoder := json.NewDecoder(text)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&rules); err != nil {
+		return nil, err
+	}
+	for _, each := range rules {
+		if _, known := codeByName[each.Code]; each.Code != "" && !known {
+			return nil, fmt.Errorf("code %q is unknown", each.Code)
+		}
+	}
+	return rules, nil
 }
 
 func answer(response http.ResponseWriter, err error) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"google.golang.org/grpc"
@@ -27,6 +28,7 @@ type settings struct {
 	endpoint               string
 	registrationSocket     string
 	controlSocket          string
+	rules                  string
 	kubeconfig             string
 	withoutStaging         bool
 	singleNodeMultiWriter  bool
@@ -43,6 +45,7 @@ func parseFlags() settings {
 	flag.StringVar(&s.endpoint, "endpoint", "", "socket of the driver")
 	flag.StringVar(&s.registrationSocket, "registration", "", "socket in a kubelet's plugins_registry; not registered without")
 	flag.StringVar(&s.controlSocket, "control", "", "socket for tests: HTTP, see control.go")
+	flag.StringVar(&s.rules, "rules", "[]", "the rules that it starts with, as PUT /rules of the control socket takes them")
 	flag.StringVar(&s.kubeconfig, "kubeconfig", "", "of a cluster in which it also attaches, provisions and expands; none without")
 	flag.BoolVar(&attach, "attach", attach, "volumes have to be attached (ControllerPublishVolume) before they are staged")
 	flag.Int64Var(&s.AttachLimit, "attach-limit", 0, "how many volumes a node can have; 0: any number")
@@ -93,7 +96,7 @@ func main() {
 	s := parseFlags()
 	volumes := must(openVolumes(s.dataFolder))
 	calls := must(openCalls(filepath.Join(s.dataFolder, "calls.jsonl")))
-	control := newControl(volumes, calls)
+	control := newControl(volumes, calls, must(parseRules(strings.NewReader(s.rules))))
 
 	service := &service{Service: mock.New(s.Config), settings: s, volumes: volumes}
 	csiDriver := driver.NewCSIDriver(&driver.CSIDriverServers{Controller: service, Identity: service, Node: service})
