@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import {
   findMountOf,
   isSharedMount,
+  linesAbovePath,
+  linesWithPath,
   mountPointsBelow,
   parseMountInfo,
   splitMountOptions,
@@ -64,4 +66,27 @@ test.each([
 ])("the path %s is on the mount %s", (path, id) => {
   const above = "43 41 0:38 / /data/a/with\\040space rw shared:4 - tmpfs tmpfs rw\n";
   expect(findMountOf(parseMountInfo(`${TEXT}${above}`), path)).toMatchObject({ id });
+});
+
+test.each(["/data/a/with space/file", "/data/a/x", "/database", "/databases/x", "/data", "/"])(
+  "the lines above %s name the mount that it is on",
+  (path) => {
+    const above = parseMountInfo(linesAbovePath(TEXT, path));
+    expect(findMountOf(above, path)).toEqual(findMountOf(parseMountInfo(TEXT), path));
+  },
+);
+
+test("lines about other paths are left out", () => {
+  expect(parseMountInfo(linesAbovePath(TEXT, "/data/a")).map(({ id }) => id)).toEqual([
+    "25",
+    "40",
+    "41",
+  ]);
+  expect(parseMountInfo(linesWithPath(TEXT, "/data/a")).map(({ id }) => id)).toEqual(["40", "41"]);
+});
+
+test("a path that the kernel writes in octal is looked for in all lines", () => {
+  const path = "/data/a/with space";
+  const mounts = parseMountInfo(linesWithPath(TEXT, path));
+  expect(mountPointsBelow(mounts, path)).toEqual([path]);
 });

@@ -31,6 +31,23 @@ export function parseMountInfo(text: string): readonly MountEntry[] {
     .map(parseLine);
 }
 
+/** A node has several mounts for each container: most lines are about others, and are not worth parsing. */
+export function linesWithPath(text: string, path: string): string {
+  // What the kernel writes as octal is not found as it is.
+  if (/[\s\\#]/.test(path)) return text;
+  const lines = text.split("\n").filter((line) => line.includes(path));
+  return lines.join("\n");
+}
+
+/** The lines of the mounts that a path can be on: those whose mount point it begins with. */
+export function linesAbovePath(text: string, path: string): string {
+  const lines = text.split("\n").filter((line) => {
+    const mountPoint = line.split(" ", 5)[4] ?? "";
+    return mountPoint.includes("\\") || path.startsWith(mountPoint);
+  });
+  return lines.join("\n");
+}
+
 function parseLine(line: string): MountEntry {
   const fields = line.split(" ");
   if (fields.length < fewestFields) {

@@ -160,7 +160,11 @@ export function processesIn(folder: string): number[] {
 /** Removes a cgroup and those below; returns whether all are gone. */
 export function removeFolders(folder: string): boolean {
   const children = childFolders(folder).map((name) => removeFolders(join(folder, name)));
-  if (children.includes(false)) return false;
+  return !children.includes(false) && removeFolder(folder);
+}
+
+/** Removes a cgroup without any below it and without processes; returns whether it is gone. */
+export function removeFolder(folder: string): boolean {
   try {
     rmdirSync(folder);
     return true;

@@ -1,12 +1,18 @@
 import { Backoff } from "../../lib/backoff.ts";
 import { sleep } from "../../lib/timers.ts";
-import { processesIn, removeFolders, tryWrite } from "./cgroup-files.ts";
+import { processesIn, removeFolder, removeFolders, tryWrite } from "./cgroup-files.ts";
 
 const maxAttempts = 12;
 const retryLimits = { initialMs: 5, maxMs: 500 };
 
 /** Kills what runs in the folders of a cgroup and removes them; a killed process takes a moment to go. */
 export async function removeCgroup(folders: readonly string[], signal: AbortSignal): Promise<void> {
+  // Most are empty by the time they are removed: the kernel removes no other.
+  const occupied = folders.filter((folder) => !removeFolder(folder));
+  if (occupied.length > 0) await removeOccupied(occupied, signal);
+}
+
+async function removeOccupied(folders: readonly string[], signal: AbortSignal): Promise<void> {
   const backoff = new Backoff(retryLimits);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     signal.throwIfAborted();

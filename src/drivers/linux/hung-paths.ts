@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { findMountOf, type MountEntry } from "../../lib/mount-info.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
-import { readMounts, readMountsNow } from "./mount-table.ts";
+import { readMountsAbove, readMountsNow } from "./mount-table.ts";
 
 /** Each is a process that cannot be ended; more of them would exhaust the machine. */
 const maxAbandoned = 64;
@@ -49,7 +49,7 @@ export class HungPaths {
    * hangs there, or on a path above it.
    */
   async inTurn<T>(path: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const mount = servedMountOf(await readMounts(), path);
+    const mount = servedMountOf(await readMountsAbove(path), path);
     this.#check(path, mount);
     const place = mount?.id ?? path;
     const turns = this.#turns.get(place) ?? { semaphore: new Semaphore(1), users: 0 };

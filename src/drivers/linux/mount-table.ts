@@ -1,10 +1,19 @@
 import { readFileSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { type MountEntry, parseMountInfo } from "../../lib/mount-info.ts";
+import {
+  linesAbovePath,
+  linesWithPath,
+  type MountEntry,
+  parseMountInfo,
+} from "../../lib/mount-info.ts";
+import { shareReads } from "../../lib/share-reads.ts";
 import { unlessAbsent } from "./open-folder.ts";
 
 const mountInfo = "/proc/self/mountinfo";
+
+/** The table grows with the pods, and is asked for several times for each that comes or goes. */
+const readTable = shareReads(() => readFile(mountInfo, "utf8"));
 
 /** Waits for it in this thread: for the rare case that something hangs. */
 export function readMountsNow(): readonly MountEntry[] {
@@ -15,17 +24,9 @@ export function readMountsNow(): readonly MountEntry[] {
 export async function listBelow(path: string): Promise<readonly MountEntry[]> {
   const real = await realPath(path);
   if (real === undefined) return [];
-  return parseMountInfo(linesWith(await readFile(mountInfo, "utf8"), real))
+  return parseMountInfo(linesWithPath(await readTable(), real))
     .filter(({ mountPoint }) => mountPoint === real || mountPoint.startsWith(`${real}/`))
     .toReversed();
-}
-
-/** A node has several mounts for each container: most lines are about others, and are not worth parsing. */
-function linesWith(text: string, path: string): string {
-  // What the kernel writes as octal is not found as it is.
-  if (/[\s\\#]/.test(path)) return text;
-  const lines = text.split("\n").filter((line) => line.includes(path));
-  return lines.join("\n");
 }
 
 /** The mounts strictly below a path of the agent's own. */
@@ -42,11 +43,18 @@ export async function mountPointAt(path: string): Promise<string | undefined> {
 /** What is mounted at a path of the agent's own, the one on top. */
 export async function mountAt(path: string): Promise<MountEntry | undefined> {
   const real = await realPath(path);
-  return (await readMounts()).findLast(({ mountPoint }) => mountPoint === real);
+  if (real === undefined) return undefined;
+  const mounts = parseMountInfo(linesWithPath(await readTable(), real));
+  return mounts.findLast(({ mountPoint }) => mountPoint === real);
 }
 
 export async function readMounts(): Promise<readonly MountEntry[]> {
-  return parseMountInfo(await readFile(mountInfo, "utf8"));
+  return parseMountInfo(await readTable());
+}
+
+/** The mounts that a path can be on. */
+export async function readMountsAbove(path: string): Promise<readonly MountEntry[]> {
+  return parseMountInfo(linesAbovePath(await readTable(), path));
 }
 
 // The last component is not read: it may be a mount that does not answer.

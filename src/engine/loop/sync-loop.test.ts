@@ -167,6 +167,20 @@ test("pods that wait are asked when something changed, and at every round of hou
   await world.end();
 });
 
+test("however often housekeeping is requested, a round does not follow the last one at once", async () => {
+  const world = new World();
+  await world.after(500);
+  world.loop.requestHousekeeping();
+  expect(await world.after(1)).toEqual(["ask", "housekeep"]);
+  world.notes.length = 0;
+  for (let ms = 0; ms < 1_000; ms += 1) {
+    world.loop.requestHousekeeping();
+    await world.clock.advance(1);
+  }
+  expect(world.notes.filter((note) => note === "housekeep")).toHaveLength(10);
+  await world.end();
+});
+
 test("housekeeping that fails is tried again", async () => {
   const world = new World();
   world.housekeeping = () => Promise.reject(new Error("no space left"));

@@ -18,6 +18,8 @@ import type { Housekeeping } from "./housekeeping.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 const housekeepingMs = 2_000;
+/** A round looks at every pod: however many end at once, there are not more rounds than this. */
+const soonestHousekeepingMs = 100;
 const backoffLimits = { initialMs: 100, maxMs: 5_000 };
 /** A runtime that just started takes that long. */
 const normalWaitMs = 5_000;
@@ -135,11 +137,16 @@ export class SyncLoop {
     return health.problem ?? (observed.isListed ? undefined : "its pods are not known yet");
   }
 
+  get #nextHousekeepingMs(): number {
+    const pauseMs = this.#housekeepSoon ? soonestHousekeepingMs : housekeepingMs;
+    return this.#lastHousekeptMs + pauseMs;
+  }
+
   async #turn(): Promise<void> {
     for (const update of this.#updates.splice(0)) this.#handle(update);
     this.#lookAtDue();
     const nowMs = this.#deps.clock.monotonicMs();
-    const isTime = this.#housekeepSoon || nowMs - this.#lastHousekeptMs >= housekeepingMs;
+    const isTime = nowMs >= this.#nextHousekeepingMs;
     if (this.#askSoon || isTime) {
       this.#askSoon = false;
       this.#deps.workers.askToStart();
@@ -183,9 +190,9 @@ export class SyncLoop {
 
   /** Waits until something was delivered or a time has come. */
   async #nextWork(signal: AbortSignal): Promise<void> {
-    if (this.#updates.length > 0 || this.#askSoon || this.#housekeepSoon) return;
+    if (this.#updates.length > 0 || this.#askSoon) return;
     const { clock, queue } = this.#deps;
-    const housekeepInMs = this.#lastHousekeptMs + housekeepingMs - clock.monotonicMs();
+    const housekeepInMs = this.#nextHousekeepingMs - clock.monotonicMs();
     const dueInMs = Math.min(housekeepInMs, queue.nextDueInMs() ?? housekeepInMs);
     // Whole milliseconds: timers are not finer, and what is left of one may be too little for any clock to pass.
     const waitMs = Math.max(0, Math.ceil(dueInMs));

@@ -48,8 +48,23 @@ test("a pod that is requested is due at once, and at its time again", () => {
   queue.enqueue(uidA, 200);
   expect(queue.nextDueInMs()).toBe(0);
   expect(queue.takeDue()).toEqual(["a"]);
-  expect(queue.nextDueInMs()).toBe(200);
+  // When it is woken for the time that was put off, it finds out the next.
+  setTime(100);
+  expect(queue.takeDue()).toEqual([]);
+  expect(queue.nextDueInMs()).toBe(100);
   setTime(200);
+  expect(queue.takeDue()).toEqual(["a"]);
+  expect(queue.nextDueInMs()).toBeUndefined();
+});
+
+test("a pod that was forgotten after it was requested is not taken, and is once when it is requested again", () => {
+  const { queue, table } = setUp();
+  queue.request(uidA);
+  table.delete(uidA);
+  expect(queue.takeDue()).toEqual([]);
+  queue.request(uidA);
+  table.delete(uidA);
+  queue.request(uidA);
   expect(queue.takeDue()).toEqual(["a"]);
   expect(queue.nextDueInMs()).toBeUndefined();
 });

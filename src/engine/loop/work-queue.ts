@@ -21,6 +21,10 @@ export class WorkQueue {
   readonly #deps: WorkQueueDeps;
   readonly #due: SliceWriter<"due">;
   readonly resyncIntervalMs: number;
+  /** UIDs of the pods that were requested, so that nothing else of the table has to be looked at. */
+  #requested: PodUid[] = [];
+  /** No pod's time comes before this; a pod that was given a later time since may leave it too early. */
+  #nextDueMs = Number.POSITIVE_INFINITY;
 
   constructor(deps: WorkQueueDeps, resyncIntervalMs: number = defaultResyncMs) {
     this.#deps = deps;
@@ -30,7 +34,10 @@ export class WorkQueue {
 
   /** The pod is due at once, and at its time as well. */
   request(uid: PodUid): void {
-    this.#due.set(uid, { ...this.#due.get(uid), isRequested: true });
+    const due = this.#due.get(uid);
+    if (due?.isRequested === true) return;
+    this.#due.set(uid, { ...due, isRequested: true });
+    this.#requested.push(uid);
   }
 
   /** All wanted pods are due at once. */
@@ -45,6 +52,7 @@ export class WorkQueue {
     const { clock, wakeups } = this.#deps;
     const atMs = clock.monotonicMs() + Math.min(delayMs, this.#untilDeadlineMs(uid));
     this.#due.set(uid, { ...this.#due.get(uid), atMs });
+    this.#nextDueMs = Math.min(this.#nextDueMs, atMs);
     wakeups.lookAtQueue();
   }
 
@@ -57,26 +65,41 @@ export class WorkQueue {
   /** Takes out every pod that was requested or whose time has come. */
   takeDue(): readonly PodUid[] {
     const nowMs = this.#deps.clock.monotonicMs();
+    return [...this.#takeRequested(nowMs), ...this.#takeTimed(nowMs)];
+  }
+
+  #takeRequested(nowMs: number): readonly PodUid[] {
+    const requested = this.#requested;
+    this.#requested = [];
+    return requested.filter((uid) => {
+      const { atMs = Number.POSITIVE_INFINITY, isRequested } = this.#due.get(uid) ?? {};
+      // The pod was forgotten since.
+      if (isRequested !== true) return false;
+      const hasTime = atMs > nowMs && atMs < Number.POSITIVE_INFINITY;
+      this.#due.set(uid, hasTime ? { atMs } : undefined);
+      return true;
+    });
+  }
+
+  #takeTimed(nowMs: number): readonly PodUid[] {
+    if (nowMs < this.#nextDueMs) return [];
     const taken: PodUid[] = [];
-    for (const [uid, { atMs = Number.POSITIVE_INFINITY, isRequested }] of this.#due.entries()) {
-      const hasCome = atMs <= nowMs;
-      if (!hasCome && isRequested !== true) continue;
-      taken.push(uid);
-      this.#due.set(uid, hasCome || atMs === Number.POSITIVE_INFINITY ? undefined : { atMs });
+    this.#nextDueMs = Number.POSITIVE_INFINITY;
+    for (const [uid, { atMs = Number.POSITIVE_INFINITY }] of this.#due.entries()) {
+      if (atMs > nowMs) this.#nextDueMs = Math.min(this.#nextDueMs, atMs);
+      else {
+        taken.push(uid);
+        this.#due.set(uid, undefined);
+      }
     }
     return taken;
   }
 
-  /** How long until the next pod is due; undefined when none waits. */
+  /** How long until a pod may be due; undefined when none waits. */
   nextDueInMs(): number | undefined {
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const [, { atMs = nextMs, isRequested }] of this.#due.entries()) {
-      if (isRequested === true) return 0;
-      nextMs = Math.min(nextMs, atMs);
-    }
-    return nextMs === Number.POSITIVE_INFINITY
-      ? undefined
-      : Math.max(0, nextMs - this.#deps.clock.monotonicMs());
+    if (this.#requested.length > 0) return 0;
+    if (this.#nextDueMs === Number.POSITIVE_INFINITY) return undefined;
+    return Math.max(0, this.#nextDueMs - this.#deps.clock.monotonicMs());
   }
 
   #untilDeadlineMs(uid: PodUid): number {

@@ -3,8 +3,10 @@ import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
-import { podUid, runtimeContainerId } from "../../model/ids.ts";
+import type { WorkerState } from "../../core/worker/worker-state.ts";
+import { podUid, rawContainerId, runtimeContainerId } from "../../model/ids.ts";
 import type { RuntimeEvent, RuntimeEvents } from "../../ports/runtime-events.ts";
+import type { PodWorker } from "../pods/pod-table.ts";
 import { ObservedPods } from "./observed-pods.ts";
 import { Observer } from "./observer.ts";
 import { PodReader } from "./pod-reader.ts";
@@ -102,39 +104,91 @@ test("a pod that cannot be read is retried until it can, and synced even if it i
   expect(state.looks).toEqual(["1"]);
 });
 
-test("a pod in work is read when the work ends, or soon if that takes long", async () => {
+/** Work that a test ends. */
+function newWork() {
+  let end: () => void = noop;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { ended, end };
+}
+
+function workerAt(state: WorkerState, running: Promise<void>): PodWorker {
+  const none = { waitsFor: undefined, abort: undefined, lastActedAtMs: 0 };
+  return { uid, state, arrival: 1, running, ...none };
+}
+
+const fullName = "web_ns";
+
+test("a pod that is being removed is read when that ends, unless it was read by then", async () => {
   const { clock, world, state, reader, stop } = setUp();
   const removals = world.table.writer("removal");
-  let finish: () => void = noop;
-  const begin = (): void => {
-    const ended = new Promise<void>((resolve) => {
-      finish = () => {
-        removals.set(uid1, { state: "done" });
-        resolve();
-      };
-    });
-    removals.set(uid1, { state: "running", ended });
-  };
-  begin();
+  const first = newWork();
+  removals.set(uid1, { state: "running", ended: first.ended });
   reader.readWhenQuiet(uid1);
   reader.readWhenQuiet(uid1);
-  await clock.advance(100);
+  await clock.advance(5000);
   expect(state.readsMs).toEqual([]);
-  finish();
+  first.end();
   await clock.advance(100);
-  expect(state.readsMs).toEqual([100]);
+  expect(state.readsMs).toEqual([5000]);
 
-  begin();
-  reader.readWhenQuiet(uid1);
-  await clock.advance(2000);
-  expect(state.readsMs).toEqual([100, 1200]);
-
+  const second = newWork();
+  removals.set(uid1, { state: "running", ended: second.ended });
   reader.readWhenQuiet(uid1);
   await clock.advance(10);
   reader.requestRead(uid1);
-  finish();
+  second.end();
   await clock.advance(1000);
-  expect(state.readsMs).toEqual([100, 1200, 2210]);
+  expect(state.readsMs).toEqual([5000, 5110]);
+  stop.abort();
+});
+
+test("a pod in work is read soon if that takes long", async () => {
+  const { clock, world, state, reader, stop } = setUp();
+  const { ended, end } = newWork();
+  const syncing = { state: "syncing", fullName, active: { pod } } as const;
+  world.table.writer("worker").set(uid, workerAt(syncing, ended));
+  reader.readWhenQuiet(uid);
+  await clock.advance(2000);
+  expect(state.readsMs).toEqual([1000]);
+  end();
+  stop.abort();
+});
+
+test("a pod that is being stopped is read when one of its containers ends, but not for the last one", async () => {
+  const two = testPod({ containers: [{ name: "first" }, { name: "last" }] });
+  const { clock, world, state, observed, observer, stop } = setUp();
+  await world.sync(two);
+  void observer.run();
+  await clock.advance(100);
+  const ids = observed.get(uid).containers.map(({ id }) => rawContainerId(id));
+  expect(ids).toHaveLength(2);
+  const { ended, end } = newWork();
+  const terminating: WorkerState = {
+    state: "terminating",
+    fullName,
+    deleted: true,
+    evicted: false,
+    restartRequested: false,
+    started: true,
+    observedRuntime: false,
+    acknowledged: true,
+    graceSeconds: 30,
+    kills: [],
+  };
+  world.table.writer("worker").set(uid, workerAt(terminating, ended));
+  const exit = { exitCode: 0, finishedAt: 0n };
+  state.readsMs.length = 0;
+  for (const [index, containerId] of ids.entries()) {
+    await world.runtime.stopContainer(containerId, 0, stop.signal);
+    state.onEvent({ kind: "stopped", containerId, exit });
+    await clock.advance(10_000);
+    expect(state.readsMs, `after ${index + 1} ends`).toHaveLength(1);
+  }
+  end();
+  await clock.advance(100);
+  expect(state.readsMs).toHaveLength(2);
   stop.abort();
 });
 

@@ -3,6 +3,7 @@ import { observePod, type ReadContainer } from "../../core/observe/observe-pod.t
 import { nextDelayMs } from "../../lib/backoff.ts";
 import { isDoneWithin, withDeadline } from "../../lib/deadline.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { untilAborted } from "../../lib/until-aborted.ts";
 import {
   type PodUid,
   type RuntimeContainerId,
@@ -19,7 +20,7 @@ import type { Metrics } from "../../ports/metrics.ts";
 import type { RuntimeEvent } from "../../ports/runtime-events.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import type { PodReading, PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { ManagedPod, PodReading, PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { ObservedPods } from "./observed-pods.ts";
 import { hasEnded, type ListedPod, listLabelled } from "./runtime-listing.ts";
 import { endReaderOf, type MessageFiles, readTerminationMessage } from "./termination-message.ts";
@@ -80,13 +81,19 @@ export class PodReader {
     if (!this.#deps.observed.isNewerThan(uid, sinceMs)) await this.readNow(uid);
   }
 
+  /** The work on the pod reads it at the end. */
   async #untilQuiet(uid: PodUid): Promise<void> {
-    const { worker, removal } = this.#deps.table.get(uid) ?? {};
-    // The work on the pod reads it at the end.
-    const work = worker?.running ?? (removal?.state === "running" ? removal.ended : undefined);
-    if (work === undefined) return;
-    await isDoneWithin(this.#deps.clock, work, busyReadMs, this.#signal);
+    const pod = this.#deps.table.get(uid);
+    const { worker, removal } = pod ?? {};
+    if (removal?.state === "running") await this.#untilEnded(removal.ended);
+    else if (worker?.running === undefined) return;
+    else if (hasNothingToEnd(pod)) await this.#untilEnded(worker.running);
+    else await isDoneWithin(this.#deps.clock, worker.running, busyReadMs, this.#signal);
     await this.#readings.get(uid)?.running?.done;
+  }
+
+  async #untilEnded(work: Promise<void>): Promise<void> {
+    await untilAborted(work, this.#signal).catch(() => undefined);
   }
 
   /** Resolves when the pod was read, by a read that begins from now on, or could not be read. */
@@ -157,11 +164,14 @@ export class PodReader {
   }
 
   async #read(uid: PodUid, listed?: ListedAt): Promise<void> {
-    const { clock, observed, reading, metrics, log, wakeups } = this.#deps;
+    const { table, clock, observed, reading, metrics, log, wakeups } = this.#deps;
     const startedAtMs = clock.monotonicMs();
     const readAtMs = listed?.atMs ?? startedAtMs;
     const limit = { ms: readDeadlineMs, what: `reading pod ${uid} from the runtime` };
-    const hint = { listed: listed?.pod, before: observed.find(uid) };
+    // What is being removed is gone, most likely, and not worth asking about unless it is listed.
+    const isBeingRemoved = table.get(uid)?.removal?.state === "running";
+    const before = isBeingRemoved ? undefined : observed.find(uid);
+    const hint = { listed: listed?.pod, before };
     try {
       const found = await withDeadline(clock, limit, this.#signal, (signal) =>
         readPod(reading, uid, signal, hint),
@@ -209,6 +219,17 @@ export class PodReader {
   async #sleep(ms: number): Promise<void> {
     await this.#deps.clock.sleep(ms, this.#signal).catch(() => undefined);
   }
+}
+
+/**
+ * Whether all containers of a pod that is being stopped have ended, as events said: only its sandboxes are left to stop,
+ * which takes a runtime long when many stop at once, and shows in no status.
+ */
+function hasNothingToEnd(pod: ManagedPod | undefined): boolean {
+  const { state, exits } = pod?.observed ?? {};
+  if (pod?.worker?.state.state !== "terminating" || state === undefined) return false;
+  const running = state.containers.filter((container) => container.state === "running");
+  return running.every(({ id }) => exits?.has(rawContainerId(id)));
 }
 
 interface ReadPodDeps {

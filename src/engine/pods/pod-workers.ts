@@ -57,6 +57,8 @@ export class PodWorkers {
   #lastKillRequest = 0;
   #arrivals = 0;
   #stopped = false;
+  /** Some pod may not start yet. */
+  #doesAnyWait = false;
 
   constructor(deps: PodWorkersDeps) {
     this.#deps = deps;
@@ -126,9 +128,12 @@ export class PodWorkers {
 
   /** Asks again for the pods that wait whether they may start. */
   askToStart(): void {
+    if (!this.#doesAnyWait) return;
+    this.#doesAnyWait = false;
     for (const [uid, worker] of this.#workers.entries()) {
-      if (worker.waitsFor !== undefined)
-        this.#deps.faults.attempt("worker", uid, () => this.#ask(worker));
+      if (worker.waitsFor === undefined) continue;
+      this.#deps.faults.attempt("worker", uid, () => this.#ask(worker));
+      this.#doesAnyWait ||= worker.waitsFor !== undefined;
     }
   }
 
@@ -272,6 +277,7 @@ export class PodWorkers {
     const { uid, state, waitsFor: before } = worker;
     const reason = awaitsStart(state) ? askStartGate(table, uid, state.fullName) : undefined;
     worker.waitsFor = reason;
+    this.#doesAnyWait ||= reason !== undefined;
     if (isSameReason(reason, before)) return;
     // The other pod may not have been asked to end yet.
     if (reason?.kind === "name") wakeups.housekeep();

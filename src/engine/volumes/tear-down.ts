@@ -2,6 +2,7 @@ import {
   escapePluginName,
   podDirectory,
   podPluginDirectory,
+  podPluginsDirectory,
   podSubPathsDirectory,
   podVolumeDevicesDirectory,
   podVolumesDirectory,
@@ -41,6 +42,8 @@ export async function removeVolumeFolders(
   const { rootFolder, mounts, foreignFiles } = deps;
   assert(!uid.includes("/") && uid !== "..", `${uid} is not the UID of a pod`);
   await refuseDevices(deps, uid);
+  const present = await presentFolders(deps, uid);
+  if (present.length === 0) return;
   // Most pods have none, and a node has so many others that looking for them in each folder is what a removal costs.
   const mounted = await mounts.listBelow(podDirectory(rootFolder, uid));
   const volumes = podVolumesDirectory(rootFolder, uid);
@@ -49,15 +52,29 @@ export async function removeVolumeFolders(
     const isOwn = own.some((folder) => mountPoint.startsWith(folder));
     if (mountPoint.startsWith(`${volumes}/`) && !isOwn) throw foreign(mountPoint);
   }
-  for (const folder of [
-    podSubPathsDirectory(rootFolder, uid),
-    // Without the marks a volume counts as unfinished, which it is from here on.
-    podPluginDirectory(rootFolder, uid, emptyDirPluginName),
-    volumes,
-  ]) {
+  for (const folder of present) {
     if (mounted.length > 0) await removeWithMounts(deps, folder, signal);
     else await foreignFiles.removeTree(folder, signal);
   }
+}
+
+/** The folders of a pod's volumes that are there, in the order in which they are removed. */
+async function presentFolders(
+  { files, rootFolder }: TearDownDeps,
+  uid: PodUid,
+): Promise<readonly string[]> {
+  const folder = podDirectory(rootFolder, uid);
+  const plugins = podPluginsDirectory(rootFolder, uid);
+  const present = new Set([
+    ...(await files.list(folder)).map((name) => `${folder}/${name}`),
+    ...(await files.list(plugins)).map((name) => `${plugins}/${name}`),
+  ]);
+  return [
+    podSubPathsDirectory(rootFolder, uid),
+    // Without the marks a volume counts as unfinished, which it is from here on.
+    podPluginDirectory(rootFolder, uid, emptyDirPluginName),
+    podVolumesDirectory(rootFolder, uid),
+  ].filter((path) => present.has(path));
 }
 
 /** A link to a raw device is all that shows that the pod has it. */

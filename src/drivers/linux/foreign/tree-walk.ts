@@ -1,5 +1,5 @@
 import { type Dir, opendirSync, readFileSync, readlinkSync } from "node:fs";
-import { mountPointsBelow, parseMountInfo } from "../../../lib/mount-info.ts";
+import { linesWithPath, mountPointsBelow, parseMountInfo } from "../../../lib/mount-info.ts";
 import { type ByteName, bytePath, mountId, type OpenEntry, openFolder } from "./open-entry.ts";
 
 /** Reports progress: cheap, and called for every entry. */
@@ -107,7 +107,8 @@ export function readNames(folder: OpenEntry): Dir {
 
 /** The mount points at or below a path, from the kernel's table: none of them is touched. */
 export function readMountPointsAt(path: ByteName): readonly ByteName[] {
-  return mountPointsBelow(parseMountInfo(readFileSync("/proc/self/mountinfo", "latin1")), path);
+  const table = readFileSync("/proc/self/mountinfo", "latin1");
+  return mountPointsBelow(parseMountInfo(linesWithPath(table, path)), path);
 }
 
 /** A container deletes while we look, or puts a link in the place of a folder. */

@@ -7,6 +7,7 @@ import {
 import { podLogsDirectory, podUidOfLogsDirectory } from "../../../core/paths/log-paths.ts";
 import { beginAll } from "../../../lib/begin-all.ts";
 import { errorText } from "../../../lib/error-text.ts";
+import { shareReads } from "../../../lib/share-reads.ts";
 import { type PodUid, podUid } from "../../../model/ids.ts";
 import type { ForeignFiles } from "../../../ports/foreign-files.ts";
 import type { HostFiles } from "../../../ports/host-files.ts";
@@ -29,7 +30,7 @@ export interface FoldersStageDeps {
 export function foldersStage(deps: FoldersStageDeps): PodStage {
   const { files, foreignFiles, rootFolder, podLogsRoot, events } = deps;
   const logs = deps.table.writer("logs");
-  const logFolders = new LogFolders(files, podLogsRoot);
+  const listLogFolders = newLogFolders(files, podLogsRoot);
   return {
     name: "folders",
     prepare: async ({ pod }) => {
@@ -53,62 +54,31 @@ export function foldersStage(deps: FoldersStageDeps): PodStage {
       // Of a pod that was never prepared only the folder itself shows whose it is.
       const found =
         known === undefined
-          ? ((await logFolders.list()).get(uid) ?? []).map((name) => `${podLogsRoot}/${name}`)
+          ? ((await listLogFolders()).get(uid) ?? []).map((name) => `${podLogsRoot}/${name}`)
           : [known];
       for (const folder of found) await foreignFiles.removeTree(folder, signal);
       logs.set(uid, undefined);
     },
     listFound: async () => [
       ...(await files.list(podsDirectory(rootFolder))).map(podUid),
-      ...(await logFolders.list()).keys(),
+      ...(await listLogFolders()).keys(),
     ],
   };
 }
 
-type FoldersByUid = ReadonlyMap<PodUid, readonly string[]>;
-
-/**
- * The names of all pods' log folders by the UID in them. Callers that ask while they are listed share the next list with
- * all who ask meanwhile: many removals at once list the folders a few times, not once each.
- */
-class LogFolders {
-  readonly #files: Pick<HostFiles, "list">;
-  readonly #podLogsRoot: string;
-  #current: Promise<FoldersByUid> | undefined;
-  #next: Promise<FoldersByUid> | undefined;
-
-  constructor(files: Pick<HostFiles, "list">, podLogsRoot: string) {
-    this.#files = files;
-    this.#podLogsRoot = podLogsRoot;
-  }
-
-  /** As they are at the time of the call, or later. */
-  list(): Promise<FoldersByUid> {
-    if (this.#current === undefined) return this.#begin();
-    this.#next ??= this.#current.then(
-      () => this.#begin(),
-      () => this.#begin(),
-    );
-    return this.#next;
-  }
-
-  #begin(): Promise<FoldersByUid> {
-    this.#next = undefined;
-    const listing = this.#read().finally(() => {
-      if (this.#current === listing) this.#current = undefined;
-    });
-    this.#current = listing;
-    return listing;
-  }
-
-  async #read(): Promise<FoldersByUid> {
+/** The names of all pods' log folders by the UID in them: many removals at once list the folders a few times, not once each. */
+function newLogFolders(
+  files: Pick<HostFiles, "list">,
+  podLogsRoot: string,
+): () => Promise<ReadonlyMap<PodUid, readonly string[]>> {
+  return shareReads(async () => {
     const byUid = new Map<PodUid, string[]>();
-    for (const name of await this.#files.list(this.#podLogsRoot)) {
+    for (const name of await files.list(podLogsRoot)) {
       const uid = podUidOfLogsDirectory(name);
       const names = byUid.get(uid);
       if (names === undefined) byUid.set(uid, [name]);
       else names.push(name);
     }
     return byUid;
-  }
+  });
 }
