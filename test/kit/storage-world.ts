@@ -48,6 +48,8 @@ export class StorageWorld {
   readonly answers: Map<string, () => Promise<Result<never, StorageError>>> = new Map();
   /** Claims that are not there. */
   readonly missing: Set<string> = new Set();
+  /** Claims whose read does not end. */
+  readonly unread: Set<string> = new Set();
   attached: ReadonlyMap<string, string> | undefined = new Map();
   areSourcesReady = true;
   nodeUpdates = 0;
@@ -160,8 +162,10 @@ export class StorageWorld {
 
   #claims(): Claims {
     return {
-      claim: async (_, name) =>
-        this.missing.has(name) ? err(`${name} not found`) : ok(claimOf(name)),
+      claim: async (_, name) => {
+        if (this.unread.has(name)) await new Promise(() => undefined);
+        return this.missing.has(name) ? err(`${name} not found`) : ok(claimOf(name));
+      },
       persistentVolume: async (name) => ok(volumeOf(name)),
       csiDriver: () => undefined,
       patchStatus: async (claim) => claim,

@@ -377,6 +377,8 @@ export interface PodStorage {
   readonly asked: "mount" | "unmount" | undefined;
   /** All its volumes could be resolved: what is mounted and not among them is not wanted. */
   readonly isResolved: boolean;
+  /** As which it is being resolved. */
+  readonly resolving: Pod | undefined;
 }
 
 export interface MeasuredVolumes {

@@ -62,6 +62,26 @@ describe("mounting", () => {
     expect((await mounting).ok).toBe(true);
   });
 
+  test("a claim that cannot be read holds up no other pod", async () => {
+    const world = await open();
+    world.unread.add("hung");
+    void world.manager.mount(world.add("uid-1", "hung"), never);
+    await world.settle();
+    const pod = world.add("uid-2", "a");
+    const mounting = world.manager.mount(pod, never);
+    await world.settle();
+    world.attach();
+    await world.settle();
+    expect(world.calls).toEqual(["waitForAttach a", "mountDevice a", "setUp a"]);
+    expect((await mounting).ok).toBe(true);
+    world.remove(pod);
+    const unmounting = world.manager.unmount(pod.metadata.uid, never);
+    await world.settle();
+    expect(world.calls.slice(3)).toEqual(["tearDown a", "unmountDevice a"]);
+    expect((await unmounting).ok).toBe(true);
+    expect(world.clock.monotonicMs()).toBe(0);
+  });
+
   test("tries again after a back-off, and reports each failure", async () => {
     const world = await open();
     world.answers.set("setUp a", failing("disk busy"));

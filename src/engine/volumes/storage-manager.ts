@@ -1,10 +1,7 @@
 import type { MountedVolume } from "../../core/mount/container-mounts.ts";
 import { csiDriverName } from "../../core/storage/csi/csi-volume.ts";
-import { storageOf } from "../../core/storage/expand-claim.ts";
 import { extraGroups } from "../../core/storage/extra-groups.ts";
-import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
 import { operationPlugin } from "../../core/storage/operation-plugin.ts";
-import { nodeFactsOf, resolveVolumes } from "../../core/storage/resolve-volumes.ts";
 import {
   attachLimitText,
   type MissingVolumes,
@@ -17,32 +14,16 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { Clock } from "../../ports/clock.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { CsiAllocatable } from "../plugins/csi-allocatable.ts";
-import type { PodTable } from "../pods/pod-table.ts";
-import type { WorkerStates } from "../pods/worker-states.ts";
-import { type Claims, readClaims } from "./claims.ts";
-import type { FoundVolumes } from "./found-volumes.ts";
 import { countPlugins, type VolumeCounts } from "./volume-metrics.ts";
 import type { VolumeReconciler } from "./volume-reconciler.ts";
-import type { VolumeStates } from "./volume-states.ts";
+import { VolumeResolver, type VolumeResolverDeps } from "./volume-resolver.ts";
 
-export interface StorageManagerDeps {
-  readonly table: PodTable;
-  readonly workerStates: Pick<
-    WorkerStates,
-    "shouldPodContainersBeTerminating" | "shouldPodRuntimeBeRemoved"
-  >;
-  readonly sources: Pick<SourceReadiness, "areAllReady">;
-  readonly states: VolumeStates;
+export interface StorageManagerDeps extends VolumeResolverDeps {
   readonly reconciler: VolumeReconciler;
-  readonly found: FoundVolumes;
-  readonly claims: Claims;
   /** Undefined without a cluster. */
   readonly allocatable: Pick<CsiAllocatable, "verifyExhausted"> | undefined;
-  readonly clock: Clock;
   readonly wakeups: Pick<Wakeups, "updateNode">;
 }
 
@@ -61,24 +42,23 @@ const waitMs = 123_000;
 const resolveAgainMs = 1_000;
 /** Errors are reported with what else is missing then: the other volumes get this long to be mounted. */
 const collectMs = 300;
-const maxErrors = 11;
 const deadlineExceeded = "context deadline exceeded";
 const canceled = "context canceled";
 
 /** Brings volumes in line with the pods that want them, and lets pods wait for theirs. */
 export class StorageManager {
   readonly #deps: StorageManagerDeps;
+  readonly #resolver: VolumeResolver;
   readonly #resolveWakeUp: WakeUp;
   readonly #reconcileWakeUp: WakeUp;
   readonly #waiting = new Set<WakeUp>();
-  /** All pods of all sources were looked at: what none of them wants may be unmounted. */
-  #areAllResolved = false;
   #hasReconciled = false;
   /** What the node's status was last asked to report. */
   #inUse: string | undefined;
 
   constructor(deps: StorageManagerDeps) {
     this.#deps = deps;
+    this.#resolver = new VolumeResolver(deps);
     this.#resolveWakeUp = new WakeUp(deps.clock);
     this.#reconcileWakeUp = new WakeUp(deps.clock);
     deps.reconciler.onChange = () => {
@@ -103,13 +83,20 @@ export class StorageManager {
     }
   }
 
-  /** Finds out what pods want until `signal` aborts. */
+  /** Finds out what pods want until `signal` aborts. No pod waits for what another one refers to. */
   async runResolve(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const isComplete = await this.resolve(signal);
-      const delayMs = isComplete ? Number.POSITIVE_INFINITY : resolveAgainMs;
+      for (const resolving of this.#resolver.start(signal)) void this.#noteResolved(resolving);
+      this.#resolver.dropUnwanted();
+      this.#noteChange();
+      const delayMs = this.#resolver.isComplete ? Number.POSITIVE_INFINITY : resolveAgainMs;
       await this.#resolveWakeUp.wait(delayMs, signal);
     }
+  }
+
+  async #noteResolved(resolving: Promise<boolean>): Promise<void> {
+    if (await resolving) this.#resolveWakeUp.notify();
+    this.#noteChange();
   }
 
   /** Something has changed: pods or their lives, sources, claims, CSI drivers, or what the node's object says about volumes. */
@@ -223,8 +210,7 @@ export class StorageManager {
 
   /** Whether anything may be mounted for the pod, or is about to be: its folder has to stay. */
   hasMounts(uid: PodUid): boolean {
-    const { mounts, operations } = this.#deps.states.pod(uid);
-    return mounts.size > 0 || operations > 0;
+    return this.#deps.states.hasMounts(uid);
   }
 
   /** What the pod's volumes wait for or what is done about them, by the names of its spec; none when all are mounted. */
@@ -260,31 +246,17 @@ export class StorageManager {
     return extraGroups(pod, groups);
   }
 
-  /** Finds out what pods want, and drops what they no longer want. Whether everything could be found out. */
-  async resolve(signal: AbortSignal): Promise<boolean> {
-    const { sources, table, workerStates, states } = this.#deps;
-    const areAllReady = sources.areAllReady;
-    const due = [...table.all()].flatMap(({ uid, wanted, removal }) => {
-      const { resolution, asked, mounts } = states.pod(uid);
-      if (wanted === undefined || resolution === "done") return [];
-      // One that has not come so far wants something only if an agent before this one has mounted it.
-      if (asked !== "mount" && mounts.size === 0) return [];
-      const hasEnded = this.#areAllResolved
-        ? workerStates.shouldPodContainersBeTerminating(uid)
-        : workerStates.shouldPodRuntimeBeRemoved(uid);
-      return hasEnded || removal?.state === "running" ? [] : [{ uid, wanted }];
-    });
-    await Promise.all(due.map(({ uid, wanted }) => this.#resolvePod(uid, wanted, signal)));
-    if (areAllReady) this.#areAllResolved = true;
-    this.#dropUnwanted();
+  /** Finds out what pods want, and drops what they no longer want. */
+  async resolve(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#resolver.start(signal));
+    this.#resolver.dropUnwanted();
     this.#noteChange();
-    return due.every(({ uid }) => states.pod(uid).resolution === "done");
   }
 
   /** Starts what can be started; returns when the next try is due, by the monotonic clock. */
   reconcile(signal: AbortSignal): number {
     const { reconciler, found } = this.#deps;
-    const mayUnmount = this.#areAllResolved && found.areKnown;
+    const mayUnmount = this.#resolver.areAllResolved && found.areKnown;
     const retryAtMs = reconciler.reconcile(mayUnmount);
     if (mayUnmount) void this.#cleanUp(signal);
     const wasSynced = this.isSynced;
@@ -296,96 +268,6 @@ export class StorageManager {
 
   async #cleanUp(signal: AbortSignal): Promise<void> {
     if (await this.#deps.found.cleanUp(signal)) this.requestLook();
-  }
-
-  async #resolvePod(uid: PodUid, pod: Pod, signal: AbortSignal): Promise<void> {
-    const { states, claims } = this.#deps;
-    const { volumes, errors } = resolveVolumes(pod, await readClaims(claims, pod, signal));
-    for (const volume of volumes) {
-      const { volumeName: name, claim } = volume;
-      const next = this.#wantedVolume(uid, pod, volume);
-      const { wanted } = states.pod(uid);
-      states.setPod(uid, { wanted: new Map([...wanted, [name, next]]) });
-      if (claim === undefined) continue;
-      const { desiredPersistentVolumeSize } = next;
-      states.changeWanted(name, { desiredPersistentVolumeSize });
-      states.initializeSize(name, storageOf(claim.status?.capacity));
-    }
-    const { mounts, wanted, resolution, errors: before } = states.pod(uid);
-    if (errors.length > 0) {
-      states.setPod(uid, {
-        pod,
-        errors: [...new Set([...before, ...errors])].slice(0, maxErrors),
-        isResolved: false,
-        resolution: resolution === "due" ? "done" : "new",
-      });
-      return;
-    }
-    const due = [...mounts].map(([name, mount]) => {
-      const isRemountDue = mount.isRemountDue || wanted.get(name)?.requiresRemount === true;
-      return [name, { ...mount, isRemountDue }] as const;
-    });
-    const isResolved = true;
-    states.setPod(uid, { pod, mounts: new Map(due), errors: [], resolution: "done", isResolved });
-  }
-
-  #wantedVolume(
-    uid: PodUid,
-    pod: Pod,
-    volume: ReturnType<typeof resolveVolumes>["volumes"][number],
-  ): WantedVolume {
-    const { states, clock } = this.#deps;
-    const { volumeName: name } = volume;
-    const before = states.pod(uid).wanted.get(name);
-    const outer = before?.outerVolumeSpecNames ?? [];
-    const isSame = before !== undefined && !volume.requiresRemount;
-    return {
-      ...volume,
-      ...nodeFactsOf(volume, states.findWanted(name)),
-      outerVolumeSpecNames: [...new Set([...outer, ...volume.outerVolumeSpecNames])],
-      pod,
-      wantedMs: isSame ? before.wantedMs : clock.monotonicMs(),
-      seLinuxLabel: "",
-    };
-  }
-
-  /** What pods want whose containers have ended is not wanted any more. */
-  #dropUnwanted(): void {
-    const { states, table, workerStates } = this.#deps;
-    for (const [uid, { wanted, mounts }] of states.pods()) {
-      const entry = table.get(uid);
-      const isKnown = entry?.wanted !== undefined;
-      // What is left of a past life goes, though the pod is wanted again.
-      const isRemoved = entry?.removal?.state === "running";
-      const hasEnded = isRemoved || workerStates.shouldPodRuntimeBeRemoved(uid);
-      for (const [name, volume] of wanted) {
-        if (isKnown && volume.attachable && !this.#isAttachable(volume)) {
-          states.changeWanted(name, { attachable: false });
-          continue;
-        }
-        // What is not mounted stays wanted until the pod is gone: an operation may be about to mount it.
-        if (!hasEnded || (isKnown && !mounts.has(name))) continue;
-        states.removeWanted(uid, name);
-        states.setPod(uid, { resolution: "new", errors: [] });
-      }
-      if (!isKnown) states.setPod(uid, { errors: [] });
-      if (!isKnown && hasEnded && wanted.size === 0) states.setPod(uid, { resolution: "new" });
-      this.#forgetIfGone(uid, isKnown);
-    }
-  }
-
-  #forgetIfGone(uid: PodUid, isKnown: boolean): void {
-    const { states, found } = this.#deps;
-    const { wanted, resolution } = states.pod(uid);
-    if (isKnown || this.hasMounts(uid) || found.mayHave(uid)) return;
-    if (wanted.size === 0 && resolution === "new") states.forgetPod(uid);
-  }
-
-  /** Whether it still is: the object of its driver may have changed. */
-  #isAttachable({ spec }: WantedVolume): boolean {
-    const kind = findKindOf(spec, []);
-    const findDriver = (name: string) => this.#deps.claims.csiDriver(name);
-    return !kind.ok || kind.value.traits(spec, findDriver).attachable;
   }
 
   #takeErrors(uid: PodUid): string | undefined {

@@ -12,6 +12,7 @@ const noStorage: PodStorage = {
   operations: 0,
   asked: undefined,
   isResolved: false,
+  resolving: undefined,
 };
 
 /** Which volumes pods want, which are mounted for them, and which are on the node, whichever pods use them. */
@@ -41,6 +42,12 @@ export class VolumeStates {
   /** Once nothing of the pod's volumes is wanted, mounted or to be reported. */
   forgetPod(uid: PodUid): void {
     this.#pods.set(uid, undefined);
+  }
+
+  /** Whether anything may be mounted for the pod, or is about to be. */
+  hasMounts(uid: PodUid): boolean {
+    const { mounts, operations } = this.pod(uid);
+    return mounts.size > 0 || operations > 0;
   }
 
   /** An operation on a volume of the pod has begun, or ended; one that outlived all that was known of the pod counts no more. */
