@@ -1,7 +1,7 @@
 // The volume manager with its own loops, a driver that answers as a test says, and time that moves only when nothing runs.
 import { csiPluginName } from "../../src/core/storage/csi/csi-volume.ts";
 import type { StorageError } from "../../src/core/storage/storage-error.ts";
-import { volumeSpecName } from "../../src/core/storage/volume-spec.ts";
+import { type VolumeSpec, volumeSpecName } from "../../src/core/storage/volume-spec.ts";
 import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
 import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
@@ -51,6 +51,11 @@ export class StorageWorld {
   /** Claims whose read does not end. */
   readonly unread: Set<string> = new Set();
   attached: ReadonlyMap<string, string> | undefined = new Map();
+  /** What the agent before reported as in use. */
+  readonly inherited: readonly string[] = [];
+  /** Claims whose volumes are staged. */
+  readonly staged: readonly string[] = [];
+  readonly mounts: SimMounts = new SimMounts();
   areSourcesReady = true;
   nodeUpdates = 0;
   readonly #files = new UnlistedFiles();
@@ -139,6 +144,11 @@ export class StorageWorld {
         mountDevice: ({ spec }) => this.#call(`mountDevice ${volumeSpecName(spec)}`, undefined),
         unmountDevice: (path) =>
           this.#call(`unmountDevice ${path.slice(path.lastIndexOf("/") + 1)}`, undefined),
+        find: async () =>
+          this.staged.map((name) => ({
+            path: `${rootFolder}/plugins/${name}`,
+            volume: found(name),
+          })),
       },
       setUp: ({ spec, reconstructed }) => {
         const path = `${rootFolder}/${volumeSpecName(spec)}`;
@@ -147,16 +157,10 @@ export class StorageWorld {
         return this.#call(`setUp ${volumeSpecName(spec)}${again}`, stored);
       },
       tearDown: ({ volumeSpecName: name }) => this.#call(`tearDown ${name}`, undefined),
-      reconstruct: async ({ volumeSpecName: name }) =>
-        name.startsWith("unreadable")
-          ? err({ kind: "final", message: "cannot be read" })
-          : ok({
-              spec: {
-                source: "persistentVolume",
-                persistentVolume: volumeOf(name),
-                readOnly: false,
-              },
-            }),
+      reconstruct: async ({ volumeSpecName: name }) => {
+        const spec = found(name);
+        return spec.ok ? ok({ spec: spec.value }) : spec;
+      },
     };
   }
 
@@ -180,7 +184,7 @@ export class StorageWorld {
     const claims = this.#claims();
     const events = { record: (_: unknown, event: PodEvent) => void this.events.push(event) };
     const plugins = new Map([[csiPluginName, this.#plugin()]]);
-    const mounts = new SimMounts();
+    const { mounts } = this;
     const files = this.#files;
     const foreignFiles = new WorldFiles(files, new SimPayloadFiles(), mounts);
     const devices = new MemoryBlockDevices(files);
@@ -189,6 +193,7 @@ export class StorageWorld {
     const attached = (): StorageWorld["attached"] => this.attached;
     const attachments = {
       byController: true,
+      reportedInUse: this.inherited,
       get attached() {
         return attached();
       },
@@ -219,7 +224,7 @@ export class StorageWorld {
       },
       states,
       reconciler: new VolumeReconciler({ ...shared, operations, events, clock, lifetime }),
-      found: new FoundVolumes({ ...shared, rootFolder, files, plugins, blockMaps }),
+      found: new FoundVolumes({ ...shared, rootFolder, files, mounts, plugins, blockMaps }),
       claims,
       allocatable: undefined,
       clock,
@@ -230,6 +235,12 @@ export class StorageWorld {
       },
     });
   }
+}
+
+function found(name: string): Result<VolumeSpec, StorageError> {
+  if (name.startsWith("unreadable")) return err({ kind: "final", message: "cannot be read" });
+  const persistentVolume = volumeOf(name);
+  return ok({ source: "persistentVolume", persistentVolume, readOnly: false });
 }
 
 /** The folder of a pod that has a volume called so cannot be read. */

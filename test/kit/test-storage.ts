@@ -45,7 +45,11 @@ const noClaims: Claims = {
 /** A manager of volumes that are folders of the node: no claims, no storage of others. It runs until the agent's end. */
 export function startTestStorage(deps: TestStorageDeps): StorageManager {
   const states = new VolumeStates(deps.table);
-  const attachments = { byController: false, attached: new Map<string, string>() };
+  const attachments = {
+    byController: false,
+    attached: new Map<string, string>(),
+    reportedInUse: [],
+  };
   const all = volumePlugins.map((plugin) => folderPlugin(deps, plugin));
   const shared = {
     ...deps,

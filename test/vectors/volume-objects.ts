@@ -44,6 +44,7 @@ export class VolumeObjects {
   readonly nodeName: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly byController = true;
+  readonly reportedInUse: readonly string[] = [];
   readonly csiDrivers: ReadonlyMap<string, CSIDriver>;
   attached: ReadonlyMap<string, string>;
   readonly #volumes: Map<string, PersistentVolume>;

@@ -283,7 +283,10 @@ export class VolumeWorld {
       tokens: undefined,
       allocatable: {},
     };
-    const all = [csi, ...volumePlugins.map((plugin) => folderPlugin(folderDeps, plugin))];
+    // A kubelet looks for volumes in the folders of pods alone: one that is only staged it forgets.
+    const device = csi.device && { ...csi.device, find: async () => [] };
+    const asKubelet = { ...csi, ...(device && { device }) };
+    const all = [asKubelet, ...volumePlugins.map((plugin) => folderPlugin(folderDeps, plugin))];
     const plugins = new Map(all.map((plugin) => [plugin.name, plugin]));
     const devices = new MemoryBlockDevices(files);
     const blockMaps = new BlockMaps({
@@ -311,7 +314,7 @@ export class VolumeWorld {
     });
     const shared = { states, attachments, metrics, log };
     const reconciler = new VolumeReconciler({ ...shared, operations, events, clock, lifetime });
-    const found = new FoundVolumes({ ...shared, rootFolder, files, plugins, blockMaps });
+    const found = new FoundVolumes({ ...shared, rootFolder, files, mounts, plugins, blockMaps });
     const registry = this.#registry;
     const { api, nodeName } = this.#objects;
     const csiNode = new CsiNode({ api, clock, log, random: () => 0.5, nodeName });

@@ -64,6 +64,10 @@ export class NodeAttachments implements Attachments {
     const { node } = this.#cluster;
     return node && attachedVolumes(node);
   }
+
+  get reportedInUse(): readonly string[] {
+    return this.#cluster?.node?.status?.volumesInUse ?? [];
+  }
 }
 
 const nothingAttached: ReadonlyMap<string, string> = new Map();

@@ -4,4 +4,6 @@ export interface Attachments {
   readonly byController: boolean;
   /** The device paths by unique name; undefined until the node has been read. */
   readonly attached: ReadonlyMap<string, string> | undefined;
+  /** The unique names that its status reports as in use; empty until it has been read. */
+  readonly reportedInUse: readonly string[];
 }

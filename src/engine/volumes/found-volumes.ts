@@ -11,20 +11,28 @@ import { isBlockVolume, type VolumeSpec, volumeSpecName } from "../../core/stora
 import { newNodeVolume } from "../../core/storage/volume-state.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { joinPath } from "../../lib/path.ts";
+import { isPathWithin } from "../../lib/path-within.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type PodUid, podUid } from "../../model/ids.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { Mounts } from "../../ports/mounts.ts";
 import type { Attachments } from "./attachments.ts";
 import type { BlockMaps } from "./block-maps.ts";
-import type { FoundStorage, PodVolumeTarget, StoragePlugin } from "./storage-plugin.ts";
+import type {
+  FoundStorage,
+  PodVolumeTarget,
+  ReconstructedVolume,
+  StoragePlugin,
+} from "./storage-plugin.ts";
 import type { VolumeStates } from "./volume-states.ts";
 
 export interface FoundVolumesDeps {
   /** The agent's data folder. */
   readonly rootFolder: string;
   readonly files: HostFiles;
+  readonly mounts: Pick<Mounts, "list">;
   readonly plugins: ReadonlyMap<string, StoragePlugin>;
   readonly blockMaps: BlockMaps;
   readonly states: VolumeStates;
@@ -39,16 +47,19 @@ interface FoundVolume extends FoundStorage {
   readonly isBlock: boolean;
 }
 
-interface Reconstructed {
+interface Identified {
   readonly name: string;
   readonly spec: VolumeSpec;
   /** Where the device is mounted; undefined for a volume without one. */
   readonly deviceMountPath: string | undefined;
 }
 
+/** The device of a volume is the same whichever pods use it. */
+const noPod = podUid("");
+
 /**
- * The volumes that an agent before this one mounted, also one of another make: they are found in the folders of pods. Nothing
- * is known of how far that agent came, so each is uncertain until it was set up or torn down again.
+ * The volumes that an agent before this one mounted, also one of another make: they are found in the folders of pods and of
+ * plugins. Nothing is known of how far that agent came, so each is uncertain until it was set up or torn down again.
  */
 export class FoundVolumes {
   readonly #deps: FoundVolumesDeps;
@@ -58,6 +69,10 @@ export class FoundVolumes {
   #failed: readonly FoundVolume[] = [];
   /** Those of them whose removal is being tried. */
   readonly #cleaning = new Set<FoundVolume>();
+  /** Where something is mounted that cannot be understood. */
+  #foreign: readonly string[] = [];
+  /** What the agent before reported as in use and is not known here. Undefined until the node's status was read. */
+  #inherited: readonly string[] | undefined;
   #isRead = false;
 
   constructor(deps: FoundVolumesDeps) {
@@ -66,7 +81,13 @@ export class FoundVolumes {
 
   /** Which volumes there are is known, and of each whether it is attached: until then none is unmounted. */
   get areKnown(): boolean {
-    return this.#isRead && this.#unsure.length === 0;
+    const isInheritedKnown = this.#foreign.length === 0 || this.#inherited !== undefined;
+    return this.#isRead && this.#unsure.length === 0 && isInheritedKnown;
+  }
+
+  /** To be reported as in use: each may be what is mounted and cannot be understood, which must not be detached. */
+  get keptInUse(): readonly string[] {
+    return this.#foreign.length === 0 ? [] : (this.#inherited ?? []);
   }
 
   /** Something that is not known or not understood may be mounted for the pod. */
@@ -76,16 +97,25 @@ export class FoundVolumes {
 
   /** Done once, before anything is mounted or unmounted. */
   async find(signal: AbortSignal): Promise<void> {
-    const { states, metrics, log } = this.#deps;
     if (this.#isRead) return;
-    const names: string[] = [];
+    this.#failed = await this.#findOfPods(signal);
+    this.#foreign = [...this.#failed.map(({ path }) => path), ...(await this.#findDevices(signal))];
+    await this.#dropUnmounted();
+    const volumes = this.#deps.states.volumes();
+    const unsure = volumes.filter(({ isAttachable }) => isAttachable === undefined);
+    this.#unsure = unsure.map(({ name }) => name);
+    this.#isRead = true;
+  }
+
+  /** Returns those that cannot be understood. */
+  async #findOfPods(signal: AbortSignal): Promise<readonly FoundVolume[]> {
+    const { metrics, log } = this.#deps;
     const failed: FoundVolume[] = [];
     for (const found of await this.#list()) {
       metrics.increment("reconstruct_volume_operations_total");
       const volume = await this.#reconstruct(found, signal);
       if (volume.ok) {
         this.#add(found, volume.value);
-        names.push(volume.value.name);
         continue;
       }
       metrics.increment("reconstruct_volume_operations_errors_total");
@@ -93,15 +123,51 @@ export class FoundVolumes {
       log.warn("a volume on disk cannot be understood", { path: found.path, error });
       failed.push(found);
     }
-    this.#unsure = names.filter((name) => states.volume(name)?.isAttachable === undefined);
-    this.#failed = failed;
-    this.#isRead = true;
+    return failed;
+  }
+
+  /** Also of volumes that no pod has any more: an agent can end before it unmounts a device. Returns where one cannot be understood. */
+  async #findDevices(signal: AbortSignal): Promise<readonly string[]> {
+    const { plugins, log } = this.#deps;
+    const foreign: string[] = [];
+    for (const plugin of plugins.values()) {
+      for (const { path, volume } of (await plugin.device?.find?.()) ?? []) {
+        const spec = volume.ok ? ok({ spec: volume.value }) : volume;
+        const known = spec.ok ? await this.#identify(plugin, spec.value, noPod, signal) : spec;
+        if (known.ok) {
+          this.#addVolume(plugin.name, known.value);
+          continue;
+        }
+        const { message: error } = known.error;
+        log.warn("a staged volume cannot be understood and is left alone", { path, error });
+        foreign.push(path);
+      }
+    }
+    return foreign;
+  }
+
+  /** What is not mounted any more cannot be in use. */
+  async #dropUnmounted(): Promise<void> {
+    const { mounts, log } = this.#deps;
+    if (this.#foreign.length === 0) return;
+    try {
+      const mounted = await mounts.list();
+      this.#foreign = this.#foreign.filter((path) =>
+        mounted.some(({ mountPoint }) => isPathWithin(mountPoint, path)),
+      );
+    } catch (error) {
+      log.warn("the node's mounts cannot be listed", { error: errorText(error) });
+    }
   }
 
   /** Takes from the node's status which of them are attached, as soon as that was read. */
   settle(): void {
     const { states, attachments } = this.#deps;
-    if (attachments.attached === undefined || this.#unsure.length === 0) return;
+    if (attachments.attached === undefined || !this.#isRead) return;
+    // One that is or was known is reported as long as it is in use, like any other.
+    this.#inherited = (this.#inherited ?? attachments.reportedInUse).filter(
+      (name) => states.volume(name) === undefined && states.findWanted(name) === undefined,
+    );
     for (const name of this.#unsure) {
       const devicePath = attachments.attached.get(name);
       const known = states.volume(name);
@@ -118,7 +184,7 @@ export class FoundVolumes {
 
   /**
    * Removes what is left of those that could not be understood, unless a pod wants them, once. What then still fails is left
-   * alone. Whether it tried any.
+   * alone. Whether it tried any, or something that cannot be understood is not mounted any more.
    */
   async cleanUp(signal: AbortSignal): Promise<boolean> {
     const { states } = this.#deps;
@@ -134,7 +200,9 @@ export class FoundVolumes {
       this.#failed = this.#failed.filter((each) => each !== found);
       this.#cleaning.delete(found);
     }
-    return due.length > 0;
+    const { length: before } = this.#foreign;
+    await this.#dropUnmounted();
+    return due.length > 0 || this.#foreign.length < before;
   }
 
   async #cleanUpOne(found: FoundVolume, signal: AbortSignal): Promise<void> {
@@ -186,51 +254,52 @@ export class FoundVolumes {
   async #reconstruct(
     found: FoundVolume,
     signal: AbortSignal,
-  ): Promise<Result<Reconstructed, Pick<StorageError, "message">>> {
+  ): Promise<Result<Identified, Pick<StorageError, "message">>> {
     const plugin = this.#deps.plugins.get(found.plugin);
     if (plugin === undefined) return err({ message: `no volume plugin matched: ${found.plugin}` });
     const storage = found.isBlock ? plugin.block : plugin;
     if (storage === undefined) return err({ message: `${found.plugin} has no raw devices` });
     try {
       const known = await storage.reconstruct(found, signal);
-      if (!known.ok) return known;
-      const { spec } = known.value;
-      const kind = findKindOf(spec, []);
-      if (!kind.ok) return kind;
-      const traits = kind.value.traits(spec, () => undefined);
-      const name = uniqueVolumeName({ kind: kind.value, traits }, spec, found.podUid);
-      if (!name.ok) return name;
-      const path = await this.#deviceMountPath(plugin, spec, traits.deviceMountable, signal);
-      return path.ok ? ok({ name: name.value, spec, deviceMountPath: path.value }) : path;
+      return known.ok ? await this.#identify(plugin, known.value, found.podUid, signal) : known;
     } catch (error) {
       signal.throwIfAborted();
       return err({ message: errorText(error) });
     }
   }
 
-  async #deviceMountPath(
+  async #identify(
     { device }: StoragePlugin,
-    spec: VolumeSpec,
-    isMountable: boolean,
+    { spec, hasDevice = true }: ReconstructedVolume,
+    uid: PodUid,
     signal: AbortSignal,
-  ): Promise<Result<string | undefined, Pick<StorageError, "message">>> {
-    if (isBlockVolume(spec)) return this.#deps.blockMaps.globalPath(spec);
-    return isMountable && device !== undefined ? device.mountPath(spec, signal) : ok(undefined);
+  ): Promise<Result<Identified, Pick<StorageError, "message">>> {
+    const kind = findKindOf(spec, []);
+    if (!kind.ok) return kind;
+    const traits = kind.value.traits(spec, () => undefined);
+    const name = uniqueVolumeName({ kind: kind.value, traits }, spec, uid);
+    if (!name.ok) return name;
+    const isMounted = hasDevice && traits.deviceMountable && device !== undefined;
+    const path = isBlockVolume(spec)
+      ? this.#deps.blockMaps.globalPath(spec)
+      : isMounted
+        ? await device.mountPath(spec, signal)
+        : ok(undefined);
+    return path.ok ? ok({ name: name.value, spec, deviceMountPath: path.value }) : path;
   }
 
-  #add({ podUid: uid, plugin }: FoundVolume, { name, spec, deviceMountPath }: Reconstructed): void {
+  #addVolume(plugin: string, { name, spec, deviceMountPath }: Identified): void {
     const { states } = this.#deps;
-    if (states.volume(name) === undefined) {
-      const volume = newNodeVolume({ name, spec, plugin, isAttachable: undefined, devicePath: "" });
-      const device = deviceMountPath === undefined ? "not-mounted" : "uncertain";
-      states.addVolume({
-        ...volume,
-        device,
-        deviceMountPath: deviceMountPath ?? "",
-        isFound: true,
-      });
-    }
-    states.setMount(uid, name, {
+    if (states.volume(name) !== undefined) return;
+    const volume = newNodeVolume({ name, spec, plugin, isAttachable: undefined, devicePath: "" });
+    const device = deviceMountPath === undefined ? "not-mounted" : "uncertain";
+    states.addVolume({ ...volume, device, deviceMountPath: deviceMountPath ?? "", isFound: true });
+  }
+
+  #add({ podUid: uid, plugin }: FoundVolume, found: Identified): void {
+    this.#addVolume(plugin, found);
+    const { name, spec } = found;
+    this.#deps.states.setMount(uid, name, {
       state: "uncertain",
       spec,
       plugin,

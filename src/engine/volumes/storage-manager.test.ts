@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { driverName, StorageWorld, volumeNameOf } from "../../../test/kit/storage-world.ts";
+import { SimMounts } from "../../drivers/sim/sim-mounts.ts";
 import { err } from "../../lib/result.ts";
 import { podUid } from "../../model/ids.ts";
 
@@ -292,5 +293,49 @@ describe("what a past agent mounted", () => {
     expect((await world.manager.remove(podUid("uid-9"), never)).ok).toBe(true);
     await world.settle();
     expect(world.calls).toEqual(["tearDown old", "unmountDevice old"]);
+  });
+
+  test("and no pod has any more is unmounted, and in use until then", async () => {
+    const attached = new Map([[volumeNameOf("old"), "/dev/x"]]);
+    const answers = new Map([["unmountDevice old", failing("busy")]]);
+    const world = await open([], { staged: ["old"], attached, answers });
+    expect(world.calls).toEqual(["unmountDevice old"]);
+    expect(world.manager.volumesInUse()).toEqual([volumeNameOf("old")]);
+    world.answers.clear();
+    await world.clock.advance(1_000);
+    expect(world.manager.volumesInUse()).toEqual([]);
+  });
+
+  test("and cannot be understood keeps in use what was reported, until it is unmounted", async () => {
+    const inherited = ["example.com/disk^1", volumeNameOf("a"), volumeNameOf("old")];
+    const mounts = new SimMounts();
+    await mounts.mountTmpfs("/data/plugins/unreadable");
+    const world = await open(["uid-9 old"], {
+      staged: ["unreadable"],
+      attached: undefined,
+      inherited,
+      mounts,
+    });
+    expect(world.manager.volumesInUse()).toBeUndefined();
+    world.attached = new Map([[volumeNameOf("old"), "/dev/x"]]);
+    world.manager.requestLook();
+    await world.settle();
+    expect(world.manager.volumesInUse()).toEqual(inherited);
+    // What this agent knows goes as always.
+    expect((await world.manager.remove(podUid("uid-9"), never)).ok).toBe(true);
+    const pod = world.add("uid-1", "a");
+    const mounting = world.manager.mount(pod, never);
+    await world.settle();
+    world.attach();
+    expect((await mounting).ok).toBe(true);
+    world.remove(pod);
+    expect((await world.manager.remove(pod.metadata.uid, never)).ok).toBe(true);
+    await world.settle();
+    expect(world.manager.volumesInUse()).toEqual(["example.com/disk^1"]);
+    await mounts.unmount("/data/plugins/unreadable");
+    world.manager.requestLook();
+    await world.settle();
+    expect(world.manager.volumesInUse()).toEqual([]);
+    expect(world.calls).not.toContain("unmountDevice unreadable");
   });
 });

@@ -125,7 +125,9 @@ export class StorageManager {
 
   /** What the node's status is to report; undefined until everything on disk is known. */
   volumesInUse(): readonly string[] | undefined {
-    return this.isSynced ? this.#deps.states.volumesInUse() : undefined;
+    const { states, found } = this.#deps;
+    if (!this.isSynced) return undefined;
+    return [...new Set([...states.volumesInUse(), ...found.keptInUse])].toSorted();
   }
 
   /** The API server has these as in use. */

@@ -86,8 +86,18 @@ export interface FoundStorage extends PodVolumeTarget {
   readonly path: string;
 }
 
+/** A volume that is staged on the node, whether or not a pod has it. */
+export interface FoundDevice {
+  /** The folder that it has on the node. */
+  readonly path: string;
+  /** What is known of it, or why nothing is. */
+  readonly volume: Result<VolumeSpec, StorageError>;
+}
+
 export interface ReconstructedVolume {
   readonly spec: VolumeSpec;
+  /** False for one of which only pods have something mounted. */
+  readonly hasDevice?: boolean;
   /** The SELinux context it was mounted with. */
   readonly seLinuxMountContext?: string | undefined;
 }
@@ -127,6 +137,8 @@ export interface DeviceStorage {
   ): Result<string, StorageError> | StorageResult<string>;
   mountDevice(request: DeviceRequest, signal: AbortSignal): StorageResult<void>;
   unmountDevice(deviceMountPath: string, signal: AbortSignal): StorageResult<void>;
+  /** Those that any agent has left, file systems and raw devices: an agent that ends early leaves some that no pod has any more. */
+  find?(): Promise<readonly FoundDevice[]>;
 }
 
 /** A type of persistent storage: attached and mounted once per node, then set up for each pod. */

@@ -73,8 +73,11 @@ export function csiStagingPath(
     return err("makeDeviceMountPath failed, CSIPersistentVolumeSource volume handle is empty");
   }
   const folder = joinPath(pluginDirectory(root, csiPluginName), driver, sha256(volumeHandle));
-  return ok(joinPath(folder, "globalmount"));
+  return ok(joinPath(folder, csiGlobalMountFolder));
 }
+
+/** The part of a volume's folder on the node that a driver mounts. */
+export const csiGlobalMountFolder = "globalmount";
 
 /** The folder of the links to a block volume, one for each pod that uses it. */
 export function csiGlobalMapPath(root: string, specName: string): string {

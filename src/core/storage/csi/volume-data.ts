@@ -95,6 +95,15 @@ export function reconstructCsiVolume(
   return ok({ spec, seLinuxMountContext });
 }
 
+/** What the record of a staged volume says, which does not name the persistent volume. */
+export function stagedCsiVolume(
+  folder: string,
+  file: Result<string, string>,
+): Result<VolumeSpec, StorageError> {
+  const parsed = parseVolumeData(folder, file);
+  return parsed.ok ? ok(persistentSpec(parsed.value, "Filesystem")) : parsed;
+}
+
 /** What the record of a block volume says; `mapPath` is the pod's link to the device, `dataFolder` where the record is. */
 export function reconstructCsiBlockVolume(
   { mapPath, dataFolder }: { readonly mapPath: string; readonly dataFolder: string },

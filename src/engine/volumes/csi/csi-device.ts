@@ -20,6 +20,7 @@ import type { CSIPersistentVolumeSource } from "../../../model/generated/kuberne
 import type { DeviceRequest, DeviceStorage, StorageResult } from "../storage-plugin.ts";
 import { type CsiCalls, missingField } from "./csi-calls.ts";
 import type { CsiPluginDeps } from "./csi-deps.ts";
+import { findCsiDevices } from "./csi-found-devices.ts";
 import { attachmentName, credentials, publishContext } from "./csi-lookups.ts";
 import {
   ensureMountFolder,
@@ -38,6 +39,7 @@ export function csiDevices(deps: CsiPluginDeps): DeviceStorage {
     mountPath: (spec) => csiDeviceMountPath(deps.names.rootFolder, spec, deps.names.sha256),
     mountDevice: (request, signal) => mountDevice(deps, request, signal),
     unmountDevice: (deviceMountPath, signal) => unmountDevice(deps, deviceMountPath, signal),
+    find: () => findCsiDevices(deps),
   };
 }
 

@@ -224,8 +224,11 @@ async function reconstruct(
   if (!references.ok) return err(failed(references.error));
   const folder = localMountsFolder(deps.rootFolder);
   const mounted = references.value.find((reference) => isPathWithin(reference, folder));
-  const device =
-    mounted === undefined ? "" : deviceOfMount(await deps.mounts.list(), mounted).device;
+  // Which folder of the node it was cannot be seen, and need not be known: nothing of it is the agent's but the pod's mount.
+  if (mounted === undefined) {
+    return ok({ spec: foundLocalVolume(name, "", "Filesystem"), hasDevice: false });
+  }
+  const { device } = deviceOfMount(await deps.mounts.list(), mounted);
   return ok({ spec: foundLocalVolume(name, device, "Filesystem") });
 }
 
