@@ -25,6 +25,7 @@ export interface BenchCluster {
   readonly api: ClusterApi;
   /** What the agents join with. */
   readonly nodeKubeconfig: string;
+  readonly adminKubeconfig: string;
   /** Undefined = the agent finds its address by itself. */
   readonly nodeIp: string | undefined;
 }
@@ -102,12 +103,18 @@ async function openCluster(
   if (kubeconfig !== undefined) {
     const api = connectCluster(kubeconfig);
     closers.push(() => api.close());
-    return { cluster: { api, nodeKubeconfig: kubeconfig, nodeIp: undefined } };
+    const files = { nodeKubeconfig: kubeconfig, adminKubeconfig: kubeconfig };
+    return { cluster: { api, ...files, nodeIp: undefined } };
   }
   const plane = await ControlPlane.start();
   closers.push(() => plane.stop());
   const nodeKubeconfig = plane.nodeKubeconfig(benchNode);
-  const cluster = { api: plane.api, nodeKubeconfig, nodeIp: plane.address };
+  const cluster = {
+    api: plane.api,
+    nodeKubeconfig,
+    adminKubeconfig: plane.kubeconfig,
+    nodeIp: plane.address,
+  };
   return { cluster, network: plane.network };
 }
 

@@ -12,6 +12,7 @@ import { probeCase } from "./cases/probes.ts";
 import { removalCase } from "./cases/removals.ts";
 import { restartCase } from "./cases/restart.ts";
 import { apiCase, manifestCase } from "./cases/single-pods.ts";
+import { volumeCase } from "./cases/volumes.ts";
 import { reportChart } from "./chart.ts";
 import { type BenchOptions, type CaseLetter, parseOptions, UsageError, usage } from "./options.ts";
 import { createReport, reportTable } from "./report.ts";
@@ -27,6 +28,7 @@ const cases: Readonly<Record<CaseLetter, BenchCase>> = {
   g: probeCase,
   h: commandCase,
   i: removalCase,
+  j: volumeCase,
 };
 
 /** As shells have it for SIGINT. */

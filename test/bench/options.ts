@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { errorText } from "../../src/lib/error-text.ts";
 import type { Contender } from "./bench-agent.ts";
 
-export const caseLetters = ["a", "b", "c", "d", "e", "f", "g", "h", "i"] as const;
+export const caseLetters = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] as const;
 export type CaseLetter = (typeof caseLetters)[number];
 
 /** How much is measured. */
@@ -90,10 +90,10 @@ export const usage = `usage: npm run bench -- [--peer "NAME=COMMAND"]... [--quic
   [--runtime-endpoint unix://SOCKET] [--data-dir FOLDER] [--kubeconfig FILE | --standalone]
 
   a manifests  b pods of the API  c crashes  d bursts  e idle  f restart of the agent  g probes  h command line
-  i removal of many pods (--pods)
+  i removal of many pods (--pods)  j CSI volumes
 
 Without --runtime-endpoint a containerd of its own is started, without --kubeconfig a control plane (--standalone: none;
-cases b and f are left out). COMMAND is another kubelet: it gets the same flags and files. --kubeconfig must hold an
+cases b, f and j are left out). COMMAND is another kubelet: it gets the same flags and files. --kubeconfig must hold an
 administrator's certificate.`;
 
 /** A command line that makes no sense. */
