@@ -53,7 +53,6 @@ import type { NodeSettings } from "../engine/node/node-settings.ts";
 import type { EvictionSettings } from "../engine/resources/eviction/eviction-settings.ts";
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
-import { clusterGate } from "../model/fields/refused-fields.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
 import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
@@ -128,7 +127,7 @@ export interface AgentTuning {
 /** By the groups of the settings. */
 interface TunedSettings {
   readonly cluster?: AgentSettings["cluster"];
-  readonly fieldGates?: AdmissionFacts["fieldGates"];
+  readonly fieldRules?: AdmissionFacts["fieldRules"];
   readonly shutdownPeriods?: AgentSettings["node"]["shutdownPeriods"];
   readonly cgroups?: Partial<Pick<AgentSettings["cgroups"], "node" | "system">>;
   readonly images?: Pick<AgentSettings["images"], "dockerConfigs">;
@@ -210,23 +209,23 @@ async function prepareNode(
   runtimeName: string,
   signal: AbortSignal,
 ): Promise<AgentSettings["node"]> {
-  const { place, runtime, tuning, clients, rules = {}, nodeFacts = {} } = options;
+  const { place, runtime, tuning, rules = {}, nodeFacts = {} } = options;
   const { features } = await runtime.status(false, signal);
   await announcePodCidr(options, signal);
   const identity = { name: runtimeName, features };
   const registration = tuning?.node(identity) ?? plainNodeSettings(place.nodeName, identity);
   const { security = parseSecurity({}) } = rules;
-  const admission = describeAdmission(registration, place.dataDir, security.sysctls);
   const {
-    fieldGates: gates = [],
+    fieldRules = "strict",
     shutdownPeriods = [],
     managers = defaultManagerOptions,
   } = tuning?.settings ?? {};
-  const fieldGates = new Set(clients === undefined ? gates : [...gates, clusterGate]);
+  const { sysctls } = security;
+  const admission = describeAdmission(registration, place.dataDir, { sysctls, fieldRules });
   const { node = withRuntimeFeatures(admission.node, features) } = nodeFacts;
   const { clusterDomain = "", hostIps = readHostIps() } = nodeFacts;
   return {
-    admission: { ...admission, node, fieldGates },
+    admission: { ...admission, node },
     hostIps,
     clusterDomain,
     registration,

@@ -132,7 +132,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
   const number = (flag: string, usual: number): number => Number(settings.get(flag) ?? usual);
   return {
     settings: {
-      fieldGates: new Set(stopSignals ? ["ContainerStopSignals"] : []),
+      fieldRules: "kubelet",
       logs: { areLinked: true },
       images: {
         dockerConfigs: dockerConfigFiles({

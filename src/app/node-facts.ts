@@ -3,7 +3,6 @@
 import { readFileSync, statfsSync } from "node:fs";
 import { hostname } from "node:os";
 import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
-import type { SysctlAllowlist } from "../core/admission/sysctl-admission.ts";
 import { allocatableProblem, allocatableReservation } from "../core/node/node-allocatable.ts";
 import { nodeCapacity } from "../core/node/node-capacity.ts";
 import { nodeIpProblem } from "../core/node/node-ip-problem.ts";
@@ -41,12 +40,13 @@ export function readResolverConfig(path: string): string {
 export function describeAdmission(
   settings: NodeSettings,
   dataDir: string,
-  sysctls: SysctlAllowlist,
+  { sysctls, fieldRules }: Pick<AdmissionFacts, "sysctls" | "fieldRules">,
 ): AdmissionFacts {
   return {
     node: describeNode(settings, dataDir),
     sysctls,
     appArmorEnabled: isAppArmorEnabled(),
+    fieldRules,
   };
 }
 

@@ -211,7 +211,7 @@ function planPodDocument(
   const facts = describeAdmission(
     plainNodeSettings(nodeName, { name: "containerd", features: undefined }),
     existsSync(dataDir) ? dataDir : "/",
-    parseSecurity({}).sysctls,
+    { sysctls: parseSecurity({}).sysctls, fieldRules: "strict" },
   );
   // The mux marks where a pod comes from, which makes it a static one to admission.
   const annotations = { ...pod.metadata.annotations, [configSourceAnnotation]: "file" };

@@ -125,7 +125,7 @@ export function simSettings(nodeName: string): AgentSettings {
     },
     rootFolder,
     node: {
-      admission: { node, sysctls, appArmorEnabled: false },
+      admission: { node, sysctls, appArmorEnabled: false, fieldRules: "strict" },
       hostIps: [simHostIp],
       clusterDomain: "",
       registration,

@@ -1,6 +1,6 @@
 // Makes the page on the support of every field of the pod spec.
 import { ignoredFields } from "../../src/model/fields/ignored-fields.ts";
-import { refusedFields } from "../../src/model/fields/refused-fields.ts";
+import { refusedAsKubelet, refusedFields } from "../../src/model/fields/refused-fields.ts";
 import type { OpenApi } from "./kubernetes-types.ts";
 import { type FieldProof, proofsOf, supportedFields, whenOf } from "./pod-field-proofs.ts";
 
@@ -9,9 +9,11 @@ type Schema = OpenApi["schemas"][string];
 /** The type of what each field holds, by type and field; undefined for plain values. */
 type PodTypes = ReadonlyMap<string, ReadonlyMap<string, string | undefined>>;
 
+type RefusalKind = "refused" | "refused by `berth up`";
+
 type FieldSupport =
   | { readonly kind: "supported"; readonly proof: FieldProof }
-  | { readonly kind: "refused" | "ignored"; readonly reason: string };
+  | { readonly kind: RefusalKind | "ignored"; readonly reason: string };
 
 export interface PodField {
   readonly type: string;
@@ -85,6 +87,8 @@ export function podFieldsPage(api: OpenApi): string {
     `- **supported** (${count("supported")}): honoured as Kubernetes ${api.kubernetesVersion} does, with the proof. *Vectors* are answers`,
     "  recorded from upstream that Berth must give too (`npm run vectors -- --domain NAME`); the others are tests.",
     `- **refused** (${count("refused")}): a pod that uses it fails with the reason \`UnsupportedField\`, and nothing of it is started.`,
+    `- **refused by \`berth up\`** (${count("refused by `berth up`")}): so are these, by the stricter rules of manifests that run without a cluster. \`berth kubelet\` does with them`,
+    "  what a kubelet on Linux does: it ignores the field, or waits for a volume that it cannot mount, or the hook fails.",
     `- **ignored** (${count("ignored")}): a field that is not for nodes; upstream's kubelet does not read it either.`,
     "",
     "A field that does not exist is refused by name by `berth up`, and let pass but logged by name where",
@@ -149,7 +153,10 @@ function fieldsOf(types: PodTypes, type: string, partOf: string | undefined): Po
 
 function supportOf(name: string): FieldSupport | undefined {
   const refused = refusedFields.get(name);
-  if (refused !== undefined) return { kind: "refused", reason: refused };
+  if (refused !== undefined) {
+    const kind = refusedAsKubelet.has(name) ? "refused" : "refused by `berth up`";
+    return { kind, reason: refused };
+  }
   const ignored = ignoredFields.get(name);
   if (ignored !== undefined) return { kind: "ignored", reason: ignored };
   const [type = "", field = ""] = name.split(".");

@@ -2,10 +2,15 @@ import { expect, test } from "vitest";
 import { buildPod } from "../../../test/kit/pods.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
-import { admitPod } from "./admit-pod.ts";
+import { type AdmissionFacts, admitPod } from "./admit-pod.ts";
 
 const node: Node = { metadata: { name: "n" }, status: { allocatable: { pods: "1" } } };
-const facts = { node, sysctls: { names: new Map(), prefixes: new Map() }, appArmorEnabled: false };
+const facts: AdmissionFacts = {
+  node,
+  sysctls: { names: new Map(), prefixes: new Map() },
+  appArmorEnabled: false,
+  fieldRules: "strict",
+};
 const pod: Pod = buildPod({
   metadata: { name: "p", namespace: "n", uid: "u" },
   spec: { containers: [{ name: "c", image: "i" }] },

@@ -1,3 +1,4 @@
+import type { FieldRules } from "../../model/fields/refused-uses.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { AdmissionResult } from "./admission.ts";
@@ -13,7 +14,7 @@ export interface AdmissionFacts {
   readonly sysctls: SysctlAllowlist;
   readonly appArmorEnabled: boolean;
   /** The feature gates that decide whether a field is honoured, of those that are on. */
-  readonly fieldGates?: ReadonlySet<string> | undefined;
+  readonly fieldRules: FieldRules;
 }
 
 /** Whether a pod is taken, and the pods that end before it starts. */
@@ -26,9 +27,9 @@ interface PodAdmissionDecision {
 export function admitPod(
   pod: Pod,
   otherPods: readonly Pod[],
-  { node, sysctls, appArmorEnabled, fieldGates }: AdmissionFacts,
+  { node, sysctls, appArmorEnabled, fieldRules }: AdmissionFacts,
 ): PodAdmissionDecision {
-  const byFields = admitFields(pod, fieldGates);
+  const byFields = admitFields(pod, fieldRules);
   if (!byFields.admit) return { result: byFields, victims: [] };
   const bySysctls = admitSysctls(pod, sysctls);
   if (!bySysctls.admit) return { result: bySysctls, victims: [] };

@@ -1,13 +1,18 @@
 import { expect, test } from "vitest";
 import type { PodSpec } from "../../model/generated/kubernetes.ts";
 import { podUid } from "../../model/ids.ts";
+import type { Pod } from "../../model/pod.ts";
 import { admitFields } from "./field-admission.ts";
 
-function admit(spec: Partial<PodSpec>) {
-  return admitFields({
+function podWith(spec: Partial<PodSpec>): Pod {
+  return {
     metadata: { name: "p", namespace: "ns", uid: podUid("u") },
     spec: { containers: [{ name: "app" }], ...spec },
-  });
+  };
+}
+
+function admit(spec: Partial<PodSpec>) {
+  return admitFields(podWith(spec), "strict");
 }
 
 test("every refused field of a pod is named with its place", () => {
@@ -46,16 +51,18 @@ test("a value that asks for nothing does not count as use of a field", () => {
   expect(admit({ ephemeralContainers })).toEqual({ admit: true });
 });
 
-test("a field of a feature that is off by default is honoured where it is on", () => {
-  const lifecycle = { stopSignal: "SIGUSR1" };
-  const pod = {
-    metadata: { name: "p", namespace: "n", uid: podUid("u") },
-    spec: { containers: [{ name: "app", lifecycle }] },
-  };
-  expect(admitFields(pod)).toMatchObject({
-    message: expect.stringContaining("lifecycle.stopSignal: needs the feature gate"),
+test("in a kubelet's place, what a kubelet on Linux ignores or waits for is not refused", () => {
+  const pod = podWith({
+    securityContext: { windowsOptions: { runAsUserName: "x" } },
+    containers: [{ name: "app", lifecycle: { stopSignal: "SIGUSR1" } }],
+    volumes: [{ name: "old", cephfs: { monitors: ["10.0.0.1"] } }],
   });
-  expect(admitFields(pod, new Set(["ContainerStopSignals"]))).toEqual({ admit: true });
+  expect(admitFields(pod, "strict")).toMatchObject({
+    message: expect.stringMatching(/stopSignal: .*windowsOptions: .*cephfs: /),
+  });
+  expect(admitFields(pod, "kubelet")).toEqual({ admit: true });
+  const flex = podWith({ volumes: [{ name: "flex", flexVolume: { driver: "x/y" } }] });
+  expect(admitFields(flex, "kubelet")).toMatchObject({ reason: "UnsupportedField" });
 });
 
 test("a volume of a type without settings is used by being there", () => {

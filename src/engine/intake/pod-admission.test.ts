@@ -58,7 +58,11 @@ class World {
   readonly #room = new NodeRoom({
     active: { listGranted: () => this.others },
     checks: [{ admit: () => this.pressure }],
-    facts: { sysctls: { names: new Map(), prefixes: new Map() }, appArmorEnabled: false },
+    facts: {
+      sysctls: { names: new Map(), prefixes: new Map() },
+      appArmorEnabled: false,
+      fieldRules: "strict",
+    },
     node: {
       current: { metadata: { name: "n" }, status: { allocatable: { pods: "1", cpu: "1" } } },
     },
@@ -93,10 +97,10 @@ class World {
 
 const unhonoured = testPod({
   containers: [{ name: "web" }],
-  volumes: [{ name: "share", nfs: { server: "files.example", path: "/" } }],
+  volumes: [{ name: "share", cephfs: { monitors: ["files.example"] } }],
 });
 const message =
-  "spec.volumes[0].nfs: not supported by this node; mount it on the node and use hostPath";
+  "spec.volumes[0].cephfs: not supported by this node; mount it on the node and use hostPath";
 
 test("a pod that uses a field that this node cannot honour has failed, by that field", () => {
   const { admission, statuses, events } = new World();

@@ -10,7 +10,7 @@ const gitRepo: Volume = {
 
 test("a git repository is never cloned: the volume has no plugin, and its pod is refused", () => {
   expect(volumePlugins.filter(({ field }) => gitRepo[field] !== undefined)).toEqual([]);
-  const [refused] = refusedUses({ containers: [], volumes: [gitRepo] });
+  const [refused] = refusedUses({ containers: [], volumes: [gitRepo] }, "strict");
   expect(`${refused?.path}: ${refused?.reason}`).toBe(
     "spec.volumes[0].gitRepo: not supported by this node: it ran programs of the repository as root; use an init container that clones to an emptyDir",
   );

@@ -47,7 +47,7 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
   ],
   [
     "Volume.flexVolume",
-    `${unsupported}: its drivers are programs of the node that run as root; mount it on the node and use hostPath`,
+    `${unsupported}: its drivers are programs of the node that run as root; use the CSI driver of the storage, or mount it on the node and use hostPath`,
   ],
   [
     "Volume.gitRepo",
@@ -57,11 +57,12 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
   ["VolumeProjection.podCertificate", `${unsupported}; use a secret source`],
 ]);
 
-/** On where the node belongs to a cluster. */
-export const clusterGate = "Cluster";
-
-/** Those that are not refused where a feature gate is on. */
-export const gatedFields: ReadonlyMap<string, string> = new Map([
-  ["Lifecycle.stopSignal", "ContainerStopSignals"],
-  ["Volume.ephemeral", clusterGate],
+/**
+ * Those that are refused in a kubelet's place, too. What a kubelet on Linux ignores is ignored there, what it cannot mount is
+ * waited for, and what fails with it fails in the same way.
+ */
+export const refusedAsKubelet: ReadonlySet<string> = new Set([
+  "PodSpec.resourceClaims",
+  "ResourceRequirements.claims",
+  "Volume.flexVolume",
 ]);

@@ -1,5 +1,5 @@
 import type { PodSpec } from "../generated/kubernetes.ts";
-import { gatedFields, refusedFields } from "./refused-fields.ts";
+import { refusedAsKubelet, refusedFields } from "./refused-fields.ts";
 import { usedFields } from "./used-fields.ts";
 
 /** A use of a field that this node cannot honour. */
@@ -8,14 +8,14 @@ export interface RefusedUse {
   readonly reason: string;
 }
 
-/** Every use of such a field in a spec, on a node with these feature gates on. */
-export function refusedUses(
-  spec: PodSpec,
-  gates: ReadonlySet<string> = new Set(),
-): readonly RefusedUse[] {
+/** Whose rules count: those of a kubelet, or the stricter ones of manifests that are run without a cluster. */
+export type FieldRules = "kubelet" | "strict";
+
+/** Every use of such a field in a spec. */
+export function refusedUses(spec: PodSpec, rules: FieldRules): readonly RefusedUse[] {
   return usedFields(spec).flatMap(({ name, path }) => {
     const reason = refusedFields.get(name);
-    const isOn = gates.has(gatedFields.get(name) ?? "");
-    return reason === undefined || isOn ? [] : [{ path, reason }];
+    const isRefused = rules === "strict" || refusedAsKubelet.has(name);
+    return reason === undefined || !isRefused ? [] : [{ path, reason }];
   });
 }

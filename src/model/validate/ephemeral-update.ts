@@ -23,7 +23,7 @@ export function validateEphemeralUpdate(
     }),
   ];
   if (errors.length > 0) return errors;
-  return refusedUses(spec)
+  return refusedUses(spec, "strict")
     .filter(({ path }) => path.startsWith(field))
     .map(({ path, reason }) => forbidden(path, reason));
 }
