@@ -11,6 +11,8 @@ import { ContainerdPullProgress } from "../drivers/containerd/pull-progress.ts";
 import { createCriEvents } from "../drivers/cri/cri-events.ts";
 import type { CriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { createCsiDrivers } from "../drivers/csi/csi-drivers.ts";
+import { allocateResponseCodec } from "../drivers/device-plugins/allocate-response.ts";
+import { devicePlugins } from "../drivers/device-plugins/device-plugins.ts";
 import { JsonJournal } from "../drivers/disk/json-journal.ts";
 import { blockDevices } from "../drivers/linux/block-devices.ts";
 import { linuxCommands } from "../drivers/linux/commands.ts";
@@ -288,6 +290,8 @@ function machinePorts(
     devices: { ...linuxDeviceTree(commands), ...blockDevices },
     csiDrivers: createCsiDrivers(),
     pluginSockets,
+    devicePlugins,
+    allocateResponses: allocateResponseCodec,
     hostCgroups: cgroups,
     cgroupsAt,
     cgroupStats: openCgroupStats(),

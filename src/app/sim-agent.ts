@@ -1,7 +1,9 @@
 // The agent on a simulated machine: no root, no containers, any clock.
 import { createHash } from "node:crypto";
+import { allocateResponseCodec } from "../drivers/device-plugins/allocate-response.ts";
 import type { MemoryFiles } from "../drivers/sim/memory-files.ts";
 import type { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
+import { simDevicePlugins } from "../drivers/sim/sim-device-plugins.ts";
 import type { SimEvents } from "../drivers/sim/sim-events.ts";
 import type { SimForeignFiles } from "../drivers/sim/sim-foreign-files.ts";
 import {
@@ -83,6 +85,8 @@ export function simPorts(
     devices: simDevices,
     csiDrivers: simCsiDrivers,
     pluginSockets: simPluginSockets,
+    devicePlugins: simDevicePlugins,
+    allocateResponses: allocateResponseCodec,
     hostCgroups: cgroups,
     cgroupsAt: () => cgroups,
     cgroupStats: simCgroupStats(nowMs),

@@ -93,6 +93,7 @@ export class Agent {
       "image records": () => parts.images.recover(signal),
       "container collector": () => parts.containerCollector.run(signal),
       "image collector": () => parts.imageCollector.run(signal),
+      "device plugins": () => parts.deviceEndpoints.run(signal),
       "container CPUs": () => parts.cpuReconciler.run(signal),
       volumes: () => parts.storage.run(signal),
       "volume resolution": () => parts.storage.runResolve(signal),

@@ -12,6 +12,7 @@ import { podUid } from "../../src/model/ids.ts";
 import { noMetrics } from "./no-metrics.ts";
 import { testPodChanges } from "./pod-parts.ts";
 import { silentLog } from "./silent-log.ts";
+import { idleManagers } from "./test-managers.ts";
 
 interface StatusWorldOptions extends Partial<Pick<PodStatusesDeps, "clock" | "log" | "metrics">> {
   readonly files?: MemoryFiles;
@@ -60,6 +61,7 @@ export class StatusWorld {
         resizes: new ResizeStatuses(table, clock),
         cgroups: { inForce: () => undefined },
         node: { hostIps: [], primaryIpFamily: 4 },
+        managers: idleManagers(),
         recorder: new FlightRecorder(table, new SimJournal()),
       },
     });

@@ -1,6 +1,9 @@
+import { encodeDeviceCheckpoint } from "../../src/core/devices/plugin/device-checkpoint.ts";
 import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
 import type { NodePressure } from "../../src/core/eviction/signal.ts";
 import type { NodeEvent } from "../../src/core/node/node-event.ts";
+import { allocateResponseCodec } from "../../src/drivers/device-plugins/allocate-response.ts";
+import { DeviceStore } from "../../src/engine/devices/device-store.ts";
 import { CsiNode } from "../../src/engine/node/csi-node.ts";
 import { NodeAgent } from "../../src/engine/node/node-agent.ts";
 import type { NodeSettings } from "../../src/engine/node/node-settings.ts";
@@ -14,6 +17,7 @@ import type { Node } from "../../src/model/generated/kubernetes.ts";
 import type { MachineInfo } from "../../src/model/machine-info.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
 import { silentLog } from "../kit/silent-log.ts";
+import { noPinning } from "../kit/test-managers.ts";
 import { MemoryApi } from "./memory-api.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -48,6 +52,18 @@ export class NodeWorld {
   readonly reportedInUse: (readonly string[])[] = [];
   readonly agent: NodeAgent;
   readonly #stop = new AbortController();
+  readonly #devices: DeviceStore = new DeviceStore({
+    settings: { node: { managers: noPinning } },
+    rootFolder: "/var/lib/kubelet",
+    files: {
+      readText: () => Promise.resolve(deviceCheckpoint(this.formerDevices)),
+      writeFile: () => Promise.resolve(),
+      ensureFolder: () => Promise.resolve(),
+    },
+    allocateResponses: allocateResponseCodec,
+    clock: this.clock,
+    log: silentLog,
+  });
   #running: Promise<void> = Promise.resolve();
 
   constructor(settings: Partial<NodeSettings> = {}) {
@@ -55,7 +71,7 @@ export class NodeWorld {
   }
 
   start(): void {
-    this.#running = this.agent.run(this.#stop.signal);
+    this.#running = this.#devices.start().then(() => this.agent.run(this.#stop.signal));
   }
 
   async stop(): Promise<void> {
@@ -147,7 +163,7 @@ export class NodeWorld {
         version: () => Promise.resolve({ runtimeVersion: "1.6.20~ds1" }),
         listImages: () => Promise.resolve(this.images),
       },
-      files: { readText: () => Promise.resolve(deviceCheckpoint(this.formerDevices)) },
+      deviceStore: this.#devices,
       health: this,
       eviction: this,
       readiness: [csiNode],
@@ -165,8 +181,8 @@ export class NodeWorld {
 
 /** What a kubelet whose device plugins served these resources leaves on disk. */
 function deviceCheckpoint(resources: readonly string[]): string {
-  const devices = Object.fromEntries(resources.map((name) => [name, []]));
-  return JSON.stringify({ Data: { RegisteredDevices: devices } });
+  const registered = new Map(resources.map((name) => [name, []]));
+  return encodeDeviceCheckpoint({ entries: [], registered }, allocateResponseCodec);
 }
 
 const defaultSettings: NodeSettings = {

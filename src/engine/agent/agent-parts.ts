@@ -39,7 +39,7 @@ export function createAgentParts(
 ): AgentParts {
   const base = { ...ports, ...fieldsOf(new AgentBase(ports, settings, lifetime)) };
   const devices = { ...base, ...fieldsOf(new DeviceParts(base)) };
-  const storage = { ...devices, ...fieldsOf(new StorageParts(base)) };
+  const storage = { ...devices, ...fieldsOf(new StorageParts(devices)) };
   const pods = { ...storage, ...fieldsOf(new PodParts(storage)) };
   const node = { ...pods, ...fieldsOf(new NodeParts(pods)) };
   const parts = { ...node, ...fieldsOf(new LoopParts(node)) };

@@ -1,3 +1,4 @@
+import type { AllocateResponseCodec } from "../../core/devices/plugin/device-checkpoint.ts";
 import type { NodeDns } from "../../core/network/dns-config.ts";
 import type { ApiClient } from "../../ports/api-client.ts";
 import type { BlockDevices } from "../../ports/block-devices.ts";
@@ -7,6 +8,7 @@ import type { Commands } from "../../ports/commands.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
 import type { CredentialPlugins } from "../../ports/credential-plugins.ts";
 import type { CsiDrivers } from "../../ports/csi-drivers.ts";
+import type { DevicePlugins } from "../../ports/device-plugins.ts";
 import type { DeviceTree } from "../../ports/device-tree.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";
@@ -37,6 +39,7 @@ export interface AgentPorts
   extends RuntimePorts,
     FilePorts,
     StoragePorts,
+    DevicePorts,
     MachinePorts,
     TelemetryPorts {
   readonly clock: Clock;
@@ -86,6 +89,13 @@ interface StoragePorts {
   readonly devices: DeviceTree & BlockDevices;
   readonly csiDrivers: CsiDrivers;
   readonly pluginSockets: PluginSockets;
+}
+
+/** Programs of the node that serve devices. */
+interface DevicePorts {
+  readonly devicePlugins: DevicePlugins;
+  /** What a plugin answered, as the kubelet's checkpoint keeps it. */
+  readonly allocateResponses: AllocateResponseCodec;
 }
 
 /** The machine and its kernel. */

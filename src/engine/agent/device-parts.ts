@@ -1,17 +1,26 @@
 import { CpuReconciler } from "../devices/cpu-reconciler.ts";
 import { DeviceAdmission } from "../devices/device-admission.ts";
+import { DeviceAllocator } from "../devices/device-allocator.ts";
+import { DeviceEndpoints } from "../devices/device-endpoints.ts";
+import { DeviceStore } from "../devices/device-store.ts";
 import { Holders } from "../devices/holders.ts";
 import { NodeManagers } from "../devices/node-managers.ts";
 import type { Base } from "./agent-base.ts";
 
 /** What hands out CPUs, memory and devices to containers. */
 export class DeviceParts {
+  readonly deviceStore: DeviceStore;
+  readonly deviceEndpoints: DeviceEndpoints;
   readonly managers: NodeManagers;
   readonly deviceAdmission: DeviceAdmission;
   readonly cpuReconciler: CpuReconciler;
 
   constructor(base: Base) {
-    this.managers = new NodeManagers({ ...base, holders: new Holders(base) });
+    this.deviceStore = new DeviceStore(base);
+    const known = { ...base, ports: base, store: this.deviceStore, holders: new Holders(base) };
+    this.deviceEndpoints = new DeviceEndpoints(known);
+    const devices = new DeviceAllocator({ ...known, endpoints: this.deviceEndpoints });
+    this.managers = new NodeManagers({ ...known, devices });
     const managed = { ...base, managers: this.managers };
     this.deviceAdmission = new DeviceAdmission(managed);
     this.cpuReconciler = new CpuReconciler(managed);

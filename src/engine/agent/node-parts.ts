@@ -14,6 +14,7 @@ import { CgroupSamples } from "../resources/stats/cgroup-samples.ts";
 import { NodeStatsProvider } from "../resources/stats/stats-provider.ts";
 import { VolumeUsage } from "../volumes/volume-usage.ts";
 import type { Base, FieldsOf } from "./agent-base.ts";
+import type { DeviceParts } from "./device-parts.ts";
 import type { PodParts } from "./pod-parts.ts";
 import type { StorageParts } from "./storage-parts.ts";
 
@@ -33,7 +34,7 @@ export class NodeParts {
   /** Undefined = the node belongs to no cluster. */
   readonly nodeAgent: NodeAgent | undefined;
 
-  constructor(parts: Base & FieldsOf<StorageParts> & FieldsOf<PodParts>) {
+  constructor(parts: Base & FieldsOf<DeviceParts> & FieldsOf<StorageParts> & FieldsOf<PodParts>) {
     const { settings, clock, cgroups, podLogsRoot } = parts;
     const { thresholds, policy, images: imagePolicy } = settings.eviction;
     this.volumeUsage = new VolumeUsage({ ...parts, periodMs: settings.pods.volumeStatsMs });
@@ -79,7 +80,7 @@ export class NodeParts {
 }
 
 function createNodeAgent(
-  parts: Base & FieldsOf<StorageParts> & Pick<NodeParts, "eviction">,
+  parts: Base & FieldsOf<DeviceParts> & FieldsOf<StorageParts> & Pick<NodeParts, "eviction">,
   shutdown: ShutdownManager | undefined,
 ): NodeAgent | undefined {
   const { apiServer, cluster, csiNode } = parts;

@@ -24,6 +24,7 @@ import { volumePlugins } from "../volumes/volume-plugins.ts";
 import { VolumeReconciler } from "../volumes/volume-reconciler.ts";
 import { VolumeStates } from "../volumes/volume-states.ts";
 import type { Base } from "./agent-base.ts";
+import type { DeviceParts } from "./device-parts.ts";
 
 /** What mounts volumes: the plugins of storage and those that register themselves, and the manager of all volumes. */
 export class StorageParts {
@@ -33,7 +34,7 @@ export class StorageParts {
   readonly storage: StorageManager;
   readonly volumes: ContainerVolumes;
 
-  constructor(base: Base) {
+  constructor(base: Base & Pick<DeviceParts, "deviceEndpoints">) {
     const { apiServer, cluster, csiDrivers: drivers, rootFolder, settings } = base;
     const registry = new CsiDriverRegistry();
     const known = { ...base, registry, drivers };
@@ -53,6 +54,7 @@ export class StorageParts {
     this.pluginRegistry = new PluginRegistry({ ...base, sockets: base.pluginSockets, folder });
     const registration = new CsiRegistration({ ...known, csiNode: this.csiNode, allocatable });
     this.pluginRegistry.addHandler("CSIPlugin", registration);
+    this.pluginRegistry.addHandler("DevicePlugin", base.deviceEndpoints);
 
     const states = new VolumeStates(base.table);
     const { enableControllerAttachDetach } = settings.node.registration;

@@ -8,17 +8,20 @@ import type { Log } from "../../ports/log.ts";
 const retryMs = 1000;
 
 export interface KnownContainersDeps {
-  readonly runtime: Pick<ContainerRuntime, "listContainers">;
-  readonly clock: Pick<Clock, "sleep">;
-  readonly log: Log;
+  readonly ports: {
+    readonly runtime: Pick<ContainerRuntime, "listContainers">;
+    readonly clock: Pick<Clock, "sleep">;
+    readonly log: Log;
+  };
   readonly lifetime: AbortSignal;
 }
 
 /** The containers that the runtime has, by their IDs: old state files name them so. Waits for a runtime that does not answer. */
-export async function knownContainers(
-  deps: KnownContainersDeps,
-): Promise<ReadonlyMap<string, ContainerRef>> {
-  const { runtime, clock, log, lifetime } = deps;
+export async function knownContainers({
+  ports,
+  lifetime,
+}: KnownContainersDeps): Promise<ReadonlyMap<string, ContainerRef>> {
+  const { runtime, clock, log } = ports;
   for (;;) {
     try {
       const containers = await runtime.listContainers({}, lifetime);

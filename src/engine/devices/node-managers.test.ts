@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
-import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import { testManagers } from "../../../test/kit/test-managers.ts";
 import {
   defaultManagerOptions,
   type ManagerOptions,
@@ -17,7 +17,7 @@ import { ActivePods } from "../pods/active-pods.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { DeviceAdmission } from "./device-admission.ts";
 import { Holders } from "./holders.ts";
-import { NodeManagers } from "./node-managers.ts";
+import type { NodeManagers } from "./node-managers.ts";
 
 const options: ManagerOptions = {
   ...defaultManagerOptions,
@@ -40,17 +40,17 @@ class World {
     this.files = files;
     const active = new ActivePods(table, loudFaults);
     const reservation = new Map([["cpu", wholeQuantity(60n, "DecimalSI")]]);
-    this.managers = new NodeManagers({
-      settings: { node: { managers: managerSettings(options, simTopology, reservation) } },
-      rootFolder: "/data",
+    this.managers = testManagers({
+      table,
       files,
-      runtime: { listContainers: () => Promise.resolve([]) },
+      settings: { node: { managers: managerSettings(options, simTopology, reservation) } },
       holders: new Holders({ table, active, sources: this }),
-      wakeups: { lookAtCpus: () => void this.looks++ },
-      clock: new VirtualClock(),
-      log: silentLog,
-      lifetime: new AbortController().signal,
-    });
+      wakeups: {
+        lookAtCpus: () => void this.looks++,
+        look: () => undefined,
+        updateNode: () => undefined,
+      },
+    }).managers;
     this.admission = new DeviceAdmission({
       table,
       managers: this.managers,

@@ -6,6 +6,7 @@ import {
   type MemoryManager,
   startMemoryManager,
 } from "../../core/devices/memory/memory-manager.ts";
+import type { DeviceOptions } from "../../core/devices/plugin/device-options.ts";
 import type { AdmissionFailure } from "../../core/devices/topology/allocation-error.ts";
 import type { ContainerRef } from "../../core/devices/topology/container-ref.ts";
 import {
@@ -18,10 +19,12 @@ import { errorText } from "../../lib/error-text.ts";
 import type { Result } from "../../lib/result.ts";
 import { SetupError } from "../../lib/setup-error.ts";
 import type { CpuSet } from "../../model/cpu-set.ts";
+import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
 import { type AnyContainer, type Pod, podContainers } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
+import type { DeviceAllocator } from "./device-allocator.ts";
 import type { Holders } from "./holders.ts";
 import { type KnownContainersDeps, knownContainers } from "./known-containers.ts";
 import type { ManagerSettings } from "./manager-settings.ts";
@@ -29,9 +32,12 @@ import { StateFile } from "./state-file.ts";
 
 export interface NodeManagersDeps extends KnownContainersDeps {
   readonly settings: { readonly node: { readonly managers: ManagerSettings } };
+  readonly ports: KnownContainersDeps["ports"] & {
+    readonly files: Pick<HostFiles, "readText" | "writeFile">;
+  };
   readonly rootFolder: string;
-  readonly files: Pick<HostFiles, "readText" | "writeFile">;
   readonly holders: Holders;
+  readonly devices: DeviceAllocator;
   readonly wakeups: Pick<Wakeups, "lookAtCpus">;
 }
 
@@ -42,7 +48,7 @@ interface StartedManagers {
   readonly lifecycle: ContainerLifecycle;
 }
 
-/** Hands out CPUs and memory to containers, and remembers who has which in the files of a kubelet. */
+/** Hands out CPUs, memory and devices to containers, and remembers who has which in the files of a kubelet. */
 export class NodeManagers {
   readonly #deps: NodeManagersDeps;
   readonly #cpuFile: StateFile;
@@ -50,15 +56,16 @@ export class NodeManagers {
   #started: StartedManagers | undefined;
 
   constructor(deps: NodeManagersDeps) {
-    const { files, rootFolder } = deps;
+    const { ports, rootFolder } = deps;
     this.#deps = deps;
-    this.#cpuFile = new StateFile(files, `${rootFolder}/cpu_manager_state`);
-    this.#memoryFile = new StateFile(files, `${rootFolder}/memory_manager_state`);
+    this.#cpuFile = new StateFile(ports.files, `${rootFolder}/cpu_manager_state`);
+    this.#memoryFile = new StateFile(ports.files, `${rootFolder}/memory_manager_state`);
   }
 
   /** Takes over what the agent or kubelet before this one handed out. Throws a SetupError when that does not fit the settings. */
   async start(): Promise<void> {
     const { cpu, memory, topology } = this.#settings;
+    await this.#deps.devices.start();
     const cpuText = await this.#cpuFile.read();
     const memoryText = await this.#memoryFile.read();
     const isNew = cpuText === undefined && memoryText === undefined;
@@ -72,7 +79,11 @@ export class NodeManagers {
       this.#memoryFile,
       startMemoryManager(memory, { file: memoryText, filePath: this.#memoryFile.path, containers }),
     );
-    const providers = [this.#withoutStale(cpus), this.#withoutStale(memoryManager)];
+    const providers = [
+      this.#deps.devices.provider,
+      this.#withoutStale(cpus),
+      this.#withoutStale(memoryManager),
+    ];
     const topologyManager = new TopologyManager(topology, providers);
     this.#started = {
       cpus,
@@ -88,8 +99,12 @@ export class NodeManagers {
     return this.#started?.cpus;
   }
 
-  /** Whether any container of the pod gets CPUs or memory of its own. */
+  /** Whether any container of the pod gets CPUs, memory or devices of its own. */
   concerns(pod: Pod): boolean {
+    return this.#deps.devices.concerns(pod) || this.#isPinned(pod);
+  }
+
+  #isPinned(pod: Pod): boolean {
     if (!this.#pins || podQosClass(pod) !== "Guaranteed") return false;
     if (this.#settings.memory.name === "Static") return true;
     return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(
@@ -101,7 +116,7 @@ export class NodeManagers {
   async admit(pod: Pod): Promise<AdmissionFailure | undefined> {
     const before = this.#managers.cpus.state.shared;
     const failure = await this.#managers.topology.admit(pod);
-    if (failure !== undefined) this.#release(pod.metadata.uid);
+    if (failure !== undefined) await this.release(pod.metadata.uid);
     this.#noteShared(before);
     await this.#save();
     return failure;
@@ -109,18 +124,15 @@ export class NodeManagers {
 
   /** The pod's containers have ended. */
   async release(uid: PodUid): Promise<void> {
-    if (!this.#pins) return;
-    const before = this.#managers.cpus.state.shared;
-    this.#release(uid);
-    this.#noteShared(before);
-    await this.#save();
-  }
-
-  #release(uid: PodUid): void {
     const { cpus, memory, topology } = this.#managers;
+    topology.releasePod(uid);
+    await this.#deps.devices.release(uid);
+    if (!this.#pins) return;
+    const before = cpus.state.shared;
     cpus.releasePod(uid);
     memory.releasePod(uid);
-    topology.releasePod(uid);
+    this.#noteShared(before);
+    await this.#save();
   }
 
   /** Takes back what belongs to pods that are gone. */
@@ -136,6 +148,21 @@ export class NodeManagers {
     const { lifecycle } = this.#managers;
     const place = lifecycle.beforeCreation(pod, container);
     return { ...place, hasExclusiveCpus: this.hasExclusiveCpus(pod, container) };
+  }
+
+  /** What a container's config gets for the devices that it has; undefined when it has none. */
+  async deviceOptions(
+    pod: Pod,
+    container: AnyContainer,
+  ): Promise<Result<DeviceOptions | undefined, string>> {
+    const ref = { podUid: pod.metadata.uid, container: container.name };
+    const affinity = this.#managers.topology.affinity(ref);
+    return await this.#deps.devices.options(pod, container, affinity);
+  }
+
+  /** The status with the health of the devices that the pod's containers have. */
+  withHealth({ metadata }: Pod, status: PodStatus): PodStatus {
+    return this.#deps.devices.withHealth(metadata.uid, status);
   }
 
   hasExclusiveCpus(pod: Pod, { name }: Pick<AnyContainer, "name">): boolean {
@@ -204,7 +231,7 @@ export class NodeManagers {
     ] as const) {
       await file.save(text).catch((error: unknown) => {
         const fields = { file: file.path, error: errorText(error) };
-        this.#deps.log.error("cannot write down what containers hold", fields);
+        this.#deps.ports.log.error("cannot write down what containers hold", fields);
       });
     }
   }

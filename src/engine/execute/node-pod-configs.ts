@@ -5,6 +5,7 @@ import {
   overheadResources,
   resizedSandboxResources,
 } from "../../core/cri/linux-resources.ts";
+import { withPluginDevices } from "../../core/cri/plugin-devices.ts";
 import type { RuntimeSettings } from "../../core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../../core/cri/sandbox-config.ts";
 import { containerEnv, type EnvSources } from "../../core/env/container-env.ts";
@@ -67,7 +68,10 @@ export interface NodePodConfigsDeps {
   >;
   readonly objects: ObjectStore & RuntimeClassStore & ServiceStore;
   readonly userNamespaces: Pick<UserNamespaces, "of">;
-  readonly managers: Pick<NodeManagers, "place" | "hasExclusiveCpus" | "podHasExclusiveCpus">;
+  readonly managers: Pick<
+    NodeManagers,
+    "place" | "deviceOptions" | "hasExclusiveCpus" | "podHasExclusiveCpus"
+  >;
 }
 
 export interface ContainerConfigRequest {
@@ -185,6 +189,8 @@ export class NodePodConfigs {
     const { runtimeSettings } = this.#deps.settings;
     const { pod, placed, imageRef } = request;
     const { container } = placed;
+    const own = await this.#deps.managers.deviceOptions(pod, container);
+    if (!own.ok) return own;
     const environment = containerEnv(pod, container, await this.#envSources(request));
     if (!environment.ok) return environment;
     const [mounts, userNamespace, user] = await Promise.all([
@@ -199,7 +205,7 @@ export class NodePodConfigs {
     const devices = containerDevices(container, volumes.mountedVolumes(pod.metadata.uid));
     if (!devices.ok) return devices;
     const config = containerConfig(
-      {
+      withPluginDevices(own.value, {
         pod,
         container,
         restartCount: request.restartCount,
@@ -213,7 +219,7 @@ export class NodePodConfigs {
         extraGroups: volumes.extraGroups(pod),
         place: this.#deps.managers.place(pod, container),
         targetContainerId: request.targetContainerId,
-      },
+      }),
       runtimeSettings,
     );
     if (!config.ok) return config;

@@ -1,6 +1,7 @@
 import type { AdmissionResult } from "../../core/admission/admission.ts";
 import { type AdmissionFacts, admitPod } from "../../core/admission/admit-pod.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { DeviceStore } from "../devices/device-store.ts";
 import type { KnownNode } from "../node/known-node.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
 import type { Preemption } from "./preemption.ts";
@@ -17,6 +18,7 @@ export interface NodeRoomDeps {
   readonly facts: Omit<AdmissionFacts, "node">;
   readonly node: Pick<KnownNode, "current">;
   readonly preemption: Pick<Preemption, "makeRoom">;
+  readonly deviceStore: Pick<DeviceStore, "nodeFor">;
 }
 
 /** What is left on the node, and for whom. */
@@ -29,14 +31,15 @@ export class NodeRoom {
 
   /** Whether the pod fits beside those that hold resources; where it is critical, room is made for it. */
   fits(pod: Pod): AdmissionResult {
-    const { checks, facts, node, active, preemption } = this.#deps;
+    const { checks, facts, active, preemption, deviceStore } = this.#deps;
     for (const check of checks) {
       const result = check.admit(pod);
       if (!result.admit) return result;
     }
     const { uid } = pod.metadata;
     const others = active.listGranted().filter(({ metadata }) => metadata.uid !== uid);
-    const { result, victims } = admitPod(pod, others, { ...facts, node: node.current });
+    const node = deviceStore.nodeFor(uid, this.#deps.node.current);
+    const { result, victims } = admitPod(pod, others, { ...facts, node });
     if (victims.length > 0) preemption.makeRoom(pod, victims);
     return result;
   }

@@ -67,6 +67,7 @@ class World {
       current: { metadata: { name: "n" }, status: { allocatable: { pods: "1", cpu: "1" } } },
     },
     preemption: this.#preemption,
+    deviceStore: { nodeFor: (_, node) => node },
   });
 
   readonly admission: PodAdmission = new PodAdmission({

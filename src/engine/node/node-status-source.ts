@@ -1,4 +1,3 @@
-import { parseRegisteredDevices } from "../../core/node/device-checkpoint.ts";
 import { needsAddressLookup } from "../../core/node/node-addresses.ts";
 import type { StoredImage } from "../../core/node/node-images.ts";
 import { nodeIpProblem } from "../../core/node/node-ip-problem.ts";
@@ -18,9 +17,9 @@ import type { Node, NodeRuntimeHandler } from "../../model/generated/kubernetes.
 import { type Quantity, wholeQuantity } from "../../model/quantity.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
-import type { HostFiles } from "../../ports/host-files.ts";
 import type { HostUsage } from "../../ports/host-usage.ts";
 import type { NodeFacts } from "../../ports/node-facts.ts";
+import type { DeviceStore } from "../devices/device-store.ts";
 import type { RuntimeHealth } from "../observe/runtime-health.ts";
 import type { EvictionManager } from "../resources/eviction/eviction-manager.ts";
 import type { NodeVolumes } from "./node-volumes.ts";
@@ -39,7 +38,7 @@ export interface NodeStatusSourceDeps {
   readonly nodeFacts: NodeFacts;
   readonly hostUsage: Pick<HostUsage, "fileSystem">;
   readonly runtime: Pick<ContainerRuntime, "version"> & Pick<ImageService, "listImages">;
-  readonly files: Pick<HostFiles, "readText">;
+  readonly deviceStore: Pick<DeviceStore, "readCapacity">;
   readonly health: Pick<RuntimeHealth, "report">;
   readonly eviction: Pick<EvictionManager, "pressures">;
   /** What else can make the node not ready: storage, and a shutdown. */
@@ -54,7 +53,6 @@ export class NodeStatusSource {
   #imagesAtMs: number | undefined;
   #hostIps: { readonly list: readonly string[]; readonly readAtMs: number } | undefined;
   #version: { readonly text: string | undefined; readonly readAtMs: number } | undefined;
-  #formerDevices: readonly string[] | undefined;
 
   constructor(deps: NodeStatusSourceDeps) {
     this.#deps = deps;
@@ -78,7 +76,7 @@ export class NodeStatusSource {
   }
 
   async #look(wasUnschedulable: boolean, signal: AbortSignal): Promise<NodeStatusFacts> {
-    const { nodeFacts: facts, readiness, nodeVolumes } = this.#deps;
+    const { nodeFacts: facts, readiness, nodeVolumes, deviceStore } = this.#deps;
     const { pressures } = this.#deps.eviction;
     const { report } = this.#deps.health;
     return {
@@ -102,11 +100,7 @@ export class NodeStatusSource {
       runtimeFeatures: report.features && {
         supplementalGroupsPolicy: report.features.supplementalGroupsPolicy ?? false,
       },
-      devices: {
-        capacity: new Map(),
-        allocatable: new Map(),
-        removed: await this.#readFormerDevices(),
-      },
+      devices: await deviceStore.readCapacity(),
       health: {
         memoryPressure: pressures.includes("MemoryPressure"),
         diskPressure: pressures.includes("DiskPressure"),
@@ -143,16 +137,6 @@ export class NodeStatusSource {
       namedIps: mustLookUp ? await facts.lookUp(settings.nodeName) : [],
       defaultIp: mustLookUp ? facts.defaultIp(family) : err("not asked for"),
     };
-  }
-
-  /** Resources of device plugins that another agent served on this node; there are none of them now. */
-  async #readFormerDevices(): Promise<readonly string[]> {
-    const { files, settings } = this.#deps;
-    if (this.#formerDevices === undefined) {
-      const record = `${settings.rootFolder}/device-plugins/kubelet_internal_checkpoint`;
-      this.#formerDevices = parseRegisteredDevices((await files.readText(record)) ?? "");
-    }
-    return this.#formerDevices;
   }
 
   async #readRuntimeVersion(signal: AbortSignal): Promise<string | undefined> {

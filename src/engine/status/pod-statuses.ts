@@ -16,6 +16,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { ClusterParts } from "../cluster/cluster-parts.ts";
+import type { NodeManagers } from "../devices/node-managers.ts";
 import { containerTypes, isAboutStart, type StepReport } from "../execute/step-report.ts";
 import type { KnownNode } from "../node/known-node.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
@@ -37,6 +38,7 @@ interface ComputeStatusDeps {
   readonly cgroups: Pick<NodePodCgroups, "inForce">;
   readonly node: Pick<KnownNode, "hostIps" | "primaryIpFamily">;
   readonly recorder: Pick<FlightRecorder, "noteDecision">;
+  readonly managers: Pick<NodeManagers, "withHealth">;
 }
 
 export interface PodStatusesDeps {
@@ -82,7 +84,8 @@ export class PodStatuses {
     observed: ObservedPod,
     { isTerminal }: { readonly isTerminal: boolean },
   ): PodStatus {
-    const { clock, table, agentStartedAtMs, resizes, cgroups, node, recorder } = this.#deps.inputs;
+    const { clock, table, agentStartedAtMs, resizes, cgroups, node } = this.#deps.inputs;
+    const { recorder, managers } = this.#deps.inputs;
     const { uid } = pod.metadata;
     const { probes } = table.get(uid) ?? {};
     const { current: cachedStatus } = this.#known.get(uid) ?? unknown;
@@ -114,7 +117,7 @@ export class PodStatuses {
     const outcome = computePodStatus(input);
     recorder.noteDecision({ kind: "status", atMs: clock.nowMs(), input, outcome });
     for (const name of outcome.probeNow) probeNow(probes, name);
-    return withLastFacts(outcome.status, cachedStatus ?? pod.status);
+    return managers.withHealth(pod, withLastFacts(outcome.status, cachedStatus ?? pod.status));
   }
 
   set(pod: Pod, status: PodStatus): void {

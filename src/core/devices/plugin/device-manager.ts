@@ -110,6 +110,30 @@ export class DeviceManager {
     this.#inUse = this.podDevices.idsByResource();
   }
 
+  /** The pod has ended. True when it held something: the checkpoint has to be saved. */
+  releasePod(pod: PodUid): boolean {
+    if (!this.podDevices.has(pod)) return false;
+    this.podDevices.remove(pod);
+    this.#inUse = this.podDevices.idsByResource();
+    return true;
+  }
+
+  /** Takes back what was chosen for a container and not given to it in the end. */
+  releaseChosen(): void {
+    this.#inUse = this.podDevices.idsByResource();
+  }
+
+  /** Whether a container asks for devices, and which of its resources it has none of yet. */
+  needs(pod: Pod, container: Container): { readonly any: boolean; readonly missing: boolean } {
+    const wanted = limitsOf(resourceList(container.resources?.limits)).filter(
+      ([resource, count]) =>
+        count > 0 && this.#isDevice(resource) && !isBackedByClaim(pod, container.name, resource),
+    );
+    const isHeld = ([resource]: readonly [string, number]): boolean =>
+      this.podDevices.ids(pod.metadata.uid, container.name, resource) !== undefined;
+    return { any: wanted.length > 0, missing: !wanted.every(isHeld) };
+  }
+
   /** Allocates all devices that a container asks for. Init containers have to come first. */
   *allocate(request: ContainerDeviceRequest): DeviceSteps<Result<void, string>> {
     const { pod, container } = request;

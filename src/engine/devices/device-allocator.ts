@@ -1,0 +1,120 @@
+import type {
+  DeviceAnswer,
+  DeviceCall,
+  DeviceSteps,
+} from "../../core/devices/plugin/device-calls.ts";
+import type {
+  ContainerDeviceRequest,
+  DeviceNodeView,
+} from "../../core/devices/plugin/device-manager.ts";
+import type { DeviceOptions } from "../../core/devices/plugin/device-options.ts";
+import type { TopologyHint } from "../../core/devices/topology/hints.ts";
+import type { HintProvider } from "../../core/devices/topology/topology-manager.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
+import type { Container, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { PodUid } from "../../model/ids.ts";
+import type { Pod } from "../../model/pod.ts";
+import type { DeviceEndpoints } from "./device-endpoints.ts";
+import type { DeviceStore } from "./device-store.ts";
+import type { Holders } from "./holders.ts";
+
+export interface DeviceAllocatorDeps {
+  readonly store: DeviceStore;
+  readonly endpoints: Pick<DeviceEndpoints, "call">;
+  readonly holders: Holders;
+  readonly lifetime: AbortSignal;
+}
+
+/** Gives the devices of device plugins to containers. */
+export class DeviceAllocator {
+  readonly #deps: DeviceAllocatorDeps;
+  /** One choice at a time: what is chosen and then not given is free again for the next. */
+  readonly #turns = new Semaphore(1);
+
+  constructor(deps: DeviceAllocatorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes over what was handed out before. */
+  async start(): Promise<void> {
+    await this.#deps.store.start();
+  }
+
+  /** The pod's containers have ended. */
+  async release(uid: PodUid): Promise<void> {
+    await this.#deps.store.release(uid);
+  }
+
+  /** Whether any container of the pod asks for devices. */
+  concerns(pod: Pod): boolean {
+    const { manager } = this.#deps.store;
+    return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(
+      (container) => manager.needs(pod, container).any,
+    );
+  }
+
+  get provider(): HintProvider {
+    const { manager } = this.#deps.store;
+    return {
+      hints: (pod, container) => manager.hints(pod, container, this.#view()),
+      podHints: (pod) => manager.podHints(pod, this.#view()),
+      allocate: async (pod, container, affinity) => {
+        const request = { pod, container, affinity, node: this.#view() };
+        const done = await this.#allocate(() => manager.allocate(request));
+        return done.ok ? undefined : { message: done.error };
+      },
+    };
+  }
+
+  /** What a container's config gets for the devices it holds; plugins that want to are called before its start. */
+  async options(
+    pod: Pod,
+    container: Container,
+    affinity: TopologyHint,
+  ): Promise<Result<DeviceOptions | undefined, string>> {
+    const { manager } = this.#deps.store;
+    const { any, missing } = manager.needs(pod, container);
+    if (!any && manager.podDevices.ofContainer(pod.metadata.uid, container.name) === undefined) {
+      return ok(undefined);
+    }
+    const request: ContainerDeviceRequest = { pod, container, affinity, node: this.#view() };
+    if (missing) return await this.#allocate(() => manager.options(request));
+    return await this.#finish(manager.options(request));
+  }
+
+  withHealth(uid: PodUid, status: PodStatus): PodStatus {
+    return this.#deps.store.manager.withDeviceHealth(uid, status);
+  }
+
+  async #allocate<T>(begin: () => DeviceSteps<Result<T, string>>): Promise<Result<T, string>> {
+    return await this.#turns.run(async () => {
+      const done = await this.#finish(begin());
+      if (!done.ok) this.#deps.store.manager.releaseChosen();
+      return done;
+    }, this.#deps.lifetime);
+  }
+
+  async #finish<T>(steps: DeviceSteps<T>): Promise<T> {
+    let next = steps.next();
+    while (next.done !== true) next = steps.next(await this.#answer(next.value));
+    return next.value;
+  }
+
+  async #answer(call: DeviceCall): Promise<DeviceAnswer> {
+    const { store, endpoints } = this.#deps;
+    if (call.method !== "SaveCheckpoint") return await endpoints.call(call);
+    try {
+      await store.save();
+      return { kind: "done" };
+    } catch (error) {
+      return { kind: "failed", error: errorText(error) };
+    }
+  }
+
+  #view(): DeviceNodeView {
+    const { holders } = this.#deps;
+    return { activePods: holders.uids(), sourcesReady: holders.areKnown };
+  }
+}
