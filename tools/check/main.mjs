@@ -27,11 +27,11 @@ const steps = {
   // Whole lives of the agent by seed, and that they notice what is broken on purpose.
   sim: () => simulated(),
   // Mostly waiting for containers: more files at once than there are cores.
-  integration: () => testsWithGo("integration", "csi-", ["--maxWorkers=4"]),
+  integration: () => testsWithGo("integration", ["csi-", "devices-"], ["--maxWorkers=4"]),
   // What pods, requests and hung disks do to freeze or kill the agent: one file for each attack.
   hostile: () => testsOnMachine("hostile", ["--maxWorkers=2"]),
   // On two cores, more clusters at once only make each other slow.
-  cluster: () => testsWithGo("cluster", "", ["--maxWorkers=2"]),
+  cluster: () => testsWithGo("cluster", [""], ["--maxWorkers=2"]),
   // Compares the order of calls in time: nothing else runs beside it.
   golden: () => testsOnMachine("golden"),
   // Only that it works: times on a busy machine say nothing.
@@ -102,17 +102,17 @@ function simulated() {
 }
 
 /**
- * Tests of which some need what is built with Go: a real control plane, a foreign CSI driver. It is built first unless it
+ * Tests of which some need what is built with Go: a real control plane, foreign drivers and plugins. It is built first unless it
  * was before; where it cannot be, the files whose names begin so are left out.
  */
-function testsWithGo(project, beginning, flags) {
+function testsWithGo(project, beginnings, flags) {
   const { status } = spawnSync(process.execPath, ["tools/cluster/main.mjs"], {
     cwd: root,
     stdio: "inherit",
   });
   if (status === 0) return testsOnMachine(project, flags);
   const all = readdirSync(join(root, "test", project)).filter((name) => name.endsWith(".test.ts"));
-  const files = all.filter((name) => name.startsWith(beginning));
+  const files = all.filter((name) => beginnings.some((text) => name.startsWith(text)));
   const names = files.map((name) => `test/${project}/${name}`);
   const excluded = names.map((name) => `--exclude=${name}`);
   const rest =
@@ -123,7 +123,7 @@ function testsWithGo(project, beginning, flags) {
   const isFailure = status !== noGo || process.env.CI === "true";
   if (status === noGo) {
     leftOut.push(
-      `the tests on a real control plane or CSI driver (${names.join(", ")})`,
+      `the tests on a real control plane or foreign drivers (${names.join(", ")})`,
       `  There is no Go here to build it with: install Go 1.21 or newer and run node tools/check/main.mjs ${project}`,
     );
   }

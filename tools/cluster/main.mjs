@@ -1,5 +1,5 @@
-// Builds the control plane of the cluster tests, the Go kubelet they compare with, and a CSI driver with its examiner,
-// from their Go modules. Kept in ~/.cache/berth/NAME-VERSION between runs. The first build takes ten minutes or more on two cores.
+// Builds the control plane of the cluster tests, the Go kubelet they compare with, a CSI driver with its examiner, device
+// plugins, a DRA driver and a client of the pod resources API, from their Go modules. Kept in ~/.cache/berth/NAME-VERSION between runs. The first build takes ten minutes or more on two cores.
 // usage: node tools/cluster/main.mjs            builds what is not built
 //        node tools/cluster/main.mjs file NAME  prints where a program is, built or not
 // Exit code 3: there is no Go here to build with. Plain JavaScript, as tools/check runs it.
@@ -15,6 +15,7 @@ const cache = join(homedir(), ".cache", "berth");
 const versions = {
   ...JSON.parse(readFileSync(join(folder, "versions.json"), "utf8")),
   "csi-driver": sourcesHash("csi-driver"),
+  "device-programs": sourcesHash("device-programs"),
 };
 const progressEveryMs = 20_000;
 
@@ -36,24 +37,28 @@ const versionFlags = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/ver
   },
 );
 
-const kubernetesPrograms = [
-  "kube-apiserver",
-  "kubelet",
-  "kubectl",
-  "kube-controller-manager",
-  "kube-scheduler",
-];
+/** By name, with the folder of their source. */
+const kubernetesPrograms = {
+  "kube-apiserver": "cmd/kube-apiserver",
+  kubelet: "cmd/kubelet",
+  kubectl: "cmd/kubectl",
+  "kube-controller-manager": "cmd/kube-controller-manager",
+  "kube-scheduler": "cmd/kube-scheduler",
+  "sample-device-plugin": "test/images/sample-device-plugin",
+  "dra-test-driver": "test/e2e/dra/test-driver",
+};
 
 /** The smallest first; what comes later shares most of its packages with what came before. */
 const programs = [
   { name: "etcd", source: "etcd", main: "go.etcd.io/etcd/server/v3", flags: [] },
-  ...kubernetesPrograms.map((name) => ({
+  ...Object.entries(kubernetesPrograms).map(([name, path]) => ({
     name,
     source: "kubernetes",
-    main: `k8s.io/kubernetes/cmd/${name}`,
+    main: `k8s.io/kubernetes/${path}`,
     flags: versionFlags,
   })),
   { name: "csi-driver", source: "csi-driver", main: ".", flags: [] },
+  { name: "device-programs", source: "device-programs", main: ".", flags: [] },
   {
     name: "csi-sanity",
     source: "csi-sanity",
@@ -142,7 +147,9 @@ if (command === "file") {
 } else if (command === "locked") {
   for (const program of missing()) await build(program);
 } else if (missing().length === 0) {
-  say(`Kubernetes ${versions.kubernetes}, etcd ${versions.etcd} and the CSI driver are built`);
+  say(
+    `Kubernetes ${versions.kubernetes}, etcd ${versions.etcd}, the CSI driver and the device programs are built`,
+  );
 } else if (hasGo()) {
   process.exitCode = buildLocked();
 } else {

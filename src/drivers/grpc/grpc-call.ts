@@ -186,6 +186,8 @@ function failureOf(
       text: `unexpected HTTP status code received from server: ${httpStatus}`,
     };
   }
+  // Node closes the streams of a connection that broke with a code of its own.
+  if (isConnectionError(problem)) return unavailable(problem);
   const isServers =
     resetCode === constants.NGHTTP2_INTERNAL_ERROR ||
     resetCode === constants.NGHTTP2_PROTOCOL_ERROR ||
@@ -194,6 +196,10 @@ function failureOf(
     return { code: "Internal", text: `stream terminated by RST_STREAM with code ${resetCode}` };
   }
   return unavailable(problem ?? new Error("the connection to the runtime was lost"));
+}
+
+function isConnectionError(problem: unknown): boolean {
+  return problem instanceof Error && "code" in problem && problem.code !== "ERR_HTTP2_STREAM_ERROR";
 }
 
 function unavailable(error: unknown): Failure {
