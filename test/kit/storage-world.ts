@@ -6,6 +6,7 @@ import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
 import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
 import { PodTable, type SliceWriter } from "../../src/engine/pods/pod-table.ts";
+import { withWait } from "../../src/engine/status/show-waits.ts";
 import { BlockMaps } from "../../src/engine/volumes/block-maps.ts";
 import type { Claims } from "../../src/engine/volumes/claims.ts";
 import { FoundVolumes } from "../../src/engine/volumes/found-volumes.ts";
@@ -59,6 +60,7 @@ export class StorageWorld {
   areSourcesReady = true;
   nodeUpdates = 0;
   readonly #files = new UnlistedFiles();
+  readonly #table = new PodTable();
   readonly #stop = new AbortController();
   readonly #wanted: SliceWriter<"wanted">;
   readonly #running: Promise<unknown>;
@@ -79,7 +81,7 @@ export class StorageWorld {
       const [uid, claim] = found.split(" ");
       void this.#files.ensureFolder(`${rootFolder}/pods/${uid}/volumes/kubernetes.io~csi/${claim}`);
     }
-    const table = new PodTable();
+    const table = this.#table;
     this.#wanted = table.writer("wanted");
     this.manager = this.#construct(table);
     const { signal } = this.#stop;
@@ -110,6 +112,11 @@ export class StorageWorld {
     this.#wanted.set(pod.metadata.uid, pod);
     this.manager.requestLook();
     return pod;
+  }
+
+  /** Of a pod that is Pending. */
+  shownMessage({ metadata: { uid } }: Pod): string | undefined {
+    return withWait({ phase: "Pending" }, this.#table.get(uid) ?? {}).message;
   }
 
   /** Its containers have ended, and no source wants it. */

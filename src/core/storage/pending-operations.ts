@@ -80,6 +80,11 @@ export class PendingOperations {
     return this.#operations[this.#find(key)]?.isPending === true;
   }
 
+  /** Why the last operation that overlaps with the key failed; undefined once one has succeeded. */
+  lastError(key: OperationKey): string | undefined {
+    return this.#operations[this.#find(key)]?.failure?.error;
+  }
+
   /** Whether `start` would accept it. */
   isSafeToRetry(key: OperationKey, name: string, nowMs: number): boolean {
     const previous = this.#operations[this.#find(key)];

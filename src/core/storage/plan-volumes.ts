@@ -53,6 +53,20 @@ export function planMount(facts: PodVolumeFacts, attach: AttachFacts): VolumeSte
   return { kind: "expand", fromSize, because: "the persistent volume is larger than its claim" };
 }
 
+const doing: Partial<Record<VolumeStep["kind"], string>> = {
+  "verify-attached": "its attachment is being verified",
+  attach: "it is being attached",
+  mount: "it is being mounted",
+  expand: "it is being expanded",
+};
+
+/** What is awaited of a volume, for the owner of its pod. `lastError`: why the last try failed. */
+export function awaitedText({ kind, because }: VolumeStep, lastError: string | undefined): string {
+  if (lastError !== undefined) return `${lastError}; it is tried again`;
+  const action = doing[kind];
+  return action === undefined ? because : `${action}: ${because}`;
+}
+
 function toMount(isRemount: boolean, because: string): VolumeStep {
   return { kind: "mount", isRemount, because };
 }

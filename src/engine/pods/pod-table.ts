@@ -368,6 +368,10 @@ export interface PodStorage {
   readonly mounts: ReadonlyMap<string, PodMount>;
   /** Why volumes could not be resolved; taken by the one who waits for them. */
   readonly errors: readonly string[];
+  /** The same when it was last tried, for those who ask. */
+  readonly problems: readonly string[];
+  /** What its volumes wait for, by the names of its spec; there while the pod waits for them. */
+  readonly awaited: ReadonlyMap<string, string> | undefined;
   /** How many operations run that may change what is mounted for it. */
   readonly operations: number;
   /**

@@ -5,6 +5,7 @@ import type { ContainerStatus, PodStatus } from "../../model/generated/kubernete
 import type { Awaited } from "../../ports/agent-view.ts";
 import type { PullProgress } from "../../ports/pull-progress.ts";
 import type { ActivePull } from "../images/pod-images.ts";
+import type { ManagedPod } from "../pods/pod-table.ts";
 
 /** The status, in which containers that wait for an image and say nothing else say so. Reasons stay as they are. */
 export function withPulls(status: PodStatus, pulls: readonly ActivePull[]): PodStatus {
@@ -48,9 +49,11 @@ function megabytes(bytes: number): string {
 }
 
 /** The status of a Pending pod, which says in its message why the pod does not start. */
-export function withWait(status: PodStatus, reason: WaitReason | undefined): PodStatus {
-  if (reason === undefined || status.phase !== "Pending") return status;
-  return { ...status, message: `Waiting for ${waitText(reason)}` };
+export function withWait(status: PodStatus, { worker, storage }: Partial<ManagedPod>): PodStatus {
+  if (status.phase !== "Pending") return status;
+  const waits = [...awaitedStart(worker?.waitsFor), ...awaitedVolumes(storage?.awaited)];
+  if (waits.length === 0) return status;
+  return { ...status, message: `Waiting for ${waits.map(({ what }) => what).join("; ")}` };
 }
 
 export function awaitedStart(reason: WaitReason | undefined): readonly Awaited[] {
@@ -58,6 +61,8 @@ export function awaitedStart(reason: WaitReason | undefined): readonly Awaited[]
 }
 
 /** Volumes by name, each with what is done about it or what it waits for. */
-export function awaitedVolumes(volumes: ReadonlyMap<string, string>): readonly Awaited[] {
-  return [...volumes].map(([name, reason]) => ({ what: `volume ${name}: ${reason}` }));
+export function awaitedVolumes(
+  volumes: ReadonlyMap<string, string> | undefined,
+): readonly Awaited[] {
+  return [...(volumes ?? [])].map(([name, reason]) => ({ what: `volume ${name}: ${reason}` }));
 }

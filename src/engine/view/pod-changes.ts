@@ -7,7 +7,7 @@ import type { PodChange } from "../../ports/agent-view.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Faults } from "../agent/faults.ts";
 import { activePulls } from "../images/pod-images.ts";
-import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { ManagedPod, PodTable, SliceWriter } from "../pods/pod-table.ts";
 import { withPulls, withWait } from "../status/show-waits.ts";
 
 export interface PodChangesDeps {
@@ -92,7 +92,8 @@ export class PodChanges {
   }
 
   #withStatus(pod: Pod): Pod {
-    const { checkpoint, images, worker } = this.#deps.table.get(pod.metadata.uid) ?? {};
+    const managed: Partial<ManagedPod> = this.#deps.table.get(pod.metadata.uid) ?? {};
+    const { checkpoint, images } = managed;
     const status = checkpoint?.written ?? pod.status ?? { phase: "Pending" };
     // A pod from a file was never created anywhere: it is as old as its life on this node.
     const creationTimestamp = pod.metadata.creationTimestamp ?? status.startTime;
@@ -102,7 +103,7 @@ export class PodChanges {
       ...pod,
       metadata: { ...pod.metadata, creationTimestamp },
       status: withPulls(
-        wireStatus(withWait(withoutEarlyEnd(status), worker?.waitsFor)),
+        wireStatus(withWait(withoutEarlyEnd(status), managed)),
         activePulls(images),
       ),
     };

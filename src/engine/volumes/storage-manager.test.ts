@@ -34,11 +34,15 @@ describe("mounting", () => {
     expect([...world.manager.awaited(pod.metadata.uid)]).toEqual([
       ["a", "the node's status does not report it as in use yet"],
     ]);
+    expect(world.shownMessage(pod)).toBe(
+      "Waiting for volume a: the node's status does not report it as in use yet",
+    );
     world.attach();
     expect(await mounting).toEqual({ ok: true, value: undefined });
     expect(world.calls).toEqual(["waitForAttach a", "mountDevice a", "setUp a"]);
     expect([...world.manager.mountedVolumes(pod.metadata.uid).keys()]).toEqual(["a"]);
     expect(world.manager.awaited(pod.metadata.uid).size).toBe(0);
+    expect(world.shownMessage(pod)).toBeUndefined();
     expect(world.clock.monotonicMs()).toBe(0);
   });
 
@@ -98,6 +102,9 @@ describe("mounting", () => {
       message: 'MountVolume.SetUp failed for volume "a" : disk busy',
     };
     expect(world.events).toEqual([failure, failure, failure]);
+    expect([...world.manager.awaited(podUid("uid-1"))]).toEqual([
+      ["a", 'MountVolume.SetUp failed for volume "a" : disk busy; it is tried again'],
+    ]);
     world.answers.clear();
     await world.clock.run(mounting);
     expect(tries()).toBe(4);
@@ -157,6 +164,9 @@ describe("a wait for volumes", () => {
       "unmounted volumes=[a], unattached volumes=[], failed to process volumes=[a]: " +
         "error processing PVC default/a: failed to fetch PVC from API server: a not found",
     );
+    expect([...world.manager.awaited(pod.metadata.uid)]).toEqual([
+      ["a", "error processing PVC default/a: failed to fetch PVC from API server: a not found"],
+    ]);
     world.missing.clear();
     const second = world.manager.mount(pod, never);
     await world.settle();

@@ -138,12 +138,17 @@ export class StorageManager {
   /** The pod's volumes are mounted once this has resolved; an error says which are not, and why. */
   async mount(pod: Pod, signal: AbortSignal): Promise<Result<void, MountProblem>> {
     const { states } = this.#deps;
-    const expected = usedVolumes(pod).map(({ name }) => name);
+    const expected = namesOf(pod);
     if (expected.length === 0) return ok(undefined);
     const { uid } = pod.metadata;
     states.setPod(uid, { resolution: "due", asked: "mount" });
     this.#resolveWakeUp.notify();
-    const isMounted = (): boolean => this.#missing(uid, expected).unmounted.length === 0;
+    const isMounted = (): boolean => {
+      const { unmounted } = this.#missing(uid, expected);
+      const awaited = unmounted.length === 0 ? undefined : this.awaited(uid);
+      if (states.pod(uid).awaited !== awaited) states.setPod(uid, { awaited });
+      return unmounted.length === 0;
+    };
     const cause = await this.#until(uid, isMounted, signal);
     if (cause === undefined) return ok(undefined);
     const missing = this.#missing(uid, expected);
@@ -217,12 +222,19 @@ export class StorageManager {
 
   /** What the pod's volumes wait for or what is done about them, by the names of its spec; none when all are mounted. */
   awaited(uid: PodUid): ReadonlyMap<string, string> {
-    const { states, reconciler } = this.#deps;
+    const { states, reconciler, table } = this.#deps;
+    const { wanted, asked, problems } = states.pod(uid);
     const awaited = new Map<string, string>();
-    for (const volume of states.pod(uid).wanted.values()) {
-      const step = reconciler.stepOf(uid, volume);
-      if (step === undefined) continue;
-      for (const outer of volume.outerVolumeSpecNames) awaited.set(outer, step.because);
+    const pod = table.get(uid)?.wanted;
+    if (pod !== undefined && asked === "mount") {
+      const { unresolved } = this.#missing(uid, namesOf(pod));
+      const reason = problems.length > 0 ? problems.join("; ") : "what it refers to is being read";
+      for (const name of unresolved) awaited.set(name, reason);
+    }
+    for (const volume of wanted.values()) {
+      const text = reconciler.awaitedOf(uid, volume);
+      if (text === undefined) continue;
+      for (const outer of volume.outerVolumeSpecNames) awaited.set(outer, text);
     }
     return awaited;
   }
@@ -353,6 +365,10 @@ export class StorageManager {
     this.#inUse = inUse;
     this.#deps.wakeups.updateNode();
   }
+}
+
+function namesOf(pod: Pod): readonly string[] {
+  return usedVolumes(pod).map(({ name }) => name);
 }
 
 /** The end of the period of the wait in which errors came up; at once for those that were there before. */

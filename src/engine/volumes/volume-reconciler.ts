@@ -1,6 +1,11 @@
 import { operationPlugin } from "../../core/storage/operation-plugin.ts";
 import { type OperationKey, PendingOperations } from "../../core/storage/pending-operations.ts";
-import { planMount, planRelease, type VolumeStep } from "../../core/storage/plan-volumes.ts";
+import {
+  awaitedText,
+  planMount,
+  planRelease,
+  type VolumeStep,
+} from "../../core/storage/plan-volumes.ts";
 import { isBlockVolume, type VolumeSpec } from "../../core/storage/volume-spec.ts";
 import type { NodeVolume, PodMount, WantedVolume } from "../../core/storage/volume-state.ts";
 import { errorText } from "../../lib/error-text.ts";
@@ -89,7 +94,13 @@ export class VolumeReconciler {
   }
 
   /** What is done about a volume of a pod, or what it waits for; undefined when it is as wanted. */
-  stepOf(uid: PodUid, wanted: WantedVolume): VolumeStep | undefined {
+  awaitedOf(uid: PodUid, wanted: WantedVolume): string | undefined {
+    const step = this.#stepOf(uid, wanted);
+    const key = { volumeName: wanted.volumeName, podUid: uid };
+    return step === undefined ? undefined : awaitedText(step, this.#pending.lastError(key));
+  }
+
+  #stepOf(uid: PodUid, wanted: WantedVolume): VolumeStep | undefined {
     const { states, attachments } = this.#deps;
     const { volumeName: name } = wanted;
     const mount = states.pod(uid).mounts.get(name);
@@ -108,7 +119,7 @@ export class VolumeReconciler {
     const { volumeName } = wanted;
     const shared = { volumeName };
     if (this.#pending.isPending(shared)) return;
-    const step = this.stepOf(uid, wanted);
+    const step = this.#stepOf(uid, wanted);
     const isBlock = isBlockVolume(wanted.spec);
     switch (step?.kind) {
       case "verify-attached":

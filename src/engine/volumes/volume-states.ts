@@ -9,6 +9,8 @@ const noStorage: PodStorage = {
   wanted: new Map(),
   mounts: new Map(),
   errors: [],
+  problems: [],
+  awaited: undefined,
   operations: 0,
   asked: undefined,
   isResolved: false,
