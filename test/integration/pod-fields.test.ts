@@ -24,7 +24,7 @@ test("a pod that uses refused fields fails, names each of them, and nothing of i
   const hook = { lifecycle: { preStop: { tcpSocket: { port: 80 } } } };
   const spec = {
     containers: [shell("main", untilStopped, hook)],
-    volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],
+    volumes: [{ name: "data", cephfs: { monitors: ["files.example"] } }],
   };
   world.write("refused.json", podManifest("refused", spec));
   const { metadata, status } = await waitForPod(
@@ -34,14 +34,14 @@ test("a pod that uses refused fields fails, names each of them, and nothing of i
   );
   expect(status?.reason).toBe("UnsupportedField");
   expect(status?.message).toContain("spec.containers[0].lifecycle.preStop.tcpSocket: ");
-  expect(status?.message).toContain("spec.volumes[0].persistentVolumeClaim: ");
+  expect(status?.message).toContain("spec.volumes[0].cephfs: ");
   expect(await world.containerIds(metadata.uid)).toEqual({});
   const { stdout } = await world.berth("describe", "pod", "refused");
   expect(stdout).toContain("UnsupportedField");
 });
 
 test("a pod runs once it no longer uses the refused field", async () => {
-  const share = { name: "share", nfs: { server: "files.example", path: "/" } };
+  const share = { name: "share", cephfs: { monitors: ["files.example"] } };
   world.write("mended.json", podManifest("mended", { volumes: [share] }));
   await waitForPod(
     world.client,

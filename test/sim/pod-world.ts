@@ -34,6 +34,8 @@ export class PodWorld {
   });
   hasCgroup = true;
   networkProblem: string | undefined;
+  /** What the stage throws when it is prepared. */
+  prepareProblem: Error | undefined;
   /** Why the stage cannot be released. */
   releaseProblem: string | undefined;
   readonly #recorder: FlightRecorder;
@@ -42,7 +44,10 @@ export class PodWorld {
   readonly #resizes: ResizeStatuses;
   readonly #stage: PodStage = {
     name: "cgroup",
-    prepare: async () => void this.calls.push("prepare"),
+    prepare: async () => {
+      if (this.prepareProblem !== undefined) throw this.prepareProblem;
+      this.calls.push("prepare");
+    },
     stopping: () => void this.calls.push("stopping"),
     release: async () => {
       if (this.releaseProblem !== undefined) throw new Error(this.releaseProblem);

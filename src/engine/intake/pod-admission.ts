@@ -1,9 +1,7 @@
 import type { AdmissionResult } from "../../core/admission/admission.ts";
-import { podQosClass } from "../../core/resource/qos.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { formatTime } from "../../lib/time.ts";
-import { type Pod, podKey } from "../../model/pod.ts";
+import type { Pod } from "../../model/pod.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
 import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Faults } from "../agent/faults.ts";
@@ -13,6 +11,7 @@ import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
+import { rejectPod } from "../status/reject-pod.ts";
 
 export interface PodAdmissionDeps {
   readonly table: PodTable;
@@ -72,21 +71,11 @@ export class PodAdmission {
     }
   }
 
-  #refuse(pod: Pod, { reason, message }: Refusal): void {
-    const { statuses, ports, events, faults } = this.#deps;
-    const { clock, log, metrics } = ports;
+  #refuse(pod: Pod, refusal: Refusal): void {
+    const { ports, faults } = this.#deps;
     const { uid } = pod.metadata;
     try {
-      log.warn("refused a pod", { pod: podKey(pod), reason, message });
-      metrics.increment("kubelet_admission_rejections_total", { reason });
-      events.record(pod, { type: "Warning", reason, message });
-      statuses.set(pod, {
-        phase: "Failed",
-        reason,
-        message: `Pod was rejected: ${message}`,
-        startTime: formatTime(clock.nowMs()),
-        qosClass: faults.attempt("admission", uid, () => podQosClass(pod)),
-      });
+      rejectPod({ ...this.#deps, ...ports }, pod, refusal);
     } catch (error) {
       this.#unfit.set(uid, pod);
       faults.note(error, "admission", uid);

@@ -1,5 +1,4 @@
 import { csiAttachmentName, type Sha256 } from "../../core/storage/csi/csi-paths.ts";
-import { errorText } from "../../lib/error-text.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
 import type {
   CSIDriver,
@@ -10,6 +9,7 @@ import type { ApiClient } from "../../ports/api-client.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { CsiDrivers } from "../../ports/csi-drivers.ts";
 import type { Log } from "../../ports/log.ts";
+import { readObject } from "../cluster/read-object.ts";
 import type { CsiNode } from "../node/csi-node.ts";
 import type { CsiDriverRegistry } from "./csi-driver-registry.ts";
 import { readDriverNodeInfo } from "./driver-node-info.ts";
@@ -83,19 +83,17 @@ export class CsiAllocatable {
 
   /** Whether a volume could not be attached because the driver has no room on this node; its count is updated then. */
   async verifyExhausted(volume: PersistentVolume, signal: AbortSignal): Promise<boolean> {
-    const { api, log, nodeName, sha256 } = this.#deps;
+    const { log, nodeName, sha256 } = this.#deps;
     const { driver = "", volumeHandle: handle = "" } = volume.spec?.csi ?? {};
     if (this.#periodMs(driver) === 0) return false;
     const name = csiAttachmentName({ handle, driver, nodeName }, sha256);
     const path = `/apis/storage.k8s.io/v1/volumeattachments/${name}`;
-    try {
-      const attachment = await api.send<VolumeAttachment>({ method: "GET", path }, signal);
-      if (attachment.status?.attachError?.errorCode !== resourceExhausted) return false;
-    } catch (error) {
-      signal.throwIfAborted();
-      log.warn("cannot read a volume attachment", { name, error: errorText(error) });
+    const attachment = await readObject<VolumeAttachment>(this.#deps, path, signal);
+    if (!attachment.ok) {
+      log.warn("cannot read a volume attachment", { name, error: attachment.error.message });
       return false;
     }
+    if (attachment.value.status?.attachError?.errorCode !== resourceExhausted) return false;
     await this.#update(driver, signal);
     return true;
   }

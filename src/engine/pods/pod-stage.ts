@@ -13,7 +13,7 @@ export interface PodToPrepare {
 /** Something that a pod needs before its containers run and gives back after them. */
 export interface PodStage {
   readonly name: StageName;
-  /** Before every plan of a pod that is to run. Throws a `PodSyncError` with the reason when it cannot. */
+  /** Before every plan of a pod that is to run. Throws a `PodSyncError` with the reason when it cannot, a `PodRejection` when it never will. */
   prepare(request: PodToPrepare, signal: AbortSignal): Promise<void>;
   /** The pod's containers are about to be stopped. */
   stopping?(pod: Pod): void;

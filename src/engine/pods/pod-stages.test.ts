@@ -49,8 +49,20 @@ test("stages are prepared in order and given back in reverse order", async () =>
   }));
   await prepareStages(noted, request, signal);
   await releaseStages(noted, pod, signal);
-  expect(order.slice(0, 5)).toEqual(["+objects", "+cgroup", "+folders", "+volumes", "+probes"]);
-  expect(order.slice(5)).toEqual(["-probes", "-volumes", "-folders", "-cgroup", "-objects"]);
+  expect(order.slice(0, 6)).toEqual([
+    "+objects",
+    "+cgroup",
+    "+folders",
+    "+devices",
+    "+volumes",
+    "+probes",
+  ]);
+  expect(order.slice(6)).toEqual(
+    order
+      .slice(0, 6)
+      .map((step) => step.replace("+", "-"))
+      .toReversed(),
+  );
 });
 
 test("the first stage that cannot be prepared ends the preparation", async () => {

@@ -50,6 +50,17 @@ export interface PodSyncer {
   syncTerminatedPod(request: SyncTerminatedPodRequest, signal: AbortSignal): Promise<void>;
 }
 
+/** The node cannot run the pod after all: the pod has failed. */
+export class PodRejection extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.name = "PodRejection";
+    this.reason = reason;
+  }
+}
+
 /** A failed sync that knows when the earliest of its back-offs ends. */
 export class PodSyncError extends Error {
   /** On the wall clock; absent = retry after the usual time. */

@@ -9,7 +9,7 @@ import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 import { ResourceRecords } from "../resources/allocation/resource-records.ts";
-import { PodSyncError } from "./pod-syncer.ts";
+import { PodRejection, PodSyncError } from "./pod-syncer.ts";
 import { PodTable } from "./pod-table.ts";
 import { lookAgainIfResized, noteResizeErrors, noteResizeProgress } from "./sync-pod.ts";
 
@@ -41,6 +41,23 @@ test("a new pod is prepared and started, and why has the steps", async () => {
     "create sandbox of web_default(uid-1): done",
     "start container web: done",
   ]);
+});
+
+test("a pod that a stage rejects has failed, with the reason", async () => {
+  const world = new PodWorld(pod);
+  const message = "Node has reached its volume attachment limit, rejecting pod.";
+  world.prepareProblem = new PodRejection("VolumeAttachmentLimitExceeded", message);
+  expect(await world.sync()).toEqual({ terminal: true });
+  expect(world.status).toMatchObject({
+    phase: "Failed",
+    reason: "VolumeAttachmentLimitExceeded",
+    message: `Pod was rejected: ${message}`,
+  });
+  expect(world.newestRecord?.error).toBe(message);
+  expect(world.takeRuntimeCalls()).toEqual([]);
+  // Whatever is computed later keeps it.
+  expect(await world.sync()).toEqual({ terminal: true });
+  expect(world.status.reason).toBe("VolumeAttachmentLimitExceeded");
 });
 
 test("a sync that is cancelled has what it did and what it was doing in its record", async () => {

@@ -25,9 +25,15 @@ import type { PodResourceRecords } from "../resources/allocation/pod-allocations
 import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
+import { rejectPod } from "../status/reject-pod.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
 import { type PodStage, prepareStages } from "./pod-stage.ts";
-import { PodSyncError, type RuntimeProgress, type SyncPodRequest } from "./pod-syncer.ts";
+import {
+  PodRejection,
+  PodSyncError,
+  type RuntimeProgress,
+  type SyncPodRequest,
+} from "./pod-syncer.ts";
 import type { PodTable } from "./pod-table.ts";
 import { howEnded, syncRecord } from "./sync-record.ts";
 
@@ -91,6 +97,10 @@ export async function syncPod(
   const end = howEnded(error, signal);
   const work = { kind: "sync", observed, startedAtMs, reports, ...end } as const;
   deps.recorder.record(syncRecord(pod.metadata, work, clock.nowMs()));
+  if (error instanceof PodRejection) {
+    rejectPod({ ...deps.executor.kill, statuses: deps.statuses }, pod, error);
+    return { terminal: true };
+  }
   if (error !== undefined) throw error;
   throwFailures(done);
   return { terminal: false };

@@ -2,7 +2,7 @@ import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { StorageManager } from "../../volumes/storage-manager.ts";
 import { removeVolumeFolders, type TearDownDeps } from "../../volumes/tear-down.ts";
 import type { PodStage } from "../pod-stage.ts";
-import { PodSyncError } from "../pod-syncer.ts";
+import { PodRejection, PodSyncError } from "../pod-syncer.ts";
 
 export interface VolumesStageDeps extends TearDownDeps {
   readonly storage: Pick<StorageManager, "mount" | "unmount" | "remove">;
@@ -16,7 +16,8 @@ export function volumesStage(deps: VolumesStageDeps): PodStage {
     prepare: async ({ pod }, signal) => {
       const mounted = await storage.mount(pod, signal);
       if (mounted.ok) return;
-      const { message: problem, isLate } = mounted.error;
+      const { message: problem, isLate, isAttachLimitExceeded } = mounted.error;
+      if (isAttachLimitExceeded) throw new PodRejection("VolumeAttachmentLimitExceeded", problem);
       // What goes wrong with a single volume is reported where it does.
       const message = `Unable to attach or mount volumes: ${problem}`;
       if (!isLate) events.record(pod, { type: "Warning", reason: "FailedMount", message });
