@@ -359,8 +359,6 @@ export interface PodRecords {
 
 /** The volumes of one pod, by their unique names. */
 export interface PodStorage {
-  /** As its volumes were last resolved; undefined for a pod that only the disk knows. */
-  readonly pod: Pod | undefined;
   /** Whether its volumes are to be resolved: for the first time, again, or not. */
   readonly resolution: "new" | "due" | "done";
   readonly wanted: ReadonlyMap<string, WantedVolume>;

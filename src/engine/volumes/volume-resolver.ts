@@ -95,7 +95,7 @@ export class VolumeResolver {
     const { errors: before, mounts, wanted } = states.pod(uid);
     if (errors.length > 0) {
       const all = [...new Set([...before, ...errors])].slice(0, maxErrors);
-      states.setPod(uid, { pod, errors: all, problems: errors, isResolved: false });
+      states.setPod(uid, { errors: all, problems: errors, isResolved: false });
       if (!wasAsked && !isAskedAgain) states.setPod(uid, { resolution: "new" });
       return isAskedAgain;
     }
@@ -103,7 +103,7 @@ export class VolumeResolver {
       const isRemountDue = mount.isRemountDue || wanted.get(name)?.requiresRemount === true;
       return [name, { ...mount, isRemountDue }] as const;
     });
-    states.setPod(uid, { pod, mounts: new Map(due), errors: [], problems: [], isResolved: true });
+    states.setPod(uid, { mounts: new Map(due), errors: [], problems: [], isResolved: true });
     return isAskedAgain;
   }
 

@@ -4,7 +4,6 @@ import { isZeroQuantity, type Quantity } from "../../model/quantity.ts";
 import type { PodStorage, PodTable, SliceWriter } from "../pods/pod-table.ts";
 
 const noStorage: PodStorage = {
-  pod: undefined,
   resolution: "new",
   wanted: new Map(),
   mounts: new Map(),
