@@ -116,6 +116,33 @@ describe("volumes that follow the API server", () => {
     await eventually(review, (later) => later.status?.authenticated !== true);
   });
 
+  test("settings for Windows are ignored, and a volume that nothing mounts is waited for", async () => {
+    const windowsOptions = { runAsUserName: "ContainerUser" };
+    await createPod(world.api, "windows", {
+      spec: {
+        securityContext: { windowsOptions },
+        containers: [shell("main", untilStopped, { securityContext: { windowsOptions } })],
+        terminationGracePeriodSeconds: 0,
+      },
+    });
+    await createPod(world.api, "foreign", {
+      spec: {
+        containers: [
+          shell("main", untilStopped, { volumeMounts: [{ name: "old", mountPath: "/old" }] }),
+        ],
+        volumes: [{ name: "old", rbd: { monitors: ["10.0.0.1"], image: "disk" } }],
+      },
+    });
+    await untilPod(world.api, "windows", isReady);
+    await eventually(
+      () => world.kubectl.run("events", "--for", "pod/foreign"),
+      (text) => /FailedMount.*failed to process volumes=\[old\]/.test(text),
+    );
+    const waiting = await untilPod(world.api, "foreign", ({ status }) => status !== undefined);
+    expect(waiting.status?.phase).toBe("Pending");
+    await world.kubectl.run("delete", "pod", "windows", "foreign");
+  });
+
   test("a pod waits for a config map and a secret that are not there yet", async () => {
     await createPod(world.api, "early", {
       spec: {
