@@ -85,7 +85,8 @@ async function register(): Promise<() => Promise<void>> {
   const folder = join(root, "plugins_registry");
   const plugins = new PluginRegistry({ ...shared, sockets: pluginSockets, folder });
   const drivers = createCsiDrivers();
-  const alone = { csiNode: undefined, allocatable: undefined };
+  const wakeups = { retryVolumesOf: () => undefined };
+  const alone = { csiNode: undefined, allocatable: undefined, wakeups };
   plugins.addHandler("CSIPlugin", new CsiRegistration({ ...shared, ...alone, registry, drivers }));
   const life = new AbortController();
   const running = plugins.run(life.signal);

@@ -73,8 +73,8 @@ export class PodWorld {
       reader: { requestRead: () => void this.read(), readWhenQuiet: nothing },
       allocations: { noteEnded: nothing },
       nodeAgent: undefined,
-      storage: { requestLook: () => undefined },
-      cpuReconciler: { requestLook: () => undefined },
+      storage: { requestLook: nothing, retryPod: nothing, retryDriver: nothing },
+      cpuReconciler: { requestLook: nothing },
       csiAllocatable: undefined,
     });
   }

@@ -15,13 +15,19 @@ interface ReadWakeups {
   readWhenQuiet(uid: PodUid): void;
 }
 
+interface VolumeWakeups {
+  requestLook(): void;
+  retryPod(uid: PodUid): void;
+  retryDriver(driver: string): void;
+}
+
 interface WakeupTargets {
   readonly loop: LoopWakeups;
   readonly reader: ReadWakeups;
   readonly allocations: { noteEnded(): void };
   /** Undefined = the node belongs to no cluster. */
   readonly nodeAgent: { requestUpdate(): void } | undefined;
-  readonly storage: { requestLook(): void };
+  readonly storage: VolumeWakeups;
   readonly cpuReconciler: { requestLook(): void };
   /** Undefined = the node belongs to no cluster. */
   readonly csiAllocatable: { noteChanged(drivers: Iterable<string>): void } | undefined;
@@ -93,6 +99,17 @@ export class Wakeups {
   /** The CPUs that containers share have changed. */
   lookAtCpus(): void {
     this.#targets.cpuReconciler.requestLook();
+  }
+
+  /** An object that the pod refers to has come or changed: the pod is looked at, and volumes that failed without it are tried again. */
+  noteObject(uid: PodUid): void {
+    this.#targets.loop.requestSync(uid);
+    this.#targets.storage.retryPod(uid);
+  }
+
+  /** A CSI driver has registered: volumes that failed without it are tried again. */
+  retryVolumesOf(driver: string): void {
+    this.#targets.storage.retryDriver(driver);
   }
 
   /** The CSIDriver objects of these drivers came, changed or went. */

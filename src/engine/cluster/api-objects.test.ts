@@ -43,7 +43,7 @@ function world(strategy: ApiObjectsDeps["strategy"] = "Watch") {
     strategy,
     nodes: { items: nodes },
     table: new PodTable(),
-    wakeups: { look: (uid) => void changed.push(uid) },
+    wakeups: { noteObject: (uid) => void changed.push(uid) },
     lifetime: stop.signal,
   });
   const running = objects.run(stop.signal);

@@ -36,7 +36,7 @@ export interface ApiObjectsDeps
   /** This node. */
   readonly nodes: Pick<Reflector<Node>, "items">;
   readonly table: PodTable;
-  readonly wakeups: Pick<Wakeups, "look">;
+  readonly wakeups: Pick<Wakeups, "noteObject">;
   readonly lifetime: AbortSignal;
 }
 
@@ -344,9 +344,9 @@ function ttlMs(nodes: FetchedObjectsDeps["nodes"]): number {
 /** Which pods refer to which objects. */
 class ObjectUsers {
   readonly #references: SliceWriter<"references">;
-  readonly #wakeups: Pick<Wakeups, "look">;
+  readonly #wakeups: Pick<Wakeups, "noteObject">;
 
-  constructor(table: PodTable, wakeups: Pick<Wakeups, "look">) {
+  constructor(table: PodTable, wakeups: Pick<Wakeups, "noteObject">) {
     this.#references = table.writer("references");
     this.#wakeups = wakeups;
   }
@@ -364,7 +364,7 @@ class ObjectUsers {
 
   /** The pods that refer to the object are synced soon. */
   noteChange(kind: ReferencedKind, object: ObjectName): void {
-    for (const podUid of this.#find(kind, object)) this.#wakeups.look(podUid);
+    for (const podUid of this.#find(kind, object)) this.#wakeups.noteObject(podUid);
   }
 
   *#find(kind: ReferencedKind, object: ObjectName): Generator<PodUid, void> {

@@ -51,6 +51,7 @@ async function takeAll(deliveries: readonly Delivery[]): Promise<{
     },
     events: { record: quiet },
     loop: { deliver: (update) => void updates.push(update), requestSyncAll: quiet },
+    storage: { retryPods: quiet },
   });
   await intake.run(new AbortController().signal);
   return { updates, intake, warnings };

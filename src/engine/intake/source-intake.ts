@@ -8,6 +8,7 @@ import type { PodSource, SourceProblem, SourceSnapshot } from "../../ports/pod-s
 import type { Faults } from "../agent/faults.ts";
 import type { SyncLoop } from "../loop/sync-loop.ts";
 import type { PodMemory } from "../pods/pod-memory.ts";
+import type { StorageManager } from "../volumes/storage-manager.ts";
 import type { LocalObjects } from "./local-objects.ts";
 
 export interface SourceIntakeDeps {
@@ -20,6 +21,7 @@ export interface SourceIntakeDeps {
   readonly events: PodEvents;
   readonly faults: Pick<Faults, "attempt">;
   readonly loop: Pick<SyncLoop, "deliver" | "requestSyncAll">;
+  readonly storage: Pick<StorageManager, "retryPods">;
 }
 
 /** Takes what the sources deliver: pods go on as changes, objects are kept, problems are shown. */
@@ -63,10 +65,13 @@ export class SourceIntake {
     const unsafe = snapshot.pods.filter((pod) => !hasSafeUid(pod)).map(uidProblem);
     this.#noteProblems(source, [...snapshot.problems, ...unsafe]);
     this.#logNew("unknown field in a manifest", snapshot.unknownFields ?? [], unknownBefore);
-    const objectsChanged = this.#deps.localObjects.set(source, snapshot);
+    const pods = snapshot.pods.filter(hasSafeUid);
+    const objectsChanged = this.#deps.localObjects.set(source, { ...snapshot, pods });
     this.#setPods(source, snapshot);
+    if (!objectsChanged) return;
     // Pods may wait for them or show them.
-    if (objectsChanged) this.#deps.loop.requestSyncAll();
+    this.#deps.storage.retryPods();
+    this.#deps.loop.requestSyncAll();
   }
 
   /** What this node knows of pods has changed, not what the sources want. */

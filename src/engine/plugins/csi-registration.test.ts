@@ -25,6 +25,7 @@ let nodeIdAnswer: string | undefined;
 let api: MemoryApi;
 let csiNode: CsiNode;
 let registry: CsiDriverRegistry;
+let retried: string[];
 let handler: CsiRegistration;
 
 beforeEach(async () => {
@@ -52,7 +53,9 @@ beforeEach(async () => {
   api = new MemoryApi();
   await createNode();
   registry = new CsiDriverRegistry();
-  const shared = { clock: systemClock, log: silentLog };
+  retried = [];
+  const wakeups = { retryVolumesOf: (name: string) => void retried.push(name) };
+  const shared = { clock: systemClock, log: silentLog, wakeups };
   csiNode = new CsiNode({ ...shared, api, random: Math.random, nodeName: "node-a" });
   const drivers = createCsiDrivers();
   handler = new CsiRegistration({ ...shared, registry, drivers, csiNode, allocatable: undefined });
@@ -139,9 +142,11 @@ test("without a cluster a driver is registered here alone", async () => {
     csiNode: undefined,
     allocatable: undefined,
     log: silentLog,
+    wakeups: { retryVolumesOf: (name) => void retried.push(name) },
   });
   api.requests.splice(0);
   expect(await alone.register(plugin(), signal)).toEqual({ ok: true });
   expect(registry.drivers.get("disk.example.com")?.endpoint).toBe(endpoint);
+  expect(retried).toEqual(["disk.example.com"]);
   expect(api.requests).toEqual([]);
 });

@@ -10,6 +10,7 @@ import { quoteText } from "../../lib/go-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { CsiDrivers } from "../../ports/csi-drivers.ts";
 import type { Log } from "../../ports/log.ts";
+import type { Wakeups } from "../agent/wakeups.ts";
 import type { CsiNode } from "../node/csi-node.ts";
 import type { CsiAllocatable } from "./csi-allocatable.ts";
 import type { CsiDriverRegistry } from "./csi-driver-registry.ts";
@@ -23,6 +24,7 @@ export interface CsiRegistrationDeps {
   readonly csiNode: CsiNode | undefined;
   readonly allocatable: CsiAllocatable | undefined;
   readonly log: Log;
+  readonly wakeups: Pick<Wakeups, "retryVolumesOf">;
 }
 
 /** Takes CSI drivers that register themselves. */
@@ -43,15 +45,19 @@ export class CsiRegistration implements PluginHandler {
   }
 
   async register(plugin: OfferedPlugin, signal: AbortSignal): Promise<Result<void, string>> {
-    const { registry, allocatable } = this.#deps;
+    const { registry, allocatable, wakeups } = this.#deps;
     const { name, endpoint } = plugin;
     const version = this.#chooseVersion("RegisterPlugin", plugin);
     if (!version.ok) return version;
     if (name === "") return err("driver name is empty");
     registry.set(name, { endpoint, version: version.value });
     const outcome = await this.#install(name, signal);
-    if (!outcome.ok) await this.#unregister(name, signal);
-    else allocatable?.start(name);
+    if (!outcome.ok) {
+      await this.#unregister(name, signal);
+      return outcome;
+    }
+    allocatable?.start(name);
+    wakeups.retryVolumesOf(name);
     return outcome;
   }
 

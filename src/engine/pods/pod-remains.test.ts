@@ -57,8 +57,8 @@ class World extends StageWorld {
       },
       allocations: { noteEnded: nothing },
       nodeAgent: undefined,
-      storage: { requestLook: () => undefined },
-      cpuReconciler: { requestLook: () => undefined },
+      storage: { requestLook: nothing, retryPod: nothing, retryDriver: nothing },
+      cpuReconciler: { requestLook: nothing },
       csiAllocatable: undefined,
     });
     this.observed = new ObservedPods(table, wakeups);

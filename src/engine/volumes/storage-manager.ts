@@ -105,9 +105,20 @@ export class StorageManager {
     this.#noteChange();
   }
 
-  /** An object that the pod refers to has come or changed: its volumes are tried again at once. */
+  /** An object that the pod refers to has come or changed: its volumes are looked up and tried again at once. */
   retryPod(uid: PodUid): void {
-    this.#retry(this.#deps.states.pod(uid).wanted.keys());
+    const { states } = this.#deps;
+    const { asked, wanted } = states.pod(uid);
+    if (asked === "mount") {
+      states.setPod(uid, { resolution: "due" });
+      this.#resolveWakeUp.notify();
+    }
+    this.#retry(wanted.keys());
+  }
+
+  /** The same for all pods: objects that lie beside them in the sources have changed. */
+  retryPods(): void {
+    for (const [uid] of this.#deps.states.pods()) this.retryPod(uid);
   }
 
   /** The driver has been registered: so are the volumes that failed without it. */

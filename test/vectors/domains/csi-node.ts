@@ -108,6 +108,7 @@ class World {
       drivers,
       csiNode: this.#csiNode,
       allocatable,
+      wakeups: { retryVolumesOf: () => undefined },
     });
     this.#running = allocatable.run(this.#stop.signal);
   }
