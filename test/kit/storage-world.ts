@@ -173,6 +173,7 @@ export class StorageWorld {
 
   #claims(): Claims {
     return {
+      origin: "API server",
       claim: async (_, name) => {
         if (this.unread.has(name)) await new Promise(() => undefined);
         return this.missing.has(name) ? err(`${name} not found`) : ok(claimOf(name));

@@ -34,6 +34,7 @@ interface TestStorageDeps extends VolumePluginDeps {
 const sources: Pick<SourceReadiness, "areAllReady"> = { areAllReady: true };
 
 const noClaims: Claims = {
+  origin: "the manifests",
   claim: (_, name) => Promise.resolve(err(`persistentvolumeclaims "${name}" not found`)),
   persistentVolume: (name) => Promise.resolve(err(`persistentvolumes "${name}" not found`)),
   csiDriver: () => undefined,

@@ -96,6 +96,7 @@ export class VolumeObjects {
 
   claims(record: (object: string, event: PodEvent) => void): Claims {
     return {
+      origin: "API server",
       claim: async (namespace, name) =>
         withText(found(this.#claims, "persistentvolumeclaims", `${namespace}/${name}`)),
       persistentVolume: async (name) => withText(found(this.#volumes, "persistentvolumes", name)),

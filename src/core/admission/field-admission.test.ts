@@ -66,5 +66,5 @@ test("in a kubelet's place, what a kubelet on Linux ignores or waits for is not 
 });
 
 test("a volume of a type without settings is used by being there", () => {
-  expect(admit({ volumes: [{ name: "a", ephemeral: {} }] })).toMatchObject({ admit: false });
+  expect(admit({ volumes: [{ name: "a", storageos: {} }] })).toMatchObject({ admit: false });
 });

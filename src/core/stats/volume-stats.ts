@@ -1,7 +1,7 @@
+import { ephemeralClaimName } from "../../model/ephemeral-claims.ts";
 import type { Volume } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { FsStats, VolumeStats } from "../../model/stats-summary.ts";
-import { ephemeralClaimName } from "../storage/ephemeral-claims.ts";
 import { isLocalEphemeralVolume } from "./disk-stats.ts";
 
 /** What a volume reports of itself, or what was measured. */

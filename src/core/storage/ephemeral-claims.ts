@@ -2,11 +2,6 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { PersistentVolumeClaim } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 
-/** The claim that is created for a generic ephemeral volume of a pod. */
-export function ephemeralClaimName(podName: string, volumeName: string): string {
-  return `${podName}-${volumeName}`;
-}
-
 /** Refuses a claim of the expected name that was made for something else: its data is not the pod's. */
 export function checkEphemeralClaimOwner(
   { metadata: pod }: Pod,

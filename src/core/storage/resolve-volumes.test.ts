@@ -25,6 +25,7 @@ function volumeOf(size: string): PersistentVolume {
 
 function lookups(size: string): VolumeLookups {
   return {
+    origin: "API server",
     claim: (_, name) => (name === "data" ? ok(claim) : err("not found")),
     persistentVolume: () => ok(volumeOf(size)),
     csiDriver: () => undefined,

@@ -1,6 +1,7 @@
 import { quoteText } from "../../lib/go-text.ts";
 import { ownValue } from "../../lib/own-value.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { ephemeralClaimName } from "../../model/ephemeral-claims.ts";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -18,17 +19,21 @@ import {
 import { podLimits } from "../resource/pod-resources.ts";
 import { isLocalEphemeralVolume } from "../stats/disk-stats.ts";
 import { csiDriverName } from "./csi/csi-volume.ts";
-import { checkEphemeralClaimOwner, ephemeralClaimName } from "./ephemeral-claims.ts";
+import { checkEphemeralClaimOwner } from "./ephemeral-claims.ts";
 import { findKindOf } from "./kinds/find-kind.ts";
 import { type FindCsiDriver, type VolumeTraits, volumeModeOf } from "./kinds/volume-kind.ts";
 import { translateToCsi } from "./migration/translate-to-csi.ts";
 import { uniqueVolumeName } from "./volume-names.ts";
 import { type VolumeSpec, volumeSpecName } from "./volume-spec.ts";
 
-/** What is known of the API's objects; an error is the API server's text. */
+/** What is known of the API's objects; an error is the text of whoever keeps them. */
 export interface VolumeLookups {
+  /** Who keeps them, as messages call it: "API server". */
+  readonly origin: string;
   claim(namespace: string, name: string): Result<PersistentVolumeClaim, string>;
   persistentVolume(name: string): Result<PersistentVolume, string>;
+  /** Only where this node itself binds claims. */
+  whyUnbound?(claim: PersistentVolumeClaim): string | undefined;
   readonly csiDriver: FindCsiDriver;
 }
 
@@ -192,7 +197,7 @@ function claimedSpec(pod: Pod, volume: Volume, lookups: VolumeLookups): Result<C
   const claimName = reference?.claimName ?? ephemeralClaimName(podName, name);
   const failed = (reason: string): Result<never, string> =>
     err(`error processing PVC ${namespace}/${claimName}: ${reason}`);
-  const claim = boundClaim(lookups.claim(namespace, claimName));
+  const claim = boundClaim(lookups.claim(namespace, claimName), lookups);
   if (!claim.ok) return failed(claim.error);
   if (isEphemeral) {
     const owned = checkEphemeralClaimOwner(pod, claim.value);
@@ -207,13 +212,19 @@ function claimedSpec(pod: Pod, volume: Volume, lookups: VolumeLookups): Result<C
   });
 }
 
-function boundClaim(found: Result<PersistentVolumeClaim, string>): typeof found {
-  if (!found.ok) return err(`failed to fetch PVC from API server: ${found.error}`);
+function boundClaim(
+  found: Result<PersistentVolumeClaim, string>,
+  lookups: VolumeLookups,
+): typeof found {
+  if (!found.ok) return err(`failed to fetch PVC from ${lookups.origin}: ${found.error}`);
   const { metadata, spec, status } = found.value;
   // A protected claim stays until its pods are gone, so that those which run already go on.
   const isProtected = metadata?.finalizers?.includes(claimProtection) === true;
   if (metadata?.deletionTimestamp !== undefined && !isProtected) return err("PVC is being deleted");
-  if (status?.phase !== "Bound") return err("PVC is not bound");
+  if (status?.phase !== "Bound") {
+    const reason = lookups.whyUnbound?.(found.value);
+    return err(reason === undefined ? "PVC is not bound" : `PVC is not bound: ${reason}`);
+  }
   if ((spec?.volumeName ?? "") === "") return err("PVC has empty pvc.Spec.VolumeName");
   return found;
 }
@@ -224,7 +235,7 @@ function boundVolume(
 ): Result<PersistentVolume, string> {
   const name = spec?.volumeName ?? "";
   const found = lookups.persistentVolume(name);
-  if (!found.ok) return err(`failed to fetch PV ${name} from API server: ${found.error}`);
+  if (!found.ok) return err(`failed to fetch PV ${name} from ${lookups.origin}: ${found.error}`);
   const reference = found.value.spec?.claimRef;
   if (reference === undefined) {
     return err(

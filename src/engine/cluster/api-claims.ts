@@ -22,6 +22,7 @@ export interface ApiClaimsDeps extends ReadObjectDeps {
 
 /** The claims of the cluster that pods of this node refer to, and the persistent volumes behind them. */
 export class ApiClaims implements Claims {
+  readonly origin = "API server";
   readonly #deps: ApiClaimsDeps;
 
   constructor(deps: ApiClaimsDeps) {

@@ -19,7 +19,14 @@ let claims: LocalClaims;
 beforeEach(() => {
   base = mkdtempSync(join(tmpdir(), "berth-claims-"));
   claimsFolder = join(base, "volumes");
-  claims = new LocalClaims({ localObjects, files: hostFiles, log: silentLog, claimsFolder });
+  const rootFolder = join(base, "kubelet");
+  claims = new LocalClaims({
+    localObjects,
+    files: hostFiles,
+    log: silentLog,
+    rootFolder,
+    claimsFolder,
+  });
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
@@ -45,11 +52,16 @@ const pod: Pod = {
 };
 
 /** What a pod with the claim gets to mount. */
-async function resolve(): Promise<ReturnType<typeof resolveVolumes>> {
-  const claim = await claims.claim("ns", "data");
+async function resolve(
+  asking = pod,
+  claimName = "data",
+): Promise<ReturnType<typeof resolveVolumes>> {
+  const claim = await claims.claim("ns", claimName);
   const name = claim.ok ? (claim.value.spec?.volumeName ?? "") : "";
   const volume = name === "" ? err("none") : await claims.persistentVolume(name);
-  return resolveVolumes(pod, {
+  return resolveVolumes(asking, {
+    origin: claims.origin,
+    whyUnbound: (unbound) => claims.whyUnbound(unbound),
     claim: () => claim,
     persistentVolume: () => volume,
     csiDriver: (driver) => claims.csiDriver(driver),
@@ -107,17 +119,41 @@ test("a claim gets the volume of the folder that it names, and no folder is made
   expect(readdirSync(base)).toEqual([]);
 });
 
-test("a claim that gets nothing leaves its pods waiting, in a cluster's words", async () => {
+test("a claim that gets nothing leaves its pods waiting, and says why", async () => {
   take({ claims: [{ ...data, spec: { ...spec, volumeName: "none" } }] });
-  expect((await resolve()).errors).toEqual(["error processing PVC ns/data: PVC is not bound"]);
+  expect((await resolve()).errors).toEqual([
+    'error processing PVC ns/data: PVC is not bound: spec.volumeName: PersistentVolume "none" is not in the manifests: add it, or leave the field out and the claim gets a folder of this node',
+  ]);
   take({});
   expect((await resolve()).errors).toEqual([
-    'error processing PVC ns/data: failed to fetch PVC from API server: persistentvolumeclaims "data" not found',
+    'error processing PVC ns/data: failed to fetch PVC from the manifests: persistentvolumeclaims "data" not found',
   ]);
   expect(await claims.persistentVolume("ns_data")).toEqual({
     ok: false,
     error: 'persistentvolumes "ns_data" not found',
   });
+});
+
+test("an ephemeral volume of a pod gets a folder of the pod, unless a claim of its name is another's", async () => {
+  const volumeClaimTemplate = { metadata: { labels: { a: "b" } }, spec };
+  const scratch = { name: "v", ephemeral: { volumeClaimTemplate } };
+  const owner: Pod = { ...pod, spec: { ...pod.spec, volumes: [scratch] } };
+  take({ pods: [owner] });
+  const path = join(base, "kubelet/pods/uid-1/plugins/kubernetes.io~local-volume/v");
+  expect(await resolve(owner, "web-v")).toMatchObject({
+    errors: [],
+    volumes: [
+      {
+        volumeName: "kubernetes.io/local-volume/uid-1_v",
+        spec: { persistentVolume: { spec: { local: { path } } } },
+      },
+    ],
+  });
+  expect(statSync(path).mode & 0o777).toBe(0o777);
+  take({ pods: [owner], claims: [{ ...data, metadata: { namespace: "ns", name: "web-v" } }] });
+  expect((await resolve(owner, "web-v")).errors).toEqual([
+    "PVC ns/web-v was not created for pod ns/web (pod is not owner)",
+  ]);
 });
 
 test("a change of a claim is a change of the objects", () => {

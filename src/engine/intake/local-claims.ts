@@ -1,6 +1,9 @@
+import { podPluginDirectory } from "../../core/paths/data-paths.ts";
+import { localPluginName } from "../../core/storage/local-volume.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type {
   CSIDriver,
+  ObjectReference,
   PersistentVolume,
   PersistentVolumeClaim,
   Secret,
@@ -22,14 +25,24 @@ export interface LocalClaimsDeps {
   readonly localObjects: Pick<LocalObjects, "bindings" | "csiDriver">;
   readonly files: Pick<HostFiles, "ensureFolder" | "list" | "writeFile">;
   readonly log: Log;
+  /** The agent's data folder, in which claims of pods lie with their pod. */
+  readonly rootFolder: string;
   /** Where the folders of claims lie. */
   readonly claimsFolder: string;
 }
 
 type Bound = Exclude<ClaimBinding, { readonly kind: "none" }>;
+type FolderBinding = Exclude<Bound, { readonly kind: "volume" }>;
+type VolumeBinding = Extract<Bound, { readonly kind: "volume" }>;
+
+interface Folder {
+  readonly parent: string;
+  readonly name: string;
+}
 
 /** The claims that lie beside the pods of a node without a cluster, each bound to a volume of theirs or to a folder of the node. */
 export class LocalClaims implements Claims {
+  readonly origin = "the manifests";
   readonly #deps: LocalClaimsDeps;
 
   constructor(deps: LocalClaimsDeps) {
@@ -37,22 +50,28 @@ export class LocalClaims implements Claims {
   }
 
   async claim(namespace: string, name: string): Promise<Result<PersistentVolumeClaim, string>> {
-    const key = `${namespace}/${name}`;
-    const binding = this.#deps.localObjects.bindings.find(({ claim }) => claimKey(claim) === key);
+    const binding = this.#bindingOf(`${namespace}/${name}`);
     if (binding === undefined) return err(`persistentvolumeclaims "${name}" not found`);
     if (binding.kind !== "none") return ok(boundClaim(binding));
     return ok({ ...withUid(binding.claim), status: { phase: "Pending" } });
   }
 
+  whyUnbound(claim: PersistentVolumeClaim): string | undefined {
+    const binding = this.#bindingOf(claimKey(claim));
+    return binding?.kind === "none" ? `${binding.field}: ${binding.message}` : undefined;
+  }
+
   /** Makes the folder of a claim that has no other volume. One that is there keeps its owner and mode. */
   async persistentVolume(name: string): Promise<Result<PersistentVolume, string>> {
-    const { localObjects, claimsFolder } = this.#deps;
-    const binding = localObjects.bindings.find(
+    const binding = this.#deps.localObjects.bindings.find(
       (each): each is Bound => each.kind !== "none" && volumeName(each) === name,
     );
     if (binding === undefined) return err(`persistentvolumes "${name}" not found`);
-    if (binding.kind === "folder") await this.#ensureFolder(name);
-    return ok(boundVolume(binding, `${claimsFolder}/${name}`));
+    if (binding.kind === "volume") return ok(boundByUser(binding));
+    const folder = this.#folderOf(binding);
+    if (binding.kind === "folder") await this.#markClaims();
+    await this.#ensureFolder(folder);
+    return ok(folderVolume(binding, `${folder.parent}/${folder.name}`));
   }
 
   csiDriver(name: string): CSIDriver {
@@ -72,6 +91,10 @@ export class LocalClaims implements Claims {
     this.#log("an event of a persistent volume", { volume: metadata?.name }, event);
   }
 
+  #bindingOf(key: string): ClaimBinding | undefined {
+    return this.#deps.localObjects.bindings.find(({ claim }) => claimKey(claim) === key);
+  }
+
   #log(text: string, about: object, { type, reason, message }: PodEvent): void {
     const { log } = this.#deps;
     const fields = { ...about, reason, message };
@@ -79,15 +102,27 @@ export class LocalClaims implements Claims {
     else log.info(text, fields);
   }
 
-  async #ensureFolder(name: string): Promise<void> {
+  #folderOf(binding: FolderBinding): Folder {
+    const { claimsFolder, rootFolder } = this.#deps;
+    if (binding.kind === "folder") return { parent: claimsFolder, name: volumeName(binding) };
+    const parent = podPluginDirectory(rootFolder, binding.podUid, localPluginName);
+    return { parent, name: binding.volume };
+  }
+
+  async #markClaims(): Promise<void> {
     const { files, claimsFolder } = this.#deps;
-    // Users of the machine do not get in; within it, what a pod may write is its own matter.
     await files.ensureFolder(claimsFolder, 0o700);
     const present = await files.list(claimsFolder);
-    if (!present.includes(claimsMarker)) {
-      await files.writeFile(`${claimsFolder}/${claimsMarker}`, "", 0o600);
-    }
-    if (!present.includes(name)) await files.ensureFolder(`${claimsFolder}/${name}`, 0o777);
+    if (present.includes(claimsMarker)) return;
+    await files.writeFile(`${claimsFolder}/${claimsMarker}`, "", 0o600);
+  }
+
+  /** Users of the machine do not get in; within it, what a pod may write is its own matter. */
+  async #ensureFolder({ parent, name }: Folder): Promise<void> {
+    const { files } = this.#deps;
+    await files.ensureFolder(parent, 0o700);
+    const present = await files.list(parent);
+    if (!present.includes(name)) await files.ensureFolder(`${parent}/${name}`, 0o777);
   }
 }
 
@@ -115,8 +150,14 @@ export class LocalCsiObjects implements CsiObjects {
 
 /** That of a folder has a "_", as no volume of a manifest can. */
 function volumeName(binding: Bound): string {
-  if (binding.kind === "folder") return claimFolderName(binding.claim);
-  return binding.volume.metadata?.name ?? "";
+  switch (binding.kind) {
+    case "folder":
+      return claimFolderName(binding.claim);
+    case "pod-folder":
+      return `${binding.podUid}_${binding.volume}`;
+    case "volume":
+      return binding.volume.metadata?.name ?? "";
+  }
 }
 
 /** An object of a file has no UID unless it is written there; its name does as well. */
@@ -140,14 +181,18 @@ function capacityOf(binding: Bound): Readonly<Record<string, string>> | undefine
   return binding.claim.spec?.resources?.requests;
 }
 
-function boundVolume(binding: Bound, path: string): PersistentVolume {
-  const { metadata = {} } = withUid(binding.claim);
-  const { namespace, name, uid } = metadata;
-  const claimRef = { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, uid };
-  const status = { phase: "Bound" };
-  if (binding.kind === "volume") {
-    return { ...binding.volume, spec: { ...binding.volume.spec, claimRef }, status };
-  }
+function claimReference({ claim }: Bound): ObjectReference {
+  const { namespace, name, uid } = withUid(claim).metadata ?? {};
+  return { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, uid };
+}
+
+function boundByUser(binding: VolumeBinding): PersistentVolume {
+  const { volume } = binding;
+  const spec = { ...volume.spec, claimRef: claimReference(binding) };
+  return { ...volume, spec, status: { phase: "Bound" } };
+}
+
+function folderVolume(binding: FolderBinding, path: string): PersistentVolume {
   return {
     apiVersion: "v1",
     kind: "PersistentVolume",
@@ -156,10 +201,10 @@ function boundVolume(binding: Bound, path: string): PersistentVolume {
       capacity: capacityOf(binding),
       accessModes: binding.claim.spec?.accessModes,
       volumeMode: "Filesystem",
-      persistentVolumeReclaimPolicy: "Retain",
+      persistentVolumeReclaimPolicy: binding.kind === "folder" ? "Retain" : "Delete",
       local: { path },
-      claimRef,
+      claimRef: claimReference(binding),
     },
-    status,
+    status: { phase: "Bound" },
   };
 }

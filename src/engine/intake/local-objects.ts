@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../lib/result.ts";
+import { type EphemeralClaim, ephemeralClaims } from "../../model/ephemeral-claims.ts";
 import type {
   ConfigMap,
   CSIDriver,
@@ -16,7 +17,7 @@ type Objects = Required<
     SourceSnapshot,
     "configMaps" | "secrets" | "runtimeClasses" | "claims" | "persistentVolumes" | "csiDrivers"
   >
->;
+> & { readonly ephemeral: readonly EphemeralClaim[] };
 
 /** The objects that lie beside the pods in the sources. */
 export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStore {
@@ -30,7 +31,8 @@ export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStor
     const before = this.#bySource.get(source);
     const { configMaps, secrets, runtimeClasses = [] } = snapshot;
     const { claims = [], persistentVolumes = [], csiDrivers = [] } = snapshot;
-    const storage = { claims, persistentVolumes, csiDrivers };
+    const ephemeral = snapshot.pods.flatMap(ephemeralClaims);
+    const storage = { claims, persistentVolumes, csiDrivers, ephemeral };
     const objects = { configMaps, secrets, runtimeClasses, ...storage };
     this.#bySource.set(source, objects);
     const isChanged = JSON.stringify(before) !== JSON.stringify(objects);
@@ -73,6 +75,7 @@ export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStor
     return bindClaims(
       objects.flatMap(({ claims }) => claims),
       objects.flatMap(({ persistentVolumes }) => persistentVolumes),
+      objects.flatMap(({ ephemeral }) => ephemeral),
     );
   }
 

@@ -1,8 +1,8 @@
-import { ephemeralClaimName } from "../../core/storage/ephemeral-claims.ts";
 import type { VolumeLookups } from "../../core/storage/resolve-volumes.ts";
 import { usedVolumes } from "../../core/volume/used-volumes.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { err, type Result } from "../../lib/result.ts";
+import { ephemeralClaimName } from "../../model/ephemeral-claims.ts";
 import type {
   CSIDriver,
   PersistentVolume,
@@ -12,7 +12,7 @@ import type { Pod } from "../../model/pod.ts";
 import type { PodEvent } from "../../ports/pod-events.ts";
 
 /** Claims, persistent volumes and CSI drivers: those of the cluster, or of the folder of a node without one. */
-export interface Claims {
+export interface Claims extends Pick<VolumeLookups, "origin" | "whyUnbound"> {
   /** An error is the text of the API server's. */
   claim(
     namespace: string,
@@ -54,6 +54,8 @@ export async function readClaims(
     }),
   );
   return {
+    origin: claims.origin,
+    whyUnbound: (claim) => claims.whyUnbound?.(claim),
     claim: (_, name) =>
       found.get(name) ?? err(`persistentvolumeclaims ${quoteText(name)} not found`),
     persistentVolume: (name) =>

@@ -7,6 +7,7 @@ import {
   podVolumeDevicesDirectory,
   podVolumesDirectory,
 } from "../../core/paths/data-paths.ts";
+import { localPluginName } from "../../core/storage/local-volume.ts";
 import { assert } from "../../lib/assert.ts";
 import type { PodUid } from "../../model/ids.ts";
 import { emptyDirPluginName, readyFolder, wrappedName } from "./volume-folders.ts";
@@ -74,6 +75,8 @@ async function presentFolders(
     // Without the marks a volume counts as unfinished, which it is from here on.
     podPluginDirectory(rootFolder, uid, emptyDirPluginName),
     podVolumesDirectory(rootFolder, uid),
+    // Of claims that go with the pod.
+    podPluginDirectory(rootFolder, uid, localPluginName),
   ].filter((path) => present.has(path));
 }
 

@@ -42,10 +42,6 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
     "vsphereVolume",
   ].map((source) => [`Volume.${source}`, mountYourself] as const),
   [
-    "Volume.ephemeral",
-    `${unsupported} outside a cluster, whose controller makes the claim; use emptyDir for data that goes with the pod`,
-  ],
-  [
     "Volume.flexVolume",
     `${unsupported}: its drivers are programs of the node that run as root; use the CSI driver of the storage, or mount it on the node and use hostPath`,
   ],

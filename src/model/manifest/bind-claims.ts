@@ -1,4 +1,6 @@
+import { compareText } from "../../lib/compare-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
+import type { EphemeralClaim } from "../ephemeral-claims.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../generated/kubernetes.ts";
 import { compareQuantity, mustParseQuantity, type Quantity, zeroQuantity } from "../quantity.ts";
 
@@ -7,22 +9,32 @@ export type ClaimBinding = { readonly claim: PersistentVolumeClaim } & (
   | { readonly kind: "volume"; readonly volume: PersistentVolume }
   /** A folder of this node. */
   | { readonly kind: "folder" }
+  /** A folder that goes with the pod whose volume it is. */
+  | ({ readonly kind: "pod-folder" } & Pick<EphemeralClaim, "podUid" | "volume">)
   /** Nothing, because of what its field says. */
   | { readonly kind: "none"; readonly field: string; readonly message: string }
 );
 
 /**
  * Binds each claim to the persistent volume that it names or that names it, with a controller's checks, and to a folder of this
- * node when there is none. A volume serves one claim: the first by namespace and name.
+ * node when there is none. A volume serves one claim: the first by namespace and name. Of two claims of one name, the one that is
+ * not a pod's comes first, so that no pod takes it for its own.
  */
 export function bindClaims(
   claims: readonly PersistentVolumeClaim[],
   volumes: readonly PersistentVolume[],
+  ephemeralClaims: readonly EphemeralClaim[] = [],
 ): readonly ClaimBinding[] {
   const owners = new Map<string, string>();
-  return claims
-    .toSorted((a, b) => (claimKey(a) < claimKey(b) ? -1 : 1))
-    .map((claim) => bindClaim(claim, volumes, owners));
+  const ephemeral = new Map(ephemeralClaims.map((each) => [each.claim, each]));
+  return [...claims, ...ephemeral.keys()]
+    .toSorted((a, b) => compareText(claimKey(a), claimKey(b)))
+    .map((claim) => {
+      const binding = bindClaim(claim, volumes, owners);
+      const owned = ephemeral.get(claim);
+      if (binding.kind !== "folder" || owned === undefined) return binding;
+      return { ...owned, kind: "pod-folder" };
+    });
 }
 
 export function claimKey({ metadata }: PersistentVolumeClaim): string {

@@ -1,7 +1,5 @@
-import {
-  checkEphemeralClaimOwner,
-  ephemeralClaimName,
-} from "../../../src/core/storage/ephemeral-claims.ts";
+import { checkEphemeralClaimOwner } from "../../../src/core/storage/ephemeral-claims.ts";
+import { ephemeralClaimName } from "../../../src/model/ephemeral-claims.ts";
 import type { PersistentVolumeClaim, Volume } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";

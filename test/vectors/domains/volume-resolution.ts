@@ -78,6 +78,7 @@ function lookupsOf(input: Input): VolumeLookups {
     return object === undefined ? err(`${resource} "${name}" not found`) : ok(withoutNulls(object));
   };
   return {
+    origin: "API server",
     claim: (namespace, name) =>
       found(
         "persistentvolumeclaims",
