@@ -1,5 +1,6 @@
 // `berth up`: the agent with a containerd of its own, or on an existing runtime.
 import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import { containerdPaths } from "../drivers/containerd/containerd-paths.ts";
 import { ensureImages, pauseImage } from "../drivers/containerd/local-images.ts";
@@ -10,7 +11,9 @@ import {
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
+import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
+import { shareFolder } from "../drivers/linux/shared-folder.ts";
 import { type ServiceManager, takeServiceManager } from "../drivers/systemd/service-notifier.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import { SetupError } from "../lib/setup-error.ts";
@@ -101,7 +104,11 @@ async function runLocked(
       const target = { images: runtime, ctr: managed.tools.ctr, socket: managed.paths.socket };
       await ensureImages(target, [pauseImage(MANAGED_CONTAINERD_DEFAULTS.sandboxImage)], signal);
     }
-    const sources = createSources(options.sources, nodeName, dataLayout(dataDir));
+    const layout = dataLayout(dataDir);
+    // CSI drivers that run as pods mount volumes for other pods there.
+    await mkdir(layout.rootFolder, { recursive: true, mode: 0o750 });
+    await shareFolder(layout.rootFolder, new HungPaths(Date.now), signal);
+    const sources = createSources(options.sources, nodeName, layout);
     await runAgent(
       {
         place: { dataDir, nodeName, cgroupRoot, foreignFilesProgram },
@@ -112,7 +119,7 @@ async function runLocked(
         telemetry: { log, metrics, watchdog },
       },
       {
-        socketPath: dataLayout(dataDir).socket,
+        socketPath: layout.socket,
         onReady,
         serviceManager: options.serviceManager,
       },

@@ -166,8 +166,13 @@ test("no CSI driver waits for attachments, which nothing makes here", async () =
   take({
     csiDrivers: [{ metadata: { name: "a" }, spec: { attachRequired: true, podInfoOnMount: true } }],
   });
-  expect(claims.csiDriver("a").spec).toEqual({ attachRequired: false, podInfoOnMount: true });
-  expect(claims.csiDriver("b").spec).toEqual({ attachRequired: false });
+  const defaults = {
+    fsGroupPolicy: "ReadWriteOnceWithFSType",
+    volumeLifecycleModes: ["Persistent"],
+  };
+  const used = { ...defaults, attachRequired: false };
+  expect(claims.csiDriver("a").spec).toMatchObject({ ...used, podInfoOnMount: true });
+  expect(claims.csiDriver("b").spec).toMatchObject({ ...used, podInfoOnMount: false });
   const objects = new LocalCsiObjects(localObjects);
   expect(objects.csiDriver("b")).toMatchObject({ ok: true });
   expect(await objects.secret("ns", "login")).toMatchObject({ error: { code: "not-found" } });

@@ -3,6 +3,7 @@ import { type EphemeralClaim, ephemeralClaims } from "../../model/ephemeral-clai
 import type {
   ConfigMap,
   CSIDriver,
+  CSIDriverSpec,
   RuntimeClass,
   Secret,
   Service,
@@ -18,6 +19,15 @@ type Objects = Required<
     "configMaps" | "secrets" | "runtimeClasses" | "claims" | "persistentVolumes" | "csiDrivers"
   >
 > & { readonly ephemeral: readonly EphemeralClaim[] };
+
+/** As the API server completes it, and as a driver without an object is used. */
+const defaultCsiDriver: CSIDriverSpec = {
+  podInfoOnMount: false,
+  fsGroupPolicy: "ReadWriteOnceWithFSType",
+  volumeLifecycleModes: ["Persistent"],
+  requiresRepublish: false,
+  seLinuxMount: false,
+};
 
 /** The objects that lie beside the pods in the sources. */
 export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStore {
@@ -50,7 +60,8 @@ export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStor
     const found = [...this.#bySource.values()]
       .flatMap(({ csiDrivers }) => csiDrivers)
       .find(({ metadata }) => metadata?.name === name);
-    return { metadata: { name }, ...found, spec: { ...found?.spec, attachRequired: false } };
+    const spec = { ...defaultCsiDriver, ...found?.spec, attachRequired: false };
+    return { metadata: { name }, ...found, spec };
   }
 
   configMap(namespace: string, name: string): Result<ConfigMap, LookUpFailure> {

@@ -86,8 +86,13 @@ export class CsiDriver implements AsyncDisposable {
     this.#options = options;
   }
 
+  /** One that others run, by its command. */
+  static define(options: CsiDriverOptions = {}): CsiDriver {
+    return new CsiDriver(options);
+  }
+
   static async start(options: CsiDriverOptions = {}): Promise<CsiDriver> {
-    const driver = new CsiDriver(options);
+    const driver = CsiDriver.define(options);
     await driver.start();
     return driver;
   }
@@ -101,8 +106,7 @@ export class CsiDriver implements AsyncDisposable {
     return this.#process?.isRunning ?? false;
   }
 
-  /** Again, after it was stopped or killed; the rules hold from its first call. Resolves when it answers. */
-  async start(rules: readonly CsiRule[] = []): Promise<void> {
+  get command(): readonly [string, ...string[]] {
     const { kubeconfig, flags = [] } = this.#options;
     const values = {
       name: this.name,
@@ -110,16 +114,18 @@ export class CsiDriver implements AsyncDisposable {
       data: this.folder,
       endpoint: this.endpoint,
       control: this.#controlSocket,
-      rules: JSON.stringify(rules),
       registration: this.registrationSocket,
       kubeconfig,
     };
     const given = Object.entries(values).filter(([, value]) => value !== undefined);
-    const args = [...given.map(([key, value]) => `--${key}=${value}`), ...flags];
-    const started = new ServerProcess(
-      [clusterProgram("csi-driver"), ...args],
-      join(this.folder, "log"),
-    );
+    const args = given.map(([key, value]) => `--${key}=${value}`);
+    return [clusterProgram("csi-driver"), ...args, ...flags];
+  }
+
+  /** Again, after it was stopped or killed; the rules hold from its first call. Resolves when it answers. */
+  async start(rules: readonly CsiRule[] = []): Promise<void> {
+    const command = [...this.command, `--rules=${JSON.stringify(rules)}`] as const;
+    const started = new ServerProcess(command, join(this.folder, "log"));
     this.#process = started;
     // The log is also that of the processes before. One that has answered may have died by a rule since.
     const isReady = (words: string): boolean => words.split("\n").includes(`ready ${started.pid}`);

@@ -1,0 +1,167 @@
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { PodSpec, Volume } from "../../src/model/generated/kubernetes.ts";
+import type { Pod } from "../../src/model/pod.ts";
+import { eventually } from "../cluster/support/eventually.ts";
+import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
+import { isReady, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
+import { AgentWorld } from "./support/agent-world.ts";
+import { claimed, claimManifest, volumeManifest } from "./support/claim-manifests.ts";
+import { CsiDriver } from "./support/csi-driver.ts";
+
+const volumeBytes = 64 * 2 ** 20;
+
+describe("CSI drivers without a cluster", () => {
+  let world: AgentWorld;
+  let driver: CsiDriver;
+
+  beforeEach(async () => {
+    world = await AgentWorld.start(42);
+    driver = CsiDriver.define({ kubeletRoot: kubeletRoot(), flags: ["--attach=false"] });
+  });
+  afterEach(async () => {
+    await driver.kill();
+    await world.close();
+    await driver[Symbol.asyncDispose]();
+  });
+
+  const kubeletRoot = (): string => join(world.dataDir, "kubelet");
+
+  const ready = (name: string): Promise<Pod> =>
+    waitForPod(world.client, world.podName(name), isReady);
+
+  const inside = async (name: string, script: string): Promise<string> => {
+    const result = await world.berth("exec", name, "-c", "main", "--", "sh", "-c", script);
+    return `${result.stdout}${result.stderr}`.trim();
+  };
+
+  /** A persistent volume of the driver, and the claim that it is for. */
+  const writeVolume = (name: string, volumeMode = "Filesystem"): void => {
+    const csi = { driver: driver.name, volumeHandle: name };
+    const capacity = { storage: String(volumeBytes) };
+    const resources = { requests: capacity };
+    world.write(`volume-${name}.json`, volumeManifest(name, { csi, capacity, volumeMode }));
+    const spec = { volumeName: name, volumeMode, resources };
+    world.write(`claim-${name}.json`, claimManifest(name, spec));
+  };
+
+  const writeDriverObject = (): void => {
+    const spec = { volumeLifecycleModes: ["Persistent", "Ephemeral"], podInfoOnMount: true };
+    const object = { apiVersion: "storage.k8s.io/v1", kind: "CSIDriver" };
+    const text = JSON.stringify({ ...object, metadata: { name: driver.name }, spec });
+    world.write("driver-object.json", text);
+  };
+
+  /** A pod with a file system at /data, a raw device at /dev/raw, and a folder that lives as long as it at /inline. */
+  const writePod = (name: string): void => {
+    const volumes: Volume[] = [
+      claimed("data", "disk"),
+      claimed("raw", "raw"),
+      { name: "inline", csi: { driver: driver.name } },
+    ];
+    const main = shell("main", untilStopped, {
+      volumeMounts: [
+        { name: "data", mountPath: "/data" },
+        { name: "inline", mountPath: "/inline" },
+      ],
+      volumeDevices: [{ name: "raw", devicePath: "/dev/raw" }],
+    });
+    world.write(`${name}.json`, podManifest(name, { containers: [main], volumes }));
+  };
+
+  const use = async (): Promise<void> => {
+    expect(await inside("web", "df /data | tail -1 | cut -d' ' -f1")).toMatch(/^\/dev\/loop/);
+    expect(await inside("web", "echo here > /data/file; echo raw > /dev/raw; sync")).toBe("");
+    expect(await inside("web", "cat /inline/volume-context.json")).toContain(
+      `"csi.storage.k8s.io/pod.name":"${world.podName("web")}"`,
+    );
+  };
+
+  /** After its removal nothing of the pod or of the driver is left on the machine. */
+  const removePod = async (pod: Pod): Promise<void> => {
+    world.remove("web.json");
+    await waitUntilGone(world.client, pod.metadata.uid);
+    expect(await world.tracesLeft([pod.metadata.uid])).toEqual([]);
+    await eventually(
+      async () => driver.leftovers(),
+      (left) => left.length === 0,
+    );
+  };
+
+  test("pods use its volumes, wait for it with the reason, and keep them while the agent is killed", async () => {
+    writeVolume("disk");
+    writeVolume("raw", "Block");
+    writeDriverObject();
+    writePod("web");
+    const missing = `driver name ${driver.name} not found in the list of registered CSI drivers`;
+    await eventually(
+      async () => (await world.berth("why", "web")).stdout,
+      (shown) => shown.includes(missing),
+    );
+    await driver.start();
+    await driver.createVolume("disk", volumeBytes);
+    await driver.createVolume("raw", volumeBytes);
+    const pod = await ready("web");
+    await use();
+    const ids = await world.containerIds(pod.metadata.uid);
+
+    await world.agent.stop("SIGKILL");
+    await driver.kill();
+    await world.up();
+    await driver.start();
+    await ready("web");
+    expect(await world.containerIds(pod.metadata.uid)).toEqual(ids);
+    expect(await inside("web", "cat /data/file; head -c 4 /dev/raw")).toBe("here\nraw");
+    await removePod(pod);
+    for (const method of ["NodeUnpublishVolume", "NodeUnstageVolume"]) {
+      expect(driver.calls(method).length).toBeGreaterThan(0);
+    }
+
+    writePod("web");
+    const next = await ready("web");
+    expect(await inside("web", "cat /data/file; head -c 4 /dev/raw; ls /inline")).toBe(
+      "here\nraw\nvolume-context.json",
+    );
+    await removePod(next);
+  });
+
+  test("it may run as a pod beside the pods that use it", async () => {
+    writeVolume("disk");
+    writeVolume("raw", "Block");
+    writeDriverObject();
+    writePod("web");
+    world.write("driver.json", podManifest("driver", driverSpec()));
+    await ready("driver");
+    await eventually(
+      () =>
+        driver.createVolume("disk", volumeBytes).then(
+          () => true,
+          () => false,
+        ),
+      (done) => done,
+    );
+    await driver.createVolume("raw", volumeBytes);
+    const pod = await ready("web");
+    await use();
+    await removePod(pod);
+  });
+
+  /** With this machine's programs, and the folders in which it mounts for others. */
+  function driverSpec(): Partial<PodSpec> {
+    const shared = { mountPropagation: "Bidirectional" };
+    const folders = new Map<string, object>([
+      [kubeletRoot(), shared],
+      [driver.folder, {}],
+      [dirname(driver.command[0] ?? ""), {}],
+      ...["/dev", "/bin", "/sbin", "/lib", "/lib64", "/usr"].map((path) => [path, {}] as const),
+    ]);
+    const named = [...folders].map(([path, more], index) => ({ name: `v${index}`, path, more }));
+    const main = shell("main", "", {
+      command: driver.command,
+      securityContext: { privileged: true },
+      volumeMounts: named.map(({ name, path, more }) => ({ name, mountPath: path, ...more })),
+    });
+    const volumes = named.map(({ name, path }) => ({ name, hostPath: { path } }));
+    return { containers: [main], volumes };
+  }
+});
