@@ -1,6 +1,5 @@
 // `berth up`: the agent with a containerd of its own, or on an existing runtime.
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import { containerdPaths } from "../drivers/containerd/containerd-paths.ts";
 import { ensureImages, pauseImage } from "../drivers/containerd/local-images.ts";
@@ -11,6 +10,7 @@ import {
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
+import { hostFiles } from "../drivers/linux/host-files.ts";
 import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { shareFolder } from "../drivers/linux/shared-folder.ts";
@@ -106,7 +106,7 @@ async function runLocked(
     }
     const layout = dataLayout(dataDir);
     // CSI drivers that run as pods mount volumes for other pods there.
-    await mkdir(layout.rootFolder, { recursive: true, mode: 0o750 });
+    await hostFiles.ensureFolder(layout.rootFolder, 0o750);
     await shareFolder(layout.rootFolder, new HungPaths(Date.now), signal);
     const sources = createSources(options.sources, nodeName, layout);
     await runAgent(

@@ -17,6 +17,7 @@ const csi = ["csi-calls", "test/integration/csi-volume.test.ts"];
 const fc = ["volume-fc", "test/integration/fc-volume.test.ts"];
 const iscsi = "volume-iscsi";
 const nfs = "volume-nfs";
+const ephemeralClaims = "test/integration/claims.test.ts";
 const claims = ["volume-resolution", "volume-reconcile"];
 const devices = "src/core/mount/container-devices.test.ts";
 const hooksInside = "test/integration/lifecycle-hooks.test.ts";
@@ -300,6 +301,7 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     csi,
     downwardAPI: payload,
     emptyDir: volumes,
+    ephemeral: ["volume-resolution", ephemeralClaims],
     fc,
     hostPath: volumes,
     image: {
@@ -314,6 +316,12 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     secret: payload,
   },
   VolumeDevice: { devicePath: devices, name: devices },
+  EphemeralVolumeSource: {
+    volumeClaimTemplate: {
+      proof: ephemeralClaims,
+      when: "as a claim of its own: [storage.md](storage.md)",
+    },
+  },
   PersistentVolumeClaimVolumeSource: { claimName: claims, readOnly: claims },
   CSIVolumeSource: {
     driver: csi,

@@ -24,10 +24,14 @@ export interface PodField {
   readonly partOf: string | undefined;
 }
 
+/** Fields that hold an object of another kind, whose own fields are not the pod's. */
+const otherObjects: ReadonlySet<string> = new Set(["EphemeralVolumeSource.volumeClaimTemplate"]);
+
 /** Every field of the pod spec, in the order of the page: outer types before inner ones. */
 export function podFields(api: OpenApi): readonly PodField[] {
   const types = podTypes(api);
-  const live = reach(types, ["PodSpec"], (name) => supportOf(name)?.kind !== "supported");
+  const isEnd = (name: string) => supportOf(name)?.kind !== "supported" || otherObjects.has(name);
+  const live = reach(types, ["PodSpec"], isEnd);
   const rows = [...live].flatMap((type) => fieldsOf(types, type, undefined));
   const done = new Set(live);
   for (const { type, field, support } of rows) {

@@ -26,9 +26,9 @@ import { translateToCsi } from "./migration/translate-to-csi.ts";
 import { uniqueVolumeName } from "./volume-names.ts";
 import { type VolumeSpec, volumeSpecName } from "./volume-spec.ts";
 
-/** What is known of the API's objects; an error is the text of whoever keeps them. */
+/** What is known of the API's objects; an error is the text of the server or the source that has them. */
 export interface VolumeLookups {
-  /** Who keeps them, as messages call it: "API server". */
+  /** What has them, as messages call it: "API server". */
   readonly origin: string;
   claim(namespace: string, name: string): Result<PersistentVolumeClaim, string>;
   persistentVolume(name: string): Result<PersistentVolume, string>;

@@ -39,7 +39,11 @@ test("what controllers attach is known at once, from the watch and from answers 
     reader: { requestRead: nothing, readWhenQuiet: nothing },
     allocations: { noteEnded: nothing },
     nodeAgent: undefined,
-    storage: { requestLook: () => void looks.push([...(attachments.attached ?? [])].join(" ")) },
+    storage: {
+      retryPod: nothing,
+      retryDriver: nothing,
+      requestLook: () => void looks.push([...(attachments.attached ?? [])].join(" ")),
+    },
     csiAllocatable: undefined,
     cpuReconciler: { requestLook: nothing },
   });
