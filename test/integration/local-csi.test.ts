@@ -144,6 +144,7 @@ describe("CSI drivers without a cluster", () => {
     const pod = await ready("web");
     await use();
     await removePod(pod);
+    expect(driver.calls("NodeUnstageVolume").map(({ code }) => code)).toEqual(["OK", "OK"]);
   });
 
   /** With this machine's programs, and the folders in which it mounts for others. */
