@@ -2,10 +2,12 @@ import { type WaitReason, waitText } from "../../core/worker/start-gate.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { formatTime } from "../../lib/time.ts";
 import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
+import { rawContainerId } from "../../model/ids.ts";
 import type { Awaited } from "../../ports/agent-view.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { PullProgress } from "../../ports/pull-progress.ts";
 import type { ActivePull } from "../images/pod-images.ts";
-import type { ManagedPod } from "../pods/pod-table.ts";
+import type { ManagedPod, Observation } from "../pods/pod-table.ts";
 
 /** The status, in which containers that wait for an image and say nothing else say so. Reasons stay as they are. */
 export function withPulls(status: PodStatus, pulls: readonly ActivePull[]): PodStatus {
@@ -58,6 +60,43 @@ export function withWait(status: PodStatus, { worker, storage }: Partial<Managed
 
 export function awaitedStart(reason: WaitReason | undefined): readonly Awaited[] {
   return reason === undefined ? [] : [{ what: waitText(reason) }];
+}
+
+/** What the end of a pod waits for, from the first stop to the removal of what it left. */
+export function awaitedEnd(
+  pod: ManagedPod | undefined,
+  clock: Pick<Clock, "nowMs" | "monotonicMs">,
+): readonly Awaited[] {
+  const { worker, removal } = pod ?? {};
+  switch (worker?.state.state) {
+    case "terminating":
+      return awaitedStops(pod?.observed, worker.state.graceSeconds);
+    case "terminated":
+      return [{ what: "the release of what the pod held: its volumes, devices and cgroup" }];
+    case "wait-to-start":
+    case "syncing":
+      return [];
+    case "finished":
+    case undefined:
+  }
+  if (removal?.state === "running") return [{ what: "the removal of what the pod left" }];
+  if (removal?.state !== "due" || removal.error === undefined) return [];
+  const untilMs = clock.nowMs() + removal.atMs - clock.monotonicMs();
+  return [{ what: `the next try to remove what the pod left: ${removal.error}`, untilMs }];
+}
+
+function awaitedStops(observation: Observation = {}, graceSeconds: number): readonly Awaited[] {
+  const { state, exits } = observation;
+  const running = (state?.containers ?? []).filter(
+    ({ id, state: runs }) => runs === "running" && exits?.has(rawContainerId(id)) !== true,
+  );
+  if (running.length > 0) {
+    const grace = `within the grace period of ${graceSeconds} s`;
+    return running.map(({ name }) => ({ what: `container ${name} to end, ${grace}` }));
+  }
+  const isReady = (state?.sandboxes ?? []).some(({ state: shown }) => shown === "ready");
+  if (isReady) return [{ what: "the runtime to stop the sandbox of the pod" }];
+  return [{ what: "the runtime to show that nothing of the pod runs" }];
 }
 
 /** Volumes by name, each with what is done about it or what it waits for. */

@@ -4,10 +4,15 @@ import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { simSettings } from "../../../test/sim/sim-pod-configs.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
+import type { WorkerState } from "../../core/worker/worker-state.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { podUid } from "../../model/ids.ts";
-import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
+import {
+  type ContainerExit,
+  emptyObservedPod,
+  type ObservedContainer,
+} from "../../model/observed.ts";
 import type { PodChange } from "../../ports/agent-view.ts";
 import { EphemeralContainers } from "../pods/ephemeral-containers.ts";
 import { PodMemory } from "../pods/pod-memory.ts";
@@ -83,8 +88,28 @@ function world() {
     const { name, namespace } = pod.metadata;
     observed.set(uid, { state: { ...emptyObservedPod(uid, name, namespace), containers } });
   };
+  const setObserved = (of: {
+    readonly exits: ReadonlyMap<string, ContainerExit>;
+    readonly sandboxState: "ready" | "notReady";
+  }): void => {
+    const { state = emptyObservedPod(uid, "", "") } = observed.get(uid) ?? {};
+    const sandbox = { id: "s", state: of.sandboxState, attempt: 0, createdAtMs: 0 } as const;
+    const sandboxes = [{ ...sandbox, network: "pod" as const }];
+    observed.set(uid, { state: { ...state, sandboxes }, exits: of.exits });
+  };
   const restorations = (): number => restored;
-  return { registry, changes, checkpoints, memory, view, asked, setContainers, restorations };
+  return {
+    table,
+    registry,
+    changes,
+    checkpoints,
+    memory,
+    view,
+    asked,
+    setContainers,
+    setObserved,
+    restorations,
+  };
 }
 
 test("while a pod is replaced by one of its name, the one that is wanted is found by the name", () => {
@@ -165,6 +190,53 @@ test("an explanation says what a pod waits for", async () => {
     "no network",
     "container web to become ready",
   ]);
+});
+
+test("an explanation says what the end of a pod waits for", async () => {
+  const { table, changes, checkpoints, view, setContainers, setObserved } = world();
+  const workers = table.writer("worker");
+  const removals = table.writer("removal");
+  changes.noteRemoved(pod);
+  const web = { name: "web", image: "", imageID: "", ready: false, restartCount: 0 };
+  const containerStatuses = [{ ...web, state: { running: {} } }];
+  checkpoints.save(uid, { phase: "Running", containerStatuses });
+  await checkpoints.flush();
+  const awaited = async (): Promise<readonly string[]> => {
+    const { awaiting } = await view.explain(uid);
+    return awaiting.map(({ what }) => what).filter((what) => !what.startsWith("volume "));
+  };
+  const ending = {
+    fullName: "web_default",
+    deleted: true,
+    evicted: false,
+    restartRequested: false,
+    started: true,
+    observedRuntime: false,
+  };
+  const none = { waitsFor: undefined, abort: undefined, running: undefined, lastActedAtMs: 0 };
+  const setWorker = (state: WorkerState): void =>
+    workers.set(uid, { uid, state, arrival: 1, ...none });
+  setContainers(container("a", 0, "running"), container("b", 0, "exited"));
+  setWorker({ ...ending, state: "terminating", acknowledged: true, graceSeconds: 30, kills: [] });
+  expect(await awaited()).toEqual(["container web to end, within the grace period of 30 s"]);
+  // The event came, and the pod was not read since.
+  const exit = { exitCode: 0, finishedAt: 0n };
+  setObserved({ exits: new Map([["a", exit]]), sandboxState: "ready" });
+  expect(await awaited()).toEqual(["the runtime to stop the sandbox of the pod"]);
+  setObserved({ exits: new Map([["a", exit]]), sandboxState: "notReady" });
+  expect(await awaited()).toEqual(["the runtime to show that nothing of the pod runs"]);
+  setWorker({ ...ending, state: "terminated" });
+  expect(await awaited()).toEqual([
+    "the release of what the pod held: its volumes, devices and cgroup",
+  ]);
+  workers.set(uid, undefined);
+  removals.set(uid, { state: "running", ended: Promise.resolve() });
+  expect(await awaited()).toEqual(["the removal of what the pod left"]);
+  removals.set(uid, { state: "due", atMs: 5_000, error: "no space left" });
+  expect((await view.explain(uid)).awaiting).toContainEqual({
+    what: "the next try to remove what the pod left: no space left",
+    untilMs: new VirtualClock().nowMs() + 5_000,
+  });
 });
 
 test("ephemeral containers are kept, shown at once, and taken from the source again", async () => {

@@ -32,7 +32,7 @@ import type { GarbageCollection } from "../node/garbage-collection.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { PodMemory } from "../pods/pod-memory.ts";
 import type { PodTable } from "../pods/pod-table.ts";
-import { awaitedPulls, awaitedStart, awaitedVolumes } from "../status/show-waits.ts";
+import { awaitedEnd, awaitedPulls, awaitedStart, awaitedVolumes } from "../status/show-waits.ts";
 import type { StorageManager } from "../volumes/storage-manager.ts";
 import type { EventLog } from "./event-log.ts";
 import type { PodChanges } from "./pod-changes.ts";
@@ -124,12 +124,14 @@ export class NodeView implements AgentView {
   }
 
   async explain(podUid: PodUid): Promise<PodExplanation> {
-    const { table, changes, memory, storage } = this.#deps;
+    const { ports, table, changes, memory, storage } = this.#deps;
     const found = changes.pods().find(({ metadata }) => metadata.uid === podUid);
     if (found === undefined) throw new Error(`no pod has the UID ${podUid}`);
     const pod = changes.show(found);
     const { recorder } = memory;
-    const { worker, images } = table.get(podUid) ?? {};
+    const managed = table.get(podUid);
+    const { worker, images } = managed ?? {};
+    const ends = awaitedEnd(managed, ports.clock);
     return {
       pod,
       workerState: worker?.state.state ?? "no worker",
@@ -138,7 +140,9 @@ export class NodeView implements AgentView {
         ...awaitedStart(worker?.waitsFor),
         ...awaitedVolumes(storage.awaited(podUid)),
         ...awaitedPulls(activePulls(images)),
-        ...awaited(pod, recorder.last(podUid)),
+        ...ends,
+        ...awaitedSteps(recorder.last(podUid)),
+        ...(ends.length === 0 ? awaitedReadiness(pod) : []),
       ],
     };
   }
@@ -225,13 +229,15 @@ function loggedContainerId(
   return found?.state?.waiting === undefined ? found?.containerID : last;
 }
 
-function awaited(pod: Pod, last: PodExplanation["syncs"][number] | undefined): Awaited[] {
+function awaitedSteps(last: PodExplanation["syncs"][number] | undefined): readonly Awaited[] {
   const waits = (last?.steps ?? [])
     .filter(({ outcome }) => outcome !== "done")
     .map(({ action, detail, untilMs }) => ({ what: `to ${action}: ${detail ?? ""}`, untilMs }));
-  if (last?.error !== undefined) waits.push({ what: last.error, untilMs: undefined });
-  const notReady = (pod.status?.containerStatuses ?? [])
+  return last?.error === undefined ? waits : [...waits, { what: last.error }];
+}
+
+function awaitedReadiness({ status }: Pod): readonly Awaited[] {
+  return (status?.containerStatuses ?? [])
     .filter(({ state, ready }) => state?.running !== undefined && !ready)
-    .map(({ name }) => ({ what: `container ${name} to become ready`, untilMs: undefined }));
-  return [...waits, ...notReady];
+    .map(({ name }) => ({ what: `container ${name} to become ready` }));
 }
