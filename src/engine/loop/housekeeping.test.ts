@@ -187,6 +187,21 @@ test("a wanted pod without a worker gets one, unless it has ended, is refused or
   ]);
 });
 
+test.each([
+  { removal: { state: "running", ended: Promise.resolve() }, ends: false },
+  { removal: { state: "done" }, ends: false },
+  { removal: { state: "due", atMs: 0 }, ends: true },
+] as const)(
+  "the life of a pod whose removal is $removal.state is ended in that round: $ends",
+  async ({ removal, ends }) => {
+    const world = new World().ready();
+    world.observed.set(podUid("gone"), observed("gone", "notReady"), 1);
+    world.table.writer("removal").set(podUid("gone"), removal);
+    const notes = await world.round();
+    expect(notes.includes("forget the status of gone")).toBe(ends);
+  },
+);
+
 const nowhere = { has: () => false };
 
 /** Pods whose removal is done. */

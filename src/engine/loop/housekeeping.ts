@@ -91,7 +91,11 @@ async function tidyPods(deps: HousekeepingDeps): Promise<void> {
     const mayRun = observed?.unread !== undefined;
     if (wanted !== undefined || worker !== undefined || mayRun) kept.add(uid);
   }
-  for (const { uid } of deps.table.all()) if (!kept.has(uid)) statuses.endLife(uid);
+  for (const { uid, removal } of deps.table.all()) {
+    // Before its removal begins, and again only should that have failed.
+    const isBegun = removal?.state === "running" || removal?.state === "done";
+    if (!kept.has(uid) && !isBegun) statuses.endLife(uid);
+  }
   await remains.removeAllBut(kept);
 }
 

@@ -13,9 +13,10 @@ import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { joinedErrors } from "../../lib/joined-errors.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
-import type { Container } from "../../model/generated/cri.ts";
+import type { Container, PodSandbox } from "../../model/generated/cri.ts";
 import { podUid } from "../../model/ids.ts";
-import { podNameLabel, podNamespaceLabel } from "../../model/labels.ts";
+import { podNameLabel, podNamespaceLabel, podUidLabel } from "../../model/labels.ts";
+import { unlessGone } from "../../model/runtime-error.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
@@ -162,8 +163,8 @@ export class ContainerCollector {
   /** What a collection would remove now. */
   async plan(scope: Scope, signal: AbortSignal): Promise<readonly GcItem[]> {
     const { runtime, settings } = this.#deps;
-    const containers = await runtime.listContainers({}, signal);
-    const sandboxes = await runtime.listPodSandboxes({}, signal);
+    const containers = this.#leftHere(await runtime.listContainers({}, signal));
+    const sandboxes = this.#leftHere(await runtime.listPodSandboxes({}, signal));
     const removals = this.#planRemovals(containers, scope);
     const removed = new Set<string>(removals.map(({ id }) => id));
     const rest = containers.filter(({ id = "" }) => !removed.has(id));
@@ -183,7 +184,7 @@ export class ContainerCollector {
 
   async #collectDead(scope: Scope, errors: string[], signal: AbortSignal): Promise<void> {
     const { runtime } = this.#deps;
-    const dead = await runtime.listContainers({}, signal);
+    const dead = this.#leftHere(await runtime.listContainers({}, signal));
     for (const { id, stopFirst } of this.#planRemovals(dead, scope)) {
       const remove = async (): Promise<void> => {
         if (stopFirst) await runtime.stopContainer(id, 2, signal);
@@ -192,14 +193,22 @@ export class ContainerCollector {
       await attempt(errors, remove, signal);
     }
     const containers = await runtime.listContainers({}, signal);
-    const sandboxes = await runtime.listPodSandboxes({}, signal);
+    const sandboxes = this.#leftHere(await runtime.listPodSandboxes({}, signal));
     for (const { id } of planSandboxGc(sandboxes, containers, this.#remains, scope)) {
       const remove = async (): Promise<void> => {
-        await runtime.stopPodSandbox(id, signal);
-        await runtime.removePodSandbox(id, signal);
+        await unlessGone(runtime.stopPodSandbox(id, signal));
+        await unlessGone(runtime.removePodSandbox(id, signal));
       };
       await attempt(errors, remove, signal);
     }
+  }
+
+  /** Without those of pods that are being removed, with all that they have. */
+  #leftHere<T extends Container | PodSandbox>(listed: readonly T[]): readonly T[] {
+    const { states } = this.#deps;
+    return listed.filter(
+      ({ labels }) => !states.isBeingRemoved(podUid(labels?.[podUidLabel] ?? "")),
+    );
   }
 
   /** The names of the log folders of pods that are gone for good; an evicted pod's are among them. */

@@ -78,6 +78,11 @@ export class WorkerStates {
     return this.shouldPodContentBeRemoved(uid);
   }
 
+  /** What it left is being removed, from the runtime too. */
+  isBeingRemoved(uid: PodUid): boolean {
+    return this.#table.get(uid)?.removal?.state === "running";
+  }
+
   /** A static pod of that full name is terminating, so its mirror pod must stay. */
   isPodForMirrorPodTerminatingByFullName(fullName: string): boolean {
     const uid = this.startedStaticPod(fullName);
