@@ -10,7 +10,7 @@ import type {
 } from "../model/generated/device-plugin.ts";
 import type { SocketServer } from "./socket-server.ts";
 
-/** A device plugin, v1beta1. Calls reject with a RuntimeError, and are cancelled in the plugin too when `signal` aborts. */
+/** A device plugin, v1beta1. Calls reject with a RuntimeError and have no deadline but `signal`, which cancels them in the plugin too. */
 export interface DevicePluginClient {
   getOptions(signal: AbortSignal): Promise<DevicePluginOptions>;
   /** Calls back with each whole list. Resolves when `signal` aborts; rejects when the plugin ends the stream or is gone. */

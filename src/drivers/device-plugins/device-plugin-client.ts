@@ -10,8 +10,6 @@ import { grpcMethod } from "../grpc/grpc-method.ts";
 /** The kubelet's: for as long it tries to connect to a plugin that registers. */
 const connectTimeoutMs = 10_000;
 const connectPauseMs = 100;
-/** The kubelet's only deadline of a call: others last until they are cancelled. */
-const preStartTimeoutMs = 30_000;
 /** A plugin that reports without end is read so often. */
 const listPauseMs = 20;
 
@@ -77,12 +75,11 @@ function clientOf(connection: GrpcConnection, socketPath: string): DevicePluginC
   const call = <Request, Response>(
     method: GrpcMethod<Request, Response>,
     request: Request,
-    timeoutMs: number | undefined,
     signal: AbortSignal,
   ): Promise<Response> =>
-    withGoText(socketPath, connection.send(method, request, timeoutMs, signal));
+    withGoText(socketPath, connection.send(method, request, undefined, signal));
   return {
-    getOptions: (signal) => call(methods.getOptions, {}, undefined, signal),
+    getOptions: (signal) => call(methods.getOptions, {}, signal),
     listAndWatch: (onDevices, signal) => {
       // Each list is whole: of those that come together the newest counts.
       let newest: readonly plain.Device[] = [];
@@ -95,10 +92,10 @@ function clientOf(connection: GrpcConnection, socketPath: string): DevicePluginC
       };
       return withGoText(socketPath, connection.stream(methods.listAndWatch, {}, handlers, signal));
     },
-    getPreferredAllocation: (request, signal) => call(methods.prefer, request, undefined, signal),
-    allocate: (request, signal) => call(methods.allocate, request, undefined, signal),
+    getPreferredAllocation: (request, signal) => call(methods.prefer, request, signal),
+    allocate: (request, signal) => call(methods.allocate, request, signal),
     preStartContainer: async (request, signal) => {
-      await call(methods.preStart, request, preStartTimeoutMs, signal);
+      await call(methods.preStart, request, signal);
     },
     close: () => connection.close(),
   };

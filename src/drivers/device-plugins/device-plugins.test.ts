@@ -160,6 +160,15 @@ test("a watch that is no longer needed ends in the plugin too", async () => {
   await expect.poll(() => isCancelled, { timeout: 30_000 }).toBe(true);
 });
 
+test("what the receiver of a list throws ends the watch alone", async () => {
+  await servePlugin({ listAndWatch: (stream: Stream) => void stream.write({ devices: [] }) });
+  const client = await connected();
+  const watched = client.listAndWatch(() => {
+    throw new Error("a defect");
+  }, signal());
+  await expect(watched).rejects.toMatchObject({ code: "Internal" });
+});
+
 test("failures have the text that a client of Go prints", async () => {
   const server = await servePlugin({
     allocate: (_: unknown, done: Done) => done({ code: status.UNKNOWN, details: "no luck" }),

@@ -17,7 +17,7 @@ import { encodeFrame, FrameReader } from "./grpc-frames.ts";
 /** Nothing is read for a while after messages have come: a server that sends without end must not keep the agent busy. */
 export interface GrpcPauses {
   readonly ms: number;
-  /** All messages that came together were handed over. It does not throw. */
+  /** All messages that came together were handed over. What it throws ends the call. */
   readonly onMessages: () => void;
 }
 
@@ -129,6 +129,7 @@ function listen(
         return false;
       }
       for (const message of messages.value) onMessage(message);
+      if (messages.value.length > 0) pauses?.onMessages();
       return messages.value.length > 0;
     } catch (error) {
       finish({ code: "Internal", text: `cannot read the answer: ${String(error)}`, cause: error });
@@ -136,7 +137,7 @@ function listen(
     }
   };
   if (pauses === undefined) stream.on("data", take);
-  else readInPauses(stream, take, pauses);
+  else readInPauses(stream, take, pauses.ms);
   stream.on("error", (error) => {
     problem = error;
   });
@@ -146,7 +147,7 @@ function listen(
 function readInPauses(
   stream: ClientHttp2Stream,
   take: (piece: Buffer) => boolean,
-  { ms, onMessages }: GrpcPauses,
+  pauseMs: number,
 ): void {
   let isPaused = false;
   const read = (): void => {
@@ -155,9 +156,8 @@ function readInPauses(
     const piece: Buffer | null = stream.read();
     if (piece === null || !take(piece)) return;
     isPaused = true;
-    onMessages();
     startTimer(
-      ms,
+      pauseMs,
       () => {
         isPaused = false;
         read();

@@ -5,6 +5,9 @@ export type MetricName =
   | "apiserver_delegated_authz_request_duration_seconds"
   | "apiserver_delegated_authz_request_total"
   | "csi_operations_seconds"
+  | "dra_grpc_operations_duration_seconds"
+  | "dra_operations_duration_seconds"
+  | "dra_resource_claims_in_use"
   | "force_cleaned_failed_volume_operation_errors_total"
   | "force_cleaned_failed_volume_operations_total"
   | "kubelet_active_pods"
@@ -15,12 +18,21 @@ export type MetricName =
   | "kubelet_certificate_manager_server_ttl_seconds"
   | "kubelet_cgroup_manager_duration_seconds"
   | "kubelet_cgroup_version"
+  | "kubelet_container_aligned_compute_resources_count"
+  | "kubelet_container_aligned_compute_resources_failure_count"
   | "kubelet_container_requested_resizes_total"
   | "kubelet_containers_per_pod_count"
+  | "kubelet_cpu_manager_allocation_per_numa"
+  | "kubelet_cpu_manager_exclusive_cpu_allocation_count"
+  | "kubelet_cpu_manager_pinning_errors_total"
+  | "kubelet_cpu_manager_pinning_requests_total"
+  | "kubelet_cpu_manager_shared_pool_size_millicores"
   | "kubelet_credential_provider_plugin_duration"
   | "kubelet_credential_provider_plugin_errors_total"
   | "kubelet_cri_losing_support"
   | "kubelet_desired_pods"
+  | "kubelet_device_plugin_alloc_duration_seconds"
+  | "kubelet_device_plugin_registration_total"
   | "kubelet_eviction_stats_age_seconds"
   | "kubelet_evictions"
   | "kubelet_first_network_pod_start_sli_duration_seconds"
@@ -40,6 +52,8 @@ export type MetricName =
   | "kubelet_imagemanager_ondisk_pullintents"
   | "kubelet_lifecycle_handler_http_fallbacks_total"
   | "kubelet_managed_ephemeral_containers"
+  | "kubelet_memory_manager_pinning_errors_total"
+  | "kubelet_memory_manager_pinning_requests_total"
   | "kubelet_metrics_provider"
   | "kubelet_mirror_pods"
   | "kubelet_node_name"
@@ -61,6 +75,11 @@ export type MetricName =
   | "kubelet_pod_infeasible_resizes_total"
   | "kubelet_pod_pending_resizes"
   | "kubelet_pod_resize_duration_milliseconds"
+  | "kubelet_pod_resources_endpoint_errors_get"
+  | "kubelet_pod_resources_endpoint_requests_get"
+  | "kubelet_pod_resources_endpoint_requests_get_allocatable"
+  | "kubelet_pod_resources_endpoint_requests_list"
+  | "kubelet_pod_resources_endpoint_requests_total"
   | "kubelet_pod_start_duration_seconds"
   | "kubelet_pod_start_sli_duration_seconds"
   | "kubelet_pod_start_total_duration_seconds"
@@ -85,6 +104,9 @@ export type MetricName =
   | "kubelet_started_user_namespaced_pods_errors_total"
   | "kubelet_started_user_namespaced_pods_total"
   | "kubelet_terminated_containers_total"
+  | "kubelet_topology_manager_admission_duration_ms"
+  | "kubelet_topology_manager_admission_errors_total"
+  | "kubelet_topology_manager_admission_requests_total"
   | "kubelet_volume_metric_collection_duration_seconds"
   | "kubelet_websocket_streaming_requests_total"
   | "kubelet_working_pods"
@@ -113,6 +135,9 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   apiserver_delegated_authz_request_duration_seconds: { type: "histogram", help: "Request latency in seconds. Broken down by status code.", stability: "ALPHA", labels: ["code"], buckets: [0.25,0.5,0.7,1,1.5,3,5,10] },
   apiserver_delegated_authz_request_total: { type: "counter", help: "Number of HTTP requests partitioned by status code.", stability: "ALPHA", labels: ["code"] },
   csi_operations_seconds: { type: "histogram", help: "Container Storage Interface operation duration with gRPC error code status total", stability: "ALPHA", labels: ["driver_name","grpc_status_code","method_name","migrated"], buckets: [0.1,0.25,0.5,1,2.5,5,10,15,25,50,120,300,600] },
+  dra_grpc_operations_duration_seconds: { type: "histogram", help: "Duration in seconds of the DRA gRPC operations", stability: "ALPHA", labels: ["driver_name","method_name","grpc_status_code"], buckets: [0.1,0.1534127404634391,0.23535468936502524,0.36106407876409946,0.5539182980610752,0.849781240983936,1.303672689737678,1.9999999999999993,3.0682548092687805,4.7070937873005025,7.221281575281985,11.078365961221499,16.995624819678714,26.07345379475354,39.99999999999997] },
+  dra_operations_duration_seconds: { type: "histogram", help: "Latency histogram in seconds for the duration of handling all ResourceClaims referenced by a pod when the pod starts or stops. Identified by the name of the operation (PrepareResources or UnprepareResources) and separated by the success of the operation. The number of failed operations is provided through the histogram's overall count.", stability: "ALPHA", labels: ["operation_name","is_error"], buckets: [0.1,0.1534127404634391,0.23535468936502524,0.36106407876409946,0.5539182980610752,0.849781240983936,1.303672689737678,1.9999999999999993,3.0682548092687805,4.7070937873005025,7.221281575281985,11.078365961221499,16.995624819678714,26.07345379475354,39.99999999999997] },
+  dra_resource_claims_in_use: { type: "gauge", help: "The number of ResourceClaims that are currently in use on the node, by driver name (driver_name label value) and across all drivers (special value <any> for driver_name). Note that the sum of all by-driver counts is not the total number of in-use ResourceClaims because the same ResourceClaim might use devices from different drivers. Instead, use the count for the <any> driver_name.", stability: "ALPHA", labels: ["driver_name"] },
   force_cleaned_failed_volume_operation_errors_total: { type: "counter", help: "The number of volumes that failed force cleanup after their reconstruction failed during kubelet startup.", stability: "ALPHA", labels: [] },
   force_cleaned_failed_volume_operations_total: { type: "counter", help: "The number of volumes that were force cleaned after their reconstruction failed during kubelet startup. This includes both successful and failed cleanups.", stability: "ALPHA", labels: [] },
   kubelet_active_pods: { type: "gauge", help: "The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.", stability: "ALPHA", labels: ["static"] },
@@ -123,12 +148,21 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   kubelet_certificate_manager_server_ttl_seconds: { type: "gauge", help: "Gauge of the shortest TTL (time-to-live) of the Kubelet's serving certificate. The value is in seconds until certificate expiry (negative if already expired). If serving certificate is invalid or unused, the value will be +INF.", stability: "ALPHA", labels: [], onDemand: true },
   kubelet_cgroup_manager_duration_seconds: { type: "histogram", help: "Duration in seconds for cgroup manager operations. Broken down by method.", stability: "ALPHA", labels: ["operation_type"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
   kubelet_cgroup_version: { type: "gauge", help: "cgroup version on the hosts.", stability: "ALPHA", labels: [] },
+  kubelet_container_aligned_compute_resources_count: { type: "counter", help: "Cumulative number of aligned compute resources allocated to containers by alignment type.", stability: "ALPHA", labels: ["scope","boundary"] },
+  kubelet_container_aligned_compute_resources_failure_count: { type: "counter", help: "Cumulative number of failures to allocate aligned compute resources to containers by alignment type.", stability: "ALPHA", labels: ["scope","boundary"] },
   kubelet_container_requested_resizes_total: { type: "counter", help: "Number of requested resizes, counted at the container level. Different resources on the same container are counted separately. The 'requirement' label refers to 'memory' or 'limits'; the 'operation' label can be one of 'add', 'remove', 'increase' or 'decrease'.", stability: "ALPHA", labels: ["operation","requirement","resource"] },
   kubelet_containers_per_pod_count: { type: "histogram", help: "The number of containers per pod.", stability: "ALPHA", labels: [], buckets: [1,2,4,8,16] },
+  kubelet_cpu_manager_allocation_per_numa: { type: "gauge", help: "Number of CPUs allocated per NUMA node", stability: "ALPHA", labels: ["numa_node"] },
+  kubelet_cpu_manager_exclusive_cpu_allocation_count: { type: "gauge", help: "The total number of CPUs exclusively allocated to containers running on this node", stability: "ALPHA", labels: [] },
+  kubelet_cpu_manager_pinning_errors_total: { type: "counter", help: "The number of cpu core allocations which required pinning failed.", stability: "ALPHA", labels: [] },
+  kubelet_cpu_manager_pinning_requests_total: { type: "counter", help: "The number of cpu core allocations which required pinning.", stability: "ALPHA", labels: [] },
+  kubelet_cpu_manager_shared_pool_size_millicores: { type: "gauge", help: "The size of the shared CPU pool for non-guaranteed QoS pods, in millicores.", stability: "ALPHA", labels: [] },
   kubelet_credential_provider_plugin_duration: { type: "histogram", help: "Duration of execution in seconds for credential provider plugin", stability: "ALPHA", labels: ["plugin_name"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
   kubelet_credential_provider_plugin_errors_total: { type: "counter", help: "Number of errors from credential provider plugin", stability: "ALPHA", labels: ["plugin_name"] },
   kubelet_cri_losing_support: { type: "gauge", help: "the Kubernetes version that the currently running CRI implementation will lose support on if not upgraded.", stability: "ALPHA", labels: ["version"] },
   kubelet_desired_pods: { type: "gauge", help: "The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.", stability: "ALPHA", labels: ["static"] },
+  kubelet_device_plugin_alloc_duration_seconds: { type: "histogram", help: "Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.", stability: "ALPHA", labels: ["resource_name"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_device_plugin_registration_total: { type: "counter", help: "Cumulative number of device plugin registrations. Broken down by resource name.", stability: "ALPHA", labels: ["resource_name"] },
   kubelet_eviction_stats_age_seconds: { type: "histogram", help: "Time between when stats are collected, and when pod is evicted based on those stats by eviction signal", stability: "ALPHA", labels: ["eviction_signal"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
   kubelet_evictions: { type: "counter", help: "Cumulative number of pod evictions by eviction signal", stability: "ALPHA", labels: ["eviction_signal"] },
   kubelet_first_network_pod_start_sli_duration_seconds: { type: "gauge", help: "Duration in seconds to start the first network pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch", stability: "INTERNAL", labels: [] },
@@ -148,6 +182,8 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   kubelet_imagemanager_ondisk_pullintents: { type: "gauge", help: "Number of ImagePullIntents stored on disk.", stability: "ALPHA", labels: [] },
   kubelet_lifecycle_handler_http_fallbacks_total: { type: "counter", help: "The number of times lifecycle handlers successfully fell back to http from https.", stability: "ALPHA", labels: [] },
   kubelet_managed_ephemeral_containers: { type: "gauge", help: "Current number of ephemeral containers in pods managed by this kubelet.", stability: "ALPHA", labels: [] },
+  kubelet_memory_manager_pinning_errors_total: { type: "counter", help: "The number of memory pages allocations which required pinning that failed.", stability: "ALPHA", labels: [] },
+  kubelet_memory_manager_pinning_requests_total: { type: "counter", help: "The number of memory pages allocations which required pinning.", stability: "ALPHA", labels: [] },
   kubelet_metrics_provider: { type: "gauge", help: "Metrics provider used by kubelet to collect container stats. Values can be 'cadvisor' and 'cri'", stability: "ALPHA", labels: ["provider"] },
   kubelet_mirror_pods: { type: "gauge", help: "The number of mirror pods the kubelet will try to create (one per admitted static pod)", stability: "ALPHA", labels: [] },
   kubelet_node_name: { type: "gauge", help: "The node's name. The count is always 1.", stability: "ALPHA", labels: ["node"] },
@@ -169,6 +205,11 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   kubelet_pod_infeasible_resizes_total: { type: "counter", help: "Number of infeasible resizes for pods.", stability: "ALPHA", labels: ["reason_detail"] },
   kubelet_pod_pending_resizes: { type: "gauge", help: "Number of pending resizes for pods.", stability: "ALPHA", labels: ["reason"] },
   kubelet_pod_resize_duration_milliseconds: { type: "histogram", help: "Duration in milliseconds to actuate a pod resize", stability: "ALPHA", labels: ["success"], buckets: [10,50,100,500,1000,2000,5000,10000,20000,30000,60000,120000,300000,600000] },
+  kubelet_pod_resources_endpoint_errors_get: { type: "counter", help: "Number of requests to the PodResource Get endpoint which returned error. Broken down by server api version.", stability: "ALPHA", labels: ["server_api_version"] },
+  kubelet_pod_resources_endpoint_requests_get: { type: "counter", help: "Number of requests to the PodResource Get endpoint. Broken down by server api version.", stability: "ALPHA", labels: ["server_api_version"] },
+  kubelet_pod_resources_endpoint_requests_get_allocatable: { type: "counter", help: "Number of requests to the PodResource GetAllocatableResources endpoint. Broken down by server api version.", stability: "ALPHA", labels: ["server_api_version"] },
+  kubelet_pod_resources_endpoint_requests_list: { type: "counter", help: "Number of requests to the PodResource List endpoint. Broken down by server api version.", stability: "ALPHA", labels: ["server_api_version"] },
+  kubelet_pod_resources_endpoint_requests_total: { type: "counter", help: "Cumulative number of requests to the PodResource endpoint. Broken down by server api version.", stability: "ALPHA", labels: ["server_api_version"] },
   kubelet_pod_start_duration_seconds: { type: "histogram", help: "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run", stability: "ALPHA", labels: [], buckets: [0.5,1,2,3,4,5,6,8,10,20,30,45,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
   kubelet_pod_start_sli_duration_seconds: { type: "histogram", help: "Duration in seconds to start a pod, excluding time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch", stability: "ALPHA", labels: [], buckets: [0.5,1,2,3,4,5,6,8,10,20,30,45,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
   kubelet_pod_start_total_duration_seconds: { type: "histogram", help: "Duration in seconds to start a pod since creation, including time to pull images and run init containers, measured from pod creation timestamp to when all its containers are reported as started and observed via watch", stability: "ALPHA", labels: [], buckets: [0.5,1,2,3,4,5,6,8,10,20,30,45,60,120,180,240,300,360,480,600,900,1200,1800,2700,3600] },
@@ -193,6 +234,9 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   kubelet_started_user_namespaced_pods_errors_total: { type: "counter", help: "Cumulative number of errors when starting pods with user namespaces. This metric will only be collected on Linux.", stability: "ALPHA", labels: [] },
   kubelet_started_user_namespaced_pods_total: { type: "counter", help: "Cumulative number of pods with user namespaces started. This metric will only be collected on Linux.", stability: "ALPHA", labels: [] },
   kubelet_terminated_containers_total: { type: "counter", help: "Cumulative number of container terminations.", stability: "ALPHA", labels: ["container_type","exit_code","reason"] },
+  kubelet_topology_manager_admission_duration_ms: { type: "histogram", help: "Duration in milliseconds to serve a pod admission request.", stability: "ALPHA", labels: [], buckets: [0.05,0.1,0.2,0.4,0.8,1.6,3.2,6.4,12.8,25.6,51.2,102.4,204.8,409.6,819.2] },
+  kubelet_topology_manager_admission_errors_total: { type: "counter", help: "The number of admission request failures where resources could not be aligned.", stability: "ALPHA", labels: [] },
+  kubelet_topology_manager_admission_requests_total: { type: "counter", help: "The number of admission requests where resources have to be aligned.", stability: "ALPHA", labels: [] },
   kubelet_volume_metric_collection_duration_seconds: { type: "histogram", help: "Duration in seconds to calculate volume stats", stability: "ALPHA", labels: ["metric_source"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
   kubelet_websocket_streaming_requests_total: { type: "counter", help: "Total number of WebSocket streaming requests (exec/attach/portforward) received by the kubelet.", stability: "ALPHA", labels: ["subresource"] },
   kubelet_working_pods: { type: "gauge", help: "Number of pods the kubelet is actually running, broken down by lifecycle phase, whether the pod is desired, orphaned, or runtime only (also orphaned), and whether the pod is static. An orphaned pod has been removed from local configuration or force deleted in the API and consumes resources that are not otherwise visible.", stability: "ALPHA", labels: ["config","lifecycle","static"] },
