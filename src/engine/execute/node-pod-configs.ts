@@ -1,4 +1,5 @@
 import { containerConfig } from "../../core/cri/container-config.ts";
+import { withDottedSysctls } from "../../core/cri/dotted-sysctls.ts";
 import { type ImageUser, imageUser } from "../../core/cri/image-user.ts";
 import {
   containerResources,
@@ -111,8 +112,9 @@ export class NodePodConfigs {
       const isMoot = reason === "MissingClusterDNS" && clusterDomain === "";
       if (about === "pod" && !isMoot) events.record(pod, { type: "Warning", reason, message });
     }
-    const networkProblem = bandwidthProblem(pod) ?? (await this.#unmetNetworkNeed(pod));
-    if (networkProblem !== undefined) return err(networkProblem);
+    const bandwidth = bandwidthProblem(pod);
+    if (bandwidth !== undefined) return err(bandwidth);
+    await this.#warnOfUnmetNeed(pod);
     const names = podHostname(pod, clusterDomain);
     if (!names.ok) return names;
     const hostname = kernelHostname(names.value, pod.spec.setHostnameAsFQDN === true);
@@ -121,7 +123,7 @@ export class NodePodConfigs {
     if (!userNamespace.ok) return userNamespace;
     return sandboxConfig(
       {
-        pod,
+        pod: withDottedSysctls(pod),
         attempt,
         dns: dns.value.config,
         hostname: hostname.value,
@@ -139,12 +141,14 @@ export class NodePodConfigs {
     return handler.ok ? this.#deps.userNamespaces.of(pod, handler.value) : handler;
   }
 
-  // A plugin that lacks the capability would not get the request at all, and the pod would run without it.
-  async #unmetNetworkNeed(pod: Pod): Promise<string | undefined> {
+  /** A plugin that lacks the capability does not get the request at all, and the pod runs without what it asked for. */
+  async #warnOfUnmetNeed(pod: Pod): Promise<void> {
     const needs = networkNeeds(pod);
-    if (needs.length === 0) return undefined;
+    if (needs.length === 0) return;
     const capabilities = await this.#deps.runtimeFacts.readNetworkCapabilities();
-    return capabilities === undefined ? undefined : unmetNeed(needs, capabilities);
+    const message = capabilities && unmetNeed(needs, capabilities);
+    if (message === undefined) return;
+    this.#deps.events.record(pod, { type: "Warning", reason: "NetworkCapabilityMissing", message });
   }
 
   /** The runtime handler of the pod's RuntimeClass; "" is the runtime's default. */

@@ -1,5 +1,6 @@
 import { utf8Length } from "../../lib/utf8.ts";
 import type { PodSpec, SecurityContext, Sysctl } from "../generated/kubernetes.ts";
+import { dottedSysctl } from "../sysctl-name.ts";
 import { containersWithPath } from "./containers-with-path.ts";
 import {
   duplicate,
@@ -148,7 +149,7 @@ function validateSysctls(
 
 /** A pod cannot set what it shares with the host. */
 function validateSysctlNamespace(name: string, spec: PodSpec, field: FieldPath): FieldError[] {
-  const [dotted = ""] = normalisedSysctl(name).split("*");
+  const [dotted = ""] = dottedSysctl(name).split("*");
   if (spec.hostNetwork === true && dotted.startsWith("net.")) {
     return [invalid(field, name, "may not be specified when 'hostNetwork' is true")];
   }
@@ -157,13 +158,6 @@ function validateSysctlNamespace(name: string, spec: PodSpec, field: FieldPath):
     return [invalid(field, name, "may not be specified when 'hostIPC' is true")];
   }
   return [];
-}
-
-/** Slashes and dots are one where a slash is the first separator. */
-function normalisedSysctl(name: string): string {
-  const separator = name.search(/[./]/);
-  if (separator === -1 || name[separator] === ".") return name;
-  return name.replace(/[./]/g, (one) => (one === "." ? "/" : "."));
 }
 
 /** A pod with its own user namespace shares no other namespace with the host. */
