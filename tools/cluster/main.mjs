@@ -1,6 +1,7 @@
 // Builds the control plane of the cluster tests, the Go kubelet they compare with, a CSI driver with its examiner, device
 // plugins, a DRA driver and a client of the pod resources API, from their Go modules. Kept in ~/.cache/berth/NAME-VERSION between runs. The first build takes ten minutes or more on two cores.
 // usage: node tools/cluster/main.mjs            builds what is not built
+//        node tools/cluster/main.mjs e2e        also what `npm run e2e` needs, which takes as long again
 //        node tools/cluster/main.mjs file NAME  prints where a program is, built or not
 // Exit code 3: there is no Go here to build with. Plain JavaScript, as tools/check runs it.
 import { spawn, spawnSync } from "node:child_process";
@@ -65,13 +66,20 @@ const programs = [
     main: "github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity",
     flags: [],
   },
+  ...[
+    { name: "e2e.test", main: "k8s.io/kubernetes/test/e2e", isTest: true },
+    { name: "agnhost", main: "k8s.io/kubernetes/test/images/agnhost" },
+  ].map((program) => ({ ...program, source: "kubernetes", flags: versionFlags, isForE2e: true })),
 ].map((program) => ({
   ...program,
   file: join(cache, `${program.source}-${versions[program.source]}`, program.name),
 }));
 
+const [command, wanted] = process.argv.slice(2);
+const withE2e = [command, wanted].includes("e2e");
+
 function missing() {
-  return programs.filter(({ file }) => !existsSync(file));
+  return programs.filter(({ file, isForE2e }) => (withE2e || !isForE2e) && !existsSync(file));
 }
 
 function say(text) {
@@ -86,13 +94,14 @@ function hasGo() {
 }
 
 /** Written beside its place and then renamed: what is there is whole. */
-async function build({ name, source, main, flags, file }) {
+async function build({ name, source, main, flags, file, isTest }) {
   const startedMs = Date.now();
   const seconds = () => `${Math.round((Date.now() - startedMs) / 1000)} s`;
   const target = `${file}.part-${process.pid}`;
   mkdirSync(dirname(file), { recursive: true });
   const linkFlags = ["-s", "-w", ...flags].join(" ");
-  const args = ["build", "-v", "-mod=readonly", "-trimpath", "-buildvcs=false"];
+  const verb = isTest ? ["test", "-c"] : ["build", "-v"];
+  const args = [...verb, "-mod=readonly", "-trimpath", "-buildvcs=false"];
   const child = spawn("go", [...args, "-ldflags", linkFlags, "-o", target, main], {
     cwd: join(folder, source),
     env: { ...process.env, CGO_ENABLED: "0", GOWORK: "off" },
@@ -130,7 +139,8 @@ async function build({ name, source, main, flags, file }) {
 function buildLocked() {
   mkdirSync(cache, { recursive: true });
   const lock = join(cache, "cluster.lock");
-  const again = [process.execPath, fileURLToPath(import.meta.url), "locked"];
+  const own = [process.execPath, fileURLToPath(import.meta.url)];
+  const again = [...own, "locked", ...(withE2e ? ["e2e"] : [])];
   const busyCode = 75;
   const flags = ["--nonblock", "--conflict-exit-code", String(busyCode), lock];
   const first = spawnSync("flock", [...flags, ...again], { stdio: "inherit" });
@@ -139,7 +149,6 @@ function buildLocked() {
   return spawnSync("flock", [lock, ...again], { stdio: "inherit" }).status ?? 1;
 }
 
-const [command, wanted] = process.argv.slice(2);
 if (command === "file") {
   const program = programs.find(({ name }) => name === wanted);
   if (program === undefined) throw new Error(`no program ${wanted}`);

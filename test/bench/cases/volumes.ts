@@ -57,7 +57,7 @@ function metric(id: string, title: string): Metric {
 }
 
 function added(way: Way): Metric {
-  return metric(`${way}-added`, `added to that by ${titles[way]}`);
+  return metric(`${way}-added`, `${titles[way]} adds to the start of a pod`);
 }
 
 /** The calls that no kubelet can do without, made by themselves: the volume has a file system already. */
