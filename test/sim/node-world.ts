@@ -171,6 +171,7 @@ export class NodeWorld {
         cluster: this,
         storage: {
           volumesInUse: () => this.volumesInUse,
+          isReportAwaited: false,
           noteReportedInUse: (names) => void this.reportedInUse.push(names),
         },
         wakeups: { lookAtVolumes: () => undefined },

@@ -53,6 +53,7 @@ export class StageWorld {
   readonly stuck: Set<string> = new Set();
   readonly lifetime: AbortController = new AbortController();
   readonly log: Log = { ...silentLog, warn: (message) => void this.warnings.push(message) };
+  readonly #managers = idleManagers();
 
   constructor() {
     const { clock, log, files, journal, mounts, table } = this;
@@ -93,7 +94,7 @@ export class StageWorld {
         release: (uid) => void this.calls.push(`objects of ${uid} released`),
       },
       cgroups: this.#createCgroups(),
-      managers: idleManagers(),
+      managers: this.#managers,
       actuated: new ResourceRecords({
         slice: table.writer("actuated"),
         files,
@@ -115,6 +116,11 @@ export class StageWorld {
         removePod: (uid) => void this.calls.push(`probes of ${uid} removed`),
       },
     });
+  }
+
+  async start(): Promise<this> {
+    await this.#managers.start();
+    return this;
   }
 
   /** Everything on the machine that has the UID in its path. */

@@ -75,6 +75,7 @@ test("what controllers attach is known at once, from the watch and from answers 
     cluster,
     storage: {
       volumesInUse: () => ["csi^a"],
+      isReportAwaited: false,
       noteReportedInUse: (inUse) => void reported.push(inUse),
     },
     wakeups,

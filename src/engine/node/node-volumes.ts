@@ -8,6 +8,7 @@ import type { Attachments } from "../volumes/attachments.ts";
 interface VolumesInUse {
   /** Undefined until all that was found on disk is known: the API server then keeps what it has. */
   volumesInUse(): readonly string[] | undefined;
+  readonly isReportAwaited: boolean;
   /** The API server lists these. */
   noteReportedInUse(names: readonly string[]): void;
 }
@@ -33,7 +34,9 @@ export class NodeVolumes {
 
   /** A pod waits until the API server knows that its volume is in use. */
   get isReportUrgent(): boolean {
-    return hasUnreportedVolume(this.#deps.cluster.node?.status?.volumesInUse, this.inUse);
+    const { cluster, storage } = this.#deps;
+    const { volumesInUse } = cluster.node?.status ?? {};
+    return storage.isReportAwaited || hasUnreportedVolume(volumesInUse, this.inUse);
   }
 
   /** The API server has the node like this, after a report or without need of one. */

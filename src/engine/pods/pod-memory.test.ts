@@ -5,7 +5,7 @@ import { podUid } from "../../model/ids.ts";
 const uidA = podUid("uid-a");
 
 async function remembered(): Promise<StageWorld> {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   await world.memory.load();
   await world.memory.ephemeral.set(uidA, [{ name: "debugger", image: "shell" }]);
   world.memory.checkpoints.save(uidA, { phase: "Succeeded" });

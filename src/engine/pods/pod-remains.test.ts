@@ -117,7 +117,7 @@ class World extends StageWorld {
 }
 
 test("everything of a pod that no source wants goes, and then the pod is forgotten", async () => {
-  const world = new World();
+  const world = await new World().start();
   const pod = podWithVolume("uid-a");
   await world.prepare(pod);
   await world.round(["uid-a"]);
@@ -131,7 +131,7 @@ test("everything of a pod that no source wants goes, and then the pod is forgott
 });
 
 test("a removal that is under way is not started again, however many rounds come meanwhile", async () => {
-  const world = new World();
+  const world = await new World().start();
   const pods = Array.from({ length: 50 }, (_, index) => podWithVolume(`pod-${index}`));
   for (const pod of pods) {
     await world.prepare(pod);
@@ -154,7 +154,7 @@ test("a removal that is under way is not started again, however many rounds come
 });
 
 test("a pod of a past agent is removed by what is found of it, volumes first", async () => {
-  const world = new World();
+  const world = await new World().start();
   const volume = `${rootFolder}/pods/old/volumes/kubernetes.io~empty-dir/cache`;
   await world.files.writeFile(`${volume}/data`, "");
   await world.mounts.mountTmpfs(volume);
@@ -167,7 +167,7 @@ test("a pod of a past agent is removed by what is found of it, volumes first", a
 });
 
 test("what cannot be removed keeps the pod and its checkpoint, and is tried again later", async () => {
-  const world = new World();
+  const world = await new World().start();
   const pod = podWithVolume("uid-a");
   await world.prepare(pod);
   world.registry.remove(pod);
@@ -189,7 +189,7 @@ test("what cannot be removed keeps the pod and its checkpoint, and is tried agai
 });
 
 test("what goes on failing is tried less and less often, and logged once", async () => {
-  const world = new World();
+  const world = await new World().start();
   const pod = podWithVolume("uid-a");
   await world.prepare(pod);
   world.registry.remove(pod);
@@ -206,7 +206,7 @@ test("what goes on failing is tried less and less often, and logged once", async
 });
 
 test("a pod that comes back during its removal is remembered, and is removed again when it goes again", async () => {
-  const world = new World();
+  const world = await new World().start();
   const pod = podWithVolume("uid-a");
   await world.prepare(pod);
   world.registry.remove(pod);
@@ -223,7 +223,7 @@ test("a pod that comes back during its removal is remembered, and is removed aga
 });
 
 test("what comes late, after everything was removed, is removed too", async () => {
-  const world = new World();
+  const world = await new World().start();
   const pod = podWithVolume("uid-a");
   await world.prepare(pod);
   world.registry.remove(pod);
@@ -242,7 +242,7 @@ test("what comes late, after everything was removed, is removed too", async () =
 });
 
 test("a pod of which the runtime has another sandbox is removed again, and remembered until then", async () => {
-  const world = new World();
+  const world = await new World().start();
   world.show("uid-a", [sandbox]);
   world.sandboxes = [{ ...sandbox, id: "of a late call" }];
   await world.round();
@@ -258,7 +258,7 @@ test("a pod of which the runtime has another sandbox is removed again, and remem
 });
 
 test("watches see that a pod is gone, with its last status, when everything of it was removed", async () => {
-  const world = new World();
+  const world = await new World().start();
   const pod = podWithVolume("uid-a");
   await world.prepare(pod);
   world.registry.remove(pod);
@@ -277,7 +277,7 @@ test("watches see that a pod is gone, with its last status, when everything of i
 });
 
 test("housekeeping is asked for when a removal has succeeded, not when one has failed", async () => {
-  const world = new World();
+  const world = await new World().start();
   const pod = podWithVolume("uid-a");
   await world.prepare(pod);
   world.registry.remove(pod);
@@ -293,7 +293,7 @@ test("housekeeping is asked for when a removal has succeeded, not when one has f
 test.each(["", ".", "..", "../../etc"])(
   "a sandbox labelled %j does not remove a folder",
   async (uid) => {
-    const world = new World();
+    const world = await new World().start();
     await world.prepare(podWithVolume("uid-a"));
     world.show(uid, [sandbox]);
     await world.round(["uid-a"]);

@@ -32,7 +32,7 @@ const runningContainer = {
 } as const;
 
 test("stages are prepared in order and given back in reverse order", async () => {
-  const { stages } = new StageWorld();
+  const { stages } = await new StageWorld().start();
   expect(stages.map(({ name }) => name)).toEqual([
     "objects",
     "cgroup",
@@ -66,7 +66,7 @@ test("stages are prepared in order and given back in reverse order", async () =>
 });
 
 test("the first stage that cannot be prepared ends the preparation", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   world.cgroups.create = () => Promise.reject(new Error("no space left on device"));
   await expect(prepareStages(world.stages, request, signal)).rejects.toThrow(
     "unable to ensure pod container exists: no space left on device",
@@ -77,7 +77,7 @@ test("the first stage that cannot be prepared ends the preparation", async () =>
 });
 
 test("an ended pod keeps its folders and its logs until it is removed", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   world.registry.set(pod);
   await prepareStages(world.stages, request, signal);
   await world.files.writeFile(`${podLogsRoot}/default_web_uid-a/main/0.log`, "");
@@ -96,7 +96,7 @@ test("an ended pod keeps its folders and its logs until it is removed", async ()
 });
 
 test("a pod that was removed is not known by its logs any more: what it leaves next is found by its UID", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   world.registry.set(pod);
   await prepareStages(world.stages, request, signal);
   expect(world.table.get(uidA)?.logs).toBe(`${podLogsRoot}/default_web_uid-a`);
@@ -109,7 +109,7 @@ test("a pod that was removed is not known by its logs any more: what it leaves n
 });
 
 test("release and removal do no harm to a pod that was never prepared, nor when they are repeated", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   const other = podWithVolume("uid-b");
   world.registry.set(other);
   await prepareStages(world.stages, { pod: other, observed: observedNothing(other) }, signal);
@@ -122,7 +122,7 @@ test("release and removal do no harm to a pod that was never prepared, nor when 
 });
 
 test("the cgroup of a pod that runs is left as it is, and follows the pod while nothing runs", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   const limited = testPod(
     { containers: [{ name: "main", resources: { limits: { memory: "64Mi" } } }] },
     { uid: "uid-a" },
@@ -140,7 +140,7 @@ test("the cgroup of a pod that runs is left as it is, and follows the pod while 
 });
 
 test("what a pod was given is recorded with its new cgroup, and not again while it runs", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   const limited = (cpu: string) =>
     testPod(
       {
@@ -162,7 +162,7 @@ test("what a pod was given is recorded with its new cgroup, and not again while 
 });
 
 test("a volume that cannot be set up is named in the error", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   const lacking = testPod({
     containers: [{ name: "main", volumeMounts: [{ name: "settings", mountPath: "/etc/app" }] }],
     volumes: [{ name: "settings", configMap: { name: "absent" } }],
@@ -180,7 +180,7 @@ test("a volume that cannot be set up is named in the error", async () => {
 });
 
 test("folders of a pod that cannot be made are reported", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   world.files.ensureFolder = () => Promise.reject(new Error("read-only file system"));
   await expect(prepareStages(world.stages, request, signal)).rejects.toThrow(
     "error making pod data directories: read-only file system",
@@ -189,7 +189,7 @@ test("folders of a pod that cannot be made are reported", async () => {
 });
 
 test("nothing is deleted across a mount point, and the volumes of a past agent are unmounted", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   const folder = `${rootFolder}/pods/old`;
   await world.files.writeFile(`${folder}/volumes/kubernetes.io~empty-dir/cache/data`, "");
   await world.mounts.mountTmpfs(`${folder}/volumes/kubernetes.io~empty-dir/cache`);
@@ -204,7 +204,7 @@ test("nothing is deleted across a mount point, and the volumes of a past agent a
 });
 
 test("what past agents left is found by cgroup, data folder and logs", async () => {
-  const world = new StageWorld();
+  const world = await new StageWorld().start();
   await world.cgroups.create("/kubepods/besteffort/podby-cgroup", {});
   await world.files.writeFile(`${rootFolder}/pods/by-folder/etc-hosts`, "");
   await world.files.writeFile(`${podLogsRoot}/ns_name_by-logs/main/0.log`, "");

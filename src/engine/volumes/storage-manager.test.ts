@@ -205,6 +205,25 @@ describe("unmounting", () => {
     expect(world.manager.hasMounts(pod.metadata.uid)).toBe(false);
   });
 
+  test("the next pod of the volume asks for a report though the volume is still listed", async () => {
+    const world = await open();
+    const pod = await mounted(world);
+    world.answers.set("unmountDevice a", failing("busy"));
+    world.remove(pod);
+    await world.settle();
+    expect(world.calls).toEqual(["tearDown a", "unmountDevice a"]);
+    expect(world.manager.isReportAwaited).toBe(false);
+    world.nodeUpdates = 0;
+    const mounting = world.manager.mount(world.add("uid-2", "a"), never);
+    await world.settle();
+    expect(world.nodeUpdates).toBe(1);
+    expect(world.manager.isReportAwaited).toBe(true);
+    world.attach();
+    expect((await world.clock.run(mounting)).ok).toBe(true);
+    expect(world.manager.isReportAwaited).toBe(false);
+    expect(world.nodeUpdates).toBe(1);
+  });
+
   test("does not begin before the pod's containers have ended", async () => {
     const world = await open();
     const pod = await mounted(world);

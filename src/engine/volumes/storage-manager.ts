@@ -55,6 +55,8 @@ export class StorageManager {
   #hasReconciled = false;
   /** What the node's status was last asked to report. */
   #inUse: string | undefined;
+  /** Those of it that pods waited for then. */
+  #unreported: readonly string[] = [];
 
   constructor(deps: StorageManagerDeps) {
     this.#deps = deps;
@@ -139,6 +141,11 @@ export class StorageManager {
     const { states, found } = this.#deps;
     if (!this.isSynced) return undefined;
     return [...new Set([...states.volumesInUse(), ...found.keptInUse])].toSorted();
+  }
+
+  /** A pod waits until the API server has its volume as in use, which it may have had for another pod before. */
+  get isReportAwaited(): boolean {
+    return this.isSynced && this.#deps.states.unreported().length > 0;
   }
 
   /** The API server has these as in use. */
@@ -371,10 +378,13 @@ export class StorageManager {
   #noteChange(): void {
     for (const wakeUp of this.#waiting) wakeUp.notify();
     this.#reconcileWakeUp.notify();
+    const { states, wakeups } = this.#deps;
     const inUse = this.volumesInUse()?.join(" ");
-    if (inUse === this.#inUse) return;
+    const unreported = this.isSynced ? states.unreported() : [];
+    const isAwaited = unreported.some((name) => !this.#unreported.includes(name));
+    if (isAwaited || inUse !== this.#inUse) wakeups.updateNode();
     this.#inUse = inUse;
-    this.#deps.wakeups.updateNode();
+    this.#unreported = unreported;
   }
 }
 

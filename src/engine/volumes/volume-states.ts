@@ -141,19 +141,29 @@ export class VolumeStates {
 
   /** What the node's status is to report as in use: from before a volume is mounted until after its device is unmounted. */
   volumesInUse(): readonly string[] {
-    const wanted = [...this.#pods.entries()].flatMap(([, pod]) =>
-      [...pod.wanted].flatMap(([name, { attachable }]) => (attachable ? [name] : [])),
-    );
     const present = this.volumes().flatMap(({ name, isAttachable }) =>
       // A volume found on disk counts until it is known not to be attachable: what is reported away too early is lost.
       isAttachable === false ? [] : [name],
     );
-    return [...new Set([...wanted, ...present])].toSorted();
+    return [...new Set([...this.#wantedAttachable(), ...present])].toSorted();
+  }
+
+  /** One that several pods want is there once. */
+  #wantedAttachable(): readonly string[] {
+    const names = [...this.#pods.entries()].flatMap(([, { wanted }]) =>
+      [...wanted].flatMap(([name, { attachable }]) => (attachable ? [name] : [])),
+    );
+    return [...new Set(names)];
   }
 
   /** A volume that comes to be wanted later is not among them, even if it was reported before. */
   noteReportedInUse(names: readonly string[]): void {
     this.#reportedInUse = new Set(names.filter((name) => this.findWanted(name) !== undefined));
+  }
+
+  /** Those that pods want and that the node's status has to report before they are mounted. */
+  unreported(): readonly string[] {
+    return this.#wantedAttachable().filter((name) => !this.#reportedInUse.has(name));
   }
 
   isReportedInUse(name: string): boolean {

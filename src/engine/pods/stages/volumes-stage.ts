@@ -1,3 +1,4 @@
+import type { Result } from "../../../lib/result.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { StorageManager } from "../../volumes/storage-manager.ts";
 import { removeVolumeFolders, type TearDownDeps } from "../../volumes/tear-down.ts";
@@ -23,14 +24,18 @@ export function volumesStage(deps: VolumesStageDeps): PodStage {
       if (!isLate) events.record(pod, { type: "Warning", reason: "FailedMount", message });
       throw new PodSyncError(`unable to attach or mount volumes: ${problem}`);
     },
+    // The pod is not gone as long as anything of its volumes may be mounted: whoever may have them next would share them.
     release: async ({ metadata }, signal) => {
-      const unmounted = await storage.unmount(metadata.uid, signal);
-      if (!unmounted.ok) throw new Error(unmounted.error);
+      throwProblem(await storage.unmount(metadata.uid, signal));
+      throwProblem(await storage.remove(metadata.uid, signal));
     },
     remove: async (uid, signal) => {
-      const unmounted = await storage.remove(uid, signal);
-      if (!unmounted.ok) throw new Error(unmounted.error);
+      throwProblem(await storage.remove(uid, signal));
       await removeVolumeFolders(deps, uid, signal);
     },
   };
+}
+
+function throwProblem(unmounted: Result<void, string>): void {
+  if (!unmounted.ok) throw new Error(unmounted.error);
 }
