@@ -24,7 +24,7 @@ export function volumesStage(deps: VolumesStageDeps): PodStage {
       if (!isLate) events.record(pod, { type: "Warning", reason: "FailedMount", message });
       throw new PodSyncError(`unable to attach or mount volumes: ${problem}`);
     },
-    // The pod is not gone as long as anything of its volumes may be mounted: whoever may have them next would share them.
+    // The pod is not gone as long as anything of its volumes may be mounted: the next pod of its name could share them.
     release: async ({ metadata }, signal) => {
       throwProblem(await storage.unmount(metadata.uid, signal));
       throwProblem(await storage.remove(metadata.uid, signal));
