@@ -81,6 +81,54 @@ test("the status shows each container that ends before the others, and the last 
   ]);
 });
 
+test("a container that a late call starts while the pod is stopped is not shown as running again", async () => {
+  const containers = [
+    { name: "fast", command: ["serve", "2"] },
+    { name: "slow", command: ["serve", "9"] },
+  ];
+  const world = await runningWorld(testPod({ containers }));
+  const { runtime } = world.executor;
+  runtime.intercept = async (method, phase) => {
+    if (method !== "StopContainer" || phase !== "after") return;
+    runtime.intercept = () => undefined;
+    await world.read();
+    await startAgain(world, "fast");
+    await world.read();
+  };
+  world.statuses.reported.length = 0;
+  await terminate(world);
+  expect(world.statuses.reported.map(({ status }) => states(status))).toEqual([
+    "fast runs, slow runs",
+    "fast ended, slow runs",
+    "fast ended, slow ended",
+  ]);
+});
+
+/** As a call that was given up does when it completes: another instance of the container runs. */
+async function startAgain({ pod, executor }: PodWorld, name: string): Promise<void> {
+  const { runtime, deps } = executor;
+  const { configs } = deps.start;
+  const container = pod.spec.containers.find((each) => each.name === name) ?? { name };
+  const sandbox = await configs.sandboxConfig(pod, 0);
+  const config = await configs.containerConfig(
+    {
+      pod,
+      placed: { kind: "regular", container, index: 0 },
+      podIps: [],
+      restartCount: 1,
+      imageRef: "app:1",
+      imageUser: undefined,
+      imageVolumes: new Map(),
+      targetContainerId: undefined,
+    },
+    signal,
+  );
+  if (!sandbox.ok || !config.ok) throw new Error("no config");
+  const [{ id: sandboxId } = { id: "" }] = (await executor.read(pod)).sandboxes;
+  const id = await runtime.createContainer(sandboxId, config.value, sandbox.value, signal);
+  await runtime.startContainer(id, signal);
+}
+
 test("the status of a pod that has ended keeps its addresses, which its sandbox lost before it stopped", async () => {
   const world = await runningWorld();
   const { runtime } = world.executor;
