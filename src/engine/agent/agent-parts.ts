@@ -4,6 +4,7 @@ import { PodUpdates } from "../intake/pod-updates.ts";
 import { Preemption } from "../intake/preemption.ts";
 import { SourceIntake } from "../intake/source-intake.ts";
 import { Housekeeping } from "../loop/housekeeping.ts";
+import { NextLives } from "../loop/next-lives.ts";
 import { SyncLoop } from "../loop/sync-loop.ts";
 import { ContainerCheckpoints, NodeHost } from "../node/node-host.ts";
 import { Observer } from "../observe/observer.ts";
@@ -78,12 +79,8 @@ class LoopParts {
     };
     this.reader = new PodReader({ ...parts, reading }, lifetime);
     this.observer = new Observer({ ...parts, reader: this.reader }, lifetime);
-    this.view = new NodeView({
-      ...parts,
-      ports: parts,
-      observer: this.observer,
-      intake: this.intake,
-    });
+    const { observer, intake } = this;
+    this.view = new NodeView({ ...parts, ports: parts, observer, intake });
     const folder = `${parts.rootFolder}/checkpoints`;
     const checkpoints = new ContainerCheckpoints({ ...parts, folder });
     this.host = new NodeHost({ ...parts, loop: this.loop, checkpoints });
@@ -107,6 +104,6 @@ function createLoop(parts: BuiltParts, allocations: PodAllocations): SyncLoop {
   return new SyncLoop({
     ...parts,
     updates: new PodUpdates(deps),
-    housekeeping: new Housekeeping(deps, deps),
+    housekeeping: new Housekeeping({ ...deps, nextLives: new NextLives(deps) }),
   });
 }

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
-import { podUid } from "../../model/ids.ts";
+import type { PodUpdate } from "../../core/worker/pod-update.ts";
+import { type PodUid, podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { configSourceAnnotation } from "../../model/pod-source.ts";
@@ -9,7 +10,8 @@ import { SourceReadiness } from "../intake/source-readiness.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable, type PodWorker } from "../pods/pod-table.ts";
-import { forgetPods, Housekeeping, type HousekeepingDeps } from "./housekeeping.ts";
+import { forgetPods, Housekeeping } from "./housekeeping.ts";
+import { NextLives } from "./next-lives.ts";
 
 function podOf(uid: string, source: "file" | "api" = "file"): Pod {
   const annotations = { [configSourceAnnotation]: source };
@@ -48,16 +50,16 @@ class World {
   /** Workers that are forgotten in this round. */
   over: readonly string[] = [];
 
-  readonly #deps: HousekeepingDeps = {
+  readonly #parts = {
     table: this.table,
     registry: this.registry,
     sources: this.sources,
     workers: {
-      syncKnownPods: (desired) => {
+      syncKnownPods: (desired: ReadonlySet<PodUid>) => {
         this.notes.push(`wanted: ${[...desired].join(" ")}`);
         for (const uid of this.over) this.workers.set(podUid(uid), undefined);
       },
-      updatePod: ({ updateType, pod, runningPod, kill }) => {
+      updatePod: ({ updateType, pod, runningPod, kill }: PodUpdate) => {
         if (pod !== undefined) {
           const { metadata, status } = pod;
           this.notes.push(`${updateType} ${metadata.uid} (${status?.phase})`);
@@ -68,28 +70,30 @@ class World {
         }
       },
     },
-    admission: { admit: ({ metadata }) => !this.refused.has(metadata.uid) },
-    active: { has: (uid) => !this.inactive.has(uid) },
+    admission: { admit: ({ metadata }: Pod) => !this.refused.has(metadata.uid) },
+    active: { has: (uid: PodUid) => !this.inactive.has(uid) },
     statuses: {
-      endLife: (uid) => void this.notes.push(`forget the status of ${uid}`),
+      endLife: (uid: PodUid) => void this.notes.push(`forget the status of ${uid}`),
+      writeAgain: () => undefined,
     },
     remains: {
-      removeAllBut: (kept) => {
+      removeAllBut: (kept: ReadonlySet<PodUid>) => {
         this.notes.push(`keep: ${[...kept].join(" ")}`);
         return Promise.resolve();
       },
     },
     faults: loudFaults,
     metrics: {
-      increment: (name, labels) => void this.notes.push(`${name} ${JSON.stringify(labels ?? {})}`),
+      increment: (name: string, labels: object = {}) =>
+        void this.notes.push(`${name} ${JSON.stringify(labels)}`),
     },
+    allocations: { writeAgain: () => Promise.resolve() },
+    cluster: undefined,
   };
 
-  readonly #housekeeping = new Housekeeping(this.#deps, {
-    allocations: { writeAgain: () => Promise.resolve() },
-    checkpoints: { retry: () => undefined },
-    cluster: undefined,
-    observed: this.observed,
+  readonly #housekeeping = new Housekeeping({
+    ...this.#parts,
+    nextLives: new NextLives(this.#parts),
   });
 
   ready(): this {
@@ -202,8 +206,6 @@ test.each([
   },
 );
 
-const nowhere = { has: () => false };
-
 /** Pods whose removal is done. */
 function removedPods(...uids: readonly string[]): PodTable {
   const table = new PodTable();
@@ -243,20 +245,21 @@ test("pods of which nothing is left are forgotten, the others stay", () => {
     ],
     decisions: [],
   });
-  forgetPods(table, { has: (uid) => uid === "in-runtime" });
+  table.writer("observed").set(podUid("in-runtime"), { state: observed("in-runtime") });
+  forgetPods(table);
   expect(uidsOf(table)).toEqual(left);
 });
 
 test("decisions are in memory alone, and go with the pod", () => {
   const table = removedPods("uid-a");
   table.writer("records").set(podUid("uid-a"), { syncs: [], decisions: [] });
-  forgetPods(table, nowhere);
+  forgetPods(table);
   expect(uidsOf(table)).toEqual([]);
 });
 
 test("a pod is not forgotten before its removal has begun", () => {
   const table = new PodTable();
   table.writer("events").set(podUid("uid-a"), []);
-  forgetPods(table, nowhere);
+  forgetPods(table);
   expect(uidsOf(table)).toEqual(["uid-a"]);
 });

@@ -6,60 +6,46 @@ import { isStaticPod } from "../../model/pod-source.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { ClusterParts } from "../cluster/cluster-parts.ts";
-import type { PodAdmission } from "../intake/pod-admission.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
-import type { ObservedPods } from "../observe/observed-pods.ts";
-import type { ActivePods } from "../pods/active-pods.ts";
+import { isInRuntime } from "../observe/observed-pods.ts";
 import { hasFiles } from "../pods/pod-memory.ts";
-import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodRemains } from "../pods/pod-remains.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
-import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
+import type { NextLives } from "./next-lives.ts";
 
 export interface HousekeepingDeps {
   readonly table: PodTable;
-  readonly registry: PodRegistry;
   readonly sources: SourceReadiness;
   readonly workers: Pick<PodWorkers, "syncKnownPods" | "updatePod">;
-  readonly admission: Pick<PodAdmission, "admit">;
-  readonly active: Pick<ActivePods, "has">;
-  readonly statuses: Pick<PodStatuses, "endLife">;
-  readonly remains: Pick<PodRemains, "removeAllBut">;
-  readonly faults: Pick<Faults, "attempt">;
-  readonly metrics: Pick<Metrics, "increment">;
-}
-
-/** What is kept in order between rounds. */
-export interface KeptRecords {
+  readonly nextLives: Pick<NextLives, "forgetLast" | "begin">;
+  readonly statuses: Pick<PodStatuses, "endLife" | "writeAgain">;
   readonly allocations: Pick<PodAllocations, "writeAgain">;
-  readonly checkpoints: Pick<StatusCheckpoints, "retry">;
+  readonly remains: Pick<PodRemains, "removeAllBut">;
   /** Undefined = the node belongs to no cluster. */
   readonly cluster: Pick<ClusterParts, "lookAtMirrors"> | undefined;
-  readonly observed: Pick<ObservedPods, "has">;
+  readonly faults: Pick<Faults, "attempt">;
+  readonly metrics: Pick<Metrics, "increment">;
 }
 
 /** Brings the agent's memory and the machine in line with what is wanted, and forgets pods of which nothing is left. */
 export class Housekeeping {
   readonly #deps: HousekeepingDeps;
-  readonly #records: KeptRecords;
 
-  constructor(deps: HousekeepingDeps, records: KeptRecords) {
+  constructor(deps: HousekeepingDeps) {
     this.#deps = deps;
-    this.#records = records;
   }
 
   async run(): Promise<void> {
-    const { sources, table } = this.#deps;
-    const { allocations, checkpoints, cluster, observed } = this.#records;
+    const { sources, table, allocations, statuses, cluster } = this.#deps;
     await tidyPods(this.#deps);
     await allocations.writeAgain();
     if (!sources.areAllReady) return;
     cluster?.lookAtMirrors();
-    checkpoints.retry();
-    forgetPods(table, observed);
+    statuses.writeAgain();
+    forgetPods(table);
   }
 }
 
@@ -73,25 +59,25 @@ async function tidyPods(deps: HousekeepingDeps): Promise<void> {
     endOrphans(deps, (uid) => replaced.has(uid));
     return;
   }
-  const { registry, workers, remains, statuses } = deps;
-  const desired = registry.list();
-  const hadWorker = desired.filter(({ metadata }) => hasWorker(deps, metadata.uid));
-  workers.syncKnownPods(new Set(desired.map(({ metadata }) => metadata.uid)));
+  const { table, nextLives, workers, remains, statuses } = deps;
+  const wanted = wantedPods(table);
+  const hadWorker = wanted.filter(({ metadata }) => hasWorker(table, metadata.uid));
+  workers.syncKnownPods(new Set(wanted.map(({ metadata }) => metadata.uid)));
   for (const pod of hadWorker.filter(isStaticPod)) {
-    if (!hasWorker(deps, pod.metadata.uid)) forgetLife(deps, pod);
+    if (!hasWorker(table, pod.metadata.uid)) nextLives.forgetLast(pod);
   }
-  for (const pod of registry.list()) {
+  for (const pod of wantedPods(table)) {
     const { uid } = pod.metadata;
-    if (hasWorker(deps, uid) || deps.table.get(uid)?.removal?.state === "running") continue;
-    deps.faults.attempt("housekeeping", uid, () => restartPod(deps, pod));
+    if (hasWorker(table, uid) || table.get(uid)?.removal?.state === "running") continue;
+    deps.faults.attempt("housekeeping", uid, () => nextLives.begin(pod));
   }
   endOrphans(deps, () => true);
   const kept = new Set<PodUid>();
-  for (const { uid, wanted, worker, observed } of deps.table.all()) {
+  for (const { uid, wanted, worker, observed } of table.all()) {
     const mayRun = observed?.unread !== undefined;
     if (wanted !== undefined || worker !== undefined || mayRun) kept.add(uid);
   }
-  for (const { uid, removal } of deps.table.all()) {
+  for (const { uid, removal } of table.all()) {
     // Before its removal begins, and again only should that have failed.
     const isBegun = removal?.state === "running" || removal?.state === "done";
     if (!kept.has(uid) && !isBegun) statuses.endLife(uid);
@@ -99,24 +85,12 @@ async function tidyPods(deps: HousekeepingDeps): Promise<void> {
   await remains.removeAllBut(kept);
 }
 
-function hasWorker({ table }: HousekeepingDeps, uid: PodUid): boolean {
+function wantedPods(table: PodTable): readonly Pod[] {
+  return [...table.all()].flatMap(({ wanted }) => wanted ?? []);
+}
+
+function hasWorker(table: PodTable, uid: PodUid): boolean {
   return table.get(uid)?.worker !== undefined;
-}
-
-function restartPod(deps: HousekeepingDeps, pod: Pod): void {
-  const { registry, workers, admission, active, metrics } = deps;
-  if (!active.has(pod.metadata.uid)) return;
-  // What its last life was granted is given back: the next one asks for its own.
-  if (!admission.admit(pod)) return;
-  workers.updatePod({ updateType: "create", pod, mirrorPod: registry.mirrorOf(pod) });
-  const labels = { static: isStaticPod(pod) ? "true" : "" };
-  metrics.increment("kubelet_restarted_pods_total", labels);
-}
-
-/** The status of a static pod's last life says nothing about the next: containers that had ended for good begin again. */
-function forgetLife({ registry, statuses }: HousekeepingDeps, pod: Pod): void {
-  statuses.endLife(pod.metadata.uid);
-  registry.set({ ...pod, status: undefined });
 }
 
 /**
@@ -148,13 +122,13 @@ function endOrphans(deps: HousekeepingDeps, mayEnd: (uid: PodUid) => boolean): v
 }
 
 /** Forgets the pods of which nothing is left. */
-export function forgetPods(table: PodTable, observed: Pick<ObservedPods, "has">): void {
+export function forgetPods(table: PodTable): void {
   for (const pod of table.all()) {
-    const { uid, wanted, worker, removal, reading, report } = pod;
+    const { uid, wanted, worker, observed, removal, reading, report } = pod;
     const left = whatIsLeft({
       isWanted: wanted !== undefined,
       workerState: worker?.state.state,
-      isInRuntime: observed.has(uid),
+      isInRuntime: isInRuntime(observed),
       isBeingRead: reading?.running !== undefined,
       isBeingReported: report !== undefined,
       removal: removal?.state,

@@ -229,7 +229,7 @@ export class ObservedPods {
 }
 
 /** Whether the runtime has anything of a pod, as last read, or listed and not yet read. */
-function isInRuntime({ state, unread }: Observation = nothingKnown): boolean {
+export function isInRuntime({ state, unread }: Observation = nothingKnown): boolean {
   return unread !== undefined || (state !== undefined && !isEmpty(state));
 }
 

@@ -105,9 +105,9 @@ class World extends StageWorld {
 
   /** UIDs of the pods that were forgotten. */
   forget(): readonly string[] {
-    const { table, observed } = this;
+    const { table } = this;
     const before = [...table.all()].map(({ uid }) => uid);
-    forgetPods(table, observed);
+    forgetPods(table);
     return before.filter((uid) => table.get(uid) === undefined);
   }
 

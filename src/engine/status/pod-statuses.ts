@@ -170,6 +170,11 @@ export class PodStatuses {
     if (registry.get(uid) === undefined) cluster?.endLife(uid);
   }
 
+  /** Writes again what could not be written to disk. */
+  writeAgain(): void {
+    this.#deps.checkpoints.retry();
+  }
+
   /** A start that failed by its deadline may have succeeded in the runtime: a container that runs did start. */
   #currentFailures(uid: PodUid, observed: ObservedPod): KnownStatus["startFailures"] {
     const known = this.#known.get(uid);
