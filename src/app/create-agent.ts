@@ -75,7 +75,7 @@ import { plainNodeSettings, type RuntimeIdentity } from "./node-options.ts";
 import { parseSecurity, type SecuritySettings } from "./security-options.ts";
 
 const resolverConfigPath = "/etc/resolv.conf";
-const defaultVolumeStatsMs = 60_000;
+const defaultPodSettings = { volumeStatsMs: 60_000, volumeHealth: true };
 
 /** Where the agent lives. */
 interface AgentPlace {
@@ -186,7 +186,7 @@ function ownSettings(
     },
     images: { pulls: images.pulls, credentialProviders: images.providers, ...tuned.images },
     logs: { areLinked: false, rotation: rules.logRotation ?? defaultLogRotation, ...tuned.logs },
-    pods: { volumeStatsMs: defaultVolumeStatsMs, claimsFolder, ...tuned.pods },
+    pods: { ...defaultPodSettings, claimsFolder, ...tuned.pods },
     eviction: rules.eviction ?? parseEviction(),
   };
 }

@@ -150,6 +150,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
           maxContainers: number("maximum-dead-containers", -1),
         },
         volumeStatsMs: millisecondsOf(config.volumeStatsAggPeriod),
+        volumeHealth: isFeatureEnabled(setup.gates, "CSIVolumeHealth"),
       },
       cgroups: {
         node: kubeletNodeCgroups(config, setup.gates),

@@ -1,12 +1,25 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PodSpec } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
+import { eventually } from "../cluster/support/eventually.ts";
 import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod, waitUntilGone } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
 import { claimed, claimManifest, volumeManifest } from "./support/claim-manifests.ts";
+import { loopDevicesOf } from "./support/loop-devices.ts";
+
+const deviceBytes = 8 * 2 ** 20;
 
 describe("claims without a cluster", () => {
   let world: AgentWorld;
@@ -180,5 +193,39 @@ describe("claims without a cluster", () => {
     expect(await phaseOf("elsewhere")).toBe("Pending");
     volume("elsewhere", "another", "node");
     await ready("elsewhere");
+  });
+
+  test("a local volume may be a raw device, of which the size is known", async () => {
+    const image = join(world.folder, "image");
+    writeFileSync(image, "");
+    truncateSync(image, deviceBytes);
+    const device = execFileSync("losetup", ["--find", "--show", image], {
+      encoding: "utf8",
+    }).trim();
+    const volumeMode = "Block";
+    const resources = { requests: { storage: String(deviceBytes) } };
+    const spec = { local: { path: device }, capacity: resources.requests, volumeMode };
+    world.write("volume.json", volumeManifest("disk", spec));
+    world.write("claim.json", claimManifest("disk", { volumeName: "disk", volumeMode, resources }));
+    const volumeDevices = [{ name: "data", devicePath: "/dev/raw" }];
+    writePod("web", "disk", { containers: [shell("main", untilStopped, { volumeDevices })] });
+    const { metadata } = await ready("web");
+    expect(await inside("web", "echo raw > /dev/raw; sync; head -c 3 /dev/raw")).toBe("raw");
+    await eventually(
+      async () => {
+        const { pods } = await world.client.readStats(AbortSignal.timeout(60_000));
+        return pods.find(({ podRef }) => podRef.uid === metadata.uid)?.volumeStats ?? [];
+      },
+      ([stats]) => stats?.capacityBytes === deviceBytes && stats.pvcRef?.name === "disk",
+    );
+    world.remove("web.json");
+    await waitUntilGone(world.client, metadata.uid);
+    expect(await world.tracesLeft([metadata.uid])).toEqual([]);
+    // What held the device for the pod is gone, too: nothing but this test has it.
+    execFileSync("losetup", ["--detach", device]);
+    await eventually(
+      async () => loopDevicesOf(world.folder),
+      (left) => left.length === 0,
+    );
   });
 });

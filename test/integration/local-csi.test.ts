@@ -17,7 +17,10 @@ describe("CSI drivers without a cluster", () => {
 
   beforeEach(async () => {
     world = await AgentWorld.start(42);
-    driver = CsiDriver.define({ kubeletRoot: kubeletRoot(), flags: ["--attach=false"] });
+    driver = CsiDriver.define({
+      kubeletRoot: kubeletRoot(),
+      flags: ["--attach=false", "--volume-condition"],
+    });
   });
   afterEach(async () => {
     await driver.kill();
@@ -77,6 +80,35 @@ describe("CSI drivers without a cluster", () => {
     );
   };
 
+  /** Volumes take what the driver says, and those that it calls unhealthy are reported. */
+  const measure = async ({ metadata }: Pod): Promise<void> => {
+    const { volumeStats = [] } =
+      (await eventually(
+        async () => {
+          const { pods } = await world.client.readStats(AbortSignal.timeout(60_000));
+          return pods.find(({ podRef }) => podRef.uid === metadata.uid);
+        },
+        (found) => found?.volumeStats !== undefined,
+      )) ?? {};
+    const statsOf = (name: string) => volumeStats.find((each) => each.name === name);
+    const { capacityBytes = 0, usedBytes = 0, inodesUsed = 0, ...data } = statsOf("data") ?? {};
+    expect(data).toMatchObject({
+      pvcRef: { namespace: "default", name: "disk" },
+      volumeHealthStats: { abnormal: false },
+    });
+    expect(capacityBytes).toBeGreaterThan(volumeBytes / 2);
+    expect(capacityBytes).toBeLessThan(volumeBytes);
+    expect(usedBytes).toBeGreaterThan(0);
+    expect(inodesUsed).toBeGreaterThan(10);
+    expect(statsOf("raw")).toMatchObject({
+      capacityBytes: volumeBytes,
+      pvcRef: { namespace: "default", name: "raw" },
+      volumeHealthStats: { abnormal: true },
+    });
+    const { stdout } = await world.berth("describe", "pod", "web");
+    expect(stdout).toMatch(/Warning +VolumeConditionAbnormal .*Volume raw: the disk fails/);
+  };
+
   /** After its removal nothing of the pod or of the driver is left on the machine. */
   const removePod = async (pod: Pod): Promise<void> => {
     world.remove("web.json");
@@ -99,10 +131,15 @@ describe("CSI drivers without a cluster", () => {
       (shown) => shown.includes(missing),
     );
     await driver.start();
+    const volumeCondition = { abnormal: true, message: "the disk fails" };
+    await driver.setRules([
+      { method: "NodeGetVolumeStats", volumeId: "raw", answer: { volumeCondition } },
+    ]);
     await driver.createVolume("disk", volumeBytes);
     await driver.createVolume("raw", volumeBytes);
     const pod = await ready("web");
     await use();
+    await measure(pod);
     const ids = await world.containerIds(pod.metadata.uid);
 
     await world.agent.stop("SIGKILL");

@@ -50,16 +50,8 @@ function sumOf(amounts: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, amount) => sum + amount, 0);
 }
 
-/** How the use of a volume is found: by its files, or by what is left on its own file system. */
-export function volumeMeasure(volume: Volume): "files" | "file-system" | undefined {
-  if (isFileVolume(volume)) return "files";
-  if (volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined) {
-    return "file-system";
-  }
-  return volume.nfs !== undefined || volume.csi !== undefined ? "file-system" : undefined;
-}
-
-function isFileVolume(volume: Volume): boolean {
+/** Whether the use of a volume is found by its files; that of others is what their storage reports. */
+export function isFileVolume(volume: Volume): boolean {
   return (
     volume.emptyDir !== undefined ||
     volume.configMap !== undefined ||

@@ -3,7 +3,7 @@ import type { CgroupUsage } from "../../model/cgroup-usage.ts";
 import { PodSandboxState } from "../../model/generated/cri.ts";
 import { nanoCoresBetween, statsOfSample } from "./cgroup-sample.ts";
 import { containerIdOfCgroup, countedSandboxes } from "./counted-containers.ts";
-import { ephemeralStorage, isLocalEphemeralVolume, volumeMeasure } from "./disk-stats.ts";
+import { ephemeralStorage, isFileVolume, isLocalEphemeralVolume } from "./disk-stats.ts";
 import { networkStats } from "./network-stats.ts";
 import { sumOfContainers } from "./sum-containers.ts";
 
@@ -84,7 +84,7 @@ test("a volume in memory takes nothing of the disk", () => {
   expect(isLocalEphemeralVolume({ name: "v", emptyDir: { medium: "Memory" } })).toBe(false);
   expect(isLocalEphemeralVolume({ name: "v", configMap: {} })).toBe(true);
   expect(isLocalEphemeralVolume({ name: "v", secret: {} })).toBe(false);
-  expect(volumeMeasure({ name: "v", hostPath: { path: "/" } })).toBeUndefined();
+  expect(isFileVolume({ name: "v", hostPath: { path: "/" } })).toBe(false);
 });
 
 test("the counters of eth0 stand in front", () => {

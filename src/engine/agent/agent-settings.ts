@@ -83,4 +83,6 @@ interface PodSettings {
   readonly volumeStatsMs: number;
   /** Where the folders of claims lie on a node without a cluster. */
   readonly claimsFolder: string;
+  /** Whether what CSI drivers say about the health of volumes is reported. */
+  readonly volumeHealth: boolean;
 }

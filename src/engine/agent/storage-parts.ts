@@ -18,6 +18,7 @@ import { localPlugin } from "../volumes/local/local-plugin.ts";
 import { nfsPlugin } from "../volumes/nfs/nfs-plugin.ts";
 import { StorageManager } from "../volumes/storage-manager.ts";
 import type { StoragePlugin } from "../volumes/storage-plugin.ts";
+import { StorageStats } from "../volumes/storage-stats.ts";
 import { VolumeExpansion } from "../volumes/volume-expansion.ts";
 import { VolumeOperations } from "../volumes/volume-operations.ts";
 import { volumePlugins } from "../volumes/volume-plugins.ts";
@@ -32,6 +33,7 @@ export class StorageParts {
   readonly csiAllocatable: CsiAllocatable | undefined;
   readonly pluginRegistry: PluginRegistry;
   readonly storage: StorageManager;
+  readonly storageStats: StorageStats;
   readonly volumes: ContainerVolumes;
 
   constructor(base: Base & Pick<DeviceParts, "deviceEndpoints">) {
@@ -76,6 +78,8 @@ export class StorageParts {
       found: new FoundVolumes(shared),
       allocatable,
     });
+    const { volumeHealth } = settings.pods;
+    this.storageStats = new StorageStats({ ...shared, volumeHealth });
     this.volumes = new ContainerVolumes({ ...base, storage: this.storage });
   }
 }

@@ -78,6 +78,8 @@ export interface VolumeStats {
   readonly inodesFree: bigint;
   readonly inodes: bigint;
   readonly inodesUsed: bigint;
+  /** Only where the driver watches the health of its volumes. */
+  readonly condition?: { readonly abnormal: boolean; readonly message: string } | undefined;
 }
 
 /** A volume that was found on disk. */

@@ -3,6 +3,7 @@ import { buildPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { MountedVolume } from "../../core/mount/container-mounts.ts";
+import type { VolumeMetrics } from "../../core/stats/volume-stats.ts";
 import { podUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
@@ -53,6 +54,10 @@ class World {
   readonly walks: string[] = [];
   /** What a walk waits for. */
   beforeAnswer: (path: string) => Promise<void> = () => Promise.resolve();
+  /** What storage reports of any pod. */
+  stored: Promise<ReadonlyMap<string, VolumeMetrics>> = Promise.resolve(
+    new Map([["claim", { timeMs: 0, usedBytes: 300, inodesUsed: 10 }]]),
+  );
   readonly table = new PodTable();
   readonly #registry = new PodRegistry(this.table);
   readonly usage: VolumeUsage;
@@ -61,7 +66,7 @@ class World {
     this.usage = new VolumeUsage({
       foreignFiles: {
         measure: async (path, by) => {
-          if (by === "file-system") return { room, use: { usedBytes: 300, inodesUsed: 10 } };
+          expect(by).toBe("files");
           this.walks.push(path);
           await this.beforeAnswer(path);
           return { room, use: { usedBytes: 10, inodesUsed: 2 } };
@@ -72,6 +77,7 @@ class World {
       metrics: { observe() {} },
       table: this.table,
       volumes: { mountedVolumes: mountedAt },
+      storageStats: { read: () => this.stored },
       periodMs,
     });
     this.pods = [podOf("a")];
@@ -84,7 +90,7 @@ class World {
   }
 }
 
-test("volumes are measured by their files or by their file system, and once in a period", async () => {
+test("volumes are measured by their files or by their storage, and once in a period", async () => {
   const world = new World(60_000);
   const running = world.usage.run(world.end.signal);
   await world.clock.advance(55_000);
@@ -148,6 +154,21 @@ test("a pod that takes long is measured less often, and the others as usual", as
   expect(looksAt("/slow/scratch")).toBe(2);
   world.end.abort();
   await running;
+});
+
+test("storage that does not answer delays no pod that does not use it", async () => {
+  const world = new World(60_000);
+  world.pods = ["a", "b", "c"].map(podOf);
+  const [answered, hung] = [world.stored, new Promise<never>(() => undefined)];
+  world.stored = hung;
+  void world.usage.run(world.end.signal);
+  await world.clock.advance(1000);
+  world.stored = answered;
+  world.pods = ["a", "b", "c", "d"].map(podOf);
+  await world.clock.advance(10_000);
+  expect(world.usage.latest(podUid("a"))).toBeUndefined();
+  expect(world.usage.latest(podUid("d"))?.others).toHaveLength(2);
+  world.end.abort();
 });
 
 test("pods of different age are measured together", async () => {

@@ -1,4 +1,4 @@
-import { fsStats, volumeMeasure } from "../../core/stats/disk-stats.ts";
+import { fsStats, isFileVolume } from "../../core/stats/disk-stats.ts";
 import {
   type PodVolumeStats,
   podVolumeStats,
@@ -6,7 +6,6 @@ import {
 } from "../../core/stats/volume-stats.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
-import type { Volume } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -15,6 +14,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { ManagedPod, MeasuredVolumes, PodTable, SliceWriter } from "../pods/pod-table.ts";
 import type { ContainerVolumes } from "./container-volumes.ts";
+import type { StorageStats } from "./storage-stats.ts";
 
 export interface VolumeUsageDeps {
   readonly foreignFiles: Pick<ForeignFiles, "measure">;
@@ -23,6 +23,7 @@ export interface VolumeUsageDeps {
   readonly metrics: Pick<Metrics, "observe">;
   readonly table: PodTable;
   readonly volumes: Pick<ContainerVolumes, "mountedVolumes">;
+  readonly storageStats: Pick<StorageStats, "read">;
   /** How old a measurement may become; zero or less measures nothing. */
   readonly periodMs: number;
 }
@@ -75,7 +76,7 @@ export class VolumeUsage {
         continue;
       }
       if (running !== undefined || (last !== undefined && !this.#isDue(pod, earlyMs))) continue;
-      const measuring = this.#measureInTurn(pod.wanted, signal).finally(() =>
+      const measuring = this.#measure(pod.wanted, signal).finally(() =>
         this.#set(pod.uid, { running: undefined }),
       );
       this.#set(pod.uid, { running: measuring });
@@ -95,30 +96,45 @@ export class VolumeUsage {
     this.#measured.set(uid, isKnown ? { last, running } : undefined);
   }
 
-  async #measureInTurn(pod: Pod, signal: AbortSignal): Promise<void> {
+  async #measure(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { clock, storageStats, volumes, periodMs } = this.#deps;
+    const startedAtMs = clock.monotonicMs();
+    // Storage may not answer for long, and takes no turn.
+    const [files, stored] = await Promise.all([
+      this.#measureInTurn(pod, signal),
+      storageStats.read(pod, signal).catch(() => undefined),
+    ]);
+    if (files === undefined || stored === undefined || signal.aborted) return;
+    const isAnyMounted = volumes.mountedVolumes(pod.metadata.uid).size > 0 || stored.size > 0;
+    if (!isAnyMounted) return;
+    const restMs = Math.max(periodMs, restPerLook * files.tookMs);
+    const usage = podVolumeStats(pod, new Map([...files.measured, ...stored]));
+    this.#set(pod.metadata.uid, { last: { dueAtMs: startedAtMs + restMs, usage } });
+  }
+
+  async #measureInTurn(pod: Pod, signal: AbortSignal): Promise<MeasuredFiles | undefined> {
     const leave = await this.#turns.enter(signal).catch(() => undefined);
-    if (leave === undefined) return;
+    if (leave === undefined) return undefined;
     try {
-      await this.#measure(pod, signal);
+      return await this.#measureFiles(pod, signal);
     } finally {
       leave();
     }
   }
 
-  async #measure(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { clock, volumes, log, periodMs } = this.#deps;
+  async #measureFiles(pod: Pod, signal: AbortSignal): Promise<MeasuredFiles | undefined> {
+    const { clock, volumes, log } = this.#deps;
     const mounted = volumes.mountedVolumes(pod.metadata.uid);
-    if (mounted.size === 0) return;
     const startedAtMs = clock.monotonicMs();
     const measured = new Map<string, VolumeMetrics>();
-    for (const volume of pod.spec.volumes ?? []) {
+    for (const volume of (pod.spec.volumes ?? []).filter(isFileVolume)) {
       const { path = "" } = mounted.get(volume.name) ?? {};
       if (path === "") continue;
       try {
-        const metrics = await this.#measureVolume(volume, path, signal);
+        const metrics = await this.#measureVolume(path, signal);
         if (metrics !== undefined) measured.set(volume.name, metrics);
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted) return undefined;
         log.debug("cannot measure a volume", {
           pod: pod.metadata.name,
           volume: volume.name,
@@ -126,29 +142,23 @@ export class VolumeUsage {
         });
       }
     }
-    const nowMs = clock.monotonicMs();
-    const restMs = Math.max(periodMs, restPerLook * (nowMs - startedAtMs));
-    const last = { dueAtMs: startedAtMs + restMs, usage: podVolumeStats(pod, measured) };
-    this.#set(pod.metadata.uid, { last });
+    return { measured, tookMs: clock.monotonicMs() - startedAtMs };
   }
 
-  async #measureVolume(
-    volume: Volume,
-    path: string,
-    signal: AbortSignal,
-  ): Promise<VolumeMetrics | undefined> {
+  async #measureVolume(path: string, signal: AbortSignal): Promise<VolumeMetrics | undefined> {
     const { foreignFiles, clock, metrics } = this.#deps;
-    const measure = volumeMeasure(volume);
-    if (measure === undefined) return undefined;
     const timeMs = clock.nowMs();
     const startedAtMs = clock.monotonicMs();
-    const measured = await foreignFiles.measure(path, measure, signal);
+    const measured = await foreignFiles.measure(path, "files", signal);
     if (measured === undefined) return undefined;
-    if (measure === "files") {
-      const seconds = (clock.monotonicMs() - startedAtMs) / 1000;
-      const labels = { metric_source: "du" };
-      metrics.observe("kubelet_volume_metric_collection_duration_seconds", seconds, labels);
-    }
+    const seconds = (clock.monotonicMs() - startedAtMs) / 1000;
+    const labels = { metric_source: "du" };
+    metrics.observe("kubelet_volume_metric_collection_duration_seconds", seconds, labels);
     return fsStats(measured.room, { timeMs, ...measured.use });
   }
+}
+
+interface MeasuredFiles {
+  readonly measured: ReadonlyMap<string, VolumeMetrics>;
+  readonly tookMs: number;
 }

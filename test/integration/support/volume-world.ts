@@ -149,6 +149,7 @@ export class VolumeWorld implements AsyncDisposable {
       metrics: this.metrics,
       table: this.#table,
       volumes: this.containerVolumes(),
+      storageStats: { read: async () => new Map() },
       periodMs: 1000,
     });
   }

@@ -34,8 +34,12 @@ export async function csiStats(
   const answer = await client.value.volumeStats(handle, path, signal);
   // Nothing was changed by the call, whatever became of it.
   if (!answer.ok) return err({ kind: "final", message: answer.error.message });
-  const { usage = [] } = answer.value;
-  if (usage.length > 0) return ok(usage.reduce(withUsage, noUsage));
+  const { usage = [], volumeCondition } = answer.value;
+  if (usage.length > 0) {
+    const { abnormal = false, message = "" } = volumeCondition ?? {};
+    const condition = volumeCondition && { abnormal, message };
+    return ok({ ...usage.reduce(withUsage, noUsage), condition });
+  }
   return err({ kind: "final", message: "failed to get usage from response. usage is nil" });
 }
 
