@@ -11,6 +11,7 @@ import {
 } from "../drivers/containerd/managed-containerd.ts";
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
+import { blockDevices } from "../drivers/linux/block-devices.ts";
 import { cgroupRootProblem } from "../drivers/linux/cgroup-files.ts";
 import { linuxCommands } from "../drivers/linux/commands.ts";
 import {
@@ -36,6 +37,7 @@ import { readPod } from "../engine/observe/pod-reader.ts";
 import { listRuntime } from "../engine/observe/runtime-listing.ts";
 import { errorText } from "../lib/error-text.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
+import { isPathWithin } from "../lib/path-within.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import { sleep, timeoutSignal } from "../lib/timers.ts";
 import type { PodUid } from "../model/ids.ts";
@@ -57,6 +59,7 @@ import { freezeReportPath } from "./start-watchdog.ts";
 const agentStopMs = 20_000;
 const runtimeTimeoutMs = 30_000;
 const totalMs = 10 * 60_000;
+const losetupTimeoutMs = 30_000;
 
 /**
  * Removes all but the manifests, and what claims hold unless `removeVolumes`; an agent that still runs is asked to end first.
@@ -173,12 +176,28 @@ async function endRuntimePods(
 async function removeFiles(dataDir: string, helpers: ForeignHelpers): Promise<void> {
   const { socket, rootFolder, podLogs, records, lastGood } = dataLayout(dataDir);
   const { base } = containerdPaths(dataDir);
+  await releaseDevices(rootFolder, helpers);
   const sockets = [socket, bindingFolder(socket)];
   const frozen = freezeReportPath(dataDir);
   for (const path of [...sockets, rootFolder, podLogs, records, lastGood, base, frozen]) {
     await removeOwn(path, helpers);
   }
   await removeRuntimeRecord(dataDir);
+}
+
+/** The raw devices that pods had are held by loop devices: without their mounts nothing shows any more whose these are. */
+async function releaseDevices(rootFolder: string, helpers: ForeignHelpers): Promise<void> {
+  const commands = linuxCommands(helpers.hungPaths);
+  for (const { device, backingFile } of await blockDevices.loopDevices()) {
+    if (!isPathWithin(backingFile, rootFolder)) continue;
+    const command = ["losetup", "-d", device];
+    const { exitCode, output } = await commands.run(
+      command,
+      { timeoutMs: losetupTimeoutMs },
+      timeoutSignal(totalMs),
+    );
+    if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${output}`);
+  }
 }
 
 /** What containers left there is foreign. */

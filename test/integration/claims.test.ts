@@ -221,7 +221,10 @@ describe("claims without a cluster", () => {
     world.remove("web.json");
     await waitUntilGone(world.client, metadata.uid);
     expect(await world.tracesLeft([metadata.uid])).toEqual([]);
-    // What held the device for the pod is gone, too: nothing but this test has it.
+    writePod("web", "disk", { containers: [shell("main", untilStopped, { volumeDevices })] });
+    await ready("web");
+    expect((await world.berth("down")).code).toBe(0);
+    // What held the device for the pods is gone, too: nothing but this test has it.
     execFileSync("losetup", ["--detach", device]);
     await eventually(
       async () => loopDevicesOf(world.folder),
