@@ -135,8 +135,13 @@ export class StorageStats {
   }
 }
 
-function inNumbers({ condition: _, ...amounts }: VolumeStats): Omit<VolumeMetrics, "timeMs"> {
-  return Object.fromEntries(
-    Object.entries(amounts).map(([name, amount]) => [name, Number(amount)]),
-  );
+function inNumbers(stats: VolumeStats): Omit<VolumeMetrics, "timeMs"> {
+  return {
+    availableBytes: Number(stats.availableBytes),
+    capacityBytes: Number(stats.capacityBytes),
+    usedBytes: Number(stats.usedBytes),
+    inodesFree: Number(stats.inodesFree),
+    inodes: Number(stats.inodes),
+    inodesUsed: Number(stats.inodesUsed),
+  };
 }
