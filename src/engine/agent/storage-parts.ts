@@ -44,12 +44,8 @@ export class StorageParts {
       const api = apiServer.heartbeatApi ?? apiServer.api;
       this.csiNode = new CsiNode({ ...base, api });
       const { csiNode } = this;
-      this.csiAllocatable = new CsiAllocatable({
-        ...known,
-        ...apiServer,
-        csiNode,
-        objects: cluster.csiDrivers,
-      });
+      const objects = cluster.csiDrivers;
+      this.csiAllocatable = new CsiAllocatable({ ...known, ...apiServer, csiNode, objects });
     }
     const { csiAllocatable: allocatable } = this;
     const folder = pluginRegistryDirectory(rootFolder);
@@ -78,8 +74,7 @@ export class StorageParts {
       found: new FoundVolumes(shared),
       allocatable,
     });
-    const { volumeHealth } = settings.pods;
-    this.storageStats = new StorageStats({ ...shared, volumeHealth });
+    this.storageStats = new StorageStats({ ...shared, ...settings.pods });
     this.volumes = new ContainerVolumes({ ...base, storage: this.storage });
   }
 }
@@ -94,15 +89,10 @@ function createPlugins(
   const objects = cluster?.csiObjects ?? new LocalCsiObjects(base.localObjects);
   const { allocatable = {} } = base.settings.node.admission.node.status ?? {};
   const folders = { ...base, tokens, allocatable };
+  const clients = new CsiClients({ ...base, drivers, registry });
   const plugins = [
     ...volumePlugins.map((plugin) => folderPlugin(folders, plugin)),
-    csiPlugin({
-      ...base,
-      names: base,
-      clients: new CsiClients({ ...base, drivers, registry }),
-      objects,
-      tokens,
-    }),
+    csiPlugin({ ...base, names: base, clients, objects, tokens }),
     localPlugin(base),
     nfsPlugin(base),
     new IscsiPlugin({ ...base, secrets: objects }),
