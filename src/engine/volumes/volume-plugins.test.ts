@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
+import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
 import { refusedUses } from "../../model/fields/refused-uses.ts";
 import type { Volume } from "../../model/generated/kubernetes.ts";
 import { volumePlugins } from "./volume-plugins.ts";
+
+test.each(volumePlugins)("the type $field is known where volumes are looked up", (plugin) => {
+  const volume = { name: "a", [plugin.field]: {} };
+  expect(findKindOf({ source: "inline", volume }, [])).toMatchObject({
+    value: { plugin: plugin.name },
+  });
+});
 
 const gitRepo: Volume = {
   name: "source",
