@@ -23,9 +23,18 @@ export async function provideImages({ containerd, runtime }: RuntimeWorld): Prom
     pauseImage(`${registry}/pause:3.10.2`),
     image("busybox:1.37.0-1", [], { Cmd: ["sh"] }),
     image("busybox:1.36.1-1", [], { Cmd: ["sh"], Labels: { version: "1.36.1" } }),
+    image("nginx:1.15-4", pageFiles(), { Cmd: ["httpd", "-f", "-p", "80", "-h", "/www"] }),
     image("agnhost:2.63.0", agnhostFiles(), { Entrypoint: ["/agnhost"], Cmd: ["pause"] }),
   ];
   await ensureImages(target, images, AbortSignal.timeout(importTimeoutMs));
+}
+
+/** Specs want a server on port 80 that gets ready, or a shell: busybox is both. */
+function pageFiles(): readonly TarEntry[] {
+  return [
+    { kind: "folder", path: "www/", mode: 0o755 },
+    file("www/index.html", Buffer.from("ready\n")),
+  ];
 }
 
 /** The real program, on busybox where upstream's has Alpine. */

@@ -40,6 +40,8 @@ export const skippedSpecs: string = [
   "[Feature:",
   "[Alpha]",
   "[Flaky]",
+  // Its pods have the image glibc-dns-testing.
+  "should concurrently access the single",
   // Raw disks of Google's machines.
   "gce-localssd",
 ]
@@ -64,6 +66,7 @@ export const unavailable: readonly (readonly [string, string])[] = [
     "In-tree Volumes [Driver: cinder], [Driver: vsphere], [Driver: azure-disk], [Driver: azure-file]",
     "needs that cloud",
   ],
+  ["multiVolume, should concurrently access the single …", "needs the image glibc-dns-testing"],
   ["gce-localssd-scsi-fs", "needs a raw disk of a machine of Google's"],
 ];
 
