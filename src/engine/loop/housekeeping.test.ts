@@ -45,6 +45,8 @@ class World {
   readonly sources = new SourceReadiness(["file", "api"]);
   readonly observed = new ObservedPods(this.table, { read: () => undefined });
   readonly notes: string[] = [];
+  /** What was to be written again if it could not be before. */
+  readonly written: string[] = [];
   inactive: ReadonlySet<string> = new Set();
   refused: ReadonlySet<string> = new Set();
   /** Workers that are forgotten in this round. */
@@ -74,7 +76,7 @@ class World {
     active: { has: (uid: PodUid) => !this.inactive.has(uid) },
     statuses: {
       endLife: (uid: PodUid) => void this.notes.push(`forget the status of ${uid}`),
-      writeAgain: () => undefined,
+      writeAgain: () => void this.written.push("statuses"),
     },
     remains: {
       removeAllBut: (kept: ReadonlySet<PodUid>) => {
@@ -87,7 +89,12 @@ class World {
       increment: (name: string, labels: object = {}) =>
         void this.notes.push(`${name} ${JSON.stringify(labels)}`),
     },
-    allocations: { writeAgain: () => Promise.resolve() },
+    allocations: {
+      writeAgain: () => {
+        this.written.push("allocations");
+        return Promise.resolve();
+      },
+    },
     cluster: undefined,
   };
 
@@ -114,6 +121,14 @@ test("nothing is cleaned up before all sources are ready", async () => {
   world.registry.set(podOf("wanted"));
   world.observed.set(podUid("orphan"), observed("orphan"), 1);
   expect(await world.round()).toEqual([]);
+});
+
+test("what could not be written is tried again in every round, of statuses once all sources are ready", async () => {
+  const world = new World();
+  await world.round();
+  expect(world.written).toEqual(["allocations"]);
+  await world.ready().round();
+  expect(world.written).toEqual(["allocations", "allocations", "statuses"]);
 });
 
 const inTheWay = { kind: "name", uid: podUid("old"), other: "runs" } as const;

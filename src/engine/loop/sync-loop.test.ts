@@ -41,6 +41,7 @@ class World {
   readonly sources = new SourceReadiness(["file"]);
   readonly workers = this.table.writer("worker");
   readonly health: { problem: string | undefined } = { problem: undefined };
+  readonly observed = { isListed: true };
   readonly notes: string[] = [];
   readonly warnings: string[] = [];
   readonly stop = new AbortController();
@@ -67,7 +68,7 @@ class World {
         wakeups: { lookAtQueue: () => this.loop.wake() },
       }),
       health: this.health,
-      observed: { isListed: true },
+      observed: this.observed,
       clock: this.clock,
       log: { ...silentLog, warn: (message) => void this.warnings.push(message) },
       faults,
@@ -214,6 +215,18 @@ test("a runtime that is not there at once is warned of only when it takes long",
   world.health.problem = "away again";
   await world.after(5_000);
   expect(world.warnings).toHaveLength(1);
+  await world.end();
+});
+
+test("nothing is done before it is known what the runtime has, though it is healthy", async () => {
+  const world = new World("away");
+  world.observed.isListed = false;
+  world.deliver("ADD", podOf("a"));
+  world.health.problem = undefined;
+  expect(await world.after(60_000)).toEqual([]);
+  world.observed.isListed = true;
+  world.loop.resume();
+  expect(await world.after(1)).toEqual(["create a", "ask", "housekeep"]);
   await world.end();
 });
 

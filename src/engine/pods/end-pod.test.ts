@@ -193,6 +193,25 @@ test("a pod that cannot be stopped has not ended, and why and an event name the 
   expect(world.executor.table.get(world.pod.metadata.uid)?.observed?.follower).toBeUndefined();
 });
 
+test("a pod that cannot be stopped is read again, to show what of it has ended", async () => {
+  const world = await runningWorld(
+    testPod({ containers: [{ name: "ends" }, { name: "stays", command: ["serve", "20"] }] }),
+  );
+  const stays = world.executor.runtime.findContainer("stays")?.place.id;
+  const stop = world.executor.runtime.stopContainer.bind(world.executor.runtime);
+  world.executor.runtime.stopContainer = (id, ...rest) =>
+    id === stays ? Promise.reject(new Error("the shim hangs")) : stop(id, ...rest);
+  world.executor.runtime.stopPodSandbox = () => Promise.reject(new Error("the shim hangs"));
+  await expect(terminate(world)).rejects.toThrow("error killing pod");
+  await world.executor.clock.advance(10);
+  const { containers = [] } =
+    world.executor.table.get(world.pod.metadata.uid)?.observed?.state ?? {};
+  expect(containers.map(({ name, state }) => `${name} ${state}`).toSorted()).toEqual([
+    "ends exited",
+    "stays running",
+  ]);
+});
+
 test("a termination that is cancelled leaves a record of what it stopped and what it did not", async () => {
   const world = await runningWorld();
   const cancel = new AbortController();
