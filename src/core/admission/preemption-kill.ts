@@ -1,5 +1,5 @@
 import type { Pod } from "../../model/pod.ts";
-import type { KillReason } from "../status/killed-status.ts";
+import type { PodKillReason } from "../status/killed-status.ts";
 
 /** Reason and message of the event about a pod that ends so that a critical one gets its place. */
 export const preemption: { readonly reason: string; readonly message: string } = {
@@ -7,7 +7,7 @@ export const preemption: { readonly reason: string; readonly message: string } =
   message: "Preempted in order to admit critical pod",
 };
 
-export function preemptionKill({ metadata }: Pod): KillReason {
+export function preemptionKill({ metadata }: Pod): PodKillReason {
   return {
     ...preemption,
     disruption: {

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { type PodSandbox, PodSandboxState } from "../../model/generated/cri.ts";
-import { type PodRemains, planContainerGc, planLogsGc, planSandboxGc } from "./container-gc.ts";
+import { planContainerGc, planLogsGc, planSandboxGc, type RemovablePods } from "./container-gc.ts";
 
-const noneGone: PodRemains = {
+const noneGone: RemovablePods = {
   isContentRemovable: () => false,
   isRuntimeRemovable: () => false,
   areLogsRemovable: () => false,
 };
-const gone: PodRemains = {
+const gone: RemovablePods = {
   ...noneGone,
   isContentRemovable: (uid) => uid === "gone",
   areLogsRemovable: (uid) => uid === "gone",
@@ -40,7 +40,7 @@ test("all dead and empty sandboxes of a gone pod go, oldest first", () => {
 });
 
 test("an ended pod keeps its last sandbox until room is needed", () => {
-  const ended: PodRemains = { ...noneGone, isRuntimeRemovable: () => true };
+  const ended: RemovablePods = { ...noneGone, isRuntimeRemovable: () => true };
   const sandboxes = [sandbox("a", "u", 1n)];
   expect(planSandboxGc(sandboxes, [], ended, { evictNonDeletedPods: false })).toEqual([]);
   expect(planSandboxGc(sandboxes, [], ended, { evictNonDeletedPods: true })).toMatchObject([

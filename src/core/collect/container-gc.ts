@@ -28,7 +28,7 @@ export interface ContainerGcPolicy {
 }
 
 /** What the workers know of the pods whose remains are found. */
-export interface PodRemains {
+export interface RemovablePods {
   /** The pod is gone: nothing of it may stay. */
   readonly isContentRemovable: (podUid: PodUid) => boolean;
   /** The pod has ended for good, though it still exists. */
@@ -65,7 +65,7 @@ interface DeadContainer extends Omit<ContainerRemoval, "because"> {
 /** The dead containers to remove, in order. */
 export function planContainerGc(
   containers: readonly Container[],
-  pods: PodRemains,
+  pods: RemovablePods,
   {
     policy,
     nowMs,
@@ -96,7 +96,7 @@ export function planContainerGc(
 export function planSandboxGc(
   sandboxes: readonly PodSandbox[],
   containers: readonly Container[],
-  pods: PodRemains,
+  pods: RemovablePods,
   scope: Pick<GcScope, "evictNonDeletedPods">,
 ): SandboxRemoval[] {
   const used = new Set(containers.map(({ podSandboxId }) => podSandboxId));
@@ -123,7 +123,7 @@ export function planSandboxGc(
 /** The log folders of pods that are gone. To be asked only once all sources are ready. */
 export function planLogsGc(
   directoryNames: readonly string[],
-  pods: Pick<PodRemains, "areLogsRemovable">,
+  pods: Pick<RemovablePods, "areLogsRemovable">,
 ): string[] {
   return directoryNames.filter((name) => pods.areLogsRemovable(podUidOfLogsDirectory(name)));
 }
@@ -183,7 +183,7 @@ function keepNewest(
 
 function whyGone(
   uid: PodUid,
-  pods: PodRemains,
+  pods: RemovablePods,
   { evictNonDeletedPods }: Pick<GcScope, "evictNonDeletedPods">,
 ): string | undefined {
   if (pods.isContentRemovable(uid)) return goneReason;

@@ -1,5 +1,5 @@
 import type { Pod } from "../../model/pod.ts";
-import type { KillReason } from "../status/killed-status.ts";
+import type { PodKillReason } from "../status/killed-status.ts";
 
 /** The reason in the status and the event of a pod that had to go. */
 export const evictedReason = "Evicted";
@@ -19,7 +19,7 @@ export interface PodEviction {
   readonly signal: string;
 }
 
-export function evictionKill({ pod, message, isDisruption }: PodEviction): KillReason {
+export function evictionKill({ pod, message, isDisruption }: PodEviction): PodKillReason {
   const observedGeneration = pod.metadata.generation;
   return {
     reason: evictedReason,

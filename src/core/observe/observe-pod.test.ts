@@ -7,7 +7,7 @@ import {
 } from "../../model/generated/cri.ts";
 import { podUid } from "../../model/ids.ts";
 import { containerNameLabel, containerRestartCountAnnotation } from "../../model/labels.ts";
-import { observePod, type PodReading } from "./observe-pod.ts";
+import { observePod, type PodAnswers } from "./observe-pod.ts";
 
 const nanosecondsPerMs = 1_000_000n;
 
@@ -29,7 +29,7 @@ function container(id: string, createdAtMs: number): ContainerStatus {
   };
 }
 
-function observe(reading: Partial<PodReading>) {
+function observe(reading: Partial<PodAnswers>) {
   return observePod({
     uid: podUid("uid-1"),
     name: "shop",

@@ -18,7 +18,7 @@ export interface ReadContainer extends Pick<ContainerContext, "terminationMessag
 }
 
 /** What was read of one pod from the runtime, in any order. */
-export interface PodReading {
+export interface PodAnswers {
   readonly uid: PodUid;
   readonly name: string;
   readonly namespace: string;
@@ -31,7 +31,7 @@ export interface PodReading {
 }
 
 /** The runtime's view of one pod. */
-export function observePod(reading: PodReading): ObservedPod {
+export function observePod(reading: PodAnswers): ObservedPod {
   const { uid, name, namespace, runtimeName, hasStopSignals, observedAtMs } = reading;
   const { sandboxes, containers } = leftoversLast(
     reading.sandboxes.toSorted(newestSandboxFirst).map(observedSandbox),

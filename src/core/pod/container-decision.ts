@@ -3,7 +3,7 @@ import type { ObservedContainer } from "../../model/observed.ts";
 import type { AnyContainer } from "../../model/pod.ts";
 import type { PlanPodInput } from "./plan-input.ts";
 import { decideResize, type InPlaceResize } from "./resize-decision.ts";
-import type { KillContainerStep, KillReason, StartContainerStep } from "./step.ts";
+import type { ContainerKillReason, KillContainerStep, StartContainerStep } from "./step.ts";
 
 /** What happens to one container; nothing set = it is left as it is. */
 export interface ContainerDecision {
@@ -30,7 +30,7 @@ export function start({ kind, container, index }: Subject, because: string): Sta
 export interface Fault {
   /** The text of the Killing event. */
   readonly message: string;
-  readonly reason: KillReason;
+  readonly reason: ContainerKillReason;
   readonly because: string;
 }
 

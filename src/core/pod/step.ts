@@ -3,7 +3,7 @@ import type { ContainerId } from "../../model/ids.ts";
 import type { Standing } from "../observe/classify-pod.ts";
 
 /** Why a container is killed; it selects the grace period and the event. */
-export type KillReason =
+export type ContainerKillReason =
   | "StartupProbe"
   | "LivenessProbe"
   | "FailedPostStartHook"
@@ -33,7 +33,7 @@ export interface KillContainerStep extends Because {
   readonly name: string;
   /** The text of the Killing event. */
   readonly message: string;
-  readonly reason: KillReason;
+  readonly reason: ContainerKillReason;
 }
 
 export interface CreateSandboxStep extends Because {

@@ -1,7 +1,7 @@
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { type AdmissionResult, rejected } from "../admission/admission.ts";
-import type { KillReason } from "../status/killed-status.ts";
+import type { PodKillReason } from "../status/killed-status.ts";
 
 const message = "Pod was terminated in response to imminent node shutdown.";
 
@@ -21,7 +21,7 @@ export function isEndedByShutdown(status: PodStatus | undefined): boolean {
   return reason === "NodeShutdown" || (reason === "Terminated" && status?.message === message);
 }
 
-export function shutdownKill({ metadata }: Pod): KillReason {
+export function shutdownKill({ metadata }: Pod): PodKillReason {
   const disruption = { message, observedGeneration: metadata.generation };
   return { reason: "Terminated", message, keepsSuccess: true, disruption };
 }

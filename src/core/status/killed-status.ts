@@ -2,7 +2,7 @@ import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { withCondition } from "./condition-list.ts";
 
 /** What the status of a pod says that the node ends although its source wants it. */
-export interface KillReason {
+export interface PodKillReason {
   readonly reason: string;
   readonly message: string;
   /** A pod that has succeeded meanwhile stays so; otherwise it has failed whatever its containers did. */
@@ -20,7 +20,7 @@ interface Disruption {
 /** The status of a pod that is killed for that reason. */
 export function killedStatus(
   status: PodStatus,
-  { reason, message, keepsSuccess = false, disruption }: KillReason,
+  { reason, message, keepsSuccess = false, disruption }: PodKillReason,
 ): PodStatus {
   const phase = keepsSuccess && status.phase === "Succeeded" ? "Succeeded" : "Failed";
   const killed = { ...status, phase, reason, message };

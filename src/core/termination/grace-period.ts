@@ -1,6 +1,6 @@
 import type { ObjectMeta, PodSpec } from "../../model/generated/kubernetes.ts";
 import type { AnyContainer } from "../../model/pod.ts";
-import type { KillReason } from "../pod/step.ts";
+import type { ContainerKillReason } from "../pod/step.ts";
 
 /** What less time would make of a stop: a SIGKILL before the process could answer the SIGTERM. */
 const minimumGraceSeconds = 2;
@@ -15,7 +15,7 @@ interface PodGrace {
 export function terminationGraceSeconds(
   { metadata, spec }: PodGrace,
   container: AnyContainer,
-  reason: KillReason,
+  reason: ContainerKillReason,
 ): number {
   if (metadata.deletionGracePeriodSeconds !== undefined) return metadata.deletionGracePeriodSeconds;
   if (spec.terminationGracePeriodSeconds === undefined) return minimumGraceSeconds;
@@ -27,7 +27,10 @@ export function stopTimeoutSeconds(graceSeconds: number): number {
   return Math.max(graceSeconds, minimumGraceSeconds);
 }
 
-function probeGraceSeconds(container: AnyContainer, reason: KillReason): number | undefined {
+function probeGraceSeconds(
+  container: AnyContainer,
+  reason: ContainerKillReason,
+): number | undefined {
   if (reason === "StartupProbe") return container.startupProbe?.terminationGracePeriodSeconds;
   if (reason === "LivenessProbe") return container.livenessProbe?.terminationGracePeriodSeconds;
   return undefined;

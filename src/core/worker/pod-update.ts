@@ -1,7 +1,7 @@
 import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { KillReason } from "../status/killed-status.ts";
+import type { PodKillReason } from "../status/killed-status.ts";
 
 export type PodUpdateType = "create" | "update" | "sync" | "kill";
 
@@ -11,7 +11,7 @@ export interface KillPodOptions {
   /** An evicted pod's data is removed as soon as possible, not only when the pod is deleted. */
   readonly evict?: boolean | undefined;
   /** The newest one of all kills wins. */
-  readonly reason?: KillReason | undefined;
+  readonly reason?: PodKillReason | undefined;
   readonly graceSeconds?: number | undefined;
 }
 

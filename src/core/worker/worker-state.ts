@@ -1,6 +1,6 @@
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { KillReason } from "../status/killed-status.ts";
+import type { PodKillReason } from "../status/killed-status.ts";
 import type { PodSubject, PodUpdateType, SpecifiedPod } from "./pod-update.ts";
 
 /** The newest update that no call has seen yet; a newer one replaces it. */
@@ -57,7 +57,7 @@ export interface Terminating extends EndingWork {
   readonly graceSeconds: number;
   /** The kills with waiters. */
   readonly kills: readonly number[];
-  readonly reason?: KillReason | undefined;
+  readonly reason?: PodKillReason | undefined;
 }
 
 export interface Terminated extends EndingWork {

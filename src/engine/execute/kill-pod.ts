@@ -1,4 +1,4 @@
-import type { KillReason } from "../../core/pod/step.ts";
+import type { ContainerKillReason } from "../../core/pod/step.ts";
 import {
   stopTimeoutSeconds,
   terminationGraceSeconds,
@@ -170,7 +170,7 @@ export interface KillContainerRequest {
   readonly containerId: RuntimeContainerId;
   readonly podIp: string;
   readonly message: string;
-  readonly reason: KillReason;
+  readonly reason: ContainerKillReason;
   readonly graceOverrideSeconds?: number | undefined;
   /** Resolves when the containers that must end before this one have ended. */
   readonly turn?: Promise<unknown> | undefined;

@@ -131,6 +131,10 @@ interface PodConfigDeps {
 /** What every source wants, and the stream of changes that follows from it. */
 export class PodConfig {
   readonly #deps: PodConfigDeps;
+  /**
+   * What each source last delivered. Not in the table: that has what was taken in, which may lag behind while the runtime is
+   * away, and one UID may be in two sources at once.
+   */
   readonly #known = new Map<PodSourceName, KnownPods>();
 
   constructor(deps: PodConfigDeps) {

@@ -3,10 +3,10 @@ import {
   type ContainerRemoval,
   type GcScope,
   goneReason,
-  type PodRemains,
   planContainerGc,
   planLogsGc,
   planSandboxGc,
+  type RemovablePods,
 } from "../../core/collect/container-gc.ts";
 import type { NodeReclaim } from "../../core/eviction/rank-pods.ts";
 import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
@@ -114,7 +114,7 @@ type Scope = Pick<GcScope, "evictNonDeletedPods">;
 /** Removes dead containers and sandboxes, and the logs of pods that are gone for good. */
 export class ContainerCollector {
   readonly #deps: ContainerCollectorDeps;
-  readonly #remains: PodRemains;
+  readonly #remains: RemovablePods;
 
   constructor(deps: ContainerCollectorDeps) {
     this.#deps = deps;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { PodWorld } from "../../../test/sim/pod-world.ts";
-import type { KillReason } from "../../core/status/killed-status.ts";
+import type { PodKillReason } from "../../core/status/killed-status.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
@@ -22,7 +22,7 @@ async function runningWorld(
 async function terminate(
   world: PodWorld,
   graceSeconds?: number,
-  { cancel = signal, killReason }: { cancel?: AbortSignal; killReason?: KillReason } = {},
+  { cancel = signal, killReason }: { cancel?: AbortSignal; killReason?: PodKillReason } = {},
 ): Promise<void> {
   const { pod, progress, executor } = world;
   await executor.clock.advance(1000);

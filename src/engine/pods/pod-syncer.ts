@@ -1,4 +1,4 @@
-import type { KillReason } from "../../core/status/killed-status.ts";
+import type { PodKillReason } from "../../core/status/killed-status.ts";
 import type { PodUpdateType } from "../../core/worker/pod-update.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -26,7 +26,7 @@ export interface SyncTerminatingPodRequest {
   /** Absent = as the pod's spec says. */
   readonly graceSeconds: number | undefined;
   /** Absent = its source wants it to end, or it ran to its end. */
-  readonly killReason: KillReason | undefined;
+  readonly killReason: PodKillReason | undefined;
   readonly progress: RuntimeProgress;
 }
 

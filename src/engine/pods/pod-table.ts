@@ -11,7 +11,7 @@ import type { WaitReason } from "../../core/worker/start-gate.ts";
 import type { WorkerState } from "../../core/worker/worker-state.ts";
 import { assert } from "../../lib/assert.ts";
 import type { EphemeralContainer, Event, PodStatus } from "../../model/generated/kubernetes.ts";
-import type { PodUid } from "../../model/ids.ts";
+import type { PodUid, RuntimeContainerId } from "../../model/ids.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResults } from "../../model/probe.ts";
@@ -117,7 +117,7 @@ export interface Observation {
   readonly readAtMs?: number | undefined;
   readonly unread?: UnreadPod | undefined;
   /** How its containers ended, by the runtime's container id, where an event said so. */
-  readonly exits?: ReadonlyMap<string, ContainerExit> | undefined;
+  readonly exits?: ReadonlyMap<RuntimeContainerId, ContainerExit> | undefined;
   readonly waiters?: ReadonlySet<ReadWaiter> | undefined;
   /** Gets every state that is stored. */
   readonly follower?: ((observed: ObservedPod) => void) | undefined;

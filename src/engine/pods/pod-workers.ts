@@ -1,5 +1,5 @@
 import { withAllocation } from "../../core/allocation/pod-allocation.ts";
-import type { KillReason } from "../../core/status/killed-status.ts";
+import type { PodKillReason } from "../../core/status/killed-status.ts";
 import { type KillPodOptions, type PodUpdate, subjectUid } from "../../core/worker/pod-update.ts";
 import { isRuntimeStopped } from "../../core/worker/runtime-stopped.ts";
 import { isSameReason } from "../../core/worker/start-gate.ts";
@@ -326,7 +326,7 @@ export class PodWorkers {
     }
   }
 
-  #acknowledge(worker: Worker): KillReason | undefined {
+  #acknowledge(worker: Worker): PodKillReason | undefined {
     this.#apply(worker, { kind: "acknowledge" });
     const { state } = worker;
     return state.state === "terminating" ? state.reason : undefined;
@@ -345,7 +345,7 @@ interface PodWorkContext {
   /** The pod as it is now, not as it was before the worker's last call. */
   readonly observe: () => Promise<ObservedPod>;
   /** From here on no container is started. Returns the reason of the newest kill. */
-  readonly acknowledge: () => KillReason | undefined;
+  readonly acknowledge: () => PodKillReason | undefined;
   /** Until now the call may have changed something in the runtime. */
   readonly acted: () => void;
 }

@@ -7,7 +7,7 @@ import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { WorkerState } from "../../core/worker/worker-state.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { SimJournal } from "../../drivers/sim/sim-journal.ts";
-import { podUid } from "../../model/ids.ts";
+import { podUid, type RuntimeContainerId, runtimeContainerId } from "../../model/ids.ts";
 import {
   type ContainerExit,
   emptyObservedPod,
@@ -89,7 +89,7 @@ function world() {
     observed.set(uid, { state: { ...emptyObservedPod(uid, name, namespace), containers } });
   };
   const setObserved = (of: {
-    readonly exits: ReadonlyMap<string, ContainerExit>;
+    readonly exits: ReadonlyMap<RuntimeContainerId, ContainerExit>;
     readonly sandboxState: "ready" | "notReady";
   }): void => {
     const { state = emptyObservedPod(uid, "", "") } = observed.get(uid) ?? {};
@@ -221,9 +221,9 @@ test("an explanation says what the end of a pod waits for", async () => {
   expect(await awaited()).toEqual(["container web to end, within the grace period of 30 s"]);
   // The event came, and the pod was not read since.
   const exit = { exitCode: 0, finishedAt: 0n };
-  setObserved({ exits: new Map([["a", exit]]), sandboxState: "ready" });
+  setObserved({ exits: new Map([[runtimeContainerId("a"), exit]]), sandboxState: "ready" });
   expect(await awaited()).toEqual(["the runtime to stop the sandbox of the pod"]);
-  setObserved({ exits: new Map([["a", exit]]), sandboxState: "notReady" });
+  setObserved({ exits: new Map([[runtimeContainerId("a"), exit]]), sandboxState: "notReady" });
   expect(await awaited()).toEqual(["the runtime to show that nothing of the pod runs"]);
   setWorker({ ...ending, state: "terminated" });
   expect(await awaited()).toEqual([

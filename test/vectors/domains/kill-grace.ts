@@ -1,4 +1,4 @@
-import type { KillReason } from "../../../src/core/pod/step.ts";
+import type { ContainerKillReason } from "../../../src/core/pod/step.ts";
 import {
   stopTimeoutSeconds,
   terminationGraceSeconds,
@@ -9,7 +9,7 @@ import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 interface Input {
   readonly pod: Pod;
   readonly containerName: string;
-  readonly reason: KillReason;
+  readonly reason: ContainerKillReason;
   readonly gracePeriodOverride: number | null;
 }
 
