@@ -56,6 +56,8 @@ export class StorageWorld {
   readonly inherited: readonly string[] = [];
   /** Claims whose volumes are staged. */
   readonly staged: readonly string[] = [];
+  /** Claims of which nothing but the folder is left. */
+  readonly takenDown: Set<string> = new Set();
   readonly mounts: SimMounts = new SimMounts();
   areSourcesReady = true;
   nodeUpdates = 0;
@@ -164,6 +166,7 @@ export class StorageWorld {
         return this.#call(`setUp ${volumeSpecName(spec)}${again}`, stored);
       },
       tearDown: ({ volumeSpecName: name }) => this.#call(`tearDown ${name}`, undefined),
+      isTakenDown: async ({ volumeSpecName: name }) => this.takenDown.has(name),
       reconstruct: async ({ volumeSpecName: name }) => {
         const spec = found(name);
         return spec.ok ? ok({ spec: spec.value }) : spec;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isOperationFinished, type StorageErrorKind } from "./storage-error.ts";
+import { err } from "../../lib/result.ts";
+import { isOperationFinished, type StorageErrorKind, unlessAsked } from "./storage-error.ts";
 
 const kinds: readonly (readonly [StorageErrorKind, boolean])[] = [
   ["transient", false],
@@ -14,3 +15,18 @@ const kinds: readonly (readonly [StorageErrorKind, boolean])[] = [
 test.each(kinds)("after an error that is %s the operation is over: %s", (kind, finished) => {
   expect(isOperationFinished({ kind, message: "" })).toBe(finished);
 });
+
+test.each([
+  { mayBeThere: false, isAnswer: false, kind: "final" },
+  { mayBeThere: true, isAnswer: true, kind: "final" },
+  { mayBeThere: true, isAnswer: false, kind: "transient" },
+])(
+  "what an earlier attempt did stays open only when the storage was not asked again: %o",
+  (given) => {
+    const { mayBeThere, isAnswer, kind } = given;
+    const failed = err({ kind: "final", message: "no driver", isAnswer } as const);
+    expect(unlessAsked(failed, { mayBeThere })).toMatchObject({
+      error: { kind, message: "no driver" },
+    });
+  },
+);

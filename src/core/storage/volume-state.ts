@@ -42,6 +42,8 @@ export interface NodeVolume {
   /** What the claim has; undefined until known. */
   readonly size: Quantity | undefined;
   readonly isFound: boolean;
+  /** The pods that this agent took the device away from: what is left at their places is not the device. */
+  readonly unmappedFor?: ReadonlySet<string> | undefined;
   /** The driver cannot expand it while it is in use. */
   readonly isExpansionRefused: boolean;
   readonly hasExpansionFailed: boolean;
@@ -59,6 +61,19 @@ export function newNodeVolume(
     isFound: false,
     isExpansionRefused: false,
     hasExpansionFailed: false,
+  };
+}
+
+/** Of what lies on disk: nothing is known of how far it came. */
+export function foundMount(spec: VolumeSpec, plugin: string): PodMount {
+  return {
+    state: "uncertain",
+    spec,
+    plugin,
+    volume: undefined,
+    groupId: "",
+    isRemountDue: false,
+    isFound: true,
   };
 }
 

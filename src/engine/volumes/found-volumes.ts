@@ -8,7 +8,7 @@ import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
 import type { StorageError } from "../../core/storage/storage-error.ts";
 import { uniqueVolumeName } from "../../core/storage/volume-names.ts";
 import { isBlockVolume, type VolumeSpec, volumeSpecName } from "../../core/storage/volume-spec.ts";
-import { newNodeVolume } from "../../core/storage/volume-state.ts";
+import { foundMount, newNodeVolume } from "../../core/storage/volume-state.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { joinPath } from "../../lib/path.ts";
 import { isPathWithin } from "../../lib/path-within.ts";
@@ -112,6 +112,7 @@ export class FoundVolumes {
     const { metrics, log } = this.#deps;
     const failed: FoundVolume[] = [];
     for (const found of await this.#list()) {
+      if (await this.#isTakenDown(found)) continue;
       metrics.increment("reconstruct_volume_operations_total");
       const volume = await this.#reconstruct(found, signal);
       if (volume.ok) {
@@ -124,6 +125,11 @@ export class FoundVolumes {
       failed.push(found);
     }
     return failed;
+  }
+
+  async #isTakenDown(found: FoundVolume): Promise<boolean> {
+    const plugin = found.isBlock ? undefined : this.#deps.plugins.get(found.plugin);
+    return (await plugin?.isTakenDown?.(found)) === true;
   }
 
   /** Also of volumes that no pod has any more: an agent can end before it unmounts a device. Returns where one cannot be understood. */
@@ -299,15 +305,7 @@ export class FoundVolumes {
   #add({ podUid: uid, plugin }: FoundVolume, found: Identified): void {
     this.#addVolume(plugin, found);
     const { name, spec } = found;
-    this.#deps.states.setMount(uid, name, {
-      state: "uncertain",
-      spec,
-      plugin,
-      volume: undefined,
-      groupId: "",
-      isRemountDue: false,
-      isFound: true,
-    });
+    this.#deps.states.setMount(uid, name, foundMount(spec, plugin));
   }
 }
 

@@ -141,22 +141,20 @@ async function bindDevice(
   return err(`failed to bind mount ${what}: ${mounted.error}`);
 }
 
-// A link from before a restart of the machine may lead to another device by now.
+/**
+ * A link from before a restart of the machine may lead to another device by now, so that it is replaced, and in one step: a pod
+ * without its link is one without the device for an agent that starts then.
+ */
 async function linkDevice(
   { files }: BlockMapDeps,
   path: string,
   devicePath: string,
 ): Promise<Result<void, string>> {
   try {
-    await files.removeEntry(path);
-  } catch (error) {
-    return err(`failed to remove file ${path}: ${errorText(error)}`);
-  }
-  try {
     await files.symlink(devicePath, path);
     return ok(undefined);
   } catch (error) {
-    return err(errorText(error));
+    return err(`failed to remove file ${path}: ${errorText(error)}`);
   }
 }
 

@@ -94,7 +94,8 @@ async function publishDevice(
   const paths = { name, devicePath, deviceMountPath: globalMapPath.value };
   let stagingPath = "";
   if (states.volume(name)?.device !== "mounted") {
-    const staged = await block.setUpDevice({ spec, pod }, signal);
+    const mayBeThere = states.volume(name)?.device === "uncertain";
+    const staged = await block.setUpDevice({ spec, pod, mayBeThere }, signal);
     if (!staged.ok) {
       noteDeviceError(states, paths, staged.error);
       return failed("MapVolume.SetUpDevice failed", staged.error);
@@ -102,7 +103,8 @@ async function publishDevice(
     stagingPath = staged.value;
   }
   states.changeVolume(name, deviceChange("mounted", devicePath, globalMapPath.value));
-  const mapped = await block.mapPodDevice({ spec, pod }, signal);
+  const mayBeThere = states.pod(target.uid).mounts.has(name);
+  const mapped = await block.mapPodDevice({ spec, pod, mayBeThere }, signal);
   if (!mapped.ok) {
     noteMountError(states, target, mapped.error);
     return failed("MapVolume.MapPodDevice failed", mapped.error);

@@ -58,7 +58,8 @@ export async function mountVolume(
     if (!path.ok) return failed("MountVolume.GetDeviceMountPath failed", path.error);
     deviceMountPath = path.value;
     const { seLinuxLabel } = wanted;
-    const device = { spec, pod, devicePath, deviceMountPath, fsGroup, seLinuxLabel };
+    const mayBeThere = states.volume(name)?.device === "uncertain";
+    const device = { spec, pod, devicePath, deviceMountPath, fsGroup, seLinuxLabel, mayBeThere };
     const mounted = await mountDevice(deps, target, device, signal);
     if (!mounted.ok) {
       reportMismatch(deps, wanted, mounted.error);
@@ -76,6 +77,7 @@ export async function mountVolume(
       seLinuxLabel: wanted.seLinuxLabel,
       isRemount: target.isRemount,
       reconstructed: isFoundMount(states.pod(uid).mounts.get(name)),
+      mayBeThere: states.pod(uid).mounts.has(name),
     },
     signal,
   );

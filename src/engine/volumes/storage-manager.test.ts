@@ -224,6 +224,19 @@ describe("unmounting", () => {
     expect(world.nodeUpdates).toBe(1);
   });
 
+  test("that failed at its last step is done when all but the folder is gone", async () => {
+    const world = await open();
+    const pod = await mounted(world);
+    world.answers.set("tearDown a", failing("cannot remove the folder"));
+    world.remove(pod);
+    const unmounting = world.manager.unmount(pod.metadata.uid, never);
+    await world.settle();
+    world.takenDown.add("a");
+    await world.clock.run(unmounting);
+    await world.clock.advance(1000);
+    expect(world.calls).toEqual(["tearDown a", "unmountDevice a"]);
+  });
+
   test("does not begin before the pod's containers have ended", async () => {
     const world = await open();
     const pod = await mounted(world);
@@ -272,6 +285,23 @@ describe("what a past agent mounted", () => {
     await world.settle();
     expect(world.calls).toEqual(["tearDown old", "unmountDevice old"]);
     expect(world.manager.hasMounts(podUid("uid-9"))).toBe(false);
+  });
+
+  test("is unmounted once all sources have delivered, though no pod has volumes", async () => {
+    const world = await open(["uid-9 old"], { areSourcesReady: false });
+    const removing = world.manager.remove(podUid("uid-9"), never);
+    await world.clock.advance(10_000);
+    expect(world.calls).toEqual([]);
+    world.areSourcesReady = true;
+    await world.clock.run(removing);
+    expect(world.calls).toContain("tearDown old");
+  });
+
+  test("and took down all but its folder is nothing to take down again", async () => {
+    const world = await open(["uid-9 old"], { takenDown: new Set(["old"]) });
+    expect(world.manager.hasMounts(podUid("uid-9"))).toBe(false);
+    expect((await world.manager.remove(podUid("uid-9"), never)).ok).toBe(true);
+    expect(world.calls).toEqual([]);
   });
 
   test("is not unmounted, nor reported away, before the node's status was read", async () => {

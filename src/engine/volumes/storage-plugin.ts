@@ -19,6 +19,8 @@ export interface DeviceRequest {
   readonly fsGroup?: number | undefined;
   /** Mount with this SELinux context; undefined = without one. */
   readonly seLinuxLabel?: string | undefined;
+  /** An attempt that did not end properly, or one of a past agent, may have done it. */
+  readonly mayBeThere?: boolean | undefined;
 }
 
 /** A volume of one pod. */
@@ -108,16 +110,18 @@ export interface ReconstructedVolume {
 export interface BlockStorage {
   /** Once per node. Answers the path at which the device is staged, empty when the plugin does not stage. */
   setUpDevice(
-    request: Pick<DeviceRequest, "spec" | "pod">,
+    request: Pick<DeviceRequest, "spec" | "pod" | "mayBeThere">,
     signal: AbortSignal,
   ): StorageResult<string>;
   /** Answers the path of the device for this pod. */
   mapPodDevice(
-    request: Pick<DeviceRequest, "spec" | "pod">,
+    request: Pick<DeviceRequest, "spec" | "pod" | "mayBeThere">,
     signal: AbortSignal,
   ): StorageResult<string>;
   unmapPodDevice(target: PodVolumeTarget, signal: AbortSignal): StorageResult<void>;
   tearDownDevice(target: BlockDeviceTarget, signal: AbortSignal): StorageResult<void>;
+  /** The pods that the device may be published for, by what lies on disk. */
+  publishedFor?(volumeSpecName: string): Promise<readonly PodUid[]>;
   reconstruct(found: FoundStorage, signal: AbortSignal): StorageResult<ReconstructedVolume>;
 }
 
@@ -157,5 +161,7 @@ export interface StoragePlugin {
   tearDown(target: PodVolumeTarget, signal: AbortSignal): StorageResult<void>;
   expand?(request: ExpandRequest, signal: AbortSignal): StorageResult<void>;
   stats?(request: StatsRequest, signal: AbortSignal): StorageResult<VolumeStats>;
+  /** Whether nothing is left of it but its folder, which goes with the pod's. */
+  isTakenDown?(target: PodVolumeTarget): Promise<boolean>;
   reconstruct(found: FoundStorage, signal: AbortSignal): StorageResult<ReconstructedVolume>;
 }

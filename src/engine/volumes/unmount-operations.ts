@@ -3,7 +3,7 @@ import { mountReferences } from "../../core/storage/mount-references.ts";
 import type { StorageError } from "../../core/storage/storage-error.ts";
 import { volumeMessage } from "../../core/storage/volume-messages.ts";
 import { volumeSpecName } from "../../core/storage/volume-spec.ts";
-import type { NodeVolume, PodMount } from "../../core/storage/volume-state.ts";
+import { foundMount, type NodeVolume, type PodMount } from "../../core/storage/volume-state.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { isPathWithin } from "../../lib/path-within.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -41,7 +41,10 @@ export async function unmountVolume(
   const specName = volumeSpecName(mount.spec);
   const cleaned = await cleanSubPaths(deps, uid, specName, signal);
   if (!cleaned.ok) return failed("error cleaning subPath mounts", mount, cleaned.error);
-  const done = await plugin.tearDown({ podUid: uid, volumeSpecName: specName }, signal);
+  const target = { podUid: uid, volumeSpecName: specName };
+  // All but the last step may have been done before: nothing is left that says how to do it again.
+  const isDone = (await plugin.isTakenDown?.(target)) === true;
+  const done = isDone ? ok(undefined) : await plugin.tearDown(target, signal);
   if (done.ok) {
     states.removeMount(uid, name);
     return done;
@@ -81,6 +84,8 @@ export async function unmapVolume(
   const done = await plugin.block?.unmapPodDevice(target, signal);
   if (done?.ok === false) return failed("UnmapVolume.UnmapPodDevice failed", mount, done.error);
   states.removeMount(uid, name);
+  const { unmappedFor = [] } = states.volume(name) ?? {};
+  states.changeVolume(name, { unmappedFor: new Set([...unmappedFor, uid]) });
   return ok(undefined);
 }
 
@@ -131,6 +136,11 @@ export async function unmapDevice(
     const message = `the device "${globalMapPath}" is still referenced from other Pods [${users.join(" ")}]`;
     return failed("UnmapDevice failed", volume, { message });
   }
+  const late = await lateUsers(states, volume, block);
+  if (late.length > 0) {
+    const message = `the device "${globalMapPath}" was published for other Pods [${late.join(" ")}]`;
+    return failed("UnmapDevice failed", volume, { message });
+  }
   states.changeVolume(name, { device: "uncertain" });
   const target = {
     podUid: podUid(""),
@@ -144,6 +154,21 @@ export async function unmapDevice(
   if (!removed.ok) return failed("UnmapDevice.RemoveMapPath failed", volume, removed.error);
   states.changeVolume(name, { device: "not-mounted", deviceMountPath: "" });
   return ok(undefined);
+}
+
+/** The driver may have published the device after the agent that asked for it was gone. It is taken away from those pods first. */
+async function lateUsers(
+  states: VolumeStates,
+  { name, spec, plugin, unmappedFor }: NodeVolume,
+  block: StoragePlugin["block"],
+): Promise<readonly PodUid[]> {
+  const published = (await block?.publishedFor?.(volumeSpecName(spec))) ?? [];
+  const late = published.filter((uid) => unmappedFor?.has(uid) !== true);
+  for (const uid of late) {
+    states.setMount(uid, name, foundMount(spec, plugin));
+    if (states.pod(uid).asked === undefined) states.setPod(uid, { asked: "unmount" });
+  }
+  return late;
 }
 
 function failed(

@@ -52,9 +52,9 @@ export class VolumeResolver {
     return resolving;
   }
 
-  /** No pod is due to be resolved, nor being resolved. */
+  /** No pod is due to be resolved, nor being resolved, and all sources have delivered theirs. */
   get isComplete(): boolean {
-    return this.#due().length === 0;
+    return this.areAllResolved && this.#due().length === 0;
   }
 
   #due(): readonly { readonly uid: PodUid; readonly wanted: Pod }[] {

@@ -17,7 +17,11 @@ import {
   reconstructCsiBlockVolume,
   type VolumeData,
 } from "../../../core/storage/csi/volume-data.ts";
-import { isOperationFinished, type StorageError } from "../../../core/storage/storage-error.ts";
+import {
+  isOperationFinished,
+  type StorageError,
+  unlessAsked,
+} from "../../../core/storage/storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../../../core/storage/volume-spec.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { err, ok, type Result } from "../../../lib/result.ts";
@@ -29,6 +33,7 @@ import type {
   CSIPersistentVolumeSource,
   VolumeAttachment,
 } from "../../../model/generated/kubernetes.ts";
+import { podUid } from "../../../model/ids.ts";
 import type {
   BlockStorage,
   DeviceRequest,
@@ -46,15 +51,21 @@ import {
   saveVolumeData,
 } from "./csi-volume-files.ts";
 
-type BlockRequest = Pick<DeviceRequest, "spec" | "pod">;
+type BlockRequest = Pick<DeviceRequest, "spec" | "pod" | "mayBeThere">;
 
 /** Raw devices: staged once per node, and published for each pod. */
 export function csiBlock(deps: CsiPluginDeps): BlockStorage {
   return {
-    setUpDevice: (request, signal) => setUpDevice(deps, request, signal),
-    mapPodDevice: (request, signal) => mapPodDevice(deps, request, signal),
+    setUpDevice: async (request, signal) =>
+      unlessAsked(await setUpDevice(deps, request, signal), request),
+    mapPodDevice: async (request, signal) =>
+      unlessAsked(await mapPodDevice(deps, request, signal), request),
     unmapPodDevice: (target, signal) => unmapPodDevice(deps, target, signal),
     tearDownDevice: (target, signal) => tearDownDevice(deps, target, signal),
+    publishedFor: async (name) => {
+      const folder = csiBlockPublishDirectory(deps.names.rootFolder, name);
+      return (await deps.files.list(folder)).map(podUid);
+    },
     reconstruct: async ({ volumeSpecName: name, path }) => {
       const dataFolder = csiBlockDataDirectory(deps.names.rootFolder, name);
       const file = await openVolumeData(deps, dataFolder);
@@ -142,7 +153,8 @@ async function setUpDevice(
   const volume = await openBlockVolume(deps, request, operation, signal);
   if (!volume.ok) return volume;
   const staged = await stageBlock(deps, volume.value, signal);
-  if (!staged.ok && isOperationFinished(staged.error)) {
+  // Of what may be staged the record stays: without it nothing could be unstaged.
+  if (!staged.ok && isOperationFinished(staged.error) && request.mayBeThere !== true) {
     await removeBlockFiles(deps, volume.value.name, signal);
   }
   return staged;

@@ -75,16 +75,14 @@ export class CsiCalls {
     return this.supports(Capability.SINGLE_NODE_MULTI_WRITER, signal);
   }
 
-  stage(request: NodeStageVolumeRequest, signal: AbortSignal): Answer<void> {
-    return this.#call("NodeStageVolume", (client) => client.stageVolume(request, signal), signal);
+  async stage(request: NodeStageVolumeRequest, signal: AbortSignal): Answer<void> {
+    const send = (client: CsiNodeClient): Promise<void> => client.stageVolume(request, signal);
+    return asAnswer(await this.#call("NodeStageVolume", send, signal));
   }
 
-  publish(request: NodePublishVolumeRequest, signal: AbortSignal): Answer<void> {
-    return this.#call(
-      "NodePublishVolume",
-      (client) => client.publishVolume(request, signal),
-      signal,
-    );
+  async publish(request: NodePublishVolumeRequest, signal: AbortSignal): Answer<void> {
+    const send = (client: CsiNodeClient): Promise<void> => client.publishVolume(request, signal);
+    return asAnswer(await this.#call("NodePublishVolume", send, signal));
   }
 
   unpublish(volumeId: string, targetPath: string, signal: AbortSignal): Answer<void> {
@@ -158,6 +156,10 @@ export class CsiCalls {
       migrated: String(isMigrated),
     });
   }
+}
+
+function asAnswer(result: Result<void, CsiFailure>): Result<void, CsiFailure> {
+  return result.ok ? result : err({ ...result.error, isAnswer: true });
 }
 
 /** A call without a volume is not made. */

@@ -11,7 +11,11 @@ import {
   requirePersistentSource,
 } from "../../../core/storage/csi/csi-source.ts";
 import { parseVolumeData } from "../../../core/storage/csi/volume-data.ts";
-import { isOperationFinished, type StorageError } from "../../../core/storage/storage-error.ts";
+import {
+  isOperationFinished,
+  type StorageError,
+  unlessAsked,
+} from "../../../core/storage/storage-error.ts";
 import type { VolumeSpec } from "../../../core/storage/volume-spec.ts";
 import { splitPath } from "../../../lib/path.ts";
 import { err, ok, type Result } from "../../../lib/result.ts";
@@ -37,7 +41,8 @@ export function csiDevices(deps: CsiPluginDeps): DeviceStorage {
     isMountable: (spec) => spec.source === "persistentVolume",
     waitForAttach: ({ spec }, signal) => waitForAttach(deps, spec, signal),
     mountPath: (spec) => csiDeviceMountPath(deps.names.rootFolder, spec, deps.names.sha256),
-    mountDevice: (request, signal) => mountDevice(deps, request, signal),
+    mountDevice: async (request, signal) =>
+      unlessAsked(await mountDevice(deps, request, signal), request),
     unmountDevice: (deviceMountPath, signal) => unmountDevice(deps, deviceMountPath, signal),
     find: () => findCsiDevices(deps),
   };
@@ -148,10 +153,11 @@ interface Staging {
 
 async function stage(
   deps: CsiPluginDeps,
-  { spec, deviceMountPath, fsGroup }: DeviceRequest,
+  request: DeviceRequest,
   { calls, source, publishContext: context, secrets, seLinuxLabel }: Staging,
   signal: AbortSignal,
 ): StorageResult<void> {
+  const { spec, deviceMountPath, fsGroup } = request;
   const groups = await calls.supports(Capability.VOLUME_MOUNT_GROUP, signal);
   if (!groups.ok) {
     const problem =
@@ -166,7 +172,7 @@ async function stage(
     return failed("final", csiText(`failed to save volume info data: ${unsaved}`));
   }
   const multiWriter = missingField(volumeHandle) ?? (await calls.supportsMultiWriter(signal));
-  const done = multiWriter.ok
+  const asked = multiWriter.ok
     ? await calls.stage(
         {
           volumeId: volumeHandle,
@@ -185,6 +191,7 @@ async function stage(
         signal,
       )
     : multiWriter;
+  const done = unlessAsked(asked, request);
   if (!done.ok && isOperationFinished(done.error)) await removeAfterFailure(deps, deviceMountPath);
   return done;
 }

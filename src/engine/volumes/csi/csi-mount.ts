@@ -24,7 +24,11 @@ import {
   ephemeralCsiSource,
   persistentCsiSource,
 } from "../../../core/storage/csi/csi-volume.ts";
-import { isOperationFinished, type StorageError } from "../../../core/storage/storage-error.ts";
+import {
+  isOperationFinished,
+  type StorageError,
+  unlessAsked,
+} from "../../../core/storage/storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../../../core/storage/volume-spec.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { findMountOf } from "../../../lib/mount-info.ts";
@@ -101,12 +105,23 @@ export async function setUpCsi(
   request: PodVolumeRequest,
   signal: AbortSignal,
 ): StorageResult<StoredVolume> {
+  return unlessAsked(await trySetUp(deps, request, signal), request);
+}
+
+async function trySetUp(
+  deps: CsiPluginDeps,
+  request: PodVolumeRequest,
+  signal: AbortSignal,
+): StorageResult<StoredVolume> {
   const publishing = preparePublishing(deps, request);
   if (!publishing.ok) return publishing;
   const facts = await publishFacts(deps, publishing.value, signal);
   if (!facts.ok) return facts;
   const { path } = publishing.value;
-  const published = await publish(deps, publishing.value, facts.value, signal);
+  const published = unlessAsked(
+    await publish(deps, publishing.value, facts.value, signal),
+    request,
+  );
   if (!published.ok) {
     // What a pod sees stays while it may be published again: removing the folder would leave the pod with an old mount.
     const isNew = !request.reconstructed && !request.isRemount;

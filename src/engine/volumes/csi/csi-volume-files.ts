@@ -86,6 +86,17 @@ export async function removeMountFolder(
   return ok(undefined);
 }
 
+/** Whether an agent took the volume of this folder down, but for the folder itself. */
+export async function isTakenDown(
+  { files, mounts }: FileDeps,
+  mountPath: string,
+): Promise<boolean> {
+  const { folder } = splitPath(mountPath);
+  const { folder: parent, name } = splitPath(folder);
+  if (!(await files.list(parent)).includes(name)) return false;
+  return (await files.list(folder)).length === 0 && !(await mounts.isMountPoint(mountPath));
+}
+
 /** An agent that was killed while it wrote a record leaves a file beside it, with which the folder could not go. */
 async function removeUnfinished({ files }: FileDeps, folder: string): Promise<void> {
   const prefix = volumeDataPath("");
