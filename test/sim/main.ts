@@ -3,11 +3,13 @@ import { availableParallelism } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { type ManySeeds, type OneSeed, parseSimOptions, simUsage } from "./sim-options.ts";
-import { runSeed, type SeedReport } from "./simulator/run-seed.ts";
+import { runSeed, type SeedReport, storageEvery } from "./simulator/run-seed.ts";
 
 interface Queue {
   readonly from: number;
   readonly seeds: number;
+  /** From one seed to the next. */
+  readonly stride: number;
   /** How many seeds were taken by any worker. */
   readonly taken: Int32Array;
 }
@@ -50,7 +52,12 @@ async function runOne({ seed, steps, trace }: OneSeed): Promise<void> {
   process.exitCode = report.violation === undefined ? 0 : 1;
 }
 
-async function runAll({ from, seeds, workers }: ManySeeds): Promise<readonly number[]> {
+async function runAll({
+  from: first,
+  seeds,
+  workers,
+  storage,
+}: ManySeeds): Promise<readonly number[]> {
   const startedMs = Date.now();
   const failed: number[] = [];
   let simulatedMs = 0;
@@ -68,7 +75,9 @@ async function runAll({ from, seeds, workers }: ManySeeds): Promise<readonly num
     console.log(`${done} of ${seeds} seeds, ${failed.length} failed`);
   };
   const taken = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const queue = { from, seeds, taken };
+  const stride = storage ? storageEvery : 1;
+  const from = Math.ceil(first / stride) * stride;
+  const queue = { from, seeds, stride, taken };
   const count = Math.min(workers, seeds);
   await Promise.all(Array.from({ length: count }, () => runWorker(queue, take)));
   const seconds = (Date.now() - startedMs) / 1000;
@@ -96,11 +105,11 @@ function runWorker(queue: Queue, take: (outcome: Outcome) => void): Promise<void
 }
 
 /** Takes the next seed until none is left, so that no worker is idle before the others. */
-async function runQueue({ from, seeds, taken }: Queue): Promise<void> {
+async function runQueue({ from, seeds, stride, taken }: Queue): Promise<void> {
   for (;;) {
     const index = Atomics.add(taken, 0, 1);
     if (index >= seeds) return;
-    const { seed, simulatedMs, violation } = await runSeed(from + index);
+    const { seed, simulatedMs, violation } = await runSeed(from + index * stride);
     parentPort?.postMessage({ seed, simulatedMs, violation } satisfies Outcome);
   }
 }

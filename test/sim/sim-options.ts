@@ -15,9 +15,11 @@ export interface ManySeeds {
   readonly from: number;
   readonly seeds: number;
   readonly workers: number;
+  /** Only those with CSI drivers, claims and volumes. */
+  readonly storage: boolean;
 }
 
-export const simUsage: string = `usage: npm run sim -- [--seeds N] [--from N] [--workers N]
+export const simUsage: string = `usage: npm run sim -- [--seeds N] [--from N] [--workers N] [--storage]
        npm run sim -- --seed N [--steps N] [--trace]`;
 
 const defaultSeeds = 100;
@@ -46,7 +48,8 @@ export function parseSimOptions(
   const seed = numbers.get("seed");
   const isOne = seed !== undefined;
   const foreign = isOne ? ["seeds", "from", "workers"] : ["steps"];
-  const extra = foreign.find((name) => numbers.has(name)) ?? (isOne ? undefined : traceOf(values));
+  const flag = isOne ? "storage" : "trace";
+  const extra = foreign.find((name) => numbers.has(name)) ?? (values[flag] ? flag : undefined);
   if (extra !== undefined) {
     return err(`--${extra} does not go ${isOne ? "with" : "without"} --seed`);
   }
@@ -54,7 +57,8 @@ export function parseSimOptions(
     return ok({ kind: "one", seed, steps: numbers.get("steps"), trace: values.trace === true });
   }
   const { seeds = defaultSeeds, from = 1, workers = cores } = Object.fromEntries(numbers);
-  return ok({ kind: "many", seeds, from, workers });
+  const storage = values.storage === true;
+  return ok({ kind: "many", seeds, from, workers, storage });
 }
 
 const flags = {
@@ -64,14 +68,12 @@ const flags = {
   seeds: { type: "string" },
   from: { type: "string" },
   workers: { type: "string" },
+  storage: { type: "boolean" },
   help: { type: "boolean" },
 } as const;
 
 type Values = Partial<Record<"seed" | "steps" | "seeds" | "from" | "workers", string>> & {
   readonly trace?: boolean;
+  readonly storage?: boolean;
   readonly help?: boolean;
 };
-
-function traceOf({ trace }: Values): string | undefined {
-  return trace === true ? "trace" : undefined;
-}

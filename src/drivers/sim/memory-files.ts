@@ -85,6 +85,13 @@ export class MemoryFiles implements HostFiles {
     return this.#links;
   }
 
+  /** Files and links below a folder, by path. */
+  filesBelow(folder: string): readonly string[] {
+    return [...this.#files.keys(), ...this.#links.keys()].filter((path) =>
+      path.startsWith(`${folder}/`),
+    );
+  }
+
   #paths(): readonly string[] {
     return [...this.#files.keys(), ...this.#links.keys(), ...this.#folders];
   }

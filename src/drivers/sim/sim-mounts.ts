@@ -11,6 +11,11 @@ export class SimMounts implements Mounts {
     return [...this.#mounts.keys()];
   }
 
+  /** What is mounted at a path; undefined when nothing is. */
+  sourceOf(path: string): string | undefined {
+    return this.#mounts.get(path)?.source;
+  }
+
   list(): Promise<readonly MountEntry[]> {
     const all = [...this.#mounts].map(([mountPoint, { fileSystem, source }]) => ({
       id: mountPoint,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
-import { MemoryPluginSockets } from "../../../test/vectors/memory-plugin-sockets.ts";
+import { MemoryPluginSockets } from "../../../test/kit/memory-plugin-sockets.ts";
 import { ok } from "../../lib/result.ts";
 import { PluginRegistry } from "./plugin-registry.ts";
 

@@ -1,6 +1,7 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import { ContainerState } from "../../../src/model/generated/cri.ts";
 import type { Cgroups } from "../../../src/ports/cgroups.ts";
+import type { CsiNodeClient } from "../../../src/ports/csi-drivers.ts";
 import { preStopMark } from "../simulator/random-pod.ts";
 import type { SourceEdit } from "./edited-agent.ts";
 
@@ -157,6 +158,47 @@ export const mutants: readonly Mutant[] = [
       },
     })),
   },
+  {
+    name: "unstages devices that pods have",
+    promise: "a device is unstaged after it was unpublished for all pods",
+    edit: {
+      file: "src/engine/volumes/volume-reconciler.ts",
+      from: "if (!needed.has(volume.name)) this.#release(volume);",
+      to: "if (needed.size >= 0) this.#release(volume);",
+    },
+  },
+  {
+    name: "reports volumes away that are staged",
+    promise: "a volume is reported as in use from before it is staged until it is unstaged",
+    edit: {
+      file: "src/engine/volumes/volume-states.ts",
+      from: "[...new Set([...wanted, ...present])]",
+      to: "[...new Set([...wanted, ...present.slice(0, 0)])]",
+    },
+  },
+  {
+    name: "starts containers without their volumes",
+    promise: "volumes are there before the containers that use them",
+    sabotage: withCsi(() => ({ publishVolume: () => Promise.resolve() })),
+  },
+  {
+    name: "takes volumes away from containers",
+    promise: "volumes stay as long as the containers that use them run",
+    edit: {
+      file: "src/engine/volumes/storage-manager.ts",
+      from: "const hasEnded = isRemoved || workerStates.shouldPodRuntimeBeRemoved(uid);",
+      to: "const hasEnded = isRemoved || workerStates.shouldPodContainersBeTerminating(uid);",
+    },
+  },
+  {
+    name: "overlooks what past agents mounted",
+    promise: "nothing is published or staged that no pod wants",
+    edit: {
+      file: "src/engine/volumes/found-volumes.ts",
+      from: "for (const found of await this.#list()) {",
+      to: "for (const found of (await this.#list()).slice(0, 0)) {",
+    },
+  },
 ];
 
 type Runtime = AgentPorts["runtime"];
@@ -177,6 +219,15 @@ function withFiles<Name extends FilePort>(
   return (ports) => {
     const port = ports[name];
     return { ...ports, [name]: altered(port, methods(port)) };
+  };
+}
+
+function withCsi(methods: () => Partial<CsiNodeClient>): Sabotage {
+  return (ports) => {
+    const { csiDrivers } = ports;
+    const connect = (endpoint: string): CsiNodeClient =>
+      altered(csiDrivers.connect(endpoint), methods());
+    return { ...ports, csiDrivers: { connect } };
   };
 }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "../../../src/model/api-error.ts";
+import type { Node } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { configHashAnnotation, isMirrorPod } from "../../../src/model/pod-source.ts";
 import type { ApiClient, ApiRequest } from "../../../src/ports/api-client.ts";
@@ -9,6 +10,14 @@ import { MemoryApi } from "../memory-api.ts";
 import type { Dice } from "./dice.ts";
 import { parseManifest } from "./manifest-source.ts";
 import type { PodManifest } from "./random-pod.ts";
+import type { StorageWorld } from "./storage/storage-world.ts";
+
+interface ApiWorldDeps {
+  readonly clock: Clock;
+  readonly dice: Dice;
+  readonly nodeName: string;
+  readonly storage?: StorageWorld | undefined;
+}
 
 const podsPath = "/api/v1/namespaces/default/pods";
 
@@ -23,9 +32,9 @@ export class ApiWorld {
   /** How likely any request is to go wrong. */
   rate = 0;
 
-  /** `onChange` is called for every pod that changed in the API server. */
+  /** `onChange` is called for every pod that changed in the API server, `storage` learns of every change. */
   constructor(
-    { clock, dice, nodeName }: { clock: Clock; dice: Dice; nodeName: string },
+    { clock, dice, nodeName, storage }: ApiWorldDeps,
     onChange: (type: Change["type"], pod: Pod, isForced: boolean) => void,
   ) {
     this.#dice = dice;
@@ -34,12 +43,21 @@ export class ApiWorld {
     const uids = dice.split();
     this.#api = new MemoryApi(() => clock.nowMs(), {
       newUid: () => randomUid(uids),
-      onChange: ({ type, collection, object }) => {
+      onChange: (change) => {
+        storage?.noteChange(change);
+        const { type, collection, object } = change;
         if (collection !== "v1/pods") return;
         const pod = object as unknown as Pod;
         onChange(type, pod, this.#gone.has(pod.metadata.uid));
       },
     });
+    storage?.join(this.#api, () => this.#isDown);
+  }
+
+  /** What the node's status reports. */
+  get volumesInUse(): readonly string[] {
+    const node = this.#api.get(`/api/v1/nodes/${this.#nodeName}`) as Node | undefined;
+    return node?.status?.volumesInUse ?? [];
   }
 
   get pods(): readonly Pod[] {

@@ -6,7 +6,7 @@ const mostOpen = 3;
 const mostChanges = 100;
 const windowMs = 5_000;
 
-const changing = /^(run|stop|remove|create|start|update)/;
+const changing = /^(run|stop|remove|create|start|update|publish|unpublish)/;
 const removing = /^(remove|unmount)/;
 /** Of what the runtime calls a sandbox or a container. */
 const idLength = 64;
@@ -114,11 +114,14 @@ interface Named {
   readonly metadata?: { readonly uid?: string };
   readonly labels?: Readonly<Record<string, string>>;
   readonly labelSelector?: Readonly<Record<string, string>>;
+  /** Where a driver publishes a volume for the pod. */
+  readonly targetPath?: string;
 }
 
 function podOfObject(arg: unknown): string | undefined {
   if (typeof arg !== "object" || arg === null) return undefined;
-  const { metadata, labels, labelSelector } = arg as Named;
+  const { metadata, labels, labelSelector, targetPath } = arg as Named;
+  if (targetPath !== undefined) return uidText.exec(targetPath)?.[0];
   const uid = labels?.[podUidLabel] ?? labelSelector?.[podUidLabel] ?? metadata?.uid;
   return uid === undefined || uid === "" ? undefined : uid;
 }

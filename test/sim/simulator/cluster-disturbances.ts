@@ -1,8 +1,8 @@
 import type { Container } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
-import type { Dice } from "./dice.ts";
 import { images, type PodManifest, randomPod, resizedContainers } from "./random-pod.ts";
 import type { Simulation } from "./simulation.ts";
+import { withStorage } from "./storage/random-volumes.ts";
 
 const apiNames = ["one", "two", "three"];
 /** What some pods of the cluster have in a volume. */
@@ -31,11 +31,12 @@ function createPod(sim: Simulation): void {
   const { dice, cluster } = sim;
   const name = dice.pick(apiNames);
   if (cluster === undefined || cluster.find(name) !== undefined) return;
-  create(sim, clusterPod(dice, name));
+  create(sim, clusterPod(sim, name));
 }
 
-function clusterPod(dice: Dice, name: string): PodManifest {
-  const pod = randomPod(dice, name);
+function clusterPod({ dice, storage }: Simulation, name: string): PodManifest {
+  const plain = randomPod(dice, name);
+  const pod = storage === undefined ? plain : withStorage(dice, plain, true);
   if (!dice.chance(0.3)) return pod;
   const volume = { name: "settings", configMap: { name: configMapName } };
   return { ...pod, spec: { ...pod.spec, volumes: [...(pod.spec.volumes ?? []), volume] } };
@@ -77,7 +78,7 @@ async function remove(sim: Simulation, graceSeconds: number | undefined): Promis
 /** Another pod of the same name, before anything of the first has ended. */
 async function replacePod(sim: Simulation): Promise<void> {
   const name = await remove(sim, 0);
-  if (name !== "") create(sim, clusterPod(sim.dice, name));
+  if (name !== "") create(sim, clusterPod(sim, name));
 }
 
 function editImage(sim: Simulation): void {

@@ -6,6 +6,7 @@ import { isMirrorPod, isStaticPod } from "../../../src/model/pod-source.ts";
 import { label } from "./invariants.ts";
 import type { Simulation } from "./simulation.ts";
 import { containerStatuses } from "./status-history.ts";
+import { storageLeftovers, storageProblems } from "./storage/storage-problems.ts";
 
 /** What is not yet as it is wanted; empty once everything is. */
 export async function unconverged(sim: Simulation): Promise<readonly string[]> {
@@ -25,6 +26,7 @@ export async function unconverged(sim: Simulation): Promise<readonly string[]> {
     ...(await endingPods(sim, shown)),
     ...(await remainsOfOthers(sim, uids)),
     ...apiProblems(sim, shown),
+    ...storageProblems(sim, shown),
   ];
 }
 
@@ -160,6 +162,7 @@ export async function leftovers(sim: Simulation): Promise<readonly string[]> {
     ...sim.shownPods().map(({ metadata }) => `shown ${metadata.name}`),
     ...(sim.cluster?.pods ?? []).map(({ metadata }) => `in the API server ${metadata.name}`),
     ...sim.openCalls().map((call) => `open ${call}`),
+    ...storageLeftovers(sim),
   ];
 }
 

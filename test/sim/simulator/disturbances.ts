@@ -6,6 +6,8 @@ import { label } from "./invariants.ts";
 import type { ManifestSource } from "./manifest-source.ts";
 import { type PodManifest, randomPod, resizedContainers } from "./random-pod.ts";
 import type { Simulation } from "./simulation.ts";
+import { withStorage } from "./storage/random-volumes.ts";
+import { storageDisturbances } from "./storage/storage-disturbances.ts";
 
 const podNames = ["alpha", "beta", "gamma", "delta"];
 
@@ -34,7 +36,11 @@ const anywhere: readonly Disturbance[] = [
 ];
 
 export async function disturb(sim: Simulation): Promise<void> {
-  const choices = sim.cluster === undefined ? anywhere : [...anywhere, ...clusterDisturbances];
+  const choices = [
+    ...anywhere,
+    ...(sim.cluster === undefined ? [] : clusterDisturbances),
+    ...(sim.storage === undefined ? [] : storageDisturbances),
+  ];
   const disturbance = sim.dice.pick(choices);
   // While the API server is down people cannot ask anything of it either.
   if (sim.cluster?.isDown === true && clusterDisturbances.includes(disturbance)) toggleApi(sim);
@@ -46,7 +52,14 @@ function writeFile(sim: Simulation): void {
   const name = dice.pick(podNames);
   // Two files may hold one pod: the first wins, and both may come and go.
   const file = dice.chance(0.9) ? name : `${name}-too`;
-  write(sim, file, randomPod(dice, name));
+  write(sim, file, filePod(sim, name));
+}
+
+/** Pods of files may use claims where those lie beside them. */
+function filePod({ dice, storage, cluster }: Simulation, name: string): PodManifest {
+  const pod = randomPod(dice, name);
+  const mayUse = storage !== undefined && cluster === undefined;
+  return mayUse ? withStorage(dice, pod, false) : pod;
 }
 
 function removeFile(sim: Simulation): void {
@@ -100,7 +113,7 @@ function replaceWhileAway(sim: Simulation): void {
   sim.killAgent("before manifests change");
   for (const file of manifests.files) {
     const name = file === controlFile ? undefined : manifests.find(file)?.metadata.name;
-    if (name !== undefined && dice.chance(0.5)) write(sim, file, randomPod(dice, name));
+    if (name !== undefined && dice.chance(0.5)) write(sim, file, filePod(sim, name));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { ApiClient } from "../../../src/ports/api-client.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
+import type { PluginSockets } from "../../../src/ports/plugin-sockets.ts";
 import type { RuntimeEvents } from "../../../src/ports/runtime-events.ts";
 import type { CallBounds } from "./call-bounds.ts";
 import { withMethods } from "./with-methods.ts";
@@ -58,6 +59,22 @@ export class Life {
       mounts: this.#bindObject(ports.mounts),
       journal: this.#bindObject(ports.journal),
       hostCgroups: this.#bindObject(ports.hostCgroups),
+      commands: this.#bindObject(ports.commands),
+      devices: this.#bindObject(ports.devices),
+      csiDrivers: {
+        connect: (endpoint) => this.#bindObject(ports.csiDrivers.connect(endpoint)),
+      },
+      pluginSockets: this.#bindSockets(ports.pluginSockets),
+    };
+  }
+
+  #bindSockets(sockets: PluginSockets): PluginSockets {
+    const bound = this.#bindObject(sockets);
+    return {
+      ...bound,
+      connect: async (...args) => this.#bindObject(await bound.connect(...args)),
+      watch: (folder, onChange) =>
+        sockets.watch(folder, (name) => this.#whileAlive(() => onChange(name))),
     };
   }
 

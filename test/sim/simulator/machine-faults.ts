@@ -36,7 +36,7 @@ export class MachineFaults {
 
   /** The machine as an agent meets it. */
   bind(ports: AgentPorts): AgentPorts {
-    const { files, payloadFiles, foreignFiles, mounts, journal, hostCgroups } = ports;
+    const { files, payloadFiles, foreignFiles, mounts, journal, hostCgroups, commands } = ports;
     return {
       ...ports,
       files: this.#faulty(files, changingFiles),
@@ -45,6 +45,7 @@ export class MachineFaults {
       mounts: this.#faulty(mounts, changingMounts),
       journal: this.#isSlow ? this.#slow(journal) : journal,
       hostCgroups: this.#faulty(hostCgroups, changingCgroups),
+      commands: this.#faulty(commands, /^run$/),
     };
   }
 

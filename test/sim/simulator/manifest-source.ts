@@ -2,20 +2,23 @@ import { parseJson } from "../../../src/lib/json-parser.ts";
 import type { AllowedReferences } from "../../../src/model/manifest/api-references.ts";
 import { parseStaticPod } from "../../../src/model/manifest/static-pod.ts";
 import { type Pod, podFullName } from "../../../src/model/pod.ts";
-import type { PodSource, SourceSink } from "../../../src/ports/pod-source.ts";
+import type { PodSource, SourceSink, SourceSnapshot } from "../../../src/ports/pod-source.ts";
 import type { PodManifest } from "./random-pod.ts";
 
 /** A manifest folder in memory; it outlasts the agents that watch it. */
 export class ManifestSource implements PodSource {
   readonly name = "file";
   readonly #nodeName: string;
+  readonly #besides: Partial<SourceSnapshot> | undefined;
   readonly #pods = new Map<string, Pod>();
   readonly #manifests = new Map<string, PodManifest>();
   #sink: SourceSink | undefined;
   #isOut = false;
 
-  constructor(nodeName: string) {
+  /** `besides`: objects that lie beside the pods, which may refer to them. */
+  constructor(nodeName: string, besides?: Partial<SourceSnapshot>) {
     this.#nodeName = nodeName;
+    this.#besides = besides;
   }
 
   run(sink: SourceSink): Promise<void> {
@@ -61,7 +64,8 @@ export class ManifestSource implements PodSource {
   }
 
   write(file: string, manifest: PodManifest): Pod {
-    const pod = parseManifest(manifest, this.#nodeName, file);
+    const allowed = this.#besides === undefined ? "none" : "configMapsAndSecrets";
+    const pod = parseManifest(manifest, this.#nodeName, file, allowed);
     this.#pods.set(file, pod);
     this.#manifests.set(file, manifest);
     this.#deliver();
@@ -81,6 +85,7 @@ export class ManifestSource implements PodSource {
       secrets: [],
       problems: [],
       ignored: [],
+      ...this.#besides,
     });
   }
 }

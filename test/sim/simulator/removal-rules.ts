@@ -8,19 +8,26 @@ const cgroupsFolder = "/kubepods";
 /** The folder of all logs of a pod; those of its containers that have ended may go while others run. */
 const podLogs = /^\/sim-logs\/[^/]+$/;
 
+type Machine = Pick<SimMachine, "files" | "mounts" | "cgroups" | "runtime">;
+
 /**
  * What the containers of a pod stand on is there when they start, and is not removed while they run: above all not by
  * the removal of what a former life of the pod left.
  */
 export class RemovalRules {
   readonly #invariants: Invariants;
-  readonly #machine: Pick<SimMachine, "files" | "cgroups" | "runtime">;
+  readonly #machine: Machine;
   /** Sandboxes and containers that an agent started and knows of; not those of calls that were carried out too late. */
   readonly #known = new Set<string>();
 
-  constructor(invariants: Invariants, machine: Pick<SimMachine, "files" | "cgroups" | "runtime">) {
+  constructor(invariants: Invariants, machine: Machine) {
     this.#invariants = invariants;
     this.#machine = machine;
+  }
+
+  /** Whether an agent started the sandbox or container and learned so. */
+  isKnown(id: string): boolean {
+    return this.#known.has(id);
   }
 
   /** A sandbox or a container was started by a call whose caller still waits for it. */
@@ -28,11 +35,11 @@ export class RemovalRules {
     this.#known.add(containerId);
     const container = this.#invariants.find(containerId);
     if (container === undefined) return;
-    const { files, cgroups, runtime } = this.#machine;
+    const { files, mounts, cgroups, runtime } = this.#machine;
     const folder = `${podsFolder}${label(container, podUidLabel)}`;
     const paths = (container.config.mounts ?? []).map(({ hostPath = "" }) => hostPath);
     const own = [folder, ...paths.filter((path) => path.startsWith(`${folder}/`))];
-    const missing = own.find((path) => !files.has(path));
+    const missing = own.find((path) => !files.has(path) && mounts.sourceOf(path) === undefined);
     if (missing !== undefined) this.#fail(containerId, `started without ${missing}`);
     const sandbox = runtime.sandboxes.find(({ id }) => id === container.place.sandboxId);
     const cgroup = sandbox?.config.linux?.cgroupParent;

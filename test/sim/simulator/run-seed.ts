@@ -26,6 +26,8 @@ export interface SeedOptions {
 
 /** A promise: once nothing goes wrong any more, everything is as it is wanted after at most this time. */
 const longestCalmMs = 240_000;
+/** Each seed of so many has CSI drivers, claims and volumes. */
+export const storageEvery = 3;
 const lookEveryMs = 2_000;
 const restMs = 12_000;
 
@@ -34,7 +36,8 @@ export async function runSeed(
   seed: number,
   { steps: mostSteps = Number.POSITIVE_INFINITY, sabotage }: SeedOptions = {},
 ): Promise<SeedReport> {
-  const sim = new Simulation(seed, { inCluster: seed % 2 === 0, sabotage });
+  const hasStorage = seed % storageEvery === 0;
+  const sim = new Simulation(seed, { inCluster: seed % 2 === 0, hasStorage, sabotage });
   // It would end the process of a real agent.
   const onUnhandled = (error: unknown): void => sim.fail(`unhandled: ${String(error)}`);
   process.on("unhandledRejection", onUnhandled);
@@ -71,6 +74,10 @@ async function chaos(sim: Simulation, mostSteps: number): Promise<number> {
   sim.machineFaults.rate = dice.pick([0, 0, 0.01, 0.1]);
   const apiFaultRate = dice.pick([0, 0, 0.05, 0.2]);
   if (sim.cluster !== undefined) sim.cluster.rate = apiFaultRate;
+  if (sim.storage !== undefined) {
+    sim.storage.faults.rate = dice.pick([0, 0.02, 0.1, 0.3]);
+    sim.storage.readFaultRate = dice.pick([0, 0, 0.05, 0.3]);
+  }
   const steps = Math.min(mostSteps, dice.between(8, 30));
   for (let step = 0; step < steps; step += 1) {
     if (sim.violation !== undefined) return step;
@@ -88,6 +95,7 @@ function calmDown(sim: Simulation): void {
   sim.crashRate = 0;
   sim.manifests.isOut = false;
   sim.machine.runtime.refusePull = () => undefined;
+  sim.storage?.end();
   if (sim.cluster === undefined) return;
   sim.cluster.rate = 0;
   sim.cluster.isDown = false;

@@ -9,7 +9,27 @@ import { SimMounts } from "../../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../../src/drivers/sim/sim-payload-files.ts";
 import { SimRuntime } from "../../../src/drivers/sim/sim-runtime.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
+import type { FileKind } from "../../../src/ports/foreign-files.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";
+
+/** What lies below the agent's folder is what the agent, and drivers of volumes, made there. */
+class MachineFiles extends SimForeignFiles {
+  readonly #files: MemoryFiles;
+
+  constructor(files: MemoryFiles, deps: ConstructorParameters<typeof SimForeignFiles>[0]) {
+    super(deps);
+    this.#files = files;
+  }
+
+  override async kindOf(path = ""): Promise<FileKind | undefined> {
+    if (!path.startsWith("/sim/") || this.#files.has(path)) return "directory";
+    return (await this.#files.list(path)).length > 0 ? "directory" : undefined;
+  }
+
+  override async realPath(path: string): Promise<string | undefined> {
+    return path.startsWith("/sim/") ? this.#files.realPath(path) : path;
+  }
+}
 
 /** A machine on any clock. `onEvent` receives what happens in the runtime and passes it to the subscribers of `events`. */
 export function createSimMachine(
@@ -25,7 +45,7 @@ export function createSimMachine(
     clock,
     files,
     payloadFiles,
-    foreignFiles: new SimForeignFiles({
+    foreignFiles: new MachineFiles(files, {
       payloads: payloadFiles,
       mounts,
       readEnd: (path, maxBytes) => files.readTail(path, maxBytes),

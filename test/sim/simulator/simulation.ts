@@ -20,6 +20,7 @@ import { RemovalRules } from "./removal-rules.ts";
 import { RuntimeFaults } from "./runtime-faults.ts";
 import { createSimMachine } from "./sim-machine.ts";
 import { StatusHistory } from "./status-history.ts";
+import { StorageWorld } from "./storage/storage-world.ts";
 import { TerminationRules } from "./termination-rules.ts";
 import { Violation } from "./violation.ts";
 
@@ -46,6 +47,8 @@ const shortCrashLoop = { initialMs: 1000, maxMs: 10_000 };
 
 export interface SimulationOptions {
   readonly inCluster?: boolean | undefined;
+  /** There are CSI drivers, claims and persistent volumes. */
+  readonly hasStorage?: boolean | undefined;
   /** Breaks the agent on purpose. */
   readonly sabotage?: ((ports: AgentPorts) => AgentPorts) | undefined;
 }
@@ -55,7 +58,7 @@ export class Simulation {
   readonly clock: VirtualClock = new VirtualClock();
   readonly dice: Dice;
   readonly machine: SimMachine;
-  readonly manifests: ManifestSource = new ManifestSource(simNodeName);
+  readonly manifests: ManifestSource;
   readonly invariants: Invariants;
   readonly faults: RuntimeFaults;
   readonly machineFaults: MachineFaults;
@@ -80,6 +83,7 @@ export class Simulation {
   lives = 0;
   /** Undefined = the node belongs to no cluster. */
   readonly cluster: ApiWorld | undefined;
+  readonly storage: StorageWorld | undefined;
   /** Calls that change something in the runtime, as agents made them. */
   readonly changes: string[] = [];
   readonly #termination: TerminationRules;
@@ -114,9 +118,13 @@ export class Simulation {
       this.invariants.namesOf(pod.metadata.annotations?.[mirrorAnnotation] ?? pod.metadata.uid),
     );
     const apiDice = this.dice.split();
+    this.storage = options.hasStorage === true ? this.#createStorage() : undefined;
+    const { storage } = this;
+    const besides = options.inCluster === true ? undefined : storage?.manifests;
+    this.manifests = new ManifestSource(simNodeName, besides);
     if (options.inCluster !== true) return;
     this.cluster = new ApiWorld(
-      { clock: this.clock, dice: apiDice, nodeName: simNodeName },
+      { clock: this.clock, dice: apiDice, nodeName: simNodeName, storage },
       (type, pod, isForced) => this.#check(() => this.#noteApiPod(type, pod, isForced)),
     );
   }
@@ -171,7 +179,8 @@ export class Simulation {
         apiServer: this.cluster && { api: this.cluster.client },
       },
     );
-    const faulty = this.machineFaults.bind(this.#sabotage(ports));
+    const stored = this.storage?.bind(ports) ?? ports;
+    const faulty = this.machineFaults.bind(this.#sabotage(stored));
     const agent = new Agent(life.bind(faulty), this.#settings(), stop.signal);
     agent.view.watchPods(({ type, pod }) => {
       if (life.isOver) return;
@@ -237,9 +246,26 @@ export class Simulation {
     return this.#life?.agent.view.listPods() ?? [];
   }
 
+  #createStorage(): StorageWorld {
+    return new StorageWorld({
+      machine: this.machine,
+      dice: this.dice.split(),
+      nodeName: simNodeName,
+      invariants: this.invariants,
+      isKnown: (id) => this.#removals.isKnown(id),
+      check: (work) => this.#check(work),
+      note: (text) => this.note(text),
+    });
+  }
+
   #settings(): AgentSettings {
     const { node, pods } = settings;
-    const registration = { ...node.registration, registerNode: this.cluster !== undefined };
+    const isInCluster = this.cluster !== undefined;
+    const registration = {
+      ...node.registration,
+      registerNode: isInCluster,
+      enableControllerAttachDetach: isInCluster,
+    };
     return {
       ...settings,
       node: { ...node, registration },
@@ -279,6 +305,8 @@ export class Simulation {
     if (event.kind === "stopped") this.#termination.noteEnd(event.containerId);
     if (event.kind === "started" && this.#isWaitedFor(event.containerId)) {
       this.#removals.noteStart(event.containerId);
+      const container = this.invariants.find(event.containerId);
+      if (container !== undefined) this.storage?.rules.noteStart(container);
     }
   }
 

@@ -1,0 +1,245 @@
+import type { SimMachine } from "../../../../src/app/sim-agent.ts";
+import { onAbort } from "../../../../src/lib/on-abort.ts";
+import { CsiCallError } from "../../../../src/model/csi-call-error.ts";
+import {
+  NodeServiceCapability_RPC_Type as Capability,
+  type NodeExpandVolumeResponse,
+  type NodePublishVolumeRequest,
+  type NodeServiceCapability,
+  type NodeStageVolumeRequest,
+} from "../../../../src/model/generated/csi.ts";
+import type { RuntimeErrorCode } from "../../../../src/model/runtime-error.ts";
+import type { CsiNodeClient } from "../../../../src/ports/csi-drivers.ts";
+import type { Dice } from "../dice.ts";
+import type { CsiFaults } from "./csi-faults.ts";
+import type { SimDevices } from "./sim-devices.ts";
+import { diskDriver } from "./storage-objects.ts";
+
+/** The kubelet's deadline of every call. */
+const deadlineMs = 120_000;
+
+/** What a driver has of one volume on the node. It outlasts the driver, as mounts do. */
+export interface SimVolume {
+  readonly driver: string;
+  readonly handle: string;
+  stagedAt: string | undefined;
+  readonly publishedAt: Map<string, { readonly isBlock: boolean }>;
+  /** The call about it that has not ended. */
+  busy: CsiCall["kind"] | undefined;
+}
+
+/** What an agent asks of a driver about one volume. */
+export interface CsiCall {
+  readonly kind: "stage" | "unstage" | "publish" | "unpublish" | "expand";
+  readonly volume: SimVolume;
+  readonly path: string;
+  readonly stagingPath: string;
+}
+
+export interface SimCsiDriverDeps {
+  readonly machine: Pick<SimMachine, "clock" | "files" | "mounts">;
+  readonly devices: SimDevices;
+  readonly faults: CsiFaults;
+  readonly dice: Dice;
+  /** A call comes in. */
+  readonly onCall: (call: CsiCall) => void;
+}
+
+/** A CSI driver on the simulated machine. It may die and come back at any time; what it mounted stays. */
+export class SimCsiDriver {
+  readonly name: string;
+  readonly #deps: SimCsiDriverDeps;
+  readonly #volumes = new Map<string, SimVolume>();
+  #death: AbortController | undefined;
+
+  constructor(name: string, deps: SimCsiDriverDeps) {
+    this.name = name;
+    this.#deps = deps;
+  }
+
+  get volumes(): readonly SimVolume[] {
+    return [...this.#volumes.values()];
+  }
+
+  get isUp(): boolean {
+    return this.#death !== undefined;
+  }
+
+  start(): void {
+    this.#death ??= new AbortController();
+  }
+
+  /** Calls that have no answer get none. */
+  die(): void {
+    this.#death?.abort();
+    this.#death = undefined;
+  }
+
+  /** What an agent calls. */
+  get client(): CsiNodeClient {
+    const { name } = this;
+    return {
+      getInfo: (signal) => this.#ask(() => ({ nodeId: `node-of-${name}` }), signal),
+      getCapabilities: (signal) => this.#ask(() => this.#capabilities, signal),
+      stageVolume: (request, signal) =>
+        this.#call("stage", request, request.stagingTargetPath, signal),
+      unstageVolume: (request, signal) =>
+        this.#call("unstage", request, request.stagingTargetPath, signal),
+      publishVolume: (request, signal) =>
+        this.#call("publish", request, request.targetPath, signal),
+      unpublishVolume: (request, signal) =>
+        this.#call("unpublish", request, request.targetPath, signal),
+      expandVolume: async (request, signal): Promise<NodeExpandVolumeResponse> => {
+        await this.#call("expand", request, request.volumePath, signal);
+        return { capacityBytes: request.capacityRange?.requiredBytes ?? 0n };
+      },
+      getVolumeStats: (_, signal) => this.#ask(() => ({ usage: [] }), signal),
+    };
+  }
+
+  get #capabilities(): readonly NodeServiceCapability[] {
+    if (this.name !== diskDriver) return [];
+    const types = [Capability.STAGE_UNSTAGE_VOLUME, Capability.EXPAND_VOLUME];
+    return types.map((type) => ({ rpc: { type } }));
+  }
+
+  #volume(handle: string): SimVolume {
+    const known = this.#volumes.get(handle) ?? {
+      driver: this.name,
+      handle,
+      stagedAt: undefined,
+      publishedAt: new Map(),
+      busy: undefined,
+    };
+    this.#volumes.set(handle, known);
+    return known;
+  }
+
+  #call(
+    kind: CsiCall["kind"],
+    request: { readonly volumeId?: string | undefined },
+    path: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { volumeId = "", stagingTargetPath = "" } = request as NodePublishVolumeRequest;
+    const volume = this.#volume(volumeId);
+    const call = { kind, volume, path: path ?? "", stagingPath: stagingTargetPath };
+    this.#deps.onCall(call);
+    return this.#send(() => this.#inTurn(call, () => this.#carryOut(call, request)), signal);
+  }
+
+  #ask<T>(answer: () => T, signal: AbortSignal): Promise<T> {
+    return this.#send(() => this.#mayFail(async () => answer()), signal);
+  }
+
+  /** As a client of gRPC: the caller waits no longer than the deadline, the driver goes on. */
+  #send<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const fail = (code: RuntimeErrorCode, text: string): void => {
+        stop();
+        reject(new CsiCallError(code, text));
+      };
+      const timer = this.#deps.machine.clock.startTimer(deadlineMs, () =>
+        fail("DeadlineExceeded", "context deadline exceeded"),
+      );
+      const release = onAbort(signal, () => fail("Cancelled", "context canceled"));
+      const stop = (): void => {
+        timer.stop();
+        release();
+      };
+      work().finally(stop).then(resolve, reject);
+    });
+  }
+
+  /** A driver refuses what comes while it is at work on the volume. */
+  async #inTurn({ kind, volume }: CsiCall, work: () => Promise<void>): Promise<void> {
+    if (volume.busy !== undefined) throw new CsiCallError("Aborted", "an operation is pending");
+    volume.busy = kind;
+    try {
+      await this.#mayFail(work);
+    } finally {
+      volume.busy = undefined;
+    }
+  }
+
+  async #mayFail<T>(work: () => Promise<T>): Promise<T> {
+    const { faults, dice } = this.#deps;
+    const death = this.#death?.signal;
+    if (death === undefined) throw unavailable();
+    const fault = faults.next();
+    await this.#pass(dice.between(2, 60), death, undefined);
+    if (fault?.kind === "refused") throw new CsiCallError(fault.code, "injected failure");
+    if (fault?.kind === "hung") {
+      await this.#pass(fault.forMs, death, faults.released);
+      if (!fault.isDone) throw new CsiCallError("Cancelled", "context canceled");
+    }
+    const isLate = death.aborted;
+    // It may die just before, or just after.
+    if (isLate && dice.chance(0.5)) throw unavailable();
+    const answer = await work();
+    if (isLate) throw unavailable();
+    if (fault?.kind === "lost") throw new CsiCallError(fault.code, "the answer is lost");
+    return answer;
+  }
+
+  /** Ends early when the driver dies, or when what hangs goes on. */
+  async #pass(ms: number, death: AbortSignal, released: AbortSignal | undefined): Promise<void> {
+    const signal = released === undefined ? death : AbortSignal.any([death, released]);
+    await this.#deps.machine.clock.sleep(ms, signal).catch(() => undefined);
+  }
+
+  async #carryOut(call: CsiCall, request: object): Promise<void> {
+    const { kind, volume, path } = call;
+    const { files, mounts } = this.#deps.machine;
+    switch (kind) {
+      case "stage":
+        volume.stagedAt = path;
+        if (!isBlock(request)) await this.#mount(`/dev/${volume.handle}`, path);
+        return;
+      case "unstage":
+        volume.stagedAt = undefined;
+        await mounts.unmount(path);
+        return;
+      case "publish":
+        await this.#publish(call, isBlock(request));
+        return;
+      case "unpublish":
+        volume.publishedAt.delete(path);
+        this.#deps.devices.remove(path);
+        await mounts.unmount(path);
+        await files.removeTree(path);
+        return;
+      case "expand":
+    }
+  }
+
+  async #publish({ volume, path, stagingPath }: CsiCall, block: boolean): Promise<void> {
+    const { files } = this.#deps.machine;
+    if (this.name === diskDriver && volume.stagedAt !== stagingPath) {
+      throw new CsiCallError("FailedPrecondition", `${volume.handle} is not staged`);
+    }
+    volume.publishedAt.set(path, { isBlock: block });
+    if (block) {
+      await files.overwrite(path, "");
+      this.#deps.devices.add(path, volume.handle);
+      return;
+    }
+    await files.ensureFolder(path);
+    const source = volume.stagedAt ?? `/exports/${volume.handle}`;
+    await this.#mount(source, path);
+  }
+
+  async #mount(source: string, target: string): Promise<void> {
+    const { mounts } = this.#deps.machine;
+    const mount = { source, target, fileSystem: "ext4", options: [], withoutSystemd: true };
+    await mounts.mount(mount);
+  }
+}
+
+function isBlock(request: object): boolean {
+  return (request as NodeStageVolumeRequest).volumeCapability?.block !== undefined;
+}
+
+function unavailable(): CsiCallError {
+  return new CsiCallError("Unavailable", "connection refused");
+}
