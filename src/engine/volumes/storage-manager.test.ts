@@ -155,6 +155,21 @@ describe("a wait for volumes", () => {
     expect(world.clock.monotonicMs()).toBe(123_000);
   });
 
+  test("goes on, and sleeps, when the errors of claims are over before they are reported", async () => {
+    const world = await open();
+    const pod = world.add("uid-1", "a");
+    const mounting = world.manager.mount(pod, never);
+    await world.clock.advance(100);
+    world.missing.add("a");
+    world.manager.retryPod(pod.metadata.uid);
+    await world.clock.advance(100);
+    world.missing.clear();
+    world.manager.retryPod(pod.metadata.uid);
+    await world.clock.advance(10_000);
+    world.attach();
+    expect((await mounting).ok).toBe(true);
+  });
+
   test("ends with the errors of claims, and the next one reads them again", async () => {
     const world = await open();
     world.missing.add("a");

@@ -362,7 +362,8 @@ export class StorageManager {
       for (;;) {
         const nowMs = clock.monotonicMs();
         const hasErrors = this.#deps.states.pod(uid).errors.length > 0;
-        if (hasErrors) errorsAtMs ??= collectedAtMs(startMs, nowMs);
+        // Those that went meanwhile are not waited for: their time would be over for ever.
+        errorsAtMs = hasErrors ? (errorsAtMs ?? collectedAtMs(startMs, nowMs)) : undefined;
         const errors = nowMs >= (errorsAtMs ?? endMs) ? this.#takeErrors(uid) : undefined;
         if (isDone()) return undefined;
         if (errors !== undefined) return errors;
