@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { MemoryPluginSockets } from "../../../test/kit/memory-plugin-sockets.ts";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
-import { MemoryPluginSockets } from "../../../test/kit/memory-plugin-sockets.ts";
 import { ok } from "../../lib/result.ts";
 import { PluginRegistry } from "./plugin-registry.ts";
 

@@ -112,6 +112,25 @@ describe("mounting", () => {
 });
 
 describe("after a failure", () => {
+  test("the unmount for one pod and the mount for the next do not keep each other from pausing", async () => {
+    const world = await open();
+    const first = world.add("uid-1", "a");
+    const mounting = world.manager.mount(first, never);
+    await world.settle();
+    world.attach();
+    await mounting;
+    world.answers.set("tearDown a", failing("no driver"));
+    world.answers.set("setUp a", failing("no driver"));
+    world.calls.length = 0;
+    const second = world.add("uid-2", "a");
+    world.remove(first);
+    const next = world.manager.mount(second, never);
+    await world.clock.advance(5_000);
+    expect(world.calls.filter((call) => call === "setUp a").length).toBeLessThanOrEqual(21);
+    world.answers.clear();
+    expect((await world.clock.run(next)).ok).toBe(true);
+  });
+
   test.each([
     ["an object of the pod", (world: StorageWorld) => world.manager.retryPod(podUid("uid-1"))],
     ["the driver", (world: StorageWorld) => world.manager.retryDriver(driverName)],

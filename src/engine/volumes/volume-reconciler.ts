@@ -43,6 +43,12 @@ interface Operation {
   readonly event?: { readonly wanted: WantedVolume; readonly reason: string } | undefined;
 }
 
+/**
+ * Two operations that overlap, such as the unmount for one pod and the mount for the next, forget each other's back-off. A
+ * kubelet looks every 100 ms; what fails at once must not be tried at every change that its failure is.
+ */
+const shortestPauseMs = 250;
+
 type Work = (signal: AbortSignal) => Promise<Result<void, string>>;
 
 /**
@@ -53,6 +59,8 @@ export class VolumeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #pending = new PendingOperations();
   #onChange: () => void = () => undefined;
+  /** When each operation on a volume last failed: by volume, then by the operation and its pod. */
+  readonly #failedMs = new Map<string, ReadonlyMap<string, number>>();
   /** When the first operation that was refused may be tried again, by the monotonic clock. */
   #retryAtMs = Number.POSITIVE_INFINITY;
 
@@ -91,6 +99,7 @@ export class VolumeReconciler {
   /** What made operations on the volume fail may be over: the next try does not wait for the back-off. */
   forgetFailures(name: string): void {
     this.#pending.forget(name);
+    this.#failedMs.delete(name);
   }
 
   /** What is done about a volume of a pod, or what it waits for; undefined when it is as wanted. */
@@ -204,7 +213,7 @@ export class VolumeReconciler {
         return;
       case "forget":
         states.removeVolume(name);
-        this.#pending.forget(name);
+        this.forgetFailures(name);
         this.#onChange();
         return;
       default:
@@ -212,8 +221,13 @@ export class VolumeReconciler {
   }
 
   #start(operation: Operation, work: Work): void {
-    const { clock } = this.#deps;
-    const started = this.#pending.start(operation.key, operation.name, clock.monotonicMs());
+    const nowMs = this.#deps.clock.monotonicMs();
+    const failedMs = this.#failuresOf(operation).get(attemptName(operation));
+    if (failedMs !== undefined && nowMs - failedMs < shortestPauseMs) {
+      this.#retryAtMs = Math.min(this.#retryAtMs, failedMs + shortestPauseMs);
+      return;
+    }
+    const started = this.#pending.start(operation.key, operation.name, nowMs);
     if (started.ok) {
       void this.#run(operation, work);
       return;
@@ -223,7 +237,12 @@ export class VolumeReconciler {
     }
   }
 
-  async #run({ key, name, volume, uid, event }: Operation, work: Work): Promise<void> {
+  #failuresOf({ key }: Operation): ReadonlyMap<string, number> {
+    return this.#failedMs.get(key.volumeName) ?? new Map();
+  }
+
+  async #run(operation: Operation, work: Work): Promise<void> {
+    const { key, name, volume, uid, event } = operation;
     const { clock, metrics, log, lifetime, events, states } = this.#deps;
     const startedMs = clock.monotonicMs();
     if (uid !== undefined) states.noteOperation(uid, 1);
@@ -241,6 +260,8 @@ export class VolumeReconciler {
     });
     if (failure !== undefined) {
       const { volumeName } = key;
+      const failures = new Map([...this.#failuresOf(operation), [attemptName(operation), endedMs]]);
+      this.#failedMs.set(volumeName, failures);
       log.warn("an operation on a volume failed", { volume: volumeName, operation: name, failure });
       if (event !== undefined) {
         const { wanted, reason } = event;
@@ -249,6 +270,10 @@ export class VolumeReconciler {
     }
     this.#onChange();
   }
+}
+
+function attemptName({ key, name }: Operation): string {
+  return `${name} ${key.podUid ?? ""}`;
 }
 
 /** Undefined = it went well. */

@@ -5,9 +5,9 @@ import type {
 } from "../../../src/engine/plugins/plugin-handler.ts";
 import { PluginRegistry } from "../../../src/engine/plugins/plugin-registry.ts";
 import { err, ok } from "../../../src/lib/result.ts";
+import { type EncodedPlugin, MemoryPluginSockets } from "../../kit/memory-plugin-sockets.ts";
 import { silentLog } from "../../kit/silent-log.ts";
 import { VirtualClock } from "../../sim/virtual-clock.ts";
-import { type EncodedPlugin, MemoryPluginSockets } from "../../kit/memory-plugin-sockets.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 type Step =
