@@ -44,6 +44,11 @@ export interface ForeignFiles {
   kindOf(path: string, signal: AbortSignal): Promise<FileKind | undefined>;
   /** The group that owns what lies at a path, links followed; undefined when nothing can be seen there. */
   groupOf(path: string, signal: AbortSignal): Promise<number | undefined>;
+  /**
+   * Whether a block device of the node is held by something: mounted in any mount namespace, or part of another device. False for
+   * what is not a device.
+   */
+  isDeviceHeld(path: string, signal: AbortSignal): Promise<boolean>;
   /** The path with every link followed; undefined when nothing can be seen there. */
   realPath(path: string, signal: AbortSignal): Promise<string | undefined>;
   /** For a path of the node that a pod names itself, links followed; parents are made. */

@@ -1,4 +1,5 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   mkdirSync,
   readFileSync,
@@ -168,6 +169,24 @@ test("a volume whose server does not answer is unmounted by force", async () => 
   const cleanUp = () => cleanUpMountPoint(deps, target, { forceAfterMs: 1000 }, never);
   await expect.poll(cleanUp, { timeout: 60_000 }).toEqual(done);
   expect(await mounts.isMountPoint(target)).toBe(false);
+});
+
+test("a disk that is mounted where this process cannot see it is held", async () => {
+  const { device } = newDisk(16);
+  execFileSync("mkfs.ext4", ["-q", device]);
+  expect(await foreignFiles.isDeviceHeld(device, never)).toBe(false);
+  const script = 'mount "$0" "$1" && echo mounted && read -r _';
+  const other = spawn("unshare", ["--mount", "sh", "-c", script, device, target], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(other, "exit");
+  await once(other.stdout, "data");
+  expect((await mounts.listBelow(folder)).map(({ mountPoint }) => mountPoint)).toEqual([]);
+  expect(await foreignFiles.isDeviceHeld(device, never)).toBe(true);
+  other.stdin.end();
+  await ended;
+  await expect.poll(() => foreignFiles.isDeviceHeld(device, never)).toBe(false);
+  expect(await foreignFiles.isDeviceHeld(folder, never)).toBe(false);
 });
 
 test("a local disk is mounted once, bound for a pod with its group, and given back", async () => {

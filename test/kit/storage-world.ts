@@ -60,6 +60,8 @@ export class StorageWorld {
   readonly takenDown: Set<string> = new Set();
   readonly mounts: SimMounts = new SimMounts();
   areSourcesReady = true;
+  /** Something on the node holds the devices. */
+  areDevicesHeld = false;
   nodeUpdates = 0;
   readonly #files = new UnlistedFiles();
   readonly #table = new PodTable();
@@ -198,6 +200,7 @@ export class StorageWorld {
     const { mounts } = this;
     const files = this.#files;
     const foreignFiles = new WorldFiles(files, new SimPayloadFiles(), mounts);
+    foreignFiles.isDeviceHeld = () => Promise.resolve(this.areDevicesHeld);
     const devices = new MemoryBlockDevices(files);
     const disk = { rootFolder, files, foreignFiles, mounts };
     const blockMaps = new BlockMaps({ ...disk, devices, commands: devices });

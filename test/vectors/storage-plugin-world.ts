@@ -266,6 +266,7 @@ function newFiles(tree: MemoryTree): HostFiles {
 function newForeignFiles(tree: MemoryTree): ForeignFiles {
   return {
     kindOf: async (path) => tree.find(path)?.kind as FileKind | undefined,
+    isDeviceHeld: async () => false,
     groupOf: async (path) => tree.find(path)?.gid,
     realPath: async (path) => tree.realPath(path),
     makeFolder: async (path) => tree.makeFolder(path, 0o755),

@@ -41,6 +41,7 @@ export function linuxForeignFiles(helpers: ForeignHelpers, nowMs: () => number):
   return {
     kindOf: newKindOf(helpers.hungPaths),
     groupOf: async (path, signal) => (await look(path, ["groupOf", path], signal)) ?? undefined,
+    isDeviceHeld: (path, signal) => look(path, ["isDeviceHeld", path], signal),
     realPath: async (path, signal) => (await look(path, ["realPath", path], signal)) ?? undefined,
     makeFolder: (path, signal) => look(path, ["makeFolder", path], signal),
     makeFile: (path, signal) => look(path, ["makeFile", path], signal),

@@ -29,6 +29,10 @@ export class SimForeignFiles implements ForeignFiles {
     return Promise.resolve("directory");
   }
 
+  isDeviceHeld(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   groupOf(): Promise<number | undefined> {
     return Promise.resolve(0);
   }

@@ -239,6 +239,20 @@ describe("unmounting", () => {
     expect(world.manager.hasMounts(pod.metadata.uid)).toBe(false);
   });
 
+  test("a device that something else holds stays in use, and is unmounted again later", async () => {
+    const world = await open();
+    const pod = await mounted(world);
+    world.areDevicesHeld = true;
+    world.remove(pod);
+    await world.settle();
+    expect(world.calls).toEqual(["tearDown a", "unmountDevice a"]);
+    expect(world.manager.volumesInUse()).toEqual([volumeNameOf("a")]);
+    world.areDevicesHeld = false;
+    await world.clock.advance(1000);
+    expect(world.calls).toEqual(["tearDown a", "unmountDevice a", "unmountDevice a"]);
+    expect(world.manager.volumesInUse()).toEqual([]);
+  });
+
   test("the next pod of the volume asks for a report though the volume is still listed", async () => {
     const world = await open();
     const pod = await mounted(world);

@@ -54,8 +54,11 @@ export async function removeVolumeFolders(
     if (mountPoint.startsWith(`${volumes}/`) && !isOwn) throw foreign(mountPoint);
   }
   for (const folder of present) {
-    if (mounted.length > 0) await removeWithMounts(deps, folder, signal);
-    else await foreignFiles.removeTree(folder, signal);
+    // Only what was judged above: the removal stops at what is mounted meanwhile.
+    for (const { mountPoint } of mounted) {
+      if (mountPoint.startsWith(`${folder}/`)) await mounts.unmount(mountPoint, signal);
+    }
+    await foreignFiles.removeTree(folder, signal);
   }
 }
 

@@ -110,8 +110,29 @@ export async function unmountDevice(
     states.changeVolume(name, { device: "uncertain", deviceMountPath });
     return failed("UnmountDevice failed", volume, done.error);
   }
+  const held = await whyHeld(deps, volume, signal);
+  if (held !== undefined) {
+    states.changeVolume(name, { device: "uncertain", deviceMountPath });
+    return failed("UnmountDevice failed", volume, held);
+  }
   states.changeVolume(name, { device: "not-mounted", deviceMountPath: "" });
   return ok(undefined);
+}
+
+/** A device that something still holds must not be detached. */
+async function whyHeld(
+  { foreignFiles }: UnmountDeps,
+  { devicePath }: NodeVolume,
+  signal: AbortSignal,
+): Promise<{ readonly message: string } | undefined> {
+  if (!devicePath.startsWith("/")) return undefined;
+  try {
+    if (!(await foreignFiles.isDeviceHeld(devicePath, signal))) return undefined;
+    return { message: "the device is in use when it was no longer expected to be in use" };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { message: errorText(error) };
+  }
 }
 
 /** Where else the device is mounted: as long as it is, what uses it there would lose it. */
@@ -125,11 +146,12 @@ async function otherMounts(
 }
 
 export async function unmapDevice(
-  { states, blockMaps }: UnmountDeps,
+  deps: UnmountDeps,
   volume: NodeVolume,
   { block }: StoragePlugin,
   signal: AbortSignal,
 ): Promise<Result<void, string>> {
+  const { states, blockMaps } = deps;
   const { name, spec, devicePath, deviceMountPath: globalMapPath } = volume;
   const users = await blockMaps.users(globalMapPath);
   if (users.length > 0) {
@@ -152,6 +174,8 @@ export async function unmapDevice(
   if (done?.ok === false) return failed("UnmapDevice.TearDownDevice failed", volume, done.error);
   const removed = await blockMaps.removeGlobal(globalMapPath, signal);
   if (!removed.ok) return failed("UnmapDevice.RemoveMapPath failed", volume, removed.error);
+  const held = await whyHeld(deps, volume, signal);
+  if (held !== undefined) return failed("UnmapDevice failed", volume, held);
   states.changeVolume(name, { device: "not-mounted", deviceMountPath: "" });
   return ok(undefined);
 }

@@ -9,6 +9,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { errorCode } from "../volume-error.ts";
 import { type OpenEntry, unlessAbsent } from "./open-entry.ts";
 import { openSubPath } from "./subpath-walk.ts";
 import { changeOwnership, type TreeOwnership } from "./tree-ownership.ts";
@@ -20,6 +21,7 @@ import { readEnd, readVolumeFile } from "./volume-reads.ts";
 /** What the helper process does when it is asked to, one at a time. Arguments and answers are JSON. */
 export interface Operations {
   groupOf(path: string): number | null;
+  isDeviceHeld(path: string): boolean;
   realPath(path: string): string | null;
   makeFolder(path: string): void;
   makeFile(path: string): void;
@@ -50,6 +52,7 @@ export function newOperations(onProgress: OnProgress): Operations {
   };
   return {
     groupOf: (path) => unlessUnseen(() => statSync(path).gid),
+    isDeviceHeld,
     realPath: (path) => unlessUnseen(() => realpathSync.native(path)),
     makeFolder: (path) => void mkdirSync(path, { recursive: true, mode: 0o755 }),
     makeFile: (path) => makeFile(path, 0, 0o644),
@@ -81,6 +84,18 @@ function unlessUnseen<T>(look: () => T): T | null {
     return look();
   } catch {
     return null;
+  }
+}
+
+// Of a block device, exclusively means: unless it is mounted, swapped to, or held by another device.
+function isDeviceHeld(path: string): boolean {
+  if (unlessUnseen(() => statSync(path))?.isBlockDevice() !== true) return false;
+  try {
+    closeSync(openSync(path, constants.O_RDONLY | constants.O_EXCL | constants.O_NONBLOCK));
+    return false;
+  } catch (error) {
+    if (errorCode(error) === "EBUSY") return true;
+    throw error;
   }
 }
 
