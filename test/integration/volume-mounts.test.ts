@@ -173,7 +173,7 @@ test("a volume whose server does not answer is unmounted by force", async () => 
 
 test("a disk that is mounted where this process cannot see it is held", async () => {
   const { device } = newDisk(16);
-  execFileSync("mkfs.ext4", ["-q", device]);
+  execFileSync("/sbin/mkfs.ext4", ["-q", device]);
   expect(await foreignFiles.isDeviceHeld(device, never)).toBe(false);
   const script = 'mount "$0" "$1" && echo mounted && read -r _';
   const other = spawn("unshare", ["--mount", "sh", "-c", script, device, target], {
