@@ -33,7 +33,7 @@ test("a field that this node cannot honour is named with what to do instead", as
     rejection: {
       reason: "UnsupportedField",
       message:
-        "spec.volumes[0].cephfs: not supported by this node; mount it on the node and use hostPath",
+        "spec.volumes[0].cephfs: not supported by this node; use the CSI driver of the storage, or mount it on the node and use hostPath",
     },
   });
 });

@@ -101,7 +101,7 @@ const unhonoured = testPod({
   volumes: [{ name: "share", cephfs: { monitors: ["files.example"] } }],
 });
 const message =
-  "spec.volumes[0].cephfs: not supported by this node; mount it on the node and use hostPath";
+  "spec.volumes[0].cephfs: not supported by this node; use the CSI driver of the storage, or mount it on the node and use hostPath";
 
 test("a pod that uses a field that this node cannot honour has failed, by that field", () => {
   const { admission, statuses, events } = new World();

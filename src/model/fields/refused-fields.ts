@@ -1,5 +1,5 @@
 const unsupported = "not supported by this node";
-const mountYourself = `${unsupported}; mount it on the node and use hostPath`;
+const mountYourself = `${unsupported}; use the CSI driver of the storage, or mount it on the node and use hostPath`;
 const device = `${unsupported}: no driver of such devices can register; ask for extended resources in limits`;
 const windows = `${unsupported}, which runs Linux containers only; use the fields for Linux`;
 const ephemeral = "not allowed for ephemeral containers; leave it out";
