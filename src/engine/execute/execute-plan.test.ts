@@ -328,3 +328,75 @@ test("a sandbox that cannot be stopped is not removed, and the others are", asyn
   expect(failuresText(reports)).toContain("the network plugin hangs");
   expect(world.runtime.sandboxes.map(({ id }) => id)).toEqual([stuck?.id]);
 });
+
+test("after a step that others stand on has failed, only leftovers are still ended", async () => {
+  const world = new ExecutorWorld();
+  const pod = testPod({ containers: [{ name: "web" }] });
+  await world.sync(pod);
+  const observed = await world.read(pod);
+  const [leftover] = observed.sandboxes;
+  world.runtime.calls.length = 0;
+  failOnce(world, "RunPodSandbox", new RuntimeError("RunPodSandbox", "Unknown", "no network"));
+  const because = "for the test";
+  const plan = {
+    steps: [
+      { kind: "create-sandbox", attempt: 1, because },
+      { kind: "start-container", index: 0, name: "web", because },
+      { kind: "stop-sandbox", sandboxId: leftover?.id ?? "", because },
+    ],
+  } as const;
+  const { signal } = new AbortController();
+  const { reports } = await executePlan(world.deps, { pod, observed, plan }, signal);
+  expect(reports.map(({ kind, failure }) => `${kind} ${failure?.code ?? "done"}`)).toEqual([
+    "create-sandbox CreatePodSandboxError",
+    "stop-sandbox done",
+  ]);
+});
+
+test.each([
+  { hostNetwork: true, hasNodeAddress: true },
+  { hostNetwork: false, hasNodeAddress: false },
+])(
+  "a container of a new sandbox gets the addresses of the node: $hasNodeAddress, hostNetwork: $hostNetwork",
+  async ({ hostNetwork, hasNodeAddress }) => {
+    const world = new ExecutorWorld();
+    const pod = testPod({ hostNetwork, containers: [{ name: "web" }] });
+    const { configs } = world.deps.start;
+    const make = configs.containerConfig.bind(configs);
+    const given: (readonly string[])[] = [];
+    configs.containerConfig = (request, signal) => {
+      given.push(request.podIps);
+      return make(request, signal);
+    };
+    const observed = { ...(await world.read(pod)), ips: ["192.0.2.1"] };
+    const because = "for the test";
+    const plan = {
+      steps: [
+        { kind: "create-sandbox", attempt: 0, because },
+        { kind: "start-container", index: 0, name: "web", because },
+      ],
+    } as const;
+    const starting = { pullCredentials: anonymous, onSandboxReady: () => undefined };
+    const { signal } = new AbortController();
+    await executePlan(world.deps, { pod, observed, plan, starting }, signal);
+    expect(given).toHaveLength(1);
+    expect(given[0]?.includes("192.0.2.1")).toBe(hasNodeAddress);
+  },
+);
+
+test("a start that is under way is not cut short when the sync is cancelled", async () => {
+  const world = new ExecutorWorld();
+  const pod = testPod({ containers: [{ name: "web" }, { name: "log" }] });
+  const cancel = new AbortController();
+  const { runtime } = world;
+  const start = runtime.startContainer.bind(runtime);
+  const isCut: boolean[] = [];
+  runtime.startContainer = async (id, signal) => {
+    cancel.abort(new Error("the pod is to end"));
+    isCut.push(signal.aborted);
+    return start(id, signal);
+  };
+  await expect(world.sync(pod, { signal: cancel.signal })).rejects.toThrow("the pod is to end");
+  expect(isCut).toEqual([false]);
+  expect(runtime.findContainer("web")?.state).toBe(ContainerState.CONTAINER_RUNNING);
+});

@@ -227,3 +227,33 @@ test("many sandboxes stop in turns, and those that hang keep the others from the
   expect(stops).toBe(40);
   await world.clock.run(Promise.all(kills));
 });
+
+test("a sandbox that is gone by the time it is stopped has been stopped", async () => {
+  const { world, pod } = await runningPod({ containers: [{ name: "web" }] });
+  world.runtime.stopPodSandbox = () =>
+    Promise.reject(new RuntimeError("StopPodSandbox", "NotFound", "no such sandbox"));
+  const reports = await world.clock.run(world.kill(pod));
+  expect(reports.map(({ failure }) => failure)).toEqual([undefined, undefined]);
+});
+
+test("a hook that goes on when its container was stopped is given up then", async () => {
+  const preStop = { exec: { command: ["drain"] } };
+  const { world, pod } = await runningPod({
+    containers: [{ name: "web", lifecycle: { preStop } }],
+  });
+  const hooks: AbortSignal[] = [];
+  const { runtime } = world;
+  runtime.execSync = (...call) => {
+    for (const arg of call) if (arg instanceof AbortSignal) hooks.push(arg);
+    return new Promise(() => undefined);
+  };
+  const stop = runtime.stopContainer.bind(runtime);
+  const during: boolean[] = [];
+  runtime.stopContainer = (...call) => {
+    during.push(hooks[0]?.aborted ?? true);
+    return stop(...call);
+  };
+  await world.clock.run(world.kill(pod));
+  expect(during).toEqual([false]);
+  expect(hooks.map(({ aborted }) => aborted)).toEqual([true]);
+});
