@@ -24,7 +24,7 @@ const constructionFiles = [
   "src/engine/agent/storage-parts.ts",
   "src/engine/resources/allocation/create-allocations.ts",
 ];
-const maxConstructionLines = 841;
+const maxConstructionLines = 856;
 
 /**
  * Every map and set that an object of the engine keeps, with what it is keyed by. None is keyed by the UID of a pod: what
@@ -42,6 +42,8 @@ const keptMaps: Readonly<Record<string, string>> = {
   "cluster/reflector.ts Reflector.#waiting": "waiter",
   "cluster/api-objects.ts WatchedObjects.#watched": "namespace and name of an object",
   "devices/device-endpoints.ts DeviceEndpoints.#connections": "resource of a device plugin",
+  "devices/dra-endpoints.ts DraEndpoints.#connections": "DRA driver and its socket",
+  "devices/dra-endpoints.ts DraEndpoints.#wipes": "DRA driver",
   "execute/execute-plan.ts PlanRun.#inTheWay": "container name or sandbox id, for one sync",
   "images/credential-providers.ts CredentialProviders.#cache": "provider and image",
   "images/credential-providers.ts CredentialProviders.#flights": "provider and image",

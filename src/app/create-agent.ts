@@ -14,6 +14,7 @@ import { createCsiDrivers } from "../drivers/csi/csi-drivers.ts";
 import { allocateResponseCodec } from "../drivers/device-plugins/allocate-response.ts";
 import { devicePlugins } from "../drivers/device-plugins/device-plugins.ts";
 import { JsonJournal } from "../drivers/disk/json-journal.ts";
+import { createDraPlugins } from "../drivers/dra/dra-plugins.ts";
 import { blockDevices } from "../drivers/linux/block-devices.ts";
 import { linuxCommands } from "../drivers/linux/commands.ts";
 import { linuxDeviceTree } from "../drivers/linux/device-tree.ts";
@@ -41,6 +42,7 @@ import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
 import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { pluginSockets } from "../drivers/plugins/plugin-sockets.ts";
+import { podResourcesApi } from "../drivers/pod-resources/pod-resources.ts";
 import { Logind } from "../drivers/systemd/logind.ts";
 import type {
   AgentPorts,
@@ -291,6 +293,8 @@ function machinePorts(
     csiDrivers: createCsiDrivers(),
     pluginSockets,
     devicePlugins,
+    draPlugins: createDraPlugins(),
+    podResourcesApi,
     allocateResponses: allocateResponseCodec,
     hostCgroups: cgroups,
     cgroupsAt,

@@ -3,7 +3,11 @@ import { createHash } from "node:crypto";
 import { allocateResponseCodec } from "../drivers/device-plugins/allocate-response.ts";
 import type { MemoryFiles } from "../drivers/sim/memory-files.ts";
 import type { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
-import { simDevicePlugins } from "../drivers/sim/sim-device-plugins.ts";
+import {
+  simDevicePlugins,
+  simDraPlugins,
+  simPodResourcesApi,
+} from "../drivers/sim/sim-device-plugins.ts";
 import type { SimEvents } from "../drivers/sim/sim-events.ts";
 import type { SimForeignFiles } from "../drivers/sim/sim-foreign-files.ts";
 import {
@@ -86,6 +90,8 @@ export function simPorts(
     csiDrivers: simCsiDrivers,
     pluginSockets: simPluginSockets,
     devicePlugins: simDevicePlugins,
+    draPlugins: simDraPlugins,
+    podResourcesApi: simPodResourcesApi,
     allocateResponses: allocateResponseCodec,
     hostCgroups: cgroups,
     cgroupsAt: () => cgroups,

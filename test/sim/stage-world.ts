@@ -25,7 +25,7 @@ import { noMetrics } from "../kit/no-metrics.ts";
 import { testPodChanges } from "../kit/pod-parts.ts";
 import { testPod } from "../kit/pods.ts";
 import { silentLog } from "../kit/silent-log.ts";
-import { idleManagers } from "../kit/test-managers.ts";
+import { idleDevices, idleManagers } from "../kit/test-managers.ts";
 import { startTestStorage } from "../kit/test-storage.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -95,6 +95,7 @@ export class StageWorld {
       },
       cgroups: this.#createCgroups(),
       managers: this.#managers,
+      claimResources: idleDevices().claimResources,
       actuated: new ResourceRecords({
         slice: table.writer("actuated"),
         files,

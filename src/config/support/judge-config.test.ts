@@ -21,9 +21,6 @@ test("defaults ask for nothing in vain", () => {
 });
 
 test.each([
-  [{ cpuManagerPolicy: "static" }, "cpuManagerPolicy"],
-  [{ memoryManagerPolicy: "Static" }, "memoryManagerPolicy"],
-  [{ topologyManagerPolicy: "restricted" }, "topologyManagerPolicy"],
   [{ systemCgroups: "/system" }, "systemCgroups"],
   [{ imageServiceEndpoint: "unix:///run/images.sock" }, "imageServiceEndpoint"],
 ])("%j is refused by name", (change, name) => {

@@ -10,6 +10,7 @@ import type { CredentialPlugins } from "../../ports/credential-plugins.ts";
 import type { CsiDrivers } from "../../ports/csi-drivers.ts";
 import type { DevicePlugins } from "../../ports/device-plugins.ts";
 import type { DeviceTree } from "../../ports/device-tree.ts";
+import type { DraPlugins } from "../../ports/dra-plugins.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
@@ -24,6 +25,7 @@ import type { Mounts } from "../../ports/mounts.ts";
 import type { NodeFacts } from "../../ports/node-facts.ts";
 import type { PayloadFiles } from "../../ports/payload-files.ts";
 import type { PluginSockets } from "../../ports/plugin-sockets.ts";
+import type { PodResourcesApi } from "../../ports/pod-resources.ts";
 import type { PodSource } from "../../ports/pod-source.ts";
 import type { ProbeRunner } from "../../ports/probe-runner.ts";
 import type { PullProgressReader } from "../../ports/pull-progress.ts";
@@ -94,6 +96,8 @@ interface StoragePorts {
 /** Programs of the node that serve devices. */
 interface DevicePorts {
   readonly devicePlugins: DevicePlugins;
+  readonly draPlugins: DraPlugins;
+  readonly podResourcesApi: PodResourcesApi;
   /** What a plugin answered, as the kubelet's checkpoint keeps it. */
   readonly allocateResponses: AllocateResponseCodec;
 }

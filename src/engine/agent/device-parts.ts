@@ -1,28 +1,38 @@
+import { ClaimResources } from "../devices/claim-resources.ts";
 import { CpuReconciler } from "../devices/cpu-reconciler.ts";
 import { DeviceAdmission } from "../devices/device-admission.ts";
 import { DeviceAllocator } from "../devices/device-allocator.ts";
 import { DeviceEndpoints } from "../devices/device-endpoints.ts";
 import { DeviceStore } from "../devices/device-store.ts";
+import { DraEndpoints } from "../devices/dra-endpoints.ts";
 import { Holders } from "../devices/holders.ts";
 import { NodeManagers } from "../devices/node-managers.ts";
+import { PodResourcesService } from "../devices/pod-resources-service.ts";
 import type { Base } from "./agent-base.ts";
 
 /** What hands out CPUs, memory and devices to containers. */
 export class DeviceParts {
   readonly deviceStore: DeviceStore;
   readonly deviceEndpoints: DeviceEndpoints;
+  readonly draEndpoints: DraEndpoints;
+  readonly claimResources: ClaimResources;
   readonly managers: NodeManagers;
   readonly deviceAdmission: DeviceAdmission;
   readonly cpuReconciler: CpuReconciler;
+  readonly podResources: PodResourcesService;
 
   constructor(base: Base) {
     this.deviceStore = new DeviceStore(base);
     const known = { ...base, ports: base, store: this.deviceStore, holders: new Holders(base) };
     this.deviceEndpoints = new DeviceEndpoints(known);
     const devices = new DeviceAllocator({ ...known, endpoints: this.deviceEndpoints });
-    this.managers = new NodeManagers({ ...known, devices });
+    this.draEndpoints = new DraEndpoints(base);
+    this.claimResources = new ClaimResources({ ...known, endpoints: this.draEndpoints });
+    const { claimResources } = this;
+    this.managers = new NodeManagers({ ...known, devices, claimResources });
     const managed = { ...base, managers: this.managers };
     this.deviceAdmission = new DeviceAdmission(managed);
     this.cpuReconciler = new CpuReconciler(managed);
+    this.podResources = new PodResourcesService(managed);
   }
 }

@@ -36,7 +36,7 @@ export class StorageParts {
   readonly storageStats: StorageStats;
   readonly volumes: ContainerVolumes;
 
-  constructor(base: Base & Pick<DeviceParts, "deviceEndpoints">) {
+  constructor(base: Base & Pick<DeviceParts, "deviceEndpoints" | "draEndpoints">) {
     const { apiServer, cluster, csiDrivers: drivers, rootFolder, settings } = base;
     const registry = new CsiDriverRegistry();
     const known = { ...base, registry, drivers };
@@ -53,6 +53,7 @@ export class StorageParts {
     const registration = new CsiRegistration({ ...known, csiNode: this.csiNode, allocatable });
     this.pluginRegistry.addHandler("CSIPlugin", registration);
     this.pluginRegistry.addHandler("DevicePlugin", base.deviceEndpoints);
+    this.pluginRegistry.addHandler("DRAPlugin", base.draEndpoints);
 
     const states = new VolumeStates(base.table);
     const { enableControllerAttachDetach } = settings.node.registration;

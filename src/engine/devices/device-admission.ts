@@ -10,7 +10,7 @@ import type { NodeManagers } from "./node-managers.ts";
 
 export interface DeviceAdmissionDeps {
   readonly table: PodTable;
-  readonly managers: Pick<NodeManagers, "concerns" | "admit">;
+  readonly managers: Pick<NodeManagers, "concerns" | "admit" | "release">;
   readonly active: Pick<ActivePods, "has">;
   readonly faults: Pick<Faults, "note">;
   readonly wakeups: Pick<Wakeups, "askToStart">;
@@ -38,7 +38,10 @@ export class DeviceAdmission {
     this.#queue(async () => {
       try {
         const failure = await this.#handOut(pod);
-        if (failure !== undefined) refuse(failure);
+        if (failure !== undefined) {
+          await this.#deps.managers.release(pod.metadata.uid);
+          refuse(failure);
+        }
       } finally {
         this.#slice.set(pod.metadata.uid, undefined);
         this.#deps.wakeups.askToStart();

@@ -5,6 +5,7 @@ import type {
 } from "../../core/devices/plugin/device-calls.ts";
 import type {
   ContainerDeviceRequest,
+  DeviceManager,
   DeviceNodeView,
 } from "../../core/devices/plugin/device-manager.ts";
 import type { DeviceOptions } from "../../core/devices/plugin/device-options.ts";
@@ -40,6 +41,13 @@ export class DeviceAllocator {
   /** Takes over what was handed out before. */
   async start(): Promise<void> {
     await this.#deps.store.start();
+  }
+
+  /** The devices and who holds them, without pods that are gone. */
+  current(): DeviceManager {
+    const { manager } = this.#deps.store;
+    manager.releaseInactive(this.#view());
+    return manager;
   }
 
   /** The pod's containers have ended. */

@@ -143,6 +143,23 @@ test("the next agent knows who has which, before and after all sources have deli
   expect(await world.state()).toMatchObject({ entries: { c: { main: "60-63" } } });
 });
 
+test("a pod that runs here keeps what it has, though it cannot get all that it asks for", async () => {
+  const before = new World();
+  await before.managers.start();
+  before.admit(guaranteed("a", "3"));
+  await before.admission.idle();
+  const world = new World(before.files);
+  await world.managers.start();
+  const pod = guaranteed("a", "3");
+  const more = { ...pod.spec.containers[0], name: "more" };
+  const grown = { ...pod, spec: { ...pod.spec, containers: [...pod.spec.containers, more] } };
+  world.want(grown);
+  world.admission.adopt(grown);
+  await world.admission.idle();
+  expect(world.managers.place(pod, { name: "main" })?.cpusetCpus).toBe("60-62");
+  expect(world.managers.hasExclusiveCpus(grown, { name: "more" })).toBe(false);
+});
+
 test("a pod that ended while it waited gets nothing, and one that has ended gives back what it had", async () => {
   const world = new World();
   await world.managers.start();

@@ -6,7 +6,8 @@ import {
   type MemoryManager,
   startMemoryManager,
 } from "../../core/devices/memory/memory-manager.ts";
-import type { DeviceOptions } from "../../core/devices/plugin/device-options.ts";
+import { type DeviceOptions, withCdiDevices } from "../../core/devices/plugin/device-options.ts";
+import type { ResourceManagers } from "../../core/devices/pod-resources.ts";
 import type { AdmissionFailure } from "../../core/devices/topology/allocation-error.ts";
 import type { ContainerRef } from "../../core/devices/topology/container-ref.ts";
 import {
@@ -16,7 +17,7 @@ import {
 import { podQosClass } from "../../core/resource/qos.ts";
 import { assert } from "../../lib/assert.ts";
 import { errorText } from "../../lib/error-text.ts";
-import type { Result } from "../../lib/result.ts";
+import { ok, type Result } from "../../lib/result.ts";
 import { SetupError } from "../../lib/setup-error.ts";
 import type { CpuSet } from "../../model/cpu-set.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
@@ -24,6 +25,7 @@ import type { PodUid } from "../../model/ids.ts";
 import { type AnyContainer, type Pod, podContainers } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
+import type { ClaimResources } from "./claim-resources.ts";
 import type { DeviceAllocator } from "./device-allocator.ts";
 import type { Holders } from "./holders.ts";
 import { type KnownContainersDeps, knownContainers } from "./known-containers.ts";
@@ -38,6 +40,7 @@ export interface NodeManagersDeps extends KnownContainersDeps {
   readonly rootFolder: string;
   readonly holders: Holders;
   readonly devices: DeviceAllocator;
+  readonly claimResources: Pick<ClaimResources, "start" | "manager" | "cdiDevices" | "withHealth">;
   readonly wakeups: Pick<Wakeups, "lookAtCpus">;
 }
 
@@ -66,6 +69,7 @@ export class NodeManagers {
   async start(): Promise<void> {
     const { cpu, memory, topology } = this.#settings;
     await this.#deps.devices.start();
+    await this.#deps.claimResources.start();
     const cpuText = await this.#cpuFile.read();
     const memoryText = await this.#memoryFile.read();
     const isNew = cpuText === undefined && memoryText === undefined;
@@ -99,6 +103,13 @@ export class NodeManagers {
     return this.#started?.cpus;
   }
 
+  /** Who has what, without what pods had that are gone. */
+  handedOut(): ResourceManagers {
+    const { devices, claimResources } = this.#deps;
+    const { cpus, memory } = this.#managers;
+    return { cpus, memory, devices: devices.current(), dra: claimResources.manager };
+  }
+
   /** Whether any container of the pod gets CPUs, memory or devices of its own. */
   concerns(pod: Pod): boolean {
     return this.#deps.devices.concerns(pod) || this.#isPinned(pod);
@@ -112,11 +123,10 @@ export class NodeManagers {
     );
   }
 
-  /** Hands out what the pod asks for. One pod at a time: the next one counts on what this one got. */
+  /** Hands out what the pod asks for and does not have yet; where that fails, it keeps what it has. One pod at a time: the next one counts on what this one got. */
   async admit(pod: Pod): Promise<AdmissionFailure | undefined> {
     const before = this.#managers.cpus.state.shared;
     const failure = await this.#managers.topology.admit(pod);
-    if (failure !== undefined) await this.release(pod.metadata.uid);
     this.#noteShared(before);
     await this.#save();
     return failure;
@@ -124,10 +134,10 @@ export class NodeManagers {
 
   /** The pod's containers have ended. */
   async release(uid: PodUid): Promise<void> {
-    const { cpus, memory, topology } = this.#managers;
-    topology.releasePod(uid);
+    this.#started?.topology.releasePod(uid);
     await this.#deps.devices.release(uid);
     if (!this.#pins) return;
+    const { cpus, memory } = this.#managers;
     const before = cpus.state.shared;
     cpus.releasePod(uid);
     memory.releasePod(uid);
@@ -157,12 +167,18 @@ export class NodeManagers {
   ): Promise<Result<DeviceOptions | undefined, string>> {
     const ref = { podUid: pod.metadata.uid, container: container.name };
     const affinity = this.#managers.topology.affinity(ref);
-    return await this.#deps.devices.options(pod, container, affinity);
+    const { devices, claimResources } = this.#deps;
+    const options = await devices.options(pod, container, affinity);
+    if (!options.ok) return options;
+    const claimed = claimResources.cdiDevices(pod, container);
+    if (!claimed.ok) return claimed;
+    return claimed.value.length === 0 ? options : ok(withCdiDevices(options.value, claimed.value));
   }
 
   /** The status with the health of the devices that the pod's containers have. */
-  withHealth({ metadata }: Pod, status: PodStatus): PodStatus {
-    return this.#deps.devices.withHealth(metadata.uid, status);
+  withHealth(pod: Pod, status: PodStatus): PodStatus {
+    const { devices, claimResources } = this.#deps;
+    return claimResources.withHealth(pod, devices.withHealth(pod.metadata.uid, status));
   }
 
   hasExclusiveCpus(pod: Pod, { name }: Pick<AnyContainer, "name">): boolean {

@@ -1,6 +1,6 @@
 const unsupported = "not supported by this node";
 const mountYourself = `${unsupported}; use the CSI driver of the storage, or mount it on the node and use hostPath`;
-const device = `${unsupported}: no driver of such devices can register; ask for extended resources in limits`;
+const device = `${unsupported} outside a cluster, which allocates claims; ask for extended resources in limits`;
 const windows = `${unsupported}, which runs Linux containers only; use the fields for Linux`;
 const ephemeral = "not allowed for ephemeral containers; leave it out";
 
@@ -57,8 +57,4 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
  * Those that are refused in a kubelet's place, too. What a kubelet on Linux ignores is ignored there, what it cannot mount is
  * waited for, and what fails with it fails in the same way.
  */
-export const refusedAsKubelet: ReadonlySet<string> = new Set([
-  "PodSpec.resourceClaims",
-  "ResourceRequirements.claims",
-  "Volume.flexVolume",
-]);
+export const refusedAsKubelet: ReadonlySet<string> = new Set(["Volume.flexVolume"]);

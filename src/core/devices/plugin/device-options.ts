@@ -51,6 +51,15 @@ export function deviceOptions(held: Iterable<HeldDevices>): DeviceOptions {
   };
 }
 
+/** With the devices of claims, which only have CDI names. */
+export function withCdiDevices(
+  options: DeviceOptions | undefined,
+  names: readonly string[],
+): DeviceOptions {
+  const known = options ?? deviceOptions([]);
+  return { ...known, cdiDevices: [...known.cdiDevices, ...names] };
+}
+
 function keepFirst<T>(map: Map<string, T>, key: string, value: T): void {
   if (!map.has(key)) map.set(key, value);
 }
