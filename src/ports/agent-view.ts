@@ -73,6 +73,8 @@ export interface PodExplanation {
   readonly workerState: string;
   /** Newest first. */
   readonly syncs: readonly SyncRecord[];
+  /** What its containers have for themselves and why, one line each. */
+  readonly holds?: readonly string[] | undefined;
   /** What the agent waits for, each with the moment it acts by itself, where there is one. */
   readonly awaiting: readonly Awaited[];
 }

@@ -20,7 +20,7 @@ interface RenderOptions {
 
 export function renderExplanation(explanation: PodExplanation, options: RenderOptions): string {
   const { nowMs, paint, problems } = options;
-  const { pod, workerState } = explanation;
+  const { pod, workerState, holds = [] } = explanation;
   const { namespace, name, uid } = pod.metadata;
   const row = podRow(pod, nowMs);
   const title = `Pod ${namespace}/${name}`;
@@ -32,6 +32,7 @@ export function renderExplanation(explanation: PodExplanation, options: RenderOp
       ? []
       : section(paint, "Wanted, but refused", problems.map(placedProblemText))),
     ...section(paint, "Seen", seen(explanation, nowMs)),
+    ...(holds.length === 0 ? [] : section(paint, "Held", holds.map(printable))),
     ...section(paint, "Decided, newest first", decided(explanation, options)),
     ...section(paint, "Awaited", awaited(explanation, nowMs)),
     "",

@@ -2,6 +2,7 @@ import type { ContainerPlace } from "../../core/cri/container-inputs.ts";
 import { ContainerLifecycle } from "../../core/devices/container-lifecycle.ts";
 import { type CpuManager, startCpuManager } from "../../core/devices/cpu/cpu-manager.ts";
 import { exclusiveCpuCount } from "../../core/devices/cpu/exclusive-cpus.ts";
+import { describeHoldings } from "../../core/devices/describe-holdings.ts";
 import {
   type MemoryManager,
   startMemoryManager,
@@ -108,6 +109,12 @@ export class NodeManagers {
     const { devices, claimResources } = this.#deps;
     const { cpus, memory } = this.#managers;
     return { cpus, memory, devices: devices.current(), dra: claimResources.manager };
+  }
+
+  /** What the pod's containers have for themselves and why, for people to read. */
+  holdings(pod: Pod): readonly string[] {
+    if (this.#started === undefined) return [];
+    return describeHoldings(this.handedOut(), this.#started.topology, pod);
   }
 
   /** Whether any container of the pod gets CPUs, memory or devices of its own. */

@@ -26,6 +26,7 @@ import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
 import type { StatsProvider } from "../../ports/stats.ts";
 import type { AgentSettings } from "../agent/agent-settings.ts";
+import type { NodeManagers } from "../devices/node-managers.ts";
 import { activePulls } from "../images/pod-images.ts";
 import type { SourceIntake } from "../intake/source-intake.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";
@@ -44,6 +45,7 @@ interface PodKnowledge {
   readonly events: EventLog;
   readonly memory: Pick<PodMemory, "recorder" | "ephemeral">;
   readonly storage: Pick<StorageManager, "awaited">;
+  readonly managers: Pick<NodeManagers, "holdings">;
 }
 
 export interface NodeViewDeps extends PodKnowledge {
@@ -124,7 +126,7 @@ export class NodeView implements AgentView {
   }
 
   async explain(podUid: PodUid): Promise<PodExplanation> {
-    const { ports, table, changes, memory, storage } = this.#deps;
+    const { ports, table, changes, memory, storage, managers } = this.#deps;
     const found = changes.pods().find(({ metadata }) => metadata.uid === podUid);
     if (found === undefined) throw new Error(`no pod has the UID ${podUid}`);
     const pod = changes.show(found);
@@ -135,6 +137,7 @@ export class NodeView implements AgentView {
     return {
       pod,
       workerState: worker?.state.state ?? "no worker",
+      holds: managers.holdings(pod),
       syncs: await recorder.list(podUid),
       awaiting: [
         ...awaitedStart(worker?.waitsFor),
