@@ -1,6 +1,8 @@
 import type { AdmissionFailure } from "../../core/devices/topology/allocation-error.ts";
 import { errorText } from "../../lib/error-text.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { type Pod, podKey } from "../../model/pod.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
@@ -10,12 +12,16 @@ import type { NodeManagers } from "./node-managers.ts";
 
 export interface DeviceAdmissionDeps {
   readonly table: PodTable;
-  readonly managers: Pick<NodeManagers, "concerns" | "admit" | "release">;
+  readonly managers: Pick<NodeManagers, "concerns" | "admit" | "release" | "isReleaseDue">;
   readonly active: Pick<ActivePods, "has">;
   readonly faults: Pick<Faults, "note">;
   readonly wakeups: Pick<Wakeups, "askToStart">;
+  readonly clock: Pick<Clock, "sleep">;
   readonly log: Log;
+  readonly lifetime: AbortSignal;
 }
+
+const retryMs = 1000;
 
 /**
  * Hands out to pods what they get for themselves, one pod after the other. That may take a while, and the caller does not wait: the start gate
@@ -35,24 +41,43 @@ export class DeviceAdmission {
   admit(pod: Pod, refuse: (failure: AdmissionFailure) => void): void {
     if (!this.#deps.managers.concerns(pod)) return;
     this.#slice.set(pod.metadata.uid, { isAwaited: true });
-    this.#queue(async () => {
-      try {
-        const failure = await this.#handOut(pod);
-        if (failure !== undefined) {
-          await this.#deps.managers.release(pod.metadata.uid);
-          refuse(failure);
-        }
-      } finally {
-        this.#slice.set(pod.metadata.uid, undefined);
-        this.#deps.wakeups.askToStart();
+    this.#ask(pod, refuse);
+  }
+
+  #ask(pod: Pod, refuse: (failure: AdmissionFailure) => void): void {
+    const { managers, wakeups } = this.#deps;
+    const { uid } = pod.metadata;
+    this.#queue(uid, async () => {
+      const failure = await this.#handOut(pod);
+      if (failure !== undefined) {
+        await managers.release(uid);
+        if (this.#isWorthWaiting(uid)) return this.#askLater(pod, refuse);
+        refuse(failure);
       }
+      this.#slice.set(uid, undefined);
+      wakeups.askToStart();
     });
+  }
+
+  /** Pods that are about to end have what it lacks: the pod that it replaces, or those that make room for it. */
+  #isWorthWaiting(uid: PodUid): boolean {
+    const { managers, table } = this.#deps;
+    const { roomFrom = [] } = table.get(uid)?.admission ?? {};
+    return roomFrom.length > 0 || managers.isReleaseDue();
+  }
+
+  #askLater(pod: Pod, refuse: (failure: AdmissionFailure) => void): void {
+    const { clock, lifetime } = this.#deps;
+    clock.sleep(retryMs, lifetime).then(
+      () => this.#ask(pod, refuse),
+      () => undefined,
+    );
   }
 
   /** The pod runs already: it keeps what it has, and goes on also when it cannot get what it lacks. */
   adopt(pod: Pod): void {
     if (!this.#deps.managers.concerns(pod)) return;
-    this.#queue(async () => {
+    this.#queue(pod.metadata.uid, async () => {
       const failure = await this.#handOut(pod);
       if (failure === undefined) return;
       this.#deps.log.warn("a pod that runs here goes on without what it asks for", {
@@ -67,8 +92,10 @@ export class DeviceAdmission {
     await this.#last;
   }
 
-  #queue(work: () => Promise<void>): void {
-    this.#last = this.#last.then(work);
+  #queue(uid: PodUid, work: () => Promise<void>): void {
+    this.#last = this.#last
+      .then(work)
+      .catch((error: unknown) => this.#deps.faults.note(error, "admission", uid));
   }
 
   async #handOut(pod: Pod): Promise<AdmissionFailure | undefined> {

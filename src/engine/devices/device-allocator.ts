@@ -43,6 +43,10 @@ export class DeviceAllocator {
     await this.#deps.store.start();
   }
 
+  holds(uid: PodUid): boolean {
+    return this.#deps.store.manager.podDevices.has(uid);
+  }
+
   /** The devices and who holds them, without pods that are gone. */
   current(): DeviceManager {
     const { manager } = this.#deps.store;

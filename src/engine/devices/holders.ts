@@ -33,6 +33,13 @@ export class Holders {
     return new Set(all.map(({ uid }) => uid));
   }
 
+  /** The pods that hold what they have only until they have ended: no source wants them any more. */
+  ending(): readonly PodUid[] {
+    return Array.from(this.#deps.table.all())
+      .filter((pod) => this.#holds(pod) && !this.#isActive(pod))
+      .map(({ uid }) => uid);
+  }
+
   /** Whether what the container holds can be taken back. */
   isStale(ref: ContainerRef): boolean {
     const pod = this.#deps.table.get(podUid(ref.podUid));

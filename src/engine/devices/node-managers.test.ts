@@ -3,6 +3,7 @@ import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
 import { testManagers } from "../../../test/kit/test-managers.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import {
   defaultManagerOptions,
   type ManagerOptions,
@@ -11,6 +12,7 @@ import {
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { simTopology } from "../../drivers/sim/sim-topology.ts";
 import type { PodUid } from "../../model/ids.ts";
+import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { wholeQuantity } from "../../model/quantity.ts";
 import { ActivePods } from "../pods/active-pods.ts";
@@ -30,6 +32,9 @@ class World {
   readonly managers: NodeManagers;
   readonly admission: DeviceAdmission;
   readonly refusals: string[] = [];
+  readonly clock: VirtualClock = new VirtualClock();
+  readonly observed: ReturnType<typeof this.table.writer<"observed">> =
+    this.table.writer("observed");
   areAllReady = true;
   asked = 0;
   looks = 0;
@@ -57,7 +62,9 @@ class World {
       active,
       faults: loudFaults,
       wakeups: { askToStart: () => void this.asked++ },
+      clock: this.clock,
       log: silentLog,
+      lifetime: new AbortController().signal,
     });
   }
 
@@ -158,6 +165,28 @@ test("a pod that runs here keeps what it has, though it cannot get all that it a
   await world.admission.idle();
   expect(world.managers.place(pod, { name: "main" })?.cpusetCpus).toBe("60-62");
   expect(world.managers.hasExclusiveCpus(grown, { name: "more" })).toBe(false);
+});
+
+test("a pod waits for what one that still runs has, though no source wants that one any more", async () => {
+  const world = new World();
+  await world.managers.start();
+  const [before, after] = [guaranteed("a", "3"), guaranteed("b", "3")];
+  world.admit(before);
+  await world.admission.idle();
+  const { uid, name, namespace } = before.metadata;
+  const sandbox = { id: "s", state: "ready", attempt: 0, network: "pod", createdAtMs: 0 } as const;
+  const state = { ...emptyObservedPod(uid, name, namespace), sandboxes: [sandbox] };
+  world.observed.set(uid, { state });
+  world.drop(uid);
+  world.admit(after);
+  await world.clock.advance(5000);
+  expect(world.refusals).toEqual([]);
+  expect(world.table.get(after.metadata.uid)?.devices).toEqual({ isAwaited: true });
+  world.observed.set(uid, undefined);
+  await world.managers.release(uid);
+  await world.clock.advance(2000);
+  expect(world.table.get(after.metadata.uid)?.devices).toBeUndefined();
+  expect(world.managers.place(after, { name: "main" })?.cpusetCpus).toBe("60-62");
 });
 
 test("a pod that ended while it waited gets nothing, and one that has ended gives back what it had", async () => {

@@ -111,6 +111,20 @@ export class NodeManagers {
     return { cpus, memory, devices: devices.current(), dra: claimResources.manager };
   }
 
+  /** Whether a pod that ends holds something, which it is about to give back. */
+  isReleaseDue(): boolean {
+    const { devices, holders } = this.#deps;
+    const { cpus, memory } = this.#managers;
+    return holders
+      .ending()
+      .some(
+        (uid) =>
+          cpus.state.assignments.has(uid) ||
+          memory.state.assignments.has(uid) ||
+          devices.holds(uid),
+      );
+  }
+
   /** What the pod's containers have for themselves and why, for people to read. */
   holdings(pod: Pod): readonly string[] {
     if (this.#started === undefined) return [];
