@@ -285,6 +285,21 @@ describe("unmounting", () => {
     expect(world.calls).toEqual(["tearDown a", "unmountDevice a"]);
   });
 
+  test("a driver that hangs before a pod has anything of its volume keeps the pod's folder, not the pod", async () => {
+    const world = await open();
+    world.answers.set("mountDevice a", () => new Promise(() => undefined));
+    const pod = world.add("uid-1", "a");
+    void world.manager.mount(pod, never);
+    await world.settle();
+    world.attach();
+    await world.settle();
+    expect(world.calls).toEqual(["waitForAttach a", "mountDevice a"]);
+    world.remove(pod);
+    const { uid } = pod.metadata;
+    expect(await world.manager.release(uid, never)).toEqual({ ok: true, value: undefined });
+    expect(world.manager.hasMounts(uid)).toBe(true);
+  });
+
   test("does not begin before the pod's containers have ended", async () => {
     const world = await open();
     const pod = await mounted(world);

@@ -189,7 +189,20 @@ export class StorageManager {
     return err(`mounted volumes=[${left.toSorted().join(" ")}]: ${cause}`);
   }
 
-  /** The same, also of what only may be mounted: once this has resolved the pod's folder may go. */
+  /**
+   * The same, also of what only may be mounted. Not of what is being prepared for all pods: a driver that hangs there has given
+   * this pod nothing, and keeps its folder only.
+   */
+  async release(uid: PodUid, signal: AbortSignal): Promise<Result<void, string>> {
+    const { states, found } = this.#deps;
+    const isDone = (): boolean => states.pod(uid).mounts.size === 0 && !found.mayHave(uid);
+    const cause = await this.#untilUnmounted(uid, isDone, signal);
+    if (cause === undefined) return ok(undefined);
+    const left = [...states.pod(uid).mounts.keys()].toSorted();
+    return err(`volumes that are or may be mounted=[${left.join(" ")}]: ${cause}`);
+  }
+
+  /** Neither is anything about to be mounted: once this has resolved the pod's folder may go. */
   async remove(uid: PodUid, signal: AbortSignal): Promise<Result<void, string>> {
     const { states, found } = this.#deps;
     const isDone = (): boolean => !this.hasMounts(uid) && !found.mayHave(uid);

@@ -6,7 +6,7 @@ import type { PodStage } from "../pod-stage.ts";
 import { PodRejection, PodSyncError } from "../pod-syncer.ts";
 
 export interface VolumesStageDeps extends TearDownDeps {
-  readonly storage: Pick<StorageManager, "mount" | "unmount" | "remove">;
+  readonly storage: Pick<StorageManager, "mount" | "unmount" | "release" | "remove">;
   readonly events: PodEvents;
 }
 
@@ -27,7 +27,7 @@ export function volumesStage(deps: VolumesStageDeps): PodStage {
     // The pod is not gone as long as anything of its volumes may be mounted: the next pod of its name could share them.
     release: async ({ metadata }, signal) => {
       throwProblem(await storage.unmount(metadata.uid, signal));
-      throwProblem(await storage.remove(metadata.uid, signal));
+      throwProblem(await storage.release(metadata.uid, signal));
     },
     remove: async (uid, signal) => {
       throwProblem(await storage.remove(uid, signal));
