@@ -24,7 +24,7 @@ const constructionFiles = [
   "src/engine/agent/storage-parts.ts",
   "src/engine/resources/allocation/create-allocations.ts",
 ];
-const maxConstructionLines = 856;
+const maxConstructionLines = 857;
 
 /**
  * Every map and set that an object of the engine keeps, with what it is keyed by. None is keyed by the UID of a pod: what

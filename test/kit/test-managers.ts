@@ -10,13 +10,16 @@ import { DeviceEndpoints } from "../../src/engine/devices/device-endpoints.ts";
 import { DeviceStore } from "../../src/engine/devices/device-store.ts";
 import { DraEndpoints } from "../../src/engine/devices/dra-endpoints.ts";
 import { Holders } from "../../src/engine/devices/holders.ts";
+import { ManagerMetrics } from "../../src/engine/devices/manager-metrics.ts";
 import type { ManagerSettings } from "../../src/engine/devices/manager-settings.ts";
 import { NodeManagers } from "../../src/engine/devices/node-managers.ts";
 import { PodTable } from "../../src/engine/pods/pod-table.ts";
 import type { ApiClient } from "../../src/ports/api-client.ts";
 import type { DevicePlugins } from "../../src/ports/device-plugins.ts";
 import type { DraPlugins } from "../../src/ports/dra-plugins.ts";
+import type { Metrics } from "../../src/ports/metrics.ts";
 import { VirtualClock } from "../sim/virtual-clock.ts";
+import { noMetrics } from "./no-metrics.ts";
 import { silentLog } from "./silent-log.ts";
 
 /** No container has CPUs or memory of its own. */
@@ -36,6 +39,7 @@ interface TestManagersDeps {
   readonly draPlugins?: DraPlugins;
   readonly apiServer?: { readonly api: ApiClient };
   readonly clock?: VirtualClock;
+  readonly metrics?: Metrics;
 }
 
 /** Real managers with their files in memory. */
@@ -45,9 +49,12 @@ export function testManagers(given: TestManagersDeps): {
   readonly endpoints: DeviceEndpoints;
   readonly draEndpoints: DraEndpoints;
   readonly claimResources: ClaimResources;
+  readonly managerMetrics: ManagerMetrics;
+  readonly clock: VirtualClock;
 } {
-  const { files, clock = new VirtualClock() } = given;
+  const { files, clock = new VirtualClock(), metrics = noMetrics } = given;
   const { devicePlugins = simDevicePlugins, draPlugins = simDraPlugins } = given;
+  const managerMetrics = new ManagerMetrics({ ...given, metrics, clock });
   const shared = {
     ...given,
     devicePlugins,
@@ -56,6 +63,7 @@ export function testManagers(given: TestManagersDeps): {
     rootFolder: "/data",
     allocateResponses: allocateResponseCodec,
     lifetime: new AbortController().signal,
+    managerMetrics,
   };
   const store = new DeviceStore(shared);
   const endpoints = new DeviceEndpoints({ ...shared, store });
@@ -65,7 +73,7 @@ export function testManagers(given: TestManagersDeps): {
   const runtime = { listContainers: () => Promise.resolve([]) };
   const ports = { files, runtime, clock, log: silentLog };
   const managers = new NodeManagers({ ...shared, ports, devices, claimResources });
-  return { managers, store, endpoints, draEndpoints, claimResources };
+  return { managers, store, endpoints, draEndpoints, claimResources, managerMetrics, clock };
 }
 
 /** The managers of a node that hands nothing out, for parts that only ask what containers have. */

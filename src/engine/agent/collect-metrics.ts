@@ -1,6 +1,7 @@
 import type { MetricName } from "../../model/generated/metrics.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { NodeManagers } from "../devices/node-managers.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PluginRegistry } from "../plugins/plugin-registry.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
@@ -17,6 +18,7 @@ export interface CollectMetricsDeps {
   readonly observed: Pick<ObservedPods, "all">;
   readonly storage: Pick<StorageManager, "countByPlugin">;
   readonly pluginRegistry: Pick<PluginRegistry, "collect">;
+  readonly managers: Pick<NodeManagers, "collectMetrics">;
   readonly records: { readonly resizes: Pick<ResizeStatuses, "collect"> };
 }
 
@@ -27,6 +29,7 @@ export function collectMetrics(deps: CollectMetricsDeps): void {
   countObserved(deps);
   countVolumes(deps);
   deps.pluginRegistry.collect(deps.metrics);
+  deps.managers.collectMetrics();
 }
 
 function countPods({ metrics, registry, active, states }: CollectMetricsDeps): void {

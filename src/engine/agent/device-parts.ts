@@ -6,6 +6,7 @@ import { DeviceEndpoints } from "../devices/device-endpoints.ts";
 import { DeviceStore } from "../devices/device-store.ts";
 import { DraEndpoints } from "../devices/dra-endpoints.ts";
 import { Holders } from "../devices/holders.ts";
+import { ManagerMetrics } from "../devices/manager-metrics.ts";
 import { NodeManagers } from "../devices/node-managers.ts";
 import { PodResourcesService } from "../devices/pod-resources-service.ts";
 import type { Base } from "./agent-base.ts";
@@ -23,14 +24,14 @@ export class DeviceParts {
 
   constructor(base: Base) {
     this.deviceStore = new DeviceStore(base);
-    const known = { ...base, ports: base, store: this.deviceStore, holders: new Holders(base) };
+    const counted = { ...base, managerMetrics: new ManagerMetrics(base) };
+    const known = { ...counted, ports: base, store: this.deviceStore, holders: new Holders(base) };
     this.deviceEndpoints = new DeviceEndpoints(known);
     const devices = new DeviceAllocator({ ...known, endpoints: this.deviceEndpoints });
-    this.draEndpoints = new DraEndpoints(base);
+    this.draEndpoints = new DraEndpoints(counted);
     this.claimResources = new ClaimResources({ ...known, endpoints: this.draEndpoints });
-    const { claimResources } = this;
-    this.managers = new NodeManagers({ ...known, devices, claimResources });
-    const managed = { ...base, managers: this.managers };
+    this.managers = new NodeManagers({ ...known, devices, claimResources: this.claimResources });
+    const managed = { ...counted, managers: this.managers };
     this.deviceAdmission = new DeviceAdmission(managed);
     this.cpuReconciler = new CpuReconciler(managed);
     this.podResources = new PodResourcesService(managed);

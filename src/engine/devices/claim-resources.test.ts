@@ -4,9 +4,11 @@ import { testPod } from "../../../test/kit/pods.ts";
 import { noPinning, testManagers } from "../../../test/kit/test-managers.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
+import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { ApiError } from "../../model/api-error.ts";
 import type { DeviceHealth } from "../../model/generated/dra-health.ts";
 import type { ResourceResourceClaim } from "../../model/generated/kubernetes.ts";
+import { metricDefinitions } from "../../model/generated/metrics.ts";
 import type { PodUid } from "../../model/ids.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -25,6 +27,7 @@ const { signal } = new AbortController();
 class World {
   readonly table: PodTable = new PodTable();
   readonly clock: VirtualClock = new VirtualClock();
+  readonly metrics: MetricsRegistry = new MetricsRegistry(metricDefinitions);
   readonly files: MemoryFiles;
   readonly calls: string[] = [];
   readonly events: string[] = [];
@@ -37,13 +40,14 @@ class World {
   readonly #wanted = this.table.writer("wanted");
 
   constructor(files = new MemoryFiles()) {
-    const { table, clock } = this;
+    const { table, clock, metrics } = this;
     this.files = files;
     const active = new ActivePods(table, loudFaults);
     this.parts = testManagers({
       table,
       files,
       clock,
+      metrics,
       settings: { node: { managers: noPinning } },
       holders: new Holders({ table, active, sources: { areAllReady: true } }),
       wakeups: {
@@ -80,6 +84,13 @@ class World {
   prepare(pod: Pod): Promise<void> {
     const { uid, name, namespace } = pod.metadata;
     return this.stage.prepare({ pod, observed: emptyObservedPod(uid, name, namespace) }, signal);
+  }
+
+  /** The series of DRA, without buckets and sums. */
+  counted(): readonly string[] {
+    this.parts.managers.collectMetrics();
+    const text = this.metrics.text((name) => name.startsWith("dra_"));
+    return text.split("\n").filter((line) => line !== "" && !/^#|_bucket|_sum/.test(line));
   }
 
   #plugins(): DraPlugins {
@@ -233,5 +244,36 @@ test("the health that a driver reports is in the status of the pod", async () =>
       name: "claim:gpu",
       resources: [{ resourceID: "example.com/gpu=0", health: "Unhealthy", message: "hot" }],
     },
+  ]);
+});
+
+test("claims in use, and what drivers and pods took for them, are counted", async () => {
+  const world = new World();
+  await world.start();
+  const pod = claimPod("a");
+  world.want(pod);
+  await expect(world.prepare(pod)).rejects.toThrow(/is not registered/);
+  await world.register();
+  await world.prepare(pod);
+  const calls = (method: string): string =>
+    `dra_grpc_operations_duration_seconds_count{driver_name="${driver}",method_name="/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/${method}",grpc_status_code="OK"}`;
+  const pods = (operation: string, isError: boolean): string =>
+    `dra_operations_duration_seconds_count{operation_name="${operation}",is_error="${isError}"}`;
+  const prepared = [
+    `${calls("NodePrepareResources")} 1`,
+    `${pods("PrepareResources", true)} 1`,
+    `${pods("PrepareResources", false)} 1`,
+    'dra_resource_claims_in_use{driver_name="<any>"} 1',
+    `dra_resource_claims_in_use{driver_name="${driver}"} 1`,
+  ];
+  expect(world.counted()).toEqual(prepared);
+  await world.stage.release?.(pod, signal);
+  expect(world.counted()).toEqual([
+    `${calls("NodePrepareResources")} 1`,
+    `${calls("NodeUnprepareResources")} 1`,
+    `${pods("PrepareResources", true)} 1`,
+    `${pods("PrepareResources", false)} 1`,
+    `${pods("UnprepareResources", false)} 1`,
+    'dra_resource_claims_in_use{driver_name="<any>"} 0',
   ]);
 });

@@ -19,6 +19,7 @@ import type { Wakeups } from "../agent/wakeups.ts";
 import { readObject } from "../cluster/read-object.ts";
 import type { DraEndpoints, HealthSink } from "./dra-endpoints.ts";
 import type { Holders } from "./holders.ts";
+import type { ManagerMetrics } from "./manager-metrics.ts";
 import { StateFile } from "./state-file.ts";
 
 /** The kubelet's. */
@@ -32,6 +33,7 @@ export interface ClaimResourcesDeps {
   readonly rootFolder: string;
   readonly holders: Holders;
   readonly wakeups: Pick<Wakeups, "look">;
+  readonly managerMetrics: Pick<ManagerMetrics, "measureClaims">;
   readonly clock: Clock;
   readonly log: Log;
   readonly lifetime: AbortSignal;
@@ -104,12 +106,16 @@ export class ClaimResources implements HealthSink {
   }
 
   async prepare(pod: Pod): Promise<Result<void, string>> {
-    return await this.#take(pod.metadata.namespace, () => this.#manager.prepare(pod));
+    return await this.#deps.managerMetrics.measureClaims("PrepareResources", () =>
+      this.#take(pod.metadata.namespace, () => this.#manager.prepare(pod)),
+    );
   }
 
   /** The pod's containers have ended. */
   async unprepare(pod: Pod): Promise<Result<void, string>> {
-    return await this.#take(pod.metadata.namespace, () => this.#manager.unprepare(pod));
+    return await this.#deps.managerMetrics.measureClaims("UnprepareResources", () =>
+      this.#take(pod.metadata.namespace, () => this.#manager.unprepare(pod)),
+    );
   }
 
   /** Whether the end of the pod has to wait for its claims. */

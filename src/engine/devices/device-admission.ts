@@ -8,15 +8,17 @@ import type { Faults } from "../agent/faults.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { ManagerMetrics } from "./manager-metrics.ts";
 import type { NodeManagers } from "./node-managers.ts";
 
 export interface DeviceAdmissionDeps {
   readonly table: PodTable;
   readonly managers: Pick<NodeManagers, "concerns" | "admit" | "release" | "isReleaseDue">;
   readonly active: Pick<ActivePods, "has">;
+  readonly managerMetrics: Pick<ManagerMetrics, "noteAdmission">;
   readonly faults: Pick<Faults, "note">;
   readonly wakeups: Pick<Wakeups, "askToStart">;
-  readonly clock: Pick<Clock, "sleep">;
+  readonly clock: Pick<Clock, "sleep" | "monotonicMs">;
   readonly log: Log;
   readonly lifetime: AbortSignal;
 }
@@ -39,7 +41,7 @@ export class DeviceAdmission {
 
   /** `refuse` is called when the pod cannot have what it asks for, before it may start. */
   admit(pod: Pod, refuse: (failure: AdmissionFailure) => void): void {
-    if (!this.#deps.managers.concerns(pod)) return;
+    if (!this.#concerns(pod)) return;
     this.#slice.set(pod.metadata.uid, { isAwaited: true });
     this.#ask(pod, refuse);
   }
@@ -76,7 +78,7 @@ export class DeviceAdmission {
 
   /** The pod runs already: it keeps what it has, and goes on also when it cannot get what it lacks. */
   adopt(pod: Pod): void {
-    if (!this.#deps.managers.concerns(pod)) return;
+    if (!this.#concerns(pod)) return;
     this.#queue(pod.metadata.uid, async () => {
       const failure = await this.#handOut(pod);
       if (failure === undefined) return;
@@ -92,6 +94,14 @@ export class DeviceAdmission {
     await this.#last;
   }
 
+  /** A kubelet admits the others too, at once. */
+  #concerns(pod: Pod): boolean {
+    const { managers, managerMetrics } = this.#deps;
+    if (managers.concerns(pod)) return true;
+    managerMetrics.noteAdmission(pod, undefined, 0);
+    return false;
+  }
+
   #queue(uid: PodUid, work: () => Promise<void>): void {
     this.#last = this.#last
       .then(work)
@@ -99,12 +109,15 @@ export class DeviceAdmission {
   }
 
   async #handOut(pod: Pod): Promise<AdmissionFailure | undefined> {
-    const { managers, active, faults } = this.#deps;
+    const { managers, active, faults, managerMetrics, clock } = this.#deps;
     const { uid } = pod.metadata;
     // It ended while it waited for its turn.
     if (!active.has(uid)) return undefined;
     try {
-      return await managers.admit(pod);
+      const beganMs = clock.monotonicMs();
+      const failure = await managers.admit(pod);
+      managerMetrics.noteAdmission(pod, failure, clock.monotonicMs() - beganMs);
+      return failure;
     } catch (error) {
       faults.note(error, "admission", uid);
       const message = `Unexpected error while attempting to admit the pod: ${errorText(error)}`;

@@ -18,6 +18,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { OfferedPlugin, PluginHandler } from "../plugins/plugin-handler.ts";
 import { type DeviceStore, devicePluginFolder } from "./device-store.ts";
+import type { ManagerMetrics } from "./manager-metrics.ts";
 
 /** The kubelet's. */
 const preStartTimeoutMs = 30_000;
@@ -28,6 +29,7 @@ export interface DeviceEndpointsDeps {
   readonly store: DeviceStore;
   readonly devicePlugins: DevicePlugins;
   readonly rootFolder: string;
+  readonly managerMetrics: Pick<ManagerMetrics, "noteRegistration" | "measureAllocation">;
   readonly clock: Clock;
   readonly log: Log;
   readonly wakeups: Pick<Wakeups, "look" | "updateNode">;
@@ -93,6 +95,7 @@ export class DeviceEndpoints implements PluginHandler {
     { version = "", endpoint = "", resourceName = "" }: RegisterRequest,
     signal: AbortSignal,
   ): Promise<void> {
+    this.#deps.managerMetrics.noteRegistration(resourceName);
     const problem = registrationProblem(version, resourceName);
     if (problem !== undefined) throw new Error(problem);
     const folder = devicePluginFolder(this.#deps.rootFolder);
@@ -157,15 +160,17 @@ export class DeviceEndpoints implements PluginHandler {
 
   /** Asks a plugin; never rejects. */
   async call(call: PluginCall): Promise<DeviceAnswer> {
-    const { clock, lifetime } = this.#deps;
+    const { clock, lifetime, managerMetrics } = this.#deps;
     const { method: what, resource } = call;
     const client = this.#connections.get(resource)?.client;
     if (client === undefined) return { kind: "failed", error: `endpoint ${resource} is gone` };
     const ms = what === "PreStartContainer" ? preStartTimeoutMs : allocateTimeoutMs;
+    const send = (): Promise<DeviceAnswer> =>
+      withDeadline(clock, { ms, what }, lifetime, (signal) => callPlugin(client, call, signal));
     try {
-      return await withDeadline(clock, { ms, what }, lifetime, (signal) =>
-        callPlugin(client, call, signal),
-      );
+      return await (what === "Allocate"
+        ? managerMetrics.measureAllocation(resource, send)
+        : send());
     } catch (error) {
       return { kind: "failed", error: runtimeErrorText(error) };
     }

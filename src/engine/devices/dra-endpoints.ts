@@ -11,6 +11,7 @@ import { type DeviceHealth, HealthStatus } from "../../model/generated/dra-healt
 import { RuntimeError, runtimeErrorText } from "../../model/runtime-error.ts";
 import type { DraPluginClient, DraPlugins } from "../../ports/dra-plugins.ts";
 import type { OfferedPlugin, PluginHandler } from "../plugins/plugin-handler.ts";
+import type { ManagerMetrics } from "./manager-metrics.ts";
 import { type ResourceSlicesDeps, wipeResourceSlices } from "./resource-slices.ts";
 
 /** For how long a driver may be away before its devices are taken from the scheduler. */
@@ -19,6 +20,7 @@ const healthRetryMs = 5000;
 
 export interface DraEndpointsDeps extends ResourceSlicesDeps {
   readonly draPlugins: DraPlugins;
+  readonly managerMetrics: Pick<ManagerMetrics, "measureDriver">;
   readonly lifetime: AbortSignal;
 }
 
@@ -131,18 +133,19 @@ export class DraEndpoints implements PluginHandler {
   /** Asks a driver about claims; never rejects. */
   async call(
     method: "NodePrepareResources" | "NodeUnprepareResources",
-    { driver, endpoint }: DraPlugin,
+    plugin: DraPlugin,
     claims: readonly ClaimReference[],
   ): Promise<DraAnswer> {
+    const { driver, endpoint } = plugin;
     const client = this.#connections.get(keyOf(driver, endpoint))?.client;
     if (client === undefined) return { kind: "failed", error: `DRA driver ${driver} is gone` };
-    const { lifetime } = this.#deps;
+    const { lifetime, managerMetrics } = this.#deps;
     try {
-      if (method === "NodePrepareResources") {
-        const { claims: answers = {} } = await client.nodePrepareResources({ claims }, lifetime);
-        return { kind: "results", results: resultsOf(answers) };
-      }
-      const { claims: answers = {} } = await client.nodeUnprepareResources({ claims }, lifetime);
+      const { claims: answers = {} } = await managerMetrics.measureDriver(plugin, method, () =>
+        method === "NodePrepareResources"
+          ? client.nodePrepareResources({ claims }, lifetime)
+          : client.nodeUnprepareResources({ claims }, lifetime),
+      );
       return { kind: "results", results: resultsOf(answers) };
     } catch (error) {
       return { kind: "failed", error: runtimeErrorText(error) };

@@ -11,6 +11,8 @@ import {
 } from "../../app/manager-options.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { simTopology } from "../../drivers/sim/sim-topology.ts";
+import { MetricsRegistry } from "../../lib/metrics-registry.ts";
+import { metricDefinitions } from "../../model/generated/metrics.ts";
 import type { PodUid } from "../../model/ids.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -28,6 +30,7 @@ const options: ManagerOptions = {
 
 class World {
   readonly table: PodTable = new PodTable();
+  readonly metrics: MetricsRegistry = new MetricsRegistry(metricDefinitions);
   readonly files: MemoryFiles;
   readonly managers: NodeManagers;
   readonly admission: DeviceAdmission;
@@ -40,23 +43,26 @@ class World {
   looks = 0;
   readonly #wanted = this.table.writer("wanted");
 
-  constructor(files = new MemoryFiles()) {
+  constructor(files = new MemoryFiles(), given = options) {
     const { table } = this;
     this.files = files;
     const active = new ActivePods(table, loudFaults);
     const reservation = new Map([["cpu", wholeQuantity(60n, "DecimalSI")]]);
-    this.managers = testManagers({
+    const { managers, ...counted } = testManagers({
       table,
       files,
-      settings: { node: { managers: managerSettings(options, simTopology, reservation) } },
+      metrics: this.metrics,
+      settings: { node: { managers: managerSettings(given, simTopology, reservation) } },
       holders: new Holders({ table, active, sources: this }),
       wakeups: {
         lookAtCpus: () => void this.looks++,
         look: () => undefined,
         updateNode: () => undefined,
       },
-    }).managers;
+    });
+    this.managers = managers;
     this.admission = new DeviceAdmission({
+      ...counted,
       table,
       managers: this.managers,
       active,
@@ -81,6 +87,13 @@ class World {
     this.admission.admit(pod, ({ reason, message }) => {
       this.refusals.push(`${pod.metadata.uid} ${reason}: ${message}`);
     });
+  }
+
+  /** The series of metrics whose names begin so. */
+  counted(beginning: string): readonly string[] {
+    this.managers.collectMetrics();
+    const text = this.metrics.text((name) => name.startsWith(beginning));
+    return text.split("\n").filter((line) => line !== "" && !/^#|_bucket/.test(line));
   }
 
   async state(): Promise<{ defaultCpuSet: string; entries?: object }> {
@@ -212,4 +225,54 @@ test("the file of another policy keeps the agent from starting, and says what to
   await expect(world.managers.start()).rejects.toThrow(
     'configured policy "static" differs from state checkpoint policy "none", please drain this node and delete the CPU manager checkpoint file "/data/cpu_manager_state" before restarting Kubelet: remove /data/cpu_manager_state once no pod runs here',
   );
+});
+
+test("what is handed out and refused is counted under the kubelet's names", async () => {
+  const world = new World(new MemoryFiles(), {
+    ...options,
+    topology: { ...options.topology, policy: "single-numa-node", scope: "container" },
+    cpu: { ...options.cpu, options: { "full-pcpus-only": "true" } },
+  });
+  await world.managers.start();
+  world.admit(guaranteed("a", "3"));
+  world.admit(guaranteed("b", "2"));
+  world.admit(guaranteed("c", "500m"));
+  await world.admission.idle();
+  expect(world.refusals).toHaveLength(1);
+  expect(world.counted("kubelet_cpu_manager")).toEqual([
+    'kubelet_cpu_manager_allocation_per_numa{numa_node="0"} 0',
+    'kubelet_cpu_manager_allocation_per_numa{numa_node="1"} 3',
+    "kubelet_cpu_manager_exclusive_cpu_allocation_count 3",
+    "kubelet_cpu_manager_pinning_errors_total 0",
+    "kubelet_cpu_manager_pinning_requests_total 1",
+    "kubelet_cpu_manager_shared_pool_size_millicores 1000",
+  ]);
+  expect(world.counted("kubelet_topology_manager")).toEqual([
+    "kubelet_topology_manager_admission_duration_ms_sum 0",
+    "kubelet_topology_manager_admission_duration_ms_count 3",
+    "kubelet_topology_manager_admission_errors_total 1",
+    "kubelet_topology_manager_admission_requests_total 3",
+  ]);
+  const count = "kubelet_container_aligned_compute_resources_count";
+  const failures = "kubelet_container_aligned_compute_resources_failure_count";
+  expect(world.counted("kubelet_container_aligned")).toEqual([
+    `${count}{scope="container",boundary="numa_node"} 2`,
+    `${count}{scope="pod",boundary="numa_node"} 0`,
+    `${count}{scope="container",boundary="physical_cpu"} 1`,
+    `${count}{scope="container",boundary="uncore_cache"} 1`,
+    `${failures}{scope="container",boundary="numa_node"} 1`,
+    `${failures}{scope="pod",boundary="numa_node"} 0`,
+    `${failures}{scope="container",boundary="physical_cpu"} 0`,
+  ]);
+});
+
+test("with the policy none only pods are counted", async () => {
+  const world = new World(new MemoryFiles(), defaultManagerOptions);
+  await world.managers.start();
+  world.admit(guaranteed("a", "3"));
+  await world.admission.idle();
+  expect(world.counted("kubelet_cpu_manager").filter((line) => !line.endsWith(" 0"))).toEqual([]);
+  expect(world.counted("kubelet_topology_manager_admission_requests")).toEqual([
+    "kubelet_topology_manager_admission_requests_total 1",
+  ]);
 });

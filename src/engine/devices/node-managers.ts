@@ -30,6 +30,7 @@ import type { ClaimResources } from "./claim-resources.ts";
 import type { DeviceAllocator } from "./device-allocator.ts";
 import type { Holders } from "./holders.ts";
 import { type KnownContainersDeps, knownContainers } from "./known-containers.ts";
+import type { ManagerMetrics } from "./manager-metrics.ts";
 import type { ManagerSettings } from "./manager-settings.ts";
 import { StateFile } from "./state-file.ts";
 
@@ -42,6 +43,7 @@ export interface NodeManagersDeps extends KnownContainersDeps {
   readonly holders: Holders;
   readonly devices: DeviceAllocator;
   readonly claimResources: Pick<ClaimResources, "start" | "manager" | "cdiDevices" | "withHealth">;
+  readonly managerMetrics: Pick<ManagerMetrics, "start" | "countCpus" | "countMemory" | "collect">;
   readonly wakeups: Pick<Wakeups, "lookAtCpus">;
 }
 
@@ -84,10 +86,12 @@ export class NodeManagers {
       this.#memoryFile,
       startMemoryManager(memory, { file: memoryText, filePath: this.#memoryFile.path, containers }),
     );
+    const { devices, managerMetrics } = this.#deps;
+    managerMetrics.start();
     const providers = [
-      this.#deps.devices.provider,
-      this.#withoutStale(cpus),
-      this.#withoutStale(memoryManager),
+      devices.provider,
+      this.#withoutStale(cpus, managerMetrics.countCpus(cpus)),
+      this.#withoutStale(memoryManager, managerMetrics.countMemory(memoryManager)),
     ];
     const topologyManager = new TopologyManager(topology, providers);
     this.#started = {
@@ -129,6 +133,13 @@ export class NodeManagers {
   holdings(pod: Pod): readonly string[] {
     if (this.#started === undefined) return [];
     return describeHoldings(this.handedOut(), this.#started.topology, pod);
+  }
+
+  /** Sets the gauges of what is handed out now. */
+  collectMetrics(): void {
+    const { managerMetrics, claimResources } = this.#deps;
+    if (this.#started === undefined) return;
+    managerMetrics.collect(this.#started.cpus, claimResources.manager.claims.all());
   }
 
   /** Whether any container of the pod gets CPUs, memory or devices of its own. */
@@ -242,10 +253,10 @@ export class NodeManagers {
     if (before !== this.#managers.cpus.state.shared) this.#deps.wakeups.lookAtCpus();
   }
 
-  #withoutStale(manager: CpuManager | MemoryManager): HintProvider {
+  #withoutStale(manager: CpuManager | MemoryManager, provider: HintProvider): HintProvider {
     const current = (): HintProvider => {
       this.#removeStale(manager);
-      return manager;
+      return provider;
     };
     return {
       hints: (pod, container) => current().hints(pod, container),

@@ -15,6 +15,7 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { PodResourcesApi, PodResourcesHandler } from "../../ports/pod-resources.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
+import type { ManagerMetrics } from "./manager-metrics.ts";
 import type { NodeManagers } from "./node-managers.ts";
 
 export interface PodResourcesServiceDeps {
@@ -22,6 +23,7 @@ export interface PodResourcesServiceDeps {
   readonly files: Pick<HostFiles, "ensureFolder">;
   readonly rootFolder: string;
   readonly managers: Pick<NodeManagers, "handedOut">;
+  readonly managerMetrics: Pick<ManagerMetrics, "notePodResources" | "notePodResourcesError">;
   readonly active: Pick<ActivePods, "list">;
   readonly registry: Pick<PodRegistry, "list">;
 }
@@ -44,12 +46,14 @@ export class PodResourcesService implements PodResourcesHandler {
   }
 
   list(): ListPodResourcesResponse {
-    const { managers, active } = this.#deps;
+    const { managers, active, managerMetrics } = this.#deps;
+    managerMetrics.notePodResources("list");
     return listPodResources(managers.handedOut(), active.list());
   }
 
   get(request: GetPodResourcesRequest): GetPodResourcesResponse {
-    const { managers, registry } = this.#deps;
+    const { managers, registry, managerMetrics } = this.#deps;
+    managerMetrics.notePodResources("get");
     const pod = registry
       .list()
       .find(
@@ -57,11 +61,14 @@ export class PodResourcesService implements PodResourcesHandler {
           metadata.name === request.podName && metadata.namespace === request.podNamespace,
       );
     const found = getPodResources(managers.handedOut(), request, pod);
-    if (!found.ok) throw new Error(found.error);
-    return found.value;
+    if (found.ok) return found.value;
+    managerMetrics.notePodResourcesError();
+    throw new Error(found.error);
   }
 
   getAllocatableResources(): AllocatableResourcesResponse {
-    return allocatableResources(this.#deps.managers.handedOut());
+    const { managers, managerMetrics } = this.#deps;
+    managerMetrics.notePodResources("get_allocatable");
+    return allocatableResources(managers.handedOut());
   }
 }

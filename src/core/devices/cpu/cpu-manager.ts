@@ -106,6 +106,14 @@ export class CpuManager implements HintProvider {
     return assignedCpus(this.#state, ref) ?? this.#state.shared;
   }
 
+  /** Whether a container gets CPUs of its own. */
+  pins(pod: Pod, container: Container): boolean {
+    const { exclusive } = this.#policy;
+    return (
+      exclusive !== undefined && exclusiveCpuCount(pod, container) > 0 && !hasPodLevelResources(pod)
+    );
+  }
+
   hints(pod: Pod, container: Container): ResourceHints | undefined {
     const { exclusive } = this.#policy;
     const count = exclusiveCpuCount(pod, container);

@@ -120,7 +120,7 @@ export class MemoryManager implements HintProvider {
 
   hints(pod: Pod, container: Container): ResourceHints | undefined {
     const requests = memoryRequests(container);
-    if (!this.#givesTo(pod) || !requests.ok) return undefined;
+    if (!this.pins(pod) || !requests.ok) return undefined;
     const assigned = this.#assigned(pod, container);
     if (assigned !== undefined) return assignedMemoryHints(assigned, requests.value);
     return hintsForAll(requests.value, this.#nodeHints(pod, requests.value));
@@ -128,7 +128,7 @@ export class MemoryManager implements HintProvider {
 
   podHints(pod: Pod): ResourceHints | undefined {
     const requests = podMemoryRequests(pod);
-    if (!this.#givesTo(pod) || !requests.ok || requests.value.size === 0) return undefined;
+    if (!this.pins(pod) || !requests.ok || requests.value.size === 0) return undefined;
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const assigned = this.#assigned(pod, container);
       if (assigned !== undefined) return assignedMemoryHints(assigned, requests.value);
@@ -138,7 +138,7 @@ export class MemoryManager implements HintProvider {
 
   /** Gives a container its memory, unless it has it already or gets none of its own. */
   allocate(pod: Pod, container: Container, affinity: TopologyHint): AllocationError | undefined {
-    if (!this.#givesTo(pod)) return undefined;
+    if (!this.pins(pod)) return undefined;
     const assigned = this.#assigned(pod, container);
     if (assigned !== undefined) {
       this.#reusable = afterBlocks(
@@ -161,7 +161,7 @@ export class MemoryManager implements HintProvider {
   }
 
   /** Whether containers of this pod get memory of their own. */
-  #givesTo(pod: Pod): boolean {
+  pins(pod: Pod): boolean {
     return (
       this.#policy.name === "Static" &&
       podQosClass(pod) === "Guaranteed" &&

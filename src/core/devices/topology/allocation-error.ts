@@ -1,3 +1,6 @@
+/** The reason of a pod that could get what it asks for, but not near each other. */
+export const misalignedReason = "TopologyAffinityError";
+
 /** Why a container cannot get what it asks for. */
 export interface AllocationError {
   readonly message: string;

@@ -4,6 +4,7 @@ import {
   type AdmissionFailure,
   type AllocationError,
   admissionFailure,
+  misalignedReason,
 } from "./allocation-error.ts";
 import { type ContainerRef, isSameContainer } from "./container-ref.ts";
 import { noAffinity, type ResourceHints, type TopologyHint } from "./hints.ts";
@@ -23,7 +24,7 @@ export interface HintProvider {
 }
 
 const misaligned: AllocationError = {
-  reason: "TopologyAffinityError",
+  reason: misalignedReason,
   message: "Resources cannot be allocated with Topology locality",
 };
 
