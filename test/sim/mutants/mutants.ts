@@ -159,13 +159,9 @@ export const mutants: readonly Mutant[] = [
     })),
   },
   {
-    name: "unstages devices that pods have",
+    name: "unstages devices without unpublishing them",
     promise: "a device is unstaged after it was unpublished for all pods",
-    edit: {
-      file: "src/engine/volumes/volume-reconciler.ts",
-      from: "if (!needed.has(volume.name)) this.#release(volume);",
-      to: "if (needed.size >= 0) this.#release(volume);",
-    },
+    sabotage: withCsi(() => ({ unpublishVolume: () => Promise.resolve() })),
   },
   {
     name: "reports volumes away that are staged",
