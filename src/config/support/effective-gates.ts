@@ -2,6 +2,7 @@
 export const effectiveGates: readonly string[] = [
   "CPUManagerPolicyAlphaOptions",
   "CPUManagerPolicyBetaOptions",
+  "CSIVolumeHealth",
   "ContainerStopSignals",
   "ExtendWebSocketsToKubelet",
   "GracefulNodeShutdown",
