@@ -21,7 +21,8 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
 } from "../../src/model/generated/kubernetes.ts";
-import type { PodUid } from "../../src/model/ids.ts";
+import { containerId, type PodUid } from "../../src/model/ids.ts";
+import { emptyObservedPod, type ObservedContainer } from "../../src/model/observed.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { PodEvent } from "../../src/ports/pod-events.ts";
 import { VirtualClock } from "../sim/virtual-clock.ts";
@@ -67,6 +68,7 @@ export class StorageWorld {
   readonly #table = new PodTable();
   readonly #stop = new AbortController();
   readonly #wanted: SliceWriter<"wanted">;
+  readonly #observed: SliceWriter<"observed">;
   readonly #running: Promise<unknown>;
 
   /** `onDisk`: the claims that a past agent mounted for pods, as "uid claim". */
@@ -87,6 +89,7 @@ export class StorageWorld {
     }
     const table = this.#table;
     this.#wanted = table.writer("wanted");
+    this.#observed = table.writer("observed");
     this.manager = this.#construct(table);
     const { signal } = this.#stop;
     this.#running = Promise.all([this.manager.run(signal), this.manager.runResolve(signal)]);
@@ -121,6 +124,26 @@ export class StorageWorld {
   /** Of a pod that is Pending. */
   shownMessage({ metadata: { uid } }: Pod): string | undefined {
     return withWait({ phase: "Pending" }, this.#table.get(uid) ?? {}).message;
+  }
+
+  /** The runtime has a container of the pod. */
+  observe({ metadata: { uid, name, namespace } }: Pod, state: ObservedContainer["state"]): void {
+    const container: ObservedContainer = {
+      id: containerId("containerd://c"),
+      name: "c",
+      state,
+      exitCode: 0,
+      image: "",
+      imageId: "",
+      imageRef: "",
+      hash: "",
+      restartCount: 0,
+      reason: "",
+      message: "",
+    };
+    const observed = { ...emptyObservedPod(uid, name, namespace), containers: [container] };
+    this.#observed.set(uid, { state: observed });
+    this.manager.requestLook();
   }
 
   /** Its containers have ended, and no source wants it. */

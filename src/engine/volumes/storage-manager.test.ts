@@ -311,6 +311,19 @@ describe("unmounting", () => {
     expect(world.calls).toContain("tearDown a");
   });
 
+  test("does not begin under a container that the worker did not know when it finished", async () => {
+    const world = await open();
+    const pod = await mounted(world);
+    world.observe(pod, "running");
+    world.remove(pod);
+    const waiting = world.manager.unmount(pod.metadata.uid, never);
+    await world.clock.advance(10_000);
+    expect(world.calls).toEqual([]);
+    world.observe(pod, "exited");
+    expect((await world.clock.run(waiting)).ok).toBe(true);
+    expect(world.calls).toContain("tearDown a");
+  });
+
   test("a pod that is gone while its volume is being mounted keeps its folder until that is undone", async () => {
     const world = await open();
     let finish: (() => void) | undefined;

@@ -12,7 +12,7 @@ import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
-import type { PodTable } from "../pods/pod-table.ts";
+import type { ManagedPod, PodTable } from "../pods/pod-table.ts";
 import type { WorkerStates } from "../pods/worker-states.ts";
 import { type Claims, readClaims } from "./claims.ts";
 import type { FoundVolumes } from "./found-volumes.ts";
@@ -32,6 +32,10 @@ export interface VolumeResolverDeps {
 }
 
 const maxErrors = 11;
+
+function hasRunningContainer(pod: ManagedPod | undefined): boolean {
+  return pod?.observed?.state?.containers.some(({ state }) => state === "running") === true;
+}
 
 /** Finds out which volumes pods want: each pod by itself, since a claim may take long to read. */
 export class VolumeResolver {
@@ -160,7 +164,9 @@ export class VolumeResolver {
       const isKnown = entry?.wanted !== undefined;
       // What is left of a past life goes, though the pod is wanted again.
       const isRemoved = entry?.removal?.state === "running";
-      const hasEnded = isRemoved || workerStates.shouldPodRuntimeBeRemoved(uid);
+      // A worker may finish with a life whose containers it never saw: those that another agent left.
+      const isStopped = !hasRunningContainer(entry) && workerStates.shouldPodRuntimeBeRemoved(uid);
+      const hasEnded = isRemoved || isStopped;
       for (const [name, volume] of wanted) {
         if (isKnown && volume.attachable && !this.#isAttachable(volume)) {
           states.changeWanted(name, { attachable: false });

@@ -168,8 +168,8 @@ export const mutants: readonly Mutant[] = [
     promise: "a volume is reported as in use from before it is staged until it is unstaged",
     edit: {
       file: "src/engine/volumes/volume-states.ts",
-      from: "[...new Set([...wanted, ...present])]",
-      to: "[...new Set([...wanted, ...present.slice(0, 0)])]",
+      from: "[...new Set([...this.#wantedAttachable(), ...present])]",
+      to: "[...new Set([...this.#wantedAttachable(), ...present.slice(0, 0)])]",
     },
   },
   {
@@ -181,8 +181,8 @@ export const mutants: readonly Mutant[] = [
     name: "takes volumes away from containers",
     promise: "volumes stay as long as the containers that use them run",
     edit: {
-      file: "src/engine/volumes/storage-manager.ts",
-      from: "const hasEnded = isRemoved || workerStates.shouldPodRuntimeBeRemoved(uid);",
+      file: "src/engine/volumes/volume-resolver.ts",
+      from: "const hasEnded = isRemoved || isStopped;",
       to: "const hasEnded = isRemoved || workerStates.shouldPodContainersBeTerminating(uid);",
     },
   },
