@@ -82,7 +82,7 @@ export function podResourcesDirectory(root: string): string {
   return joinPath(root, "pod-resources");
 }
 
-/** Where small facts are kept that a restart must not lose. */
+/** Where a kubelet keeps small facts that a restart must not lose. @upstream */
 export function checkpointsDirectory(root: string): string {
   return joinPath(root, "checkpoints");
 }

@@ -47,7 +47,7 @@ export function localDeviceMountPath(
   return kind === "folder" ? path : joinPath(localMountsFolder(root), volumeSpecName(spec));
 }
 
-/** Where a local volume's raw device is linked: for the node, and in the pod's folder. */
+/** Where a local volume's raw device is linked: for the node, and in the pod's folder. @upstream */
 export function localMapPaths(
   root: string,
   podUid: PodUid,

@@ -32,7 +32,7 @@ export function uniqueVolumeName(
   return isShared ? sharedVolumeName(kind, spec) : ok(podVolumeName(kind.plugin, podUid, spec));
 }
 
-/** The parts of such a name; a plugin's own name has one slash. */
+/** The parts of such a name; a plugin's own name has one slash. @upstream */
 export function splitVolumeName(
   uniqueName: string,
 ): Result<{ readonly plugin: string; readonly volume: string }, string> {

@@ -38,20 +38,6 @@ export function planPayload(
   });
 }
 
-/** Whether two payloads are alike in everything. */
-export function isSamePayload(a: Payload, b: Payload): boolean {
-  if (a.size !== b.size) return false;
-  return [...a].every(([path, file]) => {
-    const other = b.get(path);
-    return (
-      other !== undefined &&
-      file.mode === other.mode &&
-      file.ownerUid === other.ownerUid &&
-      isSameData(file.data, other.data)
-    );
-  });
-}
-
 function pathProblem(path: string): string | undefined {
   if (path === "") return `must not be empty: ${quoteText(path)}`;
   if (path.startsWith("/")) return `must be relative path: ${path}`;

@@ -40,7 +40,7 @@ export async function resizeFileSystem(
   return err(`resize of device ${grown} failed: ${failure}. ${argv[0]} output: ${output}`);
 }
 
-/** Whether a mounted file system is to be grown; for most of them the program that does it knows. */
+/** Whether a mounted file system is to be grown; for most of them the program that does it knows. @upstream */
 export async function needsResize(
   commands: Commands,
   { devicePath }: MountedDevice,
