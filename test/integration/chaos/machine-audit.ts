@@ -165,7 +165,8 @@ function leftFiles({ dataDir, manifests }: AgentWorld, live: Live): readonly str
   const isOfLivePod = (name: string): boolean => [...live.uids].some((uid) => name.includes(uid));
   return [
     ...mounts
-      .filter((path) => !path.includes("/netns/"))
+      // The agent's own, through which mounts of drivers that are pods reach the node.
+      .filter((path) => path !== join(dataDir, "kubelet") && !path.includes("/netns/"))
       .filter((path) => !running.some((id) => path.includes(id)) && !isOfLivePod(path))
       .map((path) => `mount ${path} is left`),
     ...Object.entries(ofPods).flatMap(([kind, names]) =>
