@@ -46,7 +46,7 @@ test("a volume with 300 000 files is measured and removed at no cost to the agen
   await expect.poll(() => usage.latest(podUid("uid-1"))?.ephemeral[0]?.inodesUsed).toBe(45);
   stop.abort();
   await running;
-  await manager.unmount(podUid("uid-1"), never);
+  await world.unmount(podUid("uid-1"));
   delays.disable();
   expect(existsSync(folder)).toBe(false);
 

@@ -23,6 +23,10 @@ const allowed = new Set([
   "update leases",
   "get csinodes",
   "create csinodes",
+  "list csidrivers",
+  "watch csidrivers",
+  // All of the node's own, when their driver is gone.
+  "delete resourceslices",
   "list pods",
   "watch pods",
   "get pods",

@@ -10,6 +10,7 @@ import type {
 } from "../../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
 import { bindClaims, type ClaimBinding } from "../../model/manifest/bind-claims.ts";
+import type { Pod } from "../../model/pod.ts";
 import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import type { SourceSnapshot } from "../../ports/pod-source.ts";
 
@@ -29,6 +30,15 @@ const defaultCsiDriver: CSIDriverSpec = {
   seLinuxMount: false,
 };
 
+/** A pod that cannot be read is refused by what admits it, and keeps no other object from its users. */
+function claimsOf(pod: Pod): readonly EphemeralClaim[] {
+  try {
+    return ephemeralClaims(pod);
+  } catch {
+    return [];
+  }
+}
+
 /** The objects that lie beside the pods in the sources. */
 export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStore {
   /** Manifests hold none. */
@@ -41,7 +51,7 @@ export class LocalObjects implements ObjectStore, RuntimeClassStore, ServiceStor
     const before = this.#bySource.get(source);
     const { configMaps, secrets, runtimeClasses = [] } = snapshot;
     const { claims = [], persistentVolumes = [], csiDrivers = [] } = snapshot;
-    const ephemeral = snapshot.pods.flatMap(ephemeralClaims);
+    const ephemeral = snapshot.pods.flatMap(claimsOf);
     const storage = { claims, persistentVolumes, csiDrivers, ephemeral };
     const objects = { configMaps, secrets, runtimeClasses, ...storage };
     this.#bySource.set(source, objects);

@@ -1,10 +1,6 @@
 import { storageOf } from "../../core/storage/expand-claim.ts";
 import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
-import {
-  nodeFactsOf,
-  resolveVolumes,
-  type VolumeLookups,
-} from "../../core/storage/resolve-volumes.ts";
+import { nodeFactsOf, resolveVolumes } from "../../core/storage/resolve-volumes.ts";
 import type { WantedVolume } from "../../core/storage/volume-state.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -32,6 +28,8 @@ export interface VolumeResolverDeps {
 }
 
 const maxErrors = 11;
+
+type ResolvedVolumes = ReturnType<typeof resolveVolumes>;
 
 function hasRunningContainer(pod: ManagedPod | undefined): boolean {
   return pod?.observed?.state?.containers.some(({ state }) => state === "running") === true;
@@ -111,18 +109,17 @@ export class VolumeResolver {
     return isAskedAgain;
   }
 
-  async #read(pod: Pod, signal: AbortSignal): Promise<Result<VolumeLookups, string>> {
+  async #read(pod: Pod, signal: AbortSignal): Promise<Result<ResolvedVolumes, string>> {
     try {
-      return ok(await readClaims(this.#deps.claims, pod, signal));
+      return ok(resolveVolumes(pod, await readClaims(this.#deps.claims, pod, signal)));
     } catch (error) {
       return err(errorText(error));
     }
   }
 
   /** Adds what the pod wants; returns why some of it could not be found out. */
-  #note(uid: PodUid, pod: Pod, read: VolumeLookups): readonly string[] {
+  #note(uid: PodUid, pod: Pod, { volumes, errors }: ResolvedVolumes): readonly string[] {
     const { states } = this.#deps;
-    const { volumes, errors } = resolveVolumes(pod, read);
     for (const volume of volumes) {
       const { volumeName: name, claim } = volume;
       const next = this.#wantedVolume(uid, pod, volume);
@@ -136,11 +133,7 @@ export class VolumeResolver {
     return errors;
   }
 
-  #wantedVolume(
-    uid: PodUid,
-    pod: Pod,
-    volume: ReturnType<typeof resolveVolumes>["volumes"][number],
-  ): WantedVolume {
+  #wantedVolume(uid: PodUid, pod: Pod, volume: ResolvedVolumes["volumes"][number]): WantedVolume {
     const { states, clock } = this.#deps;
     const { volumeName: name } = volume;
     const before = states.pod(uid).wanted.get(name);

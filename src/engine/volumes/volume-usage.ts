@@ -117,6 +117,14 @@ export class VolumeUsage {
     if (leave === undefined) return undefined;
     try {
       return await this.#measureFiles(pod, signal);
+    } catch (error) {
+      // Whatever one pod makes of it, the others are measured.
+      const { name } = pod.metadata;
+      this.#deps.log.debug("cannot measure a pod's volumes", {
+        pod: name,
+        error: errorText(error),
+      });
+      return undefined;
     } finally {
       leave();
     }
