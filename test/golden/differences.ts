@@ -172,14 +172,8 @@ export const explainedDifferences: readonly ExplainedDifference[] = [
   {
     scenario: "node-registration",
     pod: "",
-    path: "node.watch /apis/storage.k8s.io/v1/csidrivers",
-    because: "Berth has no volumes of CSI drivers.",
-  },
-  {
-    scenario: "node-registration",
-    pod: "",
-    path: "node.DELETE /apis/resource.k8s.io/v1/resourceslices",
-    because: "Berth offers no devices, and so has no slices of them to clean up.",
+    path: "node.DELETE /apis/resource.k8s.io/v1/resourceslices.body",
+    because: "Berth sends no options where they are the defaults.",
   },
   ...httpDifferences,
 ];

@@ -40,14 +40,12 @@ export const httpDifferences: readonly ExplainedDifference[] = [
   ]),
   ...explain("metrics", NOT_BERTHS, [
     "without dra_*",
-    "without kubelet_cpu_manager_*",
-    "without kubelet_memory_manager_*",
-    "without kubelet_topology_manager_*",
     "without kubelet_evented_pleg_*",
     "without kubelet_imagemanager_inmemory_*",
     "without kubelet_pod_watch_events_dropped_total",
   ]),
   ...sometimes("metrics", NOT_YET, [
+    "with kubelet_container_aligned_compute_resources_*",
     "without kubelet_admission_rejections_total",
     "without kubelet_container_requested_resizes_total",
     "without kubelet_image_pull_duration_seconds",
