@@ -20,7 +20,7 @@ export const httpDifferences: readonly ExplainedDifference[] = [
     "content-type",
     "x-content-type-options",
   ]),
-  ...explain("healthz", "Berth has no device plugins.", ["body"]),
+  ...explain("healthz", "Berth does not check the socket of device plugins there.", ["body"]),
   ...explain("metrics-slis", "The start time is written as Prometheus clients write it.", [
     "process_start_time_seconds.stability",
   ]),

@@ -190,7 +190,6 @@ test("failures have the text that a client of Go prints", async () => {
 
 test("a plugin may serve its socket after it registered", async () => {
   const connecting = connected();
-  await new Promise((resolve) => setTimeout(resolve, 150));
   await servePlugin({
     getDevicePluginOptions: (_: unknown, done: Done) => done(null, {}),
   });
