@@ -93,3 +93,22 @@ test("containers that run outside the pod's cgroup are stopped, and why names th
   const done = (await stepsOf(sim, pod)).filter((step) => step.because === because);
   expect(done[0]).toMatchObject({ action: "stop container main", outcome: "done" });
 });
+
+test("a container that a dead agent's call starts while the next agent removes it ends, and the pod gets another", async () => {
+  const sim = quietNode();
+  const { runtime } = sim.machine;
+  const delays = new Map([
+    ["StartContainer", 300],
+    ["RemoveContainer", 1000],
+  ]);
+  runtime.intercept = (method, phase) =>
+    phase === "before" ? sim.clock.sleep(delays.get(method) ?? 0, signal) : undefined;
+  const pod = write(sim, "web", plainPod("web"));
+  sim.invariants.healthy.add(pod.metadata.uid);
+  while (runtime.containers.length === 0) await pass(sim, 10);
+  sim.killAgent("before its container has started", 10);
+  await pass(sim, 20_000);
+  expect(countCalls(sim, "StartContainer")).toBe(2);
+  expect(countCalls(sim, "RemoveContainer")).toBe(1);
+  expect(isReady(sim, "web")).toBe(true);
+});

@@ -22,6 +22,8 @@ export class Invariants {
   readonly #succeeded = new Map<string, Set<string>>();
   /** What the agent shows of its pods. */
   readonly shown: StatusHistory;
+  /** Containers that an agent asked to remove before they were started: a call of an agent that has died may still start them. */
+  readonly #removedUnstarted = new Set<string>();
   /** Pods that nothing was done to: whatever becomes of others, they run on. */
   readonly healthy: Set<string> = new Set<string>();
 
@@ -47,12 +49,19 @@ export class Invariants {
     return this.#runtime.containerById(containerId);
   }
 
+  /** An agent asks the runtime to remove the container. */
+  noteRemoval(containerId: string): void {
+    const isCreated = this.find(containerId)?.state === ContainerState.CONTAINER_CREATED;
+    if (isCreated) this.#removedUnstarted.add(containerId);
+  }
+
   noteEvent({ containerId, kind }: RuntimeEvent): void {
     const container = this.find(containerId);
     if (container === undefined) return;
     if (kind === "started") this.#checkStart(container);
     if (kind !== "stopped") return;
-    if (this.healthy.has(label(container, podUidLabel))) {
+    const isHealthy = this.healthy.has(label(container, podUidLabel));
+    if (isHealthy && !this.#removedUnstarted.has(containerId)) {
       throw new Violation("a healthy pod was touched");
     }
     if (container.status().exitCode === 0) {

@@ -286,6 +286,7 @@ export class Simulation {
     const text = `${call.method} ${describe(call.args)}`;
     this.note(text);
     if (call.method !== "execSync") this.changes.push(text);
+    if (call.method === "removeContainer") this.invariants.noteRemoval(String(call.args[0]));
     this.#termination.noteCall(call);
   }
 
