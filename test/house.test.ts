@@ -45,6 +45,7 @@ const keptMaps: Readonly<Record<string, string>> = {
   "devices/dra-endpoints.ts DraEndpoints.#connections": "DRA driver and its socket",
   "devices/dra-endpoints.ts DraEndpoints.#wipes": "DRA driver",
   "execute/execute-plan.ts PlanRun.#inTheWay": "container name or sandbox id, for one sync",
+  "execute/leftover-ends.ts LeftoverEnds.#running": "sandbox or container id of a call",
   "images/credential-providers.ts CredentialProviders.#cache": "provider and image",
   "images/credential-providers.ts CredentialProviders.#flights": "provider and image",
   "images/image-collector.ts ImageCollector.#records": "image id",

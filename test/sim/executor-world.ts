@@ -3,6 +3,7 @@ import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
 import { SimRuntime } from "../../src/drivers/sim/sim-runtime.ts";
 import { type ExecutorDeps, executePlan } from "../../src/engine/execute/execute-plan.ts";
 import { killPod, newSandboxStops } from "../../src/engine/execute/kill-pod.ts";
+import { LeftoverEnds } from "../../src/engine/execute/leftover-ends.ts";
 import { Restarts } from "../../src/engine/execute/restarts.ts";
 import type { StepReport } from "../../src/engine/execute/step-report.ts";
 import { ImageManager } from "../../src/engine/images/image-manager.ts";
@@ -87,6 +88,7 @@ export class ExecutorWorld {
         managers: idleManagers(),
         lifetime: neverAborted,
       },
+      leftovers: new LeftoverEnds(clock),
       resize: {
         runtime,
         configs,

@@ -1,4 +1,5 @@
 import type { ExecutorDeps } from "../execute/execute-plan.ts";
+import { LeftoverEnds } from "../execute/leftover-ends.ts";
 import { NodePodConfigs } from "../execute/node-pod-configs.ts";
 import { Restarts } from "../execute/restarts.ts";
 import { RuntimeFacts } from "../execute/runtime-facts.ts";
@@ -88,6 +89,7 @@ function createExecutor(
   return {
     kill: parts,
     start: { ...parts, kill: parts, configs, logs },
+    leftovers: new LeftoverEnds(parts.clock),
     resize: { ...parts, configs },
     restarts: new Restarts({ ...parts, limits: settings.pods.crashLoop }),
     watchdog: parts.watchdog,

@@ -26,6 +26,7 @@ import type { Watchdog } from "../../ports/watchdog.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
 import { type KillContainerRequest, type KillDeps, killPod, tryKillContainer } from "./kill-pod.ts";
+import type { LeftoverEnds } from "./leftover-ends.ts";
 import { removeContainer, removeUnlessStarted } from "./remove-container.ts";
 import { type ResizeDeps, resizePod } from "./resize-pod.ts";
 import type { Restarts } from "./restarts.ts";
@@ -39,9 +40,12 @@ import {
   syncFailed,
 } from "./step-report.ts";
 
+const removeFailed = "RemoveContainerError";
+
 export interface ExecutorDeps {
   readonly kill: KillDeps;
   readonly start: StartDeps;
+  readonly leftovers: LeftoverEnds;
   readonly resize: ResizeDeps;
   readonly restarts: Restarts;
   readonly watchdog?: Pick<Watchdog, "progress"> | undefined;
@@ -249,7 +253,9 @@ class PlanRun {
 
   async removeContainer(step: RemoveContainerStep): Promise<StepOutcome> {
     const { containerId, name, keepLogs, unlessStarted } = step;
-    if (!unlessStarted) return this.#remove(containerId, keepLogs);
+    const remove = (): Promise<StepOutcome> => this.#remove(containerId, keepLogs);
+    if (step.standing === "leftover") return this.#endLeftover(containerId, removeFailed, remove);
+    if (!unlessStarted) return remove();
     const { runtime, lifetime } = this.#deps.start;
     const id = rawContainerId(containerId);
     try {
@@ -262,7 +268,7 @@ class PlanRun {
       const text = runtimeErrorText(error);
       const message = `cannot remove an earlier instance: ${text}`;
       this.#inTheWay.set(name, { failure: { code: "CreateContainerError", message } });
-      return { failure: { code: "RemoveContainerError", message: text } };
+      return { failure: { code: removeFailed, message: text } };
     }
   }
 
@@ -273,7 +279,7 @@ class PlanRun {
       await removeContainer(start, id, { keepLogs }, start.lifetime);
       return {};
     } catch (error) {
-      return { failure: { code: "RemoveContainerError", message: runtimeErrorText(error) } };
+      return { failure: { code: removeFailed, message: runtimeErrorText(error) } };
     }
   }
 
@@ -288,9 +294,11 @@ class PlanRun {
     return failure;
   }
 
+  /** Of a pod that is to run, a sandbox that is stopped by itself is a leftover. */
   async stopSandbox({ sandboxId }: StopSandboxStep): Promise<StepOutcome> {
-    const outcome = await this.#unlessGone("KillPodSandboxError", () =>
-      this.#deps.start.runtime.stopPodSandbox(sandboxId, this.#signal),
+    const code = "KillPodSandboxError";
+    const outcome = await this.#endLeftover(sandboxId, code, (signal) =>
+      unlessGone(code, this.#deps.start.runtime.stopPodSandbox(sandboxId, signal), signal),
     );
     if (outcome.failure !== undefined) this.#inTheWay.set(sandboxId, outcome);
     return outcome;
@@ -300,19 +308,19 @@ class PlanRun {
   async removeSandbox({ sandboxId }: RemoveSandboxStep): Promise<StepOutcome> {
     const inTheWay = this.#inTheWay.get(sandboxId);
     if (inTheWay !== undefined) return inTheWay;
-    return this.#unlessGone("RemovePodSandboxError", () =>
-      this.#deps.start.runtime.removePodSandbox(sandboxId, this.#signal),
-    );
+    const removed = this.#deps.start.runtime.removePodSandbox(sandboxId, this.#signal);
+    return unlessGone("RemovePodSandboxError", removed, this.#signal);
   }
 
-  async #unlessGone(code: string, work: () => Promise<void>): Promise<StepOutcome> {
-    try {
-      await work();
-      return {};
-    } catch (error) {
-      this.#signal.throwIfAborted();
-      return isNotFound(error) ? {} : { failure: { code, message: runtimeErrorText(error) } };
-    }
+  /** A pod that is to run does not wait for what hangs, one that is to end has nothing else to do. */
+  #endLeftover(
+    id: string,
+    code: string,
+    end: (signal: AbortSignal) => Promise<StepOutcome>,
+  ): Promise<StepOutcome> {
+    const { leftovers, start } = this.#deps;
+    if (this.#request.starting === undefined) return end(this.#signal);
+    return leftovers.attempt({ id, code }, () => end(start.lifetime), this.#signal);
   }
 
   async createSandbox({ attempt }: CreateSandboxStep): Promise<StepOutcome> {
@@ -388,5 +396,19 @@ class PlanRun {
     }
     this.#sandboxConfig = config.value;
     return config;
+  }
+}
+
+async function unlessGone(
+  code: string,
+  call: Promise<void>,
+  signal: AbortSignal,
+): Promise<StepOutcome> {
+  try {
+    await call;
+    return {};
+  } catch (error) {
+    signal.throwIfAborted();
+    return isNotFound(error) ? {} : { failure: { code, message: runtimeErrorText(error) } };
   }
 }

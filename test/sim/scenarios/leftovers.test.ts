@@ -53,6 +53,37 @@ test("a leftover sandbox that cannot be stopped keeps its pod from nothing, and 
   expect(failed?.detail).toContain("the network plugin hangs");
 });
 
+test("a call that hangs while it ends a leftover sandbox holds up nothing else of its pod, and is made once", async () => {
+  const sim = quietNode();
+  const { runtime } = sim.machine;
+  const pod = await podWithLeftover(sim);
+  const used = new Set(runtime.sandboxes.map(({ id }) => id));
+  const stop = runtime.stopPodSandbox.bind(runtime);
+  let answer: () => void = () => undefined;
+  let hanging = 0;
+  runtime.stopPodSandbox = async (id, given) => {
+    if (used.has(id)) return stop(id, given);
+    hanging += 1;
+    await new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    return stop(id, given);
+  };
+  await pass(sim, 60_000);
+  expect(hanging).toBe(1);
+  runtime.findContainer("main")?.end(1);
+  await pass(sim, 30_000);
+  expect(isReady(sim, "web")).toBe(true);
+  expect(sim.shownPods()[0]?.status?.containerStatuses?.[0]?.restartCount).toBe(1);
+  const failed = (await stepsOf(sim, pod)).find(({ outcome }) => outcome === "failed");
+  expect(failed?.detail).toContain("has not answered for 5 s");
+  expect(hanging).toBe(1);
+  answer();
+  await pass(sim, 30_000);
+  expect(runtime.sandboxes.filter(({ isReady: isUp }) => isUp)).toHaveLength(1);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main"]);
+});
+
 test("a leftover sandbox is stopped, and nothing else of the pod", async () => {
   const sim = quietNode();
   const pod = await podWithLeftover(sim);
