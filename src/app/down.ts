@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { planRemoval, planTermination } from "../core/pod/plan-end.ts";
 import { containerdPaths } from "../drivers/containerd/containerd-paths.ts";
 import {
   MANAGED_CONTAINERD_DEFAULTS,
@@ -30,17 +31,24 @@ import { openCgroups } from "../drivers/linux/open-cgroups.ts";
 import { PodNames } from "../drivers/linux/pod-names.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
-import { type KillDeps, killPod, newSandboxStops } from "../engine/execute/kill-pod.ts";
+import {
+  type EndExecutorDeps,
+  type ExecuteRequest,
+  executePlan,
+} from "../engine/execute/execute-plan.ts";
+import { newSandboxStops } from "../engine/execute/kill-pod.ts";
 import { restorePod } from "../engine/execute/restore-pod.ts";
-import { failuresText } from "../engine/execute/step-report.ts";
+import { failuresText, type StepReport } from "../engine/execute/step-report.ts";
 import { readPod } from "../engine/observe/pod-reader.ts";
 import { listRuntime } from "../engine/observe/runtime-listing.ts";
+import { syncRecord } from "../engine/pods/sync-record.ts";
 import { errorText } from "../lib/error-text.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
 import { isPathWithin } from "../lib/path-within.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import { sleep, timeoutSignal } from "../lib/timers.ts";
 import type { PodUid } from "../model/ids.ts";
+import type { ObservedPod } from "../model/observed.ts";
 import type { ContainerRuntime } from "../ports/container-runtime.ts";
 import type { Log } from "../ports/log.ts";
 import { bindingFolder } from "../server/unix-socket.ts";
@@ -221,7 +229,7 @@ async function endPods(
   const { pods } = await listRuntime(runtime, systemClock, signal);
   const uids = [...pods.keys()].filter((uid) => ours.has(uid));
   if (uids.length > 0) log.info("ending pods, each within its grace period", { pods: uids.length });
-  const deps = {
+  const kill = {
     runtime,
     hookHttp: newHookHttp(new PodNames()),
     clock: systemClock,
@@ -231,23 +239,48 @@ async function endPods(
     metrics: new MetricsRegistry({}),
     sandboxStops: newSandboxStops(),
   };
-  await Promise.all(uids.map((uid) => endPod(deps, uid, signal)));
+  const deps = { kill, remove: { runtime, files: hostFiles, lifetime: signal } };
+  await Promise.all(uids.map((uid) => endPod(runtime, deps, uid, signal)));
 }
 
 async function endPod(
-  deps: KillDeps & { readonly runtime: ContainerRuntime },
+  runtime: ContainerRuntime,
+  deps: EndExecutorDeps,
   uid: PodUid,
   signal: AbortSignal,
 ): Promise<void> {
-  const { runtime, clock, log } = deps;
-  const observed = await readPod({ runtime, clock, runtimeName: "containerd" }, uid, signal);
+  const read = (): Promise<ObservedPod> =>
+    readPod({ runtime, clock: systemClock, runtimeName: "containerd" }, uid, signal);
+  const observed = await read();
   const pod = await restorePod(runtime, observed, signal);
-  const because = "everything of this data folder is being removed";
-  const reports = await killPod(deps, { pod, observed, because }, signal);
-  signal.throwIfAborted();
-  const failures = failuresText(reports);
-  if (failures !== undefined) log.warn("cannot stop a pod", { pod: observed.name, failures });
-  for (const { id } of observed.sandboxes) await runtime.removePodSandbox(id, signal);
+  const plan = planTermination({ pod, observed, isWanted: false });
+  await carryOut(deps, "terminating", { pod, observed, plan }, signal);
+  const stopped = await read();
+  const removal = { pod, observed: stopped, plan: planRemoval({ observed: stopped }) };
+  const failures = failuresText(await carryOut(deps, "removing", removal, signal));
+  if (failures !== undefined) throw new Error(failures);
+}
+
+/** Says what is done and why: the agent that could be asked for it later is gone. */
+async function carryOut(
+  deps: EndExecutorDeps,
+  kind: "terminating" | "removing",
+  request: ExecuteRequest,
+  signal: AbortSignal,
+): Promise<readonly StepReport[]> {
+  const { log, clock } = deps.kill;
+  const startedAtMs = clock.nowMs();
+  const { reports, error } = await executePlan(deps, request, signal);
+  const { observed } = request;
+  const work = { kind, observed, startedAtMs, reports };
+  const record = syncRecord(request.pod.metadata, work, clock.nowMs());
+  for (const { action: step, because, outcome, detail } of record.steps) {
+    const fields = { pod: record.pod, step, because, detail };
+    if (outcome === "done") log.info("a step of the end of a pod is done", fields);
+    else log.warn("a step of the end of a pod has failed", fields);
+  }
+  if (error !== undefined) throw error;
+  return reports;
 }
 
 /** Removes the cgroup of all pods. One that no agent accepts holds none, and is not a reason to keep the rest. */

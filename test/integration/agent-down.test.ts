@@ -49,6 +49,10 @@ describe("the end of an agent", () => {
     writeFileSync(join(world.dataDir, ".berth.s", "s"), "");
     const down = await world.berth("down");
     expect(down.code).toBe(0);
+    for (const step of ["stop container main", "remove container main", "remove sandbox"]) {
+      expect(down.stderr).toContain(step);
+    }
+    expect(down.stderr).toContain("no source wants");
     expect(leftovers()).toEqual([]);
     expect(wasStopped()).toBe(true);
     expect(existsSync(world.dataDir)).toBe(false);

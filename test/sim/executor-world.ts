@@ -69,6 +69,7 @@ export class ExecutorWorld {
     const kill = { runtime, hookHttp, clock, events, metrics: noMetrics, log, sandboxStops };
     this.deps = {
       kill,
+      remove: { runtime, files, lifetime: neverAborted },
       start: {
         kill,
         runtime,
@@ -137,7 +138,7 @@ export class ExecutorWorld {
       pod,
       observed,
       plan,
-      starting: { pullCredentials: anonymous, onSandboxReady: () => undefined },
+      starting: { deps: this.deps, pullCredentials: anonymous, onSandboxReady: () => undefined },
     };
     const signal = options.signal ?? neverAborted;
     const { reports, error } = await executePlan(this.deps, request, signal);

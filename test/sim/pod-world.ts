@@ -98,6 +98,7 @@ export class PodWorld {
     const { executor, networkProblem } = this;
     return {
       ...this.endDeps,
+      executor: executor.deps,
       records: {
         allocated: this.allocated,
         actuated: executor.actuated,

@@ -88,6 +88,7 @@ function createExecutor(
   });
   return {
     kill: parts,
+    remove: parts,
     start: { ...parts, kill: parts, configs, logs },
     leftovers: new LeftoverEnds(parts.clock),
     resize: { ...parts, configs },

@@ -267,11 +267,10 @@ test("without links nothing is written where a kubelet's logs are", async () => 
   const world = new ExecutorWorld({ writesLogs: true });
   const pod = testPod({ containers: [{ name: "web" }] });
   const observed = await world.read(pod);
+  const { start } = world.deps;
+  const deps = { ...world.deps, start: { ...start, logs: { ...start.logs, areLinked: false } } };
   await executePlan(
-    {
-      ...world.deps,
-      start: { ...world.deps.start, logs: { ...world.deps.start.logs, areLinked: false } },
-    },
+    deps,
     {
       pod,
       observed,
@@ -282,7 +281,7 @@ test("without links nothing is written where a kubelet's logs are", async () => 
         ],
         sandboxAttempt: 0,
       },
-      starting: { pullCredentials: anonymous, onSandboxReady: () => undefined },
+      starting: { deps, pullCredentials: anonymous, onSandboxReady: () => undefined },
     },
     new AbortController().signal,
   );
@@ -376,9 +375,10 @@ test.each([
         { kind: "start-container", index: 0, name: "web", because },
       ],
     } as const;
-    const starting = { pullCredentials: anonymous, onSandboxReady: () => undefined };
+    const { deps } = world;
+    const starting = { deps, pullCredentials: anonymous, onSandboxReady: () => undefined };
     const { signal } = new AbortController();
-    await executePlan(world.deps, { pod, observed, plan, starting }, signal);
+    await executePlan(deps, { pod, observed, plan, starting }, signal);
     expect(given).toHaveLength(1);
     expect(given[0]?.includes("192.0.2.1")).toBe(hasNodeAddress);
   },

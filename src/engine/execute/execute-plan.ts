@@ -22,12 +22,17 @@ import { type ContainerId, rawContainerId } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podDisplayName } from "../../model/pod.ts";
 import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
+import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { Watchdog } from "../../ports/watchdog.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
 import { type KillContainerRequest, type KillDeps, killPod, tryKillContainer } from "./kill-pod.ts";
 import type { LeftoverEnds } from "./leftover-ends.ts";
-import { removeContainer, removeUnlessStarted } from "./remove-container.ts";
+import {
+  type RemoveContainerDeps,
+  removeContainer,
+  removeUnlessStarted,
+} from "./remove-container.ts";
 import { type ResizeDeps, resizePod } from "./resize-pod.ts";
 import type { Restarts } from "./restarts.ts";
 import { type StartDeps, startContainer } from "./start-container.ts";
@@ -42,13 +47,23 @@ import {
 
 const removeFailed = "RemoveContainerError";
 
-export interface ExecutorDeps {
+/** What stops and removes pods. */
+export interface EndExecutorDeps {
   readonly kill: KillDeps;
+  readonly remove: RemoveContainerDeps & {
+    readonly runtime: Pick<ContainerRuntime, "stopPodSandbox" | "removePodSandbox">;
+    /** Ends with the agent: a call to the runtime is not cut off because a pod's sync is. */
+    readonly lifetime: AbortSignal;
+  };
+  readonly watchdog?: Pick<Watchdog, "progress"> | undefined;
+}
+
+/** What also runs them. */
+export interface ExecutorDeps extends EndExecutorDeps {
   readonly start: StartDeps;
   readonly leftovers: LeftoverEnds;
   readonly resize: ResizeDeps;
   readonly restarts: Restarts;
-  readonly watchdog?: Pick<Watchdog, "progress"> | undefined;
 }
 
 export interface ExecuteRequest {
@@ -60,6 +75,7 @@ export interface ExecuteRequest {
 }
 
 interface StartingPod {
+  readonly deps: ExecutorDeps;
   readonly pullCredentials: PodCredentials;
   /** Called once a new sandbox has its network. */
   readonly onSandboxReady: () => void;
@@ -78,7 +94,7 @@ export interface ExecutedPlan {
  * what was done before the end is reported.
  */
 export async function executePlan(
-  deps: ExecutorDeps,
+  deps: EndExecutorDeps,
   request: ExecuteRequest,
   signal: AbortSignal,
 ): Promise<ExecutedPlan> {
@@ -164,7 +180,7 @@ function isSidecarOf(pod: Pod, name: string): boolean {
 /** One plan being carried out: what its steps hand on is the sandbox, its config and its addresses. */
 class PlanRun {
   readonly reports: StepReport[] = [];
-  readonly #deps: ExecutorDeps;
+  readonly #deps: EndExecutorDeps;
   readonly #request: ExecuteRequest;
   readonly #plan: PodPlan;
   readonly #signal: AbortSignal;
@@ -174,7 +190,7 @@ class PlanRun {
   #sandboxConfig: PodSandboxConfig | undefined;
   #podIps: readonly string[];
 
-  constructor(deps: ExecutorDeps, request: ExecuteRequest, signal: AbortSignal) {
+  constructor(deps: EndExecutorDeps, request: ExecuteRequest, signal: AbortSignal) {
     this.#deps = deps;
     this.#request = request;
     this.#signal = signal;
@@ -204,7 +220,7 @@ class PlanRun {
   }
 
   #failureOf(error: unknown): StepFailure {
-    const aborted = [this.#signal, this.#deps.start.lifetime].find((signal) => signal.aborted);
+    const aborted = [this.#signal, this.#deps.remove.lifetime].find((signal) => signal.aborted);
     if (aborted !== undefined) return cancelledFailure(aborted);
     return { code: "UnexpectedError", message: errorText(error) };
   }
@@ -256,7 +272,7 @@ class PlanRun {
     const remove = (): Promise<StepOutcome> => this.#remove(containerId, keepLogs);
     if (step.standing === "leftover") return this.#endLeftover(containerId, removeFailed, remove);
     if (!unlessStarted) return remove();
-    const { runtime, lifetime } = this.#deps.start;
+    const { runtime, lifetime } = this.#deps.remove;
     const id = rawContainerId(containerId);
     try {
       if (await removeUnlessStarted(runtime, id, lifetime)) return {};
@@ -274,9 +290,9 @@ class PlanRun {
 
   async #remove(containerId: ContainerId, keepLogs: boolean): Promise<StepOutcome> {
     try {
-      const { start } = this.#deps;
+      const { remove } = this.#deps;
       const id = rawContainerId(containerId);
-      await removeContainer(start, id, { keepLogs }, start.lifetime);
+      await removeContainer(remove, id, { keepLogs }, remove.lifetime);
       return {};
     } catch (error) {
       return { failure: { code: removeFailed, message: runtimeErrorText(error) } };
@@ -298,7 +314,7 @@ class PlanRun {
   async stopSandbox({ sandboxId }: StopSandboxStep): Promise<StepOutcome> {
     const code = "KillPodSandboxError";
     const outcome = await this.#endLeftover(sandboxId, code, (signal) =>
-      unlessGone(code, this.#deps.start.runtime.stopPodSandbox(sandboxId, signal), signal),
+      unlessGone(code, this.#deps.remove.runtime.stopPodSandbox(sandboxId, signal), signal),
     );
     if (outcome.failure !== undefined) this.#inTheWay.set(sandboxId, outcome);
     return outcome;
@@ -308,7 +324,7 @@ class PlanRun {
   async removeSandbox({ sandboxId }: RemoveSandboxStep): Promise<StepOutcome> {
     const inTheWay = this.#inTheWay.get(sandboxId);
     if (inTheWay !== undefined) return inTheWay;
-    const removed = this.#deps.start.runtime.removePodSandbox(sandboxId, this.#signal);
+    const removed = this.#deps.remove.runtime.removePodSandbox(sandboxId, this.#signal);
     return unlessGone("RemovePodSandboxError", removed, this.#signal);
   }
 
@@ -318,28 +334,30 @@ class PlanRun {
     code: string,
     end: (signal: AbortSignal) => Promise<StepOutcome>,
   ): Promise<StepOutcome> {
-    const { leftovers, start } = this.#deps;
-    if (this.#request.starting === undefined) return end(this.#signal);
-    return leftovers.attempt({ id, code }, () => end(start.lifetime), this.#signal);
+    const { starting } = this.#request;
+    if (starting === undefined) return end(this.#signal);
+    const { lifetime } = this.#deps.remove;
+    return starting.deps.leftovers.attempt({ id, code }, () => end(lifetime), this.#signal);
   }
 
   async createSandbox({ attempt }: CreateSandboxStep): Promise<StepOutcome> {
-    const { pod, starting } = this.#request;
-    const created = await createSandbox(this.#deps.start, pod, attempt, this.#signal);
+    const { pod } = this.#request;
+    const { deps, onSandboxReady } = this.#starting;
+    const created = await createSandbox(deps.start, pod, attempt, this.#signal);
     if (!created.ok) return { failure: created.error };
     this.#sandboxId = created.value.sandboxId;
     this.#sandboxConfig = created.value.config;
-    const ips = await readSandboxIps(this.#deps.start, pod, this.#sandboxId, this.#signal);
+    const ips = await readSandboxIps(deps.start, pod, this.#sandboxId, this.#signal);
     if (!ips.ok) return { failure: { code: syncFailed, message: ips.error } };
     // A pod in the node's network keeps the node's addresses.
     if (pod.spec.hostNetwork !== true) this.#podIps = ips.value;
-    starting?.onSandboxReady();
+    onSandboxReady();
     return { note: created.value.note };
   }
 
   async resize(step: ResizeStep): Promise<StepOutcome> {
     const { pod } = this.#request;
-    return resizePod(this.#deps.resize, { pod, sandboxId: this.#sandboxId, step });
+    return resizePod(this.#starting.deps.resize, { pod, sandboxId: this.#sandboxId, step });
   }
 
   async wait({ name, untilMs, message }: WaitStep): Promise<StepOutcome> {
@@ -356,8 +374,8 @@ class PlanRun {
   }
 
   async start(step: StartContainerStep): Promise<StepOutcome> {
-    const { pod, observed, starting } = this.#request;
-    assert(starting !== undefined, "a plan that starts nothing starts a container");
+    const { pod, observed } = this.#request;
+    const { deps, pullCredentials } = this.#starting;
     const config = await this.#sandboxConfigOnce();
     if (!config.ok) return { failure: { code: syncFailed, message: config.error } };
     const placed = findContainer(pod, step.name);
@@ -366,12 +384,12 @@ class PlanRun {
       return { failure: { code: "CreateContainerConfigError", message } };
     }
     if (step.nextDelayMs !== undefined) {
-      this.#deps.restarts.noteStart(pod, placed.container, step.nextDelayMs);
+      deps.restarts.noteStart(pod, placed.container, step.nextDelayMs);
     }
     const inTheWay = this.#inTheWay.get(step.name);
     if (inTheWay !== undefined) return inTheWay;
     return startContainer(
-      this.#deps.start,
+      deps.start,
       {
         pod,
         observed,
@@ -379,17 +397,26 @@ class PlanRun {
         sandboxId: this.#sandboxId,
         sandboxConfig: config.value,
         podIps: this.#podIps,
-        pullCredentials: starting.pullCredentials,
+        pullCredentials,
       },
       this.#signal,
     );
+  }
+
+  get #starting(): StartingPod {
+    const { starting } = this.#request;
+    assert(starting !== undefined, "a plan that only ends a pod starts or changes something");
+    return starting;
   }
 
   /** The config of the sandbox that containers start in: the runtime wants it with each of them. */
   async #sandboxConfigOnce(): Promise<Result<PodSandboxConfig, string>> {
     if (this.#sandboxConfig !== undefined) return ok(this.#sandboxConfig);
     const { pod } = this.#request;
-    const config = await this.#deps.start.configs.sandboxConfig(pod, this.#plan.sandboxAttempt);
+    const config = await this.#starting.deps.start.configs.sandboxConfig(
+      pod,
+      this.#plan.sandboxAttempt,
+    );
     if (!config.ok) {
       const name = podDisplayName(pod);
       return err(`GeneratePodSandboxConfig for pod "${name}" failed: ${config.error}`);

@@ -5,7 +5,7 @@ import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import { type ExecutorDeps, executePlan } from "../execute/execute-plan.ts";
+import { type EndExecutorDeps, executePlan } from "../execute/execute-plan.ts";
 import { restorePod } from "../execute/restore-pod.ts";
 import { failuresText, type StepReport } from "../execute/step-report.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
@@ -16,7 +16,7 @@ import type { SyncTerminatedPodRequest, SyncTerminatingPodRequest } from "./pod-
 import { howEnded, syncRecord } from "./sync-record.ts";
 
 export interface EndPodDeps {
-  readonly executor: ExecutorDeps;
+  readonly executor: EndExecutorDeps;
   readonly statuses: PodStatuses;
   /** What a pod needed before its containers, in order. */
   readonly stages: readonly PodStage[];

@@ -5,7 +5,7 @@ import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { AgentPorts } from "../agent/agent-ports.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
-import { type ExecutorDeps, executePlan } from "../execute/execute-plan.ts";
+import { type EndExecutorDeps, executePlan } from "../execute/execute-plan.ts";
 import { failuresText } from "../execute/step-report.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
@@ -19,7 +19,7 @@ const retryLimits = { initialMs: 2_000, maxMs: 16_000 };
 
 export interface PodRemainsDeps {
   readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
-  readonly executor: ExecutorDeps;
+  readonly executor: EndExecutorDeps;
   readonly table: PodTable;
   readonly stages: readonly PodStage[];
   readonly changes: Pick<PodChanges, "noteGone">;

@@ -171,6 +171,7 @@ async function runPlan(
         observed,
         plan,
         starting: {
+          deps: executor,
           pullCredentials: deps.credentials.of(pod),
           onSandboxReady: () => {
             wakeups.readWhenQuiet(uid);
