@@ -300,8 +300,10 @@ test("a resize of a pod without a cgroup fails loudly and keeps nothing else fro
     because: "test",
   } as const;
   const plan = { steps: [resize], sandboxAttempt: 0 };
-  const request = { pod, observed, plan };
-  const { reports } = await executePlan(world.deps, request, new AbortController().signal);
+  const { deps } = world;
+  const starting = { deps, pullCredentials: anonymous, onSandboxReady: () => undefined };
+  const request = { pod, observed, plan, starting };
+  const { reports } = await executePlan(deps, request, new AbortController().signal);
   expect(failuresText(reports)).toBe(
     'failed to "ResizePodInPlace" for "web_default(uid-1)" with ResizePodInPlaceError: ' +
       '"unable to get pod cgroup memory config for pod \\"web_default(uid-1)\\""',
@@ -345,7 +347,9 @@ test("after a step that others stand on has failed, only leftovers are still end
     ],
   } as const;
   const { signal } = new AbortController();
-  const { reports } = await executePlan(world.deps, { pod, observed, plan }, signal);
+  const { deps } = world;
+  const starting = { deps, pullCredentials: anonymous, onSandboxReady: () => undefined };
+  const { reports } = await executePlan(deps, { pod, observed, plan, starting }, signal);
   expect(reports.map(({ kind, failure }) => `${kind} ${failure?.code ?? "done"}`)).toEqual([
     "create-sandbox CreatePodSandboxError",
     "stop-sandbox done",
