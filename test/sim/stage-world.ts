@@ -6,7 +6,6 @@ import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
 import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
 import { LocalObjects } from "../../src/engine/intake/local-objects.ts";
-import { EphemeralContainers } from "../../src/engine/pods/ephemeral-containers.ts";
 import { PodMemory } from "../../src/engine/pods/pod-memory.ts";
 import { PodRegistry } from "../../src/engine/pods/pod-registry.ts";
 import type { PodStage } from "../../src/engine/pods/pod-stage.ts";
@@ -14,7 +13,6 @@ import { createPodStages } from "../../src/engine/pods/pod-stages.ts";
 import { PodTable } from "../../src/engine/pods/pod-table.ts";
 import { ResourceRecords } from "../../src/engine/resources/allocation/resource-records.ts";
 import { NodePodCgroups } from "../../src/engine/resources/pod-cgroups.ts";
-import { StatusCheckpoints } from "../../src/engine/status/status-checkpoints.ts";
 import { EventLog } from "../../src/engine/view/event-log.ts";
 import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
 import type { PodChanges } from "../../src/engine/view/pod-changes.ts";
@@ -140,20 +138,8 @@ export class StageWorld {
 
   #createMemory(journal: SimJournal): PodMemory {
     const { log, files, table, changes } = this;
-    const folder = `${rootFolder}/statuses`;
-    const checkpoints = new StatusCheckpoints({
-      table,
-      files,
-      folder,
-      podsFolder: "/pods",
-      log,
-      changes,
-    });
-    return new PodMemory({
-      recorder: new FlightRecorder(table, journal),
-      checkpoints,
-      ephemeral: new EphemeralContainers(table, files, `${rootFolder}/ephemeral`, log),
-    });
+    const recorder = new FlightRecorder(table, journal);
+    return new PodMemory({ log, files, table, changes, rootFolder, recorder });
   }
 
   #createCgroups(): NodePodCgroups {

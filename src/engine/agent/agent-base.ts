@@ -1,4 +1,3 @@
-import { podsDirectory } from "../../core/paths/data-paths.ts";
 import type { Semaphore } from "../../lib/semaphore.ts";
 import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import { ClusterParts } from "../cluster/cluster-parts.ts";
@@ -11,12 +10,11 @@ import { KnownNode } from "../node/known-node.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
 import { RuntimeHealth } from "../observe/runtime-health.ts";
 import { ActivePods } from "../pods/active-pods.ts";
-import { EphemeralContainers } from "../pods/ephemeral-containers.ts";
 import { PodMemory } from "../pods/pod-memory.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { WorkerStates } from "../pods/worker-states.ts";
-import { StatusCheckpoints } from "../status/status-checkpoints.ts";
+import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import { EventLog } from "../view/event-log.ts";
 import { FlightRecorder } from "../view/flight-recorder.ts";
 import { PodChanges } from "../view/pod-changes.ts";
@@ -78,21 +76,8 @@ export class AgentBase {
     this.active = new ActivePods(table, this.faults);
     const kept = { ...seen, faults: this.faults };
     this.changes = new PodChanges(kept);
-    const folder = `${rootFolder}/statuses`;
-    const podsFolder = podsDirectory(rootFolder);
-    this.checkpoints = new StatusCheckpoints({
-      ...kept,
-      folder,
-      podsFolder,
-      changes: this.changes,
-    });
-    const ephemeral = new EphemeralContainers(
-      table,
-      ports.files,
-      `${rootFolder}/ephemeral`,
-      ports.log,
-    );
-    this.memory = new PodMemory({ ...kept, checkpoints: this.checkpoints, ephemeral });
+    this.memory = new PodMemory({ ...kept, rootFolder, changes: this.changes });
+    this.checkpoints = this.memory.checkpoints;
     const { sources } = this;
     const shared = { ...kept, settings, lifetime, registry, states, sources, wakeups };
     this.cluster =

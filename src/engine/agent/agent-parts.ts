@@ -9,25 +9,20 @@ import { SyncLoop } from "../loop/sync-loop.ts";
 import { ContainerCheckpoints, NodeHost } from "../node/node-host.ts";
 import { Observer } from "../observe/observer.ts";
 import { PodReader } from "../observe/pod-reader.ts";
-import { createAllocations } from "../resources/allocation/create-allocations.ts";
-import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import { NodeView } from "../view/node-view.ts";
-import { AgentBase, type Base, type FieldsOf } from "./agent-base.ts";
+import { AgentBase, type FieldsOf } from "./agent-base.ts";
 import type { AgentPorts } from "./agent-ports.ts";
 import type { AgentSettings } from "./agent-settings.ts";
 import { DeviceParts } from "./device-parts.ts";
 import { NodeParts } from "./node-parts.ts";
-import { PodParts } from "./pod-parts.ts";
+import { PodParts, type WithPods } from "./pod-parts.ts";
 import { StorageParts } from "./storage-parts.ts";
 
 /** Everything that the agent is made of, flat; no two parts have the same name. */
 export type AgentParts = BuiltParts & FieldsOf<LoopParts>;
 
-type BuiltParts = Base &
-  FieldsOf<DeviceParts> &
-  FieldsOf<StorageParts> &
-  FieldsOf<PodParts> &
-  FieldsOf<NodeParts>;
+type BuiltParts = WithPods & FieldsOf<NodeParts>;
 
 /**
  * Constructs everything in the order in which the parts use each other. What must flow back to a part that comes later
@@ -64,7 +59,7 @@ class LoopParts {
 
   constructor(parts: BuiltParts) {
     const { settings, podSources, cluster, lifetime } = parts;
-    this.allocations = createAllocations({ ...parts, room: createRoom(parts) });
+    this.allocations = new PodAllocations({ ...parts, room: createRoom(parts) });
     this.loop = createLoop(parts, this.allocations);
     this.intake = new SourceIntake({
       ...parts,

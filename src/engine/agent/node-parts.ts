@@ -8,15 +8,11 @@ import { NodeVolumes } from "../node/node-volumes.ts";
 import { Settling, ShutdownManager } from "../node/shutdown-manager.ts";
 import { EvictionManager } from "../resources/eviction/eviction-manager.ts";
 import { ImageFileSystems } from "../resources/eviction/image-fs.ts";
-import { MemoryWatch } from "../resources/eviction/memory-watch.ts";
 import { NodeCgroups } from "../resources/node-cgroups.ts";
 import { CgroupSamples } from "../resources/stats/cgroup-samples.ts";
 import { NodeStatsProvider } from "../resources/stats/stats-provider.ts";
 import { VolumeUsage } from "../volumes/volume-usage.ts";
-import type { Base, FieldsOf } from "./agent-base.ts";
-import type { DeviceParts } from "./device-parts.ts";
-import type { PodParts } from "./pod-parts.ts";
-import type { StorageParts } from "./storage-parts.ts";
+import type { WithPods } from "./pod-parts.ts";
 
 const keptDeadContainers = { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 };
 
@@ -34,13 +30,13 @@ export class NodeParts {
   /** Undefined = the node belongs to no cluster. */
   readonly nodeAgent: NodeAgent | undefined;
 
-  constructor(parts: Base & FieldsOf<DeviceParts> & FieldsOf<StorageParts> & FieldsOf<PodParts>) {
-    const { settings, clock, cgroups, podLogsRoot } = parts;
+  constructor(parts: WithPods) {
+    const { settings, podLogsRoot } = parts;
     const { thresholds, policy, images: imagePolicy } = settings.eviction;
     this.volumeUsage = new VolumeUsage({ ...parts, periodMs: settings.pods.volumeStatsMs });
     this.stats = new NodeStatsProvider({
       ...parts,
-      samples: new CgroupSamples(parts.cgroupStats, clock),
+      samples: new CgroupSamples(parts.cgroupStats, parts.clock),
       volumeUsage: this.volumeUsage,
       node: { ...parts, systemCgroups: settings.cgroups.system },
     });
@@ -55,19 +51,9 @@ export class NodeParts {
       containers: this.containerCollector,
       images: this.imageCollector,
     });
-    const { memoryGauge: gauge } = parts;
-    this.eviction = new EvictionManager(
-      {
-        ...parts,
-        ports: parts,
-        stats: this.stats,
-        disks,
-        garbage: this.garbage,
-        memoryWatch: new MemoryWatch({ gauge, clock, podsCgroup: cgroups.rootPath }),
-      },
-      thresholds,
-      policy,
-    );
+    const { stats, garbage } = this;
+    const evicting = { ...parts, ports: parts, stats, disks, garbage };
+    this.eviction = new EvictionManager(evicting, thresholds, policy);
     const reserved = reservedCgroups(settings.cgroups.node.reservations);
     this.nodeCgroups = new NodeCgroups({ ...parts, reserved });
     const { shutdownPeriods: periods } = settings.node;
@@ -80,7 +66,7 @@ export class NodeParts {
 }
 
 function createNodeAgent(
-  parts: Base & FieldsOf<DeviceParts> & FieldsOf<StorageParts> & Pick<NodeParts, "eviction">,
+  parts: WithPods & Pick<NodeParts, "eviction">,
   shutdown: ShutdownManager | undefined,
 ): NodeAgent | undefined {
   const { apiServer, cluster, csiNode } = parts;

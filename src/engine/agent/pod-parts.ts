@@ -16,19 +16,21 @@ import { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import { PodWorkers } from "../pods/pod-workers.ts";
 import { noObjects } from "../pods/stages/objects-stage.ts";
 import { Prober } from "../probes/prober.ts";
-import { createResourceRecords } from "../resources/allocation/create-allocations.ts";
-import type { PodResourceRecords } from "../resources/allocation/pod-allocations.ts";
+import {
+  createResourceRecords,
+  type PodResourceRecords,
+} from "../resources/allocation/resource-records.ts";
 import { podCgroupSettings } from "../resources/node-cgroups.ts";
 import { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import { UserNamespaces } from "../resources/user-namespaces.ts";
 import { PodStatuses } from "../status/pod-statuses.ts";
 import type { Base, FieldsOf } from "./agent-base.ts";
-import type { DeviceParts } from "./device-parts.ts";
-import type { StorageParts } from "./storage-parts.ts";
+import type { WithStorage } from "./storage-parts.ts";
 
 const pullBackoff = { initialMs: 10_000, maxMs: 300_000 };
 
-type BaseWithStorage = Base & FieldsOf<DeviceParts> & FieldsOf<StorageParts>;
+/** The same with what runs pods. */
+export type WithPods = WithStorage & FieldsOf<PodParts>;
 
 /** What runs pods: their resources, statuses, probes, images and stages, the executor and the workers. */
 export class PodParts {
@@ -42,7 +44,7 @@ export class PodParts {
   readonly queue: WorkQueue;
   readonly workers: PodWorkers;
 
-  constructor(base: BaseWithStorage) {
+  constructor(base: WithStorage) {
     const { settings, table, cluster } = base;
     const { admission } = settings.node;
     this.records = createResourceRecords(base);
@@ -73,7 +75,7 @@ export class PodParts {
 }
 
 function createExecutor(
-  parts: BaseWithStorage & Pick<PodParts, "images" | "cgroups"> & PodResourceRecords,
+  parts: WithStorage & Pick<PodParts, "images" | "cgroups"> & PodResourceRecords,
 ): ExecutorDeps {
   const { settings } = parts;
   const logs = { root: parts.podLogsRoot, areLinked: settings.logs.areLinked };

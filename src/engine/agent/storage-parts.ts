@@ -24,8 +24,13 @@ import { VolumeOperations } from "../volumes/volume-operations.ts";
 import { volumePlugins } from "../volumes/volume-plugins.ts";
 import { VolumeReconciler } from "../volumes/volume-reconciler.ts";
 import { VolumeStates } from "../volumes/volume-states.ts";
-import type { Base } from "./agent-base.ts";
+import type { Base, FieldsOf } from "./agent-base.ts";
 import type { DeviceParts } from "./device-parts.ts";
+
+type WithDevices = Base & FieldsOf<DeviceParts>;
+
+/** The same with what mounts volumes. */
+export type WithStorage = WithDevices & FieldsOf<StorageParts>;
 
 /** What mounts volumes: the plugins of storage and those that register themselves, and the manager of all volumes. */
 export class StorageParts {
@@ -36,7 +41,7 @@ export class StorageParts {
   readonly storageStats: StorageStats;
   readonly volumes: ContainerVolumes;
 
-  constructor(base: Base & Pick<DeviceParts, "deviceEndpoints" | "draEndpoints">) {
+  constructor(base: WithDevices) {
     const { apiServer, cluster, csiDrivers: drivers, rootFolder, settings } = base;
     const registry = new CsiDriverRegistry();
     const known = { ...base, registry, drivers };

@@ -7,6 +7,13 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodTable, SliceWriter } from "./pod-table.ts";
 
+interface EphemeralContainersDeps {
+  readonly table: PodTable;
+  readonly files: HostFiles;
+  readonly folder: string;
+  readonly log: Log;
+}
+
 /**
  * The containers that were added to running pods, on disk. A manifest cannot hold them, and a restarted agent would
  * not know whose they are.
@@ -17,7 +24,7 @@ export class EphemeralContainers {
   readonly #log: Log;
   readonly #added: SliceWriter<"ephemeral">;
 
-  constructor(table: PodTable, files: HostFiles, folder: string, log: Log) {
+  constructor({ table, files, folder, log }: EphemeralContainersDeps) {
     this.#files = files;
     this.#folder = folder;
     this.#log = log;

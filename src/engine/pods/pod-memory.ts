@@ -1,13 +1,26 @@
+import { podsDirectory } from "../../core/paths/data-paths.ts";
 import { isEndedByShutdown } from "../../core/shutdown/shutdown-status.ts";
 import { withKeptCounts } from "../../core/status/kept-counts.ts";
 import { isTerminalPhase } from "../../core/status/phase.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { PodSourceName } from "../../model/pod-source.ts";
-import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
+import type { HostFiles } from "../../ports/host-files.ts";
+import type { Log } from "../../ports/log.ts";
+import { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
-import type { EphemeralContainers } from "./ephemeral-containers.ts";
-import type { ManagedPod } from "./pod-table.ts";
+import type { PodChanges } from "../view/pod-changes.ts";
+import { EphemeralContainers } from "./ephemeral-containers.ts";
+import type { ManagedPod, PodTable } from "./pod-table.ts";
+
+export interface PodMemoryDeps {
+  readonly table: PodTable;
+  readonly files: HostFiles;
+  readonly rootFolder: string;
+  readonly log: Log;
+  readonly recorder: FlightRecorder;
+  readonly changes: PodChanges;
+}
 
 /** What the agent keeps of pods beyond its own life. */
 export class PodMemory {
@@ -15,10 +28,16 @@ export class PodMemory {
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
 
-  constructor(kept: Pick<PodMemory, "recorder" | "checkpoints" | "ephemeral">) {
-    this.recorder = kept.recorder;
-    this.checkpoints = kept.checkpoints;
-    this.ephemeral = kept.ephemeral;
+  constructor(deps: PodMemoryDeps) {
+    const { recorder, rootFolder } = deps;
+    const podsFolder = podsDirectory(rootFolder);
+    this.recorder = recorder;
+    this.checkpoints = new StatusCheckpoints({
+      ...deps,
+      folder: `${rootFolder}/statuses`,
+      podsFolder,
+    });
+    this.ephemeral = new EphemeralContainers({ ...deps, folder: `${rootFolder}/ephemeral` });
   }
 
   async load(): Promise<void> {

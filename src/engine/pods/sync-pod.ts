@@ -21,8 +21,8 @@ import { countSteps, failuresText, type StepReport } from "../execute/step-repor
 import type { PullCredentials } from "../images/pull-credentials.ts";
 import type { RuntimeHealth } from "../observe/runtime-health.ts";
 import { notProbed } from "../probes/probe-view.ts";
-import type { PodResourceRecords } from "../resources/allocation/pod-allocations.ts";
 import type { ResizeStatuses } from "../resources/allocation/resize-statuses.ts";
+import type { PodResourceRecords } from "../resources/allocation/resource-records.ts";
 import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 import { rejectPod } from "../status/reject-pod.ts";

@@ -15,11 +15,9 @@ import {
   type ObservedContainer,
 } from "../../model/observed.ts";
 import type { PodChange } from "../../ports/agent-view.ts";
-import { EphemeralContainers } from "../pods/ephemeral-containers.ts";
 import { PodMemory } from "../pods/pod-memory.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable } from "../pods/pod-table.ts";
-import { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import { EventLog } from "./event-log.ts";
 import { FlightRecorder } from "./flight-recorder.ts";
 import { NodeView } from "./node-view.ts";
@@ -38,18 +36,13 @@ function world() {
   const table = new PodTable();
   const registry = new PodRegistry(table);
   const changes = testPodChanges(table);
-  const checkpoints = new StatusCheckpoints({
+  const memory = new PodMemory({
     table,
     files,
-    folder: "/root/statuses",
-    podsFolder: "/root/pods",
+    rootFolder: "/root",
     log: silentLog,
-    changes,
-  });
-  const memory = new PodMemory({
     recorder: new FlightRecorder(table, new SimJournal()),
-    checkpoints,
-    ephemeral: new EphemeralContainers(table, files, "/root/ephemeral", silentLog),
+    changes,
   });
   const events = new EventLog({ table, clock, host: "node", sender: undefined });
   const observed = table.writer("observed");
@@ -104,7 +97,7 @@ function world() {
     table,
     registry,
     changes,
-    checkpoints,
+    checkpoints: memory.checkpoints,
     memory,
     view,
     asked,
@@ -166,15 +159,15 @@ test("commands run in the container that runs now", async () => {
 });
 
 test("an explanation says what a pod waits for", async () => {
-  const { registry, checkpoints, memory, view } = world();
+  const { registry, memory, view } = world();
   await expect(view.explain(uid)).rejects.toThrow(`no pod has the UID ${uid}`);
   registry.set(pod);
   const web = { name: "web", image: "", imageID: "", ready: false, restartCount: 0 };
-  checkpoints.save(uid, {
+  memory.checkpoints.save(uid, {
     phase: "Running",
     containerStatuses: [{ ...web, state: { running: {} } }],
   });
-  await checkpoints.flush();
+  await memory.checkpoints.flush();
   memory.recorder.record({
     podUid: uid,
     pod: "default/web",

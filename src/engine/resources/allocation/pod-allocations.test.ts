@@ -14,8 +14,8 @@ import type { Pod } from "../../../model/pod.ts";
 import type { Metrics } from "../../../ports/metrics.ts";
 import { PodRegistry } from "../../pods/pod-registry.ts";
 import { PodTable } from "../../pods/pod-table.ts";
-import { createAllocations, createResourceRecords } from "./create-allocations.ts";
-import type { PodAllocations, PodResourceRecords } from "./pod-allocations.ts";
+import { PodAllocations } from "./pod-allocations.ts";
+import { createResourceRecords, type PodResourceRecords } from "./resource-records.ts";
 
 const node = { status: { allocatable: { cpu: "2", memory: "1Gi", pods: "9" } } };
 const noSwap = { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 } as const;
@@ -57,7 +57,7 @@ class World {
       log: silentLog,
       rootFolder: "/data",
     });
-    this.allocations = createAllocations({
+    this.allocations = new PodAllocations({
       records: this.records,
       clock: this.clock,
       settings: {

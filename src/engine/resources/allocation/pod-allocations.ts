@@ -8,6 +8,8 @@ import {
   resizeOperations,
 } from "../../../core/allocation/resize-operations.ts";
 import { sortResizes } from "../../../core/allocation/resize-order.ts";
+import type { RuntimeSettings } from "../../../core/cri/runtime-settings.ts";
+import { containerSwapBehavior } from "../../../core/cri/swap-limit.ts";
 import { isTerminalPhase } from "../../../core/status/phase.ts";
 import { deepEqual } from "../../../lib/deep-equal.ts";
 import type { PodUid } from "../../../model/ids.ts";
@@ -17,73 +19,83 @@ import type { Metrics } from "../../../ports/metrics.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { Faults } from "../../agent/faults.ts";
 import type { Wakeups } from "../../agent/wakeups.ts";
+import type { ManagerSettings } from "../../devices/manager-settings.ts";
 import type { NodeRoom } from "../../intake/node-room.ts";
 import type { SourceReadiness } from "../../intake/source-readiness.ts";
 import type { PodTable } from "../../pods/pod-table.ts";
 import type { ResizeStatuses } from "./resize-statuses.ts";
-import type { ResourceRecords } from "./resource-records.ts";
+import type { PodResourceRecords, ResourceRecords } from "./resource-records.ts";
 
 const firstRetryMs = 30_000;
 const retryMs = 180_000;
 
-/** What is known of the resources of pods. */
-export interface PodResourceRecords {
-  /** What pods were granted. */
-  readonly allocated: ResourceRecords;
-  /** What was applied to pods. */
-  readonly actuated: ResourceRecords;
-  readonly resizes: ResizeStatuses;
-}
-
-export interface PodAllocationsDeps extends PodResourceRecords {
-  readonly manager: AllocationManager;
+export interface PodAllocationsDeps
+  extends Omit<AllocationManagerDeps, "allocated" | "resizes" | "resizeFacts"> {
+  readonly records: PodResourceRecords;
   readonly clock: Clock;
-  readonly faults: Pick<Faults, "attempt">;
-  readonly metrics: Metrics;
+  readonly settings: {
+    readonly runtimeSettings: Pick<RuntimeSettings, "swap" | "cgroupVersion">;
+    readonly node: { readonly managers: Pick<ManagerSettings, "cpu" | "memory"> };
+  };
 }
 
 /** The resources of all pods: what they ask for, what they were granted and what they have. */
 export class PodAllocations {
   readonly #deps: PodAllocationsDeps;
+  readonly #records: PodResourceRecords;
+  readonly #manager: AllocationManager;
   #retryAtMs: number;
   /** A retry had to wait until every source was ready. */
   #isHeldUp = false;
 
   constructor(deps: PodAllocationsDeps) {
+    const { records, settings } = deps;
+    const { cpu, memory } = settings.node.managers;
     this.#deps = deps;
+    this.#records = records;
+    this.#manager = new AllocationManager({
+      ...deps,
+      ...records,
+      resizeFacts: {
+        cpuManagerPolicy: cpu.name,
+        memoryManagerPolicy: memory.name,
+        mayUseSwap: (pod, container) =>
+          containerSwapBehavior(pod, container, settings.runtimeSettings) !== "NoSwap",
+      },
+    });
     this.#retryAtMs = deps.clock.monotonicMs() + firstRetryMs;
   }
 
   async load(): Promise<void> {
-    await this.#deps.allocated.load();
-    await this.#deps.actuated.load();
+    await this.#records.allocated.load();
+    await this.#records.actuated.load();
   }
 
   /** Writes what could not be written before. */
   async writeAgain(): Promise<void> {
-    for (const records of [this.#deps.allocated, this.#deps.actuated]) {
+    for (const records of [this.#records.allocated, this.#records.actuated]) {
       if (records.hasFailed) await records.flush();
     }
   }
 
   async flush(): Promise<void> {
-    await this.#deps.allocated.flush();
-    await this.#deps.actuated.flush();
+    await this.#records.allocated.flush();
+    await this.#records.actuated.flush();
   }
 
   /** The pod with what it was granted. */
   allocatedPod(pod: Pod): Pod {
-    return this.#deps.manager.allocatedPod(pod);
+    return this.#manager.allocatedPod(pod);
   }
 
   /** Whether the node takes the pod, with what it was granted before or else with what it asks for. */
   admit(pod: Pod): AdmissionResult {
-    return this.#deps.manager.add(pod);
+    return this.#manager.add(pod);
   }
 
   /** The node has the pod, with what it was granted before or else with what it asks for. */
   grant(pod: Pod): void {
-    this.#deps.manager.grant(this.allocatedPod(pod));
+    this.#manager.grant(this.allocatedPod(pod));
   }
 
   /** Pods were added. They may have asked for a resize while no agent ran. */
@@ -91,9 +103,9 @@ export class PodAllocations {
     let hasWaiting = false;
     for (const pod of pods) {
       this.#deps.faults.attempt("resize", pod.metadata.uid, () => {
-        this.#deps.resizes.backfill([pod]);
+        this.#records.resizes.backfill([pod]);
         if (this.allocatedPod(pod) === pod) return;
-        this.#deps.manager.queue(pod.metadata.uid);
+        this.#manager.queue(pod.metadata.uid);
         hasWaiting = true;
       });
     }
@@ -111,16 +123,16 @@ export class PodAllocations {
     const { uid } = pod.metadata;
     if (this.allocatedPod(pod) === pod) {
       // A resize that waited was taken back.
-      this.#deps.resizes.clearPending(uid);
+      this.#records.resizes.clearPending(uid);
       return;
     }
-    this.#deps.manager.queue(uid);
+    this.#manager.queue(uid);
     this.#retry("pod_updated");
   }
 
   /** The status of a pod changed: room may have become free. */
   noteStatus(before: Pod, pod: Pod): void {
-    if (this.#deps.manager.waiting.length === 0) return;
+    if (this.#manager.waiting.length === 0) return;
     if (isTerminalPhase(pod.status?.phase) && !isTerminalPhase(before.status?.phase)) {
       this.#retry("pod_terminated");
     } else if (isShrunk(this.allocatedPod(before), this.allocatedPod(pod))) {
@@ -129,13 +141,13 @@ export class PodAllocations {
   }
 
   noteRemoved(pods: readonly Pod[]): void {
-    for (const { metadata } of pods) this.#deps.manager.remove(metadata.uid);
+    for (const { metadata } of pods) this.#manager.remove(metadata.uid);
     this.#retry("pods_removed");
   }
 
   /** A pod came to its end. */
   noteEnded(): void {
-    if (this.#deps.manager.waiting.length > 0) this.#retry("pod_terminated");
+    if (this.#manager.waiting.length > 0) this.#retry("pod_terminated");
   }
 
   /** Tries resizes that wait again from time to time. */
@@ -149,7 +161,7 @@ export class PodAllocations {
   }
 
   #retry(trigger: RetryTrigger): void {
-    this.#isHeldUp = !this.#deps.manager.retry(trigger);
+    this.#isHeldUp = !this.#manager.retry(trigger);
     const delayMs = this.#isHeldUp ? firstRetryMs : retryMs;
     this.#retryAtMs = this.#deps.clock.monotonicMs() + delayMs;
   }

@@ -6,11 +6,47 @@ import {
 import { errorText } from "../../../lib/error-text.ts";
 import type { ResourceRequirements } from "../../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../../model/ids.ts";
+import type { Clock } from "../../../ports/clock.ts";
 import type { HostFiles } from "../../../ports/host-files.ts";
 import type { Log } from "../../../ports/log.ts";
-import type { SliceWriter } from "../../pods/pod-table.ts";
+import type { PodTable, SliceWriter } from "../../pods/pod-table.ts";
+import { ResizeStatuses } from "./resize-statuses.ts";
 
-export interface ResourceRecordsDeps {
+interface PodResourceRecordsDeps extends Pick<ResourceRecordsDeps, "files" | "log"> {
+  readonly table: PodTable;
+  readonly clock: Clock;
+  readonly rootFolder: string;
+}
+
+/** What is known of the resources of pods. */
+export interface PodResourceRecords {
+  /** What pods were granted. */
+  readonly allocated: ResourceRecords;
+  /** What was applied to pods. */
+  readonly actuated: ResourceRecords;
+  readonly resizes: ResizeStatuses;
+}
+
+/** Lie where a kubelet has them too. */
+export function createResourceRecords(deps: PodResourceRecordsDeps): PodResourceRecords {
+  const { table, clock, rootFolder } = deps;
+  return {
+    allocated: new ResourceRecords({
+      ...deps,
+      slice: table.writer("allocated"),
+      path: `${rootFolder}/allocated_pods_state`,
+    }),
+    actuated: new ResourceRecords({
+      ...deps,
+      slice: table.writer("actuated"),
+      path: `${rootFolder}/actuated_pods_state`,
+      isBrief: true,
+    }),
+    resizes: new ResizeStatuses(table, clock),
+  };
+}
+
+interface ResourceRecordsDeps {
   readonly slice: SliceWriter<"allocated"> | SliceWriter<"actuated">;
   readonly files: Pick<HostFiles, "readText" | "writeFile" | "writeBriefly">;
   /** Whether the record means nothing after a restart of the machine. */

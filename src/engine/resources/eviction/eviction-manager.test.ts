@@ -13,7 +13,6 @@ import type { Pod } from "../../../model/pod.ts";
 import type { MemoryStats, PodStats, Summary } from "../../../model/stats-summary.ts";
 import type { PodEvent } from "../../../ports/pod-events.ts";
 import { EvictionManager } from "./eviction-manager.ts";
-import { MemoryWatch } from "./memory-watch.ts";
 
 const mebibyte = 2 ** 20;
 const capacityBytes = 1000 * mebibyte;
@@ -47,7 +46,7 @@ class World {
     });
     if (!parsed.ok) throw new Error(parsed.error);
     const { clock } = this;
-    const gauge = { usedBytes: () => this.#used() };
+    const memoryGauge = { usedBytes: () => this.#used() };
     this.manager = new EvictionManager(
       {
         stats: { summary: () => Promise.resolve(this.#summary()) },
@@ -60,10 +59,10 @@ class World {
           shouldPodBeFinished: (uid) => !this.pods.some(({ metadata }) => metadata.uid === uid),
         },
         garbage: { reclaim: (what) => this.#reclaim(what) },
-        memoryWatch: new MemoryWatch({ gauge, clock, podsCgroup: undefined }),
+        cgroups: { rootPath: "/kubepods" },
         events: { record: (_, event) => void this.podEvents.push(event) },
         nodeEvents: { recordNode: (event) => void this.nodeEvents.push(event) },
-        ports: { metrics: noMetrics, clock, log: silentLog },
+        ports: { metrics: noMetrics, clock, log: silentLog, memoryGauge },
       },
       parsed.value,
       {

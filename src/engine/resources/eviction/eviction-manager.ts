@@ -31,8 +31,9 @@ import type { GarbageCollection } from "../../node/garbage-collection.ts";
 import type { ActivePods } from "../../pods/active-pods.ts";
 import type { PodWorkers } from "../../pods/pod-workers.ts";
 import type { WorkerStates } from "../../pods/worker-states.ts";
+import type { NodePodCgroups } from "../pod-cgroups.ts";
 import type { ImageFileSystems } from "./image-fs.ts";
-import type { MemoryWatch } from "./memory-watch.ts";
+import { MemoryWatch } from "./memory-watch.ts";
 
 const lookMs = 10_000;
 const cleanupMs = 30_000;
@@ -46,21 +47,24 @@ export interface EvictionManagerDeps {
   readonly states: Pick<WorkerStates, "shouldPodBeFinished">;
   readonly workers: Pick<PodWorkers, "killPod">;
   readonly garbage: Pick<GarbageCollection, "reclaim">;
-  readonly memoryWatch: MemoryWatch;
+  readonly cgroups: Pick<NodePodCgroups, "rootPath">;
   readonly events: PodEvents;
   /** Undefined = the node belongs to no cluster. */
   readonly nodeEvents: NodeEvents | undefined;
-  readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
+  readonly ports: Pick<AgentPorts, "clock" | "log" | "memoryGauge" | "metrics">;
 }
 
 /** Looks after the node's memory, disks and process ids: gives up what is unused, and ends pods before the node fails. */
 export class EvictionManager {
   readonly #deps: EvictionManagerDeps;
+  readonly #memoryWatch: MemoryWatch;
   readonly #policy: EvictionPolicy;
   #state: EvictionState;
 
   constructor(deps: EvictionManagerDeps, thresholds: ThresholdList, policy: EvictionPolicy) {
+    const { clock, memoryGauge: gauge } = deps.ports;
     this.#deps = deps;
+    this.#memoryWatch = new MemoryWatch({ gauge, clock, podsCgroup: deps.cgroups.rootPath });
     this.#policy = policy;
     this.#state = initialEvictionState(thresholds);
   }
@@ -83,7 +87,7 @@ export class EvictionManager {
       const evicted = await this.#tryLook(isUrgent, signal);
       try {
         if (evicted.length > 0) await this.#whenCleanedUp(evicted, signal);
-        else isUrgent = await this.#deps.memoryWatch.wait(lookMs, signal);
+        else isUrgent = await this.#memoryWatch.wait(lookMs, signal);
       } catch (error) {
         if (!signal.aborted) throw error;
       }
@@ -105,10 +109,10 @@ export class EvictionManager {
   }
 
   async #look(isUrgent: boolean, signal: AbortSignal): Promise<readonly Pod[]> {
-    const { memoryWatch, disks } = this.#deps;
+    const { disks } = this.#deps;
     const { clock, log } = this.#deps.ports;
     const layout = this.#state.layout ?? (await disks.layout(signal));
-    const reading = memoryWatch.read();
+    const reading = this.#memoryWatch.read();
     const pods = this.#deps.active.listGranted();
     const step = async (options: SummaryOptions): Promise<EvictionStep> =>
       stepEviction(this.#state, this.#policy, {
@@ -125,7 +129,7 @@ export class EvictionManager {
     this.#take(state);
     if (conflict !== undefined)
       log.warn("an eviction threshold is not used", { problem: conflict });
-    memoryWatch.arm(reading, memoryMargins(state.thresholds, state.lastObservations));
+    this.#memoryWatch.arm(reading, memoryMargins(state.thresholds, state.lastObservations));
     switch (decision.kind) {
       case "nothing":
         return [];
