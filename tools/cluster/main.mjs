@@ -1,7 +1,7 @@
 // Builds the control plane of the cluster tests, the Go kubelet they compare with, a CSI driver with its examiner, device
 // plugins, a DRA driver and a client of the pod resources API, from their Go modules. Kept in ~/.cache/berth/NAME-VERSION between runs. The first build takes ten minutes or more on two cores.
 // usage: node tools/cluster/main.mjs            builds what is not built
-//        node tools/cluster/main.mjs e2e        also what `npm run e2e` needs, which takes as long again
+//        node tools/cluster/main.mjs suites     also what `npm run conformance` needs, which takes as long again
 //        node tools/cluster/main.mjs file NAME  prints where a program is, built or not
 // Exit code 3: there is no Go here to build with. Plain JavaScript, as tools/check runs it.
 import { spawn, spawnSync } from "node:child_process";
@@ -45,6 +45,7 @@ const kubernetesPrograms = {
   kubectl: "cmd/kubectl",
   "kube-controller-manager": "cmd/kube-controller-manager",
   "kube-scheduler": "cmd/kube-scheduler",
+  kubeadm: "cmd/kubeadm",
   "sample-device-plugin": "test/images/sample-device-plugin",
   "dra-test-driver": "test/e2e/dra/test-driver",
 };
@@ -68,18 +69,28 @@ const programs = [
   },
   ...[
     { name: "e2e.test", main: "k8s.io/kubernetes/test/e2e", isTest: true },
+    { name: "e2e_node.test", main: "k8s.io/kubernetes/test/e2e_node", isTest: true },
+    { name: "ginkgo", main: "github.com/onsi/ginkgo/v2/ginkgo" },
     { name: "agnhost", main: "k8s.io/kubernetes/test/images/agnhost" },
-  ].map((program) => ({ ...program, source: "kubernetes", flags: versionFlags, isForE2e: true })),
+    { name: "nonewprivs", main: "k8s.io/kubernetes/test/images/nonewprivs" },
+  ].map((program) => ({
+    ...program,
+    source: "kubernetes",
+    flags: versionFlags,
+    isForSuites: true,
+  })),
 ].map((program) => ({
   ...program,
   file: join(cache, `${program.source}-${versions[program.source]}`, program.name),
 }));
 
 const [command, wanted] = process.argv.slice(2);
-const withE2e = [command, wanted].includes("e2e");
+const withSuites = [command, wanted].includes("suites");
 
 function missing() {
-  return programs.filter(({ file, isForE2e }) => (withE2e || !isForE2e) && !existsSync(file));
+  return programs.filter(
+    ({ file, isForSuites }) => (withSuites || !isForSuites) && !existsSync(file),
+  );
 }
 
 function say(text) {
@@ -140,7 +151,7 @@ function buildLocked() {
   mkdirSync(cache, { recursive: true });
   const lock = join(cache, "cluster.lock");
   const own = [process.execPath, fileURLToPath(import.meta.url)];
-  const again = [...own, "locked", ...(withE2e ? ["e2e"] : [])];
+  const again = [...own, "locked", ...(withSuites ? ["suites"] : [])];
   const busyCode = 75;
   const flags = ["--nonblock", "--conflict-exit-code", String(busyCode), lock];
   const first = spawnSync("flock", [...flags, ...again], { stdio: "inherit" });

@@ -1,5 +1,5 @@
 // Makes a Debian machine ready for the demo or the tests: installs what is missing, skips what is there.
-// usage: node tools/setup/main.mjs [build|demo|test]
+// usage: node tools/setup/main.mjs [build|demo|test|suites]
 // Plain JavaScript, as it runs before any npm package is installed.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, statSync, symlinkSync } from "node:fs";
@@ -27,6 +27,9 @@ const packages = [
   { name: "openssl", files: programs("openssl"), testOnly: true },
   // For systemd-notify alone.
   { name: "systemd", files: programs("systemd-notify"), testOnly: true },
+  // For the images of Kubernetes' own suites: a shell that keeps every variable of the environment, and what the specs call.
+  { name: "bash-static", files: programs("bash-static"), suitesOnly: true },
+  { name: "curl", files: programs("curl"), suitesOnly: true },
 ];
 
 function programs(name) {
@@ -72,7 +75,8 @@ function maskService(name) {
 
 function installPackages(mode) {
   const absent = packages
-    .filter(({ testOnly = false }) => !testOnly || mode === "test")
+    .filter(({ testOnly = false }) => !testOnly || mode !== "demo")
+    .filter(({ suitesOnly = false }) => !suitesOnly || mode === "suites")
     .filter(({ files }) => !files.some((file) => existsSync(file)));
   const missing = absent.map(({ name }) => name);
   if (missing.length === 0) {
@@ -130,8 +134,8 @@ function isExecutable(file) {
 }
 
 const [mode = "demo", ...rest] = process.argv.slice(2);
-if (!["build", "demo", "test"].includes(mode) || rest.length > 0) {
-  console.error("usage: node tools/setup/main.mjs [build|demo|test]");
+if (!["build", "demo", "test", "suites"].includes(mode) || rest.length > 0) {
+  console.error("usage: node tools/setup/main.mjs [build|demo|test|suites]");
   process.exit(2);
 }
 if (process.platform !== "linux")

@@ -5,7 +5,10 @@ import { join } from "node:path";
 const tools = join(import.meta.dirname, "../../../tools/cluster");
 const versions = JSON.parse(readFileSync(join(tools, "versions.json"), "utf8")) as {
   readonly kubernetes: string;
+  readonly etcd: string;
 };
+
+export const etcdVersion: string = versions.etcd;
 
 /** The release of the control plane and of the Go kubelet. */
 export const kubernetesVersion: string = versions.kubernetes;

@@ -26,6 +26,8 @@ interface Keys {
 export interface ControlPlaneOptions {
   /** How long the certificates that nodes ask for are good. */
   readonly certificateLife?: string;
+  /** Where the cluster is; without one it claims an address. */
+  readonly claim?: ClusterAddress;
 }
 
 /**
@@ -60,7 +62,7 @@ export class ControlPlane {
   }
 
   static async start(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
-    const claim = await claimClusterAddress();
+    const claim = options.claim ?? (await claimClusterAddress());
     const folder = makeTestFolder("cluster");
     const plane = new ControlPlane(folder, claim, options);
     try {
