@@ -18,7 +18,6 @@ export interface AgentRun {
   readonly agent: NodeAgent;
   readonly suite: SuiteName;
   readonly focus: string;
-  readonly skip: string;
   readonly processes: number;
   /** Takes the results. */
   readonly resultsFile: string;

@@ -2,7 +2,7 @@ import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { clusterProgram } from "../cluster/support/cluster-programs.ts";
 import { ServerProcess } from "../cluster/support/server-process.ts";
-import type { Suite } from "./suites.ts";
+import { type Suite, unavailable } from "./suites.ts";
 
 export interface SpecResult {
   readonly name: string;
@@ -17,7 +17,6 @@ export interface SpecResult {
 export interface SpecRun {
   readonly suite: Suite;
   readonly focus: string;
-  readonly skip: string;
   readonly processes: number;
   /** Takes the program's own files. */
   readonly folder: string;
@@ -56,7 +55,8 @@ export async function runSpecs(run: SpecRun): Promise<readonly SpecResult[]> {
       `--output-dir=${folder}`,
       `--json-report=${reportName}`,
       `--focus=${run.focus}`,
-      `--skip=${run.skip}`,
+      `--label-filter=${suite.labels}`,
+      `--skip=${unavailable}`,
       program,
       "--",
       ...run.flags,
@@ -83,11 +83,12 @@ function readReport(file: string): readonly SpecResult[] {
   return specs.flatMap(resultOf);
 }
 
-/** Nothing for a spec that was not asked for. */
+/** Nothing for a spec that was not asked for, or that a signal ended: what was run until then counts. */
 function resultOf(spec: GinkgoSpec): readonly SpecResult[] {
   const message = spec.Failure?.Message ?? "";
   const isSkipped = spec.State === "skipped" || spec.State === "pending";
   if (spec.LeafNodeType !== "It" || (isSkipped && message === "")) return [];
+  if (spec.State === "interrupted" || spec.State === "aborted") return [];
   const name = [...(spec.ContainerHierarchyTexts ?? []), spec.LeafNodeText].join(" ");
   const state = isSkipped ? "skipped" : spec.State === "passed" ? "passed" : "failed";
   const output = spec.CapturedGinkgoWriterOutput?.slice(-outputBytes) ?? "";

@@ -31,6 +31,7 @@ export async function provideImages({ containerd, runtime }: RuntimeWorld): Prom
     image("busybox:1.37.0-1", shell, { Cmd: ["sh"] }),
     // Differs by its label, as an image does that something is upgraded to.
     image("busybox:1.36.1-1", shell, { Cmd: ["sh"], Labels: { version: "1.36.1" } }),
+    image("glibc-dns-testing:2.0.0", shell, { Cmd: ["sh"] }),
     image("nonroot:1.5", shell, { Cmd: ["sh"], User: "1234" }),
     image("nonewprivs:1.4", [...shell, ...privilegeFiles()], { Cmd: ["nnp"] }),
     image("nginx:1.15-4", [...shell, ...pageFiles()], pages),
@@ -44,6 +45,12 @@ export async function provideImages({ containerd, runtime }: RuntimeWorld): Prom
   await ensureImages(target, images, AbortSignal.timeout(importTimeoutMs));
 }
 
+/** Specs take the time from busybox's nmeter, which Debian's does not have. */
+const timeOfDay = `#!/bin/bash
+now=$EPOCHREALTIME
+printf '%(%H:%M:%S)T.%s\\n' "\${now:0:10}" "\${now:11:3}"
+`;
+
 /** busybox's own shell, as Debian builds it, takes variables with dashes out of the environment. */
 async function bashAsShell(): Promise<readonly TarEntry[]> {
   const bash = await readStaticProgram(["/usr/bin/bash-static", "/bin/bash-static"]);
@@ -51,6 +58,7 @@ async function bashAsShell(): Promise<readonly TarEntry[]> {
   return [
     file("bin/bash", bash.data),
     { kind: "link", path: "bin/sh", target: "bash" },
+    file("bin/nmeter", Buffer.from(timeOfDay)),
     file(
       "etc/passwd",
       Buffer.from(

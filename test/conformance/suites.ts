@@ -4,13 +4,14 @@ export interface Suite {
   readonly title: string;
   /** e2e_node.test starts a kubelet and an API server of its own; e2e.test is given a cluster. */
   readonly program: "e2e.test" | "e2e_node.test";
-  /** Regular expressions of Go on the specs' full names. */
+  /** A filter of ginkgo on the specs' labels. */
+  readonly labels: string;
+  /** A regular expression of Go on the specs' full names, where labels do not say it. */
   readonly focus: string;
-  readonly skip: string;
 }
 
-/** Specs that stop the node on purpose, or that are known to fail now and then. */
-const never = ["[Disruptive]", "[Flaky]", "[Alpha]"];
+/** Left out everywhere: what is known to fail now and then, and what is not yet on by default. */
+const never = "!Flaky && !Alpha";
 
 const storageSpecs = [
   "Subpath Atomic writer volumes",
@@ -36,41 +37,42 @@ export const suites: Readonly<Record<SuiteName, Suite>> = {
   node: {
     title: "NodeConformance in a cluster",
     program: "e2e.test",
-    focus: anyOf(["[NodeConformance]"]),
-    skip: anyOf(never),
+    labels: `NodeConformance && !Disruptive && ${never}`,
+    focus: "",
   },
   "e2e-node": {
     title: "NodeConformance of e2e_node, without those that run alone",
     program: "e2e_node.test",
-    focus: anyOf(["[NodeConformance]"]),
-    skip: anyOf([...never, "[Serial]"]),
+    labels: `NodeConformance && !Serial && !Disruptive && ${never}`,
+    focus: "",
   },
   devices: {
     title: "Devices, CPUs and memory of e2e_node",
     program: "e2e_node.test",
+    labels: never,
     focus: anyOf(deviceSpecs),
-    skip: anyOf(["[Flaky]"]),
   },
   conformance: {
     title: "Conformance of what runs on one node",
     program: "e2e.test",
-    focus: String.raw`\[sig-(node|storage|apps|api-machinery|network)\].*\[Conformance\]`,
-    skip: anyOf(never),
+    labels: `Conformance && /^sig-(node|storage|apps|api-machinery|network)$/ && !Disruptive && ${never}`,
+    focus: "",
   },
   storage: {
     title: "Storage",
     program: "e2e.test",
+    labels: `Feature: isEmpty && !Disruptive && ${never}`,
     focus: anyOf(storageSpecs),
-    skip: anyOf([
-      ...never,
-      "[Feature:",
-      // Its pods have the image glibc-dns-testing.
-      "should concurrently access the single",
-      // Raw disks of Google's machines.
-      "gce-localssd",
-    ]),
   },
 };
+
+/** Of the suites' specs, those that need what is not here. */
+export const unavailable: string = anyOf([
+  // Its pods have the image glibc-dns-testing.
+  "should concurrently access the single",
+  // Raw disks of Google's machines.
+  "gce-localssd",
+]);
 
 /** A regular expression of Go that finds any of these texts. */
 export function anyOf(texts: readonly string[]): string {

@@ -44,6 +44,7 @@ test("Kubernetes' own client reads what pods hold", async () => {
   };
   const server = await podResourcesApi.serve(socket, {
     list: () => ({ podResources: Array.from({ length: 1000 }, () => pod) }),
+    listDevices: () => ({ podResources: [] }),
     get: ({ podName, podNamespace }) => {
       if (podName === "p" && podNamespace === "ns") return { podResources: pod };
       throw new Error(`pod ${podName} in namespace ${podNamespace} not found`);

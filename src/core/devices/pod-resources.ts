@@ -15,6 +15,7 @@ import type {
   PodResources,
   TopologyInfo,
 } from "../../model/generated/pod-resources.ts";
+import type { PodUid } from "../../model/ids.ts";
 import { isSidecar, type Pod } from "../../model/pod.ts";
 import type { CpuManager } from "./cpu/cpu-manager.ts";
 import type { ClaimInfo } from "./dra/claim-info.ts";
@@ -38,6 +39,28 @@ export function listPodResources(
   activePods: readonly Pod[],
 ): ListPodResourcesResponse {
   return { podResources: activePods.map((pod) => resourcesOf(managers, pod)) };
+}
+
+/**
+ * What the first version of the API (v1alpha1) shows: the devices of all containers but init containers. Its messages have
+ * the numbers of v1, and fewer fields.
+ */
+export function listPodDevices(
+  { devices }: { readonly devices: Pick<DeviceManager, "podDevices"> },
+  pods: readonly Pod[],
+): ListPodResourcesResponse {
+  const podResources = pods.map(({ metadata: { name, namespace, uid }, spec }) => ({
+    name,
+    namespace,
+    containers: spec.containers.map((container) => ({
+      name: container.name,
+      devices: devicesOf(devices, uid, container.name).map(({ resourceName, deviceIds }) => ({
+        resourceName,
+        deviceIds,
+      })),
+    })),
+  }));
+  return { podResources };
 }
 
 /** `pod` is the one of that name, whether it is active or not. */
@@ -88,17 +111,25 @@ function resourcesOfContainer(
 ): ContainerResources {
   const podUid = pod.metadata.uid;
   const ref = { podUid, container: container.name };
-  const held = sorted(devices.podDevices.ofContainer(podUid, container.name) ?? new Map());
   const claims = dra.containerClaims(pod, container);
   return {
     name: container.name,
-    devices: held.flatMap(([resource, own]) =>
-      sorted(heldNodes(own)).flatMap(([id, nodes]) => containerDevices(resource, id, nodes)),
-    ),
+    devices: devicesOf(devices, podUid, container.name),
     cpuIds: cpus.exclusiveCpus(ref).map(BigInt),
     memory: memory.blocks(ref).map(containerMemory),
     dynamicResources: claims.ok ? claims.value.map(dynamicResource) : [],
   };
+}
+
+function devicesOf(
+  { podDevices }: Pick<DeviceManager, "podDevices">,
+  podUid: PodUid,
+  container: string,
+): readonly ContainerDevices[] {
+  const held = sorted(podDevices.ofContainer(podUid, container) ?? new Map());
+  return held.flatMap(([resource, own]) =>
+    sorted(heldNodes(own)).flatMap(([id, nodes]) => containerDevices(resource, id, nodes)),
+  );
 }
 
 /** One entry for each NUMA node near the device. */

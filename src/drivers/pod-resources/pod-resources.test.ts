@@ -22,6 +22,7 @@ test("calls reach the handler, and one too many does not", async () => {
       lists++;
       return { podResources: [pod] };
     },
+    listDevices: () => ({ podResources: [{ ...pod, name: "alpha" }] }),
     get: ({ podName, podNamespace }) => {
       if (podName === "p") return { podResources: pod };
       throw new Error(`pod ${podName} in namespace ${podNamespace} not found`);
@@ -29,7 +30,14 @@ test("calls reach the handler, and one too many does not", async () => {
     getAllocatableResources: () => ({ cpuIds: [0n, 2n ** 40n] }),
   });
   onTestFinished(() => server.close());
-  const Client = makeGenericClientConstructor(PodResourcesListerService, "PodResourcesLister");
+  const { list } = PodResourcesListerService;
+  const Client = makeGenericClientConstructor(
+    {
+      ...PodResourcesListerService,
+      listAlpha: { ...list, path: "/v1alpha1.PodResourcesLister/List" },
+    },
+    "PodResourcesLister",
+  );
   const client = new Client(`unix://${socketPath}`, credentials.createInsecure());
   onTestFinished(() => client.close());
   const call = (method: string, request: object): Promise<unknown> =>
@@ -38,6 +46,7 @@ test("calls reach the handler, and one too many does not", async () => {
       send(request, (error, response) => resolve(error ?? response));
     });
   expect(await call("list", {})).toEqual({ podResources: [pod] });
+  expect(await call("listAlpha", {})).toEqual({ podResources: [{ ...pod, name: "alpha" }] });
   const get = (podName: string): Promise<unknown> => call("get", { podName, podNamespace: "ns" });
   expect(await get("p")).toEqual({ podResources: pod });
   expect(await get("q")).toMatchObject({ code: 2, details: "pod q in namespace ns not found" });

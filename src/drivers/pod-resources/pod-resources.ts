@@ -3,6 +3,8 @@ import { TokenBucket } from "../../lib/token-bucket.ts";
 import type { PodResourcesApi, PodResourcesHandler } from "../../ports/pod-resources.ts";
 import { type GrpcHandler, grpcHandler, serveGrpc } from "../grpc/grpc-server.ts";
 
+const alphaList = "/v1alpha1.PodResourcesLister/List";
+
 /** The kubelet's own. */
 const callsPerSecond = 100;
 const burst = 10;
@@ -23,6 +25,9 @@ function callsOf(handler: PodResourcesHandler): readonly GrpcHandler[] {
   const { list, get, getAllocatableResources } = wire.PodResourcesListerService;
   return [
     grpcHandler(list, wire.ListPodResourcesResponse, () => handler.list()),
+    grpcHandler({ ...list, path: alphaList }, wire.ListPodResourcesResponse, () =>
+      handler.listDevices(),
+    ),
     grpcHandler(get, wire.GetPodResourcesResponse, (request) => handler.get(request)),
     grpcHandler(getAllocatableResources, wire.AllocatableResourcesResponse, () =>
       handler.getAllocatableResources(),

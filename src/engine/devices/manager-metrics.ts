@@ -181,6 +181,12 @@ export class ManagerMetrics {
     metrics.increment(`kubelet_pod_resources_endpoint_requests_${call}`, podResourcesVersion);
   }
 
+  /** A call of its version v1alpha1. */
+  notePodResourcesAlpha(): void {
+    const version = { server_api_version: "v1alpha1" };
+    this.#deps.metrics.increment("kubelet_pod_resources_endpoint_requests_total", version);
+  }
+
   notePodResourcesError(): void {
     const { metrics } = this.#deps;
     metrics.increment("kubelet_pod_resources_endpoint_errors_get", podResourcesVersion);

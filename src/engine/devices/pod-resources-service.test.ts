@@ -53,6 +53,12 @@ test("programs of the node are answered at the kubelet's socket, and their calls
     containers: [{ name: "main", devices: [], cpuIds: [], memory: [], dynamicResources: [] }],
   });
   expect(service.list()).toEqual({ podResources: [shown("active")] });
+  const alpha = (name: string): object => ({
+    name,
+    namespace: "default",
+    containers: [{ name: "main", devices: [] }],
+  });
+  expect(service.listDevices()).toEqual({ podResources: [alpha("active"), alpha("ended")] });
   const get = (podName: string): object => service.get({ podName, podNamespace: "default" });
   expect(get("ended")).toEqual({ podResources: shown("ended") });
   expect(() => get("missing")).toThrow("pod missing in namespace default not found");
@@ -65,5 +71,6 @@ test("programs of the node are answered at the kubelet's socket, and their calls
     `kubelet_pod_resources_endpoint_requests_get_allocatable${label} 1`,
     `kubelet_pod_resources_endpoint_requests_list${label} 1`,
     `kubelet_pod_resources_endpoint_requests_total${label} 4`,
+    'kubelet_pod_resources_endpoint_requests_total{server_api_version="v1alpha1"} 1',
   ]);
 });

@@ -1,6 +1,7 @@
 import {
   allocatableResources,
   getPodResources,
+  listPodDevices,
   listPodResources,
 } from "../../core/devices/pod-resources.ts";
 import { podResourcesDirectory } from "../../core/paths/data-paths.ts";
@@ -23,7 +24,10 @@ export interface PodResourcesServiceDeps {
   readonly files: Pick<HostFiles, "ensureFolder">;
   readonly rootFolder: string;
   readonly managers: Pick<NodeManagers, "handedOut">;
-  readonly managerMetrics: Pick<ManagerMetrics, "notePodResources" | "notePodResourcesError">;
+  readonly managerMetrics: Pick<
+    ManagerMetrics,
+    "notePodResources" | "notePodResourcesAlpha" | "notePodResourcesError"
+  >;
   readonly active: Pick<ActivePods, "list">;
   readonly registry: Pick<PodRegistry, "list">;
 }
@@ -49,6 +53,12 @@ export class PodResourcesService implements PodResourcesHandler {
     const { managers, active, managerMetrics } = this.#deps;
     managerMetrics.notePodResources("list");
     return listPodResources(managers.handedOut(), active.list());
+  }
+
+  listDevices(): ListPodResourcesResponse {
+    const { managers, registry, managerMetrics } = this.#deps;
+    managerMetrics.notePodResourcesAlpha();
+    return listPodDevices(managers.handedOut(), registry.list());
   }
 
   get(request: GetPodResourcesRequest): GetPodResourcesResponse {
