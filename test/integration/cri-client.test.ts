@@ -90,7 +90,7 @@ describe("the client", () => {
     await received.close();
   });
 
-  test("either receives CRI events or says that the runtime has none", async () => {
+  test("either receives CRI events or says that the runtime has none to rely on", async () => {
     const { runtimeVersion = "" } = await world.runtime.version(signal());
     const stop = new AbortController();
     const outcomes: string[] = [];
@@ -101,7 +101,7 @@ describe("the client", () => {
     await createCriEvents(world.runtime)
       .subscribe(subscribed, () => undefined, stop.signal)
       .catch((error: unknown) => outcomes.push(error instanceof RuntimeError ? error.code : "?"));
-    const hasEvents = !runtimeVersion.startsWith("1.6.");
+    const hasEvents = !/^v?1\./.test(runtimeVersion);
     expect(outcomes).toEqual([hasEvents ? "subscribed" : "Unimplemented"]);
   });
 

@@ -198,7 +198,28 @@ test("events of the CRI arrive once the stream is known to work", async () => {
     { containerId: "a", kind: "stopped" },
     { containerId: "b", kind: "deleted" },
   ]);
-  expect(calls).toEqual([]);
+  expect(calls.map(({ method }) => method)).toEqual(["Version"]);
+});
+
+test.each([
+  ["containerd", "1.7.24~ds1", false],
+  ["containerd", "v1.7.35", false],
+  ["containerd", "v2.1.9", true],
+  ["cri-o", "1.36.0", true],
+])("events of the CRI of %s %s are relied on: %s", async (runtimeName, runtimeVersion, isUsed) => {
+  await serve({
+    version: answering({ runtimeName, runtimeVersion }).handler,
+    getContainerEvents: (stream: { end(): void }) => stream.end(),
+  });
+  const events = createCriEvents(runtime);
+  const subscription = events.subscribe(
+    () => undefined,
+    () => undefined,
+    signal(),
+  );
+  await expect(subscription).rejects.toMatchObject({
+    code: isUsed ? "Unavailable" : "Unimplemented",
+  });
 });
 
 test("a quiet stream counts as subscribed when the runtime answers beside it", async () => {
