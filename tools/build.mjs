@@ -1,76 +1,126 @@
 // Bundles the command line into dist/berth.js, one file: every further one takes a command longer to start. What is imported
 // only when it is asked for, the agent above all, lies in dist/parts.
-import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const outdir = join(root, "dist");
-const partsDir = join(outdir, "parts");
-
-const common = {
-  absWorkingDir: root,
-  metafile: true,
-  bundle: true,
-  platform: "node",
-  format: "esm",
-  target: "node20",
-  sourcemap: true,
-  minifyWhitespace: true,
-  minifySyntax: true,
-  logLevel: "error",
-};
 // Bundled CommonJS packages expect it.
 const requireBanner = [
   'import { createRequire as berthCreateRequire } from "node:module";',
   "const require = berthCreateRequire(import.meta.url);",
 ].join("\n");
 
-/** The files that the command line imports only when it is asked to. */
-const parts = new Map();
-const leaveOutParts = {
-  name: "leave-out-parts",
-  setup: (bundler) => {
-    bundler.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
-      if (kind !== "dynamic-import") return undefined;
-      const source = resolve(resolveDir, path);
-      const name = basename(source, ".ts");
-      if ((parts.get(name) ?? source) !== source) throw new Error(`two parts are named ${name}`);
-      parts.set(name, source);
-      return { path: `./parts/${name}.js`, external: true };
-    });
-  },
-};
+/** The commit that is built, for `berth version`; of changed files, too. */
+function commitOf(root) {
+  const git = (...args) => spawnSync("git", ["-C", root, ...args], { encoding: "utf8" });
+  const { status, stdout } = git("rev-parse", "--short=12", "HEAD");
+  if (status !== 0) return "unknown";
+  const isChanged = git("status", "--porcelain", "--untracked-files=no").stdout !== "";
+  return `${stdout.trim()}${isChanged ? "-changed" : ""}`;
+}
 
-const program = await build({
-  ...common,
-  entryPoints: [join(root, "src/cli/berth.ts")],
-  outdir,
-  banner: { js: "#!/usr/bin/env node" },
-  plugins: [leaveOutParts],
-});
-const rest = await build({
-  ...common,
-  entryPoints: Object.fromEntries(parts),
-  outdir: partsDir,
-  splitting: true,
-  banner: { js: requireBanner },
-});
-// Programs of their own, each with only what it needs: a helper process that starts often, and the threads of the kubelet's API and the watchdog.
-const apart = await build({
-  ...common,
-  entryPoints: {
-    "foreign-files": join(root, "src/drivers/linux/foreign/main.ts"),
-    "kubelet-api-thread": join(root, "src/app/kubelet-api-thread.ts"),
-    "watchdog-thread": join(root, "src/drivers/watchdog/watchdog-thread.ts"),
-  },
-  outdir: partsDir,
-});
-chmodSync(join(outdir, "berth.js"), 0o755);
-const outputs = [program, rest, apart].flatMap(({ metafile }) => Object.keys(metafile.outputs));
-const current = new Set(outputs.map((path) => join(root, path)));
-for (const name of readdirSync(outdir, { recursive: true })) {
-  const path = join(outdir, String(name));
-  if (statSync(path).isFile() && !current.has(path)) rmSync(path);
+/**
+ * Bundles the repository at `root` into `outdir`, and removes from it whatever an earlier build left. `builtAs` is what `berth version` calls it,
+ * `interpreter` the first line of the program. Returns the source files of which something was bundled.
+ */
+export async function buildProgram({ root, outdir, builtAs, interpreter, sourcemap }) {
+  const common = {
+    absWorkingDir: root,
+    metafile: true,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    sourcemap,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    logLevel: "error",
+    // Names of parts are made of their content and their place: the same one for every folder.
+    write: false,
+    define: {
+      BERTH_COMMIT: JSON.stringify(commitOf(root)),
+      BERTH_BUILT_AS: JSON.stringify(builtAs),
+    },
+  };
+  const place = join(root, "dist");
+  const partsDir = join(place, "parts");
+  /** The files that the command line imports only when it is asked to. */
+  const parts = new Map();
+  const program = await build({
+    ...common,
+    entryPoints: [join(root, "src/cli/berth.ts")],
+    outdir: place,
+    banner: { js: `#!${interpreter}` },
+    plugins: [leaveOut(parts)],
+  });
+  const rest = await build({
+    ...common,
+    // Sorted: they were found in an order that changes, and what is bundled first depends on it.
+    entryPoints: Object.fromEntries([...parts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    outdir: partsDir,
+    splitting: true,
+    banner: { js: requireBanner },
+  });
+  // Programs of their own, each with only what it needs: a helper process that starts often, and the threads of the kubelet's API and the watchdog.
+  const apart = await build({
+    ...common,
+    entryPoints: {
+      "foreign-files": join(root, "src/drivers/linux/foreign/main.ts"),
+      "kubelet-api-thread": join(root, "src/app/kubelet-api-thread.ts"),
+      "watchdog-thread": join(root, "src/drivers/watchdog/watchdog-thread.ts"),
+    },
+    outdir: partsDir,
+  });
+  const made = [program, rest, apart];
+  writeOutputs(
+    made.flatMap(({ outputFiles }) => outputFiles),
+    (path) => join(outdir, relative(place, path)),
+  );
+  chmodSync(join(outdir, "berth.js"), 0o755);
+  return [...new Set(made.flatMap(({ metafile }) => Object.keys(metafile.inputs)))].toSorted();
+}
+
+/** Leaves out what is imported only when it is asked for, and notes it in `parts` by its name. */
+function leaveOut(parts) {
+  return {
+    name: "leave-out-parts",
+    setup: (bundler) => {
+      bundler.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
+        if (kind !== "dynamic-import") return undefined;
+        const source = resolve(resolveDir, path);
+        const name = basename(source, ".ts");
+        if ((parts.get(name) ?? source) !== source) throw new Error(`two parts are named ${name}`);
+        parts.set(name, source);
+        return { path: `./parts/${name}.js`, external: true };
+      });
+    },
+  };
+}
+
+/** Writes what was bundled, and removes what an earlier build left beside it. */
+function writeOutputs(files, placeOf) {
+  const written = new Set(files.map(({ path }) => placeOf(path)));
+  for (const { path, contents } of files) {
+    mkdirSync(dirname(placeOf(path)), { recursive: true });
+    writeFileSync(placeOf(path), contents);
+  }
+  for (const folder of new Set([...written].map(dirname))) {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isFile() && !written.has(path)) rmSync(path);
+    }
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const root = dirname(dirname(fileURLToPath(import.meta.url)));
+  await buildProgram({
+    root,
+    outdir: join(root, "dist"),
+    builtAs: "a clone",
+    interpreter: "/usr/bin/env node",
+    sourcemap: true,
+  });
 }

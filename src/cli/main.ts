@@ -1,46 +1,11 @@
 // The command line: finds the command, runs it, and turns what went wrong into a message and an exit code.
 import { nearestName } from "../lib/nearest-name.ts";
 import type { Command } from "./command.ts";
-import { checkCommand } from "./commands/check.ts";
-import { debugCommand } from "./commands/debug.ts";
-import { describeCommand } from "./commands/describe.ts";
-import { downCommand } from "./commands/down.ts";
-import { execCommand } from "./commands/exec.ts";
-import { gcCommand } from "./commands/gc.ts";
-import { getCommand } from "./commands/get.ts";
-import { kubeletCommand } from "./commands/kubelet.ts";
-import { logsCommand } from "./commands/logs.ts";
-import { planCommand } from "./commands/plan.ts";
-import { replayCommand } from "./commands/replay.ts";
-import { simCommand } from "./commands/sim.ts";
-import { topCommand } from "./commands/top.ts";
-import { upCommand } from "./commands/up.ts";
-import { versionCommand } from "./commands/version.ts";
-import { whyCommand } from "./commands/why.ts";
+import { commandTable } from "./command-table.ts";
 import { CliError, exitCodes, usageError } from "./exit.ts";
 import { commandHelp, overviewHelp } from "./help.ts";
 import { painter } from "./output/colour.ts";
 import type { Terminal } from "./terminal.ts";
-
-/** In the order of the overview. */
-const commands: readonly Command[] = [
-  upCommand,
-  downCommand,
-  simCommand,
-  kubeletCommand,
-  getCommand,
-  describeCommand,
-  logsCommand,
-  execCommand,
-  debugCommand,
-  whyCommand,
-  replayCommand,
-  topCommand,
-  planCommand,
-  gcCommand,
-  checkCommand,
-  versionCommand,
-];
 
 /** Runs one command line; answers the exit code. */
 export async function runCli(
@@ -56,7 +21,7 @@ export async function runCli(
     const message = error instanceof Error ? error.message : String(error);
     terminal.note(`${paint("red", "berth:")} ${message}`);
     const isUsage = error instanceof CliError && error.exitCode === exitCodes.usage;
-    const known = commands.some(({ name }) => name === args[0]);
+    const known = commandTable.some(({ name }) => name === args[0]);
     if (isUsage) terminal.note(`berth ${known ? `${args[0]} ` : ""}--help shows how it is used`);
     return error instanceof CliError ? error.exitCode : exitCodes.failed;
   }
@@ -73,7 +38,7 @@ async function dispatch(
     case "help":
     case "--help":
     case "-h":
-      terminal.out(rest[0] === undefined ? overviewHelp(commands) : commandHelp(find(rest[0])));
+      terminal.out(rest[0] === undefined ? overviewHelp(commandTable) : commandHelp(find(rest[0])));
       return exitCodes.ok;
     case "--version":
       return find("version").run(rest, terminal, signal);
@@ -83,11 +48,11 @@ async function dispatch(
 }
 
 function find(name: string): Command {
-  const command = commands.find((candidate) => candidate.name === name);
+  const command = commandTable.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
   const near = nearestName(
     name,
-    commands.map((candidate) => candidate.name),
+    commandTable.map((candidate) => candidate.name),
   );
   throw usageError(
     `unknown command "${name}"${near === undefined ? "" : ` (did you mean ${near}?)`}`,

@@ -25,6 +25,10 @@ const packages = [
   { name: "e2fsprogs", files: programs("mkfs.ext4"), testOnly: true },
   { name: "xfsprogs", files: programs("mkfs.xfs"), testOnly: true },
   { name: "openssl", files: programs("openssl"), testOnly: true },
+  // The shells whose completion is tested, and a clean Debian to install packages in.
+  { name: "zsh", files: programs("zsh"), testOnly: true },
+  { name: "fish", files: programs("fish"), testOnly: true },
+  { name: "debootstrap", files: programs("debootstrap"), testOnly: true },
   // For systemd-notify alone.
   { name: "systemd", files: programs("systemd-notify"), testOnly: true },
   // For the images of Kubernetes' own suites: a shell that keeps every variable of the environment, and what the specs call.

@@ -1,4 +1,4 @@
-import { berthVersion } from "../../lib/version.ts";
+import { berthBuiltAs, berthCommit, berthVersion } from "../../lib/version.ts";
 import type { Command } from "../command.ts";
 import { agentClient, dataDirFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
@@ -22,10 +22,14 @@ export const versionCommand: Command = defineCommand({
       throw error;
     });
     if (flags.output === "json") {
-      terminal.out(`${JSON.stringify({ version: berthVersion, agent }, null, 4)}\n`);
+      const own = { version: berthVersion, commit: berthCommit, node: process.version };
+      const shown = { ...own, builtAs: berthBuiltAs, agent };
+      terminal.out(`${JSON.stringify(shown, null, 4)}\n`);
       return exitCodes.ok;
     }
-    terminal.out(`berth ${berthVersion}\n`);
+    terminal.out(
+      `berth ${berthVersion} (commit ${berthCommit}, from ${berthBuiltAs}, Node ${process.version})\n`,
+    );
     terminal.out(
       agent === undefined
         ? "agent: not running\n"
