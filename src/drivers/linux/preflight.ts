@@ -11,6 +11,7 @@ import {
   checkOverlay,
   checkRoot,
 } from "./preflight-machine.ts";
+import { checkNode } from "./preflight-node.ts";
 import { checkEvents, checkRuntime } from "./preflight-runtime.ts";
 import { checkTool } from "./preflight-tools.ts";
 
@@ -36,6 +37,7 @@ export async function runPreflight(
     checkRoot(machine),
     checkCapabilities(machine),
     checkKernel(machine),
+    checkNode(process.version, Date.now()),
     checkCgroups(machine),
     ...(managed ? await checkManaged(machine) : []),
     await checkForwarding(managed),
