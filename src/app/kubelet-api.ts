@@ -1,5 +1,6 @@
 // The kubelet's API of an agent that runs in a kubelet's place.
 
+import { setImmediate } from "node:timers/promises";
 import { type FeatureGateState, isFeatureEnabled } from "../config/feature-gates.ts";
 import { featureGates } from "../config/generated/feature-gates.ts";
 import { readCpuTopology } from "../drivers/linux/cpu-topology.ts";
@@ -8,6 +9,7 @@ import { systemClock } from "../drivers/linux/system-clock.ts";
 import type { Agent } from "../engine/agent.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { MetricsRegistry } from "../lib/metrics-registry.ts";
+import { untilAborted } from "../lib/until-aborted.ts";
 import { berthVersion, kubernetesVersion } from "../lib/version.ts";
 import type { MetricsPages } from "../ports/kubelet-host.ts";
 import type { AdjustableLog, Log } from "../ports/log.ts";
@@ -59,7 +61,7 @@ export async function runKubeletApi(
         view: agent.view,
         host: agent.host,
         stats,
-        pages: createMetricsPages({ registry: metrics, agent, stats, log }),
+        pages: createMetricsPages({ registry: metrics, agent, stats, log }, signal),
       },
       certificate: connection.servingCertificate,
       api: connection.clients?.reviewApi,
@@ -80,7 +82,8 @@ interface MetricsPagesDeps {
   readonly log: Log;
 }
 
-export function createMetricsPages(deps: MetricsPagesDeps): MetricsPages {
+/** The pages; those that measure are made once for all that ask while one is made. `life` ends what is measured. */
+export function createMetricsPages(deps: MetricsPagesDeps, life: AbortSignal): MetricsPages {
   const { registry, agent, stats, log } = deps;
   const orNothing = <T>(what: string, answer: Promise<T>): Promise<T | undefined> =>
     answer.catch((error: unknown) => {
@@ -88,29 +91,36 @@ export function createMetricsPages(deps: MetricsPagesDeps): MetricsPages {
       return undefined;
     });
   return {
-    own: {
-      text: async (signal) => {
-        agent.collectMetrics();
-        const isElsewhere = (name: string): boolean => isProbe(name) || isHealth(name);
-        const summary = await orNothing("own", stats.summary({}, signal));
-        const usage = summary === undefined ? "" : formatUsageMetrics(summary);
-        const text = registry.text((name) => !isElsewhere(name));
-        return `${text}${usage}${formatProcessMetrics()}`;
-      },
-    },
+    own: sharedPage(async () => {
+      agent.collectMetrics();
+      const isElsewhere = (name: string): boolean => isProbe(name) || isHealth(name);
+      const summary = await orNothing("own", stats.summary({}, life));
+      const usage = summary === undefined ? "" : formatUsageMetrics(summary);
+      const text = registry.text((name) => !isElsewhere(name));
+      return `${text}${usage}${formatProcessMetrics()}`;
+    }),
     probes: { text: () => Promise.resolve(`${registry.text(isProbe)}${formatProcessStart()}`) },
     slis: { text: () => Promise.resolve(`${registry.text(isHealth)}${formatProcessStart()}`) },
-    resource: {
-      text: async (signal) => {
-        const summary = stats.summary({ cpuAndMemoryOnly: true }, signal);
-        return formatResourceMetrics(await orNothing("resource", summary));
-      },
-    },
-    cadvisor: {
-      text: async (signal) => {
-        const cgroups = await orNothing("cadvisor", stats.measuredCgroups(signal));
-        return formatCadvisorMetrics(cgroups, readMachineFacts(), Date.now());
-      },
+    resource: sharedPage(async () => {
+      const summary = stats.summary({ cpuAndMemoryOnly: true }, life);
+      return formatResourceMetrics(await orNothing("resource", summary));
+    }),
+    cadvisor: sharedPage(async () => {
+      const cgroups = await orNothing("cadvisor", stats.measuredCgroups(life));
+      return formatCadvisorMetrics(cgroups, readMachineFacts(), Date.now(), setImmediate);
+    }),
+  };
+}
+
+/** Two that scrape at once cost no more than one. */
+function sharedPage(make: () => Promise<string>): MetricsPages["own"] {
+  let making: Promise<string> | undefined;
+  return {
+    text: (signal) => {
+      making ??= make().finally(() => {
+        making = undefined;
+      });
+      return untilAborted(making, signal);
     },
   };
 }

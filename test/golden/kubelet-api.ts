@@ -61,7 +61,7 @@ export async function serveGoldenApi(
           view: agent.view,
           host: agent.host,
           stats,
-          pages: createMetricsPages({ registry: metrics, agent, stats, log }),
+          pages: createMetricsPages({ registry: metrics, agent, stats, log }, stop.signal),
         },
         verbosity: { showDetails: () => undefined },
         certificate: { current: () => pair, onChange: () => undefined },

@@ -41,7 +41,7 @@ test("the Debian package is installed, runs pods, is upgraded under them, and is
   // What the package does to a running service: it is installed over it, and the service is started again.
   await succeed("dpkg", "-i", "/root/berth.deb");
   const ended = new Promise((resolve) => agent.once("close", resolve));
-  await succeed("pkill", "--oldest", "--full", "berth.js up");
+  await succeed("pkill", "--oldest", "--full", "berth up --filename");
   await ended;
   agent = start();
   await expect.poll(containerOf).toBe(before);

@@ -176,55 +176,74 @@ const machine = {
   swapBytes: 0,
 };
 
-function page(): string {
-  return formatCadvisorMetrics([machineCgroup, container], machine, 1_700_000_001_000);
+const noPause = () => Promise.resolve();
+
+function page(): Promise<string> {
+  const cgroups = [machineCgroup, container];
+  return formatCadvisorMetrics(cgroups, machine, 1_700_000_001_000, noPause);
 }
 
-test("the page has every family of a kubelet's", () => {
-  const families = new Set([...page().matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+test("the page has every family of a kubelet's", async () => {
+  const families = new Set([...(await page()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
   expect(kubeletFamilies.filter((name) => !families.has(name))).toEqual([]);
 });
 
-test("a container's usage has its labels, its value and the time of the reading", () => {
+test("a container's usage has its labels, its value and the time of the reading", async () => {
   const labels = 'container="main",cpu="total",id="/kubepods/pod1/abc",image="busybox",name="abc"';
-  expect(page()).toContain(
+  expect(await page()).toContain(
     `container_cpu_usage_seconds_total{${labels},namespace="default",pod="web"} 1.5 1700000000500\n`,
   );
 });
 
-test("what is allowed has no time, and large numbers have an exponent", () => {
-  expect(page()).toMatch(/^container_spec_memory_limit_bytes\{.*pod="web"\} 3\.3554432e\+07$/m);
+test("what is allowed has no time, and large numbers have an exponent", async () => {
+  expect(await page()).toMatch(
+    /^container_spec_memory_limit_bytes\{.*pod="web"\} 3\.3554432e\+07$/m,
+  );
 });
 
-test("disks count in seconds where the kernel counts in milliseconds", () => {
-  expect(page()).toMatch(
+test("disks count in seconds where the kernel counts in milliseconds", async () => {
+  expect(await page()).toMatch(
     /^container_fs_read_seconds_total\{.*device="\/dev\/sda".*\} 4 1700000000500$/m,
   );
 });
 
-test("reads and writes are reported by device for a container, and by disk for the machine", () => {
+test("reads and writes are reported by device for a container, and by disk for the machine", async () => {
   const own = 'container="main",device="/dev/sda",id="/kubepods/pod1/abc",image="busybox"';
   const more = 'name="abc",namespace="default"';
-  expect(page()).toContain(`container_fs_reads_total{${own},${more},pod="web"} 1 1700000000500\n`);
-  expect(page()).toContain(
+  expect(await page()).toContain(
+    `container_fs_reads_total{${own},${more},pod="web"} 1 1700000000500\n`,
+  );
+  expect(await page()).toContain(
     `container_blkio_device_usage_total{${own},major="8",minor="0",${more},operation="Read",pod="web"} 4096 1700000000500\n`,
   );
-  const machines = page().match(/^container_fs_writes_total\{.*id="\/".*$/gm) ?? [];
+  const machines = (await page()).match(/^container_fs_writes_total\{.*id="\/".*$/gm) ?? [];
   expect(machines).toEqual([expect.stringMatching(/device="\/dev\/sda".* 5 1700000000500$/)]);
 });
 
-test("pressure is shown only where the kernel reports it", () => {
-  expect(page()).not.toContain("container_pressure_");
+test("pressure is shown only where the kernel reports it", async () => {
+  expect(await page()).not.toContain("container_pressure_");
   const psi = {
     full: { total: 0, avg10: 0, avg60: 0, avg300: 0 },
     some: { total: 2_500_000, avg10: 0, avg60: 0, avg300: 0 },
   };
   const pressed = { ...container, usage: { ...usage, ioPsi: psi } };
-  expect(formatCadvisorMetrics([pressed], machine, 0)).toMatch(
+  expect(await formatCadvisorMetrics([pressed], machine, 0, noPause)).toMatch(
     /^container_pressure_io_waiting_seconds_total\{.*\} 2\.5 1700000000500$/m,
   );
 });
 
-test("without cgroups the page says that there was an error", () => {
-  expect(formatCadvisorMetrics(undefined, machine, 0)).toContain("container_scrape_error 1\n");
+test("without cgroups the page says that there was an error", async () => {
+  expect(await formatCadvisorMetrics(undefined, machine, 0, noPause)).toContain(
+    "container_scrape_error 1\n",
+  );
+});
+
+test("the page of many containers is made in parts, each of a family", async () => {
+  let pauses = 0;
+  const text = await formatCadvisorMetrics([machineCgroup, container], machine, 0, () => {
+    pauses += 1;
+    return Promise.resolve();
+  });
+  const families = text.match(/^# TYPE /gm) ?? [];
+  expect(pauses).toBeGreaterThanOrEqual(families.length);
 });

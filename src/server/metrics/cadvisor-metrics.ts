@@ -1,8 +1,14 @@
 import type { NodeSystemInfo } from "../../model/generated/kubernetes.ts";
 import type { MeasuredCgroup } from "../../ports/stats.ts";
-import { cgroupFamilies } from "./cgroup-families.ts";
-import { deviceFamilies } from "./device-families.ts";
-import { formatMetrics, type MetricFamily, type MetricSample } from "./metric-text.ts";
+import { type CgroupFamily, cgroupFamilies } from "./cgroup-families.ts";
+import { type DeviceFamily, deviceFamilies } from "./device-families.ts";
+import {
+  formatLargePage,
+  labelText,
+  type MetricFamily,
+  type MetricSample,
+  SeriesLabels,
+} from "./metric-text.ts";
 
 /** What the page says of the machine as a whole. */
 export interface MachineFacts {
@@ -17,50 +23,63 @@ export interface MachineFacts {
   readonly swapBytes: number;
 }
 
-/** The page /metrics/cadvisor; without cgroups it says that there was an error. */
-export function formatCadvisorMetrics(
+/**
+ * The page /metrics/cadvisor; without cgroups it says that there was an error. `pause` is awaited often, as the page
+ * of hundreds of pods takes long.
+ */
+export async function formatCadvisorMetrics(
   cgroups: readonly MeasuredCgroup[] | undefined,
   machine: MachineFacts,
   nowMs: number,
-): string {
-  const owners = (cgroups ?? []).map((cgroup) => ({ cgroup, labels: labelsOf(cgroup) }));
-  const families: MetricFamily[] = cgroupFamilies.map(({ name, help, type, hasTime, read }) => ({
-    name,
-    help,
-    type,
-    samples: owners.flatMap(({ cgroup, labels }) => {
-      const value = read(cgroup, nowMs);
-      return value === undefined ? [] : [sampleOf(labels, value, hasTime ? cgroup : undefined)];
-    }),
+  pause: () => Promise<void>,
+): Promise<string> {
+  const owners = (cgroups ?? [])
+    .map((cgroup) => ({ cgroup, labels: labelsOf(cgroup) }))
+    .toSorted((a, b) => (a.labels.text < b.labels.text ? -1 : 1));
+  const families = cgroupFamilies.map((family) => ({
+    ...family,
+    readSamples: () => cgroupSamples(owners, family, nowMs),
   }));
-  const labelled = deviceFamilies.map(({ name, help, type, read }) => ({
-    name,
-    help,
-    type,
-    samples: owners.flatMap(({ cgroup, labels }) =>
-      read(cgroup).map(([more, value]) => sampleOf({ ...labels, ...more }, value, cgroup)),
-    ),
+  const labelled = deviceFamilies.map((family) => ({
+    ...family,
+    readSamples: () => deviceSamples(owners, family),
   }));
   const failed = cgroups === undefined ? 1 : 0;
-  return formatMetrics([
-    ...families,
-    ...labelled,
+  const rest = [
     ...machineFamilies(machine),
     gauge("container_scrape_error", scrapeErrorHelp("container"), {}, failed),
     gauge("machine_scrape_error", scrapeErrorHelp("machine"), {}, 0),
-  ]);
+  ].map(({ samples, ...family }) => ({ ...family, readSamples: () => samples }));
+  return formatLargePage([...families, ...labelled, ...rest], pause);
 }
 
-function labelsOf({ id, name, image, container, pod, namespace }: MeasuredCgroup) {
-  return { id, name, image, container, pod, namespace };
+interface Owner {
+  readonly cgroup: MeasuredCgroup;
+  readonly labels: SeriesLabels;
 }
 
-function sampleOf(
-  labels: MetricSample["labels"],
-  value: number,
-  cgroup: MeasuredCgroup | undefined,
-): MetricSample {
-  return { labels, value, timeMs: cgroup?.usage.timeMs };
+function* cgroupSamples(
+  owners: readonly Owner[],
+  { hasTime, read }: CgroupFamily,
+  nowMs: number,
+): Generator<MetricSample> {
+  for (const { cgroup, labels } of owners) {
+    const value = read(cgroup, nowMs);
+    const timeMs = hasTime ? cgroup.usage.timeMs : undefined;
+    if (value !== undefined) yield { labels: labels.text, value, timeMs };
+  }
+}
+
+function* deviceSamples(owners: readonly Owner[], { read }: DeviceFamily): Generator<MetricSample> {
+  for (const { cgroup, labels } of owners) {
+    for (const [more, value] of read(cgroup)) {
+      yield { labels: labels.textWith(more), value, timeMs: cgroup.usage.timeMs };
+    }
+  }
+}
+
+function labelsOf({ id, name, image, container, pod, namespace }: MeasuredCgroup): SeriesLabels {
+  return new SeriesLabels({ id, name, image, container, pod, namespace });
 }
 
 function machineFamilies(machine: MachineFacts): readonly MetricFamily[] {
@@ -95,7 +114,7 @@ function machineFamilies(machine: MachineFacts): readonly MetricFamily[] {
       name: "machine_nvm_capacity",
       help: nvm,
       type: "gauge",
-      samples: modes.map((mode) => ({ labels: { ...labels, mode }, value: 0 })),
+      samples: modes.map((mode) => ({ labels: labelText({ ...labels, mode }), value: 0 })),
     },
     gauge(
       "cadvisor_version_info",
@@ -115,10 +134,10 @@ function machineFamilies(machine: MachineFacts): readonly MetricFamily[] {
 function gauge(
   name: string,
   help: string,
-  labels: MetricSample["labels"],
+  labels: Readonly<Record<string, string>>,
   value: number,
 ): MetricFamily {
-  return { name, help, type: "gauge", samples: [{ labels, value }] };
+  return { name, help, type: "gauge", samples: [{ labels: labelText(labels), value }] };
 }
 
 function scrapeErrorHelp(what: string): string {

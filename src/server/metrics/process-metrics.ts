@@ -1,6 +1,6 @@
 // What the agent's own process uses, under the names that all programs of a cluster have.
 import { readdirSync, readFileSync } from "node:fs";
-import { formatMetrics, type MetricFamily } from "./metric-text.ts";
+import { formatMetrics, labelText, type MetricFamily } from "./metric-text.ts";
 
 /** Since when the process runs, in seconds since 1970. */
 export function formatProcessStart(): string {
@@ -73,7 +73,12 @@ function family(
   type: MetricFamily["type"],
   value: number | undefined,
 ): MetricFamily {
-  return { name, help, type, samples: value === undefined ? [] : [{ labels: {}, value }] };
+  return {
+    name,
+    help,
+    type,
+    samples: value === undefined ? [] : [{ labels: labelText({}), value }],
+  };
 }
 
 /** The kernel's table of the network that the process is in: a line of names, then one of values. */

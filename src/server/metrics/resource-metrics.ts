@@ -1,5 +1,5 @@
 import type { ContainerStats, PodStats, Summary } from "../../model/stats-summary.ts";
-import { formatMetrics, type MetricFamily, type MetricSample } from "./metric-text.ts";
+import { formatMetrics, labelText, type MetricFamily, type MetricSample } from "./metric-text.ts";
 
 type Reading = Omit<MetricSample, "labels">;
 
@@ -95,11 +95,11 @@ const containerDefinitions: readonly Definition<ContainerStats>[] = [
 export function formatResourceMetrics(summary: Summary | undefined): string {
   const pods = summary?.pods ?? [];
   const podLabels = ({ podRef }: PodStats) => ({ pod: podRef.name, namespace: podRef.namespace });
-  const nodes = summary === undefined ? [] : [{ labels: {}, stats: summary.node }];
-  const podStats = pods.map((stats) => ({ labels: podLabels(stats), stats }));
+  const nodes = summary === undefined ? [] : [{ labels: labelText({}), stats: summary.node }];
+  const podStats = pods.map((stats) => ({ labels: labelText(podLabels(stats)), stats }));
   const containerStats = pods.flatMap((pod) =>
     pod.containers.map((stats) => ({
-      labels: { ...podLabels(pod), container: stats.name },
+      labels: labelText({ ...podLabels(pod), container: stats.name }),
       stats,
     })),
   );
@@ -111,14 +111,14 @@ export function formatResourceMetrics(summary: Summary | undefined): string {
       name: "resource_scrape_error",
       help: "[STABLE] 1 if there was an error while getting container metrics, 0 otherwise",
       type: "gauge",
-      samples: [{ labels: {}, value: summary === undefined ? 1 : 0 }],
+      samples: [{ labels: labelText({}), value: summary === undefined ? 1 : 0 }],
     },
   ]);
 }
 
 function familyOf<T>(
   { name, help, type, read }: Definition<T>,
-  owners: readonly { readonly labels: MetricSample["labels"]; readonly stats: T }[],
+  owners: readonly { readonly labels: string; readonly stats: T }[],
 ): MetricFamily {
   const samples = owners.flatMap(({ labels, stats }) => {
     const reading = read(stats);

@@ -1,5 +1,5 @@
 import type { Summary, VolumeStats } from "../../model/stats-summary.ts";
-import { formatMetrics, type MetricFamily } from "./metric-text.ts";
+import { formatMetrics, labelText, type MetricFamily } from "./metric-text.ts";
 
 /** What /metrics shows of logs and claims. */
 export function formatUsageMetrics({ pods }: Summary): string {
@@ -11,7 +11,7 @@ export function formatUsageMetrics({ pods }: Summary): string {
       containers.flatMap(({ name, logs: { usedBytes } = {} }) => {
         if (usedBytes === undefined) return [];
         const { uid, namespace, name: pod } = podRef;
-        return [{ labels: { uid, namespace, pod, container: name }, value: usedBytes }];
+        return [{ labels: labelText({ uid, namespace, pod, container: name }), value: usedBytes }];
       }),
     ),
   };
@@ -31,7 +31,7 @@ export function formatUsageMetrics({ pods }: Summary): string {
 }
 
 interface ClaimedVolume {
-  readonly labels: { readonly namespace: string; readonly persistentvolumeclaim: string };
+  readonly labels: string;
   readonly stats: VolumeStats;
 }
 
@@ -43,7 +43,7 @@ function claimedVolumes(volumes: readonly VolumeStats[]): readonly ClaimedVolume
     const { name, namespace } = stats.pvcRef;
     const key = `${namespace}/${name}`;
     if (claims.has(key)) continue;
-    claims.set(key, { labels: { namespace, persistentvolumeclaim: name }, stats });
+    claims.set(key, { labels: labelText({ namespace, persistentvolumeclaim: name }), stats });
   }
   return [...claims.values()];
 }
