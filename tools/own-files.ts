@@ -68,6 +68,7 @@ export const ownFiles: readonly string[] = [
   "src/drivers/linux/preflight-host.ts",
   "src/drivers/linux/process-usage.ts",
   "src/drivers/linux/read-machine.ts",
+  "src/drivers/linux/selinux.ts",
   "src/drivers/linux/shared-folder.ts",
   "src/drivers/linux/swap.ts",
   "src/drivers/linux/volume-mounts.ts",

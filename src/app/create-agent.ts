@@ -25,11 +25,7 @@ import { hostFiles } from "../drivers/linux/host-files.ts";
 import { linuxHostUsage } from "../drivers/linux/host-usage.ts";
 import { readHugePageSizes } from "../drivers/linux/huge-pages.ts";
 import { HungPaths } from "../drivers/linux/hung-paths.ts";
-import {
-  hasSwapController,
-  isSelinuxEnabled,
-  listThermalFolders,
-} from "../drivers/linux/kernel-features.ts";
+import { hasSwapController, listThermalFolders } from "../drivers/linux/kernel-features.ts";
 import { DeviceKernelLog } from "../drivers/linux/kernel-log.ts";
 import { logFiles } from "../drivers/linux/log-files.ts";
 import { createMachineTopologyReader } from "../drivers/linux/machine-topology.ts";
@@ -39,6 +35,7 @@ import { openCgroupStats, openMemoryGauge } from "../drivers/linux/open-cgroups.
 import { payloadFiles } from "../drivers/linux/payload-files.ts";
 import { PodNames } from "../drivers/linux/pod-names.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
+import { isSelinuxEnabled } from "../drivers/linux/selinux.ts";
 import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { pluginSockets } from "../drivers/plugins/plugin-sockets.ts";
@@ -75,9 +72,9 @@ import {
 } from "./node-facts.ts";
 import { plainNodeSettings, type RuntimeIdentity } from "./node-options.ts";
 import { parseSecurity, type SecuritySettings } from "./security-options.ts";
+import { seLinuxNode } from "./selinux-node.ts";
 
 const resolverConfigPath = "/etc/resolv.conf";
-const defaultPodSettings = { volumeStatsMs: 60_000, volumeHealth: true };
 
 /** Where the agent lives. */
 interface AgentPlace {
@@ -188,7 +185,13 @@ function ownSettings(
     },
     images: { pulls: images.pulls, credentialProviders: images.providers, ...tuned.images },
     logs: { areLinked: false, rotation: rules.logRotation ?? defaultLogRotation, ...tuned.logs },
-    pods: { ...defaultPodSettings, claimsFolder, ...tuned.pods },
+    pods: {
+      volumeStatsMs: 60_000,
+      volumeHealth: true,
+      seLinux: seLinuxNode(false),
+      claimsFolder,
+      ...tuned.pods,
+    },
     eviction: rules.eviction ?? parseEviction(),
   };
 }

@@ -25,6 +25,7 @@ import { kubeletNodeCgroups, kubeletShutdownPeriods } from "./node-cgroups.ts";
 import { defaultNodeName, readHostIps, readResolverConfig } from "./node-facts.ts";
 import { kubeletNodeSettings, parseNodeIps } from "./node-options.ts";
 import { parseSecurity } from "./security-options.ts";
+import { seLinuxNode } from "./selinux-node.ts";
 
 const defaultRootDir = "/var/lib/kubelet";
 const crashLoopInitialMs = 10_000;
@@ -151,6 +152,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
         },
         volumeStatsMs: millisecondsOf(config.volumeStatsAggPeriod),
         volumeHealth: isFeatureEnabled(setup.gates, "CSIVolumeHealth"),
+        seLinux: seLinuxNode(isFeatureEnabled(setup.gates, "SELinuxMount")),
       },
       cgroups: {
         node: kubeletNodeCgroups(config, setup.gates),

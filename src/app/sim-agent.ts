@@ -146,7 +146,12 @@ export function simSettings(nodeName: string): AgentSettings {
     cgroups: { root: ["kubepods"], driver: "cgroupfs", node: defaultNodeCgroups, system: {} },
     images: { pulls: defaultImageSetup.pulls, credentialProviders: [] },
     logs: { areLinked: false, rotation: defaultLogRotation },
-    pods: { volumeStatsMs: 60_000, claimsFolder: "/sim-volumes", volumeHealth: true },
+    pods: {
+      volumeStatsMs: 60_000,
+      claimsFolder: "/sim-volumes",
+      volumeHealth: true,
+      seLinux: undefined,
+    },
     eviction: parseEviction(),
   };
 }

@@ -1,5 +1,6 @@
 // The volume manager with its own loops, a driver that answers as a test says, and time that moves only when nothing runs.
 import { csiPluginName } from "../../src/core/storage/csi/csi-volume.ts";
+import type { SeLinuxNode } from "../../src/core/storage/selinux-label.ts";
 import type { StorageError } from "../../src/core/storage/storage-error.ts";
 import { type VolumeSpec, volumeSpecName } from "../../src/core/storage/volume-spec.ts";
 import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
@@ -60,6 +61,10 @@ export class StorageWorld {
   /** Claims of which nothing but the folder is left. */
   readonly takenDown: Set<string> = new Set();
   readonly mounts: SimMounts = new SimMounts();
+  /** Undefined = SELinux is not enabled. With it, the driver mounts with a context. */
+  readonly seLinux: SeLinuxNode | undefined;
+  /** The context that the record of a staged volume has. */
+  readonly stagedLabel: string = "";
   areSourcesReady = true;
   /** Something on the node holds the devices. */
   areDevicesHeld = false;
@@ -107,9 +112,15 @@ export class StorageWorld {
 
   /** The pod is wanted from now on, with these claims. */
   add(uid: string, ...claims: readonly string[]): Pod {
+    return this.addLabelled(uid, undefined, ...claims);
+  }
+
+  /** One whose containers have that SELinux level. */
+  addLabelled(uid: string, level: string | undefined, ...claims: readonly string[]): Pod {
     const pod = buildPod({
       metadata: { uid },
       spec: {
+        securityContext: level === undefined ? undefined : { seLinuxOptions: { level } },
         containers: [
           { name: "c", volumeMounts: claims.map((name) => ({ name, mountPath: name })) },
         ],
@@ -175,13 +186,15 @@ export class StorageWorld {
         isMountable: () => true,
         waitForAttach: ({ spec }) => this.#call(`waitForAttach ${volumeSpecName(spec)}`, "/dev/x"),
         mountPath: (spec) => ok(`${rootFolder}/plugins/${volumeSpecName(spec)}`),
-        mountDevice: ({ spec }) => this.#call(`mountDevice ${volumeSpecName(spec)}`, undefined),
+        mountDevice: ({ spec, seLinuxLabel = "" }) =>
+          this.#call(`mountDevice ${volumeSpecName(spec)} ${seLinuxLabel}`.trim(), undefined),
         unmountDevice: (path) =>
           this.#call(`unmountDevice ${path.slice(path.lastIndexOf("/") + 1)}`, undefined),
         find: async () =>
           this.staged.map((name) => ({
             path: `${rootFolder}/plugins/${name}`,
             volume: found(name),
+            seLinuxMountContext: this.stagedLabel,
           })),
       },
       setUp: ({ spec, reconstructed }) => {
@@ -194,7 +207,7 @@ export class StorageWorld {
       isTakenDown: async ({ volumeSpecName: name }) => this.takenDown.has(name),
       reconstruct: async ({ volumeSpecName: name }) => {
         const spec = found(name);
-        return spec.ok ? ok({ spec: spec.value }) : spec;
+        return spec.ok ? ok({ spec: spec.value, seLinuxMountContext: this.stagedLabel }) : spec;
       },
     };
   }
@@ -207,7 +220,7 @@ export class StorageWorld {
         return this.missing.has(name) ? err(`${name} not found`) : ok(claimOf(name));
       },
       persistentVolume: async (name) => ok(volumeOf(name)),
-      csiDriver: () => undefined,
+      csiDriver: () => (this.seLinux === undefined ? undefined : { spec: { seLinuxMount: true } }),
       patchStatus: async (claim) => claim,
       record: () => undefined,
       recordVolume: () => undefined,
@@ -265,6 +278,8 @@ export class StorageWorld {
       claims,
       allocatable: undefined,
       clock,
+      metrics: noMetrics,
+      seLinux: this.seLinux,
       wakeups: {
         updateNode: () => {
           this.nodeUpdates += 1;

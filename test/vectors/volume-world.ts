@@ -235,6 +235,8 @@ export class VolumeWorld {
       claims,
       allocatable,
       clock,
+      metrics: this.#metrics(),
+      seLinux: undefined,
       wakeups: { updateNode: () => undefined },
     });
     this.#agent = { manager, states, wanted, stop, startMs, sourcesReadyMs };

@@ -252,6 +252,10 @@ export const supportedFields: Readonly<Record<string, Readonly<Record<string, Fi
     runAsGroup: users,
     runAsNonRoot: users,
     runAsUser: users,
+    seLinuxChangePolicy: {
+      proof: "src/core/storage/selinux-label.test.ts",
+      when: "where SELinux is enabled",
+    },
     seLinuxOptions: runtimeConfig,
     seccompProfile: profiles,
     supplementalGroups: users,

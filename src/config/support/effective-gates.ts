@@ -16,5 +16,6 @@ export const effectiveGates: readonly string[] = [
   "PodLogsQuerySplitStreams",
   "QOSReserved",
   "RestartAllContainersOnContainerExits",
+  "SELinuxMount",
   "UserNamespacesHostNetworkSupport",
 ];

@@ -37,6 +37,7 @@ const wanted: WantedVolume = {
   desiredPersistentVolumeSize: mustParseQuantity("2Gi"),
   wantedMs: 0,
   seLinuxLabel: "",
+  podSeLinuxLabel: "",
 };
 const volume: NodeVolume = newNodeVolume({
   name: "v",
@@ -52,6 +53,7 @@ const mount: PodMount = {
   volume: undefined,
   groupId: "",
   isRemountDue: false,
+  seLinuxLabel: "",
   isFound: false,
 };
 const attached = { byController: true, isReportedInUse: true, isReportedAttached: true };

@@ -18,6 +18,8 @@ export type VolumeStep =
   | { readonly kind: "unmount-device"; readonly because: string }
   | { readonly kind: "detach"; readonly because: string }
   | { readonly kind: "forget"; readonly because: string }
+  /** The pod has to wait until it was unmounted for others, which its owner should know. */
+  | { readonly kind: "conflict"; readonly because: string }
   /** Nothing can be done until something else has happened. */
   | { readonly kind: "wait"; readonly because: string };
 
@@ -43,6 +45,10 @@ export interface AttachFacts {
 export function planMount(facts: PodVolumeFacts, attach: AttachFacts): VolumeStep | undefined {
   const { wanted, mount, volume } = facts;
   if (volume === undefined) return planAttach(wanted, attach);
+  if (volume.seLinuxLabel !== undefined && volume.seLinuxLabel !== wanted.seLinuxLabel) {
+    const because = `waiting for unmount of volume "${volume.name}", because it is already mounted to a different pod with a different SELinux label`;
+    return { kind: "conflict", because };
+  }
   if (mount === undefined) return toMount(false, "the pod needs it");
   if (mount.state === "uncertain") {
     return toMount(false, mount.isFound ? "it was found on disk" : "it may be mounted in part");

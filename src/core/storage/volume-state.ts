@@ -2,16 +2,15 @@ import type { Pod } from "../../model/pod.ts";
 import { compareQuantity, isZeroQuantity, type Quantity } from "../../model/quantity.ts";
 import type { MountedVolume } from "../mount/container-mounts.ts";
 import type { ResolvedVolume } from "./resolve-volumes.ts";
+import type { VolumeLabels } from "./selinux-label.ts";
 import type { VolumeSpec } from "./volume-spec.ts";
 
 /** A volume that a pod is to have. */
-export interface WantedVolume extends ResolvedVolume {
+export interface WantedVolume extends ResolvedVolume, VolumeLabels {
   /** As it was when the volume was resolved. */
   readonly pod: Pod;
   /** When it was first asked for, by the monotonic clock. */
   readonly wantedMs: number;
-  /** Mount with this SELinux context; empty = without one. */
-  readonly seLinuxLabel: string;
 }
 
 /** Something was mounted for a pod, or may have been: an operation that did not end properly leaves it uncertain. */
@@ -25,6 +24,8 @@ export interface PodMount {
   readonly groupId: string;
   /** Its content follows something that may have changed. */
   readonly isRemountDue: boolean;
+  /** The SELinux context it is mounted with; empty = none. */
+  readonly seLinuxLabel: string;
   /** Found on disk by this agent, and not set up by it since. */
   readonly isFound: boolean;
 }
@@ -39,6 +40,8 @@ export interface NodeVolume {
   readonly devicePath: string;
   readonly device: "mounted" | "uncertain" | "not-mounted";
   readonly deviceMountPath: string;
+  /** The SELinux context with which it is mounted; undefined until it is mounted. */
+  readonly seLinuxLabel: string | undefined;
   /** What the claim has; undefined until known. */
   readonly size: Quantity | undefined;
   readonly isFound: boolean;
@@ -57,6 +60,7 @@ export function newNodeVolume(
     ...volume,
     device: "not-mounted",
     deviceMountPath: "",
+    seLinuxLabel: undefined,
     size: undefined,
     isFound: false,
     isExpansionRefused: false,
@@ -65,7 +69,7 @@ export function newNodeVolume(
 }
 
 /** Of what lies on disk: nothing is known of how far it came. */
-export function foundMount(spec: VolumeSpec, plugin: string): PodMount {
+export function foundMount(spec: VolumeSpec, plugin: string, seLinuxLabel = ""): PodMount {
   return {
     state: "uncertain",
     spec,
@@ -73,6 +77,7 @@ export function foundMount(spec: VolumeSpec, plugin: string): PodMount {
     volume: undefined,
     groupId: "",
     isRemountDue: false,
+    seLinuxLabel,
     isFound: true,
   };
 }

@@ -14,13 +14,6 @@ export function hasSwapController(cgroupVersion: 1 | 2): boolean {
   return existsSync(join("/sys/fs/cgroup", own, "memory.swap.max"));
 }
 
-/** Whether SELinux has a policy and labels processes by it. */
-export function isSelinuxEnabled(): boolean {
-  if (!existsSync("/sys/fs/selinux/enforce")) return false;
-  // Without a policy every process has the kernel's own label.
-  return readText("/proc/self/attr/current").replace(/\0.*$/s, "").trim() !== "kernel";
-}
-
 /** Folders from which a container could learn what its neighbours do by how hot the CPUs get. */
 export function listThermalFolders(cpus = "/sys/devices/system/cpu"): readonly string[] {
   if (!existsSync(cpus)) return [];

@@ -52,6 +52,7 @@ interface Identified {
   readonly spec: VolumeSpec;
   /** Where the device is mounted; undefined for a volume without one. */
   readonly deviceMountPath: string | undefined;
+  readonly seLinuxLabel: string | undefined;
 }
 
 /** The device of a volume is the same whichever pods use it. */
@@ -137,8 +138,8 @@ export class FoundVolumes {
     const { plugins, log } = this.#deps;
     const foreign: string[] = [];
     for (const plugin of plugins.values()) {
-      for (const { path, volume } of (await plugin.device?.find?.()) ?? []) {
-        const spec = volume.ok ? ok({ spec: volume.value }) : volume;
+      for (const { path, volume, seLinuxMountContext } of (await plugin.device?.find?.()) ?? []) {
+        const spec = volume.ok ? ok({ spec: volume.value, seLinuxMountContext }) : volume;
         const known = spec.ok ? await this.#identify(plugin, spec.value, noPod, signal) : spec;
         if (known.ok) {
           this.#addVolume(plugin.name, known.value);
@@ -276,7 +277,7 @@ export class FoundVolumes {
 
   async #identify(
     { device }: StoragePlugin,
-    { spec, hasDevice = true }: ReconstructedVolume,
+    { spec, hasDevice = true, seLinuxMountContext: seLinuxLabel }: ReconstructedVolume,
     uid: PodUid,
     signal: AbortSignal,
   ): Promise<Result<Identified, Pick<StorageError, "message">>> {
@@ -291,21 +292,28 @@ export class FoundVolumes {
       : isMounted
         ? await device.mountPath(spec, signal)
         : ok(undefined);
-    return path.ok ? ok({ name: name.value, spec, deviceMountPath: path.value }) : path;
+    if (!path.ok) return path;
+    return ok({ name: name.value, spec, deviceMountPath: path.value, seLinuxLabel });
   }
 
-  #addVolume(plugin: string, { name, spec, deviceMountPath }: Identified): void {
+  #addVolume(plugin: string, volume: Identified): void {
     const { states } = this.#deps;
+    const { name, spec, deviceMountPath, seLinuxLabel } = volume;
     if (states.volume(name) !== undefined) return;
-    const volume = newNodeVolume({ name, spec, plugin, isAttachable: undefined, devicePath: "" });
     const device = deviceMountPath === undefined ? "not-mounted" : "uncertain";
-    states.addVolume({ ...volume, device, deviceMountPath: deviceMountPath ?? "", isFound: true });
+    states.addVolume({
+      ...newNodeVolume({ name, spec, plugin, isAttachable: undefined, devicePath: "" }),
+      device,
+      deviceMountPath: deviceMountPath ?? "",
+      seLinuxLabel,
+      isFound: true,
+    });
   }
 
   #add({ podUid: uid, plugin }: FoundVolume, found: Identified): void {
     this.#addVolume(plugin, found);
-    const { name, spec } = found;
-    this.#deps.states.setMount(uid, name, foundMount(spec, plugin));
+    const { name, spec, seLinuxLabel } = found;
+    this.#deps.states.setMount(uid, name, foundMount(spec, plugin, seLinuxLabel));
   }
 }
 

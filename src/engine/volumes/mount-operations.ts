@@ -156,9 +156,11 @@ async function mountDevice(
   const done = await plugin.device.mountDevice(request, signal);
   if (done.ok) {
     states.changeVolume(name, deviceChange("mounted", devicePath, deviceMountPath));
+    states.noteLabel(name, wanted.seLinuxLabel);
     return done;
   }
   noteDeviceError(states, { name, devicePath, deviceMountPath }, done.error);
+  if (states.volume(name)?.device === "uncertain") states.noteLabel(name, wanted.seLinuxLabel);
   return done;
 }
 
@@ -213,8 +215,7 @@ function isFoundMount(mount: PodMount | undefined): boolean {
 
 /** It is there as it should be. */
 export function completeMount({ wanted }: MountTarget, volume: MountedVolume): PodMount {
-  const { spec, plugin, volumeGidValue: groupId } = wanted;
-  return { state: "mounted", spec, plugin, volume, groupId, isRemountDue: false, isFound: false };
+  return { ...mountOf(wanted, volume), state: "mounted", isFound: false };
 }
 
 /** It may be there; one that was found on disk stays one. */
@@ -223,7 +224,13 @@ export function uncertainMount(
   { uid, wanted }: MountTarget,
   volume: MountedVolume | undefined,
 ): PodMount {
-  const { spec, plugin, volumeGidValue: groupId } = wanted;
   const isFound = states.pod(uid).mounts.get(wanted.volumeName)?.isFound === true;
-  return { state: "uncertain", spec, plugin, volume, groupId, isRemountDue: false, isFound };
+  return { ...mountOf(wanted, volume), state: "uncertain", isFound };
+}
+
+function mountOf(
+  { spec, plugin, volumeGidValue: groupId, seLinuxLabel }: WantedVolume,
+  volume: MountedVolume | undefined,
+): Omit<PodMount, "state" | "isFound"> {
+  return { spec, plugin, volume, groupId, seLinuxLabel, isRemountDue: false };
 }

@@ -96,6 +96,8 @@ export interface FoundDevice {
   readonly path: string;
   /** What is known of it, or why nothing is. */
   readonly volume: Result<VolumeSpec, StorageError>;
+  /** The SELinux context it was mounted with; empty = none, undefined = not known. */
+  readonly seLinuxMountContext?: string | undefined;
 }
 
 export interface ReconstructedVolume {

@@ -83,7 +83,9 @@ export class VolumeReconciler {
       for (const [name, mount] of mounts) {
         // What this agent mounted and its pod no longer wants is known to be unwanted, whatever other sources may bring.
         const mayGo = mayFoundGo || !mount.isFound;
-        if (mayGo && !wanted.has(name)) this.#unmount(uid, name, mount);
+        // One with another SELinux context has to be mounted again.
+        const isWanted = wanted.get(name)?.seLinuxLabel === mount.seLinuxLabel;
+        if (mayGo && !isWanted) this.#unmount(uid, name, mount);
       }
     }
     for (const [uid, { wanted, asked }] of states.pods()) {
@@ -124,7 +126,7 @@ export class VolumeReconciler {
   }
 
   #mount(uid: PodUid, wanted: WantedVolume): void {
-    const { operations } = this.#deps;
+    const { operations, states } = this.#deps;
     const { volumeName } = wanted;
     const shared = { volumeName };
     if (this.#pending.isPending(shared)) return;
@@ -161,6 +163,9 @@ export class VolumeReconciler {
         );
         return;
       }
+      case "conflict":
+        if (states.addError(uid, step.because)) this.#onChange();
+        return;
       default:
     }
   }

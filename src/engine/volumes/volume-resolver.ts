@@ -1,18 +1,28 @@
 import { storageOf } from "../../core/storage/expand-claim.ts";
 import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
-import { nodeFactsOf, resolveVolumes } from "../../core/storage/resolve-volumes.ts";
+import {
+  nodeFactsOf,
+  type ResolvedVolume,
+  resolveVolumes,
+} from "../../core/storage/resolve-volumes.ts";
+import {
+  labelVolume,
+  type SeLinuxNode,
+  type VolumeLabels,
+} from "../../core/storage/selinux-label.ts";
 import type { WantedVolume } from "../../core/storage/volume-state.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { Metrics } from "../../ports/metrics.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { ManagedPod, PodTable } from "../pods/pod-table.ts";
 import type { WorkerStates } from "../pods/worker-states.ts";
 import { type Claims, readClaims } from "./claims.ts";
 import type { FoundVolumes } from "./found-volumes.ts";
-import type { VolumeStates } from "./volume-states.ts";
+import { maxErrors, type VolumeStates } from "./volume-states.ts";
 
 export interface VolumeResolverDeps {
   readonly table: PodTable;
@@ -25,9 +35,10 @@ export interface VolumeResolverDeps {
   readonly found: FoundVolumes;
   readonly claims: Claims;
   readonly clock: Clock;
+  readonly metrics: Metrics;
+  /** Undefined = SELinux is not enabled. */
+  readonly seLinux: SeLinuxNode | undefined;
 }
-
-const maxErrors = 11;
 
 type ResolvedVolumes = ReturnType<typeof resolveVolumes>;
 
@@ -120,9 +131,15 @@ export class VolumeResolver {
   /** Adds what the pod wants; returns why some of it could not be found out. */
   #note(uid: PodUid, pod: Pod, { volumes, errors }: ResolvedVolumes): readonly string[] {
     const { states } = this.#deps;
+    const problems = [...errors];
     for (const volume of volumes) {
       const { volumeName: name, claim } = volume;
-      const next = this.#wantedVolume(uid, pod, volume);
+      const labels = this.#label(uid, pod, volume);
+      if (!labels.ok) {
+        problems.push(labels.error);
+        continue;
+      }
+      const next = { ...this.#wantedVolume(uid, pod, volume), ...labels.value };
       const { wanted } = states.pod(uid);
       states.setPod(uid, { wanted: new Map([...wanted, [name, next]]) });
       if (claim === undefined) continue;
@@ -130,10 +147,28 @@ export class VolumeResolver {
       states.changeWanted(name, { desiredPersistentVolumeSize });
       states.initializeSize(name, storageOf(claim.status?.capacity));
     }
-    return errors;
+    return problems;
   }
 
-  #wantedVolume(uid: PodUid, pod: Pod, volume: ResolvedVolumes["volumes"][number]): WantedVolume {
+  /** An error is why the pod cannot have the volume as long as others have it. */
+  #label(uid: PodUid, pod: Pod, volume: ResolvedVolume): Result<VolumeLabels, string> {
+    const { states, table, metrics, seLinux: node } = this.#deps;
+    const { volumeName: name } = volume;
+    const { wanted, mounts } = states.pod(uid);
+    const known = states.findWanted(name);
+    const found = hasRunningContainer(table.get(uid)) ? mounts.get(name) : undefined;
+    const inUse = found?.isFound === true ? found.seLinuxLabel : undefined;
+    const isWanted = wanted.has(name);
+    const { labels, counted } = labelVolume({ pod, volume, node, known, isWanted, inUse });
+    for (const count of counted) metrics.increment(count.metric, count.labels);
+    return labels;
+  }
+
+  #wantedVolume(
+    uid: PodUid,
+    pod: Pod,
+    volume: ResolvedVolume,
+  ): Omit<WantedVolume, keyof VolumeLabels> {
     const { states, clock } = this.#deps;
     const { volumeName: name } = volume;
     const before = states.pod(uid).wanted.get(name);
@@ -145,7 +180,6 @@ export class VolumeResolver {
       outerVolumeSpecNames: [...new Set([...outer, ...volume.outerVolumeSpecNames])],
       pod,
       wantedMs: isSame ? before.wantedMs : clock.monotonicMs(),
-      seLinuxLabel: "",
     };
   }
 

@@ -16,6 +16,9 @@ const noStorage: PodStorage = {
   resolving: undefined,
 };
 
+/** Of a pod, so that they cannot grow without bound. */
+export const maxErrors = 11;
+
 /** Which volumes pods want, which are mounted for them, and which are on the node, whichever pods use them. */
 export class VolumeStates {
   readonly #pods: SliceWriter<"storage">;
@@ -38,6 +41,14 @@ export class VolumeStates {
 
   setPod(uid: PodUid, change: Partial<PodStorage>): void {
     this.#pods.set(uid, { ...this.pod(uid), ...change });
+  }
+
+  /** For the pod's owner to know; whether it is new. */
+  addError(uid: PodUid, error: string): boolean {
+    const { errors } = this.pod(uid);
+    if (errors.includes(error) || errors.length >= maxErrors) return false;
+    this.setPod(uid, { errors: [...errors, error] });
+    return true;
   }
 
   /** Once nothing of the pod's volumes is wanted, mounted or to be reported. */
@@ -64,11 +75,14 @@ export class VolumeStates {
     );
   }
 
-  /** The volumes that pods want or use, by name: they must stay. */
+  /** The volumes that pods want as they are, or use, by name: they must stay. */
   namesInNeed(): ReadonlySet<string> {
     const names = new Set<string>();
     for (const [, { wanted, mounts }] of this.#pods.entries()) {
-      for (const name of wanted.keys()) names.add(name);
+      for (const [name, { seLinuxLabel }] of wanted) {
+        const { seLinuxLabel: present = seLinuxLabel } = this.#volumes.get(name) ?? {};
+        if (present === seLinuxLabel) names.add(name);
+      }
       for (const name of mounts.keys()) names.add(name);
     }
     return names;
@@ -131,7 +145,15 @@ export class VolumeStates {
   }
 
   setMount(uid: PodUid, name: string, mount: PodMount): void {
+    if (this.#volumes.get(name)?.seLinuxLabel === undefined) {
+      this.changeVolume(name, { seLinuxLabel: mount.seLinuxLabel });
+    }
     this.setPod(uid, { mounts: new Map([...this.pod(uid).mounts, [name, mount]]) });
+  }
+
+  /** The SELinux context with which the device is mounted; an empty one leaves what is known. */
+  noteLabel(name: string, seLinuxLabel: string): void {
+    if (seLinuxLabel !== "") this.changeVolume(name, { seLinuxLabel });
   }
 
   /** Nothing of the volume is mounted for the pod any more. */

@@ -6,10 +6,6 @@ export const ignoredFields: ReadonlyMap<string, string> = new Map([
   ["Affinity.podAntiAffinity", scheduler],
   ["NodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", scheduler],
   [
-    "PodSecurityContext.seLinuxChangePolicy",
-    "only for volumes that are mounted with a label; those of this node are always relabelled",
-  ],
-  [
     "PodSpec.automountServiceAccountToken",
     "the API server's business: it adds the volume of the token to the pod",
   ],

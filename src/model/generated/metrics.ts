@@ -127,6 +127,13 @@ export type MetricName =
   | "rest_client_requests_total"
   | "rest_client_response_size_bytes"
   | "storage_operation_duration_seconds"
+  | "volume_manager_selinux_container_errors_total"
+  | "volume_manager_selinux_container_warnings_total"
+  | "volume_manager_selinux_pod_context_mismatch_errors_total"
+  | "volume_manager_selinux_pod_context_mismatch_warnings_total"
+  | "volume_manager_selinux_volume_context_mismatch_errors_total"
+  | "volume_manager_selinux_volume_context_mismatch_warnings_total"
+  | "volume_manager_selinux_volumes_admitted_total"
   | "volume_manager_total_volumes"
   | "volume_operation_total_seconds"
   | "berth_unexpected_errors_total";
@@ -257,6 +264,13 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   rest_client_requests_total: { type: "counter", help: "Number of HTTP requests, partitioned by status code, method, and host.", stability: "ALPHA", labels: ["code","host","method"] },
   rest_client_response_size_bytes: { type: "histogram", help: "Response size in bytes. Broken down by verb and host.", stability: "ALPHA", labels: ["host","verb"], buckets: [64,256,512,1024,4096,16384,65536,262144,1048576,4194304,16777216] },
   storage_operation_duration_seconds: { type: "histogram", help: "Storage operation duration", stability: "ALPHA", labels: ["migrated","operation_name","status","volume_plugin"], buckets: [0.1,0.25,0.5,1,2.5,5,10,15,25,50,120,300,600] },
+  volume_manager_selinux_container_errors_total: { type: "gauge", help: "Number of errors when kubelet cannot compute SELinux context for a container. Kubelet can't start such a Pod then and it will retry, therefore value of this metric may not represent the actual nr. of containers.", stability: "ALPHA", labels: ["access_mode"] },
+  volume_manager_selinux_container_warnings_total: { type: "gauge", help: "Number of errors when kubelet cannot compute SELinux context for a container that are ignored. They will become real errors when SELinuxMountReadWriteOncePod feature is expanded to all volume access modes.", stability: "ALPHA", labels: ["access_mode"] },
+  volume_manager_selinux_pod_context_mismatch_errors_total: { type: "gauge", help: "Number of errors when a Pod defines different SELinux contexts for its containers that use the same volume. Kubelet can't start such a Pod then and it will retry, therefore value of this metric may not represent the actual nr. of Pods.", stability: "ALPHA", labels: ["access_mode"] },
+  volume_manager_selinux_pod_context_mismatch_warnings_total: { type: "gauge", help: "Number of errors when a Pod defines different SELinux contexts for its containers that use the same volume. They are not errors yet, but they will become real errors when SELinuxMountReadWriteOncePod feature is expanded to all volume access modes.", stability: "ALPHA", labels: ["access_mode"] },
+  volume_manager_selinux_volume_context_mismatch_errors_total: { type: "gauge", help: "Number of errors when a Pod uses a volume that is already mounted with a different SELinux context than the Pod needs. Kubelet can't start such a Pod then and it will retry, therefore value of this metric may not represent the actual nr. of Pods.", stability: "ALPHA", labels: ["access_mode","volume_plugin"] },
+  volume_manager_selinux_volume_context_mismatch_warnings_total: { type: "gauge", help: "Number of errors when a Pod uses a volume that is already mounted with a different SELinux context than the Pod needs. They are not errors yet, but they will become real errors when SELinuxMountReadWriteOncePod feature is expanded to all volume access modes.", stability: "ALPHA", labels: ["access_mode","volume_plugin"] },
+  volume_manager_selinux_volumes_admitted_total: { type: "gauge", help: "Number of volumes whose SELinux context was fine and will be mounted with mount -o context option.", stability: "ALPHA", labels: ["access_mode","volume_plugin"] },
   volume_manager_total_volumes: { type: "gauge", help: "Number of volumes in Volume Manager", stability: "ALPHA", labels: ["plugin_name","state"] },
   volume_operation_total_seconds: { type: "histogram", help: "Storage operation end to end duration in seconds", stability: "ALPHA", labels: ["operation_name","plugin_name"], buckets: [0.1,0.25,0.5,1,2.5,5,10,15,25,50,120,300,600] },
   berth_unexpected_errors_total: { type: "counter", help: "Number of unexpected errors that concerned one pod or one background task, by what the agent was doing", stability: "ALPHA", labels: ["during"] },

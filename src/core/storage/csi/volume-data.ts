@@ -99,9 +99,11 @@ export function reconstructCsiVolume(
 export function stagedCsiVolume(
   folder: string,
   file: Result<string, string>,
-): Result<VolumeSpec, StorageError> {
+): Result<ReconstructedVolume, StorageError> {
   const parsed = parseVolumeData(folder, file);
-  return parsed.ok ? ok(persistentSpec(parsed.value, "Filesystem")) : parsed;
+  if (!parsed.ok) return parsed;
+  const { seLinuxMountContext = "" } = parsed.value;
+  return ok({ spec: persistentSpec(parsed.value, "Filesystem"), seLinuxMountContext });
 }
 
 /** What the record of a block volume says; `mapPath` is the pod's link to the device, `dataFolder` where the record is. */

@@ -58,8 +58,10 @@ async function findMounted(deps: FindDeps, folder: string): Promise<FoundDevice 
   if (read.ok && read.value === undefined && !(await mounts.isMountPoint(path))) return undefined;
   const volume = stagedCsiVolume(folder, await openVolumeData(deps, folder));
   if (!volume.ok) return { path, volume };
-  const expected = csiStagingPath(names.rootFolder, volume.value, names.sha256);
-  if (expected.ok && expected.value === path) return { path, volume: ok(volume.value) };
+  const { spec, seLinuxMountContext } = volume.value;
+  const expected = csiStagingPath(names.rootFolder, spec, names.sha256);
+  if (expected.ok && expected.value === path)
+    return { path, volume: ok(spec), seLinuxMountContext };
   const message = `${volumeDataPath(folder)} is the record of a volume that would be staged elsewhere`;
   return { path, volume: err({ kind: "final", message }) };
 }
