@@ -53,11 +53,11 @@ export function createAgentCalls(deps: AgentCallsDeps): AgentCalls {
     readSummary: async (options, signal) =>
       bytes(JSON.stringify(encodeSummary(await stats.summary(options, signal)), undefined, 1)),
     readMetrics: async ({ page }, signal) => bytes(await pages[page].text(signal)),
-    findLog: async (reference) => (await findLog(view, reference))?.path,
+    findLog: async (reference, signal) => (await findLog(view, reference, signal))?.path,
     // Another file means that the container was started again since.
-    isLogFinished: async ({ path, ...reference }) => {
-      const log = await findLog(view, reference);
-      return log === undefined || log.path !== path || log.finished();
+    isLogFinished: async ({ path, ...reference }, signal) => {
+      const log = await findLog(view, reference, signal);
+      return log === undefined || log.path !== path || (await log.finished());
     },
     execUrl: async ({ pod, options }, signal) =>
       String(await view.execUrl(find(pod), options, signal)),
@@ -95,9 +95,10 @@ function findPod(view: AgentView, { namespace, name, uid }: PodReference): Pod {
 async function findLog(
   view: AgentView,
   { pod: { namespace, name, uid }, container, previous }: LogReference,
+  signal: AbortSignal,
 ): Promise<ContainerLog | undefined> {
   const pod = view.findPod(namespace, name);
-  return pod?.metadata.uid === uid ? view.findLog(pod, container, previous) : undefined;
+  return pod?.metadata.uid === uid ? view.findLog(pod, container, previous, signal) : undefined;
 }
 
 function readHealth(checks: readonly HealthCheck[]): Readonly<Record<string, string>> {

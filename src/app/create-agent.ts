@@ -35,7 +35,6 @@ import { openCgroupStats, openMemoryGauge } from "../drivers/linux/open-cgroups.
 import { payloadFiles } from "../drivers/linux/payload-files.ts";
 import { PodNames } from "../drivers/linux/pod-names.ts";
 import { newProbeRunner } from "../drivers/linux/probe-runner.ts";
-import { isSelinuxEnabled } from "../drivers/linux/selinux.ts";
 import { readSwapBytes } from "../drivers/linux/swap.ts";
 import { systemClock } from "../drivers/linux/system-clock.ts";
 import { pluginSockets } from "../drivers/plugins/plugin-sockets.ts";
@@ -188,7 +187,6 @@ function ownSettings(
     pods: {
       volumeStatsMs: 60_000,
       volumeHealth: true,
-      seLinux: seLinuxNode(false),
       claimsFolder,
       ...tuned.pods,
     },
@@ -353,7 +351,7 @@ export function runtimeSettings(
     },
     hugePageSizes: readHugePageSizes().map(pageSizeName),
     extraMaskedPaths: listThermalFolders(),
-    selinuxEnabled: isSelinuxEnabled(),
+    seLinux: seLinuxNode(false),
     containerStopSignals: false,
   };
 }

@@ -152,7 +152,6 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
         },
         volumeStatsMs: millisecondsOf(config.volumeStatsAggPeriod),
         volumeHealth: isFeatureEnabled(setup.gates, "CSIVolumeHealth"),
-        seLinux: seLinuxNode(isFeatureEnabled(setup.gates, "SELinuxMount")),
       },
       cgroups: {
         node: kubeletNodeCgroups(config, setup.gates),
@@ -167,6 +166,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
       ...(joinsCluster(settings) ? { cluster: clusterSettings(config) } : {}),
     },
     runtime: {
+      seLinux: seLinuxNode(isFeatureEnabled(setup.gates, "SELinuxMount")),
       containerStopSignals: stopSignals,
       cpuCfsQuota: config.cpuCFSQuota,
       cpuCfsPeriodUs: millisecondsOf(config.cpuCFSQuotaPeriod) * 1000,

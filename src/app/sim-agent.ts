@@ -150,7 +150,6 @@ export function simSettings(nodeName: string): AgentSettings {
       volumeStatsMs: 60_000,
       claimsFolder: "/sim-volumes",
       volumeHealth: true,
-      seLinux: undefined,
     },
     eviction: parseEviction(),
   };
@@ -171,6 +170,6 @@ const simRuntimeSettings: AgentSettings["runtimeSettings"] = {
   swap: { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 },
   hugePageSizes: [],
   extraMaskedPaths: [],
-  selinuxEnabled: false,
+  seLinux: undefined,
   containerStopSignals: false,
 };

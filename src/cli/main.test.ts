@@ -206,7 +206,7 @@ describe("logs", () => {
       path,
       "2026-01-01T00:09:00Z stdout F hello\n2026-01-01T00:09:59Z stderr F world\n",
     );
-    view.logs.set("web/main", { path, finished: () => true });
+    view.logs.set("web/main", { path, finished: async () => true });
     expect(await berth("logs", "web", "--since", "30s")).toBe(0);
     expect(terminal.stdoutText()).toBe("world\n");
     await berth("logs", "pod/web", "--all-containers", "--tail=1");

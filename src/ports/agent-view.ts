@@ -19,7 +19,12 @@ export interface AgentView {
   /** The lines of a recording of what was decided about one pod or all, and from what; `berth replay` decides it again. */
   recording(podUid?: PodUid): Iterable<string>;
   /** Where a container's log lies; undefined when there is none (yet). */
-  findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined>;
+  findLog(
+    pod: Pod,
+    container: string,
+    previous: boolean,
+    signal: AbortSignal,
+  ): Promise<ContainerLog | undefined>;
   /** The runtime's streaming URL for an exec; only ever loopback. */
   execUrl(pod: Pod, request: ExecOptions, signal: AbortSignal): Promise<URL>;
   /** The same for a connection to what a container's own process reads and writes. */
@@ -52,7 +57,7 @@ export interface PodChange {
 export interface ContainerLog {
   readonly path: string;
   /** The container no longer writes: a follower may end at the end of the file. */
-  readonly finished: () => boolean;
+  readonly finished: () => Promise<boolean>;
 }
 
 export interface AttachOptions {

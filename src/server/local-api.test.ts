@@ -208,7 +208,7 @@ test("a log is cut by lines, and a container that does not exist is refused", as
     path,
     [1, 2, 3].map((n) => `2026-01-01T00:00:0${n}Z stdout F line ${n}\n`).join(""),
   );
-  view.logs.set("web/main", { path, finished: () => true });
+  view.logs.set("web/main", { path, finished: async () => true });
   const log = "/api/v1/namespaces/default/pods/web/log";
   expect(await fetchText(`${log}?tailLines=2`)).toBe("line 2\nline 3\n");
   expect(await fetchText(`${log}?sinceTime=2026-01-01T00:00:03Z&timestamps=true`)).toBe(
@@ -228,7 +228,7 @@ test("a followed log continues in the new file after rotation, losing nothing, u
   const path = join(api.dataDir, "0.log");
   await writeFile(path, line(1));
   let finished = false;
-  view.logs.set("web/main", { path, finished: () => finished });
+  view.logs.set("web/main", { path, finished: async () => finished });
   const next = await openLines("/api/v1/namespaces/default/pods/web/log?follow=true");
   expect(await next()).toBe("line 1");
   await appendFile(path, line(2).slice(0, 20));

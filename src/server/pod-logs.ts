@@ -38,7 +38,12 @@ async function sendLog(
     limitBytes: readCount(query, "limitBytes", 1),
     since: readSince(query, nowMs),
   };
-  const log = await findLog(view, pod, container, readFlag(query, "previous"));
+  const log = await findLog(
+    view,
+    pod,
+    { container, previous: readFlag(query, "previous") },
+    signal,
+  );
   response.writeHead(200, {
     "Content-Type": "text/plain; charset=utf-8",
     "X-Content-Type-Options": "nosniff",
@@ -57,10 +62,10 @@ async function sendLog(
 async function findLog(
   view: AgentView,
   pod: Pod,
-  container: string,
-  previous: boolean,
+  { container, previous }: { readonly container: string; readonly previous: boolean },
+  signal: AbortSignal,
 ): Promise<ContainerLog> {
-  const log = await view.findLog(pod, container, previous);
+  const log = await view.findLog(pod, container, previous, signal);
   if (log !== undefined) return log;
   const { name } = pod.metadata;
   if (previous) {

@@ -279,7 +279,7 @@ export class StorageWorld {
       allocatable: undefined,
       clock,
       metrics: noMetrics,
-      seLinux: this.seLinux,
+      settings: { runtimeSettings: { seLinux: this.seLinux } },
       wakeups: {
         updateNode: () => {
           this.nodeUpdates += 1;

@@ -60,7 +60,7 @@ export function startTestStorage(deps: TestStorageDeps): StorageManager {
     plugins: new Map(all.map((plugin) => [plugin.name, plugin])),
     blockMaps: new BlockMaps({ ...deps, devices: simDevices, commands: simCommands }),
     nodeLabels: { labels: {} },
-    seLinux: undefined,
+    settings: { runtimeSettings: { seLinux: undefined } },
   };
   const operations = new VolumeOperations({ ...shared, expansion: new VolumeExpansion(shared) });
   const manager = new StorageManager({

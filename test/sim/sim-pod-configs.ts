@@ -33,7 +33,7 @@ export const simSettings: RuntimeSettings = {
   swap: { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 },
   hugePageSizes: [],
   extraMaskedPaths: [],
-  selinuxEnabled: false,
+  seLinux: undefined,
   containerStopSignals: false,
 };
 

@@ -236,7 +236,7 @@ export class VolumeWorld {
       allocatable,
       clock,
       metrics: this.#metrics(),
-      seLinux: undefined,
+      settings: { runtimeSettings: { seLinux: undefined } },
       wakeups: { updateNode: () => undefined },
     });
     this.#agent = { manager, states, wanted, stop, startMs, sourcesReadyMs };

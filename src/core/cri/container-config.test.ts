@@ -24,7 +24,7 @@ const settings: RuntimeSettings = {
   swap: { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 },
   hugePageSizes: ["2MB", "1GB"],
   extraMaskedPaths: [],
-  selinuxEnabled: false,
+  seLinux: undefined,
   containerStopSignals: true,
 };
 

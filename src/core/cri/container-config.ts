@@ -47,7 +47,7 @@ export function containerConfig(
       key,
       value: encoder.encode(value),
     })),
-    mounts: runtimeMounts(inputs, settings.selinuxEnabled),
+    mounts: runtimeMounts(inputs, settings.seLinux !== undefined),
     devices: inputs.devices ?? [],
     CDIDevices: inputs.cdiDevices ?? [],
     labels: containerLabels(pod, container),

@@ -1,3 +1,5 @@
+import type { SeLinuxNode } from "../storage/selinux-label.ts";
+
 /** What the node's configuration and machine add to every sandbox and container. */
 export interface RuntimeSettings {
   readonly podLogsRoot: string;
@@ -17,7 +19,8 @@ export interface RuntimeSettings {
   readonly hugePageSizes: readonly string[];
   /** Files of this machine that would reveal too much of it to containers, beyond those masked on every machine. */
   readonly extraMaskedPaths: readonly string[];
-  readonly selinuxEnabled: boolean;
+  /** Undefined = SELinux is not enabled. */
+  readonly seLinux: SeLinuxNode | undefined;
   /** The feature ContainerStopSignals. */
   readonly containerStopSignals: boolean;
 }

@@ -5,7 +5,6 @@ import type { CredentialProvider } from "../../core/image/credential-provider.ts
 import type { DockerConfigFile } from "../../core/image/docker-config.ts";
 import type { CgroupDriver, CgroupName } from "../../core/resource/cgroup-name.ts";
 import type { ShutdownPeriod } from "../../core/shutdown/plan-shutdown.ts";
-import type { SeLinuxNode } from "../../core/storage/selinux-label.ts";
 import type { BackoffLimits } from "../../lib/backoff.ts";
 import type { ClusterSettings } from "../cluster/cluster-settings.ts";
 import type { ManagerSettings } from "../devices/manager-settings.ts";
@@ -86,6 +85,4 @@ interface PodSettings {
   readonly claimsFolder: string;
   /** Whether what CSI drivers say about the health of volumes is reported. */
   readonly volumeHealth: boolean;
-  /** Undefined = SELinux is not enabled. */
-  readonly seLinux: SeLinuxNode | undefined;
 }

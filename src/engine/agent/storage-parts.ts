@@ -70,7 +70,6 @@ export class StorageParts {
       blockMaps: new BlockMaps(base),
       plugins: createPlugins(base, registry),
       nodeLabels: base.node,
-      seLinux: settings.pods.seLinux,
     };
     const expansion = new VolumeExpansion(shared);
     const operations = new VolumeOperations({ ...shared, expansion });

@@ -53,6 +53,7 @@ function world() {
     storage: { awaited: () => new Map([["data", "the pod needs it"]]) },
     ports: {
       clock,
+      log: silentLog,
       runtime: {
         exec: ({ containerId = "", cmd = [] }) => {
           asked.push(`exec ${containerId} ${cmd.join(" ")}`);
@@ -117,28 +118,6 @@ test("while a pod is replaced by one of its name, the one that is wanted is foun
   expect(view.findPod("default", "web")?.metadata.uid).toBe("uid-2");
   expect(view.listPods().map(({ metadata }) => metadata.uid)).toEqual(["uid-2", uid]);
   expect(view.findPod("default", "other")).toBeUndefined();
-});
-
-test("the log of a container that waits to start again is that of its last run", async () => {
-  const { registry, checkpoints, view, setContainers } = world();
-  registry.set(pod);
-  const terminated = { exitCode: 1, containerID: "containerd://a" };
-  const web = { name: "web", image: "", imageID: "", ready: false, restartCount: 0 };
-  const waiting = { ...web, state: { waiting: {} }, lastState: { terminated } };
-  checkpoints.save(uid, { phase: "Running", containerStatuses: [waiting] });
-  await checkpoints.flush();
-  setContainers(container("b", 1, "running"), container("a", 0, "exited"));
-  const last = await view.findLog(pod, "web", false);
-  expect(last?.path).toMatch(/\/web\/0\.log$/);
-  expect(last?.finished()).toBe(true);
-  const running = { ...waiting, containerID: "containerd://b", state: { running: {} } };
-  checkpoints.save(uid, { phase: "Running", containerStatuses: [running] });
-  await checkpoints.flush();
-  const current = await view.findLog(pod, "web", false);
-  expect(current?.path).toMatch(/\/web\/1\.log$/);
-  expect(current?.finished()).toBe(false);
-  expect((await view.findLog(pod, "web", true))?.path).toMatch(/\/web\/0\.log$/);
-  expect(await view.findLog(pod, "other", false)).toBeUndefined();
 });
 
 test("commands run in the container that runs now", async () => {

@@ -1,14 +1,8 @@
-import { containerLogPath, podLogsDirectory } from "../../core/paths/log-paths.ts";
 import { recordingLines } from "../../core/record/recording.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../model/generated/kubernetes.ts";
 import { type PodUid, rawContainerId } from "../../model/ids.ts";
-import {
-  emptyObservedPod,
-  findObserved,
-  type ObservedContainer,
-  type ObservedPod,
-} from "../../model/observed.ts";
+import { emptyObservedPod, findObserved, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { Summary } from "../../model/stats-summary.ts";
 import type {
@@ -23,6 +17,7 @@ import type {
 } from "../../ports/agent-view.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { Log } from "../../ports/log.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
 import type { StatsProvider } from "../../ports/stats.ts";
 import type { AgentSettings } from "../agent/agent-settings.ts";
@@ -35,6 +30,7 @@ import type { PodMemory } from "../pods/pod-memory.ts";
 import type { PodTable } from "../pods/pod-table.ts";
 import { awaitedEnd, awaitedPulls, awaitedStart, awaitedVolumes } from "../status/show-waits.ts";
 import type { StorageManager } from "../volumes/storage-manager.ts";
+import { ContainerLogs } from "./container-logs.ts";
 import type { EventLog } from "./event-log.ts";
 import type { PodChanges } from "./pod-changes.ts";
 
@@ -51,7 +47,8 @@ interface PodKnowledge {
 export interface NodeViewDeps extends PodKnowledge {
   readonly ports: {
     readonly clock: Clock;
-    readonly runtime: Pick<ContainerRuntime, "exec" | "attach">;
+    readonly runtime: Pick<ContainerRuntime, "exec" | "attach" | "containerStatus">;
+    readonly log: Log;
   };
   readonly settings: Pick<AgentSettings, "identity" | "runtimeSettings">;
   readonly observer: Pick<Observer, "mode">;
@@ -64,9 +61,11 @@ export interface NodeViewDeps extends PodKnowledge {
 export class NodeView implements AgentView {
   readonly #deps: NodeViewDeps;
   readonly #startedAtMs: number;
+  readonly #logs: ContainerLogs;
 
   constructor(deps: NodeViewDeps) {
     this.#deps = deps;
+    this.#logs = new ContainerLogs({ ...deps, ...deps.ports });
     this.#startedAtMs = deps.ports.clock.nowMs();
   }
 
@@ -156,21 +155,13 @@ export class NodeView implements AgentView {
     return recordingLines({ berthVersion, nodeName }, memory.recorder.decisions(podUid));
   }
 
-  findLog(pod: Pod, container: string, previous: boolean): Promise<ContainerLog | undefined> {
-    const { settings, changes } = this.#deps;
-    const id = loggedContainerId(changes.show(pod), container, previous);
-    const observed = this.#observed(pod);
-    const logged =
-      findById(observed, id) ?? (previous ? undefined : findObserved(observed, container));
-    if (logged === undefined) return Promise.resolve(undefined);
-    const folder = podLogsDirectory(settings.runtimeSettings.podLogsRoot, pod.metadata);
-    return Promise.resolve({
-      path: `${folder}/${containerLogPath(container, logged.restartCount)}`,
-      finished: () => {
-        const now = findById(this.#observed(pod), logged.id);
-        return now === undefined || now.state === "exited";
-      },
-    });
+  findLog(
+    pod: Pod,
+    container: string,
+    previous: boolean,
+    signal: AbortSignal,
+  ): Promise<ContainerLog | undefined> {
+    return this.#logs.find(pod, container, previous, signal);
   }
 
   async execUrl(pod: Pod, options: ExecOptions, signal: AbortSignal): Promise<URL> {
@@ -210,26 +201,6 @@ export class NodeView implements AgentView {
   #observed({ metadata: { uid, name, namespace } }: Pod): ObservedPod {
     return this.#deps.table.get(uid)?.observed?.state ?? emptyObservedPod(uid, name, namespace);
   }
-}
-
-function findById(observed: ObservedPod, id: string | undefined): ObservedContainer | undefined {
-  return observed.containers.find((container) => container.id === id);
-}
-
-/** The run whose log is meant: one that waits to start again has only the last one. */
-function loggedContainerId(
-  { status = {} }: Pod,
-  name: string,
-  previous: boolean,
-): string | undefined {
-  const found = [
-    ...(status.initContainerStatuses ?? []),
-    ...(status.containerStatuses ?? []),
-    ...(status.ephemeralContainerStatuses ?? []),
-  ].find((container) => container.name === name);
-  const last = found?.lastState?.terminated?.containerID;
-  if (previous) return last;
-  return found?.state?.waiting === undefined ? found?.containerID : last;
 }
 
 function awaitedSteps(last: PodExplanation["syncs"][number] | undefined): readonly Awaited[] {

@@ -1,3 +1,4 @@
+import type { RuntimeSettings } from "../../core/cri/runtime-settings.ts";
 import { storageOf } from "../../core/storage/expand-claim.ts";
 import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
 import {
@@ -5,11 +6,7 @@ import {
   type ResolvedVolume,
   resolveVolumes,
 } from "../../core/storage/resolve-volumes.ts";
-import {
-  labelVolume,
-  type SeLinuxNode,
-  type VolumeLabels,
-} from "../../core/storage/selinux-label.ts";
+import { labelVolume, type VolumeLabels } from "../../core/storage/selinux-label.ts";
 import type { WantedVolume } from "../../core/storage/volume-state.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -36,8 +33,7 @@ export interface VolumeResolverDeps {
   readonly claims: Claims;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Undefined = SELinux is not enabled. */
-  readonly seLinux: SeLinuxNode | undefined;
+  readonly settings: { readonly runtimeSettings: Pick<RuntimeSettings, "seLinux"> };
 }
 
 type ResolvedVolumes = ReturnType<typeof resolveVolumes>;
@@ -152,13 +148,14 @@ export class VolumeResolver {
 
   /** An error is why the pod cannot have the volume as long as others have it. */
   #label(uid: PodUid, pod: Pod, volume: ResolvedVolume): Result<VolumeLabels, string> {
-    const { states, table, metrics, seLinux: node } = this.#deps;
+    const { states, table, metrics, settings } = this.#deps;
     const { volumeName: name } = volume;
     const { wanted, mounts } = states.pod(uid);
     const known = states.findWanted(name);
     const found = hasRunningContainer(table.get(uid)) ? mounts.get(name) : undefined;
     const inUse = found?.isFound === true ? found.seLinuxLabel : undefined;
     const isWanted = wanted.has(name);
+    const { seLinux: node } = settings.runtimeSettings;
     const { labels, counted } = labelVolume({ pod, volume, node, known, isWanted, inUse });
     for (const count of counted) metrics.increment(count.metric, count.labels);
     return labels;

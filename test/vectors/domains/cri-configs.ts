@@ -30,7 +30,7 @@ const node: Omit<RuntimeSettings, "memoryCapacityBytes"> = {
   swap: { controllerAvailable: false, behavior: "NoSwap", capacityBytes: 0 },
   hugePageSizes: ["2MB", "1GB"],
   extraMaskedPaths: [],
-  selinuxEnabled: false,
+  seLinux: undefined,
   containerStopSignals: false,
 };
 
