@@ -44,6 +44,15 @@ test("a FlexVolume is refused with what to use instead", () => {
   });
 });
 
+test("claims of devices are refused with what gives devices without a cluster", () => {
+  const resourceClaims = [{ name: "gpu", resourceClaimName: "gpu" }];
+  expect(admit({ resourceClaims })).toMatchObject({
+    message: expect.stringMatching(
+      /^spec\.resourceClaims: .*run the device plugin of the hardware/,
+    ),
+  });
+});
+
 test("a value that asks for nothing does not count as use of a field", () => {
   const empty = { name: "app", volumeDevices: [], resources: { claims: [] } };
   expect(admit({ containers: [empty], resourceClaims: [] })).toEqual({ admit: true });

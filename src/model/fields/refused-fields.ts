@@ -1,6 +1,10 @@
+/** What to do instead of claiming devices (docs/adr/0028). */
+export const claimsNeedCluster =
+  "whose API server DRA drivers need and whose scheduler allocates claims; run the device plugin of the hardware and ask for its resource in limits, or join a cluster with `berth kubelet`";
+
 const unsupported = "not supported by this node";
 const mountYourself = `${unsupported}; use the CSI driver of the storage, or mount it on the node and use hostPath`;
-const device = `${unsupported} outside a cluster, which allocates claims; ask for extended resources in limits`;
+const device = `${unsupported} without a cluster, ${claimsNeedCluster}`;
 const windows = `${unsupported}, which runs Linux containers only; use the fields for Linux`;
 const ephemeral = "not allowed for ephemeral containers; leave it out";
 

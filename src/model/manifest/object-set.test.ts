@@ -103,6 +103,19 @@ test("a list is the objects in it, and other kinds are refused", () => {
   );
 });
 
+test("objects of the claims of devices are refused with what to do instead", () => {
+  const claim = {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceClaim",
+    metadata: { name: "x" },
+  };
+  expect(parse(claim).problems[0]?.message).toMatch(
+    /^ResourceClaim of resource.k8s.io cannot be used without a cluster, .*; run the device plugin of the hardware/,
+  );
+  const other = { apiVersion: "resource.k8s.io/v9", kind: "X\u001b", metadata: { name: "x" } };
+  expect(parse(other).problems[0]?.message).toMatch(/^an object of resource.k8s.io cannot/);
+});
+
 test("the text of a secret becomes its data", () => {
   const secret = {
     apiVersion: "v1",

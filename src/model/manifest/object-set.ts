@@ -1,6 +1,7 @@
 import { encodeBase64 } from "../../lib/base64.ts";
 import { type JsonNode, nodeText, positionOf } from "../../lib/json-node.ts";
 import { defaultPersistentVolume } from "../defaults/default-volume.ts";
+import { claimsNeedCluster } from "../fields/refused-fields.ts";
 import type {
   ConfigMap,
   CSIDriver,
@@ -20,7 +21,7 @@ import {
 } from "../validate/validate-storage.ts";
 import { decodeObject } from "./decode-object.ts";
 import { duplicateKeys } from "./duplicate-keys.ts";
-import { maxListItems, objectKind, withoutDocument } from "./object-kind.ts";
+import { maxListItems, objectKind, typeOfDocument, withoutDocument } from "./object-kind.ts";
 import { type PlacedProblem, unknownFieldProblem } from "./placed-problem.ts";
 import { parseStaticPod, type StaticPodPlace } from "./static-pod.ts";
 
@@ -36,6 +37,7 @@ export interface ObjectSet {
   readonly problems: readonly PlacedProblem[];
 }
 
+const claimKinds = ["DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"];
 const kindsOfOtherGroups = ["node.k8s.io/v1 RuntimeClass", "storage.k8s.io/v1 CSIDriver"];
 const whatRuns = `a manifest holds Pod, ConfigMap, Secret, PersistentVolumeClaim, PersistentVolume and List of v1, and ${kindsOfOtherGroups.join(", ")}`;
 
@@ -62,8 +64,10 @@ function joinSets(parts: readonly Partial<ObjectSet>[]): ObjectSet {
 
 function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet> {
   const kind = objectKind(root, nodeText(root), kindsOfOtherGroups);
-  if (!kind.ok)
-    return problem({ message: `${withoutDocument(kind.error)}: ${whatRuns}`, at: root.at });
+  if (!kind.ok) {
+    const message = refusedClaimKind(root) ?? `${withoutDocument(kind.error)}: ${whatRuns}`;
+    return problem({ message, at: root.at });
+  }
   const duplicates = kind.value === "List" ? [] : duplicateKeys(root);
   if (duplicates.length > 0) return problem(...duplicates);
   switch (kind.value) {
@@ -88,6 +92,14 @@ function parseDocument(root: JsonNode, place: StaticPodPlace): Partial<ObjectSet
       return problem({ message, field: "kind", at: positionOf(root, "kind") });
     }
   }
+}
+
+/** Why an object of the claims of devices is refused; undefined for any other. */
+function refusedClaimKind(root: JsonNode): string | undefined {
+  const type = typeOfDocument(root);
+  if (!type.ok || !type.value.apiVersion.startsWith("resource.k8s.io/")) return undefined;
+  const kind = claimKinds.find((known) => known === type.value.kind) ?? "an object";
+  return `${kind} of resource.k8s.io cannot be used without a cluster, ${claimsNeedCluster}`;
 }
 
 function problem(...problems: readonly PlacedProblem[]): Partial<ObjectSet> {
