@@ -182,7 +182,12 @@ function ownSettings(
       seccompDefault: security.seccompDefault,
       ...tuning?.runtime,
     },
-    images: { pulls: images.pulls, credentialProviders: images.providers, ...tuned.images },
+    images: {
+      pulls: images.pulls,
+      credentialProviders: images.providers,
+      verification: images.verification,
+      ...tuned.images,
+    },
     logs: { areLinked: false, rotation: rules.logRotation ?? defaultLogRotation, ...tuned.logs },
     pods: {
       volumeStatsMs: 60_000,

@@ -1,9 +1,15 @@
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
+import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import {
   type CredentialProvider,
   parseCredentialProviders,
 } from "../core/image/credential-provider.ts";
+import {
+  defaultVerification,
+  type VerificationPolicy,
+  type VerificationPolicyName,
+} from "../core/image/verification-policy.ts";
 import { readRegularFile } from "../drivers/disk/read-regular-file.ts";
 import { credentialPlugins } from "../drivers/linux/credential-provider.ts";
 import type { ImagePullLimits } from "../engine/images/image-puller.ts";
@@ -28,6 +34,8 @@ export interface ImageSetup {
   readonly pulls: ImagePullLimits;
   readonly providers: readonly CredentialProvider[];
   readonly plugins: CredentialPlugins;
+  /** Undefined = any pod may use what is there. */
+  readonly verification: VerificationPolicy | undefined;
 }
 
 const defaultPulls = { maxParallel: 4, perSecond: 5, burst: 10 };
@@ -38,6 +46,7 @@ export const defaultImageSetup: ImageSetup = {
   pulls: defaultPulls,
   providers: [],
   plugins: { run: () => Promise.reject(new Error("there are no credential providers")) },
+  verification: defaultVerification,
 };
 
 /** Throws a SetupError that names the flag, file or field that is wrong. */
@@ -60,7 +69,18 @@ export function parseImageOptions(options: ImageOptions): ImageSetup {
     }
     requireProgram(join(folder, name));
   }
-  return { pulls, providers, plugins: credentialPlugins(folder) };
+  return { ...defaultImageSetup, pulls, providers, plugins: credentialPlugins(folder) };
+}
+
+/** As a kubelet's configuration has it, which was validated. Without the feature the policy is empty. */
+export function imageVerification({
+  imagePullCredentialsVerificationPolicy: name,
+  preloadedImagesVerificationAllowlist: allowlist = [],
+}: Pick<
+  KubeletConfiguration,
+  "imagePullCredentialsVerificationPolicy" | "preloadedImagesVerificationAllowlist"
+>): VerificationPolicy | undefined {
+  return name === "" ? undefined : { name: name as VerificationPolicyName, allowlist };
 }
 
 function parsePulls(options: ImageOptions): ImagePullLimits {

@@ -17,7 +17,7 @@ import type { AgentOptions, AgentTuning } from "./create-agent.ts";
 import { kubeletFolder } from "./data-layout.ts";
 import { kubeletEviction } from "./eviction-options.ts";
 import { foreignFilesProgram } from "./foreign-files-program.ts";
-import { type ImageSetup, parseImageOptions } from "./image-options.ts";
+import { type ImageSetup, imageVerification, parseImageOptions } from "./image-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { parseLogRotation } from "./log-rotation-options.ts";
 import { kubeletManagerOptions, withReservedCpus } from "./manager-options.ts";
@@ -122,7 +122,11 @@ function imageSetup({ config, settings }: KubeletSetup): ImageSetup {
     credentialProviderBinDir: settings.get("image-credential-provider-bin-dir") || undefined,
   });
   const maxParallel = serializeImagePulls ? 1 : maxParallelImagePulls;
-  return { ...setup, pulls: { maxParallel, perSecond: registryPullQPS, burst: registryBurst } };
+  return {
+    ...setup,
+    pulls: { maxParallel, perSecond: registryPullQPS, burst: registryBurst },
+    verification: imageVerification(config),
+  };
 }
 
 function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): AgentTuning {

@@ -144,7 +144,11 @@ export function simSettings(nodeName: string): AgentSettings {
     },
     runtimeSettings: simRuntimeSettings,
     cgroups: { root: ["kubepods"], driver: "cgroupfs", node: defaultNodeCgroups, system: {} },
-    images: { pulls: defaultImageSetup.pulls, credentialProviders: [] },
+    images: {
+      pulls: defaultImageSetup.pulls,
+      credentialProviders: [],
+      verification: defaultImageSetup.verification,
+    },
     logs: { areLinked: false, rotation: defaultLogRotation },
     pods: {
       volumeStatsMs: 60_000,

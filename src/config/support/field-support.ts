@@ -31,10 +31,12 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   authorization: acted("what they may do: everything, or what the API server says"),
   registryPullQPS: acted("image pulls begun per second"),
   registryBurst: acted("image pulls begun at once beyond that"),
-  imagePullCredentialsVerificationPolicy: refused(
-    "images are given out as NeverVerifyPreloadedImages says, and not otherwise yet",
+  imagePullCredentialsVerificationPolicy: acted(
+    "which images that are there a pod can use only with credentials that they were pulled with",
   ),
-  preloadedImagesVerificationAllowlist: refused("there is no such list yet"),
+  preloadedImagesVerificationAllowlist: acted(
+    "the images that need none, for NeverVerifyAllowlistedImages",
+  ),
   eventRecordQPS: acted("events sent per second; 0 for any number"),
   eventBurst: acted("events sent at once beyond that"),
   enableDebuggingHandlers: acted("whether logs, exec, attach, port-forward and run are served"),

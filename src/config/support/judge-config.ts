@@ -19,8 +19,6 @@ type Harmless = (config: KubeletConfiguration) => boolean;
 
 /** Values that ask for nothing though they are not defaults, for fields that are refused otherwise. */
 const harmless: Readonly<Partial<Record<FieldName, Harmless>>> = {
-  imagePullCredentialsVerificationPolicy: (config) =>
-    config.imagePullCredentialsVerificationPolicy === "",
   imageServiceEndpoint: ({ imageServiceEndpoint, containerRuntimeEndpoint }) =>
     imageServiceEndpoint === containerRuntimeEndpoint,
   userNamespaces: ({ userNamespaces }) => (userNamespaces?.idsPerPod ?? 65536) === 65536,

@@ -130,7 +130,7 @@ function placeOf({ namespace, name, uid }: SecretLogin): string {
   return `${namespace} ${name} ${uid}`;
 }
 
-function imageWithoutTag(image: string): string {
+export function imageWithoutTag(image: string): string {
   return image.replace(/@[^@/]*$/, "").replace(/:[^:/]*$/, "");
 }
 

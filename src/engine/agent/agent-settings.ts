@@ -3,6 +3,7 @@ import type { ContainerGcPolicy } from "../../core/collect/container-gc.ts";
 import type { RuntimeSettings } from "../../core/cri/runtime-settings.ts";
 import type { CredentialProvider } from "../../core/image/credential-provider.ts";
 import type { DockerConfigFile } from "../../core/image/docker-config.ts";
+import type { VerificationPolicy } from "../../core/image/verification-policy.ts";
 import type { CgroupDriver, CgroupName } from "../../core/resource/cgroup-name.ts";
 import type { ShutdownPeriod } from "../../core/shutdown/plan-shutdown.ts";
 import type { BackoffLimits } from "../../lib/backoff.ts";
@@ -64,6 +65,8 @@ interface CgroupSettings {
 interface ImageSettings {
   readonly pulls: ImagePullLimits;
   readonly credentialProviders: readonly CredentialProvider[];
+  /** Undefined = who pulled an image is not recorded: every pod may use what is there. */
+  readonly verification: VerificationPolicy | undefined;
   /** Where registry logins for all pods may lie; nowhere unless given. */
   readonly dockerConfigs?: readonly DockerConfigFile[] | undefined;
 }

@@ -7,7 +7,7 @@ import { CredentialProviders } from "../images/credential-providers.ts";
 import { ImageManager } from "../images/image-manager.ts";
 import { NodeLogins } from "../images/node-logins.ts";
 import { PullCredentials } from "../images/pull-credentials.ts";
-import { PullRecords } from "../images/pull-records.ts";
+import { createPullRecords } from "../images/pull-records.ts";
 import { WorkQueue } from "../loop/work-queue.ts";
 import { createNodeSyncer } from "../pods/node-syncer.ts";
 import { PodRemains } from "../pods/pod-remains.ts";
@@ -61,7 +61,7 @@ export class PodParts {
       starts: this.starts,
       backoff: pullBackoff,
       pulls: settings.images.pulls,
-      records: new PullRecords({ ...base, folder: `${base.rootFolder}/image_manager` }),
+      records: createPullRecords(base),
     });
     const parts = { ...resources, images: this.images, prober: this.prober };
     const stages = createPodStages({ ...parts, objects: cluster ?? noObjects });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { defaultVerification } from "../../core/image/verification-policy.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
@@ -7,10 +8,11 @@ import { PullRecords } from "./pull-records.ts";
 const image = "a.io/b:1";
 const secret = { uid: "", namespace: "ns", name: "one", credentialHash: "h" };
 
-function world(files = new MemoryFiles()) {
+function world(files = new MemoryFiles(), policy = defaultVerification) {
   const log = (): void => undefined;
   const metrics = new MetricsRegistry(metricDefinitions);
   const records = new PullRecords({
+    policy,
     files,
     folder: "/root/image_manager",
     sha256: (text) => Buffer.from(text).toString("hex"),
@@ -30,6 +32,18 @@ function world(files = new MemoryFiles()) {
 
 test("an image that came here otherwise is everybody's", async () => {
   expect(await world().records.mustProve(image, "ref", [])).toBe(false);
+});
+
+test("what came here otherwise must be proven where the policy says so, and what was pulled with a secret need not", async () => {
+  const always = { name: "AlwaysVerify", allowlist: [] } as const;
+  expect(await world(undefined, always).records.mustProve(image, "ref", [])).toBe(true);
+  const { records } = world(undefined, { name: "NeverVerify", allowlist: [] });
+  await records.begin(image);
+  await records.end(image, { imageRef: "ref", secret });
+  expect(await records.mustProve(image, "ref", [])).toBe(false);
+  const listed = { name: "NeverVerifyAllowlistedImages", allowlist: ["a.io/*"] } as const;
+  expect(await world(undefined, listed).records.mustProve(image, "ref", [])).toBe(false);
+  expect(await world(undefined, listed).records.mustProve("b.io/x", "ref", [])).toBe(true);
 });
 
 test("an image that is being pulled must be proven, until all pulls have ended", async () => {

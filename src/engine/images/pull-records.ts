@@ -9,6 +9,7 @@ import {
   recordPull,
   type SecretLogin,
 } from "../../core/image/pull-record.ts";
+import { mustVerify, type VerificationPolicy } from "../../core/image/verification-policy.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { KeyedTurns } from "../../lib/keyed-turns.ts";
 import type { Image } from "../../model/generated/cri.ts";
@@ -18,6 +19,7 @@ import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 
 export interface PullRecordsDeps {
+  readonly policy: VerificationPolicy;
   readonly files: HostFiles;
   /** A kubelet's image_manager folder. */
   readonly folder: string;
@@ -41,7 +43,7 @@ const isRecord = /^sha256-[0-9a-f]+$/;
 
 /**
  * Remembers on disk which images were pulled here, and with which secrets, so that a pod cannot use what another
- * one pulled by a login that it does not have itself. Images that came here otherwise are everybody's.
+ * one pulled by a login that it does not have itself. For which images that counts is the policy's.
  */
 export class PullRecords {
   readonly #deps: PullRecordsDeps;
@@ -134,9 +136,8 @@ export class PullRecords {
     shown: readonly SecretLogin[],
   ): Promise<CheckResult> {
     const record = await this.#read(imageRef);
-    if (record === undefined) {
-      return (await this.#isBeingPulled(image)) ? "mustAuthenticate" : "credentialPolicyAllowed";
-    }
+    const wasPulledHere = record !== undefined || (await this.#isBeingPulled(image));
+    if (!mustVerify(this.#deps.policy, image, wasPulledHere)) return "credentialPolicyAllowed";
     const proof = proveAccess(record, image, shown);
     if (proof.kind === "must-pull") return "mustAuthenticate";
     if ("learnt" in proof) await this.#record(image, imageRef, accessBy(proof.learnt));
@@ -215,6 +216,20 @@ export class PullRecords {
   #warn(image: string, error: unknown): void {
     this.#deps.log.warn("cannot keep the record of a pull", { image, error: errorText(error) });
   }
+}
+
+/** In the folder of a kubelet; undefined where pulls are not recorded. */
+export function createPullRecords(
+  deps: Omit<PullRecordsDeps, "policy" | "folder"> & {
+    readonly rootFolder: string;
+    readonly settings: {
+      readonly images: { readonly verification: VerificationPolicy | undefined };
+    };
+  },
+): PullRecords | undefined {
+  const policy = deps.settings.images.verification;
+  if (policy === undefined) return undefined;
+  return new PullRecords({ ...deps, policy, folder: `${deps.rootFolder}/image_manager` });
 }
 
 function accessBy(secret: SecretLogin | undefined): ImageAccess {
