@@ -14,6 +14,7 @@ import { parseYamlDocuments } from "../lib/yaml/parse-yaml.ts";
 import { ignoredFields } from "../model/fields/ignored-fields.ts";
 import { usedFields } from "../model/fields/used-fields.ts";
 import type { ConfigMap, PodSpec, RuntimeClass, Secret } from "../model/generated/kubernetes.ts";
+import type { RehearsedPod } from "../model/holding.ts";
 import { claimKey } from "../model/manifest/bind-claims.ts";
 import { type ObjectSet, parseObjectSet } from "../model/manifest/object-set.ts";
 import { isJsonText } from "../model/manifest/pod-text.ts";
@@ -60,8 +61,10 @@ export type DocumentPlan =
       /** What the document says that has no effect: on any node, or on this one yet. */
       readonly ignored: readonly IgnoredUse[];
       /** Why this node would not run it even though it is valid. */
-      readonly rejection?: { readonly reason: string; readonly message: string } | undefined;
+      readonly rejection?: RehearsedPod["refusal"];
       readonly steps: readonly Step[];
+      /** What its containers get for themselves; absent where they ask for nothing of the kind. */
+      readonly allotment?: Allotment | undefined;
     }
   | {
       readonly kind: "runtime-class";
@@ -84,6 +87,10 @@ export type DocumentPlan =
       readonly name: string;
       readonly keys: readonly string[];
     };
+
+type Allotment =
+  | ({ readonly kind: "known" } & Pick<RehearsedPod, "holdings" | "makesRoom">)
+  | { readonly kind: "unknown"; readonly because: string };
 
 interface IgnoredUse {
   readonly field: string;
@@ -213,10 +220,7 @@ function planPodDocument(
     existsSync(dataDir) ? dataDir : "/",
     { sysctls: parseSecurity({}).sysctls, fieldRules: "strict" },
   );
-  // The mux marks where a pod comes from, which makes it a static one to admission.
-  const annotations = { ...pod.metadata.annotations, [configSourceAnnotation]: "file" };
-  const asTaken = { ...pod, metadata: { ...pod.metadata, annotations } };
-  const admission = admitPod(asTaken, [], facts).result;
+  const admission = admitPod(asTaken(pod), [], facts).result;
   const document: unknown = parseJsonText(nodeText(root));
   return {
     kind: "pod",
@@ -228,6 +232,12 @@ function planPodDocument(
     rejection: admission.admit ? undefined : admission,
     steps: rehearsePod(pod),
   };
+}
+
+/** The mux marks where a pod comes from, which makes it a static one to admission. */
+export function asTaken(pod: Pod): Pod {
+  const annotations = { ...pod.metadata.annotations, [configSourceAnnotation]: "file" };
+  return { ...pod, metadata: { ...pod.metadata, annotations } };
 }
 
 function describeRuntimeClass(root: JsonNode, { metadata, handler }: RuntimeClass): DocumentPlan {

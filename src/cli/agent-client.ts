@@ -6,6 +6,7 @@ import { parseJsonText } from "../lib/json-text.ts";
 import { clockHeader } from "../model/clock-header.ts";
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event, Status } from "../model/generated/kubernetes.ts";
+import type { NodeDescription, RehearsedPod } from "../model/holding.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Summary } from "../model/stats-summary.ts";
 import type { AgentInfo, PodChange, PodExplanation } from "../ports/agent-view.ts";
@@ -131,6 +132,22 @@ export class AgentClient {
     const path = withQuery("/berth/v1/gc", { all: String(all) });
     const response = await this.#send(path, signal, { method: remove ? "POST" : "GET" });
     return (parseJsonText(await readText(response)) as { readonly items: readonly GcItem[] }).items;
+  }
+
+  /** What the node has, and who has what of it for itself. */
+  async describeNode(signal: AbortSignal): Promise<NodeDescription> {
+    return (await this.#json("/berth/v1/node", {}, signal)) as NodeDescription;
+  }
+
+  /** What would become of these pods if they came now. */
+  async rehearse(pods: readonly Pod[], signal: AbortSignal): Promise<readonly RehearsedPod[]> {
+    const response = await this.#send("/berth/v1/plan", signal, {
+      method: "PUT",
+      type: "application/json",
+      body: JSON.stringify({ pods }),
+    });
+    const body = parseJsonText(await readText(response));
+    return (body as { readonly items: readonly RehearsedPod[] }).items;
   }
 
   /** What the node and its pods use. */

@@ -6,6 +6,7 @@ import { InMemoryAgentView } from "../../test/fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../../test/fakes/served-api.ts";
 import { runningPod } from "../../test/kit/pods.ts";
 import { failed, passed } from "../lib/check-result.ts";
+import type { PodHolding } from "../model/holding.ts";
 import { podUid } from "../model/ids.ts";
 import { renderChecks } from "./commands/check.ts";
 import { runCli } from "./main.ts";
@@ -28,6 +29,11 @@ afterEach(() => api.stop());
 
 function berth(...args: readonly string[]): Promise<number> {
   return runCli(args, terminal, AbortSignal.timeout(10_000));
+}
+
+function held(uid: string, resource: string, what: string): PodHolding {
+  const pod = { namespace: "default", name: uid, uid };
+  return { pod, container: "main", resource, what, because: "it asks for it" };
 }
 
 describe("top", () => {
@@ -64,6 +70,18 @@ describe("top", () => {
     expect(terminal.stdoutText()).toContain(
       "NAMESPACE   NAME   CPU(cores)   MEMORY(bytes)\ndefault     web",
     );
+  });
+
+  test("shows what containers have for themselves, where any has something", async () => {
+    view.node = { ...view.node, holdings: [held("db", "cpu", "2-3"), held("db", "x/gpu", "a")] };
+    expect(await berth("top", "pods")).toBe(0);
+    expect(terminal.stdoutText()).toBe(
+      "NAME   CPU(cores)   MEMORY(bytes)   HOLDS\n" +
+        "db     3m           300Mi           cpu 2-3; x/gpu a\n" +
+        "web    12m          34Mi            <none>\n",
+    );
+    expect(await berth("top", "pods", "web")).toBe(0);
+    expect(terminal.stdoutText()).toContain("NAME   CPU(cores)   MEMORY(bytes)\nweb");
   });
 
   test("shows one pod's containers, and says when it does not run", async () => {
@@ -197,6 +215,56 @@ test("describe shows the pod, its containers and its events", async () => {
   expect(text).toMatch(
     /Warning {2}BackOff {2}60s \(x4 over 5m\) {2}kubelet {2}spec.containers\{main\}: Back-off/,
   );
+});
+
+test("describe shows what a container has for itself, and why", async () => {
+  view.node = {
+    ...view.node,
+    holdings: [held("uid-web", "cpu", "2-3"), held("other", "cpu", "4")],
+  };
+  expect(await berth("describe", "pod", "web")).toBe(0);
+  expect(terminal.stdoutText()).toMatch(/ {4}Holds:\n {6}cpu: +2-3\n +because it asks for it\n/);
+  expect(terminal.stdoutText()).not.toMatch(/cpu: +4/);
+});
+
+test("describe node shows what is left of each resource, and who has the rest", async () => {
+  view.node = {
+    node: { metadata: { name: "node-1" } },
+    policies: { cpu: "static", memory: "None", topology: "restricted", topologyScope: "pod" },
+    resources: [
+      { resource: "cpu", capacity: "8", allocatable: "6", free: "4-7" },
+      { resource: "memory", capacity: "8Gi", allocatable: "7Gi" },
+      { resource: "x/gpu", capacity: "2", allocatable: "1", free: "", unhealthy: "b" },
+    ],
+    holdings: [
+      held("web", "cpu", "2-3"),
+      held("web", "x/gpu", "a"),
+      held("db", "claim disk", "driver/pool/d1"),
+    ],
+  };
+  expect(await berth("describe", "node")).toBe(0);
+  expect(terminal.stdoutText()).toBe(`Name:              node-1
+CPU Manager:       static
+Memory Manager:    None
+Topology Manager:  restricted (scope pod)
+Resources:
+  cpu:
+    Capacity:     8
+    Allocatable:  6
+    Handed Out:   2-3 to default/web, container main
+    Free:         4-7
+  memory:
+    Capacity:     8Gi
+    Allocatable:  7Gi
+  x/gpu:
+    Capacity:     2
+    Allocatable:  1
+    Handed Out:   a to default/web, container main
+    Free:         <none>
+    Unhealthy:    b
+Claims:           claim disk: driver/pool/d1 to default/db, container main
+`);
+  expect(await berth("describe", "node", "other")).toBe(2);
 });
 
 describe("logs", () => {
@@ -333,73 +401,6 @@ test.each([
 ])("without an agent %s says how to start it, and exits with 3", async (...args) => {
   expect(await berth(...args, "--data-dir", "/nowhere", "--", "ls")).toBe(3);
   expect(terminal.stderrText()).toContain("Start it with: berth up --data-dir /nowhere\n");
-});
-
-async function manifest(text: string): Promise<string> {
-  const path = join(api.dataDir, "pod.yaml");
-  await writeFile(path, text);
-  return path;
-}
-
-describe("plan", () => {
-  test("shows names, filled-in fields and the steps of the start in their order", async () => {
-    const path = await manifest(`apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  initContainers:
-  - {name: setup, image: "example.test/setup:1"}
-  - {name: proxy, image: "example.test/proxy:1", restartPolicy: Always}
-  containers:
-  - {name: main, image: "example.test/app:1"}
-`);
-    expect(await berth("plan", "-f", path, "--node-name", "node-1")).toBe(0);
-    const text = terminal.stdoutText();
-    expect(text).toContain("line 1: accepted Pod default/web-node-1\n");
-    expect(text).toMatch(/QoS class +BestEffort/);
-    expect(text).toMatch(/main +regular +example.test\/app:1 +pull IfNotPresent/);
-    expect(text).toMatch(/spec.terminationGracePeriodSeconds +30/);
-    expect([...text.matchAll(/^ +\d\. (.*)$/gm)].map((match) => match[1])).toEqual([
-      "create the sandbox",
-      "start init container setup",
-      "start init container proxy",
-      "start container main",
-    ]);
-  });
-
-  test("names line and field of what is wrong, per document, and exits with 1", async () => {
-    const path = await manifest(`apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings}
-data: {key: value}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  containers:
-  - name: main
-    comand: [x]
-`);
-    expect(await berth("plan", "-f", path)).toBe(1);
-    expect(terminal.stdoutText()).toContain("accepted ConfigMap default/settings\n    keys: key");
-    expect(terminal.stdoutText()).toContain(
-      "line 12, column 5: unknown field spec.containers[0].comand: did you mean command?",
-    );
-    expect(terminal.stdoutText()).toContain("Nothing of this file runs");
-  });
-
-  test("says that a pod does not fit on this node", async () => {
-    const path = await manifest(`apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  containers:
-  - {name: main, image: "a:1", resources: {requests: {memory: 500Ti}}}
-`);
-    expect(await berth("plan", "-f", path)).toBe(1);
-    expect(terminal.stdoutText()).toContain("rejected: OutOfmemory");
-  });
 });
 
 test("check prints a line per finding, with the fix", () => {

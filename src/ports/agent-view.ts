@@ -1,5 +1,6 @@
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
+import type { Holding, NodeDescription, RehearsedPod } from "../model/holding.ts";
 import type { PodUid } from "../model/ids.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Summary } from "../model/stats-summary.ts";
@@ -33,6 +34,10 @@ export interface AgentView {
   setEphemeralContainers(pod: Pod, containers: readonly EphemeralContainer[]): Promise<Pod>;
   /** What the node, its pods and their containers use. */
   readStats(signal: AbortSignal): Promise<Summary>;
+  /** The node's resources, and who has what of them for itself. */
+  describeNode(): NodeDescription;
+  /** What would become of these pods if they came now. */
+  rehearse(pods: readonly Pod[]): Promise<readonly RehearsedPod[]>;
   /** What is no longer needed and would be removed. */
   planGc(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]>;
   /** Removes it now; returns what was selected for removal. */
@@ -78,8 +83,7 @@ export interface PodExplanation {
   readonly workerState: string;
   /** Newest first. */
   readonly syncs: readonly SyncRecord[];
-  /** What its containers have for themselves and why, one line each. */
-  readonly holds?: readonly string[] | undefined;
+  readonly holds?: readonly Holding[] | undefined;
   /** What the agent waits for, each with the moment it acts by itself, where there is one. */
   readonly awaiting: readonly Awaited[];
 }

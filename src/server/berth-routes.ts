@@ -1,12 +1,19 @@
 // What no kubelet answers: Berth's own view of itself, and why it did what it did.
 
+import { errorText } from "../lib/error-text.ts";
+import { parseJsonText } from "../lib/json-text.ts";
 import { kubernetesVersion } from "../lib/version.ts";
 import { podUid } from "../model/ids.ts";
+import type { Pod } from "../model/pod.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import { type Exchange, sendJson, sendLines, sendText } from "./exchange.ts";
-import { notFound } from "./http-error.ts";
+import { HttpError, notFound } from "./http-error.ts";
 import { readFlag } from "./query.ts";
+import { readBody } from "./read-body.ts";
 import { type Route, route } from "./router.ts";
+
+/** A folder of manifests. */
+const maxPlanBytes = 16 * 1024 * 1024;
 
 export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
   return [
@@ -27,6 +34,13 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
     ),
     route(["GET"], "/berth/v1/stats", async (_, { response, signal }: Exchange) => {
       sendJson(response, await view.readStats(signal));
+    }),
+    route(["GET"], "/berth/v1/node", (_, { response }: Exchange) =>
+      sendJson(response, view.describeNode()),
+    ),
+    route(["PUT"], "/berth/v1/plan", async (_, { request, response }: Exchange) => {
+      const pods = parsePods(await readBody(request, maxPlanBytes));
+      sendJson(response, { items: await view.rehearse(pods) });
     }),
     route(["GET"], "/berth/v1/gc", async (_, { response, query, signal }: Exchange) => {
       sendJson(response, { items: await view.planGc({ all: readFlag(query, "all") }, signal) });
@@ -50,4 +64,18 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
       },
     ),
   ];
+}
+
+/** As `berth plan` sends them, which has validated them. */
+function parsePods(text: string): readonly Pod[] {
+  const expected = 'the body has to be {"pods": [...]}, each with metadata and spec';
+  try {
+    const { pods } = parseJsonText(text) as { readonly pods?: readonly Partial<Pod>[] };
+    if (pods?.every(({ metadata, spec }) => metadata?.uid !== undefined && spec?.containers)) {
+      return pods as readonly Pod[];
+    }
+  } catch (error) {
+    throw new HttpError("BadRequest", `${expected}: ${errorText(error)}`);
+  }
+  throw new HttpError("BadRequest", expected);
 }

@@ -11,6 +11,7 @@ import { type Exchange, sendJson } from "./exchange.ts";
 import { HttpError } from "./http-error.ts";
 import type { PodFeed } from "./pod-feed.ts";
 import { findPod } from "./pod-routes.ts";
+import { readBody } from "./read-body.ts";
 import { type Route, route } from "./router.ts";
 
 const maxBodyBytes = 1024 * 1024;
@@ -24,7 +25,7 @@ export function ephemeralRoutes(view: AgentView, feed: PodFeed): readonly Route<
     ),
     route(["PUT", "PATCH"], path, async ({ namespace, name }, exchange: Exchange) => {
       const kind = changeKind(exchange.request);
-      const text = await readBody(exchange.request);
+      const text = await readBody(exchange.request, maxBodyBytes);
       const pod = findPod(view, namespace, name);
       const change = parseEphemeralChange(pod, kind, text);
       if (!change.ok) throw new HttpError("BadRequest", change.error);
@@ -50,18 +51,4 @@ function changeKind({ method, headers }: IncomingMessage): EphemeralChangeKind {
     "UnsupportedMediaType",
     `a ${method} of ${type} is not supported: PUT application/json, or PATCH application/strategic-merge-patch+json or application/merge-patch+json`,
   );
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    const bytes = Buffer.from(chunk as Uint8Array);
-    size += bytes.length;
-    if (size > maxBodyBytes) {
-      throw new HttpError("RequestEntityTooLarge", `a body has at most ${maxBodyBytes} bytes`);
-    }
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks).toString();
 }

@@ -292,6 +292,17 @@ test("a runtime that redirects instead of upgrading ends both connections", asyn
   expect(answer).not.toContain("secret body");
 });
 
+test("pods are judged that the body has, and a body without pods is refused", async () => {
+  const put = (body: string) => fetchJson("/berth/v1/plan", { method: "PUT", body });
+  expect(await put(JSON.stringify({ pods: [runningPod("web")] }))).toMatchObject({
+    code: 200,
+    body: { items: [{ holdings: [], makesRoom: [] }] },
+  });
+  for (const body of ["{}", "no", '{"pods":[{}]}', '{"pods":{}}']) {
+    expect(await put(body)).toMatchObject({ code: 400 });
+  }
+});
+
 test("an exec is never forwarded to another machine", async () => {
   view.put(runningPod("web"));
   view.streamingUrl = new URL("http://192.0.2.1:80/exec");

@@ -122,7 +122,7 @@ function found<E>(
   );
 }
 
-/** Only changes come with a body; no other is read. */
+/** No other request has a body that is read. */
 function refuseBody({ method, headers }: IncomingMessage, response: ServerResponse): void {
   if (method === "PUT" || method === "PATCH") return;
   const announced = headers["content-length"];

@@ -1,5 +1,6 @@
 import type { GcItem, GcOptions } from "../../src/model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../src/model/generated/kubernetes.ts";
+import type { NodeDescription, RehearsedPod } from "../../src/model/holding.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { Summary } from "../../src/model/stats-summary.ts";
 import type {
@@ -13,6 +14,8 @@ import type {
 } from "../../src/ports/agent-view.ts";
 import type { SourceProblem } from "../../src/ports/pod-source.ts";
 
+const fits: RehearsedPod = { holdings: [], makesRoom: [] };
+
 /** An agent that holds what a test puts into it. */
 export class InMemoryAgentView implements AgentView {
   readonly pods: Map<string, Pod> = new Map();
@@ -24,6 +27,14 @@ export class InMemoryAgentView implements AgentView {
   /** Images go only when all is asked for. */
   garbage: readonly GcItem[] = [];
   stats: Summary = { node: { nodeName: "node-1", startTimeMs: 0 }, pods: [] };
+  node: NodeDescription = {
+    node: { metadata: { name: "node-1" } },
+    policies: { cpu: "none", memory: "None", topology: "none", topologyScope: "none" },
+    resources: [],
+    holdings: [],
+  };
+  /** By the names of pods; others fit and get nothing of their own. */
+  readonly rehearsed: Map<string, RehearsedPod> = new Map();
   sourceProblems: readonly SourceProblem[] = [];
   streamingUrl: URL = new URL("http://127.0.0.1:1/exec/token");
   readonly #watchers = new Set<(change: PodChange) => void>();
@@ -71,6 +82,14 @@ export class InMemoryAgentView implements AgentView {
     return this.events.filter(
       ({ involvedObject }) => podUid === undefined || involvedObject.uid === podUid,
     );
+  }
+
+  describeNode(): NodeDescription {
+    return this.node;
+  }
+
+  rehearse(pods: readonly Pod[]): Promise<readonly RehearsedPod[]> {
+    return Promise.resolve(pods.map(({ metadata }) => this.rehearsed.get(metadata.name) ?? fits));
   }
 
   readStats(): Promise<Summary> {

@@ -141,7 +141,7 @@ describe("containers with CPUs and memory of their own, on this machine's CPUs 0
     expect(await inside(pod, "cpu/cpu.cfs_quota_us")).toBe("-1");
     await untilCpus(shared, "0");
     const why = await new BerthProcess(["why", "own-cpus", "--data-dir", rootDir]).ended;
-    expect(why.stdout).toContain("container main: CPU 1 alone: its pod is Guaranteed");
+    expect(why.stdout).toContain("container main: cpu 1: its pod is Guaranteed");
     const { uid } = pod.metadata;
     expect(JSON.parse(stateFile("cpu_manager_state"))).toMatchObject({
       policyName: "static",

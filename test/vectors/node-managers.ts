@@ -96,7 +96,8 @@ export class NodeManagers {
     const failure = await this.topology.admit(this.pods.get(uid));
     if (failure === undefined) return { admit: true, reason: "", message: "" };
     this.pods.remove(uid);
-    return { admit: false, ...failure };
+    const { reason, message } = failure;
+    return { admit: false, reason, message };
   }
 
   #withoutStale(manager: CpuManager | MemoryManager): HintProvider {

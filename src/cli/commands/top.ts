@@ -1,4 +1,5 @@
 import { cpus } from "node:os";
+import type { PodHolding } from "../../model/holding.ts";
 import type { ContainerStats, PodStats, Summary } from "../../model/stats-summary.ts";
 import type { Command } from "../command.ts";
 import { agentClient, dataDirFlag, namespaceFlag } from "../common-flags.ts";
@@ -6,6 +7,7 @@ import { defineCommand } from "../define-command.ts";
 import { CliError, exitCodes, usageError } from "../exit.ts";
 import { text, toggle } from "../flags.ts";
 import { painter } from "../output/colour.ts";
+import { heldText } from "../output/holding-text.ts";
 import { Table } from "../output/table.ts";
 
 const usage = "top pods|node [POD] [flags]";
@@ -28,7 +30,8 @@ export const topCommand: Command = defineCommand({
   summary: "Show how much CPU and memory the node, its pods and their containers use.",
   details:
     "CPU is what was used between the last two readings, in thousandths of a core; memory is the working set, which\n" +
-    "the kernel cannot take back without ado. A pod's memory counts beside its containers' also what they share.",
+    "the kernel cannot take back without ado. A pod's memory counts beside its containers' also what they share.\n" +
+    "Where containers have CPUs, memory, devices or claims for themselves, HOLDS says which.",
   examples: ["berth top pods", "berth top pods web --containers", "berth top node -o json"],
   flags: {
     containers: toggle("Show the containers of pods."),
@@ -48,13 +51,16 @@ export const topCommand: Command = defineCommand({
     }
     const unexpected = isNode ? name : surplus;
     if (unexpected !== undefined) throw usageError(`"${unexpected}" is not expected here`);
-    const summary = await agentClient(flags["data-dir"], terminal).readStats(signal);
+    const client = agentClient(flags["data-dir"], terminal);
+    const summary = await client.readStats(signal);
     const pods = isNode ? [] : chosenPods(summary, flags, name);
     if (flags.output === "json") {
       terminal.out(`${JSON.stringify(isNode ? summary.node : { pods }, null, 4)}\n`);
       return exitCodes.ok;
     }
-    const { columns, rows } = isNode ? nodeTable(summary) : podTable(pods, flags);
+    const { columns, rows } = isNode
+      ? nodeTable(summary)
+      : podTable(pods, flags, (await client.describeNode(signal)).holdings);
     const table = new Table(columns, true, painter(terminal.colours));
     terminal.out(rows.length === 0 ? "No pods run here.\n" : `${table.lines(rows).join("\n")}\n`);
     return exitCodes.ok;
@@ -90,17 +96,32 @@ interface Shown {
   readonly rows: readonly (readonly string[])[];
 }
 
-function podTable(pods: readonly PodStats[], flags: TopFlags): Shown {
+function podTable(
+  pods: readonly PodStats[],
+  flags: TopFlags,
+  allHoldings: readonly PodHolding[],
+): Shown {
   const { containers: showsContainers } = flags;
   const where = (pod: PodStats) => (flags["all-namespaces"] ? [pod.podRef.namespace] : []);
-  const rows = pods.flatMap((pod) =>
-    showsContainers
-      ? pod.containers.map((one) => [...where(pod), pod.podRef.name, one.name, ...amounts(one)])
-      : [[...where(pod), pod.podRef.name, ...amounts(pod)]],
-  );
+  const shownUids = new Set(pods.map(({ podRef }) => podRef.uid));
+  const holdings = allHoldings.filter(({ pod }) => shownUids.has(pod.uid));
+  const held = ({ podRef }: PodStats, name?: string): string[] => {
+    if (holdings.length === 0) return [];
+    const own = holdings.filter(
+      ({ pod, container }) => pod.uid === podRef.uid && container === (name ?? container),
+    );
+    return [own.length === 0 ? "<none>" : heldText(own)];
+  };
+  const rows = pods.flatMap((pod) => {
+    const first = [...where(pod), pod.podRef.name];
+    return showsContainers
+      ? pod.containers.map((one) => [...first, one.name, ...amounts(one), ...held(pod, one.name)])
+      : [[...first, ...amounts(pod), ...held(pod)]];
+  });
   const names = showsContainers ? ["POD", "NAME"] : ["NAME"];
   const first = flags["all-namespaces"] ? ["NAMESPACE"] : [];
-  return { columns: [...first, ...names, "CPU(cores)", "MEMORY(bytes)"], rows };
+  const last = holdings.length === 0 ? [] : ["HOLDS"];
+  return { columns: [...first, ...names, "CPU(cores)", "MEMORY(bytes)", ...last], rows };
 }
 
 function nodeTable({ node }: Summary): Shown {

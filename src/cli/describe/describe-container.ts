@@ -6,18 +6,26 @@ import type {
   Probe,
   ResourceRequirements,
 } from "../../model/generated/kubernetes.ts";
+import type { Holding } from "../../model/holding.ts";
 import type { AnyContainer } from "../../model/pod.ts";
 import { formatLocalTime } from "./local-time.ts";
 import type { Outline } from "./outline.ts";
 
+/** Containers of one kind, with what is known of them. */
+export interface DescribedContainers {
+  readonly containers: readonly AnyContainer[] | undefined;
+  readonly statuses: readonly ContainerStatus[] | undefined;
+  /** Of all containers of the pod. */
+  readonly holdings: readonly Holding[];
+}
+
 export function describeContainers(
   out: Outline,
   label: string,
-  containers: readonly AnyContainer[] | undefined,
-  statuses: readonly ContainerStatus[] | undefined,
+  { containers = [], statuses, holdings }: DescribedContainers,
 ): void {
   out.line(0, `${label}:`);
-  for (const container of containers ?? []) {
+  for (const container of containers) {
     const status = statuses?.find(({ name }) => name === container.name);
     out.line(1, `${container.name}:`);
     describeIdentity(out, container, status);
@@ -25,6 +33,10 @@ export function describeContainers(
     describeCommand(out, "Args:", container.args);
     if (status !== undefined) describeStatus(out, status);
     describeResources(out, container.resources);
+    describeHoldings(
+      out,
+      holdings.filter((held) => held.container === container.name),
+    );
     describeProbe(out, "Liveness:", container.livenessProbe);
     describeProbe(out, "Readiness:", container.readinessProbe);
     describeProbe(out, "Startup:", container.startupProbe);
@@ -114,6 +126,16 @@ function describeResources(out: Outline, resources: ResourceRequirements | undef
     if (entries.length === 0) continue;
     out.line(2, label);
     for (const [name, quantity] of entries) out.line(3, `${name}:`, quantity);
+  }
+}
+
+/** Beyond kubectl: what the container has for itself, and why. */
+function describeHoldings(out: Outline, holdings: readonly Holding[]): void {
+  if (holdings.length === 0) return;
+  out.line(2, "Holds:");
+  for (const { resource, what, because } of holdings) {
+    out.line(3, `${resource}:`, what);
+    out.line(3, "", `because ${because}`);
   }
 }
 

@@ -1,5 +1,6 @@
 // A pod with all that is known of it, laid out like kubectl's describe.
 import type { Event, Toleration } from "../../model/generated/kubernetes.ts";
+import type { Holding } from "../../model/holding.ts";
 import type { Pod } from "../../model/pod.ts";
 import { ageSince } from "../output/pod-row.ts";
 import { describeContainers } from "./describe-container.ts";
@@ -13,7 +14,17 @@ type Labels = Readonly<Record<string, string>> | undefined;
 const longestAnnotation = 140;
 const hiddenAnnotations = new Set(["kubectl.kubernetes.io/last-applied-configuration"]);
 
-export function describePod(pod: Pod, events: readonly Event[], nowMs: number): string {
+/** What is known of a pod beside its object. */
+export interface PodSurroundings {
+  readonly events: readonly Event[];
+  readonly holdings: readonly Holding[];
+}
+
+export function describePod(
+  pod: Pod,
+  { events, holdings }: PodSurroundings,
+  nowMs: number,
+): string {
   const out = new Outline();
   const { spec, status } = pod;
   describeIdentity(out, pod);
@@ -30,17 +41,17 @@ export function describePod(pod: Pod, events: readonly Event[], nowMs: number): 
   if (controller !== undefined) {
     out.line(0, "Controlled By:", `${controller.kind}/${controller.name}`);
   }
-  if ((spec.initContainers ?? []).length > 0) {
-    describeContainers(out, "Init Containers", spec.initContainers, status?.initContainerStatuses);
+  const { initContainers, containers, ephemeralContainers } = spec;
+  if ((initContainers ?? []).length > 0) {
+    const statuses = status?.initContainerStatuses;
+    const inits = { containers: initContainers, statuses, holdings };
+    describeContainers(out, "Init Containers", inits);
   }
-  describeContainers(out, "Containers", spec.containers, status?.containerStatuses);
-  if ((spec.ephemeralContainers ?? []).length > 0) {
-    describeContainers(
-      out,
-      "Ephemeral Containers",
-      spec.ephemeralContainers,
-      status?.ephemeralContainerStatuses,
-    );
+  const statuses = status?.containerStatuses;
+  describeContainers(out, "Containers", { containers, statuses, holdings });
+  if ((ephemeralContainers ?? []).length > 0) {
+    const added = { containers: ephemeralContainers, statuses: status?.ephemeralContainerStatuses };
+    describeContainers(out, "Ephemeral Containers", { ...added, holdings });
   }
   describeConditions(out, pod);
   describeVolumes(out, spec.volumes ?? []);

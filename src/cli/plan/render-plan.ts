@@ -1,6 +1,7 @@
 import type { DocumentPlan, FilePlan, ManifestPlan } from "../../app/plan-manifest.ts";
 import { isSidecar, podContainers } from "../../model/pod.ts";
 import { type Paint, printable } from "../output/colour.ts";
+import { holdingText } from "../output/holding-text.ts";
 import { problemText } from "../output/problem-text.ts";
 import { alignColumns } from "../output/table.ts";
 
@@ -70,6 +71,7 @@ function podLines(document: PodDocument, paint: Paint): string[] {
       : `${paint("red", "rejected")}: ${rejection.reason}: ${rejection.message}`;
   return [
     `  line ${line}: ${verdict}${rejection === undefined ? ` Pod ${namespace}/${name}` : ""}`,
+    ...(rejection?.because === undefined ? [] : [`    because ${printable(rejection.because)}`]),
     ...alignColumns([
       ["    namespace", namespace],
       ["    name", name],
@@ -95,7 +97,23 @@ function podLines(document: PodDocument, paint: Paint): string[] {
     ),
     ...(ignored.length === 0 ? [] : ["    without effect:"]),
     ...alignColumns(ignored.map(({ field, reason }) => [`      ${field}`, reason])),
+    ...allotmentLines(document),
     ...(rejection === undefined ? stepLines(steps) : []),
+  ];
+}
+
+function allotmentLines({ allotment, rejection }: PodDocument): string[] {
+  if (allotment === undefined || rejection !== undefined) return [];
+  const title = "    for its containers alone:";
+  if (allotment.kind === "unknown") return [title, `      unknown: ${allotment.because}`];
+  const { holdings, makesRoom } = allotment;
+  const none = "      nothing: this node hands out nothing of the kind (berth describe node)";
+  return [
+    ...(makesRoom.length === 0
+      ? []
+      : [`    ends to make room for it: ${printable(makesRoom.join(", "))}`]),
+    title,
+    ...(holdings.length === 0 ? [none] : holdings.map((held) => `      ${holdingText(held)}`)),
   ];
 }
 

@@ -5,6 +5,7 @@ import { isSidecar, podContainers } from "../../model/pod.ts";
 import type { Awaited, PodExplanation, RecordedStep, SyncRecord } from "../../ports/agent-view.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
 import { type Paint, printable } from "../output/colour.ts";
+import { holdingText } from "../output/holding-text.ts";
 import { podRow } from "../output/pod-row.ts";
 import { placedProblemText } from "../output/problem-text.ts";
 import { alignColumns } from "../output/table.ts";
@@ -32,7 +33,7 @@ export function renderExplanation(explanation: PodExplanation, options: RenderOp
       ? []
       : section(paint, "Wanted, but refused", problems.map(placedProblemText))),
     ...section(paint, "Seen", seen(explanation, nowMs)),
-    ...(holds.length === 0 ? [] : section(paint, "Held", holds.map(printable))),
+    ...(holds.length === 0 ? [] : section(paint, "Held", holds.map(holdingText))),
     ...section(paint, "Decided, newest first", decided(explanation, options)),
     ...section(paint, "Awaited", awaited(explanation, nowMs)),
     "",

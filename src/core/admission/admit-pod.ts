@@ -18,7 +18,7 @@ export interface AdmissionFacts {
 }
 
 /** Whether a pod is taken, and the pods that end before it starts. */
-interface PodAdmissionDecision {
+export interface PodAdmissionDecision {
   readonly result: AdmissionResult;
   readonly victims: readonly Pod[];
 }

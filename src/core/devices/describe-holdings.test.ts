@@ -51,9 +51,19 @@ test("what a container has is named, with where it is and why", async () => {
     response: {},
   });
   const where =
-    "; topology policy single-numa-node: on NUMA node 0, no other choice needs fewer nodes";
+    "; topology policy single-numa-node: NUMA node 0: the first of 0, 1 with 2 free CPUs";
   expect(describeHoldings({ cpus, memory, devices, dra }, topology, pod)).toEqual([
-    `container main: CPU 1-2 alone: its pod is Guaranteed and asks for whole CPUs${where}`,
-    `container main: example.com/gpu a,b${where}`,
+    {
+      container: "main",
+      resource: "cpu",
+      what: "1-2",
+      because: `its pod is Guaranteed and it asks for whole CPUs; free CPUs as close together as can be${where}`,
+    },
+    {
+      container: "main",
+      resource: "example.com/gpu",
+      what: "a,b",
+      because: `its limits name it; those it had when the agent started${where}`,
+    },
   ]);
 });

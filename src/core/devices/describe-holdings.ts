@@ -1,55 +1,82 @@
 import { cpuSetText } from "../../model/cpu-set.ts";
+import type { Holding } from "../../model/holding.ts";
 import { type AnyContainer, type Pod, podContainers } from "../../model/pod.ts";
+import { formatQuantity, wholeQuantity } from "../../model/quantity.ts";
+import type { ClaimInfo } from "./dra/claim-info.ts";
 import { heldIds } from "./plugin/pod-devices.ts";
 import type { ResourceManagers } from "./pod-resources.ts";
-import type { TopologyHint } from "./topology/hints.ts";
 import type { TopologyManager } from "./topology/topology-manager.ts";
 
-/** What the containers of a pod have for themselves and why it is there, a line each. */
+/** What the containers of a pod have for themselves, why they have any and why it is these. */
 export function describeHoldings(
   managers: ResourceManagers,
   topology: TopologyManager,
   pod: Pod,
-): string[] {
+): Holding[] {
   return podContainers(pod).flatMap(({ container }) => {
-    const held = heldBy(managers, pod, container);
-    if (held.length === 0) return [];
-    const ref = { podUid: pod.metadata.uid, container: container.name };
-    const where = placeText(topology.policy.name, topology.affinity(ref));
-    return held.map((what) => `container ${container.name}: ${what}${where}`);
+    const { name } = container;
+    const place = topology.because({ podUid: pod.metadata.uid, container: name });
+    const aligned =
+      place === undefined ? "" : `; topology policy ${topology.policy.name}: ${place}`;
+    return [
+      ...alignedHoldings(managers, pod, container).map(({ because, ...held }) => ({
+        container: name,
+        ...held,
+        because: `${because}${aligned}`,
+      })),
+      ...claimHoldings(managers, pod, container).map((held) => ({ container: name, ...held })),
+    ];
   });
 }
 
-function heldBy(
-  { cpus, memory, devices, dra }: ResourceManagers,
+type ContainerHolding = Omit<Holding, "container">;
+
+function alignedHoldings(
+  { cpus, memory, devices }: ResourceManagers,
   pod: Pod,
-  container: AnyContainer,
-): string[] {
+  { name }: AnyContainer,
+): ContainerHolding[] {
   const { uid } = pod.metadata;
-  const ref = { podUid: uid, container: container.name };
+  const ref = { podUid: uid, container: name };
   const own = cpus.exclusiveCpus(ref);
-  const nodes = memory.nodesFor(ref);
-  const claims = dra.containerClaims(pod, container);
+  const cpuReason = `its pod is Guaranteed and it asks for whole CPUs; ${cpus.choice}`;
   return [
-    ...(own.length === 0
-      ? []
-      : [`CPU ${cpuSetText(own)} alone: its pod is Guaranteed and asks for whole CPUs`]),
-    ...(nodes.length === 0 ? [] : [`memory of NUMA node ${nodes.join()}`]),
-    ...Array.from(
-      devices.podDevices.ofContainer(uid, container.name) ?? [],
-      ([resource, held]) => `${resource} ${[...heldIds(held)].toSorted().join()}`,
-    ),
-    ...(claims.ok ? claims.value : []).map(({ name, drivers }) => {
-      const prepared = Array.from(drivers, ([driver, list]) =>
-        list.map(({ pool, device }) => `${driver}/${pool}/${device}`),
-      );
-      return `claim ${name}: ${prepared.flat().join(", ")}`;
-    }),
+    ...(own.length === 0 ? [] : [{ resource: "cpu", what: cpuSetText(own), because: cpuReason }]),
+    ...memory.blocks(ref).map(({ resource, sizeBytes, nodes }) => ({
+      resource,
+      what: `${bytesText(sizeBytes)} of NUMA node ${nodes.join()}`,
+      because: "its pod is Guaranteed",
+    })),
+    ...Array.from(devices.podDevices.ofContainer(uid, name) ?? [], ([resource, held]) => ({
+      resource,
+      what: [...heldIds(held)].toSorted().join(),
+      because: `its limits name it; ${held.because ?? "those it had when the agent started"}`,
+    })),
   ];
 }
 
-function placeText(policy: string, { nodes, preferred }: TopologyHint): string {
-  if (policy === "none" || nodes === undefined) return "";
-  const choice = preferred ? "no other choice needs fewer nodes" : "nothing better was free";
-  return `; topology policy ${policy}: on NUMA node ${nodes.join()}, ${choice}`;
+/** Which devices a claim gets is the scheduler's decision. */
+function claimHoldings(
+  { dra }: ResourceManagers,
+  pod: Pod,
+  container: AnyContainer,
+): ContainerHolding[] {
+  const claims = dra.containerClaims(pod, container);
+  return (claims.ok ? claims.value : []).map((claim) => ({
+    resource: `claim ${claim.name}`,
+    what: claimedDevices(claim),
+    because: "allocated to its ResourceClaim by the scheduler",
+  }));
+}
+
+function claimedDevices({ drivers }: ClaimInfo): string {
+  return Array.from(drivers, ([driver, list]) =>
+    list.map(({ pool, device }) => `${driver}/${pool}/${device}`),
+  )
+    .flat()
+    .join();
+}
+
+export function bytesText(bytes: bigint): string {
+  return formatQuantity(wholeQuantity(bytes, "BinarySI"));
 }

@@ -10,6 +10,7 @@ import { ContainerCheckpoints, NodeHost } from "../node/node-host.ts";
 import { Observer } from "../observe/observer.ts";
 import { PodReader } from "../observe/pod-reader.ts";
 import { PodAllocations } from "../resources/allocation/pod-allocations.ts";
+import { NodeResources } from "../view/node-resources.ts";
 import { NodeView } from "../view/node-view.ts";
 import { AgentBase, type FieldsOf } from "./agent-base.ts";
 import type { AgentPorts } from "./agent-ports.ts";
@@ -59,7 +60,8 @@ class LoopParts {
 
   constructor(parts: BuiltParts) {
     const { settings, podSources, cluster, lifetime } = parts;
-    this.allocations = new PodAllocations({ ...parts, room: createRoom(parts) });
+    const room = createRoom(parts);
+    this.allocations = new PodAllocations({ ...parts, room });
     this.loop = createLoop(parts, this.allocations);
     this.intake = new SourceIntake({
       ...parts,
@@ -75,7 +77,8 @@ class LoopParts {
     this.reader = new PodReader({ ...parts, reading }, lifetime);
     this.observer = new Observer({ ...parts, reader: this.reader }, lifetime);
     const { observer, intake } = this;
-    this.view = new NodeView({ ...parts, ports: parts, observer, intake });
+    const resources = new NodeResources({ ...parts, room });
+    this.view = new NodeView({ ...parts, ports: parts, observer, intake, resources });
     const folder = `${parts.rootFolder}/checkpoints`;
     const checkpoints = new ContainerCheckpoints({ ...parts, folder });
     this.host = new NodeHost({ ...parts, loop: this.loop, checkpoints });

@@ -69,15 +69,22 @@ export class DeviceAllocator {
 
   get provider(): HintProvider {
     const { manager } = this.#deps.store;
-    return {
-      hints: (pod, container) => manager.hints(pod, container, this.#view()),
-      podHints: (pod) => manager.podHints(pod, this.#view()),
-      allocate: async (pod, container, affinity) => {
-        const request = { pod, container, affinity, node: this.#view() };
-        const done = await this.#allocate(() => manager.allocate(request));
-        return done.ok ? undefined : { message: done.error };
-      },
-    };
+    return providerOf(
+      manager,
+      () => this.#view(),
+      (begin) => this.#allocate(begin),
+    );
+  }
+
+  /** Gives devices without a trace; plugins are asked which they prefer, and nothing else. */
+  rehearse(): { readonly manager: DeviceManager; readonly provider: HintProvider } {
+    const manager = this.current().copy();
+    // Pods that are only rehearsed are not listed anywhere: nothing is taken back from them.
+    const view = (): DeviceNodeView => ({ activePods: new Set(), sourcesReady: false });
+    const provider = providerOf(manager, view, (begin) =>
+      finish(begin(), (call) => this.#rehearsedAnswer(call)),
+    );
+    return { manager, provider };
   }
 
   /** What a container's config gets for the devices it holds; plugins that want to are called before its start. */
@@ -93,7 +100,7 @@ export class DeviceAllocator {
     }
     const request: ContainerDeviceRequest = { pod, container, affinity, node: this.#view() };
     if (missing) return await this.#allocate(() => manager.options(request));
-    return await this.#finish(manager.options(request));
+    return await finish(manager.options(request), (call) => this.#answer(call));
   }
 
   withHealth(uid: PodUid, status: PodStatus): PodStatus {
@@ -102,16 +109,10 @@ export class DeviceAllocator {
 
   async #allocate<T>(begin: () => DeviceSteps<Result<T, string>>): Promise<Result<T, string>> {
     return await this.#turns.run(async () => {
-      const done = await this.#finish(begin());
+      const done = await finish(begin(), (call) => this.#answer(call));
       if (!done.ok) this.#deps.store.manager.releaseChosen();
       return done;
     }, this.#deps.lifetime);
-  }
-
-  async #finish<T>(steps: DeviceSteps<T>): Promise<T> {
-    let next = steps.next();
-    while (next.done !== true) next = steps.next(await this.#answer(next.value));
-    return next.value;
   }
 
   async #answer(call: DeviceCall): Promise<DeviceAnswer> {
@@ -125,8 +126,38 @@ export class DeviceAllocator {
     }
   }
 
+  async #rehearsedAnswer(call: DeviceCall): Promise<DeviceAnswer> {
+    if (call.method === "GetPreferredAllocation") return await this.#deps.endpoints.call(call);
+    return call.method === "Allocate" ? { kind: "allocated", responses: [{}] } : { kind: "done" };
+  }
+
   #view(): DeviceNodeView {
     const { holders } = this.#deps;
     return { activePods: holders.uids(), sourcesReady: holders.areKnown };
   }
+}
+
+function providerOf(
+  manager: DeviceManager,
+  view: () => DeviceNodeView,
+  allocate: (begin: () => DeviceSteps<Result<void, string>>) => Promise<Result<void, string>>,
+): HintProvider {
+  return {
+    hints: (pod, container) => manager.hints(pod, container, view()),
+    podHints: (pod) => manager.podHints(pod, view()),
+    allocate: async (pod, container, affinity) => {
+      const request = { pod, container, affinity, node: view() };
+      const done = await allocate(() => manager.allocate(request));
+      return done.ok ? undefined : { message: done.error };
+    },
+  };
+}
+
+async function finish<T>(
+  steps: DeviceSteps<T>,
+  answer: (call: DeviceCall) => Promise<DeviceAnswer>,
+): Promise<T> {
+  let next = steps.next();
+  while (next.done !== true) next = steps.next(await answer(next.value));
+  return next.value;
 }

@@ -19,6 +19,7 @@ import type { Pod } from "../../model/pod.ts";
 import { wholeQuantity } from "../../model/quantity.ts";
 import { ActivePods } from "../pods/active-pods.ts";
 import { PodTable } from "../pods/pod-table.ts";
+import { CpuReconciler } from "./cpu-reconciler.ts";
 import { DeviceAdmission } from "./device-admission.ts";
 import { Holders } from "./holders.ts";
 import type { NodeManagers } from "./node-managers.ts";
@@ -28,6 +29,24 @@ const options: ManagerOptions = {
   cpu: { ...defaultManagerOptions.cpu, policy: "static", reserved: "0-59" },
 };
 
+class CountedFiles extends MemoryFiles {
+  writes = 0;
+
+  override async writeFile(path: string, data: Uint8Array | string): Promise<void> {
+    this.writes++;
+    await super.writeFile(path, data);
+  }
+}
+
+class CountedClock extends VirtualClock {
+  timers = 0;
+
+  override startTimer(ms: number, onTime: () => void): { stop(): void } {
+    this.timers++;
+    return super.startTimer(ms, onTime);
+  }
+}
+
 class World {
   readonly table: PodTable = new PodTable();
   readonly metrics: MetricsRegistry = new MetricsRegistry(metricDefinitions);
@@ -35,7 +54,7 @@ class World {
   readonly managers: NodeManagers;
   readonly admission: DeviceAdmission;
   readonly refusals: string[] = [];
-  readonly clock: VirtualClock = new VirtualClock();
+  readonly clock: CountedClock = new CountedClock();
   readonly observed: ReturnType<typeof this.table.writer<"observed">> =
     this.table.writer("observed");
   areAllReady = true;
@@ -51,6 +70,7 @@ class World {
     const { managers, ...counted } = testManagers({
       table,
       files,
+      clock: this.clock,
       metrics: this.metrics,
       settings: { node: { managers: managerSettings(given, simTopology, reservation) } },
       holders: new Holders({ table, active, sources: this }),
@@ -275,4 +295,32 @@ test("with the policy none only pods are counted", async () => {
   expect(world.counted("kubelet_topology_manager_admission_requests")).toEqual([
     "kubelet_topology_manager_admission_requests_total 1",
   ]);
+});
+
+test("with the policies none a pod costs no write, no call and no timer, and no loop keeps running", async () => {
+  const files = new CountedFiles();
+  const world = new World(files, defaultManagerOptions);
+  await world.managers.start();
+  const writesAtStart = files.writes;
+  const pod = guaranteed("a", "3");
+  world.admit(pod);
+  // It does not even wait for its turn.
+  expect(world.table.get(pod.metadata.uid)?.devices).toBeUndefined();
+  const container = { name: "main" };
+  expect(world.managers.place(pod, container)).toBeUndefined();
+  expect(await world.managers.deviceOptions(pod, container)).toEqual({ ok: true });
+  await world.managers.noteStarting(pod, container, "id");
+  await world.managers.release(pod.metadata.uid);
+  const settings = {
+    node: { managers: managerSettings(defaultManagerOptions, simTopology, new Map()) },
+  };
+  const runtime = { updateContainerResources: () => Promise.reject(new Error("a call")) };
+  const active = { list: () => [pod] };
+  const { managers, clock } = world;
+  const deps = { managers, clock, settings, active, runtime, log: silentLog };
+  const reconciler = new CpuReconciler(deps);
+  await reconciler.run(new AbortController().signal);
+  expect(files.writes).toBe(writesAtStart);
+  expect(world.clock.timers).toBe(0);
+  expect(world.looks).toBe(0);
 });

@@ -3,6 +3,7 @@ import { ContainerLifecycle } from "../../core/devices/container-lifecycle.ts";
 import { type CpuManager, startCpuManager } from "../../core/devices/cpu/cpu-manager.ts";
 import { exclusiveCpuCount } from "../../core/devices/cpu/exclusive-cpus.ts";
 import { describeHoldings } from "../../core/devices/describe-holdings.ts";
+import { describeResources } from "../../core/devices/describe-resources.ts";
 import {
   type MemoryManager,
   startMemoryManager,
@@ -21,7 +22,8 @@ import { errorText } from "../../lib/error-text.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { SetupError } from "../../lib/setup-error.ts";
 import type { CpuSet } from "../../model/cpu-set.ts";
-import type { PodStatus } from "../../model/generated/kubernetes.ts";
+import type { Node, PodStatus } from "../../model/generated/kubernetes.ts";
+import type { Holding, ManagerPolicies, NodeResource } from "../../model/holding.ts";
 import type { PodUid } from "../../model/ids.ts";
 import { type AnyContainer, type Pod, podContainers } from "../../model/pod.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
@@ -32,6 +34,7 @@ import type { Holders } from "./holders.ts";
 import { type KnownContainersDeps, knownContainers } from "./known-containers.ts";
 import type { ManagerMetrics } from "./manager-metrics.ts";
 import type { ManagerSettings } from "./manager-settings.ts";
+import { Rehearsal } from "./rehearsal.ts";
 import { StateFile } from "./state-file.ts";
 
 export interface NodeManagersDeps extends KnownContainersDeps {
@@ -117,22 +120,38 @@ export class NodeManagers {
 
   /** Whether a pod that ends holds something, which it is about to give back. */
   isReleaseDue(): boolean {
-    const { devices, holders } = this.#deps;
+    return this.#deps.holders.ending().some((uid) => this.#holds(uid));
+  }
+
+  #holds(uid: PodUid): boolean {
     const { cpus, memory } = this.#managers;
-    return holders
-      .ending()
-      .some(
-        (uid) =>
-          cpus.state.assignments.has(uid) ||
-          memory.state.assignments.has(uid) ||
-          devices.holds(uid),
-      );
+    return (
+      cpus.state.assignments.has(uid) ||
+      memory.state.assignments.has(uid) ||
+      this.#deps.devices.holds(uid)
+    );
   }
 
   /** What the pod's containers have for themselves and why, for people to read. */
-  holdings(pod: Pod): readonly string[] {
+  holdings(pod: Pod): readonly Holding[] {
     if (this.#started === undefined) return [];
     return describeHoldings(this.handedOut(), this.#started.topology, pod);
+  }
+
+  /** What is left of the node's resources; nothing is known before anything is handed out. */
+  resources(node: Node): readonly NodeResource[] {
+    return this.#started === undefined ? [] : describeResources(this.handedOut(), node);
+  }
+
+  get policies(): ManagerPolicies {
+    const { cpu, memory, topology } = this.#settings;
+    const { name, scope } = topology;
+    return { cpu: cpu.name, memory: memory.name, topology: name, topologyScope: scope };
+  }
+
+  /** To try what pods would get now. */
+  rehearse(): Rehearsal {
+    return new Rehearsal(this.handedOut(), this.#settings.topology, this.#deps.devices.rehearse());
   }
 
   /** Sets the gauges of what is handed out now. */
@@ -157,8 +176,9 @@ export class NodeManagers {
 
   /** Hands out what the pod asks for and does not have yet; where that fails, it keeps what it has. One pod at a time: the next one counts on what this one got. */
   async admit(pod: Pod): Promise<AdmissionFailure | undefined> {
-    const before = this.#managers.cpus.state.shared;
-    const failure = await this.#managers.topology.admit(pod);
+    const { cpus, topology } = this.#managers;
+    const before = cpus.state.shared;
+    const failure = await topology.admit(pod, this.#holds(pod.metadata.uid));
     this.#noteShared(before);
     await this.#save();
     return failure;

@@ -1,5 +1,9 @@
 import type { AdmissionResult } from "../../core/admission/admission.ts";
-import { type AdmissionFacts, admitPod } from "../../core/admission/admit-pod.ts";
+import {
+  type AdmissionFacts,
+  admitPod,
+  type PodAdmissionDecision,
+} from "../../core/admission/admit-pod.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { DeviceStore } from "../devices/device-store.ts";
 import type { KnownNode } from "../node/known-node.ts";
@@ -31,16 +35,21 @@ export class NodeRoom {
 
   /** Whether the pod fits beside those that hold resources; where it is critical, room is made for it. */
   fits(pod: Pod): AdmissionResult {
-    const { checks, facts, active, preemption, deviceStore } = this.#deps;
+    const { uid } = pod.metadata;
+    const others = this.#deps.active.listGranted().filter(({ metadata }) => metadata.uid !== uid);
+    const { result, victims } = this.judge(pod, others);
+    if (victims.length > 0) this.#deps.preemption.makeRoom(pod, victims);
+    return result;
+  }
+
+  /** The same beside the others that are given, without doing anything. */
+  judge(pod: Pod, others: readonly Pod[]): PodAdmissionDecision {
+    const { checks, facts, deviceStore } = this.#deps;
     for (const check of checks) {
       const result = check.admit(pod);
-      if (!result.admit) return result;
+      if (!result.admit) return { result, victims: [] };
     }
-    const { uid } = pod.metadata;
-    const others = active.listGranted().filter(({ metadata }) => metadata.uid !== uid);
-    const node = deviceStore.nodeFor(uid, this.#deps.node.current);
-    const { result, victims } = admitPod(pod, others, { ...facts, node });
-    if (victims.length > 0) preemption.makeRoom(pod, victims);
-    return result;
+    const node = deviceStore.nodeFor(pod.metadata.uid, this.#deps.node.current);
+    return admitPod(pod, others, { ...facts, node });
   }
 }

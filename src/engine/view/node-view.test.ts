@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { testPodChanges } from "../../../test/kit/pod-parts.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
-import { idleManagers } from "../../../test/kit/test-managers.ts";
 import { simSettings } from "../../../test/sim/sim-pod-configs.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { WorkerState } from "../../core/worker/worker-state.ts";
@@ -49,7 +48,7 @@ function world() {
   const asked: string[] = [];
   let restored = 0;
   const view = new NodeView({
-    managers: idleManagers(),
+    resources: { holdings: () => [] } as never,
     storage: { awaited: () => new Map([["data", "the pod needs it"]]) },
     ports: {
       clock,

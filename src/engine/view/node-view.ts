@@ -1,6 +1,7 @@
 import { recordingLines } from "../../core/record/recording.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../model/generated/kubernetes.ts";
+import type { NodeDescription, RehearsedPod } from "../../model/holding.ts";
 import { type PodUid, rawContainerId } from "../../model/ids.ts";
 import { emptyObservedPod, findObserved, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -21,7 +22,6 @@ import type { Log } from "../../ports/log.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
 import type { StatsProvider } from "../../ports/stats.ts";
 import type { AgentSettings } from "../agent/agent-settings.ts";
-import type { NodeManagers } from "../devices/node-managers.ts";
 import { activePulls } from "../images/pod-images.ts";
 import type { SourceIntake } from "../intake/source-intake.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";
@@ -32,6 +32,7 @@ import { awaitedEnd, awaitedPulls, awaitedStart, awaitedVolumes } from "../statu
 import type { StorageManager } from "../volumes/storage-manager.ts";
 import { ContainerLogs } from "./container-logs.ts";
 import type { EventLog } from "./event-log.ts";
+import type { NodeResources } from "./node-resources.ts";
 import type { PodChanges } from "./pod-changes.ts";
 
 /** Who knows something of single pods. */
@@ -41,7 +42,7 @@ interface PodKnowledge {
   readonly events: EventLog;
   readonly memory: Pick<PodMemory, "recorder" | "ephemeral">;
   readonly storage: Pick<StorageManager, "awaited">;
-  readonly managers: Pick<NodeManagers, "holdings">;
+  readonly resources: Pick<NodeResources, "holdings" | "describe" | "rehearse">;
 }
 
 export interface NodeViewDeps extends PodKnowledge {
@@ -86,6 +87,14 @@ export class NodeView implements AgentView {
     return this.#deps.stats.summary({}, signal);
   }
 
+  describeNode(): NodeDescription {
+    return this.#deps.resources.describe();
+  }
+
+  rehearse(pods: readonly Pod[]): Promise<readonly RehearsedPod[]> {
+    return this.#deps.resources.rehearse(pods);
+  }
+
   planGc(options: GcOptions, signal: AbortSignal): Promise<readonly GcItem[]> {
     return this.#deps.garbage.plan(options, signal);
   }
@@ -125,7 +134,7 @@ export class NodeView implements AgentView {
   }
 
   async explain(podUid: PodUid): Promise<PodExplanation> {
-    const { ports, table, changes, memory, storage, managers } = this.#deps;
+    const { ports, table, changes, memory, storage, resources } = this.#deps;
     const found = changes.pods().find(({ metadata }) => metadata.uid === podUid);
     if (found === undefined) throw new Error(`no pod has the UID ${podUid}`);
     const pod = changes.show(found);
@@ -136,7 +145,7 @@ export class NodeView implements AgentView {
     return {
       pod,
       workerState: worker?.state.state ?? "no worker",
-      holds: managers.holdings(pod),
+      holds: resources.holdings(pod),
       syncs: await recorder.list(podUid),
       awaiting: [
         ...awaitedStart(worker?.waitsFor),

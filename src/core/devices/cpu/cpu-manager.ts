@@ -16,6 +16,7 @@ import { cpusOf } from "./cpu-topology.ts";
 import { exclusiveCpuCount, podExclusiveCpuCount } from "./exclusive-cpus.ts";
 import { planCpuUpdates, type ReconciledContainer } from "./plan-cpu-updates.ts";
 import {
+  choiceText,
   chooseCpus,
   freeCpus,
   type StaticPolicy,
@@ -76,6 +77,12 @@ export class CpuManager implements HintProvider {
     this.#containers = new Map(known.containers);
   }
 
+  /** One with the same state, to try what would be handed out. */
+  copy(): CpuManager {
+    const known = { saved: this.#saved, containers: this.#containers };
+    return new CpuManager(this.#policy, this.#state, known);
+  }
+
   get state(): CpuState {
     return this.#state;
   }
@@ -91,6 +98,18 @@ export class CpuManager implements HintProvider {
   allocatableCpus(): CpuSet {
     const { exclusive, topology } = this.#policy;
     return exclusive ? withoutCpus(cpusOf(topology.places), exclusive.reserved) : noCpus;
+  }
+
+  /** Those of them that no container has. */
+  freeCpus(): CpuSet {
+    const { exclusive } = this.#policy;
+    return exclusive ? freeCpus(exclusive, this.#state) : noCpus;
+  }
+
+  /** How CPUs are chosen among those that are free. */
+  get choice(): string {
+    const { exclusive } = this.#policy;
+    return exclusive ? choiceText(exclusive) : "";
   }
 
   allCpus(): CpuSet {

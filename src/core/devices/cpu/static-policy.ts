@@ -78,6 +78,15 @@ function takeCpus(
   return takeDistributed(topology, free, count, { ...packing, groupSize });
 }
 
+/** The same in words. */
+export function choiceText({ options }: Pick<StaticPolicy, "options">): string {
+  const byCache = options.has("prefer-align-cpus-by-uncorecache") ? " that share a cache" : "";
+  if (options.has("distribute-cpus-across-numa")) return `spread over NUMA nodes${byCache}`;
+  return options.has("distribute-cpus-across-cores")
+    ? `spread over cores${byCache}`
+    : `free CPUs as close together as can be${byCache}`;
+}
+
 /** The state to start with, by what was found on disk; an error where it does not fit this machine or these options. */
 export function startStaticPolicy(policy: StaticPolicy, state: CpuState): Result<CpuState, string> {
   const { shared, assignments } = state;

@@ -83,6 +83,12 @@ export class MemoryManager implements HintProvider {
     this.#containers = new Map(known.containers);
   }
 
+  /** One with the same state, to try what would be handed out. */
+  copy(): MemoryManager {
+    const known = { saved: this.#saved, containers: this.#containers };
+    return new MemoryManager(this.#policy, this.#state, known);
+  }
+
   get state(): MemoryState {
     return this.#state;
   }

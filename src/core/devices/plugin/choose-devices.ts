@@ -12,6 +12,11 @@ export interface DeviceRequest {
   readonly affinity: TopologyHint;
 }
 
+export interface ChosenDevices {
+  readonly ids: ReadonlySet<string>;
+  readonly because: string;
+}
+
 /**
  * Chooses devices for a container: those it may take over, then those near the NUMA nodes that were agreed on, then others; the plugin
  * may choose among them. What is chosen is added to `inUse` at once, and stays there when the choice fails.
@@ -20,16 +25,20 @@ export function* chooseDevices(
   inventory: DeviceInventory,
   inUse: (resource: string) => Set<string>,
   { resource, count, reusable, affinity }: DeviceRequest,
-): DeviceSteps<Result<ReadonlySet<string>, string>> {
+): DeviceSteps<Result<ChosenDevices, string>> {
   const chosen = new Set<string>();
-  const take = (ids: Iterable<string>): boolean => {
+  const reasons = new Set<string>();
+  const take = (ids: Iterable<string>, because: string): boolean => {
     for (const id of [...ids].toSorted(compareText)) {
       if (chosen.size === count) break;
       inUse(resource).add(id);
       chosen.add(id);
+      reasons.add(because);
     }
     return chosen.size === count;
   };
+  const done = (): Result<ChosenDevices, string> =>
+    ok({ ids: chosen, because: [...reasons].join(", then ") });
   const prefer = (among: Iterable<string>) =>
     preferredDevices(inventory, {
       resource,
@@ -39,7 +48,7 @@ export function* chooseDevices(
     });
   const needed = (): number => count - chosen.size;
 
-  if (take(reusable)) return ok(chosen);
+  if (take(reusable, "left by its init containers")) return done();
   const available = [...(inventory.healthy(resource) ?? [])].filter(
     (id) => !inUse(resource).has(id),
   );
@@ -50,13 +59,14 @@ export function* chooseDevices(
   }
   const { aligned, unaligned, unbound } = byAffinity(inventory, resource, available, affinity);
   const isChoiceAmongAligned = needed() < aligned.length;
-  if (!isChoiceAmongAligned && take(aligned)) return ok(chosen);
+  if (!isChoiceAmongAligned && take(aligned, "all that are free there")) return done();
   const candidates = isChoiceAmongAligned ? aligned : available;
   const preferred = yield* prefer(candidates);
   if (!preferred.ok) return preferred;
-  if (take(preferred.value.filter((id) => candidates.includes(id)))) return ok(chosen);
+  const asPreferred = preferred.value.filter((id) => candidates.includes(id));
+  if (take(asPreferred, "those that its plugin prefers")) return done();
   const rest = isChoiceAmongAligned ? [aligned] : [unaligned, unbound];
-  if (rest.some(take)) return ok(chosen);
+  if (rest.some((ids) => take(ids, "the first free ones by ID"))) return done();
   return err(
     `unexpectedly allocated less resources than required. Requested: ${count}, Got: ${chosen.size}`,
   );

@@ -38,6 +38,11 @@ export class DeviceInventory {
     return this.#healthy;
   }
 
+  /** The devices that cannot be handed out now: reported as such, or of a plugin that went. */
+  unhealthy(resource: string): ReadonlySet<string> {
+    return this.#unhealthy.get(resource) ?? new Set();
+  }
+
   endpoint(resource: string): DeviceEndpoint | undefined {
     return this.#endpoints.get(resource);
   }

@@ -63,6 +63,29 @@ test("devices near the agreed NUMA nodes are handed out first", () => {
   expect(held(manager, pod)).toEqual(["b", "d"]);
 });
 
+test("it is known why it was these devices, until the agent restarts", () => {
+  const manager = managerWith(["a", "b", "c", "d"], [0, 1, 0, 1]);
+  manager.inventory.connect(resource, { getPreferredAllocationAvailable: true });
+  const pod = gpuPod("p", 1);
+  finish(manager.allocate(request(pod, { nodes: [1], preferred: true })), (call) => {
+    if (call.method === "GetPreferredAllocation") return { kind: "preferred", deviceIds: ["d"] };
+    return call.method === "Allocate" ? { kind: "allocated", responses: [{}] } : { kind: "done" };
+  });
+  expect([...manager.podDevices.entries()]).toMatchObject([
+    { idsByNode: new Map([[1, ["d"]]]), because: "those that its plugin prefers" },
+  ]);
+  const text = encodeDeviceCheckpoint(manager.checkpoint(), allocateResponseCodec);
+  expect(text).not.toContain("prefers");
+});
+
+test("what a copy hands out is not handed out", () => {
+  const manager = managerWith(["a", "b"]);
+  const copy = manager.copy();
+  expect(finish(copy.allocate(request(gpuPod("p", 2)))).ok).toBe(true);
+  expect(manager.inUse.size).toBe(0);
+  expect(finish(manager.allocate(request(gpuPod("q", 2)))).ok).toBe(true);
+});
+
 test("a plugin that fails to allocate leaves no device in use", () => {
   const manager = managerWith(["a", "b"]);
   const failed = finish(manager.allocate(request(gpuPod("p", 2))), () => ({

@@ -9,6 +9,7 @@ import { podLimits } from "../../resource/pod-resources.ts";
 import { type ResourceList, resourceList } from "../../resource/resource-list.ts";
 import type { NumaNodes, ResourceHints, TopologyHint } from "../topology/hints.ts";
 import {
+  type ChosenDevices,
   chooseDevices,
   type DeviceRequest,
   endpointMissing,
@@ -46,7 +47,7 @@ const nothing: ReadonlySet<string> = new Set();
 
 /** Hands out the devices of device plugins. It does no I/O: what it asks of plugins is yielded. */
 export class DeviceManager {
-  readonly inventory: DeviceInventory = new DeviceInventory();
+  readonly inventory: DeviceInventory;
   readonly podDevices: PodDevices = new PodDevices();
   readonly #machineNodes: NumaNodes;
   /** Containers that ran when the agent started: they have what they need. */
@@ -58,9 +59,19 @@ export class DeviceManager {
   constructor(
     machineNodes: NumaNodes,
     runningAtStart: ReadonlyMap<PodUid, ReadonlySet<string>> = new Map(),
+    inventory: DeviceInventory = new DeviceInventory(),
   ) {
     this.#machineNodes = machineNodes;
     this.#runningAtStart = runningAtStart;
+    this.inventory = inventory;
+  }
+
+  /** One with the same devices and holders, to try what would be handed out. */
+  copy(): DeviceManager {
+    const copy = new DeviceManager(this.#machineNodes, this.#runningAtStart, this.inventory);
+    for (const entry of this.podDevices.entries()) copy.podDevices.add(entry);
+    copy.#inUse = copy.podDevices.idsByResource();
+    return copy;
   }
 
   /** Devices that are handed out or about to be, by resource. */
@@ -211,12 +222,12 @@ export class DeviceManager {
   *#allocateChosen(
     { pod, container }: ContainerDeviceRequest,
     resource: string,
-    chosen: ReadonlySet<string>,
+    { ids, because }: ChosenDevices,
   ): DeviceSteps<Result<void, string>> {
     const endpoint = this.inventory.endpoint(resource);
     if (endpoint === undefined) return this.#giveBack(`unknown Device Plugin ${resource}`);
     if (isStopped(endpoint)) return this.#giveBack(endpointStopped(resource));
-    const deviceIds = [...chosen].toSorted(compareText);
+    const deviceIds = [...ids].toSorted(compareText);
     const answer = yield { method: "Allocate", resource, deviceIds };
     if (answer.kind === "failed") return this.#giveBack(answer.error);
     const [response] = answer.kind === "allocated" ? answer.responses : [];
@@ -229,7 +240,7 @@ export class DeviceManager {
       }
     }
     const pair = { pod: pod.metadata.uid, container: container.name };
-    this.podDevices.add({ ...pair, resource, idsByNode, response });
+    this.podDevices.add({ ...pair, resource, idsByNode, response, because });
     return ok(undefined);
   }
 

@@ -10,6 +10,8 @@ export interface HeldDevices {
   readonly idsByNode: ReadonlyMap<number, readonly string[]>;
   /** What its plugin answered: kept for restarts of the container. */
   readonly response: ContainerAllocateResponse;
+  /** Why it was these; not known any more after a restart of the agent. */
+  readonly because?: string | undefined;
 }
 
 export interface HeldEntry extends HeldDevices {
@@ -32,10 +34,10 @@ export class PodDevices {
     return this.#pods.has(pod);
   }
 
-  add({ pod, container, resource, idsByNode, response }: HeldEntry): void {
+  add({ pod, container, resource, idsByNode, response, because }: HeldEntry): void {
     const containers = this.#pods.get(pod) ?? new Map<string, ResourceDevices>();
     const resources: ResourceDevices = containers.get(container) ?? new Map();
-    resources.set(resource, { idsByNode, response });
+    resources.set(resource, { idsByNode, response, because });
     containers.set(container, resources);
     this.#pods.set(pod, containers);
   }

@@ -11,6 +11,8 @@ export interface AllocationError {
 export interface AdmissionFailure {
   readonly reason: string;
   readonly message: string;
+  /** What was found where; a status does not show it. */
+  readonly because?: string;
 }
 
 /** What the status of a pod shows that is not admitted because of it. */
