@@ -1,14 +1,34 @@
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createDraPlugins } from "../../src/drivers/dra/dra-plugins.ts";
 import { pluginSockets } from "../../src/drivers/plugins/plugin-sockets.ts";
 import type { DeviceHealth } from "../../src/model/generated/dra-health.ts";
 import type { DraPluginClient, DraServiceName } from "../../src/ports/dra-plugins.ts";
+import { ClaimServer } from "./support/claim-server.ts";
 import { DraDriver } from "./support/dra-driver.ts";
+import { removeFolder } from "./support/remove-folder.ts";
+import { makeTestFolder } from "./support/test-folder.ts";
 
 const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 const timeout = 60_000;
+
+/** A driver with a cluster that has only claims; their folder. */
+async function startDriver(): Promise<{ driver: DraDriver; api: ClaimServer; folder: string }> {
+  const folder = makeTestFolder("dra");
+  const api = await ClaimServer.start();
+  const driver = await DraDriver.start({
+    kubeletRoot: folder,
+    kubeconfig: api.writeKubeconfig(folder),
+    nodeName: "node-1",
+    cdiFolder: join(folder, "cdi"),
+  });
+  onTestFinished(async () => {
+    await driver[Symbol.asyncDispose]();
+    await api[Symbol.asyncDispose]();
+    await removeFolder(folder);
+  });
+  return { driver, api, folder };
+}
 
 function connect(
   driver: DraDriver,
@@ -23,10 +43,10 @@ function connect(
 test.each(["v1.DRAPlugin", "v1beta1.DRAPlugin"] as const)(
   "Kubernetes' test driver prepares and unprepares claims with %s",
   async (service) => {
-    await using driver = await DraDriver.start();
+    const { driver, api } = await startDriver();
     const shareId = "12345678-1234-1234-1234-123456789abc";
     const claim = { namespace: "ns", name: "claim", uid: "claim-uid" };
-    driver.addClaim({ ...claim, requests: ["first", "second"], shareId });
+    api.addClaim({ ...claim, driver: driver.name, requests: ["first", "second"], shareId });
     const client = connect(driver, service);
     const device = (request: string, index: number): object => ({
       requestNames: [request],
@@ -48,16 +68,16 @@ test.each(["v1.DRAPlugin", "v1beta1.DRAPlugin"] as const)(
       code: "Unknown",
       message: expect.stringContaining("retrieve claim ns/missing"),
     });
-    expect(readdirSync(driver.cdiFolder)).toHaveLength(2);
+    expect(driver.specs()).toHaveLength(2);
     const unprepared = await client.nodeUnprepareResources({ claims: [claim] }, signal());
     expect(unprepared.claims).toEqual({ "claim-uid": { error: "" } });
-    expect(readdirSync(driver.cdiFolder)).toEqual([]);
+    expect(driver.specs()).toEqual([]);
   },
 );
 
 test("it registers with the names of its services, and reports the health of its devices", async () => {
-  await using driver = await DraDriver.start();
-  const socket = join(driver.registrationFolder, `${driver.name}-reg.sock`);
+  const { driver, folder } = await startDriver();
+  const socket = join(folder, "plugins_registry", `${driver.name}-reg.sock`);
   const plugin = await pluginSockets.connect(socket, timeout, signal());
   onTestFinished(() => plugin.close());
   const info = await plugin.getInfo(timeout, signal());
@@ -75,7 +95,7 @@ test("it registers with the names of its services, and reports the health of its
 });
 
 test("that the driver dies and comes back is noticed", async () => {
-  await using driver = await DraDriver.start();
+  const { driver } = await startDriver();
   const changes: boolean[] = [];
   const client = connect(driver, "v1.DRAPlugin", (isConnected) => changes.push(isConnected));
   await expect.poll(() => changes, { timeout }).toEqual([true]);

@@ -1,5 +1,5 @@
 // Builds the control plane of the cluster tests, the Go kubelet they compare with, a CSI driver with its examiner, device
-// plugins, a DRA driver and a client of the pod resources API, from their Go modules. Kept in ~/.cache/berth/NAME-VERSION between runs. The first build takes ten minutes or more on two cores.
+// plugins, a DRA driver, a client of the pod resources API and a containerd that knows CDI devices, from their Go modules. Kept in ~/.cache/berth/NAME-VERSION between runs. The first build takes ten minutes or more on two cores.
 // usage: node tools/cluster/main.mjs            builds what is not built
 //        node tools/cluster/main.mjs suites     also what `npm run conformance` needs, which takes as long again
 //        node tools/cluster/main.mjs file NAME  prints where a program is, built or not
@@ -47,7 +47,6 @@ const kubernetesPrograms = {
   "kube-scheduler": "cmd/kube-scheduler",
   kubeadm: "cmd/kubeadm",
   "sample-device-plugin": "test/images/sample-device-plugin",
-  "dra-test-driver": "test/e2e/dra/test-driver",
 };
 
 /** The smallest first; what comes later shares most of its packages with what came before. */
@@ -59,6 +58,12 @@ const programs = [
     main: `k8s.io/kubernetes/${path}`,
     flags: versionFlags,
   })),
+  {
+    name: "containerd",
+    source: "containerd",
+    main: "github.com/containerd/containerd/cmd/containerd",
+    flags: [],
+  },
   { name: "csi-driver", source: "csi-driver", main: ".", flags: [] },
   { name: "device-programs", source: "device-programs", main: ".", flags: [] },
   {
@@ -168,7 +173,7 @@ if (command === "file") {
   for (const program of missing()) await build(program);
 } else if (missing().length === 0) {
   say(
-    `Kubernetes ${versions.kubernetes}, etcd ${versions.etcd}, the CSI driver and the device programs are built`,
+    `Kubernetes ${versions.kubernetes}, etcd ${versions.etcd}, containerd, the CSI driver and the device programs are built`,
   );
 } else if (hasGo()) {
   process.exitCode = buildLocked();

@@ -19,6 +19,7 @@ test("the configuration follows the machine and quotes what it is given", () => 
   expect(lines).toContain("SystemdCgroup = true");
   expect(lines).toContain("restrict_oom_score_adj = true");
   expect(lines).toContain("oom_score = 0");
+  expect(lines).toContain("enable_cdi = true");
   const able = containerdConfig({ ...SETTINGS, mayLowerOomScore: true }).split("\n");
   expect(able).toContain("restrict_oom_score_adj = false");
   expect(able).toContain("oom_score = -999");

@@ -56,6 +56,8 @@ export function containerdConfig(settings: ContainerdSettings): string {
     'stream_server_port = "0"',
     `restrict_oom_score_adj = ${!settings.mayLowerOomScore}`,
     "netns_mounts_under_state_dir = true",
+    // How DRA drivers and device plugins describe devices. Containerd 1.6 does not know it, 1.7 has it off, 2 on.
+    "enable_cdi = true",
     "",
     `[${cri}.cni]`,
     `bin_dir = ${quote(settings.cniPluginFolder)}`,

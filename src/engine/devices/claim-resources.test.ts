@@ -35,6 +35,8 @@ class World {
   readonly parts: ReturnType<typeof testManagers>;
   readonly stage: PodStage;
   failure: string | undefined;
+  /** Claims whose preparation is not answered before this is. */
+  readonly hung: Map<string, Promise<void>> = new Map();
   setConnected: (isConnected: boolean) => void = () => undefined;
   report: (devices: readonly DeviceHealth[]) => void = () => undefined;
   readonly #wanted = this.table.writer("wanted");
@@ -100,6 +102,7 @@ class World {
         return {
           nodePrepareResources: async ({ claims = [] }) => {
             this.calls.push(`prepare ${claims.map(({ name }) => name).join()}`);
+            for (const { name = "" } of claims) await this.hung.get(name);
             const devices = [
               { poolName: "pool", deviceName: "gpu0", cdiDeviceIds: ["example.com/gpu=0"] },
             ];
@@ -127,28 +130,33 @@ class World {
           `${method} ${path}${query === undefined ? "" : `?${query["fieldSelector"]}`}`,
         );
         if (method === "DELETE") return Promise.resolve({} as T);
-        if (!path.endsWith("/shared")) return Promise.reject(new ApiError(404, "NotFound", "no"));
-        return Promise.resolve(claim as T);
+        const name = path.split("/").at(-1) ?? "";
+        if (!["shared", "other"].includes(name)) {
+          return Promise.reject(new ApiError(404, "NotFound", "no"));
+        }
+        return Promise.resolve(claimNamed(name) as T);
       },
       watch: () => Promise.resolve(),
     };
   }
 }
 
-const claim: ResourceResourceClaim = {
-  metadata: { name: "shared", namespace: "default", uid: "claim-1" },
-  spec: {},
-  status: {
-    allocation: {
-      devices: { results: [{ driver, pool: "pool", device: "gpu0", request: "gpu" }] },
+function claimNamed(name: string): ResourceResourceClaim {
+  return {
+    metadata: { name, namespace: "default", uid: `uid of ${name}` },
+    spec: {},
+    status: {
+      allocation: {
+        devices: { results: [{ driver, pool: "pool", device: "gpu0", request: "gpu" }] },
+      },
+      reservedFor: ["a", "b"].map((uid) => ({ resource: "pods", name: uid, uid })),
     },
-    reservedFor: ["a", "b"].map((uid) => ({ resource: "pods", name: uid, uid })),
-  },
-};
+  };
+}
 
-function claimPod(uid: string): Pod {
+function claimPod(uid: string, claim = "shared"): Pod {
   const main = { name: "main", resources: { claims: [{ name: "gpu" }] } };
-  const resourceClaims = [{ name: "gpu", resourceClaimName: "shared" }];
+  const resourceClaims = [{ name: "gpu", resourceClaimName: claim }];
   return testPod({ containers: [main], resourceClaims }, { uid, name: uid });
 }
 
@@ -194,6 +202,24 @@ test("a driver that fails keeps the pod from starting, and says why; the next tr
   await expect(world.prepare(pod)).rejects.toThrow(/no power/);
   world.failure = undefined;
   await world.prepare(pod);
+});
+
+test("a driver that does not answer for one claim holds up only the pods of that claim", async () => {
+  const world = new World();
+  await world.start();
+  await world.register();
+  let answer = (): void => undefined;
+  world.hung.set("shared", new Promise((resolve) => (answer = resolve)));
+  const [first, second, other] = [claimPod("a"), claimPod("b"), claimPod("b", "other")];
+  for (const pod of [first, second]) world.want(pod);
+  const preparing = [world.prepare(first), world.prepare(second)];
+  await world.prepare(other);
+  const prepared = (): readonly string[] =>
+    world.calls.filter((call) => call.startsWith("prepare"));
+  expect(prepared()).toEqual(["prepare shared", "prepare other"]);
+  answer();
+  await Promise.all(preparing);
+  expect(prepared()).toEqual(["prepare shared", "prepare other"]);
 });
 
 test("the next agent gives back what a pod left that it does not know", async () => {

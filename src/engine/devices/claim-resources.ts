@@ -4,6 +4,7 @@ import type { DraAnswer, DraCall, DraSteps } from "../../core/devices/dra/dra-ca
 import { encodeDraCheckpoint, parseDraCheckpoint } from "../../core/devices/dra/dra-checkpoint.ts";
 import { DraManager } from "../../core/devices/dra/dra-manager.ts";
 import { podClaims } from "../../core/devices/dra/pod-claims.ts";
+import { compareText } from "../../lib/compare-text.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { KeyedTurns } from "../../lib/keyed-turns.ts";
 import type { Result } from "../../lib/result.ts";
@@ -45,7 +46,7 @@ export class ClaimResources implements HealthSink {
   readonly #file: StateFile;
   readonly #healthFile: StateFile;
   readonly #healths = new DeviceHealths();
-  /** By namespace, one pod at a time: what one pod gives back the next may be about to use. */
+  /** By claim, one pod at a time: what one pod gives back the next may be about to use. A driver that hangs holds up no other claim. */
   readonly #turns = new KeyedTurns();
   #manager: DraManager;
 
@@ -107,14 +108,14 @@ export class ClaimResources implements HealthSink {
 
   async prepare(pod: Pod): Promise<Result<void, string>> {
     return await this.#deps.managerMetrics.measureClaims("PrepareResources", () =>
-      this.#take(pod.metadata.namespace, () => this.#manager.prepare(pod)),
+      this.#take(claimKeys(pod), () => this.#manager.prepare(pod)),
     );
   }
 
   /** The pod's containers have ended. */
   async unprepare(pod: Pod): Promise<Result<void, string>> {
     return await this.#deps.managerMetrics.measureClaims("UnprepareResources", () =>
-      this.#take(pod.metadata.namespace, () => this.#manager.unprepare(pod)),
+      this.#take(claimKeys(pod), () => this.#manager.unprepare(pod)),
     );
   }
 
@@ -125,9 +126,9 @@ export class ClaimResources implements HealthSink {
 
   /** The same for a pod whose spec is not known any more. Returns what failed. */
   async release(uid: PodUid): Promise<readonly string[]> {
-    const used = this.#manager.claims.all().find(({ pods }) => pods.has(uid));
-    if (used === undefined) return [];
-    return await this.#take(used.namespace, () =>
+    const used = this.#manager.claims.all().filter(({ pods }) => pods.has(uid));
+    if (used.length === 0) return [];
+    return await this.#take(used.map(claimKey), () =>
       this.#manager.reconcile(new Set(this.#users().filter((user) => user !== uid))),
     );
   }
@@ -163,13 +164,19 @@ export class ClaimResources implements HealthSink {
     });
   }
 
-  async #take<T>(namespace: string, begin: () => DraSteps<T>): Promise<T> {
-    return await this.#turns.run(namespace, async () => {
+  /** The turns are taken in one order by all, so that no two pods wait for each other. */
+  async #take<T>(claims: readonly string[], begin: () => DraSteps<T>): Promise<T> {
+    let work = async (): Promise<T> => {
       const steps = begin();
       let next = steps.next();
       while (next.done !== true) next = steps.next(await this.#answer(next.value));
       return next.value;
-    });
+    };
+    for (const claim of [...new Set(claims)].toSorted(compareText).toReversed()) {
+      const inner = work;
+      work = () => this.#turns.run(claim, inner);
+    }
+    return await work();
   }
 
   async #answer(call: DraCall): Promise<DraAnswer> {
@@ -200,4 +207,21 @@ export class ClaimResources implements HealthSink {
       ? { kind: "claim", claim: found.value }
       : { kind: "failed", error: found.error.message };
   }
+}
+
+function claimKeys(pod: Pod): readonly string[] {
+  const { namespace } = pod.metadata;
+  return podClaims(pod).flatMap((claim) =>
+    claim.ok && claim.value !== undefined ? [claimKey({ namespace, name: claim.value.name })] : [],
+  );
+}
+
+function claimKey({
+  namespace,
+  name,
+}: {
+  readonly namespace: string;
+  readonly name: string;
+}): string {
+  return `${namespace}/${name}`;
 }

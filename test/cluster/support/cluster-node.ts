@@ -25,6 +25,8 @@ interface ClusterNodeOptions {
   /** Fields of the kubelet's configuration that differ from the tests' usual ones. */
   readonly config?: object;
   readonly flags?: readonly string[];
+  /** Also the Go kubelet looks for device plugins in the node's root folder. */
+  readonly hasDevicePlugins?: boolean;
 }
 
 /** A node on this machine: its folders and settings outlast the agents that run it one after the other. */
@@ -34,15 +36,19 @@ export class ClusterNode {
   readonly rootDir: string;
   readonly manifests: string;
   readonly #flags: readonly string[];
+  readonly #hasDevicePlugins: boolean;
   #agent: ServerProcess | undefined;
   #starts = 0;
 
-  constructor({ name, plane, world, config = {}, flags = [] }: ClusterNodeOptions) {
+  constructor(options: ClusterNodeOptions) {
+    const { name, plane, world, config = {}, flags = [], hasDevicePlugins = false } = options;
     this.name = name;
+    this.#hasDevicePlugins = hasDevicePlugins;
     this.folder = join(plane.folder, name);
     this.rootDir = join(this.folder, "root");
     this.manifests = join(this.folder, "manifests");
     for (const folder of [this.folder, this.manifests]) mkdirSync(folder);
+    if (hasDevicePlugins) shareFolder(this.rootDir);
     makeNodeCgroup(world.cgroupRoot);
     const configFile = join(this.folder, "kubelet.yaml");
     const whole = { ...nodeConfig(this.folder, plane, world), ...config };
@@ -71,7 +77,10 @@ export class ClusterNode {
   start(agent: NodeAgent): void {
     this.#starts += 1;
     const log = join(this.folder, `${agent}-${this.#starts}.log`);
-    this.#agent = new ServerProcess([...command(agent), ...this.#flags], log);
+    const program = this.#hasDevicePlugins
+      ? withDevicePlugins(this.rootDir, command(agent))
+      : command(agent);
+    this.#agent = new ServerProcess([...program, ...this.#flags], log);
   }
 
   /** Ends the agent; the pods stay. */
@@ -121,6 +130,33 @@ export class ClusterNode {
 
 function command(agent: NodeAgent): readonly [string, ...string[]] {
   return agent === "kubelet" ? [clusterProgram("kubelet")] : [process.execPath, berth, "kubelet"];
+}
+
+/** Makes the folder a mount whose mounts are seen from all mount namespaces. */
+function shareFolder(folder: string): void {
+  mkdirSync(join(folder, "device-plugins"), { recursive: true });
+  execFileSync("mount", ["--bind", folder, folder]);
+  execFileSync("mount", ["--make-shared", folder]);
+}
+
+/**
+ * The Go kubelet looks for device plugins in /var/lib/kubelet, whatever its root folder is. Here that is a folder of the
+ * node's: for this program alone, which otherwise sees the mounts of all.
+ */
+function withDevicePlugins(
+  rootDir: string,
+  program: readonly [string, ...string[]],
+): readonly [string, ...string[]] {
+  const script = `
+    set -e
+    mkdir -p /var/lib/kubelet/device-plugins
+    mount --make-private "$(findmnt --noheadings --output TARGET --target /var/lib/kubelet)"
+    mount --bind "$1/device-plugins" /var/lib/kubelet/device-plugins
+    shift
+    exec "$@"
+  `;
+  const unshare = ["--mount", "--propagation", "unchanged"];
+  return ["unshare", ...unshare, "--", "sh", "-c", script, "sh", rootDir, ...program];
 }
 
 function names(folder: string): readonly string[] {

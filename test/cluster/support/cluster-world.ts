@@ -13,6 +13,10 @@ const readyTimeoutMs = 60_000;
 interface ClusterWorldOptions extends ControlPlaneOptions {
   readonly config?: object;
   readonly flags?: (plane: ControlPlane) => readonly string[];
+  /** Another program than the machine's containerd. */
+  readonly containerd?: string;
+  /** Also the Go kubelet looks for device plugins in the node's root folder. */
+  readonly hasDevicePlugins?: boolean;
 }
 
 /** A cluster with a runtime and a node. */
@@ -29,14 +33,18 @@ export class ClusterWorld {
 
   /** A cluster whose node has no agent yet. */
   static async create(options: ClusterWorldOptions = {}): Promise<ClusterWorld> {
-    const { config, flags } = options;
+    const { config, flags, containerd, hasDevicePlugins = false } = options;
     const plane = await ControlPlane.start(options);
     try {
-      const runtime = await startRuntimeWorld({ network: plane.network });
+      const runtime = await startRuntimeWorld({
+        network: plane.network,
+        ...(containerd !== undefined && { program: containerd }),
+      });
       const node = new ClusterNode({
         name: "node-a",
         plane,
         world: runtime,
+        hasDevicePlugins,
         ...(config && { config }),
         ...(flags && { flags: flags(plane) }),
       });

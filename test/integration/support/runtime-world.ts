@@ -29,6 +29,8 @@ export interface RuntimeWorldOptions {
   /** The folder that holds the data folder: another disk, say. */
   readonly folder?: string;
   readonly onCall?: GrpcObserver;
+  /** Another program than the machine's containerd. */
+  readonly program?: string;
 }
 
 /** A managed containerd in a temporary folder with the pause and busybox images, and a client to it. */
@@ -64,7 +66,7 @@ const retryMs = 200;
 export async function startRuntimeWorld(given: RuntimeWorldOptions): Promise<RuntimeWorld> {
   const lock = await lockDataDir(makeTestFolder("test", given.folder));
   const options = worldOptions(lock.path, given.network);
-  const containerd = await startContainerd(options);
+  const containerd = await startContainerd(options, given.program);
   const runtime = createCriRuntime(containerd.endpoint, { onCall: given.onCall });
   const close = async (): Promise<void> => {
     runtime.close();
@@ -147,10 +149,15 @@ export function worldOptions(dataDir: string, network: number): ManagedContainer
   };
 }
 
-export function startContainerd(options: ManagedContainerdOptions): Promise<ManagedContainerd> {
+export function startContainerd(
+  options: ManagedContainerdOptions,
+  program?: string,
+): Promise<ManagedContainerd> {
+  const machine = readMachine();
+  const tools = { ...machine.tools, ...(program !== undefined && { containerd: program }) };
   return ManagedContainerd.start(
     options,
-    readMachine(),
+    { ...machine, tools },
     silentLog,
     AbortSignal.timeout(START_TIMEOUT_MS),
   );
