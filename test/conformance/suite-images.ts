@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
 import {
   ensureImages,
   type LocalImage,
@@ -9,8 +8,10 @@ import {
 import { readStaticProgram } from "../../src/drivers/containerd/static-program.ts";
 import type { TarEntry } from "../../src/drivers/containerd/tar-archive.ts";
 import { busyboxArchive } from "../../tools/images/busybox-image.ts";
+import { CertificateAuthority } from "../cluster/support/certificates.ts";
 import { clusterProgram } from "../cluster/support/cluster-programs.ts";
 import type { RuntimeWorld } from "../integration/support/runtime-world.ts";
+import { makeTestFolder } from "../integration/support/test-folder.ts";
 
 const registry = "registry.k8s.io";
 const importTimeoutMs = 300_000;
@@ -89,14 +90,32 @@ function agnhostFiles(): readonly TarEntry[] {
   return [
     file("agnhost", readFileSync(clusterProgram("agnhost"))),
     { kind: "link", path: "agnhost-2", target: "agnhost" },
+    ...serverCertificate(),
     { kind: "folder", path: "uploads/", mode: 0o755 },
-    ...nodePrograms(["/usr/bin/curl", "/usr/bin/nsenter"]),
+    ...nodePrograms({
+      curl: "/usr/bin/curl",
+      // busybox's runs a shell of its own, with its own programs instead of the node's.
+      nsenter: "/usr/bin/nsenter",
+      // busybox's has no UDP.
+      nc: "/bin/nc.openbsd",
+    }),
   ];
 }
 
-/** Programs of this machine with the libraries they need. */
-function nodePrograms(programs: readonly string[]): readonly TarEntry[] {
-  const libraries = programs.flatMap((program) =>
+/** What agnhost serves HTTPS with; its clients do not check it. */
+function serverCertificate(): readonly TarEntry[] {
+  const folder = makeTestFolder("agnhost");
+  const authority = new CertificateAuthority(folder, "agnhost");
+  const { certificate, key } = authority.issue("localhost", { commonName: "localhost" });
+  return [
+    file("localhost.crt", readFileSync(certificate), 0o644),
+    file("localhost.key", readFileSync(key), 0o644),
+  ];
+}
+
+/** Programs of this machine, by their names in the image, with the libraries they need. */
+function nodePrograms(programs: Readonly<Record<string, string>>): readonly TarEntry[] {
+  const libraries = Object.values(programs).flatMap((program) =>
     execFileSync("ldd", [program], { encoding: "utf8" })
       .split("\n")
       .flatMap((line) => /(\/[^ ]+) \(0x/.exec(line)?.[1] ?? []),
@@ -105,7 +124,7 @@ function nodePrograms(programs: readonly string[]): readonly TarEntry[] {
     ...["lib/", "lib64/", "lib/x86_64-linux-gnu/"].map(
       (path): TarEntry => ({ kind: "folder", path, mode: 0o755 }),
     ),
-    ...programs.map((path) => file(`bin/${basename(path)}`, readFileSync(path))),
+    ...Object.entries(programs).map(([name, path]) => file(`bin/${name}`, readFileSync(path))),
     ...[...new Set(libraries)].map((path) => file(path.slice(1), readFileSync(path))),
   ];
 }

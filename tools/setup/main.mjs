@@ -34,6 +34,7 @@ const packages = [
   // For the images of Kubernetes' own suites: a shell that keeps every variable of the environment, and what the specs call.
   { name: "bash-static", files: programs("bash-static"), suitesOnly: true },
   { name: "curl", files: programs("curl"), suitesOnly: true },
+  { name: "netcat-openbsd", files: programs("nc.openbsd"), suitesOnly: true },
 ];
 
 function programs(name) {
