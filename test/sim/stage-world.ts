@@ -92,6 +92,7 @@ export class StageWorld {
         release: (uid) => void this.calls.push(`objects of ${uid} released`),
       },
       cgroups: this.#createCgroups(),
+      deviceAdmission: { complete: () => Promise.resolve(undefined) },
       managers: this.#managers,
       claimResources: idleDevices().claimResources,
       actuated: new ResourceRecords({

@@ -17,7 +17,7 @@ import type { DraPlugins } from "../../ports/dra-plugins.ts";
 import { ActivePods } from "../pods/active-pods.ts";
 import type { PodStage } from "../pods/pod-stage.ts";
 import { PodTable } from "../pods/pod-table.ts";
-import { devicesStage } from "../pods/stages/devices-stage.ts";
+import { claimsStage } from "../pods/stages/claims-stage.ts";
 import { Holders } from "./holders.ts";
 
 const driver = "gpu.example.com";
@@ -60,12 +60,12 @@ class World {
       draPlugins: this.#plugins(),
       apiServer: { api: this.#api() },
     });
-    const { managers, claimResources } = this.parts;
+    const { claimResources } = this.parts;
     const events = {
       record: (_: unknown, { message }: { readonly message: string }) =>
         void this.events.push(message),
     };
-    this.stage = devicesStage({ managers, claimResources, events });
+    this.stage = claimsStage({ claimResources, events });
   }
 
   async start(): Promise<void> {

@@ -13,7 +13,10 @@ import type { NodeManagers } from "./node-managers.ts";
 
 export interface DeviceAdmissionDeps {
   readonly table: PodTable;
-  readonly managers: Pick<NodeManagers, "concerns" | "admit" | "release" | "isReleaseDue">;
+  readonly managers: Pick<
+    NodeManagers,
+    "concerns" | "lacks" | "admit" | "release" | "isReleaseDue"
+  >;
   readonly active: Pick<ActivePods, "has">;
   readonly managerMetrics: Pick<ManagerMetrics, "noteAdmission">;
   readonly faults: Pick<Faults, "note">;
@@ -47,12 +50,13 @@ export class DeviceAdmission {
   }
 
   #ask(pod: Pod, refuse: (failure: AdmissionFailure) => void): void {
-    const { managers, wakeups } = this.#deps;
+    const { managers, active, wakeups } = this.#deps;
     const { uid } = pod.metadata;
     this.#queue(uid, async () => {
       const failure = await this.#handOut(pod);
+      // It may have gone while its devices were handed out.
+      if (failure !== undefined || !active.has(uid)) await managers.release(uid);
       if (failure !== undefined) {
-        await managers.release(uid);
         if (this.#isWorthWaiting(uid)) return this.#askLater(pod, refuse);
         refuse(failure);
       }
@@ -87,6 +91,17 @@ export class DeviceAdmission {
         ...failure,
       });
     });
+  }
+
+  /** The pod is about to start: it gets again what the end of a former life of it took back meanwhile. */
+  async complete(pod: Pod): Promise<AdmissionFailure | undefined> {
+    if (!this.#deps.managers.lacks(pod)) return undefined;
+    let failure: AdmissionFailure | undefined;
+    this.#queue(pod.metadata.uid, async () => {
+      failure = await this.#handOut(pod);
+    });
+    await this.#last;
+    return failure;
   }
 
   /** Resolves when everything asked for so far was handed out or refused. */

@@ -4,7 +4,6 @@ import { type PodUid, podUid } from "../../model/ids.ts";
 import type { SourceReadiness } from "../intake/source-readiness.ts";
 import type { ActivePods } from "../pods/active-pods.ts";
 import type { ManagedPod, PodTable } from "../pods/pod-table.ts";
-import { inRuntime } from "../pods/start-gate.ts";
 
 export interface HoldersDeps {
   readonly table: PodTable;
@@ -48,11 +47,17 @@ export class Holders {
   }
 
   #holds(pod: ManagedPod): boolean {
-    if (this.#isActive(pod) || inRuntime(pod) !== "nothing-runs") return true;
+    if (this.#isActive(pod) || mayRun(pod)) return true;
     return pod.worker !== undefined && !isPodKnownTerminated(pod.worker.state);
   }
 
   #isActive({ uid }: ManagedPod): boolean {
     return this.#deps.active.has(uid);
   }
+}
+
+/** A sandbox alone holds nothing: it may be left of an agent that died before it had stopped it. */
+function mayRun({ observed }: ManagedPod): boolean {
+  if (observed?.unread !== undefined) return true;
+  return observed?.state?.containers.some(({ state }) => state === "running") === true;
 }

@@ -13,7 +13,7 @@ import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { simTopology } from "../../drivers/sim/sim-topology.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
-import type { PodUid } from "../../model/ids.ts";
+import { containerId, type PodUid } from "../../model/ids.ts";
 import { emptyObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import { wholeQuantity } from "../../model/quantity.ts";
@@ -208,15 +208,28 @@ test("a pod waits for what one that still runs has, though no source wants that 
   await world.admission.idle();
   const { uid, name, namespace } = before.metadata;
   const sandbox = { id: "s", state: "ready", attempt: 0, network: "pod", createdAtMs: 0 } as const;
-  const state = { ...emptyObservedPod(uid, name, namespace), sandboxes: [sandbox] };
-  world.observed.set(uid, { state });
+  const container = {
+    id: containerId("containerd://1"),
+    name: "main",
+    state: "running",
+    exitCode: 0,
+    image: "",
+    imageId: "",
+    imageRef: "",
+    hash: "",
+    restartCount: 0,
+    reason: "",
+    message: "",
+  } as const;
+  const empty = { ...emptyObservedPod(uid, name, namespace), sandboxes: [sandbox] };
+  world.observed.set(uid, { state: { ...empty, containers: [container] } });
   world.drop(uid);
   world.admit(after);
   await world.clock.advance(5000);
   expect(world.refusals).toEqual([]);
   expect(world.table.get(after.metadata.uid)?.devices).toEqual({ isAwaited: true });
-  world.observed.set(uid, undefined);
-  await world.managers.release(uid);
+  // Its sandbox, which holds nothing, may be left for as long as the pod is.
+  world.observed.set(uid, { state: empty });
   await world.clock.advance(2000);
   expect(world.table.get(after.metadata.uid)?.devices).toBeUndefined();
   expect(world.managers.place(after, { name: "main" })?.cpusetCpus).toBe("60-62");
@@ -236,6 +249,21 @@ test("a pod that ended while it waited gets nothing, and one that has ended give
   await world.managers.release(pod.metadata.uid);
   expect(world.looks).toBe(looks + 1);
   expect((await world.state()).defaultCpuSet).toBe("0-63");
+});
+
+test("a pod that came back gets again what the end of its former life took back, before it starts", async () => {
+  const world = new World();
+  await world.managers.start();
+  const pod = guaranteed("a", "3");
+  world.admit(pod);
+  await world.admission.idle();
+  await world.managers.release(pod.metadata.uid);
+  expect(await world.state()).not.toHaveProperty("entries");
+  expect(await world.admission.complete(pod)).toBeUndefined();
+  expect((await world.state()).entries).toEqual({ a: { main: "60-62" } });
+  const other = guaranteed("b", "3");
+  world.want(other);
+  expect(await world.admission.complete(other)).toMatchObject({ reason: expect.any(String) });
 });
 
 test("the file of another policy keeps the agent from starting, and says what to do", async () => {

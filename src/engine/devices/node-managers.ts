@@ -166,6 +166,18 @@ export class NodeManagers {
     return this.#deps.devices.concerns(pod) || this.#isPinned(pod);
   }
 
+  /** Whether a container that is to have CPUs or memory of its own has none: the end of a former life of the pod took them back. */
+  lacks(pod: Pod): boolean {
+    if (!this.#isPinned(pod)) return false;
+    const { cpus, memory } = this.#managers;
+    const isStatic = this.#settings.memory.name === "Static";
+    return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) => {
+      const ref = { podUid: pod.metadata.uid, container: container.name };
+      if (cpus.pins(pod, container) && cpus.exclusiveCpus(ref).length === 0) return true;
+      return isStatic && memory.nodesFor(ref).length === 0;
+    });
+  }
+
   #isPinned(pod: Pod): boolean {
     if (!this.#pins || podQosClass(pod) !== "Guaranteed") return false;
     if (this.#settings.memory.name === "Static") return true;

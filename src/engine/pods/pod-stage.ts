@@ -3,7 +3,7 @@ import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 
-type StageName = "objects" | "cgroup" | "folders" | "devices" | "volumes" | "probes";
+type StageName = "objects" | "devices" | "cgroup" | "folders" | "claims" | "volumes" | "probes";
 
 export interface PodToPrepare {
   readonly pod: Pod;

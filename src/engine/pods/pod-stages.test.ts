@@ -35,9 +35,10 @@ test("stages are prepared in order and given back in reverse order", async () =>
   const { stages } = await new StageWorld().start();
   expect(stages.map(({ name }) => name)).toEqual([
     "objects",
+    "devices",
     "cgroup",
     "folders",
-    "devices",
+    "claims",
     "volumes",
     "probes",
   ]);
@@ -50,8 +51,8 @@ test("stages are prepared in order and given back in reverse order", async () =>
   await prepareStages(noted, request, signal);
   await releaseStages(noted, pod, signal);
   const names = stages.map(({ name }) => name);
-  expect(order.slice(0, 6)).toEqual(names.map((name) => `+${name}`));
-  expect(order.slice(6)).toEqual(names.toReversed().map((name) => `-${name}`));
+  expect(order.slice(0, 7)).toEqual(names.map((name) => `+${name}`));
+  expect(order.slice(7)).toEqual(names.toReversed().map((name) => `-${name}`));
 });
 
 test("the first stage that cannot be prepared ends the preparation", async () => {

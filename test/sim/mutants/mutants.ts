@@ -10,6 +10,8 @@ export type Mutant = {
   readonly name: string;
   /** The promise that it breaks. */
   readonly promise: string;
+  /** Only nodes with devices can notice it. */
+  readonly withDevices?: true;
 } & (
   | { readonly sabotage: Sabotage; readonly edit?: undefined }
   | { readonly sabotage?: undefined; readonly edit: SourceEdit }
@@ -193,6 +195,45 @@ export const mutants: readonly Mutant[] = [
       file: "src/engine/volumes/found-volumes.ts",
       from: "for (const found of await this.#list()) {",
       to: "for (const found of (await this.#list()).slice(0, 0)) {",
+    },
+  },
+  {
+    name: "gives devices to several containers",
+    promise: "no device is held by two running containers",
+    withDevices: true,
+    edit: {
+      file: "src/core/devices/plugin/choose-devices.ts",
+      from: "(id) => !inUse(resource).has(id),",
+      to: "() => true,",
+    },
+  },
+  {
+    name: "forgets who has which CPUs",
+    promise: "a container that restarts gets exactly what it had",
+    withDevices: true,
+    sabotage: withFiles("files", (files) => ({
+      readText: async (path) =>
+        path.endsWith("/cpu_manager_state") ? undefined : await files.readText(path),
+    })),
+  },
+  {
+    name: "loses CPUs",
+    promise: "what no running container holds can be handed out again",
+    withDevices: true,
+    edit: {
+      file: "src/core/devices/cpu/cpu-manager.ts",
+      from: "this.#state = { ...state, shared: unionCpus(state.shared, released) };",
+      to: "this.#state = released.length > 0 ? state : this.#state;",
+    },
+  },
+  {
+    name: "makes sandboxes before claims are prepared",
+    promise: "claims are prepared before the sandboxes of the pods that use them",
+    withDevices: true,
+    edit: {
+      file: "src/engine/pods/stages/claims-stage.ts",
+      from: "if (!claimResources.concerns(pod)) return;",
+      to: "if (claimResources.concerns(pod)) return;",
     },
   },
 ];

@@ -7,6 +7,7 @@ import type { ApiClient, ApiRequest } from "../../../src/ports/api-client.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
 import type { Change } from "../api-watchers.ts";
 import { MemoryApi } from "../memory-api.ts";
+import type { DeviceWorld } from "./devices/device-world.ts";
 import type { Dice } from "./dice.ts";
 import { parseManifest } from "./manifest-source.ts";
 import type { PodManifest } from "./random-pod.ts";
@@ -17,6 +18,7 @@ interface ApiWorldDeps {
   readonly dice: Dice;
   readonly nodeName: string;
   readonly storage?: StorageWorld | undefined;
+  readonly devices?: DeviceWorld | undefined;
 }
 
 const podsPath = "/api/v1/namespaces/default/pods";
@@ -34,7 +36,7 @@ export class ApiWorld {
 
   /** `onChange` is called for every pod that changed in the API server, `storage` learns of every change. */
   constructor(
-    { clock, dice, nodeName, storage }: ApiWorldDeps,
+    { clock, dice, nodeName, storage, devices }: ApiWorldDeps,
     onChange: (type: Change["type"], pod: Pod, isForced: boolean) => void,
   ) {
     this.#dice = dice;
@@ -52,6 +54,7 @@ export class ApiWorld {
       },
     });
     storage?.join(this.#api, () => this.#isDown);
+    devices?.join(this.#api);
   }
 
   /** What the node's status reports. */

@@ -1,5 +1,6 @@
 import type { Container } from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { withDevices } from "./devices/random-devices.ts";
 import { images, type PodManifest, randomPod, resizedContainers } from "./random-pod.ts";
 import type { Simulation } from "./simulation.ts";
 import { withStorage } from "./storage/random-volumes.ts";
@@ -34,9 +35,10 @@ function createPod(sim: Simulation): void {
   create(sim, clusterPod(sim, name));
 }
 
-function clusterPod({ dice, storage }: Simulation, name: string): PodManifest {
+function clusterPod({ dice, storage, devices }: Simulation, name: string): PodManifest {
   const plain = randomPod(dice, name);
-  const pod = storage === undefined ? plain : withStorage(dice, plain, true);
+  const equipped = devices === undefined ? plain : withDevices(dice, plain, true);
+  const pod = storage === undefined ? equipped : withStorage(dice, equipped, true);
   if (!dice.chance(0.3)) return pod;
   const volume = { name: "settings", configMap: { name: configMapName } };
   return { ...pod, spec: { ...pod.spec, volumes: [...(pod.spec.volumes ?? []), volume] } };

@@ -3,6 +3,7 @@ import { ContainerState } from "../../../src/model/generated/cri.ts";
 import { containerNameLabel, podUidLabel } from "../../../src/model/labels.ts";
 import { type Pod, podFullName } from "../../../src/model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../../src/model/pod-source.ts";
+import { deviceProblems } from "./devices/device-problems.ts";
 import { label } from "./invariants.ts";
 import type { Simulation } from "./simulation.ts";
 import { containerStatuses } from "./status-history.ts";
@@ -27,6 +28,7 @@ export async function unconverged(sim: Simulation): Promise<readonly string[]> {
     ...(await remainsOfOthers(sim, uids)),
     ...apiProblems(sim, shown),
     ...storageProblems(sim, shown),
+    ...(await deviceProblems(sim, shown)),
   ];
 }
 
@@ -163,6 +165,7 @@ export async function leftovers(sim: Simulation): Promise<readonly string[]> {
     ...(sim.cluster?.pods ?? []).map(({ metadata }) => `in the API server ${metadata.name}`),
     ...sim.openCalls().map((call) => `open ${call}`),
     ...storageLeftovers(sim),
+    ...(await deviceProblems(sim, [])),
   ];
 }
 

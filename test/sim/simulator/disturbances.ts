@@ -2,6 +2,8 @@ import { containerNameLabel, podUidLabel } from "../../../src/model/labels.ts";
 import { type Pod, podFullName } from "../../../src/model/pod.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import { clusterDisturbances, configMapName, toggleApi } from "./cluster-disturbances.ts";
+import { deviceDisturbances } from "./devices/device-disturbances.ts";
+import { withDevices } from "./devices/random-devices.ts";
 import { label } from "./invariants.ts";
 import type { ManifestSource } from "./manifest-source.ts";
 import { type PodManifest, randomPod, resizedContainers } from "./random-pod.ts";
@@ -40,6 +42,7 @@ export async function disturb(sim: Simulation): Promise<void> {
     ...anywhere,
     ...(sim.cluster === undefined ? [] : clusterDisturbances),
     ...(sim.storage === undefined ? [] : storageDisturbances),
+    ...(sim.devices === undefined ? [] : deviceDisturbances),
   ];
   const disturbance = sim.dice.pick(choices);
   // While the API server is down people cannot ask anything of it either.
@@ -56,8 +59,9 @@ function writeFile(sim: Simulation): void {
 }
 
 /** Pods of files may use claims where those lie beside them. */
-function filePod({ dice, storage, cluster }: Simulation, name: string): PodManifest {
-  const pod = randomPod(dice, name);
+function filePod({ dice, storage, devices, cluster }: Simulation, name: string): PodManifest {
+  const plain = randomPod(dice, name);
+  const pod = devices === undefined ? plain : withDevices(dice, plain, false);
   const mayUse = storage !== undefined && cluster === undefined;
   return mayUse ? withStorage(dice, pod, false) : pod;
 }
@@ -117,7 +121,7 @@ function replaceWhileAway(sim: Simulation): void {
   }
 }
 
-function write(sim: Simulation, file: string, manifest: PodManifest): Pod {
+export function write(sim: Simulation, file: string, manifest: PodManifest): Pod {
   const pod = change(sim, (manifests) => manifests.write(file, manifest));
   sim.invariants.notePod(pod);
   sim.did(`manifest ${file}: ${podFullName(pod)} ${pod.metadata.uid}`);

@@ -41,8 +41,12 @@ export class Invariants {
     return this.#pods.has(uid);
   }
 
+  podWith(uid: string): Pod | undefined {
+    return this.#pods.get(uid);
+  }
+
   podOf(container: SimContainer): Pod | undefined {
-    return this.#pods.get(label(container, podUidLabel));
+    return this.podWith(label(container, podUidLabel));
   }
 
   find(containerId: string): SimContainer | undefined {

@@ -1,6 +1,8 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { ApiClient } from "../../../src/ports/api-client.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
+import type { DevicePluginClient, DevicePlugins } from "../../../src/ports/device-plugins.ts";
+import type { DraPlugins } from "../../../src/ports/dra-plugins.ts";
 import type { PluginSockets } from "../../../src/ports/plugin-sockets.ts";
 import type { RuntimeEvents } from "../../../src/ports/runtime-events.ts";
 import type { CallBounds } from "./call-bounds.ts";
@@ -65,6 +67,8 @@ export class Life {
         connect: (endpoint) => this.#bindObject(ports.csiDrivers.connect(endpoint)),
       },
       pluginSockets: this.#bindSockets(ports.pluginSockets),
+      devicePlugins: this.#bindDevicePlugins(ports.devicePlugins),
+      draPlugins: this.#bindDraPlugins(ports.draPlugins),
     };
   }
 
@@ -75,6 +79,40 @@ export class Life {
       connect: async (...args) => this.#bindObject(await bound.connect(...args)),
       watch: (folder, onChange) =>
         sockets.watch(folder, (name) => this.#whileAlive(() => onChange(name))),
+    };
+  }
+
+  #bindDevicePlugins(plugins: DevicePlugins): DevicePlugins {
+    return {
+      serve: (socketPath, registration) =>
+        this.#ask(() =>
+          plugins.serve(socketPath, {
+            register: (...args) => (this.#isOver ? never() : registration.register(...args)),
+          }),
+        ),
+      connect: async (...args) =>
+        this.#bindDevicePlugin(await this.#ask(() => plugins.connect(...args))),
+    };
+  }
+
+  #bindDevicePlugin(client: DevicePluginClient): DevicePluginClient {
+    return {
+      ...this.#bindObject(client),
+      listAndWatch: (onDevices, signal) =>
+        this.#ask(() =>
+          client.listAndWatch((devices) => this.#whileAlive(() => onDevices(devices)), signal),
+        ),
+    };
+  }
+
+  #bindDraPlugins(plugins: DraPlugins): DraPlugins {
+    return {
+      connect: (socketPath, service, onConnected) =>
+        this.#bindObject(
+          plugins.connect(socketPath, service, (isConnected) =>
+            this.#whileAlive(() => onConnected(isConnected)),
+          ),
+        ),
     };
   }
 

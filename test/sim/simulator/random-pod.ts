@@ -70,11 +70,21 @@ export function resizedContainers(
   dice: Dice,
   containers: readonly Container[],
 ): readonly Container[] {
-  return containers.map((container) =>
-    container.resources === undefined
-      ? container
-      : { ...container, resources: randomResources(dice) },
-  );
+  return containers.map((container) => {
+    const { resources } = container;
+    const { requests = {}, limits = {} } = resources ?? {};
+    // Neither what none was asked for is resized, nor what a container has for itself.
+    if (requests["cpu"] === undefined || requests["cpu"] === limits["cpu"]) return container;
+    const random = randomResources(dice);
+    return {
+      ...container,
+      resources: {
+        ...resources,
+        requests: { ...requests, ...random.requests },
+        limits: { ...limits, ...random.limits },
+      },
+    };
+  });
 }
 
 function randomResources(dice: Dice): ResourceRequirements {

@@ -1,9 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ContainerStatus } from "../../../src/model/generated/kubernetes.ts";
+import type {
+  ContainerStatus,
+  ResourceRequirements,
+} from "../../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../../src/model/pod.ts";
+import { isExtendedResource } from "../../../src/model/validate/resource-names.ts";
 import { configMapName } from "./cluster-disturbances.ts";
 import { isSteady, leftovers, runningIds, unconverged } from "./convergence.ts";
-import { addControlPods, disturb, removeManifest } from "./disturbances.ts";
+import { podWithEverything } from "./devices/random-devices.ts";
+import { addControlPods, disturb, removeManifest, write } from "./disturbances.ts";
 import { Simulation, type SimulationOptions } from "./simulation.ts";
 
 export interface SeedReport {
@@ -26,6 +31,12 @@ export interface SeedOptions {
 
 /** A promise: once nothing goes wrong any more, everything is as it is wanted after at most this time. */
 const longestCalmMs = 240_000;
+
+/** Three seeds of each nine have devices, with and without volumes. */
+export function hasDevicesIn(seed: number): boolean {
+  return Math.floor(seed / storageEvery) % 3 === 0;
+}
+
 /** Each seed of so many has CSI drivers, claims and volumes. */
 export const storageEvery = 3;
 const lookEveryMs = 2_000;
@@ -37,7 +48,8 @@ export async function runSeed(
   { steps: mostSteps = Number.POSITIVE_INFINITY, sabotage }: SeedOptions = {},
 ): Promise<SeedReport> {
   const hasStorage = seed % storageEvery === 0;
-  const sim = new Simulation(seed, { inCluster: seed % 2 === 0, hasStorage, sabotage });
+  const hasDevices = hasDevicesIn(seed);
+  const sim = new Simulation(seed, { inCluster: seed % 2 === 0, hasStorage, hasDevices, sabotage });
   // It would end the process of a real agent.
   const onUnhandled = (error: unknown): void => sim.fail(`unhandled: ${String(error)}`);
   process.on("unhandledRejection", onUnhandled);
@@ -63,6 +75,7 @@ async function live(sim: Simulation, mostSteps: number): Promise<number> {
   await converge(sim, () => unconverged(sim));
   await restart(sim);
   await removeAll(sim);
+  if (sim.devices !== undefined) await handOutAll(sim);
   return steps;
 }
 
@@ -78,6 +91,7 @@ async function chaos(sim: Simulation, mostSteps: number): Promise<number> {
     sim.storage.faults.rate = dice.pick([0, 0.02, 0.1, 0.3]);
     sim.storage.readFaultRate = dice.pick([0, 0, 0.05, 0.3]);
   }
+  if (sim.devices !== undefined) sim.devices.faults.rate = dice.pick([0, 0.02, 0.1, 0.3]);
   const steps = Math.min(mostSteps, dice.between(8, 30));
   for (let step = 0; step < steps; step += 1) {
     if (sim.violation !== undefined) return step;
@@ -96,6 +110,7 @@ function calmDown(sim: Simulation): void {
   sim.manifests.isOut = false;
   sim.machine.runtime.refusePull = () => undefined;
   sim.storage?.end();
+  sim.devices?.end();
   if (sim.cluster === undefined) return;
   sim.cluster.rate = 0;
   sim.cluster.isDown = false;
@@ -158,14 +173,19 @@ async function restart(sim: Simulation): Promise<void> {
  * has ended is noticed by the next agent only, as with kubelets: containers that never began may come, go and change.
  */
 function reportedStatus({ cluster }: Simulation, pod: Pod | undefined): Pod["status"] {
-  if (cluster === undefined || pod?.status === undefined) return pod?.status;
-  const { phase, conditions = [], observedGeneration } = pod.status;
+  if (pod?.status === undefined) return undefined;
+  const { phase, reason, message, conditions = [], observedGeneration } = pod.status;
+  // As with kubelets, the next agent adds to a refused pod that none of its containers was found.
+  if (phase === "Failed" && wasRefused(pod)) return { phase, reason, message };
+  const resources = basicResources(pod.status.resources);
+  if (cluster === undefined) return { ...pod.status, resources };
   const isOver = phase === "Succeeded" || phase === "Failed";
   const shown = cluster.find(pod.metadata.name)?.status;
   const begun = (statuses: readonly ContainerStatus[] = []): readonly ContainerStatus[] =>
     isOver ? statuses.filter(({ state }) => state?.waiting === undefined) : statuses;
   return {
     ...pod.status,
+    resources,
     startTime: shown?.startTime ?? pod.status.startTime,
     observedGeneration: isOver ? undefined : observedGeneration,
     containerStatuses: [...begun(pod.status.containerStatuses)],
@@ -177,6 +197,29 @@ function reportedStatus({ cluster }: Simulation, pod: Pod | undefined): Pod["sta
       ...(isOver ? { observedGeneration: undefined } : {}),
     })),
   };
+}
+
+function wasRefused({ status: { message = "" } = {} }: Pod): boolean {
+  return message.startsWith("Pod was rejected: ");
+}
+
+/** As with kubelets, those of the whole pod have devices only until its first sync after it started. */
+function basicResources({ requests, limits }: ResourceRequirements = {}): ResourceRequirements {
+  const basic = (list: ResourceRequirements["limits"] = {}): NonNullable<typeof list> =>
+    Object.fromEntries(Object.entries(list).filter(([name]) => !isExtendedResource(name)));
+  return { requests: basic(requests), limits: basic(limits) };
+}
+
+/** Nothing of what pods had is lost: one pod gets all of it. */
+async function handOutAll(sim: Simulation): Promise<void> {
+  if (sim.violation !== undefined) return;
+  const name = "everything";
+  const { metadata } = write(sim, name, podWithEverything(name));
+  await converge(sim, () => {
+    const running = sim.invariants.namesOf(metadata.uid);
+    return running.length === 2 ? [] : [`${name} runs ${running.join(", ") || "nothing"}`];
+  });
+  await removeAll(sim);
 }
 
 async function removeAll(sim: Simulation): Promise<void> {

@@ -3,13 +3,16 @@ import { type SimMachine, simPorts, simSettings } from "../../../src/app/sim-age
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { AgentSettings } from "../../../src/engine/agent/agent-settings.ts";
 import { Agent } from "../../../src/engine/agent.ts";
+import type { UpdateContainerResourcesRequest } from "../../../src/model/generated/cri.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import type { Log } from "../../../src/ports/log.ts";
 import type { RuntimeEvent } from "../../../src/ports/runtime-events.ts";
+import { MemoryPluginSockets } from "../../kit/memory-plugin-sockets.ts";
 import { noMetrics } from "../../kit/no-metrics.ts";
 import { VirtualClock } from "../virtual-clock.ts";
 import { ApiWorld } from "./api-world.ts";
 import { CallBounds } from "./call-bounds.ts";
+import { DeviceWorld } from "./devices/device-world.ts";
 import { Dice } from "./dice.ts";
 import { Invariants } from "./invariants.ts";
 import { Life } from "./life.ts";
@@ -49,6 +52,8 @@ export interface SimulationOptions {
   readonly inCluster?: boolean | undefined;
   /** There are CSI drivers, claims and persistent volumes. */
   readonly hasStorage?: boolean | undefined;
+  /** There are device plugins, DRA drivers, claims of devices, and CPUs for one container alone. */
+  readonly hasDevices?: boolean | undefined;
   /** Breaks the agent on purpose. */
   readonly sabotage?: ((ports: AgentPorts) => AgentPorts) | undefined;
 }
@@ -84,6 +89,7 @@ export class Simulation {
   /** Undefined = the node belongs to no cluster. */
   readonly cluster: ApiWorld | undefined;
   readonly storage: StorageWorld | undefined;
+  readonly devices: DeviceWorld | undefined;
   /** Calls that change something in the runtime, as agents made them. */
   readonly changes: string[] = [];
   readonly #termination: TerminationRules;
@@ -118,13 +124,15 @@ export class Simulation {
       this.invariants.namesOf(pod.metadata.annotations?.[mirrorAnnotation] ?? pod.metadata.uid),
     );
     const apiDice = this.dice.split();
-    this.storage = options.hasStorage === true ? this.#createStorage() : undefined;
-    const { storage } = this;
+    const sockets = new MemoryPluginSockets();
+    this.storage = options.hasStorage === true ? this.#createStorage(sockets) : undefined;
+    this.devices = options.hasDevices === true ? this.#createDevices(sockets) : undefined;
+    const { storage, devices } = this;
     const besides = options.inCluster === true ? undefined : storage?.manifests;
     this.manifests = new ManifestSource(simNodeName, besides);
     if (options.inCluster !== true) return;
     this.cluster = new ApiWorld(
-      { clock: this.clock, dice: apiDice, nodeName: simNodeName, storage },
+      { clock: this.clock, dice: apiDice, nodeName: simNodeName, storage, devices },
       (type, pod, isForced) => this.#check(() => this.#noteApiPod(type, pod, isForced)),
     );
   }
@@ -180,7 +188,8 @@ export class Simulation {
       },
     );
     const stored = this.storage?.bind(ports) ?? ports;
-    const faulty = this.machineFaults.bind(this.#sabotage(stored));
+    const equipped = this.devices?.bind(stored) ?? stored;
+    const faulty = this.machineFaults.bind(this.#sabotage(equipped));
     const agent = new Agent(life.bind(faulty), this.#settings(), stop.signal);
     agent.view.watchPods(({ type, pod }) => {
       if (life.isOver) return;
@@ -246,16 +255,24 @@ export class Simulation {
     return this.#life?.agent.view.listPods() ?? [];
   }
 
-  #createStorage(): StorageWorld {
-    return new StorageWorld({
+  #createStorage(sockets: MemoryPluginSockets): StorageWorld {
+    return new StorageWorld({ ...this.#worldDeps(sockets), nodeName: simNodeName });
+  }
+
+  #createDevices(sockets: MemoryPluginSockets): DeviceWorld {
+    return new DeviceWorld(this.#worldDeps(sockets));
+  }
+
+  #worldDeps(sockets: MemoryPluginSockets): ConstructorParameters<typeof DeviceWorld>[0] {
+    return {
       machine: this.machine,
       dice: this.dice.split(),
-      nodeName: simNodeName,
+      sockets,
       invariants: this.invariants,
       isKnown: (id) => this.#removals.isKnown(id),
       check: (work) => this.#check(work),
       note: (text) => this.note(text),
-    });
+    };
   }
 
   #settings(): AgentSettings {
@@ -266,11 +283,12 @@ export class Simulation {
       registerNode: isInCluster,
       enableControllerAttachDetach: isInCluster,
     };
-    return {
+    const own = {
       ...settings,
       node: { ...node, registration },
       pods: { ...pods, crashLoop: shortCrashLoop },
     };
+    return this.devices?.settings(own) ?? own;
   }
 
   #noteRemoval(uid: string, method: string, subject: unknown): void {
@@ -285,9 +303,25 @@ export class Simulation {
     if (!/^(run|stop|remove|create|start|update|exec)/.test(call.method)) return;
     const text = `${call.method} ${describe(call.args)}`;
     this.note(text);
-    if (call.method !== "execSync") this.changes.push(text);
+    if (call.method !== "execSync" && !this.#isIdleUpdate(call)) this.changes.push(text);
     if (call.method === "removeContainer") this.invariants.noteRemoval(String(call.args[0]));
+    if (call.method === "updateContainerResources")
+      this.#noteUpdate(call.args[0] as UpdateContainerResourcesRequest);
     this.#termination.noteCall(call);
+  }
+
+  /** As a kubelet, an agent gives all containers their CPUs again when it starts. */
+  #isIdleUpdate({ method, args }: ObservedCall): boolean {
+    if (method !== "updateContainerResources") return false;
+    const { containerId = "", linux = {} } = args[0] as UpdateContainerResourcesRequest;
+    const { resources } = this.invariants.find(containerId) ?? {};
+    return Object.entries(linux).every(
+      ([name, value]) => Reflect.get(resources ?? {}, name) === value,
+    );
+  }
+
+  #noteUpdate(request: UpdateContainerResourcesRequest): void {
+    this.devices?.rules.noteUpdate(request.containerId ?? "", request.linux?.cpusetCpus ?? "");
   }
 
   #countCall(): void {
@@ -307,8 +341,16 @@ export class Simulation {
     if (event.kind === "started" && this.#isWaitedFor(event.containerId)) {
       this.#removals.noteStart(event.containerId);
       const container = this.invariants.find(event.containerId);
-      if (container !== undefined) this.storage?.rules.noteStart(container);
+      if (container !== undefined) {
+        this.storage?.rules.noteStart(container);
+        this.devices?.rules.noteStart(container);
+      } else this.#noteSandbox(event.containerId);
     }
+  }
+
+  #noteSandbox(id: string): void {
+    const pod = this.invariants.podWith(this.machine.runtime.ownerOf(id) ?? "");
+    if (pod !== undefined) this.devices?.rules.noteSandbox(pod);
   }
 
   /** Whether the agent that lives waits for the start of that container or sandbox. */

@@ -1,51 +1,27 @@
-import type { PodEvents } from "../../../ports/pod-events.ts";
-import type { ClaimResources } from "../../devices/claim-resources.ts";
+import type { DeviceAdmission } from "../../devices/device-admission.ts";
 import type { NodeManagers } from "../../devices/node-managers.ts";
 import type { PodStage } from "../pod-stage.ts";
 import { PodSyncError } from "../pod-syncer.ts";
 
 export interface DevicesStageDeps {
+  readonly deviceAdmission: Pick<DeviceAdmission, "complete">;
   readonly managers: Pick<NodeManagers, "release">;
-  readonly claimResources: Pick<
-    ClaimResources,
-    "concerns" | "prepare" | "uses" | "unprepare" | "release"
-  >;
-  readonly events: PodEvents;
 }
 
 /**
- * What a pod's containers have for themselves. Most of it was handed out when the pod was admitted; claims are prepared before its
- * sandbox. All is given back when they have ended.
+ * What a pod's containers have for themselves, but for claims. It was handed out when the pod was admitted; of a pod that came back
+ * the end of its former life may have taken it back since. All is given back when its containers have ended.
  */
-export function devicesStage({ managers, claimResources, events }: DevicesStageDeps): PodStage {
+export function devicesStage({ deviceAdmission, managers }: DevicesStageDeps): PodStage {
   return {
     name: "devices",
     prepare: async ({ pod, observed }) => {
-      if (!claimResources.concerns(pod)) return;
-      // Its sandbox was made after they were prepared.
-      if (
-        observed.sandboxes.some(({ state }) => state === "ready") &&
-        claimResources.uses(pod.metadata.uid)
-      )
-        return;
-      const prepared = await claimResources.prepare(pod);
-      if (prepared.ok) return;
-      const message = `Failed to prepare dynamic resources: ${prepared.error}`;
-      events.record(pod, { type: "Warning", reason: "FailedPrepareDynamicResources", message });
-      throw new PodSyncError(prepared.error);
+      // One that runs keeps what it has.
+      if (observed.sandboxes.some(({ state }) => state === "ready")) return;
+      const failure = await deviceAdmission.complete(pod);
+      if (failure !== undefined) throw new PodSyncError(failure.message);
     },
-    release: async (pod) => {
-      const { uid } = pod.metadata;
-      if (claimResources.uses(uid)) {
-        const released = await claimResources.unprepare(pod);
-        if (!released.ok) throw new Error(released.error);
-      }
-      await managers.release(uid);
-    },
-    remove: async (uid) => {
-      const [failure] = await claimResources.release(uid);
-      if (failure !== undefined) throw new Error(failure);
-      await managers.release(uid);
-    },
+    release: (pod) => managers.release(pod.metadata.uid),
+    remove: (uid) => managers.release(uid),
   };
 }

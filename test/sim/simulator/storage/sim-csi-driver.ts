@@ -1,5 +1,4 @@
 import type { SimMachine } from "../../../../src/app/sim-agent.ts";
-import { onAbort } from "../../../../src/lib/on-abort.ts";
 import { CsiCallError } from "../../../../src/model/csi-call-error.ts";
 import {
   NodeServiceCapability_RPC_Type as Capability,
@@ -8,10 +7,10 @@ import {
   type NodeServiceCapability,
   type NodeStageVolumeRequest,
 } from "../../../../src/model/generated/csi.ts";
-import type { RuntimeErrorCode } from "../../../../src/model/runtime-error.ts";
 import type { CsiNodeClient } from "../../../../src/ports/csi-drivers.ts";
 import type { Dice } from "../dice.ts";
-import type { CsiFaults } from "./csi-faults.ts";
+import type { PluginFaults } from "../plugin-faults.ts";
+import { PluginProcess } from "../plugin-process.ts";
 import type { SimDevices } from "./sim-devices.ts";
 import { diskDriver } from "./storage-objects.ts";
 
@@ -39,7 +38,7 @@ export interface CsiCall {
 export interface SimCsiDriverDeps {
   readonly machine: Pick<SimMachine, "clock" | "files" | "mounts">;
   readonly devices: SimDevices;
-  readonly faults: CsiFaults;
+  readonly faults: PluginFaults;
   readonly dice: Dice;
   /** A call comes in. */
   readonly onCall: (call: CsiCall) => void;
@@ -50,11 +49,19 @@ export class SimCsiDriver {
   readonly name: string;
   readonly #deps: SimCsiDriverDeps;
   readonly #volumes = new Map<string, SimVolume>();
-  #death: AbortController | undefined;
+  readonly #process: PluginProcess;
 
   constructor(name: string, deps: SimCsiDriverDeps) {
     this.name = name;
     this.#deps = deps;
+    const { machine, dice, faults } = deps;
+    this.#process = new PluginProcess({
+      clock: machine.clock,
+      dice,
+      faults,
+      deadlineMs,
+      error: (code, text) => new CsiCallError(code, text),
+    });
   }
 
   get volumes(): readonly SimVolume[] {
@@ -62,17 +69,16 @@ export class SimCsiDriver {
   }
 
   get isUp(): boolean {
-    return this.#death !== undefined;
+    return this.#process.isUp;
   }
 
   start(): void {
-    this.#death ??= new AbortController();
+    this.#process.start();
   }
 
   /** Calls that have no answer get none. */
   die(): void {
-    this.#death?.abort();
-    this.#death = undefined;
+    this.#process.die();
   }
 
   /** What an agent calls. */
@@ -125,30 +131,12 @@ export class SimCsiDriver {
     const volume = this.#volume(volumeId);
     const call = { kind, volume, path: path ?? "", stagingPath: stagingTargetPath };
     this.#deps.onCall(call);
-    return this.#send(() => this.#inTurn(call, () => this.#carryOut(call, request)), signal);
+    const work = () => this.#inTurn(call, () => this.#carryOut(call, request));
+    return this.#process.send(work, signal);
   }
 
   #ask<T>(answer: () => T, signal: AbortSignal): Promise<T> {
-    return this.#send(() => this.#mayFail(async () => answer()), signal);
-  }
-
-  /** As a client of gRPC: the caller waits no longer than the deadline, the driver goes on. */
-  #send<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const fail = (code: RuntimeErrorCode, text: string): void => {
-        stop();
-        reject(new CsiCallError(code, text));
-      };
-      const timer = this.#deps.machine.clock.startTimer(deadlineMs, () =>
-        fail("DeadlineExceeded", "context deadline exceeded"),
-      );
-      const release = onAbort(signal, () => fail("Cancelled", "context canceled"));
-      const stop = (): void => {
-        timer.stop();
-        release();
-      };
-      work().finally(stop).then(resolve, reject);
-    });
+    return this.#process.send(() => this.#process.mayFail(async () => answer()), signal);
   }
 
   /** A driver refuses what comes while it is at work on the volume. */
@@ -156,36 +144,10 @@ export class SimCsiDriver {
     if (volume.busy !== undefined) throw new CsiCallError("Aborted", "an operation is pending");
     volume.busy = kind;
     try {
-      await this.#mayFail(work);
+      await this.#process.mayFail(work);
     } finally {
       volume.busy = undefined;
     }
-  }
-
-  async #mayFail<T>(work: () => Promise<T>): Promise<T> {
-    const { faults, dice } = this.#deps;
-    const death = this.#death?.signal;
-    if (death === undefined) throw unavailable();
-    const fault = faults.next();
-    await this.#pass(dice.between(2, 60), death, undefined);
-    if (fault?.kind === "refused") throw new CsiCallError(fault.code, "injected failure");
-    if (fault?.kind === "hung") {
-      await this.#pass(fault.forMs, death, faults.released);
-      if (!fault.isDone) throw new CsiCallError("Cancelled", "context canceled");
-    }
-    const isLate = death.aborted;
-    // It may die just before, or just after.
-    if (isLate && dice.chance(0.5)) throw unavailable();
-    const answer = await work();
-    if (isLate) throw unavailable();
-    if (fault?.kind === "lost") throw new CsiCallError(fault.code, "the answer is lost");
-    return answer;
-  }
-
-  /** Ends early when the driver dies, or when what hangs goes on. */
-  async #pass(ms: number, death: AbortSignal, released: AbortSignal | undefined): Promise<void> {
-    const signal = released === undefined ? death : AbortSignal.any([death, released]);
-    await this.#deps.machine.clock.sleep(ms, signal).catch(() => undefined);
   }
 
   async #carryOut(call: CsiCall, request: object): Promise<void> {
@@ -238,8 +200,4 @@ export class SimCsiDriver {
 
 function isBlock(request: object): boolean {
   return (request as NodeStageVolumeRequest).volumeCapability?.block !== undefined;
-}
-
-function unavailable(): CsiCallError {
-  return new CsiCallError("Unavailable", "connection refused");
 }

@@ -4,14 +4,14 @@ import { ApiError } from "../../../../src/model/api-error.ts";
 import type { Node } from "../../../../src/model/generated/kubernetes.ts";
 import type { ApiClient } from "../../../../src/ports/api-client.ts";
 import type { SourceSnapshot } from "../../../../src/ports/pod-source.ts";
-import { MemoryPluginSockets } from "../../../kit/memory-plugin-sockets.ts";
+import type { MemoryPluginSockets } from "../../../kit/memory-plugin-sockets.ts";
 import type { Change } from "../../api-watchers.ts";
 import type { MemoryApi } from "../../memory-api.ts";
 import type { Dice } from "../dice.ts";
 import type { Invariants } from "../invariants.ts";
+import { PluginFaults } from "../plugin-faults.ts";
 import { withMethods } from "../with-methods.ts";
 import { AttachController } from "./attach-controller.ts";
-import { CsiFaults } from "./csi-faults.ts";
 import { type CsiCall, SimCsiDriver, type SimVolume } from "./sim-csi-driver.ts";
 import { SimDevices } from "./sim-devices.ts";
 import {
@@ -34,6 +34,7 @@ export interface StorageWorldDeps {
   readonly machine: SimMachine;
   readonly dice: Dice;
   readonly nodeName: string;
+  readonly sockets: MemoryPluginSockets;
   readonly invariants: Invariants;
   readonly isKnown: (containerId: string) => boolean;
   /** Holds the agent to its promises. */
@@ -44,11 +45,10 @@ export interface StorageWorldDeps {
 /** Storage of others than the node: CSI drivers, claims and their volumes, and in a cluster what attaches them. */
 export class StorageWorld {
   readonly #deps: StorageWorldDeps;
-  readonly faults: CsiFaults;
+  readonly faults: PluginFaults;
   readonly devices: SimDevices;
   readonly drivers: readonly SimCsiDriver[];
   readonly rules: StorageRules;
-  readonly #sockets = new MemoryPluginSockets();
   readonly #readDice: Dice;
   /** How likely a read of a claim, volume or attachment is to fail or hang. */
   readFaultRate = 0;
@@ -58,7 +58,7 @@ export class StorageWorld {
   constructor(deps: StorageWorldDeps) {
     this.#deps = deps;
     const { machine, dice, invariants, isKnown } = deps;
-    this.faults = new CsiFaults(dice.split());
+    this.faults = new PluginFaults(dice.split());
     this.#readDice = dice.split();
     this.devices = new SimDevices(machine.files, machine.mounts);
     const driverDeps = {
@@ -140,7 +140,7 @@ export class StorageWorld {
   startDriver(driver: SimCsiDriver): void {
     driver.start();
     const { name } = driver;
-    this.#sockets.addSocket(socketOf(name), {
+    this.#deps.sockets.addSocket(socketOf(name), {
       type: "CSIPlugin",
       name,
       endpoint: endpointOf(name),
@@ -151,7 +151,7 @@ export class StorageWorld {
   /** Its socket may stay, as that of a driver that was killed. */
   killDriver(driver: SimCsiDriver, isSocketLeft: boolean): void {
     driver.die();
-    if (!isSocketLeft) this.#sockets.remove(socketOf(driver.name));
+    if (!isSocketLeft) this.#deps.sockets.remove(socketOf(driver.name));
   }
 
   /** Nothing goes wrong any more. */
@@ -171,7 +171,7 @@ export class StorageWorld {
       ...ports,
       devices: this.devices.port,
       commands: this.devices.commands,
-      pluginSockets: this.#sockets,
+      pluginSockets: this.#deps.sockets,
       csiDrivers: {
         connect: (endpoint) => {
           const found = this.drivers.find(({ name }) => endpointOf(name) === endpoint) ?? none;

@@ -1,8 +1,8 @@
-import type { RuntimeErrorCode } from "../../../../src/model/runtime-error.ts";
-import type { Dice } from "../dice.ts";
+import type { RuntimeErrorCode } from "../../../src/model/runtime-error.ts";
+import type { Dice } from "./dice.ts";
 
-/** How one call of a driver goes wrong; undefined = it does not. */
-export type CsiFault =
+/** How one call of a plugin goes wrong; undefined = it does not. */
+export type PluginFault =
   /** Nothing was done. */
   | { readonly kind: "refused"; readonly code: RuntimeErrorCode }
   /** All was done, but the answer is another. */
@@ -10,7 +10,7 @@ export type CsiFault =
   /** It takes longer than callers wait, and is then carried out or not. */
   | { readonly kind: "hung"; readonly forMs: number; readonly isDone: boolean };
 
-/** After these the driver may go on: what it does is not known. */
+/** After these the plugin may go on: what it does is not known. */
 const uncertainCodes: readonly RuntimeErrorCode[] = [
   "DeadlineExceeded",
   "Unavailable",
@@ -20,8 +20,8 @@ const uncertainCodes: readonly RuntimeErrorCode[] = [
 ];
 const finalCodes: readonly RuntimeErrorCode[] = ["Internal", "InvalidArgument", "Unknown"];
 
-/** What goes wrong in the calls of drivers. */
-export class CsiFaults {
+/** What goes wrong in the calls of plugins: CSI drivers, device plugins, DRA drivers. */
+export class PluginFaults {
   readonly #dice: Dice;
   /** How likely any call is to go wrong. */
   rate = 0;
@@ -38,7 +38,7 @@ export class CsiFaults {
     return this.#release.signal;
   }
 
-  next(): CsiFault | undefined {
+  next(): PluginFault | undefined {
     const dice = this.#dice;
     if (this.areAllHung) return { kind: "hung", forMs: 900_000, isDone: dice.chance(0.5) };
     if (!dice.chance(this.rate)) return undefined;
