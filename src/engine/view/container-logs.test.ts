@@ -44,7 +44,7 @@ function world(...answers: readonly (ContainerState | Error)[]) {
     clock,
     log: silentLog,
     changes: testPodChanges(table),
-    runtime: runtime as never,
+    runtime,
     settings: { runtimeSettings: { podLogsRoot: "/logs" } as never },
   });
   return {
