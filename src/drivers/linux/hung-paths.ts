@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { findMountOf, type MountEntry } from "../../lib/mount-info.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
-import { readMountsAbove, readMountsNow } from "./mount-table.ts";
+import { RecentMounts, readMountsNow } from "./mount-table.ts";
 
 /** Each is a process that cannot be ended; more of them would exhaust the machine. */
 const maxAbandoned = 64;
@@ -38,6 +38,7 @@ export class HungPaths {
   readonly #abandoned = new Map<ChildProcess, Abandoned>();
   /** By the id of a served mount, or by path. */
   readonly #turns = new Map<string, Turns>();
+  readonly #mounts = new RecentMounts();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -49,7 +50,8 @@ export class HungPaths {
    * hangs there, or on a path above it.
    */
   async inTurn<T>(path: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const mount = servedMountOf(await readMountsAbove(path), path);
+    // On a mount of this second two may work at once, each at a path of its own.
+    const mount = servedMountOf(await this.#mounts.listAbove(path), path);
     this.#check(path, mount);
     const place = mount?.id ?? path;
     const turns = this.#turns.get(place) ?? { semaphore: new Semaphore(1), users: 0 };

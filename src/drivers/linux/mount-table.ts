@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { ExpiringCache } from "../../lib/expiring-cache.ts";
 import {
   linesAbovePath,
   linesWithPath,
@@ -11,6 +12,8 @@ import { shareReads } from "../../lib/share-reads.ts";
 import { unlessAbsent } from "./open-folder.ts";
 
 const mountInfo = "/proc/self/mountinfo";
+/** Among hundreds of pods it takes the kernel ten milliseconds and more to write the table, and a pod's removal asks four times. */
+const recentMs = 1_000;
 
 /** The table grows with the pods, and is asked for several times for each that comes or goes. */
 const readTable = shareReads(() => readFile(mountInfo, "utf8"));
@@ -52,9 +55,17 @@ export async function readMounts(): Promise<readonly MountEntry[]> {
   return parseMountInfo(await readTable());
 }
 
-/** The mounts that a path can be on. */
-export async function readMountsAbove(path: string): Promise<readonly MountEntry[]> {
-  return parseMountInfo(linesAbovePath(await readTable(), path));
+/** The mounts that a path can be on, in a table that may be a little older than the question. */
+export class RecentMounts {
+  readonly #table = new ExpiringCache<string>(() => performance.now(), 1);
+
+  async listAbove(path: string): Promise<readonly MountEntry[]> {
+    const table = await this.#table.get(mountInfo, async () => ({
+      value: await readTable(),
+      keepMs: recentMs,
+    }));
+    return parseMountInfo(linesAbovePath(table, path));
+  }
 }
 
 // The last component is not read: it may be a mount that does not answer.

@@ -38,6 +38,8 @@ export function removeTree(path: string, onProgress: OnProgress): void {
   const parent = unlessAbsent(() => openNamedFolder(dirname(path)));
   if (parent === undefined) return;
   using top = parent;
+  // What is empty has no mount point inside, and is none itself: the kernel would refuse.
+  if (failureOf(() => rmdirSync(bytePath(top, bytesOf(basename(path))))) === undefined) return;
   const [mounted] = readMountPointsAt(
     join(readlinkSync(top.path, "latin1"), bytesOf(basename(path))),
   );
