@@ -25,10 +25,10 @@ test("a fully supported file passes, and its runtime is reported", () => {
 });
 
 test("everything that is wrong, refused or without effect is named at once", () => {
-  const { results } = check(["maxPods: -1", "systemCgroups: /system", "noSuchField: 1"]);
+  const { results } = check(["maxPods: -1", "featureGates: {PodsAPI: true}", "noSuchField: 1"]);
   const found = results.map((each) => `${each.status} ${each.found}`);
   expect(found).toContainEqual(expect.stringMatching(/^failed .*maxPods/));
-  expect(found).toContainEqual(expect.stringMatching(/^failed systemCgroups: /));
+  expect(found).toContainEqual(expect.stringMatching(/^failed featureGates PodsAPI=true: /));
   expect(found).toContainEqual(expect.stringMatching(/^warning .*noSuchField/));
 });
 

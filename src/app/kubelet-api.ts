@@ -54,8 +54,7 @@ export async function runKubeletApi(
         switches: readApiSwitches(process.env),
         nodeName,
         flags: shownFlags(setup.settings),
-        splitsLogStreams: isFeatureEnabled(setup.gates, "PodLogsQuerySplitStreams"),
-        translatesWebSockets: isFeatureEnabled(setup.gates, "ExtendWebSocketsToKubelet"),
+        gates: setup.gates,
       },
       agent: {
         view: agent.view,

@@ -28,7 +28,6 @@ import { parseSecurity } from "./security-options.ts";
 import { seLinuxNode } from "./selinux-node.ts";
 
 const defaultRootDir = "/var/lib/kubelet";
-const crashLoopInitialMs = 10_000;
 
 /** The root folder that the flags name. */
 export function kubeletRootDir({ settings }: KubeletSetup): string {
@@ -67,6 +66,7 @@ export function kubeletAgentOptions(
           containerLogMaxFiles: String(config.containerLogMaxFiles),
         }),
         intervalMs: millisecondsOf(config.containerLogMonitorInterval),
+        workers: config.containerLogMaxWorkers,
       },
       images: imageSetup(setup),
       eviction: kubeletEviction(config, {
@@ -133,7 +133,6 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
   const { config, settings } = setup;
   const { crashLoopBackOff, memorySwap, singleProcessOOMKill } = config;
   const stopSignals = isFeatureEnabled(setup.gates, "ContainerStopSignals");
-  const longestMs = millisecondsOf(crashLoopBackOff.maxContainerRestartPeriod ?? "5m0s");
   const number = (flag: string, usual: number): number => Number(settings.get(flag) ?? usual);
   return {
     settings: {
@@ -148,7 +147,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
       },
       pods: {
         resyncIntervalMs: millisecondsOf(config.syncFrequency),
-        crashLoop: { initialMs: Math.min(crashLoopInitialMs, longestMs), maxMs: longestMs },
+        crashLoop: crashLoopOf(crashLoopBackOff, setup.gates),
         deadContainers: {
           minAgeMs: millisecondsOf(settings.get("minimum-container-ttl-duration") ?? "0s"),
           maxPerContainer: number("maximum-dead-containers-per-container", 1),
@@ -181,6 +180,20 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
     node: kubeletNodeSettings(setup, nodeName),
     podCidr: config.podCIDR,
   };
+}
+
+/** How long a container waits that ends again and again. */
+function crashLoopOf(
+  { maxContainerRestartPeriod }: KubeletConfiguration["crashLoopBackOff"],
+  gates: KubeletSetup["gates"],
+): { readonly initialMs: number; readonly maxMs: number } {
+  const isShort = isFeatureEnabled(gates, "ReduceDefaultCrashLoopBackOffDecay");
+  const usual = isShort
+    ? { initialMs: 1000, maxMs: 60_000 }
+    : { initialMs: 10_000, maxMs: 300_000 };
+  if (maxContainerRestartPeriod === undefined) return usual;
+  const maxMs = millisecondsOf(maxContainerRestartPeriod);
+  return { initialMs: Math.min(usual.initialMs, maxMs), maxMs };
 }
 
 /** The addresses of --node-ip; "0.0.0.0" and "::" stand for the machine's own of that family. */

@@ -58,7 +58,7 @@ export function readKubeletSetup(commandLine: KubeletCommandLine): KubeletSetup 
 export function judgeKubeletSetup(commandLine: KubeletCommandLine): JudgedSetup {
   const { config, gates, notes } = readConfig(commandLine);
   const { settings } = commandLine;
-  const { warnings, refusals } = judgeConfig(config, settings);
+  const { warnings, refusals } = judgeConfig(config, gates, settings);
   const problems = validateConfig(config, gates, openCgroups("/kubepods").version);
   return { config, gates, settings, warnings: [...notes, ...warnings], problems, refusals };
 }

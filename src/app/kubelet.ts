@@ -13,11 +13,13 @@ import type { GrpcObserver } from "../drivers/grpc/grpc-connection.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import { kernelSettingFiles } from "../drivers/linux/kernel-setting-files.ts";
+import { setOpenFileLimit } from "../drivers/linux/open-file-limit.ts";
 import { readMachine } from "../drivers/linux/read-machine.ts";
 import { shareFolder } from "../drivers/linux/shared-folder.ts";
 import { isSwapOn } from "../drivers/linux/swap.ts";
 import { type ServiceManager, takeServiceManager } from "../drivers/systemd/service-notifier.ts";
 import type { Agent } from "../engine/agent.ts";
+import { millisecondsOf } from "../lib/duration.ts";
 import { errorText } from "../lib/error-text.ts";
 import { parseIpAddress } from "../lib/ip-address.ts";
 import { MetricsRegistry } from "../lib/metrics-registry.ts";
@@ -35,10 +37,12 @@ import { runKubeletApi } from "./kubelet-api.ts";
 import { requireAccessConfig, safeApiConfig } from "./kubelet-api-options.ts";
 import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
+import { withLockFile } from "./lock-file.ts";
 import { withPacketRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 import { startWatchdog } from "./start-watchdog.ts";
+import { keepSystemCgroups, requireSystemCgroups } from "./system-cgroups.ts";
 
 const runtimeTimeoutMs = 30_000;
 
@@ -50,6 +54,15 @@ export async function runKubelet(
   signal: AbortSignal,
 ): Promise<void> {
   await requireMachine(setup.config);
+  await withLockFile(setup, log, (until) => runAlone(setup, log, onReady, until), signal);
+}
+
+async function runAlone(
+  setup: KubeletSetup,
+  log: AdjustableLog,
+  onReady: (rootDir: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const serviceManager = takeServiceManager(process.env, process.pid);
   const hasCluster = (setup.settings.get("kubeconfig") ?? "") !== "";
   requireAccessConfig(safeApiConfig(setup).config, hasCluster);
@@ -58,6 +71,7 @@ export async function runKubelet(
   try {
     logWarnings(setup, log);
     setOomScore(setup.config.oomScoreAdj, log);
+    await setMaxOpenFiles(setup.config.maxOpenFiles, log, signal);
     await mkdir(join(lock.path, kubeletFolder), { recursive: true, mode: 0o700 });
     const rules = setup.config.makeIPTablesUtilChains ? kubeletPacketRules : [];
     const own = { log, watchdog, serviceManager, onReady: () => onReady(lock.path) };
@@ -88,6 +102,8 @@ async function runLocked(
   const tracer = await openTracer(setup.config, nodeName);
   const count = countRuntimeCalls(metrics);
   const runtime = createCriRuntime(options.runtimeEndpoint, {
+    timeoutMs: millisecondsOf(setup.config.runtimeRequestTimeout),
+    imageEndpoint: setup.config.imageServiceEndpoint || undefined,
     onCall: (call) => {
       count(call);
       tracer?.onCall(call);
@@ -114,7 +130,11 @@ async function runLocked(
         beside: async (running, until) => {
           agent = running;
           const api = { setup, agent: running, connection, metrics, nodeName, log };
-          await Promise.all([connection.run(until), runKubeletApi(api, until)]);
+          await Promise.all([
+            connection.run(until),
+            runKubeletApi(api, until),
+            keepSystemCgroups(setup.config, log, until),
+          ]);
         },
       },
       signal,
@@ -143,15 +163,16 @@ async function requireMachine(config: KubeletConfiguration): Promise<void> {
   if (!readMachine().isRoot) {
     throw new SetupError("the agent needs to be root to run containers", "run it with sudo");
   }
+  requireSystemCgroups(config);
   if (config.failSwapOn && isSwapOn()) {
     throw new SetupError(
       "this machine swaps, and failSwapOn (--fail-swap-on) forbids that",
       "turn swap off, or set failSwapOn to false",
     );
   }
-  const endpoint = parseRuntimeEndpoint(config.containerRuntimeEndpoint);
-  if (!endpoint.ok) {
-    throw new SetupError(`containerRuntimeEndpoint: ${endpoint.error}`, "correct the endpoint");
+  for (const name of ["containerRuntimeEndpoint", "imageServiceEndpoint"] as const) {
+    const endpoint = parseRuntimeEndpoint(config[name] || config.containerRuntimeEndpoint);
+    if (!endpoint.ok) throw new SetupError(`${name}: ${endpoint.error}`, "correct the endpoint");
   }
   if (config.resolvConf === "") return;
   await access(config.resolvConf).catch((error: unknown) => {
@@ -178,6 +199,16 @@ function setOomScore(score: number, log: Log): void {
     writeFileSync("/proc/self/oom_score_adj", `${score}\n`);
   } catch (error) {
     log.warn("cannot set oomScoreAdj", { score, error: errorText(error) });
+  }
+}
+
+/** Where the kernel does not allow so many, the agent goes on with what it has. */
+async function setMaxOpenFiles(count: number, log: Log, signal: AbortSignal): Promise<void> {
+  try {
+    await setOpenFileLimit(count, signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    log.warn("cannot set maxOpenFiles", { count, error: errorText(error) });
   }
 }
 

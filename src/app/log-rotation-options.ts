@@ -13,6 +13,7 @@ export const defaultLogRotation: LogRotationSettings = {
   maxSizeBytes: 10 * 1024 * 1024,
   maxFiles: 5,
   intervalMs: 10_000,
+  workers: 1,
 };
 
 /** Reads what the user wants of log rotation; what was left out is as a kubelet has it. */

@@ -1,6 +1,7 @@
 // The kubelet's API, as its configuration has it: served in a thread of its own, which asks the agent.
 
 import { MessageChannel, type ResourceLimits, Worker } from "node:worker_threads";
+import { type FeatureGateState, isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { millisecondsOf } from "../lib/duration.ts";
 import { errorText } from "../lib/error-text.ts";
@@ -43,8 +44,7 @@ interface KubeletApiSetup {
   readonly switches: KubeletApiSwitches;
   readonly nodeName: string;
   readonly flags: ReadonlyMap<string, string>;
-  readonly splitsLogStreams: boolean;
-  readonly translatesWebSockets: boolean;
+  readonly gates: FeatureGateState;
 }
 
 export interface KubeletApiDeps {
@@ -139,13 +139,13 @@ function apiSettings(
     flags: setup.flags,
     systemLogFolder,
     streamIdleMs: millisecondsOf(config.streamingConnectionIdleTimeout),
-    splitsLogStreams: setup.splitsLogStreams,
-    translatesWebSockets: setup.translatesWebSockets,
+    splitsLogStreams: isFeatureEnabled(setup.gates, "PodLogsQuerySplitStreams"),
+    translatesWebSockets: isFeatureEnabled(setup.gates, "ExtendWebSocketsToKubelet"),
   };
 }
 
 function secureSettings(setup: KubeletApiSetup): SecureSettings {
-  const { config, switches } = setup;
+  const { config, switches, gates } = setup;
   return {
     address: { host: config.address, port: config.port, setting: "address and port (--port)" },
     endpoints: {
@@ -153,6 +153,9 @@ function secureSettings(setup: KubeletApiSetup): SecureSettings {
       systemLogs: config.enableSystemLogHandler && switches.systemLogs,
       profiling: config.enableProfilingHandler,
       debugFlags: config.enableDebugFlagsHandler,
+      checkpoint: isFeatureEnabled(gates, "ContainerCheckpoint"),
+      flagz: isFeatureEnabled(gates, "ComponentFlagz"),
+      statusz: isFeatureEnabled(gates, "ComponentStatusz"),
     },
     access: accessSettings(setup),
     minVersion: minTlsVersion(config.tlsMinVersion),

@@ -13,10 +13,14 @@ export const logLevelFlag: Flag & { readonly kind: "text" } = text(
 /** The log of a command that runs the agent: short lines for a person, JSON for a machine. */
 export async function agentLog(
   flag: string | undefined,
-  { stderr }: Terminal,
+  terminal: Terminal,
 ): Promise<AdjustableLog> {
   const { createProcessLog } = await import("../app/process-log.ts");
-  const human = "isTTY" in stderr && stderr.isTTY === true;
   const level = levels.find((known) => known === flag) ?? "info";
-  return createProcessLog(level, human);
+  return createProcessLog({ level, format: isPerson(terminal) ? "human" : "json" });
+}
+
+/** Whether a person reads the log as it is written. */
+export function isPerson({ stderr }: Terminal): boolean {
+  return "isTTY" in stderr && stderr.isTTY === true;
 }

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConnectionOptions } from "node:tls";
 import { type KubeletApiDeps, serveKubeletApi } from "../../src/app/serve-kubelet-api.ts";
+import { defaultFeatureGates } from "../../src/config/feature-gates.ts";
 import type { KubeletConfiguration } from "../../src/config/generated/kubelet-configuration.ts";
 import { fileDefaultConfig } from "../../src/config/legacy-defaults.ts";
 import { systemClock } from "../../src/drivers/linux/system-clock.ts";
@@ -121,8 +122,7 @@ export async function serveKubelet(
           switches,
           nodeName,
           flags: new Map([["v", "2"]]),
-          splitsLogStreams: false,
-          translatesWebSockets: true,
+          gates: defaultFeatureGates,
         },
         agent: {
           view,

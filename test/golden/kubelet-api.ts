@@ -1,4 +1,5 @@
 // The kubelet's API of the agent of a golden world, served as the recorded kubelet's configuration has it.
+
 import { request as sendPlain } from "node:http";
 import { request as sendSecure } from "node:https";
 import { createMetricsPages, reportBuild } from "../../src/app/kubelet-api.ts";
@@ -54,8 +55,7 @@ export async function serveGoldenApi(
           switches: { upstreamExecAuthorization: false, systemLogs: false },
           nodeName: recordedNodeName,
           flags: new Map(),
-          splitsLogStreams: false,
-          translatesWebSockets: true,
+          gates: defaultFeatureGates,
         },
         agent: {
           view: agent.view,

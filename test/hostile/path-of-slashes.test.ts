@@ -25,6 +25,9 @@ test("a path of slashes is looked up in a blink", () => {
     systemLogs: true,
     profiling: true,
     debugFlags: true,
+    checkpoint: true,
+    flagz: true,
+    statusz: true,
   });
   const startedMs = performance.now();
   const lookup = findEndpoint(table, "GET", `/exec/${"%2f".repeat(80_000)}x`, undefined);

@@ -1,4 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AgentClient } from "../../src/cli/agent-client.ts";
@@ -57,7 +59,11 @@ describe("berth kubelet without a cluster", () => {
       "clusterDomain: cluster.test",
       "clusterDNS: [10.0.0.10]",
       "maxPods: 1",
-      "maxOpenFiles: 7",
+      "maxOpenFiles: 54321",
+      "volumePluginDir: /flex",
+      "runtimeRequestTimeout: 90s",
+      "logging: {format: json}",
+      `kubeletCgroups: ${world.cgroupRoot}/agent`,
       "noSuchField: 1",
       "evictionHard: {}",
       "enableServer: false",
@@ -125,8 +131,19 @@ describe("berth kubelet without a cluster", () => {
     expect(links).toHaveLength(1);
     expect(started.stderr).toContain('unknown field \\"noSuchField\\"');
     expect(started.stderr).toContain("unknown field spec.hostnetwork: did you mean hostNetwork?");
-    expect(started.stderr).toContain("maxOpenFiles");
+    expect(started.stderr).toContain("volumePluginDir");
     expect(started.stderr).toContain("notes.txt");
+  });
+
+  test("has the cgroup, the limit of open files and the log that are configured", async () => {
+    const started = agent;
+    if (started === undefined) throw new Error("there is no agent");
+    const file = (name: string) => readFileSync(`/proc/${started.pid}/${name}`, "utf8");
+    expect(file("limits")).toMatch(/^Max open files +54321 +54321 /m);
+    expect(file("cgroup")).toContain(`:${world.cgroupRoot}/agent\n`);
+    const lines = started.stderr.trim().split("\n");
+    const up = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "the agent is up");
+    expect(up).toEqual({ ts: expect.any(Number), level: "info", msg: up?.msg, v: 0, rootDir });
   });
 
   test("takes no more pods than maxPods", async () => {
@@ -154,6 +171,23 @@ describe("berth kubelet without a cluster", () => {
     expect(left).toEqual([]);
   });
 
+  test("gives way to another process that wants its lock file", async () => {
+    await agent?.stop("SIGTERM");
+    const lock = join(folder, "kubelet.lock");
+    const holder = new BerthProcess([
+      ...flags(),
+      `--lock-file=${lock}`,
+      "--exit-on-lock-contention",
+    ]);
+    agent = holder;
+    await holder.untilPrinted(({ stderr }) => stderr.includes("the agent is up"));
+    const other = execFile("flock", [lock, "true"]);
+    const { code } = await holder.ended;
+    expect(code).toBe(0);
+    if (other.exitCode === null) await once(other, "exit");
+    expect(other.exitCode).toBe(0);
+  });
+
   test("berth down does not touch a kubelet's root folder", async () => {
     const down = await new BerthProcess(["down", "--data-dir", rootDir]).ended;
     expect(down.code).toBe(1);
@@ -161,7 +195,7 @@ describe("berth kubelet without a cluster", () => {
   });
 
   test.each([
-    [["--lock-file=/l"], 1, "--lock-file: the root folder is locked in any case"],
+    [["--exit-on-lock-contention"], 1, "no lock file specified"],
     [["--enable-server"], 1, "no client provided, cannot use webhook authentication"],
     [["--max-pods=-1"], 1, "maxPods (--max-pods) -1 must not be a negative number"],
     [["--bogus"], 2, "unknown flag: --bogus"],

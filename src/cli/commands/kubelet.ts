@@ -1,13 +1,11 @@
 import type { KubeletFlag } from "../../config/generated/kubelet-flags.ts";
 import { berthVersion } from "../../lib/version.ts";
-import { agentLog } from "../agent-log.ts";
+import { isPerson } from "../agent-log.ts";
 import type { Command } from "../command.ts";
 import { exitCodes, usageError } from "../exit.ts";
 import { commandHelp } from "../help.ts";
 import { useLittleMemory } from "../little-memory.ts";
 import { forbidDebugger } from "../no-debugger.ts";
-
-const detailsVerbosity = 4;
 
 /** Its flags are the kubelet's, and are read as the kubelet reads them. */
 export const kubeletCommand: Command = {
@@ -42,8 +40,9 @@ export const kubeletCommand: Command = {
     const { readKubeletSetup } = await import("../../app/kubelet-setup.ts");
     const { runKubelet } = await import("../../app/kubelet.ts");
     const setup = readKubeletSetup(parsed.value);
-    const isDetailed = setup.config.logging.verbosity >= detailsVerbosity;
-    const log = await agentLog(isDetailed ? "debug" : "info", terminal);
+    const { kubeletLogOptions } = await import("../../app/kubelet-log.ts");
+    const { createProcessLog } = await import("../../app/process-log.ts");
+    const log = createProcessLog(kubeletLogOptions(setup.config.logging, isPerson(terminal)));
     await forbidDebugger(log);
     await runKubelet(setup, log, (rootDir) => log.info("the agent is up", { rootDir }), signal);
     return exitCodes.ok;

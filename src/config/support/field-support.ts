@@ -1,9 +1,7 @@
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
-import { effectiveGates } from "./effective-gates.ts";
-import { acted, refused, type Support, warned } from "./support.ts";
+import { acted, inert, refused, type Support, warned } from "./support.ts";
 
 const noMarks = "a kubelet marks no packets any more";
-const ownLog = "Berth has its own log";
 
 /** What becomes of every field of the configuration. */
 export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>> = {
@@ -40,7 +38,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   eventRecordQPS: acted("events sent per second; 0 for any number"),
   eventBurst: acted("events sent at once beyond that"),
   enableDebuggingHandlers: acted("whether logs, exec, attach, port-forward and run are served"),
-  enableContentionProfiling: warned("there are no profiles of a Go program"),
+  enableContentionProfiling: inert("one thread decides everything, so that nothing contends"),
   healthzPort: acted("the port that says whether the agent is well"),
   healthzBindAddress: acted("where that port listens"),
   oomScoreAdj: acted("set for Berth's own process where the kernel allows it"),
@@ -57,10 +55,8 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   imageGCHighThresholdPercent: acted("how full the disk is when unused images go"),
   imageGCLowThresholdPercent: acted("how full the disk may stay then"),
   volumeStatsAggPeriod: acted("how old the measured size of a volume may become"),
-  kubeletCgroups: warned(
-    "its use is reported in the statistics, but Berth stays in the cgroup that it is started in",
-  ),
-  systemCgroups: refused("processes of the system are not moved between cgroups"),
+  kubeletCgroups: acted("the cgroup that Berth itself is kept in"),
+  systemCgroups: acted("the cgroup that processes of the root cgroup are moved to"),
   cgroupRoot: acted("the cgroup that holds kubepods"),
   cgroupsPerQOS: acted("whether pods have cgroups by their QoS class, and one each"),
   cgroupDriver: acted("which driver makes cgroups, where the runtime does not report its own"),
@@ -77,18 +73,20 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   topologyManagerScope: acted("near each other for a container, or for a pod"),
   topologyManagerPolicyOptions: acted("what counts as near, and for how many NUMA nodes"),
   qosReserved: acted("memory kept for better classes, by the feature QOSReserved"),
-  runtimeRequestTimeout: warned("calls to the runtime have the kubelet's default timeouts"),
-  hairpinMode: warned("the runtime's network plugin decides"),
+  runtimeRequestTimeout: acted("how long a call to the runtime may take, twice that for a sandbox"),
+  hairpinMode: inert("a kubelet only checks it: the network plugin of the runtime decides"),
   maxPods: acted("how many pods the node takes"),
   podCIDR: acted("passed to the runtime, for its network, until the cluster assigns another"),
   podPidsLimit: acted("how many processes a pod may have"),
   resolvConf: acted("the resolver configuration that pods start from"),
-  runOnce: refused("it was removed from the kubelet, too"),
+  runOnce: acted("a kubelet does not start with it any more, nor does Berth"),
   cpuCFSQuota: acted("whether CPU limits are enforced"),
   cpuCFSQuotaPeriod: acted("the period of CPU limits, with the feature CustomCPUCFSQuotaPeriod"),
   nodeStatusMaxImages: acted("how many images the node status lists; -1 for all"),
-  maxOpenFiles: warned("Berth keeps the limit that it is started with"),
-  contentType: warned("Berth speaks JSON with the API server"),
+  maxOpenFiles: acted("how many files Berth's process may have open; needs prlimit of util-linux"),
+  contentType: inert(
+    "requests are JSON, which every API server takes ([ADR 28](adr/0028-settings-of-a-go-program.md))",
+  ),
   kubeAPIQPS: acted("requests to the API server per second"),
   kubeAPIBurst: acted("requests to the API server at once beyond that"),
   serializeImagePulls: acted("whether images are pulled one by one"),
@@ -112,16 +110,14 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   makeIPTablesUtilChains: acted(
     "whether the chains KUBE-FIREWALL and KUBE-IPTABLES-HINT are made and kept",
   ),
-  iptablesMasqueradeBit: warned(noMarks),
-  iptablesDropBit: warned(noMarks),
-  featureGates: warned(
-    `validated; only these change what Berth does: ${effectiveGates.join(", ")}. Others only allow the settings that need them`,
-  ),
+  iptablesMasqueradeBit: inert(noMarks),
+  iptablesDropBit: inert(noMarks),
+  featureGates: acted("gates, each as the table below says"),
   failSwapOn: acted("Berth does not start on a machine that swaps"),
   memorySwap: acted("whether pods may swap"),
   containerLogMaxSize: acted("the size from which a container's log is rotated"),
   containerLogMaxFiles: acted("how many log files are kept of a container"),
-  containerLogMaxWorkers: warned("logs are rotated one by one"),
+  containerLogMaxWorkers: acted("how many logs are rotated at once"),
   containerLogMonitorInterval: acted("how often the sizes of logs are checked"),
   configMapAndSecretChangeDetectionStrategy: acted(
     "how changes of config maps and secrets are noticed: Watch, Cache or Get",
@@ -129,7 +125,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   systemReserved: acted("what is kept for the system"),
   kubeReserved: acted("what is kept for the node's own services"),
   reservedSystemCPUs: acted("CPUs that no container gets for itself, by number"),
-  showHiddenMetricsForVersion: warned("no metric is hidden"),
+  showHiddenMetricsForVersion: inert("v1.36 hides no metric of a kubelet"),
   systemReservedCgroup: acted("the cgroup that is held to systemReserved; it must exist"),
   kubeReservedCgroup: acted("the cgroup that is held to kubeReserved; it must exist"),
   enforceNodeAllocatable: acted("which cgroups are held to what is theirs"),
@@ -141,7 +137,9 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   kernelMemcgNotification: acted(
     "memory is watched between two looks in any case, on cgroup v2 too",
   ),
-  logging: acted(`${ownLog}: verbosity 4 and more shows its details; the rest is warned about`),
+  logging: acted(
+    "verbosity 4 and more shows details; format json is the shape of Kubernetes components; streams are split and buffered",
+  ),
   enableSystemLogHandler: acted("whether /logs is served; it also needs BERTH_SYSTEM_LOGS=on"),
   enableSystemLogQuery: warned("/logs serves files, and answers no queries"),
   shutdownGracePeriod: acted("how long a shutdown of the machine waits for pods; needs logind"),
@@ -163,7 +161,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   tracing: acted("spans of syncs and of the runtime's calls, sent by OTLP over gRPC"),
   localStorageCapacityIsolation: acted("whether pods are held to their disk limits"),
   containerRuntimeEndpoint: acted("the CRI socket"),
-  imageServiceEndpoint: refused("images come from the same socket as containers"),
+  imageServiceEndpoint: acted("the CRI socket of images, if it is another one"),
   failCgroupV1: acted("Berth does not start on a machine with cgroup v1"),
   userNamespaces: refused("pods in user namespaces have 65536 users"),
 };

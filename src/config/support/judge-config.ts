@@ -1,10 +1,11 @@
 import { deepEqual } from "../../lib/deep-equal.ts";
-import { defaultFeatureGates, isFeatureEnabled } from "../feature-gates.ts";
+import { defaultFeatureGates, type FeatureGateState, isFeatureEnabled } from "../feature-gates.ts";
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
 import { kubeletFlags } from "../generated/kubelet-flags.ts";
 import { fileDefaultConfig, legacyDefaultConfig } from "../legacy-defaults.ts";
 import { fieldSupport } from "./field-support.ts";
 import { flagSupport } from "./flag-support.ts";
+import { gateSupport } from "./gate-support.ts";
 
 /** What Berth does not do of a configuration. */
 export interface Judgement {
@@ -19,27 +20,26 @@ type Harmless = (config: KubeletConfiguration) => boolean;
 
 /** Values that ask for nothing though they are not defaults, for fields that are refused otherwise. */
 const harmless: Readonly<Partial<Record<FieldName, Harmless>>> = {
-  imageServiceEndpoint: ({ imageServiceEndpoint, containerRuntimeEndpoint }) =>
-    imageServiceEndpoint === containerRuntimeEndpoint,
   userNamespaces: ({ userNamespaces }) => (userNamespaces?.idsPerPod ?? 65536) === 65536,
 };
 
-/** Finds everything in a configuration and its flags that Berth does not do. Defaults ask for nothing. */
+/** Finds everything in a configuration, its gates and its flags that Berth does not do. Defaults ask for nothing. */
 export function judgeConfig(
   config: KubeletConfiguration,
+  gates: FeatureGateState,
   settings: ReadonlyMap<string, string>,
 ): Judgement {
-  const warnings = [...loggingWarnings(config)];
-  const refusals: string[] = [];
+  const warnings: string[] = [];
+  const refusals = [...gateRefusals(gates)];
   const defaults = [fileDefaultConfig(), legacyDefaultConfig()];
   for (const field of fieldNames()) {
     const { treatment, note } = fieldSupport[field];
     const value = config[field];
     const isDefault = isEmpty(value) || defaults.some((base) => deepEqual(base[field], value));
-    if (treatment === "acted" || isDefault) continue;
-    const text = `${field}${shownDetail(field, config)}: ${note}`;
+    if (isDefault) continue;
+    const text = `${field}: ${note}`;
     if (treatment === "warned") warnings.push(text);
-    else if (harmless[field]?.(config) !== true) refusals.push(text);
+    if (treatment === "refused" && harmless[field]?.(config) !== true) refusals.push(text);
   }
   for (const [name, value] of settings) {
     const support = Object.hasOwn(flagSupport, name) ? flagSupport[name] : undefined;
@@ -60,19 +60,12 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-function loggingWarnings({ logging }: KubeletConfiguration): readonly string[] {
-  const { logging: usual } = fileDefaultConfig();
-  const { verbosity: _level, ...rest } = logging;
-  const { verbosity: _usualLevel, ...usualRest } = usual;
-  return deepEqual(rest, usualRest) ? [] : ["logging: of it only verbosity has an effect"];
-}
-
-function shownDetail(field: FieldName, { featureGates = {} }: KubeletConfiguration): string {
-  if (field !== "featureGates") return "";
-  const changed = Object.entries(featureGates)
-    .filter(([name, isOn]) => isFeatureEnabled(defaultFeatureGates, name) !== isOn)
-    .map(([name, isOn]) => `${name}=${isOn}`);
-  return ` (${changed.length === 0 ? "all as by default" : changed.join(", ")})`;
+function gateRefusals(gates: FeatureGateState): readonly string[] {
+  return Object.entries(gateSupport).flatMap(([name, { treatment, note }]) => {
+    const isOn = isFeatureEnabled(gates, name);
+    if (treatment !== "refused" || isOn === isFeatureEnabled(defaultFeatureGates, name)) return [];
+    return [`featureGates ${name}=${isOn}: ${note}`];
+  });
 }
 
 function flagDefault(name: string): string | undefined {

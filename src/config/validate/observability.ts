@@ -41,7 +41,7 @@ function loggingErrors(
     ...(isFlushed
       ? []
       : [invalid("logging.flushFrequency", { json: flushFrequency }, "Must be greater than zero")]),
-    ...(format === "text" ? [] : [invalid("logging.format", format, "Unsupported log format")]),
+    ...formatErrors(format, gates),
     ...verbosityErrors("logging.verbosity", verbosity),
     ...(vmodule.length > 0 && format !== "" && format !== "text"
       ? [forbidden("logging.vmodule", "Only supported for text log format")]
@@ -59,6 +59,14 @@ function loggingErrors(
     ...alphaErrors("logging.options.text", options.text, gates),
     ...alphaErrors("logging.options.json", options.json, gates),
   ];
+}
+
+function formatErrors(format: string, gates: FeatureGateState): readonly FieldError[] {
+  if (format === "text") return [];
+  if (format !== "json") return [invalid("logging.format", format, "Unsupported log format")];
+  if (isFeatureEnabled(gates, "LoggingBetaOptions")) return [];
+  const detail = "Log format json is disabled, see LoggingBetaOptions feature";
+  return [forbidden("logging.format", detail)];
 }
 
 function verbosityErrors(field: string, verbosity: number): readonly FieldError[] {

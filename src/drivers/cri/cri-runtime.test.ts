@@ -12,8 +12,10 @@ import {
   ContainerEventResponse,
   ExecSyncResponse,
   ImageServiceService,
+  ListImagesResponse,
   RuntimeServiceService,
   StatusResponse,
+  VersionResponse,
 } from "../../generated/cri.ts";
 import { ContainerEventType } from "../../model/generated/cri.ts";
 import { runtimeContainerId } from "../../model/ids.ts";
@@ -265,4 +267,35 @@ test("waiting ends when the runtime answers, cannot, or does not", async () => {
 
 test("an endpoint that is not a unix socket is refused", () => {
   expect(() => createCriRuntime("tcp://127.0.0.1:1")).toThrow("use unix:///path/to/runtime.sock");
+});
+
+test("images are asked for at an endpoint of their own, and the configured timeout counts there and here", async () => {
+  const images = answering(ListImagesResponse.fromPartial({}));
+  const version = answering(VersionResponse.fromPartial({ runtimeName: "test" }));
+  await serve({ version: version.handler });
+  const imageSocket = join(folder, "images.sock");
+  const imageServer = new Server();
+  imageServer.addService(ImageServiceService, { ...unused, listImages: images.handler });
+  await new Promise<void>((resolve, reject) => {
+    const credentials = ServerCredentials.createInsecure();
+    imageServer.bindAsync(`unix://${imageSocket}`, credentials, (error) =>
+      error === null ? resolve() : reject(error),
+    );
+  });
+  const apart = createCriRuntime(`unix://${socket}`, {
+    imageEndpoint: `unix://${imageSocket}`,
+    timeoutMs: 30_000,
+  });
+  try {
+    expect(await apart.listImages(signal())).toEqual([]);
+    await apart.version(signal());
+    for (const { leftMs } of [...images.seen, ...version.seen]) {
+      expect(leftMs).toBeGreaterThan(0);
+      expect(leftMs).toBeLessThanOrEqual(30_000);
+    }
+    expect(images.seen).toHaveLength(1);
+  } finally {
+    apart.close();
+    imageServer.forceShutdown();
+  }
 });

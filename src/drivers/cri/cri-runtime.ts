@@ -9,7 +9,6 @@ import { GrpcConnection, type GrpcMethod, type GrpcObserver } from "../grpc/grpc
 import { CRI_METHODS } from "./cri-methods.ts";
 
 const DEFAULT_TIMEOUT_MS = 120_000;
-const SANDBOX_TIMEOUT_MS = 240_000;
 const MAX_SECONDS = 9_223_372_036;
 // Longer than a runtime needs to refuse a stream it has read.
 const STREAM_SETTLE_MS = 50;
@@ -17,6 +16,10 @@ const STREAM_SETTLE_MS = 50;
 export interface CriRuntimeOptions {
   /** Notified of every finished call. */
   readonly onCall?: GrpcObserver | undefined;
+  /** How long a call may take beyond what it waits for; the default is the kubelet's. */
+  readonly timeoutMs?: number | undefined;
+  /** Where images are, if not at the same endpoint. */
+  readonly imageEndpoint?: string | undefined;
 }
 
 export interface EventStream<Request, Message> {
@@ -27,21 +30,40 @@ export interface EventStream<Request, Message> {
 
 /** Connects to a CRI v1 runtime on a unix socket; throws on any other endpoint. */
 export function createCriRuntime(endpoint: string, options: CriRuntimeOptions = {}): CriRuntime {
+  const { onCall, imageEndpoint = endpoint, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  const connection = connect(endpoint, onCall);
+  const images = imageEndpoint === endpoint ? connection : connect(imageEndpoint, onCall);
+  return new CriRuntime({ connection, images, timeoutMs });
+}
+
+function connect(endpoint: string, onCall: GrpcObserver | undefined): GrpcConnection {
   const path = parseRuntimeEndpoint(endpoint);
   if (!path.ok) throw new Error(path.error);
-  return new CriRuntime(new GrpcConnection(path.value, options.onCall));
+  return new GrpcConnection(path.value, onCall);
+}
+
+interface CriConnections {
+  readonly connection: GrpcConnection;
+  /** The same, or another one. */
+  readonly images: GrpcConnection;
+  readonly timeoutMs: number;
 }
 
 /** The CRI v1 of a runtime. Deadlines are the kubelet's. */
 export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposable {
   readonly #connection: GrpcConnection;
+  readonly #images: GrpcConnection;
+  readonly #timeoutMs: number;
 
-  constructor(connection: GrpcConnection) {
+  constructor({ connection, images, timeoutMs }: CriConnections) {
     this.#connection = connection;
+    this.#images = images;
+    this.#timeoutMs = timeoutMs;
   }
 
   close(): void {
     this.#connection.close();
+    this.#images.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -54,7 +76,15 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     request: Request,
     signal: AbortSignal,
   ): Promise<Response> {
-    return this.#connection.call(method, request, DEFAULT_TIMEOUT_MS, signal);
+    return this.#connection.call(method, request, this.#timeoutMs, signal);
+  }
+
+  #callImages<Request, Response>(
+    method: GrpcMethod<Request, Response>,
+    request: Request,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    return this.#images.call(method, request, this.#timeoutMs, signal);
   }
 
   /**
@@ -80,7 +110,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
       this.#connection.stream(stream.method, stream.request, handlers, either),
     ).finally(() => ended.abort());
     const settled = this.#connection
-      .send(CRI_METHODS.version, {}, DEFAULT_TIMEOUT_MS, ended.signal)
+      .send(CRI_METHODS.version, {}, this.#timeoutMs, ended.signal)
       .then(() => sleep(STREAM_SETTLE_MS, ended.signal))
       .then(announce, (error: unknown) => {
         if (!announced) refused.abort(error);
@@ -124,7 +154,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     const { podSandboxId } = await this.#connection.call(
       CRI_METHODS.runPodSandbox,
       request,
-      SANDBOX_TIMEOUT_MS,
+      2 * this.#timeoutMs,
       signal,
     );
     return required("RunPodSandbox", "pod_sandbox_id", podSandboxId);
@@ -180,7 +210,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     signal: AbortSignal,
   ): Promise<void> {
     const request = { containerId, timeout: wholeSeconds(timeoutSeconds) };
-    const timeoutMs = DEFAULT_TIMEOUT_MS + timeoutSeconds * 1000;
+    const timeoutMs = this.#timeoutMs + timeoutSeconds * 1000;
     await this.#connection.call(CRI_METHODS.stopContainer, request, timeoutMs, signal);
   }
 
@@ -221,7 +251,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
   ): Promise<cri.ExecSyncResponse> {
     const request = { containerId, cmd: command, timeout: wholeSeconds(timeoutSeconds) };
     // The runtime ends the command; this deadline only covers a runtime that does not.
-    const timeoutMs = timeoutSeconds === 0 ? undefined : DEFAULT_TIMEOUT_MS + timeoutSeconds * 1000;
+    const timeoutMs = timeoutSeconds === 0 ? undefined : this.#timeoutMs + timeoutSeconds * 1000;
     return this.#connection.call(CRI_METHODS.execSync, request, timeoutMs, signal);
   }
 
@@ -255,7 +285,7 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     timeoutSeconds: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const timeoutMs = Math.max(timeoutSeconds * 1000, DEFAULT_TIMEOUT_MS);
+    const timeoutMs = Math.max(timeoutSeconds * 1000, this.#timeoutMs);
     const request = { containerId, location, timeout: wholeSeconds(timeoutMs / 1000) };
     await this.#connection.call(CRI_METHODS.checkpointContainer, request, timeoutMs, signal);
   }
@@ -279,11 +309,11 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
     verbose: boolean,
     signal: AbortSignal,
   ): Promise<cri.ImageStatusResponse> {
-    return this.#call(CRI_METHODS.imageStatus, { image, verbose }, signal);
+    return this.#callImages(CRI_METHODS.imageStatus, { image, verbose }, signal);
   }
 
   async listImages(signal: AbortSignal): Promise<readonly cri.Image[]> {
-    return (await this.#call(CRI_METHODS.listImages, {}, signal)).images ?? [];
+    return (await this.#callImages(CRI_METHODS.listImages, {}, signal)).images ?? [];
   }
 
   async pullImage(
@@ -294,16 +324,16 @@ export class CriRuntime implements ContainerRuntime, ImageService, AsyncDisposab
   ): Promise<string> {
     const request = { image, auth, sandboxConfig };
     // A pull takes as long as the network needs; only the signal ends it.
-    const pulled = await this.#connection.call(CRI_METHODS.pullImage, request, undefined, signal);
+    const pulled = await this.#images.call(CRI_METHODS.pullImage, request, undefined, signal);
     return required("PullImage", "image_ref", pulled.imageRef);
   }
 
   async removeImage(image: cri.ImageSpec, signal: AbortSignal): Promise<void> {
-    await this.#call(CRI_METHODS.removeImage, { image }, signal);
+    await this.#callImages(CRI_METHODS.removeImage, { image }, signal);
   }
 
   imageFsInfo(signal: AbortSignal): Promise<cri.ImageFsInfoResponse> {
-    return this.#call(CRI_METHODS.imageFsInfo, {}, signal);
+    return this.#callImages(CRI_METHODS.imageFsInfo, {}, signal);
   }
 }
 

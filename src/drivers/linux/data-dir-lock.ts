@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import { closeSync, constants, fchmodSync, fstatSync, openSync, statSync } from "node:fs";
 import { mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SetupError } from "../../lib/setup-error.ts";
+import { flock } from "./flock.ts";
 
 /** A data folder that this process alone uses, until it releases it or ends in whatever way. */
 export interface LockedDataDir {
@@ -15,8 +15,6 @@ const lockFileName = "agent.lock";
 export const pidFileName = "agent.pid";
 /** What is in a folder only while it is locked. */
 export const lockFiles: readonly string[] = [lockFileName, pidFileName];
-
-const conflictCode = 1;
 
 /** Makes the folder if it is absent and locks it; throws, naming the owner, when another agent has it. */
 export async function lockDataDir(dataDir: string): Promise<LockedDataDir> {
@@ -59,7 +57,7 @@ async function takeLock(lockFile: string): Promise<number | undefined> {
     // Not a FileHandle: one without references is closed.
     const fd = openLockFile(lockFile);
     try {
-      if (!(await flock(fd, lockFile))) {
+      if (!(await flock(fd, { path: lockFile, waits: false }))) {
         closeSync(fd);
         return undefined;
       }
@@ -85,31 +83,4 @@ function isStillAt(lockFile: string, fd: number): boolean {
   const ours = fstatSync(fd, { bigint: true });
   const found = statSync(lockFile, { bigint: true, throwIfNoEntry: false });
   return found?.ino === ours.ino && found.dev === ours.dev;
-}
-
-/**
- * Node has no flock(2). The lock belongs to the open file, which a child shares: the program locks it and ends, and the lock stays
- * with this process.
- */
-function flock(fd: number, lockFile: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const child = spawn("flock", ["-x", "-n", "3"], {
-      stdio: ["ignore", "ignore", "ignore", fd],
-      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" },
-    });
-    child.once("error", (cause) => {
-      reject(
-        new SetupError(
-          `cannot lock ${lockFile}: the program flock cannot be run (${cause.message})`,
-          "install util-linux",
-          { cause },
-        ),
-      );
-    });
-    child.once("exit", (code, killedBy) => {
-      if (code === 0) resolve(true);
-      else if (code === conflictCode) resolve(false);
-      else reject(new Error(`cannot lock ${lockFile}: flock ended with ${killedBy ?? code}`));
-    });
-  });
 }

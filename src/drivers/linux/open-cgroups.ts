@@ -9,6 +9,7 @@ import { CgroupsV1 } from "./cgroups-v1.ts";
 import { CgroupsV2 } from "./cgroups-v2.ts";
 import { readHugePageSizes } from "./huge-pages.ts";
 import { ProcMemoryGauge } from "./memory-gauge.ts";
+import { SystemCgroups } from "./system-cgroups.ts";
 
 /** This machine's cgroups, of whichever version; `root` is the cgroup that holds all pods. */
 export function openCgroups(root: string): Cgroups {
@@ -27,6 +28,11 @@ export function openCgroupStats(): CgroupStats {
   if (mounts.v1.size > 0) return new CgroupStatsV1(mounts);
   if (mounts.v2 !== undefined) return new CgroupStatsV2(mounts.v2);
   throw notMounted();
+}
+
+/** Where processes that belong to no pod are kept. */
+export function openSystemCgroups(): SystemCgroups {
+  return new SystemCgroups(readMounts());
 }
 
 /** What this machine's memory and its cgroups hold. */

@@ -83,21 +83,21 @@ export class LogOutput {
 }
 
 /**
- * A descriptor of this process' stderr that never makes a writer wait, where it leads to a terminal, a pipe or a socket such as the
- * journal's. A file is written as it is.
+ * Another descriptor for an output of this process that never makes a writer wait, where it leads to a terminal, a pipe or a socket
+ * such as the journal's. A file is written as it is.
  */
-export function openStderr(): number {
-  const stats = fstatSync(process.stderr.fd);
+export function openNonBlocking(fd: number): number {
+  const stats = fstatSync(fd);
   if (stats.isFIFO() || stats.isCharacterDevice()) {
     try {
       // Opened again: the flag belongs to the open file, which other processes may share.
       return openSync(
-        "/proc/self/fd/2",
+        `/proc/self/fd/${fd}`,
         constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY,
       );
     } catch {
       // Another user's. Node has made pipes and sockets non-blocking when it opened them.
     }
   }
-  return process.stderr.fd;
+  return fd;
 }

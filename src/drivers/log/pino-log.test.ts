@@ -7,7 +7,7 @@ function capture(options: Omit<PinoLogOptions, "write">) {
 }
 
 test("a record is one JSON line with time, level, message and fields", () => {
-  const { lines, log } = capture({ level: "info", human: false });
+  const { lines, log } = capture({ level: "info", format: "json" });
   log.info("started container", { pod: "a", bytes: 2n ** 60n });
   log.debug("not shown");
   expect(lines).toHaveLength(1);
@@ -20,22 +20,40 @@ test("a record is one JSON line with time, level, message and fields", () => {
 });
 
 test("an error is logged with its message and cause", () => {
-  const { lines, log } = capture({ level: "info", human: false });
+  const { lines, log } = capture({ level: "info", format: "json" });
   log.error("sync failed", { error: new Error("outer", { cause: new Error("inner") }) });
   expect(lines[0]).toContain("outer");
   expect(lines[0]).toContain("inner");
 });
 
 test("a line for people is short, and text from outside cannot break out of it", () => {
-  const { lines, log } = capture({ level: "debug", human: true });
+  const { lines, log } = capture({ level: "debug", format: "human" });
   log.warn("pull failed", { image: "busybox", error: new Error("no\nsuch \u001b[31mhost") });
   expect(lines[0]?.slice(9)).toBe(
     'WARN  pull failed image=busybox error="no\\nsuch \\u001b[31mhost"\n',
   );
 });
 
+test("a record in the format of Kubernetes components has their keys, and each line comes with its level", () => {
+  const written: (readonly [string, string])[] = [];
+  const write = (line: string, level: string) => written.push([level, line]);
+  const log = createPinoLog({ level: "debug", format: "kubernetes", write });
+  log.debug("a detail");
+  log.error("sync failed", { pod: "a", error: new Error("no host") });
+  expect(written.map(([level]) => level)).toEqual(["debug", "error"]);
+  const [detail, failure] = written.map(([, line]) => JSON.parse(line));
+  expect(detail).toEqual({ ts: expect.any(Number), level: "debug", msg: "a detail", v: 4 });
+  expect(failure).toEqual({
+    ts: expect.any(Number),
+    level: "error",
+    msg: "sync failed",
+    pod: "a",
+    err: "no host",
+  });
+});
+
 test("details can be asked for while it runs", () => {
-  const { lines, log } = capture({ level: "info", human: false });
+  const { lines, log } = capture({ level: "info", format: "json" });
   log.showDetails(true);
   log.debug("a detail");
   log.showDetails(false);

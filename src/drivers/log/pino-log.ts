@@ -2,17 +2,23 @@ import { type Level, type Logger, pino } from "pino";
 import { parseJsonText } from "../../lib/json-text.ts";
 import type { AdjustableLog, LogFields } from "../../ports/log.ts";
 
+/** "human": short lines for people; "json": Berth's own JSON; "kubernetes": JSON with the keys of Kubernetes components. */
+type LogFormat = "human" | "json" | "kubernetes";
+
 export interface PinoLogOptions {
   readonly level: Level;
-  /** One short line for people instead of JSON. */
-  readonly human: boolean;
-  readonly write: (line: string) => void;
+  readonly format: LogFormat;
+  readonly write: (line: string, level: string) => void;
 }
 
 /** A log of JSON lines, or of lines for people. */
 export function createPinoLog(options: PinoLogOptions): AdjustableLog {
+  const shape = shapes[options.format];
   const stream = {
-    write: options.human ? (line: string) => options.write(humanLine(line)) : options.write,
+    lastLevel: 0,
+    write: (line: string) => options.write(shape(line), pino.levels.labels[stream.lastLevel] ?? ""),
+    // By this symbol pino sets the level of each line before it writes it.
+    [pino.symbols.needsMetadataGsym]: true,
   };
   const logger = pino(
     {
@@ -47,6 +53,28 @@ function plainFields(fields: LogFields): LogFields {
   return Object.fromEntries(
     entries.map(([key, value]) => [key, typeof value === "bigint" ? String(value) : value]),
   );
+}
+
+const shapes: Readonly<Record<LogFormat, (json: string) => string>> = {
+  human: humanLine,
+  json: (line) => line,
+  kubernetes: kubernetesLine,
+};
+
+const detailVerbosity = 4;
+
+/** As the kubelet's --logging-format=json has it: milliseconds, and a verbosity unless it is an error. */
+function kubernetesLine(json: string): string {
+  const parsed: unknown = parseJsonText(json);
+  const { time, level, msg, error, ...fields } = parsed as Readonly<Record<string, unknown>>;
+  const ts = Date.parse(String(time));
+  const v = level === "error" ? {} : { v: level === "debug" ? detailVerbosity : 0 };
+  const err = error === undefined ? {} : { err: messageOf(error) };
+  return `${JSON.stringify({ ts, level, msg, ...v, ...fields, ...err })}\n`;
+}
+
+function messageOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "message" in error ? error.message : error;
 }
 
 function humanLine(json: string): string {

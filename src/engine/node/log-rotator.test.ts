@@ -81,7 +81,7 @@ class LogWorld {
   };
 }
 
-const settings = { maxSizeBytes: 10, maxFiles: 1000, intervalMs: 10_000 };
+const settings = { maxSizeBytes: 10, maxFiles: 1000, intervalMs: 10_000, workers: 1 };
 const container = { containerId: runtimeContainerId("c"), logPath: "/logs/0.log" };
 const { signal } = new AbortController();
 const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);

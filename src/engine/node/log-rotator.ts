@@ -22,6 +22,8 @@ export interface LogRotationSettings {
   /** With the log in use: at least two. */
   readonly maxFiles: number;
   readonly intervalMs: number;
+  /** How many logs are rotated at once. */
+  readonly workers: number;
 }
 
 export interface LogRotatorDeps {
@@ -62,23 +64,35 @@ async function rotateLogs(
   paths: Map<RuntimeContainerId, string>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { runtime, files, log, settings, podLogsRoot } = deps;
   const ids = new Set(deps.observed.runningContainers());
   for (const id of paths.keys()) if (!ids.has(id)) paths.delete(id);
-  for (const containerId of ids) {
-    try {
-      const read = async () => (await runtime.containerStatus(containerId, signal)).status?.logPath;
-      const logPath = paths.get(containerId) ?? (await read()) ?? "";
-      paths.set(containerId, logPath);
-      if (!logPath.startsWith(`${podLogsRoot}/`)) continue;
-      const size = await files.sizeBytes(logPath);
-      if (size !== undefined && size < settings.maxSizeBytes) continue;
-      if (await isTakenNow(deps, logPath)) continue;
-      await rotateIfFull(deps, { containerId, logPath }, signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      log.warn("cannot rotate the log of a container", { containerId, error: errorText(error) });
-    }
+  const left = [...ids].values();
+  const work = async (): Promise<void> => {
+    for (const id of left) await rotateLog(deps, id, paths, signal);
+  };
+  await Promise.all(Array.from({ length: deps.settings.workers }, work));
+}
+
+async function rotateLog(
+  deps: LogRotatorDeps,
+  containerId: RuntimeContainerId,
+  paths: Map<RuntimeContainerId, string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { runtime, files, log, settings, podLogsRoot } = deps;
+  if (signal.aborted) return;
+  try {
+    const read = async () => (await runtime.containerStatus(containerId, signal)).status?.logPath;
+    const logPath = paths.get(containerId) ?? (await read()) ?? "";
+    paths.set(containerId, logPath);
+    if (!logPath.startsWith(`${podLogsRoot}/`)) return;
+    const size = await files.sizeBytes(logPath);
+    if (size !== undefined && size < settings.maxSizeBytes) return;
+    if (await isTakenNow(deps, logPath)) return;
+    await rotateIfFull(deps, { containerId, logPath }, signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    log.warn("cannot rotate the log of a container", { containerId, error: errorText(error) });
   }
 }
 

@@ -8,7 +8,7 @@ const device = `${unsupported} without a cluster, ${claimsNeedCluster}`;
 const windows = `${unsupported}, which runs Linux containers only; use the fields for Linux`;
 const ephemeral = "not allowed for ephemeral containers; leave it out";
 
-/** Why this node refuses a pod that uses a field, and what to do instead; by type and field. */
+/** Why `berth up` refuses a pod that uses a field, and what to do instead; by type and field. */
 export const refusedFields: ReadonlyMap<string, string> = new Map([
   ["PodSpec.resourceClaims", device],
   ["ResourceRequirements.claims", device],
@@ -56,9 +56,3 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
   ["VolumeProjection.clusterTrustBundle", `${unsupported}; use a configMap source`],
   ["VolumeProjection.podCertificate", `${unsupported}; use a secret source`],
 ]);
-
-/**
- * Those that are refused in a kubelet's place, too. What a kubelet on Linux ignores is ignored there, what it cannot mount is
- * waited for, and what fails with it fails in the same way.
- */
-export const refusedAsKubelet: ReadonlySet<string> = new Set(["Volume.flexVolume"]);

@@ -38,6 +38,10 @@ export interface EndpointSettings {
   readonly systemLogs: boolean;
   readonly profiling: boolean;
   readonly debugFlags: boolean;
+  /** Whether there is such a path at all. */
+  readonly checkpoint: boolean;
+  readonly flagz: boolean;
+  readonly statusz: boolean;
 }
 
 interface Route {
@@ -172,9 +176,11 @@ function debuggingPlaces(settings: EndpointSettings): readonly Place[] {
     service("/containerLogs", false, [get(container, "container-logs")]),
     handler("/configz", "configz"),
     service("/runningpods/", true, [get("", "running-pods")]),
-    service("/checkpoint/", true, [post(container, "checkpoint")]),
-    handler("/flagz", "flagz"),
-    handler("/statusz", "statusz"),
+    ...(settings.checkpoint
+      ? [service("/checkpoint/", true, [post(container, "checkpoint")])]
+      : []),
+    ...(settings.flagz ? [handler("/flagz", "flagz")] : []),
+    ...(settings.statusz ? [handler("/statusz", "statusz")] : []),
   ];
 }
 

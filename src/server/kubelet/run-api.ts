@@ -62,6 +62,9 @@ const readOnlyEndpoints = {
   systemLogs: false,
   profiling: false,
   debugFlags: false,
+  checkpoint: false,
+  flagz: false,
+  statusz: false,
 };
 
 function createServers(deps: ApiDeps, signal: AbortSignal): readonly NamedServer[] {

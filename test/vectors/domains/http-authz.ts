@@ -25,6 +25,9 @@ export const httpAuthz: VectorDomain = vectorDomain<Input>("http-authz", async (
     systemLogs: true,
     profiling: true,
     debugFlags: true,
+    checkpoint: true,
+    flagz: true,
+    statusz: true,
   });
   const target = Buffer.from(input.target, "utf8").toString("latin1");
   const lookup = findEndpoint(table, method, target, headers["Accept"]);

@@ -21,6 +21,9 @@ const table = endpointTable({
   systemLogs: true,
   profiling: true,
   debugFlags: true,
+  checkpoint: true,
+  flagz: true,
+  statusz: true,
 });
 const pod: Pod = buildPod({
   metadata: { namespace: "ns", name: "pod1", uid: "uid-1" },

@@ -8,6 +8,7 @@ import {
   dropInPath,
   shownConfig,
   shownFailure,
+  withoutJsonFormat,
   yamlReader,
 } from "../kubelet-config.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
@@ -39,7 +40,7 @@ export const kubeletConfigDropins: VectorDomain = vectorDomain<Input>(
       validationErrors: validateConfig(config, gates, 2),
     };
   },
-  withoutYamlTexts,
+  (value) => withoutJsonFormat(withoutYamlTexts(value)),
 );
 
 /** Syntax errors of YAML are worded by Go's library. */

@@ -1,7 +1,13 @@
 import { applyFlags, parseCommandLine } from "../../../src/config/flags/command-line.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import { validateConfig } from "../../../src/config/validate/validate-config.ts";
-import { configPath, shownConfig, shownFailure, yamlReader } from "../kubelet-config.ts";
+import {
+  configPath,
+  shownConfig,
+  shownFailure,
+  withoutJsonFormat,
+  yamlReader,
+} from "../kubelet-config.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {
@@ -29,4 +35,5 @@ export const kubeletConfigFlags: VectorDomain = vectorDomain<Input>(
       validationErrors: validateConfig(result.config, result.gates, 2),
     };
   },
+  withoutJsonFormat,
 );

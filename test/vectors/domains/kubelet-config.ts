@@ -1,7 +1,13 @@
 import { defaultFeatureGates } from "../../../src/config/feature-gates.ts";
 import { loadConfig } from "../../../src/config/load-config.ts";
 import { validateConfig } from "../../../src/config/validate/validate-config.ts";
-import { configPath, shownConfig, shownFailure, yamlReader } from "../kubelet-config.ts";
+import {
+  configPath,
+  shownConfig,
+  shownFailure,
+  withoutJsonFormat,
+  yamlReader,
+} from "../kubelet-config.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
 
 interface Input {
@@ -20,7 +26,7 @@ export const kubeletConfig: VectorDomain = vectorDomain<Input>(
       ...(strictErrors.length === 0 ? {} : { strictErrors }),
     };
   },
-  withoutYamlTexts,
+  (value) => withoutJsonFormat(withoutYamlTexts(value)),
 );
 
 /** Syntax errors of YAML are worded by Go's library. */

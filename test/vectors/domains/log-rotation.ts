@@ -41,7 +41,12 @@ async function run(input: Input): Promise<unknown> {
     },
   };
   const nameOf = (path: string): string => path.slice(folder.length + 1);
-  const settings = { maxSizeBytes: input.maxSize, maxFiles: input.maxFiles, intervalMs: 10_000 };
+  const settings = {
+    maxSizeBytes: input.maxSize,
+    maxFiles: input.maxFiles,
+    intervalMs: 10_000,
+    workers: 1,
+  };
   const allLogsBefore = allLogs();
   const logFiles = {
     list: async () => [...files.keys()],
