@@ -54,7 +54,6 @@ import type { EvictionSettings } from "../engine/resources/eviction/eviction-set
 import { errorText } from "../lib/error-text.ts";
 import { berthVersion } from "../lib/version.ts";
 import type { Cgroups } from "../ports/cgroups.ts";
-import type { Log } from "../ports/log.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import { type DataLayout, dataLayout } from "./data-layout.ts";
 import { parseEviction } from "./eviction-options.ts";
@@ -153,7 +152,12 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
   const node = await prepareNode(options, runtimeName, signal);
   const ports = machinePorts(options, opened, runtimeName);
   const resolverConfig = tuning?.resolverConfigPath ?? resolverConfigPath;
-  warnOfResolverConfig(resolverConfig, await ports.readNodeDns(), log);
+  const { resolverConfig: resolverText = "", clusterDomain } = await ports.readNodeDns();
+  const resolverProblem = resolverConfigProblem(resolverConfig, resolverText, clusterDomain);
+  // What does not fit is left out of every pod that uses it; better to log it once than for each of them.
+  if (resolverProblem !== undefined) {
+    log.warn("the node's resolv.conf does not fit pods", { problem: resolverProblem });
+  }
   const { max: maxPids } = await ports.hostUsage.tasks();
   const cgroups = cgroupSettings(options, opened, maxPids);
   const identity = {
@@ -163,7 +167,11 @@ export async function createAgent(options: AgentOptions, signal: AbortSignal): P
     runtimeVersion,
     runtimeEndpoint: options.runtimeEndpoint,
   };
-  return new Agent(ports, { identity, node, cgroups, ...ownSettings(options, opened) }, signal);
+  return new Agent(
+    ports,
+    { identity, node: { ...node, resolverProblem }, cgroups, ...ownSettings(options, opened) },
+    signal,
+  );
 }
 
 /** What does not depend on the node that the agent found. */
@@ -313,16 +321,6 @@ function machinePorts(
     readNodeDns: nodeFacts?.readNodeDns ?? readMachineDns,
     ...telemetry,
   };
-}
-
-// What does not fit is left out of every pod that uses it; better to log it once than for each of them.
-function warnOfResolverConfig(
-  path: string,
-  { resolverConfig = "", clusterDomain }: NodeDns,
-  log: Log,
-): void {
-  const problem = resolverConfigProblem(path, resolverConfig, clusterDomain);
-  if (problem !== undefined) log.warn("the node's resolv.conf does not fit pods", { problem });
 }
 
 async function readMachineDns(): Promise<NodeDns> {

@@ -41,7 +41,7 @@ export function kubeletAgentOptions(
 ): Omit<AgentOptions, "runtime" | "telemetry"> {
   const setup = { ...given, config: withReservedCpus(given.config) };
   const { config, settings } = setup;
-  const nodeName = (settings.get("hostname-override") || defaultNodeName()).trim().toLowerCase();
+  const nodeName = nodeNameOf(settings);
   const nodeIps = nodeAddresses(settings.get("node-ip") ?? "");
   return {
     place: {
@@ -84,6 +84,12 @@ export function kubeletAgentOptions(
     },
     tuning: agentTuning(setup, nodeName, rootDir),
   };
+}
+
+function nodeNameOf(settings: KubeletSetup["settings"]): string {
+  const name = (settings.get("hostname-override") || defaultNodeName()).trim().toLowerCase();
+  if (name !== "") return name;
+  throw new SetupError("empty hostname is invalid", "correct --hostname-override, or leave it out");
 }
 
 function podSources({ config, settings }: KubeletSetup, nodeName: string): readonly PodSource[] {

@@ -26,6 +26,7 @@ import {
   progressMs,
 } from "../server/kubelet/api-thread-messages.ts";
 import { ClientCaFile } from "../server/kubelet/client-ca-file.ts";
+import type { EndpointSettings } from "../server/kubelet/endpoints.ts";
 import { pingName } from "../server/kubelet/health.ts";
 import { cipherList, curveList, minTlsVersion } from "../server/kubelet/tls-settings.ts";
 import { serveCalls } from "../server/thread/thread-calls.ts";
@@ -150,7 +151,7 @@ function secureSettings(setup: KubeletApiSetup): SecureSettings {
     address: { host: config.address, port: config.port, setting: "address and port (--port)" },
     endpoints: {
       debugging: config.enableDebuggingHandlers,
-      systemLogs: config.enableSystemLogHandler && switches.systemLogs,
+      systemLogs: systemLogsOf(config, switches),
       profiling: config.enableProfilingHandler,
       debugFlags: config.enableDebugFlagsHandler,
       checkpoint: isFeatureEnabled(gates, "ContainerCheckpoint"),
@@ -162,6 +163,16 @@ function secureSettings(setup: KubeletApiSetup): SecureSettings {
     ciphers: cipherList(config.tlsCipherSuites ?? []),
     curves: curveList(config.tlsCurvePreferences ?? []),
   };
+}
+
+/** Queries have to be asked for by the configuration, files in another way. */
+function systemLogsOf(
+  { enableSystemLogHandler, enableSystemLogQuery }: KubeletConfiguration,
+  switches: KubeletApiSwitches,
+): EndpointSettings["systemLogs"] {
+  if (!enableSystemLogHandler) return "off";
+  if (enableSystemLogQuery) return "queries";
+  return switches.systemLogs ? "files" : "off";
 }
 
 function accessSettings({ config, nodeName, switches }: KubeletApiSetup): AccessSettings {

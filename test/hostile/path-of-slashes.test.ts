@@ -22,7 +22,7 @@ test("a path of slashes is looked up in a blink", () => {
   const table = endpointTable({
     healthChecks: [],
     debugging: true,
-    systemLogs: true,
+    systemLogs: "files",
     profiling: true,
     debugFlags: true,
     checkpoint: true,

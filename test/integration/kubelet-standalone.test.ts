@@ -59,7 +59,7 @@ describe("berth kubelet without a cluster", () => {
       "clusterDomain: cluster.test",
       "clusterDNS: [10.0.0.10]",
       "maxPods: 1",
-      "maxOpenFiles: 54321",
+      "maxOpenFiles: 12345",
       "volumePluginDir: /flex",
       "runtimeRequestTimeout: 90s",
       "logging: {format: json}",
@@ -139,7 +139,7 @@ describe("berth kubelet without a cluster", () => {
     const started = agent;
     if (started === undefined) throw new Error("there is no agent");
     const file = (name: string) => readFileSync(`/proc/${started.pid}/${name}`, "utf8");
-    expect(file("limits")).toMatch(/^Max open files +54321 +54321 /m);
+    expect(file("limits")).toMatch(/^Max open files +12345 +12345 /m);
     expect(file("cgroup")).toContain(`:${world.cgroupRoot}/agent\n`);
     const lines = started.stderr.trim().split("\n");
     const up = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "the agent is up");
@@ -198,6 +198,7 @@ describe("berth kubelet without a cluster", () => {
     [["--exit-on-lock-contention"], 1, "no lock file specified"],
     [["--enable-server"], 1, "no client provided, cannot use webhook authentication"],
     [["--max-pods=-1"], 1, "maxPods (--max-pods) -1 must not be a negative number"],
+    [["--hostname-override= "], 1, "empty hostname is invalid"],
     [["--bogus"], 2, "unknown flag: --bogus"],
   ])("does not start with %s", async (more, code, message) => {
     const ended = await new BerthProcess([...flags(), ...more]).ended;

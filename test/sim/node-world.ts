@@ -107,6 +107,7 @@ export class NodeWorld {
       nodeName,
       hostUsage: { bootTimeMs: clock.nowMs() - 60_000 },
       hostCgroups: { version: 2 },
+      resolverProblem: undefined,
     });
     return new NodeAgent({
       api,

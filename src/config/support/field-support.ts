@@ -140,8 +140,12 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   logging: acted(
     "verbosity 4 and more shows details; format json is the shape of Kubernetes components; streams are split and buffered",
   ),
-  enableSystemLogHandler: acted("whether /logs is served; it also needs BERTH_SYSTEM_LOGS=on"),
-  enableSystemLogQuery: warned("/logs serves files, and answers no queries"),
+  enableSystemLogHandler: acted(
+    "whether /logs is served; it also needs BERTH_SYSTEM_LOGS=on, or enableSystemLogQuery",
+  ),
+  enableSystemLogQuery: acted(
+    "whether /logs answers queries about services: `/logs/?query=NAME`; /logs is served then",
+  ),
   shutdownGracePeriod: acted("how long a shutdown of the machine waits for pods; needs logind"),
   shutdownGracePeriodCriticalPods: acted("the part of it for critical pods"),
   shutdownGracePeriodByPodPriority: acted("the same by the priority of pods"),

@@ -49,6 +49,8 @@ interface NodePlace {
   readonly registration: NodeSettings;
   /** How long pods may take to end when the machine goes down; empty = it does not wait for them. */
   readonly shutdownPeriods: readonly ShutdownPeriod[];
+  /** What of the machine's resolv.conf does not fit into pods. */
+  readonly resolverProblem?: string | undefined;
   /** How CPUs and memory are handed out. */
   readonly managers: ManagerSettings;
 }

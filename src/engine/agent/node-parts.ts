@@ -71,12 +71,12 @@ function createNodeAgent(
 ): NodeAgent | undefined {
   const { apiServer, cluster, csiNode } = parts;
   if (apiServer === undefined || cluster === undefined || csiNode === undefined) return undefined;
-  const { registration: settings } = parts.settings.node;
+  const { registration: settings, resolverProblem } = parts.settings.node;
   const api = apiServer.heartbeatApi ?? apiServer.api;
   const readiness = shutdown === undefined ? [csiNode] : [csiNode, shutdown];
   const nodeVolumes = new NodeVolumes({ ...parts, cluster });
   const watched = { ...settings, rootFolder: parts.rootFolder };
   const source = new NodeStatusSource({ ...parts, settings: watched, readiness, nodeVolumes });
-  const startup = new NodeStartup({ ...parts, events: cluster.events });
+  const startup = new NodeStartup({ ...parts, events: cluster.events, resolverProblem });
   return new NodeAgent({ ...parts, api, settings, cluster, source, csiNode, startup });
 }

@@ -19,6 +19,8 @@ export interface NodeStartupDeps {
   readonly nodeName: string;
   readonly hostUsage: Pick<HostUsage, "bootTimeMs">;
   readonly hostCgroups: Pick<Cgroups, "version">;
+  /** What of the machine's resolv.conf does not fit into pods. */
+  readonly resolverProblem: string | undefined;
 }
 
 /** Announces the start of the agent, and measures how long a machine that is new in its cluster takes to become ready. */
@@ -35,10 +37,13 @@ export class NodeStartup {
   }
 
   announce(): void {
-    const { metrics, events, nodeName, hostCgroups } = this.#deps;
+    const { metrics, events, nodeName, hostCgroups, resolverProblem } = this.#deps;
     metrics.set("kubelet_node_name", 1, { node: nodeName });
     events.recordNode({ type: "Normal", reason: "Starting", message: "Starting kubelet." });
     if (hostCgroups.version === 1) events.recordNode(cgroupV1Event);
+    if (resolverProblem === undefined) return;
+    const reason = "CheckLimitsForResolvConf";
+    events.recordNode({ type: "Warning", reason, message: resolverProblem });
   }
 
   /** The agent registers the node. */

@@ -27,6 +27,7 @@ export type Endpoint =
   | "sli-metrics"
   | "statusz"
   | "stats-summary"
+  | "system-log-queries"
   | "system-logs"
   | "system-logs-disabled";
 
@@ -35,7 +36,7 @@ export interface EndpointSettings {
   readonly healthChecks: readonly string[];
   /** enableDebuggingHandlers; a server without it has none of those below either. */
   readonly debugging: boolean;
-  readonly systemLogs: boolean;
+  readonly systemLogs: "off" | "files" | "queries";
   readonly profiling: boolean;
   readonly debugFlags: boolean;
   /** Whether there is such a path at all. */
@@ -159,9 +160,7 @@ function debuggingPlaces(settings: EndpointSettings): readonly Place[] {
   const container = "{podNamespace}/{podID}/{containerName}";
   const uidContainer = "{podNamespace}/{podID}/{uid}/{containerName}";
   return [
-    settings.systemLogs
-      ? service("/logs/", false, [get("", "system-logs"), get("{logpath:*}", "system-logs")])
-      : handler("/logs/", "system-logs-disabled"),
+    systemLogPlace(settings.systemLogs),
     settings.profiling
       ? service("/debug/pprof/", false, [get("", "profiling"), get("{subpath:*}", "profiling")])
       : handler("/debug/pprof/", "profiling-disabled"),
@@ -182,6 +181,12 @@ function debuggingPlaces(settings: EndpointSettings): readonly Place[] {
     ...(settings.flagz ? [handler("/flagz", "flagz")] : []),
     ...(settings.statusz ? [handler("/statusz", "statusz")] : []),
   ];
+}
+
+function systemLogPlace(systemLogs: EndpointSettings["systemLogs"]): Place {
+  if (systemLogs === "off") return handler("/logs/", "system-logs-disabled");
+  const endpoint = systemLogs === "queries" ? "system-log-queries" : "system-logs";
+  return service("/logs/", false, [get("", endpoint), get("{logpath:*}", endpoint)]);
 }
 
 const disabledPlaces: readonly Place[] = [

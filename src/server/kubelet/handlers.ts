@@ -17,6 +17,7 @@ import {
   answerVerbosity,
 } from "./node-handlers.ts";
 import { Profiles } from "./profiles.ts";
+import { LogQueries } from "./query-logs.ts";
 import { answerSystemLogs } from "./system-logs.ts";
 
 /** Commands of /run that may be under way at once. */
@@ -42,6 +43,7 @@ export interface HandlerDeps {
 export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, KubeletHandler>> {
   const { agent, health } = deps;
   const profiles = new Profiles(agent);
+  const queries = new LogQueries({ folder: deps.systemLogFolder, journalctl: "journalctl" });
   const containers = {
     agent,
     runs: new Semaphore(maxRuns),
@@ -76,6 +78,7 @@ export function createHandlers(deps: HandlerDeps): Readonly<Record<Endpoint, Kub
     "flags-disabled": disabled("flags endpoint is disabled."),
     profiling: (exchange) => profiles.answer(exchange),
     "profiling-disabled": disabled("profiling endpoint is disabled."),
+    "system-log-queries": (exchange) => queries.answer(exchange),
     "system-logs": (exchange) => answerSystemLogs(deps.systemLogFolder, exchange),
     "system-logs-disabled": disabled("logs endpoint is disabled."),
     "debugging-disabled": disabled("Debug endpoints are disabled."),

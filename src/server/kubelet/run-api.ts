@@ -13,7 +13,7 @@ import { createAuthenticator } from "./authenticate.ts";
 import { TokenReviewer } from "./bearer-token.ts";
 import type { AccessRules } from "./check-access.ts";
 import { CertificateReader } from "./client-certificate.ts";
-import { endpointTable, healthTable } from "./endpoints.ts";
+import { type EndpointSettings, endpointTable, healthTable } from "./endpoints.ts";
 import { createHandlers } from "./handlers.ts";
 import { AgentHealth, pingName } from "./health.ts";
 import type { KubeletApi } from "./kubelet-handler.ts";
@@ -57,9 +57,9 @@ interface NamedServer {
   readonly run: (onListening: (port: number) => void) => Promise<void>;
 }
 
-const readOnlyEndpoints = {
+const readOnlyEndpoints: Omit<EndpointSettings, "healthChecks"> = {
   debugging: false,
-  systemLogs: false,
+  systemLogs: "off",
   profiling: false,
   debugFlags: false,
   checkpoint: false,

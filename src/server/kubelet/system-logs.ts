@@ -43,7 +43,7 @@ interface Found {
 }
 
 /** Undefined when there is no such file or folder below the root. */
-async function openBelow(root: string, relative: string): Promise<Found | undefined> {
+export async function openBelow(root: string, relative: string): Promise<Found | undefined> {
   let found: FileHandle | undefined;
   try {
     const top = await realpath(root);

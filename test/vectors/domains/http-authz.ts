@@ -22,7 +22,7 @@ export const httpAuthz: VectorDomain = vectorDomain<Input>("http-authz", async (
   const table = endpointTable({
     healthChecks: ["ping", "log", "syncloop"],
     debugging: enableDebuggingHandlers,
-    systemLogs: true,
+    systemLogs: "files",
     profiling: true,
     debugFlags: true,
     checkpoint: true,

@@ -18,7 +18,7 @@ interface Input {
 const table = endpointTable({
   healthChecks: [],
   debugging: true,
-  systemLogs: true,
+  systemLogs: "files",
   profiling: true,
   debugFlags: true,
   checkpoint: true,
