@@ -141,7 +141,7 @@ describe("berth kubelet without a cluster", () => {
     const file = (name: string) => readFileSync(`/proc/${started.pid}/${name}`, "utf8");
     expect(file("limits")).toMatch(/^Max open files +12345 +12345 /m);
     expect(file("cgroup")).toContain(`:${world.cgroupRoot}/agent\n`);
-    const lines = started.stderr.trim().split("\n");
+    const lines = started.stderr.split("\n").filter((line) => line.startsWith("{"));
     const up = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === "the agent is up");
     expect(up).toEqual({ ts: expect.any(Number), level: "info", msg: up?.msg, v: 0, rootDir });
   });
