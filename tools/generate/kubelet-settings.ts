@@ -12,7 +12,7 @@ const treatments: readonly (readonly [Treatment, string, string])[] = [
   [
     "inert",
     "Without effect",
-    "Any value is taken. A kubelet does nothing with it either, or it is about how a kubelet is built ([ADR 28](adr/0028-settings-of-a-go-program.md)).",
+    "Any value is taken. A kubelet does nothing with it either, or it is about how a kubelet is built ([ADR 29](adr/0029-settings-of-a-go-program.md)).",
   ],
   [
     "warned",

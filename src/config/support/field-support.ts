@@ -85,7 +85,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   nodeStatusMaxImages: acted("how many images the node status lists; -1 for all"),
   maxOpenFiles: acted("how many files Berth's process may have open; needs prlimit of util-linux"),
   contentType: inert(
-    "requests are JSON, which every API server takes ([ADR 28](adr/0028-settings-of-a-go-program.md))",
+    "requests are JSON, which every API server takes ([ADR 29](adr/0029-settings-of-a-go-program.md))",
   ),
   kubeAPIQPS: acted("requests to the API server per second"),
   kubeAPIBurst: acted("requests to the API server at once beyond that"),

@@ -24,7 +24,7 @@ export const flagSupport: Readonly<Record<string, Support>> = {
     "what pods may have together is not guarded by evictionHard",
   ),
   "experimental-mounter-path": refused(
-    "network file systems are mounted with the machine's own mount ([ADR 28](adr/0028-settings-of-a-go-program.md))",
+    "network file systems are mounted with the machine's own mount ([ADR 29](adr/0029-settings-of-a-go-program.md))",
   ),
   "global-housekeeping-interval": inert(noAdvisor),
   help: acted("shows the flags"),
