@@ -26,6 +26,8 @@ const allowed: readonly RegExp[] = [
   /nobody:x:65534/,
   // The address of a mail.
   /mail:somebody/,
+  // What Kubernetes' own suites said of a spec that failed: docs/conformance.md.
+  /^\| \[sig-[a-z]+\] /,
 ];
 
 const folders = ["src", "test", "tools", "docs"];

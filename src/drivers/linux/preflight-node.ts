@@ -13,7 +13,7 @@ const lastDays = new Map([
 const name = "Node.js";
 const msPerDay = 86_400_000;
 
-/** Node.js reads what strangers send: defects of one that nobody maintains stay open. `version` as in process.version. */
+/** Node.js reads what strangers send: defects of one that is no longer maintained stay open. `version` as in process.version. */
 export function checkNode(version: string, nowMs: number): CheckResult {
   const lastDay = lastDays.get(Number(/^v(\d+)\./.exec(version)?.[1]));
   if (lastDay === undefined || nowMs < Date.parse(lastDay) + msPerDay) return passed(name, version);

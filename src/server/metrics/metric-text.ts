@@ -79,7 +79,7 @@ export function labelText(labels: Readonly<Record<string, string>>): string {
   return inBraces(labelParts(labels).map(({ text }) => text));
 }
 
-/** The labels of a series in many families, in some of them with more that tell its samples apart, such as a device. */
+/** The labels of a series in many families, in some of them with more that distinguish its samples, such as a device. */
 export class SeriesLabels {
   readonly text: string;
   readonly #names: readonly string[];

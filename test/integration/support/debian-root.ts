@@ -32,7 +32,7 @@ const packages = [
 ];
 
 /**
- * A clean Debian, as somebody has it who installs a package: with files, processes and a network of its own.
+ * A clean Debian, as a user has it who installs a package: with files, processes and a network of its own.
  * Whatever runs in it ends with it.
  */
 export class DebianRoot {
@@ -137,7 +137,7 @@ async function childOf({ pid }: ChildProcess): Promise<number> {
   }
 }
 
-/** The folder of a Debian that nobody has used; made by debootstrap unless it was before. */
+/** The folder of an unused Debian; made by debootstrap unless it was before. */
 function cleanRoot(suite: string): string {
   const recipe = createHash("sha256").update(JSON.stringify(packages)).digest("hex").slice(0, 12);
   const root = join(cache, `debian-${suite}-${recipe}`);
