@@ -1,4 +1,5 @@
 import { isStaticPod } from "../../model/pod-source.ts";
+import { isTerminalPhase } from "../status/phase.ts";
 import type { PodSubject, SpecifiedPod } from "./pod-update.ts";
 import type { WorkerTransition } from "./worker-effect.ts";
 import type {
@@ -50,8 +51,9 @@ function beginEnding(state: Terminating | Terminated, mayStart: boolean): Worker
       { kind: "terminate-runtime", updateType, runningPod, requestedAtMs },
     );
   }
-  if (!state.started && isStaticPod(pod)) {
-    // It never came to its turn, so there is nothing to stop and nothing to clean up.
+  const hadTurn = state.started || isTerminalPhase(pod.status?.phase);
+  if (!hadTurn && isStaticPod(pod)) {
+    // Neither with this agent nor with an earlier one, so there is nothing to stop and nothing to clean up.
     const { fullName, deleted, evicted, restartRequested, active } = state;
     const acknowledged = state.state === "terminated" || state.acknowledged;
     const finished = { fullName, deleted, evicted, restartRequested, active, acknowledged };

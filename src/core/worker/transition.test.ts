@@ -50,22 +50,22 @@ test("a mirror pod stays known when an update brings none", () => {
 });
 
 test.each([
-  { shown: { running: {} }, work: "terminate" },
-  { shown: { terminated: { exitCode: 0 } }, work: undefined },
+  { shown: { running: {} }, runtimeStopped: false, work: "terminate" },
+  { shown: { running: {} }, runtimeStopped: true, work: "terminate" },
+  { shown: { terminated: { exitCode: 0 } }, runtimeStopped: false, work: "terminate" },
+  { shown: { terminated: { exitCode: 0 } }, runtimeStopped: true, work: "clean-up" },
 ])(
-  "a static pod that failed in an agent's earlier life, with a sidecar shown as $shown: $work",
-  (row) => {
+  "a static pod that failed in an agent's earlier life, with a sidecar shown as $shown, of which nothing runs: $runtimeStopped: $work",
+  ({ shown, runtimeStopped, work }) => {
     const sidecar = { name: "s", image: "", imageID: "", ready: false, restartCount: 0 };
     const failed: Pod = {
       ...pod,
       metadata: { ...pod.metadata, annotations: { [configSourceAnnotation]: "file" } },
-      status: { phase: "Failed", initContainerStatuses: [{ ...sidecar, state: row.shown }] },
+      status: { phase: "Failed", initContainerStatuses: [{ ...sidecar, state: shown }] },
     };
-    const { effects } = live(update({ updateType: "create", pod: failed }), begin);
-    const works = effects.flatMap((effect) =>
-      effect.kind === "perform" ? [effect.work.kind] : [],
-    );
-    expect(works[0]).toBe(row.work);
+    const met = { ...update({ updateType: "create", pod: failed }), runtimeStopped };
+    const { effects } = live(met, begin);
+    expect(effects).toMatchObject([{ kind: "perform", work: { kind: work } }]);
   },
 );
 

@@ -1,5 +1,6 @@
 import { assert } from "../../lib/assert.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
+import { isTerminalPhase } from "../status/phase.ts";
 import { decideGracePeriod } from "./grace-period.ts";
 import type { KillPodOptions, PodSubject, PodUpdate, SpecifiedPod } from "./pod-update.ts";
 import type { WorkerEffect, WorkerTransition } from "./worker-effect.ts";
@@ -38,26 +39,22 @@ export function updateWorker(
 
 function meetPod(update: PodUpdate, runtimeStopped: boolean): WorkerTransition {
   const fullName = subjectFullName(update);
-  const isLeftRunning = update.pod !== undefined && wasLeftRunning(update.pod);
+  const { pod } = update;
   if (
-    update.pod !== undefined &&
-    hasTerminalPhase(update.pod) &&
+    pod !== undefined &&
+    isTerminalPhase(pod.status?.phase) &&
     runtimeStopped &&
-    !isLeftRunning
+    !wasLeftRunning(pod)
   ) {
     // It ended in an earlier life of the agent: only the clean-up is left to do.
     return updateTerminated({ state: "terminated", fullName, ...neverStarted }, update);
   }
   const end = endAskedBy(update);
   if (end !== undefined) {
-    const terminating = newTerminating(fullName, end, update);
-    return terminate(update, subjectOf(update), { ...terminating, started: isLeftRunning });
+    return terminate(update, subjectOf(update), newTerminating(fullName, end, update));
   }
-  assert(update.pod !== undefined, "a pod known only to the runtime goes on");
-  return living(
-    { state: "wait-to-start", fullName, pending: pendingOf(update, update.pod) },
-    update,
-  );
+  assert(pod !== undefined, "a pod known only to the runtime goes on");
+  return living({ state: "wait-to-start", fullName, pending: pendingOf(update, pod) }, update);
 }
 
 function updateLiving(state: WaitToStart | Syncing, update: PodUpdate): WorkerTransition {
@@ -133,7 +130,7 @@ function endAskedBy({ pod, updateType, kill }: PodUpdate): End | undefined {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) {
     return { deleted: true, evicted: false };
   }
-  if (hasTerminalPhase(pod)) return { deleted: false, evicted: false };
+  if (isTerminalPhase(pod.status?.phase)) return { deleted: false, evicted: false };
   if (updateType === "kill") return { deleted: false, evicted: kill?.evict === true };
   return undefined;
 }
@@ -147,15 +144,11 @@ function subjectFullName(subject: PodSubject): string {
   return `${subject.runningPod.name}_${subject.runningPod.namespace}`;
 }
 
-function hasTerminalPhase(pod: Pod): boolean {
-  return pod.status?.phase === "Failed" || pod.status?.phase === "Succeeded";
-}
-
 /** An earlier agent died between the decision that the pod has failed and the end of its last container. */
 function wasLeftRunning(pod: Pod): boolean {
-  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+  const { phase, initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
   const all = [...initContainerStatuses, ...containerStatuses];
-  return hasTerminalPhase(pod) && all.some(({ state }) => state?.running !== undefined);
+  return isTerminalPhase(phase) && all.some(({ state }) => state?.running !== undefined);
 }
 
 const neverStarted = {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
 import { leftovers, unconverged } from "../simulator/convergence.ts";
+import { inlineDriver } from "../simulator/storage/storage-objects.ts";
 import { countCalls, pass, plainPod, quietCluster, quietNode, write } from "./scenario.ts";
 
 test("an edited static pod starts again though the agent restarts meanwhile (kubernetes #109596)", async () => {
@@ -209,4 +210,45 @@ test("a static pod that was edited while no agent ran starts once, with the API 
   await pass(sim, 60_000);
   expect(sim.invariants.namesOf(old.metadata.uid)).toEqual([]);
   expect(sim.invariants.namesOf(edited.metadata.uid)).toEqual(["main"]);
+});
+
+test("the volumes of a static pod that had ended when the agent was killed are unmounted by the next one", async () => {
+  const sim = quietNode({ hasStorage: true });
+  const { storage } = sim;
+  if (storage === undefined) throw new Error("the node has no storage");
+  const mount = { name: "data", mountPath: "/data" };
+  const volumes = [{ name: "data", csi: { driver: inlineDriver } }];
+  const spec = { restartPolicy: "Never", volumes } as const;
+  write(sim, "job", plainPod("job", { volumeMounts: [mount] }, spec));
+  await pass(sim, 5_000);
+  const published = (): number =>
+    storage.volumes.reduce((sum, { publishedAt }) => sum + publishedAt.size, 0);
+  expect(published()).toBe(1);
+  storage.faults.next = () => ({ kind: "hung", forMs: 600_000, isDone: false });
+  sim.machine.runtime.findContainer("main")?.end(0);
+  await pass(sim, 2_000);
+  expect(sim.shownPods()[0]?.status?.phase).toBe("Succeeded");
+  sim.killAgent("while the driver hangs", 1_000);
+  storage.faults.next = () => undefined;
+  storage.faults.release();
+  await pass(sim, 10_000);
+  expect(published()).toBe(0);
+});
+
+test("the sandbox of a static pod that had ended when the agent was killed is stopped by the next one", async () => {
+  const sim = quietNode();
+  const { runtime } = sim.machine;
+  write(sim, "job", plainPod("job", {}, { restartPolicy: "Never" }));
+  await pass(sim, 5_000);
+  runtime.intercept = (method, phase) => {
+    if (method !== "StopPodSandbox" || phase !== "before") return;
+    throw new RuntimeError(method, "Unknown", "the network plugin hangs");
+  };
+  runtime.findContainer("main")?.end(0);
+  await pass(sim, 2_000);
+  expect(sim.shownPods()[0]?.status?.phase).toBe("Succeeded");
+  sim.killAgent("with its sandbox still there", 1_000);
+  runtime.intercept = () => undefined;
+  await pass(sim, 10_000);
+  expect(runtime.sandboxes.map(({ isReady }) => isReady)).toEqual([false]);
 });
