@@ -21,6 +21,7 @@ import { type ImageSetup, imageVerification, parseImageOptions } from "./image-o
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { parseLogRotation } from "./log-rotation-options.ts";
 import { kubeletManagerOptions, withReservedCpus } from "./manager-options.ts";
+import { kubeletMemoryQos } from "./memory-qos-options.ts";
 import { kubeletNodeCgroups, kubeletShutdownPeriods } from "./node-cgroups.ts";
 import { defaultNodeName, readHostIps, readResolverConfig } from "./node-facts.ts";
 import { kubeletNodeSettings, parseNodeIps } from "./node-options.ts";
@@ -179,6 +180,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
       containerStopSignals: stopSignals,
       cpuCfsQuota: config.cpuCFSQuota,
       cpuCfsPeriodUs: millisecondsOf(config.cpuCFSQuotaPeriod) * 1000,
+      memoryQos: kubeletMemoryQos(config, setup.gates),
       ...(singleProcessOOMKill === undefined ? {} : { singleProcessOomKill: singleProcessOOMKill }),
     },
     swapBehavior: memorySwap.swapBehavior === "LimitedSwap" ? "LimitedSwap" : "NoSwap",

@@ -17,6 +17,7 @@ import { SetupError } from "../lib/setup-error.ts";
 import { listDuplicateKeys } from "../lib/yaml/duplicate-keys.ts";
 import { parseYaml } from "../lib/yaml/parse-yaml.ts";
 import { withoutDocument } from "../model/manifest/object-kind.ts";
+import { memoryQosWarnings } from "./memory-qos-options.ts";
 
 /** A kubelet's configuration that Berth can run with. */
 export interface KubeletSetup {
@@ -59,8 +60,10 @@ export function judgeKubeletSetup(commandLine: KubeletCommandLine): JudgedSetup 
   const { config, gates, notes } = readConfig(commandLine);
   const { settings } = commandLine;
   const { warnings, refusals } = judgeConfig(config, gates, settings);
-  const problems = validateConfig(config, gates, openCgroups("/kubepods").version);
-  return { config, gates, settings, warnings: [...notes, ...warnings], problems, refusals };
+  const { version } = openCgroups("/kubepods");
+  const problems = validateConfig(config, gates, version);
+  const all = [...notes, ...warnings, ...memoryQosWarnings(gates, version)];
+  return { config, gates, settings, warnings: all, problems, refusals };
 }
 
 type ReadConfig = Pick<KubeletCommandLine, "config" | "gates"> & {

@@ -120,6 +120,7 @@ export function kubeletNodeCgroups(
       kubeReservedCgroup: config.kubeReservedCgroup,
       systemReservedCgroup: config.systemReservedCgroup,
       enforced: config.enforceNodeAllocatable ?? [],
+      keepsMemory: isFeatureEnabled(gates, "MemoryQoS"),
     },
     ...(reservesMemory ? { qosMemoryPercent: Number.parseInt(memory, 10) } : {}),
   };

@@ -158,8 +158,12 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   ),
   enableDebugFlagsHandler: acted("whether /debug/flags/v is served"),
   seccompDefault: acted("containers without a seccomp profile get the runtime's"),
-  memoryThrottlingFactor: warned("the feature MemoryQoS is not there yet"),
-  memoryReservationPolicy: warned("the feature MemoryQoS is not there yet"),
+  memoryThrottlingFactor: acted(
+    "how far between its request and its limit a container is slowed down, with the feature MemoryQoS on cgroup v2",
+  ),
+  memoryReservationPolicy: acted(
+    "whether requested memory is kept from being reclaimed, with the feature MemoryQoS on cgroup v2",
+  ),
   registerWithTaints: acted("taints of a node that is new to the cluster"),
   registerNode: acted("whether the node makes itself known to the API server"),
   tracing: acted("spans of syncs and of the runtime's calls, sent by OTLP over gRPC"),

@@ -53,7 +53,7 @@ export const gateSupport: Readonly<Record<string, Support>> = {
   LocalStorageCapacityIsolationFSQuotaMonitoring: refused("disk use is measured by walking"),
   LoggingAlphaOptions: acted("allows alpha fields of logging"),
   LoggingBetaOptions: acted("allows beta fields of logging"),
-  MemoryQoS: refused("memory.min and memory.high are not set"),
+  MemoryQoS: acted("memory.min, memory.low and memory.high on cgroup v2"),
   NodeDeclaredFeatures: acted("what the node declares that pods may need"),
   PLEGOnDemandRelist: inert("one pod is read again at once wherever something changed"),
   PodAndContainerStatsFromCRI: refused("statistics are read from cgroups"),

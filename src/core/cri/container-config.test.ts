@@ -102,6 +102,20 @@ test("a burstable container gets swap in proportion to the memory it asked for",
   expect(unified({ resources: { requests: equal, limits: equal } })).toBe("0");
 });
 
+test("MemoryQoS adds to what a container has on cgroup v2, and nothing on v1", () => {
+  const memoryQos = { reservesRequests: false, throttlingFactor: 0.5, reservedBytes: 0n };
+  const container = { resources: { limits: { memory: "2Mi" }, requests: { memory: "1Mi" } } };
+  const unified = (cgroupVersion: 1 | 2) =>
+    made({ container, settings: { memoryQos, cgroupVersion } }).linux?.resources?.unified;
+  expect(unified(2)).toEqual({
+    "memory.oom.group": "1",
+    "memory.min": "0",
+    "memory.low": "0",
+    "memory.high": "1572864",
+  });
+  expect(unified(1)).toBeUndefined();
+});
+
 test("cgroup v1 forbids swap by limiting memory and swap together", () => {
   const swap = { controllerAvailable: true, behavior: "LimitedSwap", capacityBytes: 1000 } as const;
   const { linux } = made({

@@ -8,6 +8,7 @@ import {
   quantityValue,
 } from "../../model/quantity.ts";
 import { milliCpuToQuota, milliCpuToShares, sharesToMilliCpu } from "../resource/cpu.ts";
+import { containerMemoryFiles } from "../resource/memory-qos.ts";
 import { containerOomScoreAdjust } from "../resource/oom-score.ts";
 import { hasPodLevelResources, podLimits, podRequests } from "../resource/pod-resources.ts";
 import { amountOf, resourceList } from "../resource/resource-list.ts";
@@ -45,7 +46,7 @@ export function containerResources(
     oomScoreAdj: BigInt(containerOomScoreAdjust(pod, container, settings.memoryCapacityBytes)),
     hugepageLimits: hugePageLimits(pod, container, settings.hugePageSizes),
   };
-  return withSwap(scored, pod, container, settings);
+  return withMemoryQos(withSwap(scored, pod, container, settings), pod, container, settings);
 }
 
 /** What the containers of a pod may use together, without the pod's overhead. */
@@ -116,6 +117,17 @@ function linuxResources(amounts: Amounts, settings: RuntimeSettings): LinuxConta
     ...(settings.cpuCfsQuota ? quota(cpuLimit, hasExclusiveCpus, settings.cpuCfsPeriodUs) : {}),
     ...(killsTogether ? { unified: { "memory.oom.group": "1" } } : {}),
   };
+}
+
+function withMemoryQos(
+  resources: LinuxContainerResources,
+  pod: Pod,
+  container: AnyContainer,
+  { memoryQos, cgroupVersion, memoryCapacityBytes }: RuntimeSettings,
+): LinuxContainerResources {
+  if (memoryQos === undefined || cgroupVersion === 1) return resources;
+  const files = containerMemoryFiles(pod, container, memoryQos, memoryCapacityBytes);
+  return { ...resources, unified: { ...resources.unified, ...files } };
 }
 
 function quota(

@@ -1,3 +1,4 @@
+import type { MemoryQos } from "../resource/memory-qos.ts";
 import type { SeLinuxNode } from "../storage/selinux-label.ts";
 
 /** What the node's configuration and machine add to every sandbox and container. */
@@ -15,6 +16,8 @@ export interface RuntimeSettings {
   readonly singleProcessOomKill: boolean;
   readonly memoryCapacityBytes: number;
   readonly swap: SwapSettings;
+  /** The feature MemoryQoS (cgroup v2 only); undefined = off. */
+  readonly memoryQos?: MemoryQos | undefined;
   /** The huge page sizes that the kernel has, as "2MB". */
   readonly hugePageSizes: readonly string[];
   /** Files of this machine that would reveal too much of it to containers, beyond those masked on every machine. */

@@ -7,6 +7,7 @@ import {
   quantityValue,
 } from "../../model/quantity.ts";
 import { milliCpuToQuota, milliCpuToShares, minShares } from "./cpu.ts";
+import { classRequestedBytes } from "./memory-qos.ts";
 import { limitsInForce, podLimits, podRequests } from "./pod-resources.ts";
 import { podQosClass, type QosClass } from "./qos.ts";
 import { amountOf, hugePagesPrefix, type ResourceList, resourceList } from "./resource-list.ts";
@@ -87,12 +88,8 @@ export function qosCgroupResources(
 
 function qosMemoryLimits(pods: readonly Pod[], reserve: MemoryReserve | undefined) {
   if (reserve === undefined || reserve.allocatableBytes === 0n) return undefined;
-  const reservedFor = (qosClass: QosClass): bigint => {
-    const asked = pods
-      .filter((pod) => podQosClass(pod) === qosClass)
-      .reduce((sum, pod) => sum + quantityValue(amountOf(podRequests(pod), "memory")), 0n);
-    return (asked * BigInt(reserve.percent)) / 100n;
-  };
+  const reservedFor = (qosClass: QosClass): bigint =>
+    (classRequestedBytes(pods, qosClass) * BigInt(reserve.percent)) / 100n;
   const burstableBytes = reserve.allocatableBytes - reservedFor("Guaranteed");
   return { burstableBytes, bestEffortBytes: burstableBytes - reservedFor("Burstable") };
 }

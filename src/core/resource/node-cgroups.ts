@@ -14,6 +14,8 @@ export interface NodeReservationSettings {
   readonly systemReservedCgroup: string;
   /** What enforceNodeAllocatable lists. */
   readonly enforced: readonly string[];
+  /** Whether what is reserved is also kept from being reclaimed (the feature MemoryQoS). */
+  readonly keepsMemory?: boolean | undefined;
 }
 
 /** What the cgroup of all pods allows: all that the machine has, or what is left of it where that is enforced. */
@@ -59,13 +61,13 @@ export function reservedCgroups(settings: NodeReservationSettings): readonly Res
       ...system,
       key: "system-reserved",
       title: "System Reserved",
-      resources: nodeCgroupResources(systemReserved, false),
+      resources: withKeptMemory(nodeCgroupResources(systemReserved, false), settings),
     },
     {
       ...kube,
       key: "kube-reserved",
       title: "Kube Reserved",
-      resources: nodeCgroupResources(kubeReserved, false),
+      resources: withKeptMemory(nodeCgroupResources(kubeReserved, false), settings),
     },
     {
       ...system,
@@ -81,4 +83,13 @@ export function reservedCgroups(settings: NodeReservationSettings): readonly Res
     },
   ];
   return all.filter(({ key }) => settings.enforced.includes(key));
+}
+
+function withKeptMemory(
+  resources: CgroupResources,
+  { keepsMemory = false }: NodeReservationSettings,
+): CgroupResources {
+  const { memoryBytes } = resources;
+  if (!keepsMemory || memoryBytes === undefined) return resources;
+  return { ...resources, unified: { "memory.min": String(memoryBytes) } };
 }

@@ -116,6 +116,12 @@ export class SystemdUnits {
   }
 }
 
+/** What systemd calls files of cgroup v2. */
+const memoryProperties = [
+  ["memory.min", "MemoryMin"],
+  ["memory.low", "MemoryLow"],
+] as const;
+
 /** The properties of a new slice of pods. */
 export function sliceProperties(
   parent: string | undefined,
@@ -141,6 +147,7 @@ export function resourceProperties(
   version: 1 | 2,
 ): readonly UnitProperty[] {
   const { cpuShares = 0, cpuQuotaUs = 0, cpuPeriodUs = 0, memoryBytes = 0n, pidsLimit } = resources;
+  const { unified = {} } = resources;
   const found: UnitProperty[] = [];
   if (memoryBytes !== 0n) {
     const name = version === 1 ? "MemoryLimit" : "MemoryMax";
@@ -164,6 +171,12 @@ export function resourceProperties(
   }
   if (pidsLimit !== undefined) {
     found.push(number("TasksMax", pidsLimit > 0 ? BigInt(pidsLimit) : noLimit));
+  }
+  if (version === 2) {
+    for (const [file, name] of memoryProperties) {
+      const value = unified[file];
+      if (value !== undefined) found.push(number(name, BigInt(value)));
+    }
   }
   return found;
 }

@@ -63,6 +63,12 @@ test("limits are passed to systemd as its own properties", () => {
     ["CPUQuotaPerSecUSec", { signature: "t", value: 110_000n }],
     ["TasksMax", { signature: "t", value: 10n }],
   ]);
+  const unified = { "memory.min": "5", "memory.low": "6" };
+  expect(resourceProperties({ unified }, 1)).toEqual([]);
+  expect(resourceProperties({ unified }, 2)).toEqual([
+    ["MemoryMin", { signature: "t", value: 5n }],
+    ["MemoryLow", { signature: "t", value: 6n }],
+  ]);
   expect(roundedQuota(resources).cpuQuotaUs).toBe(11_000);
   expect(roundedQuota({ cpuQuotaUs: -1 })).toEqual({ cpuQuotaUs: -1 });
 });

@@ -77,6 +77,14 @@ test("the system's cgroups are held to what is reserved for them", async () => {
   ]);
 });
 
+test("with MemoryQoS memory that is reserved is also kept", () => {
+  const kept = reservedCgroups({ ...settings, keepsMemory: true });
+  expect(kept.map(({ resources }) => resources.unified)).toEqual([
+    { "memory.min": "200" },
+    undefined,
+  ]);
+});
+
 test("a cgroup that is not there ends the start with a message that names it", async () => {
   const world = new World();
   world.existing = ["/kube"];

@@ -31,9 +31,10 @@ export interface NodeCgroupSettings {
 /** What the cgroups of pods allow on that node. */
 export function podCgroupSettings(
   cgroups: Pick<PodCgroupSettings, "driver" | "root"> & { readonly node: NodeCgroupSettings },
-  { cpuCfsQuota, cpuCfsPeriodUs }: Pick<RuntimeSettings, "cpuCfsQuota" | "cpuCfsPeriodUs">,
+  runtime: Pick<RuntimeSettings, "cpuCfsQuota" | "cpuCfsPeriodUs" | "cgroupVersion" | "memoryQos">,
   { status = {} }: Node,
 ): PodCgroupSettings {
+  const { cpuCfsQuota, cpuCfsPeriodUs, cgroupVersion, memoryQos } = runtime;
   const { reservations, maxPids, qosMemoryPercent: percent } = cgroups.node;
   const memory = amountOf(resourceList(status.allocatable), "memory");
   return {
@@ -43,6 +44,7 @@ export function podCgroupSettings(
     rootResources: podsRootResources(status.capacity ?? {}, maxPids, reservations),
     memoryReserve:
       percent === undefined ? undefined : { percent, allocatableBytes: quantityValue(memory) },
+    memoryQos: cgroupVersion === 2 ? memoryQos : undefined,
   };
 }
 

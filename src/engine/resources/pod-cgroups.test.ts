@@ -11,7 +11,15 @@ import type { ResourceRequirements } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
 import { NodePodCgroups, type PodCgroupSettings } from "./pod-cgroups.ts";
 
-const files = ["cpu.weight", "cpu.max", "memory.max", "pids.max", "cgroup.subtree_control"];
+const files = [
+  "cpu.weight",
+  "cpu.max",
+  "memory.max",
+  "pids.max",
+  "cgroup.subtree_control",
+  "memory.min",
+  "memory.low",
+];
 
 function podOf(uid: string, resources: ResourceRequirements): Pod {
   const metadata = { name: uid, namespace: "ns", uid };
@@ -68,6 +76,7 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
       clock: new VirtualClock(),
       metrics: {
         observe: (name, _, labels) => observed.push(`${name} ${labels?.["operation_type"]}`),
+        set: (name, value) => observed.push(`${name} ${value}`),
       },
     });
   }
@@ -133,6 +142,21 @@ describe("a tree as a kernel with cgroup v2 has it", () => {
     const memoryReserve = { percent: 100, allocatableBytes: 1_000_000_000n };
     await create({ memoryReserve }).ensureShared();
     expect(textOf("/kubepods/burstable", "memory.max")).toBe(String(1_000_000_000 - 67_108_864));
+  });
+
+  test("with MemoryQoS requested memory is kept, and above pods for all that lie there", async () => {
+    const memoryQos = { reservesRequests: true, throttlingFactor: 0.9, reservedBytes: 0n };
+    const asking = podOf("b", { requests: { memory: "32Mi" } });
+    const cgroups = create({ memoryQos }, [guaranteed, asking]);
+    for (const pod of [guaranteed, asking]) await cgroups.ensure(pod);
+    const keptBy = (path: string): readonly string[] =>
+      ["memory.min", "memory.low"].map((file) => textOf(path, file));
+    expect(keptBy("/kubepods/podg")).toEqual(["67108864", ""]);
+    expect(keptBy("/kubepods/burstable/podb")).toEqual(["", "33554432"]);
+    expect(keptBy("/kubepods")).toEqual(["100663296", ""]);
+    expect(keptBy("/kubepods/burstable")).toEqual(["", "33554432"]);
+    expect(observed).toContain("kubelet_memory_qos_node_memory_min_bytes 67108864");
+    expect(observed).toContain("kubelet_memory_qos_node_memory_low_bytes 33554432");
   });
 
   test("without cgroups by class nothing is made, and the runtime decides", async () => {

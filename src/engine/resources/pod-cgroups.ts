@@ -15,6 +15,12 @@ import {
   podCgroupResources,
   qosCgroupResources,
 } from "../../core/resource/cgroup-resources.ts";
+import {
+  classMemory,
+  classMemoryFiles,
+  type MemoryQos,
+  podMemoryFiles,
+} from "../../core/resource/memory-qos.ts";
 import type { QosClass } from "../../core/resource/qos.ts";
 import type { CgroupResources } from "../../model/cgroup.ts";
 import type { PodUid } from "../../model/ids.ts";
@@ -40,6 +46,8 @@ export interface PodCgroupSettings {
   /** How many processes a pod may have; undefined = any number. */
   readonly podPidsLimit?: number | undefined;
   readonly memoryReserve?: MemoryReserve | undefined;
+  /** Undefined = off, or the machine has cgroup v1. */
+  readonly memoryQos?: MemoryQos | undefined;
 }
 
 export interface PodCgroupsDeps {
@@ -49,7 +57,7 @@ export interface PodCgroupsDeps {
   readonly managers: Pick<NodeManagers, "podHasExclusiveCpus">;
   readonly lifetime: AbortSignal;
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics, "observe">;
+  readonly metrics: Pick<Metrics, "observe" | "set">;
 }
 
 /** The cgroups of pods below one root: kubepods, its classes burstable and besteffort, and one per pod. */
@@ -128,10 +136,11 @@ export class NodePodCgroups {
   async ensure(pod: Pod): Promise<void> {
     if (!this.#perQos) return;
     const { hostCgroups, clock } = this.#deps;
-    const { podPidsLimit: pidsLimit } = this.#settings;
+    const { podPidsLimit: pidsLimit, memoryQos } = this.#settings;
     await this.ensureShared();
     const startedAtMs = clock.monotonicMs();
-    await hostCgroups.create(this.path(pod), { ...this.wanted(pod), pidsLimit });
+    const unified = memoryQos && podMemoryFiles(pod, memoryQos);
+    await hostCgroups.create(this.path(pod), { ...this.wanted(pod), pidsLimit, unified });
     this.#observe("create", startedAtMs);
   }
 
@@ -144,7 +153,8 @@ export class NodePodCgroups {
     if (!hostCgroups.exists(rootPath))
       await hostCgroups.create(rootPath, this.#settings.rootResources ?? {});
     const { burstable, bestEffort } = this.#classResources();
-    await this.#ensureClass("Burstable", burstable);
+    const unified = await this.#ensureMemoryQos();
+    await this.#ensureClass("Burstable", { ...burstable, unified });
     await this.#ensureClass("BestEffort", bestEffort);
   }
 
@@ -202,6 +212,19 @@ export class NodePodCgroups {
 
   #classResources() {
     return qosCgroupResources(this.#deps.active.listGranted(), this.#settings.memoryReserve);
+  }
+
+  /** Has the cgroup of all pods keep what is kept for those in it; answers what the class burstable keeps. */
+  async #ensureMemoryQos(): Promise<CgroupResources["unified"]> {
+    const { active, metrics, hostCgroups } = this.#deps;
+    const { memoryQos } = this.#settings;
+    if (memoryQos === undefined) return undefined;
+    const memory = classMemory(active.listGranted(), memoryQos);
+    metrics.set("kubelet_memory_qos_node_memory_min_bytes", Number(memory.guaranteedBytes));
+    metrics.set("kubelet_memory_qos_node_memory_low_bytes", Number(memory.burstableBytes));
+    const { root, burstable } = classMemoryFiles(memory);
+    await hostCgroups.update(this.rootPath, { unified: root });
+    return burstable;
   }
 
   async #ensureClass(qosClass: QosClass, resources: CgroupResources): Promise<void> {

@@ -54,6 +54,8 @@ export type MetricName =
   | "kubelet_managed_ephemeral_containers"
   | "kubelet_memory_manager_pinning_errors_total"
   | "kubelet_memory_manager_pinning_requests_total"
+  | "kubelet_memory_qos_node_memory_low_bytes"
+  | "kubelet_memory_qos_node_memory_min_bytes"
   | "kubelet_metrics_provider"
   | "kubelet_mirror_pods"
   | "kubelet_node_name"
@@ -191,6 +193,8 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   kubelet_managed_ephemeral_containers: { type: "gauge", help: "Current number of ephemeral containers in pods managed by this kubelet.", stability: "ALPHA", labels: [] },
   kubelet_memory_manager_pinning_errors_total: { type: "counter", help: "The number of memory pages allocations which required pinning that failed.", stability: "ALPHA", labels: [] },
   kubelet_memory_manager_pinning_requests_total: { type: "counter", help: "The number of memory pages allocations which required pinning.", stability: "ALPHA", labels: [] },
+  kubelet_memory_qos_node_memory_low_bytes: { type: "gauge", help: "Total cgroup v2 memory.low in bytes for Burstable pods. This memory is soft-reserved and may be reclaimed under extreme pressure.", stability: "ALPHA", labels: [], onDemand: true },
+  kubelet_memory_qos_node_memory_min_bytes: { type: "gauge", help: "Total cgroup v2 memory.min in bytes for Guaranteed pods. This memory is hard-reserved and never reclaimed by the kernel.", stability: "ALPHA", labels: [], onDemand: true },
   kubelet_metrics_provider: { type: "gauge", help: "Metrics provider used by kubelet to collect container stats. Values can be 'cadvisor' and 'cri'", stability: "ALPHA", labels: ["provider"] },
   kubelet_mirror_pods: { type: "gauge", help: "The number of mirror pods the kubelet will try to create (one per admitted static pod)", stability: "ALPHA", labels: [] },
   kubelet_node_name: { type: "gauge", help: "The node's name. The count is always 1.", stability: "ALPHA", labels: ["node"] },
