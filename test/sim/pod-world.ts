@@ -38,6 +38,8 @@ export class PodWorld {
   prepareProblem: Error | undefined;
   /** Why the stage cannot be released. */
   releaseProblem: string | undefined;
+  /** What the stage does once the containers have ended. */
+  stopped: () => Promise<void> = () => Promise.resolve();
   readonly #recorder: FlightRecorder;
   readonly #observed: ObservedPods;
   readonly #wakeups: Wakeups = new Wakeups();
@@ -49,6 +51,7 @@ export class PodWorld {
       this.calls.push("prepare");
     },
     stopping: () => void this.calls.push("stopping"),
+    stopped: () => this.stopped(),
     release: async () => {
       if (this.releaseProblem !== undefined) throw new Error(this.releaseProblem);
       this.calls.push("release");

@@ -15,7 +15,7 @@ import type { Pod } from "../../model/pod.ts";
 import type { ApiClient, ApiRequest } from "../../ports/api-client.ts";
 import type { DraPlugins } from "../../ports/dra-plugins.ts";
 import { ActivePods } from "../pods/active-pods.ts";
-import type { PodStage } from "../pods/pod-stage.ts";
+import { noteStopped, type PodStage, releaseStages } from "../pods/pod-stage.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { claimsStage } from "../pods/stages/claims-stage.ts";
 import { Holders } from "./holders.ts";
@@ -187,6 +187,23 @@ test("a claim is prepared for its first pod, and taken back after its last one",
     ofClaim,
     "unprepare shared",
   ]);
+});
+
+test("claims go back once the containers have ended, also while volumes cannot be unmounted, and not twice", async () => {
+  const world = new World();
+  await world.start();
+  await world.register();
+  const pod = claimPod("a");
+  world.want(pod);
+  await world.prepare(pod);
+  const unmount = (): Promise<void> => Promise.reject(new Error("target is busy"));
+  const stuck: PodStage = { name: "volumes", prepare: unmount, release: unmount };
+  const stages = [world.stage, stuck];
+  await noteStopped(stages, pod);
+  expect(world.calls.filter((call) => call.startsWith("unprepare"))).toEqual(["unprepare shared"]);
+  await expect(releaseStages(stages, pod, signal)).rejects.toThrow("target is busy");
+  await releaseStages([world.stage], pod, signal);
+  expect(world.calls.filter((call) => call.startsWith("unprepare"))).toEqual(["unprepare shared"]);
 });
 
 test("a driver that fails keeps the pod from starting, and says why; the next try goes on", async () => {

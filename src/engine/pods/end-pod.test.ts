@@ -229,6 +229,26 @@ test("a termination that is cancelled leaves a record of what it stopped and wha
   ]);
 });
 
+test("what must be back before the cluster counts on it is given back before the status says that the pod has ended", async () => {
+  const world = await runningWorld();
+  let problem: string | undefined = "the driver is away";
+  const shown: string[] = [];
+  world.stopped = async () => {
+    shown.push(states(world.status));
+    if (problem !== undefined) throw new Error(problem);
+  };
+  await expect(terminate(world)).rejects.toThrow("the driver is away");
+  expect(states(world.status)).toBe("web runs");
+  expect(world.newestRecord).toMatchObject({
+    kind: "terminating",
+    error: "cannot release the pod's cgroup: the driver is away",
+  });
+  problem = undefined;
+  await terminate(world);
+  expect(shown).toEqual(["web runs", "web ended"]);
+  expect(states(world.status)).toBe("web ended");
+});
+
 test("a pod that only the runtime knows is stopped within a second, and that is recorded", async () => {
   const world = await runningWorld();
   const observed = await world.executor.read(world.pod);

@@ -11,7 +11,13 @@ import { failuresText, type StepReport } from "../execute/step-report.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
-import { noteStopping, type PodStage, releaseStages, StageError } from "./pod-stage.ts";
+import {
+  noteStopped,
+  noteStopping,
+  type PodStage,
+  releaseStages,
+  StageError,
+} from "./pod-stage.ts";
 import type { SyncTerminatedPodRequest, SyncTerminatingPodRequest } from "./pod-syncer.ts";
 import { howEnded, syncRecord } from "./sync-record.ts";
 
@@ -57,6 +63,9 @@ export async function syncTerminatingPod(
   const stoppedAtMs = deps.executor.kill.clock.monotonicMs();
   failUnlessKilled(deps, pod, reports);
   const stopped = await readStopped(deps, pod.metadata.uid, stoppedAtMs, signal);
+  await runStages(deps, { kind: "terminating", pod, observed: stopped }, signal, () =>
+    noteStopped(deps.stages, pod),
+  );
   // A stopped sandbox has no addresses any more, but the pod's status keeps those it had.
   const ended = { ...withoutLeftovers(stopped), ips: observed.ips };
   deps.statuses.set(pod, deps.statuses.compute(pod, ended, { isTerminal: true }));
@@ -102,19 +111,38 @@ export async function syncTerminatedPod(
 ): Promise<void> {
   const known = withoutLeftovers(observed);
   deps.statuses.set(pod, deps.statuses.compute(pod, known, { isTerminal: true }));
+  await runStages(deps, { kind: "terminated", pod, observed }, signal, async () => {
+    await releaseStages(deps.stages, pod, signal);
+    deps.statuses.terminate(pod);
+  });
+}
+
+interface StageWork {
+  readonly kind: "terminating" | "terminated";
+  readonly pod: Pod;
+  readonly observed: ObservedPod;
+}
+
+/** Throws what a stage threw, for the worker to judge. */
+async function runStages(
+  deps: EndPodDeps,
+  { kind, pod, observed }: StageWork,
+  signal: AbortSignal,
+  run: () => Promise<void>,
+): Promise<void> {
   const { clock } = deps.executor.kill;
   const startedAtMs = clock.nowMs();
   let error: unknown;
   try {
-    await releaseStages(deps.stages, pod, signal);
-    deps.statuses.terminate(pod);
+    await run();
   } catch (thrown) {
     error = thrown;
   }
+  // That the pod was stopped is recorded already.
+  if (error === undefined && kind === "terminating") return;
   const end = howEnded(error, signal);
-  const work = { kind: "terminated", observed, startedAtMs, reports: [], ...end } as const;
+  const work = { kind, observed, startedAtMs, reports: [], ...end } as const;
   deps.recorder.record(syncRecord(pod.metadata, work, clock.nowMs()));
-  // The worker judges what the stage threw.
   if (error !== undefined) throw error instanceof StageError ? error.cause : error;
 }
 

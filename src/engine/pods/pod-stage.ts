@@ -17,6 +17,8 @@ export interface PodStage {
   prepare(request: PodToPrepare, signal: AbortSignal): Promise<void>;
   /** The pod's containers are about to be stopped. */
   stopping?(pod: Pod): void;
+  /** The pod's containers have ended, and its status does not say so yet. Repeated until it succeeds; `release` follows. */
+  stopped?(pod: Pod): Promise<void>;
   /** The pod's containers have ended. Safe without `prepare`. */
   release?(pod: Pod, signal: AbortSignal): Promise<void>;
   /** Nothing of the pod may be left. Safe without `prepare` and `release`, also for a pod of a past agent. */
@@ -36,6 +38,17 @@ export async function prepareStages(
 
 export function noteStopping(stages: readonly PodStage[], pod: Pod): void {
   for (const stage of stages.toReversed()) stage.stopping?.(pod);
+}
+
+/** In reverse order, as `releaseStages`. */
+export async function noteStopped(stages: readonly PodStage[], pod: Pod): Promise<void> {
+  for (const stage of stages.toReversed()) {
+    try {
+      await stage.stopped?.(pod);
+    } catch (error) {
+      throw new StageError("release", stage.name, error);
+    }
+  }
 }
 
 /** A stage could not be released or removed; the cause is what it threw. */

@@ -96,7 +96,10 @@ function awaitedStops(observation: Observation = {}, graceSeconds: number): read
   }
   const isReady = (state?.sandboxes ?? []).some(({ state: shown }) => shown === "ready");
   if (isReady) return [{ what: "the runtime to stop the sandbox of the pod" }];
-  return [{ what: "the runtime to show that nothing of the pod runs" }];
+  const hasShownEnd = state?.containers.every(({ state: shown }) => shown !== "running") === true;
+  return hasShownEnd
+    ? [{ what: "the drivers of its claims to take them back" }]
+    : [{ what: "the runtime to show that nothing of the pod runs" }];
 }
 
 /** Volumes by name, each with what is done about it or what it waits for. */

@@ -198,6 +198,8 @@ test("an explanation says what the end of a pod waits for", async () => {
   expect(await awaited()).toEqual(["the runtime to stop the sandbox of the pod"]);
   setObserved({ exits: new Map([[runtimeContainerId("a"), exit]]), sandboxState: "notReady" });
   expect(await awaited()).toEqual(["the runtime to show that nothing of the pod runs"]);
+  setContainers(container("a", 0, "exited"), container("b", 0, "exited"));
+  expect(await awaited()).toEqual(["the drivers of its claims to take them back"]);
   setWorker({ ...ending, state: "terminated" });
   expect(await awaited()).toEqual([
     "the release of what the pod held: its volumes, devices and cgroup",

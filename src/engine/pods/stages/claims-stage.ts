@@ -1,3 +1,4 @@
+import type { Pod } from "../../../model/pod.ts";
 import type { PodEvents } from "../../../ports/pod-events.ts";
 import type { ClaimResources } from "../../devices/claim-resources.ts";
 import type { PodStage } from "../pod-stage.ts";
@@ -13,6 +14,11 @@ export interface ClaimsStageDeps {
 
 /** The ResourceClaims of a pod: their drivers prepare them before its sandbox, and take them back when its containers have ended. */
 export function claimsStage({ claimResources, events }: ClaimsStageDeps): PodStage {
+  const giveBack = async (pod: Pod): Promise<void> => {
+    if (!claimResources.uses(pod.metadata.uid)) return;
+    const released = await claimResources.unprepare(pod);
+    if (!released.ok) throw new Error(released.error);
+  };
   return {
     name: "claims",
     prepare: async ({ pod, observed }) => {
@@ -29,11 +35,10 @@ export function claimsStage({ claimResources, events }: ClaimsStageDeps): PodSta
       events.record(pod, { type: "Warning", reason: "FailedPrepareDynamicResources", message });
       throw new PodSyncError(prepared.error);
     },
-    release: async (pod) => {
-      if (!claimResources.uses(pod.metadata.uid)) return;
-      const released = await claimResources.unprepare(pod);
-      if (!released.ok) throw new Error(released.error);
-    },
+    // Before the status says that the pod has ended: from then on the cluster gives the devices to other pods.
+    stopped: giveBack,
+    // Of a pod that ended in a past agent's life only this is called.
+    release: giveBack,
     remove: async (uid) => {
       const [failure] = await claimResources.release(uid);
       if (failure !== undefined) throw new Error(failure);
