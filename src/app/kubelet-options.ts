@@ -173,7 +173,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
       },
       shutdownPeriods: kubeletShutdownPeriods(config, setup.gates),
       managers: kubeletManagerOptions(config, setup.gates),
-      ...(joinsCluster(settings) ? { cluster: clusterSettings(config) } : {}),
+      ...(joinsCluster(settings) ? { cluster: clusterSettings(config, setup.gates) } : {}),
     },
     runtime: {
       seLinux: seLinuxNode(isFeatureEnabled(setup.gates, "SELinuxMount")),
@@ -236,6 +236,7 @@ export function clusterSettings(
     KubeletConfiguration,
     "eventRecordQPS" | "eventBurst" | "configMapAndSecretChangeDetectionStrategy"
   >,
+  gates: KubeletSetup["gates"],
 ): ClusterSettings {
   const { eventRecordQPS, eventBurst } = config;
   const asked = config.configMapAndSecretChangeDetectionStrategy;
@@ -246,5 +247,10 @@ export function clusterSettings(
       `set one of ${strategies.join(", ")}`,
     );
   }
-  return { eventsPerSecond: eventRecordQPS, eventBurst, changeDetection };
+  return {
+    eventsPerSecond: eventRecordQPS,
+    eventBurst,
+    changeDetection,
+    projectsTrustBundles: isFeatureEnabled(gates, "ClusterTrustBundleProjection"),
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseLabelSelector } from "./label-selector.ts";
+import { labelSelectorOf, parseLabelSelector } from "./label-selector.ts";
 
 const labels = { app: "web", "example.com/tier": "front", empty: "" };
 
@@ -34,3 +34,19 @@ test.each(["app=web=db", "app in web", "=web", "a=b,,c=d", "app in (a b)", "-x=1
     });
   },
 );
+
+test.each([
+  [undefined, false],
+  [{}, true],
+  [{ matchLabels: { app: "web" } }, true],
+  [{ matchLabels: { app: "web", "example.com/tier": "back" } }, false],
+  [{ matchExpressions: [{ key: "app", operator: "In", values: ["db", "web"] }] }, true],
+  [{ matchExpressions: [{ key: "app", operator: "NotIn", values: ["web"] }] }, false],
+  [{ matchExpressions: [{ key: "missing", operator: "NotIn", values: ["web"] }] }, true],
+  [{ matchExpressions: [{ key: "empty", operator: "Exists" }] }, true],
+  [{ matchExpressions: [{ key: "toString", operator: "Exists" }] }, false],
+  [{ matchExpressions: [{ key: "app", operator: "DoesNotExist" }] }, false],
+  [{ matchExpressions: [{ key: "app", operator: "Like", values: ["web"] }] }, false],
+])("the fields %j select the labels: %s", (fields, expected) => {
+  expect(labelSelectorOf(fields)(labels)).toBe(expected);
+});

@@ -1,5 +1,6 @@
-// Label selectors as text: "app=web,tier in (a, b),!old".
+// Label selectors, as fields of an object or as text: "app=web,tier in (a, b),!old".
 import { err, ok, type Result } from "../lib/result.ts";
+import type { LabelSelector as LabelSelectorFields } from "./generated/kubernetes.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -18,6 +19,30 @@ const exists = new RegExp(`^(!?)\\s*(${keyPattern})$`);
 const equals = new RegExp(`^(${keyPattern})\\s*(==|=|!=)\\s*(${valuePattern})$`);
 const isIn = new RegExp(`^(${keyPattern})\\s+(in|notin)\\s*\\(([^()]*)\\)$`);
 const wholeValue = new RegExp(`^${valuePattern}$`);
+
+const operators: Readonly<Record<string, Requirement["operator"]>> = {
+  In: "in",
+  NotIn: "notIn",
+  Exists: "exists",
+  DoesNotExist: "notExists",
+};
+
+/** Fields that are empty select everything; none at all, and an operator that does not exist, select nothing. */
+export function labelSelectorOf(fields: LabelSelectorFields | undefined): LabelSelector {
+  if (fields === undefined) return () => false;
+  const { matchLabels = {}, matchExpressions = [] } = fields;
+  const requirements: Requirement[] = Object.entries(matchLabels).map(([key, value]) => ({
+    key,
+    operator: "in",
+    values: [value],
+  }));
+  for (const { key, operator: name, values = [] } of matchExpressions) {
+    const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
+    if (operator === undefined) return () => false;
+    requirements.push({ key, operator, values });
+  }
+  return (labels) => requirements.every((requirement) => matches(requirement, labels ?? {}));
+}
 
 /** An empty text selects everything. */
 export function parseLabelSelector(text: string): Result<LabelSelector, string> {

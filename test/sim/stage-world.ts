@@ -75,6 +75,7 @@ export class StageWorld {
       mounts,
       objects: new LocalObjects(),
       tokens: undefined,
+      trustBundles: undefined,
       allocatable: {},
       events,
       metrics: noMetrics,

@@ -283,6 +283,7 @@ export class VolumeWorld {
       mounts,
       objects: this.#objects,
       tokens: undefined,
+      trustBundles: undefined,
       allocatable: {},
     };
     // A kubelet looks for volumes in the folders of pods alone: one that is only staged it forgets.

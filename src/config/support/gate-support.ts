@@ -15,7 +15,7 @@ export const gateSupport: Readonly<Record<string, Support>> = {
   ChangeContainerStatusOnKubeletRestart: refused(
     "a restart of the agent leaves the readiness of containers as it was",
   ),
-  ClusterTrustBundleProjection: refused("volumes have no clusterTrustBundle yet"),
+  ClusterTrustBundleProjection: acted("volumes show the cluster's trust bundles"),
   ComponentFlagz: acted("whether /flagz is served"),
   ComponentStatusz: acted("whether /statusz is served"),
   ContainerCheckpoint: acted("whether /checkpoint is served"),

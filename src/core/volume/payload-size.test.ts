@@ -40,6 +40,7 @@ test("an object that is projected too often is refused", () => {
     secret: () => ok({}),
     allocatable: {},
     tokens: [],
+    trustAnchors: [],
     fsGroup: undefined,
     fsUser: undefined,
   };

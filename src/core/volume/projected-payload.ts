@@ -1,6 +1,7 @@
 import { joinedErrors } from "../../lib/joined-errors.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type {
+  ClusterTrustBundleProjection,
   ConfigMap,
   ProjectedVolumeSource,
   Secret,
@@ -28,6 +29,8 @@ export interface ProjectedInputs {
   readonly allocatable: Readonly<Record<string, string>>;
   /** Answers to the token requests, in their order. */
   readonly tokens: readonly Result<string, string>[];
+  /** Answers to what is asked of trust bundles, in their order. */
+  readonly trustAnchors: readonly Result<string, string>[];
   readonly fsGroup: number | undefined;
   readonly fsUser: number | undefined;
 }
@@ -61,6 +64,17 @@ export function projectedTokenRequests(
     });
 }
 
+/** What a projected volume asks of trust bundles, one for each such source. */
+export function projectedTrustBundles({
+  defaultMode,
+  sources = [],
+}: ProjectedVolumeSource): readonly ClusterTrustBundleProjection[] {
+  if (defaultMode === undefined) return [];
+  return sources
+    .filter((source) => kindOf(source) === "clusterTrustBundle")
+    .flatMap(({ clusterTrustBundle }) => clusterTrustBundle ?? []);
+}
+
 /** The files of all sources; of two at one path the later. Every source that cannot be had is named. */
 export function projectedPayload(
   { defaultMode, sources = [] }: ProjectedVolumeSource,
@@ -70,9 +84,12 @@ export function projectedPayload(
   const problems: string[] = [];
   const payloads: Payload[] = [];
   let leftBytes = maxPayloadBytes;
-  const tokens = inputs.tokens.values();
+  const answers: Answers = {
+    tokens: inputs.tokens.values(),
+    trustAnchors: inputs.trustAnchors.values(),
+  };
   for (const source of sources) {
-    const payload = sourcePayload(source, defaultMode, inputs, tokens);
+    const payload = sourcePayload(source, defaultMode, inputs, answers);
     if (!payload.ok) {
       problems.push(...payload.error);
       continue;
@@ -85,11 +102,17 @@ export function projectedPayload(
   return ok(new Map(payloads.flatMap((payload) => [...payload])));
 }
 
+/** What others have answered, for each source the next. */
+interface Answers {
+  readonly tokens: Iterator<Result<string, string>>;
+  readonly trustAnchors: Iterator<Result<string, string>>;
+}
+
 function sourcePayload(
   source: VolumeProjection,
   defaultMode: number,
   inputs: ProjectedInputs,
-  tokens: Iterator<Result<string, string>>,
+  answers: Answers,
 ): Result<Payload, readonly string[]> {
   const { namespace } = inputs.pod.metadata;
   switch (kindOf(source)) {
@@ -112,30 +135,37 @@ function sourcePayload(
         inputs.allocatable,
       );
     case "serviceAccountToken":
-      return tokenPayload(source, defaultMode, inputs, tokens);
+      return answeredPayload(source.serviceAccountToken, answers.tokens, defaultMode, inputs);
+    case "clusterTrustBundle":
+      return answeredPayload(source.clusterTrustBundle, answers.trustAnchors, defaultMode, inputs);
     case undefined:
       return ok(new Map());
   }
 }
 
-function tokenPayload(
-  source: VolumeProjection,
+function answeredPayload(
+  { path = "" }: { readonly path?: string } = {},
+  answers: Iterator<Result<string, string>>,
   defaultMode: number,
   { fsGroup, fsUser }: ProjectedInputs,
-  tokens: Iterator<Result<string, string>>,
 ): Result<Payload, readonly string[]> {
-  const next = tokens.next();
-  const token = next.done === true ? err("there is no token") : next.value;
-  if (!token.ok) return err([token.error]);
+  const next = answers.next();
+  const answer = next.done === true ? err(`there is nothing for ${path}`) : next.value;
+  if (!answer.ok) return err([answer.error]);
   // Others than the pod's user get to the token by the group only, which the change of ownership adds.
   const mode = fsUser === undefined && fsGroup === undefined ? defaultMode : 0o600;
-  const path = source.serviceAccountToken?.path ?? "";
-  return ok(new Map([[path, { data: encoder.encode(token.value), mode, ownerUid: fsUser }]]));
+  return ok(new Map([[path, { data: encoder.encode(answer.value), mode, ownerUid: fsUser }]]));
 }
 
 // The first of several counts, in this order.
 function kindOf(source: VolumeProjection) {
-  const kinds = ["secret", "configMap", "downwardAPI", "serviceAccountToken"] as const;
+  const kinds = [
+    "secret",
+    "configMap",
+    "downwardAPI",
+    "serviceAccountToken",
+    "clusterTrustBundle",
+  ] as const;
   return kinds.find((kind) => source[kind] !== undefined);
 }
 

@@ -18,6 +18,7 @@ import { ApiClaims } from "./api-claims.ts";
 import { ApiCsiObjects, csiDriverReflector } from "./api-csi-objects.ts";
 import { ApiObjects } from "./api-objects.ts";
 import { ApiPodSource } from "./api-pod-source.ts";
+import { ApiTrustBundles } from "./api-trust-bundles.ts";
 import { defaultClusterSettings } from "./cluster-settings.ts";
 import type { EventSender } from "./event-sender.ts";
 import { MirrorPods } from "./mirror-pods.ts";
@@ -50,6 +51,8 @@ export class ClusterParts {
   /** What pods refer to. */
   readonly objects: ApiObjects;
   readonly tokens: ApiServiceAccountTokens;
+  /** Undefined when volumes may not show them. */
+  readonly trustBundles: ApiTrustBundles | undefined;
   /** Of all CSIDriver objects. */
   readonly csiDrivers: Reflector<CSIDriver>;
   readonly csiObjects: ApiCsiObjects;
@@ -79,9 +82,11 @@ export class ClusterParts {
     this.source = new ApiPodSource(shared);
     this.#reporter = new StatusReporter({ ...shared, source: this.source });
     this.#mirrors = new MirrorPods(shared);
-    const { changeDetection: strategy } = deps.settings.cluster ?? defaultClusterSettings;
+    const { changeDetection: strategy, projectsTrustBundles } =
+      deps.settings.cluster ?? defaultClusterSettings;
     this.objects = new ApiObjects({ ...shared, strategy });
     this.tokens = new ApiServiceAccountTokens(shared);
+    this.trustBundles = projectsTrustBundles ? new ApiTrustBundles(shared) : undefined;
     this.csiDrivers = csiDriverReflector(shared);
     const storage = { ...shared, csiDrivers: this.csiDrivers };
     this.csiObjects = new ApiCsiObjects(storage);

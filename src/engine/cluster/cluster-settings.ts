@@ -7,10 +7,13 @@ export interface ClusterSettings {
   readonly eventBurst: number;
   /** How changes of config maps and secrets are noticed. */
   readonly changeDetection: ApiObjectsDeps["strategy"];
+  /** Whether volumes may show the cluster's trust bundles. */
+  readonly projectsTrustBundles: boolean;
 }
 
 export const defaultClusterSettings: ClusterSettings = {
   eventsPerSecond: 50,
   eventBurst: 100,
   changeDetection: "Watch",
+  projectsTrustBundles: false,
 };

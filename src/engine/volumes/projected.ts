@@ -1,5 +1,9 @@
 import { podFsUser } from "../../core/volume/pod-fs-user.ts";
-import { projectedPayload, projectedTokenRequests } from "../../core/volume/projected-payload.ts";
+import {
+  projectedPayload,
+  projectedTokenRequests,
+  projectedTrustBundles,
+} from "../../core/volume/projected-payload.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { refusedFields } from "../../model/fields/refused-fields.ts";
 import type { VolumeProjection } from "../../model/generated/kubernetes.ts";
@@ -28,24 +32,36 @@ export const projectedPlugin: VolumePlugin = payloadPlugin({
       const issued = await deps.tokens.request(request, signal);
       tokens.push(issued.ok ? ok(issued.value.token) : issued);
     }
+    const trustAnchors: Result<string, string>[] = [];
+    for (const projection of projectedTrustBundles(projected)) {
+      if (deps.trustBundles === undefined) continue;
+      trustAnchors.push(await deps.trustBundles.anchors(projection, signal));
+    }
     return projectedPayload(projected, {
       pod,
       configMap: (namespace, name) => deps.objects.configMap(namespace, name),
       secret: (namespace, name) => deps.objects.secret(namespace, name),
       allocatable: deps.allocatable,
       tokens,
+      trustAnchors,
       fsGroup: pod.spec.securityContext?.fsGroup,
       fsUser: podFsUser(pod),
     });
   },
 });
 
-function refusedSource(source: VolumeProjection, { tokens }: VolumePluginDeps): string | undefined {
-  if (source.serviceAccountToken !== undefined && tokens === undefined) {
-    return "serviceAccountToken: needs a cluster, and this node has none";
+function refusedSource(
+  { serviceAccountToken, clusterTrustBundle, podCertificate }: VolumeProjection,
+  { tokens, trustBundles }: VolumePluginDeps,
+): string | undefined {
+  const noCluster = "needs a cluster, and this node has none";
+  if (serviceAccountToken !== undefined && tokens === undefined) {
+    return `serviceAccountToken: ${noCluster}`;
   }
-  const kinds = ["clusterTrustBundle", "podCertificate"] as const;
-  const refused = kinds.find((kind) => source[kind] !== undefined);
-  if (refused === undefined) return undefined;
-  return `${refused}: ${refusedFields.get(`VolumeProjection.${refused}`)}`;
+  if (clusterTrustBundle !== undefined && trustBundles === undefined) {
+    const noGate = "needs the feature gate ClusterTrustBundleProjection, which is off unless set";
+    return `clusterTrustBundle: ${tokens === undefined ? noCluster : noGate}`;
+  }
+  if (podCertificate === undefined) return undefined;
+  return `podCertificate: ${refusedFields.get("VolumeProjection.podCertificate")}`;
 }

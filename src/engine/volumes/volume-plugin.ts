@@ -9,6 +9,7 @@ import type { Mounts } from "../../ports/mounts.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
 import type { PayloadFiles } from "../../ports/payload-files.ts";
 import type { ServiceAccountTokens } from "../../ports/service-account-tokens.ts";
+import type { TrustBundles } from "../../ports/trust-bundles.ts";
 
 /** What setting up volumes needs of the world. */
 export interface VolumePluginDeps {
@@ -21,6 +22,8 @@ export interface VolumePluginDeps {
   readonly objects: ObjectStore;
   /** Undefined without a cluster. */
   readonly tokens: ServiceAccountTokens | undefined;
+  /** Undefined without a cluster, and without the feature gate ClusterTrustBundleProjection. */
+  readonly trustBundles: TrustBundles | undefined;
   readonly allocatable: Readonly<Record<string, string>>;
 }
 

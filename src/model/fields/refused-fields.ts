@@ -53,6 +53,9 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
     "Volume.gitRepo",
     `${unsupported}: it ran programs of the repository as root; use an init container that clones to an emptyDir`,
   ],
-  ["VolumeProjection.clusterTrustBundle", `${unsupported}; use a configMap source`],
+  [
+    "VolumeProjection.clusterTrustBundle",
+    `${unsupported} without a cluster; use a configMap source, or join a cluster with \`berth kubelet\` and its feature gate ClusterTrustBundleProjection`,
+  ],
   ["VolumeProjection.podCertificate", `${unsupported}; use a secret source`],
 ]);

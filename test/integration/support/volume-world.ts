@@ -78,6 +78,7 @@ export class VolumeWorld implements AsyncDisposable {
         secret: (_, name) => lookUp("secret", this.secrets, name),
       },
       tokens: undefined,
+      trustBundles: undefined,
       allocatable: { memory: "1Gi" },
       events: { record: (_, { message }) => void this.events.push(message) },
       log: silentLog,

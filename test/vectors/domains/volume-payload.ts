@@ -68,6 +68,7 @@ function payloadOf(input: VolumePayloadInput): Result<Payload, string> {
           if (input.tokenError === true) return err("token denied");
           return ok(`tok-${audiences.join()}-${expirationSeconds}`);
         }),
+        trustAnchors: [],
         fsGroup: input.fsGroup,
         fsUser: input.fsUser,
       });
