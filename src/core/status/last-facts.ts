@@ -2,8 +2,8 @@ import type { ContainerStatus, PodStatus } from "../../model/generated/kubernete
 import { isTerminalPhase } from "./phase.ts";
 
 /**
- * What an ended pod had is no longer read from the runtime, and an edit of its spec changes nothing that ran: a status that is
- * computed again, by the next agent for instance, keeps what was reported.
+ * What an ended pod had is no longer read from the runtime, its devices are given back, and an edit of its spec changes nothing
+ * that ran: a status that is computed again, by the next agent for instance, keeps what was reported.
  */
 export function withLastFacts(status: PodStatus, before: PodStatus | undefined): PodStatus {
   if (!isTerminalPhase(status.phase) || !isTerminalPhase(before?.phase)) return status;
@@ -38,6 +38,7 @@ function withLastResources(
     const last = status.containerID === undefined ? undefined : reported.get(status.containerID);
     if (last === undefined) return status;
     const { resources = status.resources, allocatedResources = status.allocatedResources } = last;
-    return { ...status, resources, allocatedResources };
+    const { allocatedResourcesStatus = status.allocatedResourcesStatus } = last;
+    return { ...status, resources, allocatedResources, allocatedResourcesStatus };
   });
 }
