@@ -3,6 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { totalmem, uptime } from "node:os";
 import type { AdmissionFacts } from "../core/admission/admit-pod.ts";
 import type { RuntimeSettings } from "../core/cri/runtime-settings.ts";
+import { usersBeyondTheNodes, usualUsersPerPod } from "../core/cri/user-namespace.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import { resolverConfigProblem } from "../core/network/resolver-config.ts";
 import type { CgroupDriver } from "../core/resource/cgroup-name.ts";
@@ -355,6 +356,7 @@ export function runtimeSettings(
     hugePageSizes: readHugePageSizes().map(pageSizeName),
     extraMaskedPaths: listThermalFolders(),
     seLinux: seLinuxNode(false),
+    podUsers: usersBeyondTheNodes(usualUsersPerPod),
     containerStopSignals: false,
   };
 }

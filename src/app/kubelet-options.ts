@@ -3,6 +3,7 @@
 import { join, resolve } from "node:path";
 import { isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
+import type { PodUserSettings } from "../core/cri/user-namespace.ts";
 import { dockerConfigFiles } from "../core/image/docker-config.ts";
 import type { NodeDns } from "../core/network/dns-config.ts";
 import { createFileSource } from "../drivers/manifest/file-source.ts";
@@ -39,6 +40,7 @@ export function kubeletRootDir({ settings }: KubeletSetup): string {
 export function kubeletAgentOptions(
   given: KubeletSetup,
   rootDir: string,
+  users: PodUserSettings,
 ): Omit<AgentOptions, "runtime" | "telemetry"> {
   const setup = { ...given, config: withReservedCpus(given.config) };
   const { config, settings } = setup;
@@ -83,7 +85,7 @@ export function kubeletAgentOptions(
       hostIps: nodeIps,
       readNodeDns: () => readNodeDns(config, nodeIps),
     },
-    tuning: agentTuning(setup, nodeName, rootDir),
+    tuning: agentTuning(setup, { nodeName, rootDir, users }),
   };
 }
 
@@ -136,7 +138,13 @@ function imageSetup({ config, settings }: KubeletSetup): ImageSetup {
   };
 }
 
-function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): AgentTuning {
+interface TuningFacts {
+  readonly nodeName: string;
+  readonly rootDir: string;
+  readonly users: PodUserSettings;
+}
+
+function agentTuning(setup: KubeletSetup, { nodeName, rootDir, users }: TuningFacts): AgentTuning {
   const { config, settings } = setup;
   const { crashLoopBackOff, memorySwap, singleProcessOOMKill } = config;
   const stopSignals = isFeatureEnabled(setup.gates, "ContainerStopSignals");
@@ -180,6 +188,7 @@ function agentTuning(setup: KubeletSetup, nodeName: string, rootDir: string): Ag
       containerStopSignals: stopSignals,
       cpuCfsQuota: config.cpuCFSQuota,
       cpuCfsPeriodUs: millisecondsOf(config.cpuCFSQuotaPeriod) * 1000,
+      podUsers: users,
       memoryQos: kubeletMemoryQos(config, setup.gates),
       ...(singleProcessOOMKill === undefined ? {} : { singleProcessOomKill: singleProcessOOMKill }),
     },

@@ -10,6 +10,7 @@ import { legacyContainerLogsDirectory } from "../core/paths/log-paths.ts";
 import { createCriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { waitForRuntime } from "../drivers/cri/wait-for-runtime.ts";
 import type { GrpcObserver } from "../drivers/grpc/grpc-connection.ts";
+import { linuxCommands } from "../drivers/linux/commands.ts";
 import { lockDataDir } from "../drivers/linux/data-dir-lock.ts";
 import { HungPaths } from "../drivers/linux/hung-paths.ts";
 import { kernelSettingFiles } from "../drivers/linux/kernel-setting-files.ts";
@@ -39,6 +40,7 @@ import { kubeletAgentOptions, kubeletRootDir } from "./kubelet-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { withLockFile } from "./lock-file.ts";
 import { withPacketRules } from "./packet-rules.ts";
+import { kubeletPodUsers } from "./pod-users.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 import { startWatchdog } from "./start-watchdog.ts";
@@ -96,7 +98,9 @@ async function runLocked(
   { log, watchdog, serviceManager, onReady }: KubeletOwn,
   signal: AbortSignal,
 ): Promise<void> {
-  const options = kubeletAgentOptions(setup, rootDir);
+  const commands = linuxCommands(new HungPaths(Date.now));
+  const users = await kubeletPodUsers(setup.config, commands, signal);
+  const options = kubeletAgentOptions(setup, rootDir, users);
   const { nodeName } = options.place;
   const metrics = new MetricsRegistry(metricDefinitions);
   const tracer = await openTracer(setup.config, nodeName);

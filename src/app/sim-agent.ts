@@ -1,5 +1,7 @@
 // The agent on a simulated machine: no root, no containers, any clock.
+
 import { createHash } from "node:crypto";
+import { usersBeyondTheNodes, usualUsersPerPod } from "../core/cri/user-namespace.ts";
 import { allocateResponseCodec } from "../drivers/device-plugins/allocate-response.ts";
 import type { MemoryFiles } from "../drivers/sim/memory-files.ts";
 import type { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
@@ -175,5 +177,6 @@ const simRuntimeSettings: AgentSettings["runtimeSettings"] = {
   hugePageSizes: [],
   extraMaskedPaths: [],
   seLinux: undefined,
+  podUsers: usersBeyondTheNodes(usualUsersPerPod),
   containerStopSignals: false,
 };

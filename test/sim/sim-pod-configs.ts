@@ -6,6 +6,7 @@ import {
 } from "../../src/core/cri/linux-resources.ts";
 import type { RuntimeSettings } from "../../src/core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../../src/core/cri/sandbox-config.ts";
+import { usersBeyondTheNodes, usualUsersPerPod } from "../../src/core/cri/user-namespace.ts";
 import type {
   ContainerConfigRequest,
   PodConfigs,
@@ -34,6 +35,7 @@ export const simSettings: RuntimeSettings = {
   hugePageSizes: [],
   extraMaskedPaths: [],
   seLinux: undefined,
+  podUsers: usersBeyondTheNodes(usualUsersPerPod),
   containerStopSignals: false,
 };
 

@@ -1,5 +1,5 @@
 import type { KubeletConfiguration } from "../generated/kubelet-configuration.ts";
-import { acted, inert, refused, type Support, warned } from "./support.ts";
+import { acted, inert, type Support, warned } from "./support.ts";
 
 const noMarks = "a kubelet marks no packets any more";
 
@@ -171,5 +171,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   containerRuntimeEndpoint: acted("the CRI socket"),
   imageServiceEndpoint: acted("the CRI socket of images, if it is another one"),
   failCgroupV1: acted("Berth does not start on a machine with cgroup v1"),
-  userNamespaces: refused("pods in user namespaces have 65536 users"),
+  userNamespaces: acted(
+    "how many users a pod in a user namespace has; which of the node they are, getsubids says of the user kubelet",
+  ),
 };

@@ -24,20 +24,6 @@ test("defaults ask for nothing in vain", () => {
   });
 });
 
-test.each([[{ userNamespaces: { idsPerPod: 131072 } }, "userNamespaces"]])(
-  "%j is refused by name",
-  (change, name) => {
-    expect(judge(change).refusals.map((refusal) => refusal.split(":")[0])).toEqual([name]);
-  },
-);
-
-test.each([[{ userNamespaces: { idsPerPod: 65536 } }]])(
-  "%j asks for nothing and is let pass",
-  (change) => {
-    expect(judge(change).refusals).toEqual([]);
-  },
-);
-
 test("flags are judged by their final values", () => {
   const parsed = parseCommandLine(["--experimental-mounter-path=/m", "--boot-id-file=/b"]);
   expect(parsed.ok).toBe(true);

@@ -16,12 +16,6 @@ export interface Judgement {
 }
 
 type FieldName = keyof KubeletConfiguration;
-type Harmless = (config: KubeletConfiguration) => boolean;
-
-/** Values that ask for nothing though they are not defaults, for fields that are refused otherwise. */
-const harmless: Readonly<Partial<Record<FieldName, Harmless>>> = {
-  userNamespaces: ({ userNamespaces }) => (userNamespaces?.idsPerPod ?? 65536) === 65536,
-};
 
 /** Finds everything in a configuration, its gates and its flags that Berth does not do. Defaults ask for nothing. */
 export function judgeConfig(
@@ -39,7 +33,7 @@ export function judgeConfig(
     if (isDefault) continue;
     const text = `${field}: ${note}`;
     if (treatment === "warned") warnings.push(text);
-    if (treatment === "refused" && harmless[field]?.(config) !== true) refusals.push(text);
+    if (treatment === "refused") refusals.push(text);
   }
   for (const [name, value] of settings) {
     const support = Object.hasOwn(flagSupport, name) ? flagSupport[name] : undefined;

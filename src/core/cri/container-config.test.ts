@@ -11,6 +11,7 @@ import type { Pod } from "../../model/pod.ts";
 import { containerConfig } from "./container-config.ts";
 import type { ContainerInputs } from "./container-inputs.ts";
 import type { RuntimeSettings } from "./runtime-settings.ts";
+import { usersBeyondTheNodes, usualUsersPerPod } from "./user-namespace.ts";
 
 const settings: RuntimeSettings = {
   podLogsRoot: "/var/log/pods",
@@ -25,6 +26,7 @@ const settings: RuntimeSettings = {
   hugePageSizes: ["2MB", "1GB"],
   extraMaskedPaths: [],
   seLinux: undefined,
+  podUsers: usersBeyondTheNodes(usualUsersPerPod),
   containerStopSignals: true,
 };
 

@@ -1,5 +1,6 @@
 import type { MemoryQos } from "../resource/memory-qos.ts";
 import type { SeLinuxNode } from "../storage/selinux-label.ts";
+import type { PodUserSettings } from "./user-namespace.ts";
 
 /** What the node's configuration and machine add to every sandbox and container. */
 export interface RuntimeSettings {
@@ -24,6 +25,8 @@ export interface RuntimeSettings {
   readonly extraMaskedPaths: readonly string[];
   /** Undefined = SELinux is not enabled. */
   readonly seLinux: SeLinuxNode | undefined;
+  /** What pods in user namespaces get. */
+  readonly podUsers: PodUserSettings;
   /** The feature ContainerStopSignals. */
   readonly containerStopSignals: boolean;
 }

@@ -80,13 +80,12 @@ function createExecutor(
   const { settings } = parts;
   const logs = { root: parts.podLogsRoot, areLinked: settings.logs.areLinked };
   const runtimeFacts = new RuntimeFacts(parts.runtime, parts.lifetime);
-  const maxPods = Number(settings.node.admission.node.status?.capacity?.["pods"] ?? 0);
   const configs = new NodePodConfigs({
     ...parts,
     ports: parts,
     settings: { ...settings, clusterDomain: settings.node.clusterDomain },
     runtimeFacts,
-    userNamespaces: new UserNamespaces({ ...parts, maxPods, runtimeFacts }),
+    userNamespaces: new UserNamespaces({ ...parts, runtimeFacts }),
   });
   return {
     kill: parts,

@@ -17,9 +17,12 @@ function pod(uid: string, spec: Partial<Pod["spec"]> = { hostUsers: false }): Po
   });
 }
 
+const podUsers = { firstId: 65_536, length: 131_072, perPod: 65_536 };
+const settings = { runtimeSettings: { podUsers } };
+
 function open(files: MemoryFiles, handlers: readonly RuntimeHandler[] = capable): UserNamespaces {
   const runtimeFacts = { readHandlers: () => Promise.resolve(handlers) };
-  return new UserNamespaces({ files, rootFolder: "/data", maxPods: 2, runtimeFacts });
+  return new UserNamespaces({ files, rootFolder: "/data", settings, runtimeFacts });
 }
 
 function usersFrom(hostId: number) {
@@ -63,6 +66,18 @@ describe("users of pods", () => {
       ok: false,
       error: "user namespace: invalid user namespace mappings file",
     });
+  });
+
+  test("of another length than pods get now are not taken from a file, nor given to another", async () => {
+    const files = new MemoryFiles();
+    const mappings = [{ hostId: 65_536, containerId: 0, length: 131_072 }];
+    const text = JSON.stringify({ uidMappings: mappings, gidMappings: mappings });
+    await files.writeFile("/data/pods/a/userns", text);
+    expect(await open(files).of(pod("a"), "")).toEqual({
+      ok: false,
+      error: "user namespace: wrong user namespace length 131072",
+    });
+    expect(await open(files).of(pod("b"), "")).toMatchObject({ ok: false });
   });
 
   test.each([

@@ -1,9 +1,12 @@
+import type { RuntimeSettings } from "../../core/cri/runtime-settings.ts";
 import {
   formatPodUsers,
+  keptUsersProblem,
   nextFreeUsers,
   nodeUsers,
   parsePodUsers,
   podUsers,
+  type UserRange,
   userNamespaceProblem,
 } from "../../core/cri/user-namespace.ts";
 import { podDirectory, podsDirectory } from "../../core/paths/data-paths.ts";
@@ -18,7 +21,7 @@ import type { RuntimeFacts } from "../execute/runtime-facts.ts";
 export interface UserNamespacesDeps {
   readonly files: Pick<HostFiles, "list" | "readText" | "writeFile">;
   readonly rootFolder: string;
-  readonly maxPods: number;
+  readonly settings: { readonly runtimeSettings: Pick<RuntimeSettings, "podUsers"> };
   readonly runtimeFacts: Pick<RuntimeFacts, "readHandlers">;
 }
 
@@ -37,30 +40,34 @@ export class UserNamespaces {
     const problem = userNamespaceProblem(handler, await this.#deps.runtimeFacts.readHandlers());
     if (problem !== undefined) return err(problem);
     // One at a time, so that no two pods choose the same.
-    const firstId = await this.#turns.run("users", () => this.#choose(pod.metadata.uid));
-    return firstId.ok ? ok(podUsers(firstId.value)) : firstId;
+    const chosen = await this.#turns.run("users", () => this.#choose(pod.metadata.uid));
+    return chosen.ok ? ok(podUsers(chosen.value)) : chosen;
   }
 
-  async #choose(uid: PodUid): Promise<Result<number, string>> {
-    const { files, rootFolder, maxPods } = this.#deps;
+  async #choose(uid: PodUid): Promise<Result<UserRange, string>> {
+    const { files, rootFolder, settings } = this.#deps;
+    const { podUsers: all } = settings.runtimeSettings;
     const known = await this.#read(uid);
-    if (known !== undefined) return known.ok ? known : err(`user namespace: ${known.error}`);
-    const taken = new Set<number>();
+    if (known !== undefined) {
+      const problem = known.ok ? keptUsersProblem(known.value, all) : known.error;
+      return known.ok && problem === undefined ? known : err(`user namespace: ${problem}`);
+    }
+    const taken: UserRange[] = [];
     for (const other of await files.list(podsDirectory(rootFolder))) {
       const users = await this.#read(podUid(other));
-      if (users?.ok === true) taken.add(users.value);
+      if (users?.ok === true) taken.push(users.value);
     }
-    const firstId = nextFreeUsers(taken, maxPods);
-    if (firstId === undefined) {
+    const free = nextFreeUsers(taken, all);
+    if (free === undefined) {
       return err(
         "create user namespace: could not find an empty slot to allocate a user namespace",
       );
     }
-    await files.writeFile(this.#path(uid), formatPodUsers(firstId), 0o600);
-    return ok(firstId);
+    await files.writeFile(this.#path(uid), formatPodUsers(free), 0o600);
+    return ok(free);
   }
 
-  async #read(uid: PodUid): Promise<Result<number, string> | undefined> {
+  async #read(uid: PodUid): Promise<Result<UserRange, string> | undefined> {
     const text = await this.#deps.files.readText(this.#path(uid));
     return text === undefined || text === "" ? undefined : parsePodUsers(text);
   }

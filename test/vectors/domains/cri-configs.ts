@@ -2,6 +2,7 @@ import { containerConfig } from "../../../src/core/cri/container-config.ts";
 import { imageUser } from "../../../src/core/cri/image-user.ts";
 import type { RuntimeSettings } from "../../../src/core/cri/runtime-settings.ts";
 import { sandboxConfig } from "../../../src/core/cri/sandbox-config.ts";
+import { usersBeyondTheNodes, usualUsersPerPod } from "../../../src/core/cri/user-namespace.ts";
 import type { DNSConfig } from "../../../src/model/generated/cri.ts";
 import { findContainer, type Pod } from "../../../src/model/pod.ts";
 import { type VectorDomain, vectorDomain } from "../vector-domain.ts";
@@ -31,6 +32,7 @@ const node: Omit<RuntimeSettings, "memoryCapacityBytes"> = {
   hugePageSizes: ["2MB", "1GB"],
   extraMaskedPaths: [],
   seLinux: undefined,
+  podUsers: usersBeyondTheNodes(usualUsersPerPod),
   containerStopSignals: false,
 };
 
