@@ -25,6 +25,7 @@ test("what is remembered of a pod's users is read back", () => {
 test("users that a pod has are given to no other, however many it has", () => {
   expect(nextFreeUsers([], twoPods)).toEqual(usersFrom(perPod));
   expect(nextFreeUsers([usersFrom(perPod)], twoPods)).toEqual(usersFrom(2 * perPod));
+  expect(nextFreeUsers([usersFrom(2 * perPod)], twoPods)).toEqual(usersFrom(perPod));
   expect(nextFreeUsers([usersFrom(perPod), usersFrom(2 * perPod)], twoPods)).toBeUndefined();
   expect(nextFreeUsers([usersFrom(perPod, 2 * perPod)], twoPods)).toBeUndefined();
 });

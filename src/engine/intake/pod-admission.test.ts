@@ -121,6 +121,15 @@ test("a pod that already runs here is not asked again", () => {
   expect(world.events).toEqual([]);
 });
 
+test("a pod that already runs here goes on though the node would refuse a new one", () => {
+  const world = new World();
+  world.isInRuntime = true;
+  world.others = [testPod({ containers: [{ name: "c" }] }, { uid: "other", name: "other" })];
+  world.pressure = rejected("Evicted", "The node had condition: [DiskPressure].");
+  expect(world.admission.admit(buildPod())).toBe(true);
+  expect(world.statuses.size).toBe(0);
+});
+
 test("a pod that cannot have the devices that it asks for has failed, and its worker ends", () => {
   const world = new World();
   expect(world.admission.admit(buildPod())).toBe(true);

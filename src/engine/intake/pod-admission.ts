@@ -42,7 +42,7 @@ export class PodAdmission {
     const { allocations, observed, devices, faults } = this.#deps;
     const { uid } = pod.metadata;
     if (isTerminalPhase(pod.status?.phase)) return true;
-    // One of which the runtime has anything was admitted once and is not asked again.
+    // One of which the runtime has anything was admitted once and is not asked again (ADR 30).
     if (observed.has(uid)) {
       faults.attempt("admission", uid, () => allocations.grant(pod));
       faults.attempt("admission", uid, () => devices.adopt(pod));

@@ -173,6 +173,17 @@ test("containers that run outside the pod's cgroup are stopped before anything i
   });
 });
 
+test("a run-once pod that was stopped for its missing cgroup is over: it gets no other one", async () => {
+  const world = new PodWorld(testPod({ restartPolicy: "Never", containers: [{ name: "web" }] }));
+  await world.sync();
+  world.hasCgroup = false;
+  await world.sync();
+  world.calls.length = 0;
+  expect(await world.sync()).toEqual({ terminal: true });
+  expect(world.calls).toEqual([]);
+  expect(world.status.phase).toBe("Failed");
+});
+
 test("a stop that fails because of a missing cgroup fails the sync, and why has it", async () => {
   const world = await runningWorld();
   world.hasCgroup = false;
