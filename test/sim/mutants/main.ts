@@ -4,7 +4,7 @@ import { hasDevicesIn, runSeed } from "../simulator/run-seed.ts";
 import { importEdited } from "./edited-agent.ts";
 import { mutants } from "./mutants.ts";
 
-const mostSeeds = 60;
+const mostSeeds = 120;
 /** Among so many there are as many of each kind. */
 const mostNumber = 3 * mostSeeds + 9;
 
