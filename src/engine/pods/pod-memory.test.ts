@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { testPod } from "../../../test/kit/pods.ts";
 import { StageWorld } from "../../../test/sim/stage-world.ts";
 import { podUid } from "../../model/ids.ts";
 
@@ -34,4 +35,18 @@ test("the checkpoint goes last: while another file cannot be removed, the next a
   world.files.removeFile = removeFile;
   await world.memory.remove(uidA);
   expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
+});
+
+test("a pod that comes back while its records are removed keeps the status of its new life", async () => {
+  const world = await remembered();
+  const remove = world.journal.remove.bind(world.journal);
+  world.journal.remove = async (key) => {
+    await remove(key);
+    world.registry.set(testPod({ containers: [{ name: "main" }] }, { uid: uidA }));
+    world.memory.checkpoints.save(uidA, { phase: "Failed" });
+  };
+  await world.memory.remove(uidA);
+  await world.memory.checkpoints.flush();
+  expect(world.table.get(uidA)?.checkpoint?.written).toEqual({ phase: "Failed" });
+  expect(await world.whatIsOnDisk("uid-a")).toEqual(["statuses/uid-a.json"]);
 });

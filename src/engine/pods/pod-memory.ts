@@ -27,9 +27,11 @@ export class PodMemory {
   readonly recorder: FlightRecorder;
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
+  readonly #table: PodTable;
 
   constructor(deps: PodMemoryDeps) {
-    const { recorder, rootFolder } = deps;
+    const { recorder, rootFolder, table } = deps;
+    this.#table = table;
     const podsFolder = podsDirectory(rootFolder);
     this.recorder = recorder;
     this.checkpoints = new StatusCheckpoints({
@@ -69,6 +71,8 @@ export class PodMemory {
   async remove(uid: PodUid): Promise<void> {
     await this.ephemeral.remove(uid);
     await this.recorder.remove(uid);
+    // It may have come back meanwhile under its UID, and been refused: that is the status of its next life.
+    if (this.#table.get(uid)?.wanted !== undefined) return;
     await this.checkpoints.remove(uid);
   }
 }

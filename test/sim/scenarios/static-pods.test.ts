@@ -1,8 +1,10 @@
 // Races of static pods that kubelets have lost.
 import { expect, test } from "vitest";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
+import type { Journal } from "../../../src/ports/journal.ts";
 import { leftovers, unconverged } from "../simulator/convergence.ts";
 import { inlineDriver } from "../simulator/storage/storage-objects.ts";
+import { withMethods } from "../simulator/with-methods.ts";
 import { countCalls, pass, plainPod, quietCluster, quietNode, write } from "./scenario.ts";
 
 test("an edited static pod starts again though the agent restarts meanwhile (kubernetes #109596)", async () => {
@@ -251,4 +253,25 @@ test("the sandbox of a static pod that had ended when the agent was killed is st
   runtime.intercept = () => undefined;
   await pass(sim, 10_000);
   expect(runtime.sandboxes.map(({ isReady }) => isReady)).toEqual([false]);
+});
+
+test("a static pod that comes back while what it left is being removed, and is refused, is shown as refused", async () => {
+  const slow = (journal: Journal): Journal =>
+    withMethods(journal, (name, method) => async (...args) => {
+      const answer: unknown = await method(...args);
+      if (name === "remove") await sim.clock.sleep(10_000, new AbortController().signal);
+      return answer;
+    });
+  const sim = quietNode({
+    sabotage: (ports) => ({ ...ports, journal: slow(ports.journal) }),
+  });
+  const manifest = plainPod("greedy", { resources: { requests: { cpu: "1000" } } });
+  write(sim, "greedy", manifest);
+  await pass(sim, 5_000);
+  sim.manifests.remove("greedy");
+  await pass(sim, 3_000);
+  write(sim, "greedy", manifest);
+  await pass(sim, 60_000);
+  const shown = sim.shownPods().map(({ status }) => [status?.phase, status?.reason]);
+  expect(shown).toEqual([["Failed", "OutOfcpu"]]);
 });
