@@ -1,9 +1,10 @@
 // Devices and CPUs that containers have for themselves: no other container gets them, and none is lost.
 import { expect, test } from "vitest";
+import { unconverged } from "../simulator/convergence.ts";
 import type { DeviceWorld } from "../simulator/devices/device-world.ts";
 import type { PodManifest } from "../simulator/random-pod.ts";
 import type { Simulation } from "../simulator/simulation.ts";
-import { isReady, pass, plainPod, quietNode, write } from "./scenario.ts";
+import { create, isReady, pass, plainContainer, plainPod, quietNode, write } from "./scenario.ts";
 
 const gpu = "sim.dev/gpu";
 
@@ -82,3 +83,25 @@ test.each([0, 1, 20, 100, 300])(
     expect(isReady(sim, "pinned")).toBe(true);
   },
 );
+
+test("a container added to a running pod stays on the CPUs that were shared when it started, as with kubelets", async () => {
+  const sim = quietNode({ inCluster: true, hasDevices: true });
+  const { cluster } = sim;
+  if (cluster === undefined) throw new Error("the node belongs to no cluster");
+  create(sim, cluster, plainPod("shared"));
+  await pass(sim, 5_000);
+  const added = plainContainer("debug-0");
+  const pod = cluster.edit("shared", (spec) => ({ ...spec, ephemeralContainers: [added] }));
+  if (pod === undefined) throw new Error("the pod is not in the API server");
+  sim.invariants.notePod(pod);
+  await pass(sim, 5_000);
+  expect(sim.invariants.namesOf(pod.metadata.uid)).toEqual(["main", "debug-0"]);
+  const resources = { limits: { cpu: "2", memory: "64Mi" } };
+  write(sim, "pinned", plainPod("pinned", { resources }));
+  await pass(sim, 30_000);
+  expect(isReady(sim, "pinned")).toBe(true);
+  const cpus = sim.invariants.runningOf(pod.metadata.uid).map((each) => each.resources?.cpusetCpus);
+  expect(new Set(cpus).size).toBe(2);
+  // All others left the CPUs of the pinned one.
+  expect(await unconverged(sim)).toEqual([]);
+});

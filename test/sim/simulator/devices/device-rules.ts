@@ -92,16 +92,18 @@ export class DeviceRules {
     }
   }
 
-  /** Containers that share CPUs with one that has them for itself. */
+  /** Containers that share CPUs with one that has them for itself. As with a kubelet, those added to running pods stay where they are. */
   sharers(): readonly string[] {
     const { invariants } = this.#deps;
     const running = invariants.running.flatMap((container) => {
       const pod = invariants.podOf(container);
-      return pod === undefined ? [] : [{ container, own: holdingOf(pod, container).cpus }];
+      if (pod === undefined) return [];
+      const isAdded = specOf(pod, container) === undefined;
+      return [{ container, own: holdingOf(pod, container).cpus, isAdded }];
     });
     const own = new Set(running.flatMap((each) => each.own));
     return running
-      .filter((each) => each.own.length === 0)
+      .filter((each) => each.own.length === 0 && !each.isAdded)
       .filter(({ container }) => assignedCpus(container).some((cpu) => own.has(cpu)))
       .map(({ container }) => `${container.place.id} runs on CPUs that another has for itself`);
   }
