@@ -116,7 +116,7 @@ function plainCredentials(
   { cluster, user }: Kubeconfig,
 ): Pick<ClientCredentials, "endpoint" | "identity"> {
   try {
-    const endpoint = endpointOf({ cluster, user });
+    const endpoint = endpointOf({ cluster, user }, log);
     const identity = kubeconfigIdentity({ user, cluster, caPem: endpoint.caPem, log, metrics });
     return { endpoint, identity };
   } catch (error) {
@@ -147,7 +147,7 @@ async function openRotating(
   const given = bootstrap === undefined ? user.certificate : undefined;
   const store = clientStore(options, given, bootstrap !== undefined);
   const own = given === undefined ? plainCredentials(options, { cluster, user }) : undefined;
-  const endpoint = own?.endpoint ?? endpointOf({ cluster, user });
+  const endpoint = own?.endpoint ?? endpointOf({ cluster, user }, log);
   const manager = await openManager({
     store,
     requests: certificateRequests,

@@ -11,7 +11,16 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
 import { noMetrics } from "../../test/kit/no-metrics.ts";
 import { type SigningApi, startSigningApi } from "../../test/kit/signing-api.ts";
 import { createTestAuthority, type TestAuthority } from "../../test/kit/test-authority.ts";
@@ -55,11 +64,14 @@ afterEach(async () => {
 
 const file = (name: string): string => join(folder, name);
 
-function writeKubeconfig(name: string, user: unknown): string {
-  const cluster = {
+function usualCluster(): unknown {
+  return {
     server: api.server.url.href,
     "certificate-authority-data": Buffer.from(authority.caPem).toString("base64"),
   };
+}
+
+function writeKubeconfig(name: string, user: unknown, cluster = usualCluster()): string {
   const config = {
     "current-context": "x",
     contexts: [{ name: "x", context: { cluster: "x", user: "x" } }],
@@ -131,6 +143,41 @@ test("a given serving certificate is shown, and the new one when its files chang
   write(two);
   await vi.waitFor(() => expect(changed).toHaveBeenCalledWith(two), 10_000);
   expect(servingCertificate.current()).toEqual(two);
+});
+
+test("a CA bundle in a file is read again when it changes, and the last good one stays", async () => {
+  const other = createTestAuthority();
+  onTestFinished(() => other.remove());
+  const write = (pem: string): void => writeFileSync(file("ca.crt"), pem);
+  write(authority.caPem);
+  const cluster = { server: api.server.url.href, "certificate-authority": file("ca.crt") };
+  const connection = await open(
+    `--kubeconfig=${writeKubeconfig("ca.conf", { token: "t" }, cluster)}`,
+  );
+  await readNode(connection);
+  write("damaged");
+  await readNode(connection);
+  rmSync(file("ca.crt"));
+  await readNode(connection);
+  write(other.caPem);
+  await expect(readNode(connection)).rejects.toThrow("certificate");
+  write(`${other.caPem}${authority.caPem}`);
+  await readNode(connection);
+  expect(messages.filter((message) => message.includes("CA bundle"))).toEqual([
+    expect.stringContaining("cannot be used"),
+    expect.stringContaining("cannot be used"),
+    expect.stringContaining("reloaded"),
+    expect.stringContaining("reloaded"),
+  ]);
+});
+
+test("a CA bundle that cannot be used keeps the agent from starting", async () => {
+  const cluster = { server: api.server.url.href, "certificate-authority": file("ca.crt") };
+  const kubeconfig = writeKubeconfig("ca.conf", { token: "t" }, cluster);
+  const wanted = `the cluster's certificate-authority ${file("ca.crt")} cannot be used`;
+  await expect(open(`--kubeconfig=${kubeconfig}`)).rejects.toThrow(wanted);
+  writeFileSync(file("ca.crt"), "damaged");
+  await expect(open(`--kubeconfig=${kubeconfig}`)).rejects.toThrow(wanted);
 });
 
 test("a kubeconfig with a token is used as it is", async () => {

@@ -15,6 +15,7 @@ export const gateSupport: Readonly<Record<string, Support>> = {
   ChangeContainerStatusOnKubeletRestart: refused(
     "a restart of the agent leaves the readiness of containers as it was",
   ),
+  ClientsAllowCARotation: refused("the CA bundle of the API server is read again"),
   ClusterTrustBundleProjection: acted("volumes show the cluster's trust bundles"),
   ComponentFlagz: acted("whether /flagz is served"),
   ComponentStatusz: acted("whether /statusz is served"),

@@ -2,6 +2,7 @@ import { Agent } from "node:http";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import { errorText } from "../../lib/error-text.ts";
 import type { KeyPair } from "../../model/key-pair.ts";
+import type { ChangingAuthority } from "./changing-authority.ts";
 import { http1Transport } from "./http1-transport.ts";
 import { NegotiatedTransport } from "./negotiated-transport.ts";
 import { readSystemAuthorities } from "./system-authorities.ts";
@@ -17,6 +18,8 @@ export interface ApiEndpoint {
   readonly url: URL;
   /** The authorities that may vouch for the server; the system's own when undefined. */
   readonly caPem?: string | undefined;
+  /** The same where they are in a file: it is looked at before every request. */
+  readonly changingCa?: Pick<ChangingAuthority, "current"> | undefined;
   /** The name in the server's certificate where it is not that of the URL. */
   readonly serverName?: string | undefined;
   readonly skipVerification?: boolean | undefined;
@@ -25,7 +28,7 @@ export interface ApiEndpoint {
 /** The use of a connection by one request. */
 export interface PoolUse {
   readonly transport: Transport;
-  /** Aborts when the certificate that the connection was made with has been replaced. */
+  /** Aborts when a certificate or authority that the connection was made with has been replaced. */
   readonly replaced: AbortSignal;
   /** To be called once the request is over. */
   readonly release: () => void;
@@ -33,14 +36,15 @@ export interface PoolUse {
 
 interface Generation {
   readonly pair: KeyPair | undefined;
+  readonly caPem: string | undefined;
   readonly transport: Transport;
   readonly replaced: AbortController;
   uses: number;
 }
 
 /**
- * Connections to one server. With another client certificate all connections are made again: idle ones are closed at
- * once, the others when what they carry is over.
+ * Connections to one server. With another client certificate, or other authorities, all connections are made again: idle
+ * ones are closed at once, the others when what they carry is over.
  */
 export class ConnectionPool {
   readonly #endpoint: ApiEndpoint;
@@ -81,9 +85,11 @@ export class ConnectionPool {
 
   #generationOf(pair: KeyPair | undefined): Generation {
     const before = this.#current;
-    if (before !== undefined && isSamePair(before.pair, pair)) return before;
-    const transport = createTransport(this.#endpoint, pair);
-    const generation = { pair, transport, replaced: new AbortController(), uses: 0 };
+    const caPem = this.#endpoint.changingCa?.current() ?? this.#endpoint.caPem;
+    const isCurrent = before?.caPem === caPem && isSamePair(before?.pair, pair);
+    if (before !== undefined && isCurrent) return before;
+    const transport = createTransport({ ...this.#endpoint, caPem }, pair);
+    const generation = { pair, caPem, transport, replaced: new AbortController(), uses: 0 };
     this.#current = generation;
     if (before !== undefined) {
       before.replaced.abort();

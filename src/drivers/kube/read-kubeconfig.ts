@@ -4,11 +4,12 @@ import { errorText } from "../../lib/error-text.ts";
 import { type JsonNode, nodeText } from "../../lib/json-node.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import type { Result } from "../../lib/result.ts";
+import type { Log } from "../../ports/log.ts";
+import { ChangingAuthority } from "./changing-authority.ts";
 import type { ApiEndpoint } from "./connection-pool.ts";
 import { decodeKubeconfig } from "./decode-kubeconfig.ts";
 import { parseCertificates } from "./key-pair-files.ts";
-import type { Kubeconfig } from "./kubeconfig.ts";
-import { readSource } from "./kubeconfig-identity.ts";
+import type { Kubeconfig, PemSource } from "./kubeconfig.ts";
 
 /** What parses YAML. */
 export type YamlParser = (text: string) => Result<JsonNode, { readonly message: string }>;
@@ -30,7 +31,7 @@ export function readKubeconfig(path: string, parseYaml: YamlParser): Kubeconfig 
 }
 
 /** Where a kubeconfig's API server is. Throws an error that names what is wrong. */
-export function endpointOf({ cluster, user }: Kubeconfig): ApiEndpoint {
+export function endpointOf({ cluster, user }: Kubeconfig, log: Log): ApiEndpoint {
   const { server, authority, skipVerification, tlsServerName } = cluster;
   const isSecure = authority !== undefined || skipVerification || user.certificate !== undefined;
   const text = server.includes("://") ? server : `${isSecure ? "https" : "http"}://${server}`;
@@ -38,21 +39,26 @@ export function endpointOf({ cluster, user }: Kubeconfig): ApiEndpoint {
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
     throw new Error(`the cluster's server "${server}" is not an http or https URL`);
   }
-  const caPem = authority === undefined ? undefined : readSource(authority);
-  if (caPem !== undefined) checkAuthority(caPem, authority?.kind === "file" ? authority.path : "");
   return {
     url,
     skipVerification,
-    ...(caPem === undefined ? {} : { caPem }),
+    ...(authority === undefined ? {} : authoritiesOf(authority, log)),
     ...(tlsServerName === undefined ? {} : { serverName: tlsServerName }),
   };
 }
 
-function checkAuthority(caPem: string, path: string): void {
+function authoritiesOf(authority: PemSource, log: Log): Pick<ApiEndpoint, "caPem" | "changingCa"> {
   try {
-    parseCertificates(caPem);
+    if (authority.kind === "file") {
+      const changingCa = new ChangingAuthority(authority.path, log);
+      return { caPem: changingCa.current(), changingCa };
+    }
+    parseCertificates(authority.pem);
+    return { caPem: authority.pem };
   } catch (error) {
-    const where = path === "" ? "certificate-authority-data" : `certificate-authority ${path}`;
+    const { kind } = authority;
+    const where =
+      kind === "data" ? "certificate-authority-data" : `certificate-authority ${authority.path}`;
     throw new Error(`the cluster's ${where} cannot be used: ${errorText(error)}`, { cause: error });
   }
 }
