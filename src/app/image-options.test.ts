@@ -25,22 +25,29 @@ providers:
     apiVersion: credentialprovider.kubelet.k8s.io/v1
 `;
 
-function parseConfig(text: string) {
+function parseConfig(text: string, noTokens?: string) {
   const file = join(folder, "config.yaml");
   writeFileSync(file, text);
-  return parseImageOptions({ credentialProviderConfig: file, credentialProviderBinDir: folder });
+  return parseImageOptions(
+    { credentialProviderConfig: file, credentialProviderBinDir: folder },
+    noTokens,
+  );
 }
 
 test("without flags pulls have the default limits, and there are no providers", () => {
-  const { pulls, providers } = parseImageOptions({});
+  const { pulls, providers } = parseImageOptions({}, undefined);
   expect(pulls).toEqual({ maxParallel: 4, perSecond: 5, burst: 10 });
   expect(providers).toEqual([]);
 });
 
 test("flags set the limits of pulls", () => {
   const given = { maxParallelImagePulls: "9", registryQps: "0", registryBurst: "3" };
-  expect(parseImageOptions(given).pulls).toEqual({ maxParallel: 9, perSecond: 0, burst: 3 });
-  expect(parseImageOptions({ serializeImagePulls: true }).pulls.maxParallel).toBe(1);
+  expect(parseImageOptions(given, undefined).pulls).toEqual({
+    maxParallel: 9,
+    perSecond: 0,
+    burst: 3,
+  });
+  expect(parseImageOptions({ serializeImagePulls: true }, undefined).pulls.maxParallel).toBe(1);
 });
 
 test.each([
@@ -52,7 +59,7 @@ test.each([
   [{ credentialProviderConfig: "x" }, "--image-credential-provider-bin-dir"],
   [{ credentialProviderBinDir: "x" }, "--image-credential-provider-config"],
 ])("%j is refused with %s", (given, named) => {
-  expect(() => parseImageOptions(given)).toThrow(named);
+  expect(() => parseImageOptions(given, undefined)).toThrow(named);
 });
 
 test("a config file names providers whose programs are there", () => {
@@ -72,6 +79,23 @@ test("a config file that is wrong is refused with its name and field", () => {
   expect(() => parseConfig("a: [")).toThrow(`${file}: yaml`);
 });
 
+test("a provider gets service account tokens only where there are some", () => {
+  const attributes = `
+    tokenAttributes:
+      serviceAccountTokenAudience: registry.io
+      cacheType: Token
+      requireServiceAccount: true
+`;
+  const withTokens = config.trimEnd() + attributes;
+  expect(parseConfig(withTokens).providers[0]?.tokenAttributes).toMatchObject({
+    audience: "registry.io",
+  });
+  expect(() => parseConfig(withTokens, "needs a cluster")).toThrow(
+    "providers[0].tokenAttributes: needs a cluster",
+  );
+  expect(() => parseConfig(config, "needs a cluster")).not.toThrow();
+});
+
 test("a folder of config files is read in the order of their names", () => {
   const files = join(folder, "configs");
   mkdirSync(files);
@@ -80,7 +104,10 @@ test("a folder of config files is read in the order of their names", () => {
   writeFileSync(join(files, "a.yml"), config.replace("name: helper", "name: second"));
   writeFileSync(join(files, "notes.txt"), "no config");
   const given = { credentialProviderConfig: files, credentialProviderBinDir: folder };
-  expect(parseImageOptions(given).providers.map(({ name }) => name)).toEqual(["second", "helper"]);
+  expect(parseImageOptions(given, undefined).providers.map(({ name }) => name)).toEqual([
+    "second",
+    "helper",
+  ]);
   writeFileSync(join(files, "c.json"), config);
-  expect(() => parseImageOptions(given)).toThrow('the provider "helper" twice');
+  expect(() => parseImageOptions(given, undefined)).toThrow('the provider "helper" twice');
 });

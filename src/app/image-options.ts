@@ -41,6 +41,10 @@ export interface ImageSetup {
 const defaultPulls = { maxParallel: 4, perSecond: 5, burst: 10 };
 const configEndings: ReadonlySet<string> = new Set([".json", ".yaml", ".yml"]);
 
+/** Why a node without a cluster has no service account tokens for credential providers. */
+export const tokensNeedCluster =
+  "service account tokens come from a cluster, and there is none: remove it";
+
 /** No flags: no credential providers, and the default limits. */
 export const defaultImageSetup: ImageSetup = {
   pulls: defaultPulls,
@@ -49,8 +53,11 @@ export const defaultImageSetup: ImageSetup = {
   verification: defaultVerification,
 };
 
-/** Throws a SetupError that names the flag, file or field that is wrong. */
-export function parseImageOptions(options: ImageOptions): ImageSetup {
+/**
+ * Throws a SetupError that names the flag, file or field that is wrong. `noTokens`: why credential providers get no service account
+ * tokens; undefined = they do.
+ */
+export function parseImageOptions(options: ImageOptions, noTokens: string | undefined): ImageSetup {
   const pulls = parsePulls(options);
   const { credentialProviderConfig: config, credentialProviderBinDir: folder } = options;
   if (config === undefined && folder === undefined) return { ...defaultImageSetup, pulls };
@@ -61,7 +68,7 @@ export function parseImageOptions(options: ImageOptions): ImageSetup {
       `give --image-credential-provider-${missing} as well`,
     );
   }
-  const providers = configFiles(config).flatMap(readProviders);
+  const providers = configFiles(config).flatMap((file) => readProviders(file, noTokens));
   const names = providers.map(({ name }) => name);
   for (const [index, name] of names.entries()) {
     if (names.indexOf(name) < index) {
@@ -120,10 +127,10 @@ function configFiles(path: string): readonly string[] {
   throw new SetupError(`${path} has no config file`, "put a .yaml or .json file there");
 }
 
-function readProviders(file: string): readonly CredentialProvider[] {
+function readProviders(file: string, noTokens: string | undefined): readonly CredentialProvider[] {
   const document = parseYaml(reading(file, () => readRegularFile(file, maxDocumentLength)));
   if (!document.ok) throw new SetupError(`${file}: ${document.error.message}`, "correct the file");
-  const parsed = parseCredentialProviders(parseJsonText(nodeText(document.value)));
+  const parsed = parseCredentialProviders(parseJsonText(nodeText(document.value)), noTokens);
   if (parsed.ok) return parsed.value;
   throw new SetupError(`${file}: ${parsed.error.join("; ")}`, "correct the file");
 }

@@ -124,12 +124,16 @@ function joinsCluster(settings: KubeletSetup["settings"]): boolean {
   return ["kubeconfig", "bootstrap-kubeconfig"].some((flag) => (settings.get(flag) ?? "") !== "");
 }
 
-function imageSetup({ config, settings }: KubeletSetup): ImageSetup {
+function imageSetup({ config, settings, gates }: KubeletSetup): ImageSetup {
   const { serializeImagePulls, maxParallelImagePulls, registryPullQPS, registryBurst } = config;
-  const setup = parseImageOptions({
-    credentialProviderConfig: settings.get("image-credential-provider-config") || undefined,
-    credentialProviderBinDir: settings.get("image-credential-provider-bin-dir") || undefined,
-  });
+  const tokens = "KubeletServiceAccountTokenForCredentialProviders";
+  const setup = parseImageOptions(
+    {
+      credentialProviderConfig: settings.get("image-credential-provider-config") || undefined,
+      credentialProviderBinDir: settings.get("image-credential-provider-bin-dir") || undefined,
+    },
+    isFeatureEnabled(gates, tokens) ? undefined : `needs the feature gate ${tokens}`,
+  );
   const maxParallel = serializeImagePulls ? 1 : maxParallelImagePulls;
   return {
     ...setup,

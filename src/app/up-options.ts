@@ -8,7 +8,7 @@ import { dnsSubdomainProblems } from "../model/name-format.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import type { PodRules } from "./create-agent.ts";
 import { type EvictionOptions, parseEviction } from "./eviction-options.ts";
-import { type ImageOptions, parseImageOptions } from "./image-options.ts";
+import { type ImageOptions, parseImageOptions, tokensNeedCluster } from "./image-options.ts";
 import { type LogRotationOptions, parseLogRotation } from "./log-rotation-options.ts";
 import { parseSources, type SourceOptions, type SourceSetup } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
@@ -79,7 +79,7 @@ function readOptions(options: UpOptions): UpSetup {
         ...options,
         seccompDefault: options.seccompDefault ?? defaultSeccompDefault,
       }),
-      images: parseImageOptions(options),
+      images: parseImageOptions(options, tokensNeedCluster),
       eviction: parseEviction(options),
       podPidsLimit: readPodPids(options.podMaxPids),
     },

@@ -6,6 +6,8 @@ export interface ServiceAccountTokenRequest {
   readonly namespace: string;
   /** Of the service account. */
   readonly name: string;
+  /** Of the service account: one of the same name that came in its place gets no token by this request. */
+  readonly uid?: string | undefined;
   readonly spec: TokenRequestSpec & { readonly boundObjectRef: { readonly uid: PodUid } };
 }
 

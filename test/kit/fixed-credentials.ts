@@ -7,6 +7,5 @@ export function fixedCredentials(...credentials: readonly AuthConfig[]): PodCred
   return {
     version: JSON.stringify(credentials),
     find: async () => ok(credentials.map((auth) => ({ auth }))),
-    shownLogins: () => [],
   };
 }

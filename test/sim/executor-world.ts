@@ -35,7 +35,6 @@ const neverAborted = new AbortController().signal;
 export const anonymous: PodCredentials = {
   version: "",
   find: async () => ok([]),
-  shownLogins: () => [],
 };
 
 /** The executor with all it needs, on a simulated runtime: what a pod's worker does, without the worker. */

@@ -48,8 +48,8 @@ export const gateSupport: Readonly<Record<string, Support>> = {
   KubeletPodResourcesListUseActivePods: refused("pod resources are those of active pods"),
   KubeletRegistrationGetOnExistsOnly: inert("the order of two requests at registration"),
   KubeletSeparateDiskGC: refused("disks of images and of containers are looked after apart"),
-  KubeletServiceAccountTokenForCredentialProviders: refused(
-    "credential providers are handled as its default says",
+  KubeletServiceAccountTokenForCredentialProviders: acted(
+    "allows tokenAttributes of credential providers",
   ),
   LocalStorageCapacityIsolationFSQuotaMonitoring: refused("disk use is measured by walking"),
   LoggingAlphaOptions: acted("allows alpha fields of logging"),

@@ -34,13 +34,13 @@ function config(providers: unknown) {
 }
 
 function errorsOf(document: unknown): readonly string[] {
-  const parsed = parseCredentialProviders(document);
+  const parsed = parseCredentialProviders(document, undefined);
   return parsed.ok ? [] : parsed.error;
 }
 
 test("a config file names its providers", () => {
   const more = { args: ["get"], env: [{ name: "A", value: "b" }] };
-  expect(parseCredentialProviders(config([{ ...configured, ...more }]))).toEqual({
+  expect(parseCredentialProviders(config([{ ...configured, ...more }]), undefined)).toEqual({
     ok: true,
     value: [
       {
@@ -66,10 +66,6 @@ test.each([
   [{ apiVersion: "v1" }, "providers[0].apiVersion"],
   [{ args: "x" }, "providers[0].args"],
   [{ env: [{ value: "x" }] }, "providers[0].env"],
-  [
-    { tokenAttributes: {} },
-    "providers[0].tokenAttributes: service account tokens come from a cluster",
-  ],
   [{ matchImage: ["a"] }, "providers[0].matchImage: unknown field, did you mean matchImages?"],
 ])("%j is refused by name", (change, error) => {
   const errors = errorsOf(config([{ ...configured, ...change }]));
@@ -90,7 +86,7 @@ test("a file that is something else is refused", () => {
 test("a provider is asked for the images that it matches", () => {
   expect(isProviderOf(provider, "eu.registry.io/a")).toBe(true);
   expect(isProviderOf(provider, "registry.io/a")).toBe(false);
-  expect(JSON.parse(credentialRequest(provider, "eu.registry.io/a"))).toEqual({
+  expect(JSON.parse(credentialRequest(provider, "eu.registry.io/a", undefined))).toEqual({
     kind: "CredentialProviderRequest",
     apiVersion: provider.apiVersion,
     image: "eu.registry.io/a",
@@ -137,4 +133,80 @@ test.each([
   const parsed = parseCredentialAnswer(provider, text);
   expect(parsed.ok).toBe(false);
   expect(JSON.stringify(parsed)).not.toContain(canary);
+});
+
+const attributes = {
+  serviceAccountTokenAudience: "registry.io",
+  cacheType: "ServiceAccount",
+  requireServiceAccount: true,
+  requiredServiceAccountAnnotationKeys: ["registry.io/Role"],
+  optionalServiceAccountAnnotationKeys: ["team"],
+};
+
+test("a provider may want tokens and annotations of service accounts", () => {
+  const document = config([{ ...configured, tokenAttributes: attributes }]);
+  expect(parseCredentialProviders(document, undefined)).toMatchObject({
+    value: [
+      {
+        tokenAttributes: {
+          audience: "registry.io",
+          cacheType: "ServiceAccount",
+          requiresAccount: true,
+          requiredAnnotations: ["registry.io/Role"],
+          optionalAnnotations: ["team"],
+        },
+      },
+    ],
+  });
+  const refused = parseCredentialProviders(document, "there is no cluster");
+  const errors = ["providers[0].tokenAttributes: there is no cluster"];
+  expect(refused).toEqual({ ok: false, error: errors });
+});
+
+test.each([
+  [{ serviceAccountTokenAudience: "" }, ".serviceAccountTokenAudience: name whom"],
+  [{ cacheType: undefined }, ".cacheType: nothing is not one of ServiceAccount, Token"],
+  [{ cacheType: "Pod" }, '.cacheType: "Pod" is not one of'],
+  [{ requireServiceAccount: undefined }, ".requireServiceAccount: must be true or false"],
+  [
+    { requireServiceAccount: false },
+    ".requiredServiceAccountAnnotationKeys: requireServiceAccount",
+  ],
+  [
+    { requiredServiceAccountAnnotationKeys: ["a b"] },
+    '.requiredServiceAccountAnnotationKeys: "a b"',
+  ],
+  [{ requiredServiceAccountAnnotationKeys: ["a", "a"] }, '"a" is there already'],
+  [{ optionalServiceAccountAnnotationKeys: ["/x"] }, '.optionalServiceAccountAnnotationKeys: "/x"'],
+  [{ optionalServiceAccountAnnotationKeys: ["registry.io/Role"] }, "both required and optional"],
+  [{ cachetype: "Token" }, ".cachetype: unknown field, did you mean cacheType?"],
+])("tokenAttributes with %j are refused by name", (change, error) => {
+  const tokenAttributes = { ...attributes, ...change };
+  const errors = errorsOf(config([{ ...configured, tokenAttributes }]));
+  expect(errors).toHaveLength(1);
+  expect(errors[0]).toContain("providers[0].tokenAttributes");
+  expect(errors[0]).toContain(error);
+});
+
+test("tokens need the version of the requests that has them", () => {
+  const apiVersion = "credentialprovider.kubelet.k8s.io/v1beta1";
+  const errors = errorsOf(config([{ ...configured, apiVersion, tokenAttributes: attributes }]));
+  expect(errors).toEqual([
+    "providers[0].tokenAttributes: only a provider with apiVersion credentialprovider.kubelet.k8s.io/v1 gets tokens",
+  ]);
+});
+
+test("a request has the token and the annotations of the service account, if there are any", () => {
+  const account = { uid: "1", namespace: "ns", name: "builder" };
+  const image = "eu.registry.io/a";
+  const asked = (annotations: Readonly<Record<string, string>>): unknown =>
+    JSON.parse(credentialRequest(provider, image, { account, token: "t", annotations }));
+  const plain = {
+    kind: "CredentialProviderRequest",
+    apiVersion: provider.apiVersion,
+    image,
+    serviceAccountToken: "t",
+  };
+  expect(asked({ team: "a" })).toEqual({ ...plain, serviceAccountAnnotations: { team: "a" } });
+  expect(asked({})).toEqual(plain);
 });

@@ -2,10 +2,15 @@
 import { parseDuration } from "../../lib/duration.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
-import { nearestName } from "../../lib/nearest-name.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { RegistryLogin } from "./docker-config.ts";
+import { isAbsent, isObject, shown, texts, unknownFields } from "./provider-fields.ts";
 import { isRegistryPattern, matchesRegistry } from "./registry-pattern.ts";
+import {
+  type AccountIdentity,
+  parseTokenAttributes,
+  type TokenAttributes,
+} from "./token-attributes.ts";
 
 export interface CredentialProvider {
   /** The program's name in the folder of providers. */
@@ -16,6 +21,8 @@ export interface CredentialProvider {
   readonly apiVersion: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Undefined = it is asked for all pods alike. */
+  readonly tokenAttributes?: TokenAttributes | undefined;
 }
 
 export interface CredentialAnswer {
@@ -31,11 +38,10 @@ const callGroup = "credentialprovider.kubelet.k8s.io";
 const callVersions = ["v1", "v1beta1", "v1alpha1"].map((name) => `${callGroup}/${name}`);
 const scopes = ["Image", "Registry", "Global"] as const;
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Reads a CredentialProviderConfig; the errors name each field that is wrong. */
+/** Reads a CredentialProviderConfig; the errors name each field that is wrong. `noTokens`: why there are no service account tokens. */
 export function parseCredentialProviders(
   document: unknown,
+  noTokens: string | undefined,
 ): Result<readonly CredentialProvider[], readonly string[]> {
   if (!isObject(document)) return err(["it is not an object with providers"]);
   const errors = unknownFields(document, ["apiVersion", "kind", "providers"], "");
@@ -50,7 +56,7 @@ export function parseCredentialProviders(
     return err([...errors, "providers: at least one is needed"]);
   }
   const parsed = providers.map((provider: unknown, index) =>
-    parseProvider(provider, `providers[${index}]`, errors),
+    parseProvider(provider, { path: `providers[${index}]`, noTokens }, errors),
   );
   const names = new Set<string>();
   for (const [index, { name }] of parsed.entries()) {
@@ -67,8 +73,30 @@ export function isProviderOf({ matchImages }: CredentialProvider, repository: st
 }
 
 /** What a provider reads from its standard input. */
-export function credentialRequest({ apiVersion }: CredentialProvider, repository: string): string {
-  return JSON.stringify({ kind: "CredentialProviderRequest", apiVersion, image: repository });
+export function credentialRequest(
+  { apiVersion }: CredentialProvider,
+  repository: string,
+  identity: AccountIdentity | undefined,
+): string {
+  const { token, annotations = {} } = identity ?? {};
+  const hasAnnotations = Object.keys(annotations).length > 0;
+  return JSON.stringify({
+    kind: "CredentialProviderRequest",
+    apiVersion,
+    image: repository,
+    serviceAccountToken: token,
+    serviceAccountAnnotations: hasAnnotations ? annotations : undefined,
+  });
+}
+
+/** Whether the answer has the pod's token for a password. It would be kept for others, unless answers are kept by token. */
+export function isEcho(
+  { tokenAttributes }: CredentialProvider,
+  { logins }: CredentialAnswer,
+  identity: AccountIdentity | undefined,
+): boolean {
+  if (identity === undefined || tokenAttributes?.cacheType === "Token") return false;
+  return logins.some(({ password }) => password === identity.token);
 }
 
 /** Reads a provider's answer. Errors say nothing of its values: they are secret. */
@@ -102,7 +130,11 @@ export function parseCredentialAnswer(
     : ok({ scope, cacheMs: cache.value, logins });
 }
 
-function parseProvider(value: unknown, path: string, errors: string[]): CredentialProvider {
+function parseProvider(
+  value: unknown,
+  { path, noTokens }: { readonly path: string; readonly noTokens: string | undefined },
+  errors: string[],
+): CredentialProvider {
   const fields = isObject(value) ? value : {};
   const known = [
     "name",
@@ -134,11 +166,13 @@ function parseProvider(value: unknown, path: string, errors: string[]): Credenti
   if (!cache.ok || cache.value < 0) {
     errors.push(`${path}.defaultCacheDuration: give a duration of 0s or more, such as 10m`);
   }
-  if (fields["tokenAttributes"] !== undefined && fields["tokenAttributes"] !== null) {
-    errors.push(
-      `${path}.tokenAttributes: service account tokens come from a cluster, and there is none: remove it`,
-    );
-  }
+  const hasTokens = !isAbsent(fields["tokenAttributes"]);
+  const tokenPath = `${path}.tokenAttributes`;
+  if (hasTokens && noTokens !== undefined) errors.push(`${tokenPath}: ${noTokens}`);
+  const tokenAttributes =
+    hasTokens && noTokens === undefined
+      ? parseTokenAttributes(fields["tokenAttributes"], { path: tokenPath, apiVersion }, errors)
+      : undefined;
   return {
     name: String(name),
     matchImages,
@@ -146,21 +180,13 @@ function parseProvider(value: unknown, path: string, errors: string[]): Credenti
     apiVersion: String(apiVersion),
     args: texts(fields["args"], `${path}.args`, errors),
     env: variables(fields["env"], `${path}.env`, errors),
+    tokenAttributes,
   };
-}
-
-function texts(value: unknown, path: string, errors: string[]): readonly string[] {
-  const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  const isAbsent = value === undefined || value === null;
-  if (!isAbsent && (!Array.isArray(value) || items.some((item) => typeof item !== "string"))) {
-    errors.push(`${path}: must be a list of texts`);
-  }
-  return items.map(String);
 }
 
 function variables(value: unknown, path: string, errors: string[]): Record<string, string> {
   const env: Record<string, string> = {};
-  if (value === undefined || value === null) return env;
+  if (isAbsent(value)) return env;
   const items: readonly unknown[] = Array.isArray(value) ? value : [undefined];
   for (const item of items) {
     const { name, value: text = "" } = isObject(item) ? item : {};
@@ -185,27 +211,10 @@ function parseLogins(auth: unknown): readonly RegistryLogin[] | undefined {
   return logins;
 }
 
-function unknownFields(fields: Fields, known: readonly string[], prefix: string): string[] {
-  return Object.keys(fields)
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const near = nearestName(name, known);
-      return `${prefix}${name}: unknown field${near === undefined ? "" : `, did you mean ${near}?`}`;
-    });
-}
-
-function shown(value: unknown): string {
-  return JSON.stringify(value) ?? "nothing";
-}
-
 function parseJson(text: string): unknown {
   try {
     return parseJsonText(text);
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

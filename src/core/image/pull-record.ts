@@ -1,5 +1,5 @@
-// What is known of images that were pulled here: with which secrets. A pod that shows none of them must prove to the
-// registry that it may have the image. The files are a kubelet's own.
+// What is known of images that were pulled here: with which secrets, and for which service accounts. A pod that shows none of
+// them must prove to the registry that it may have the image. The files are a kubelet's own.
 import { jsonText } from "../../lib/go-text.ts";
 import { parseJsonText } from "../../lib/json-text.ts";
 import { formatTime } from "../../lib/time.ts";
@@ -16,10 +16,23 @@ export interface SecretLogin {
   readonly credentialHash: string;
 }
 
+/** A service account in whose name a credential provider gave a login. */
+export interface PullAccount {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What a pod has to show for an image. */
+export interface ShownCredentials {
+  readonly secrets: readonly SecretLogin[];
+  readonly account?: PullAccount | undefined;
+}
+
 /** Who may use an image without asking the registry. */
 export interface ImageAccess {
   readonly kubernetesSecrets?: readonly SecretLogin[] | undefined;
-  readonly kubernetesServiceAccounts?: readonly object[] | undefined;
+  readonly kubernetesServiceAccounts?: readonly PullAccount[] | undefined;
   /** Every pod of the node: the pull needed no secret. */
   readonly nodePodsAccessible?: boolean | undefined;
 }
@@ -82,20 +95,26 @@ export type ImageProof =
   /** By a secret that the record does not have in this form: it is worth being added. */
   | { readonly kind: "may-use"; readonly learnt: SecretLogin };
 
-/** Whether who shows these secrets may use an image that was pulled here. */
+/** Whether it depends on what a pod can show. */
+export function dependsOnPod(record: PulledRecord | undefined, image: string): boolean {
+  const access = accessTo(record, image);
+  if (access === undefined || access.nodePodsAccessible === true) return false;
+  const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = access;
+  return secrets.length > 0 || accounts.length > 0;
+}
+
+/** Whether who shows this may use an image that was pulled here. */
 export function proveAccess(
   record: PulledRecord | undefined,
   image: string,
-  shown: readonly SecretLogin[],
+  { secrets, account }: ShownCredentials,
 ): ImageProof {
-  const name = imageWithoutTag(image);
-  const mapping = record?.credentialMapping ?? {};
-  const access = Object.hasOwn(mapping, name) ? mapping[name] : undefined;
+  const access = accessTo(record, image);
   if (access === undefined) return { kind: "must-pull" };
   if (access.nodePodsAccessible === true) return { kind: "may-use" };
-  const { kubernetesSecrets: known = [] } = access;
+  const { kubernetesSecrets: known = [], kubernetesServiceAccounts: accounts = [] } = access;
   const mayLearn = known.length < maxLearntSecrets;
-  for (const secret of shown) {
+  for (const secret of secrets) {
     for (const each of known) {
       const sameLogin = each.credentialHash !== "" && each.credentialHash === secret.credentialHash;
       const samePlace = placeOf(each) === placeOf(secret);
@@ -103,30 +122,58 @@ export function proveAccess(
       if (mayLearn && (sameLogin || samePlace)) return { kind: "may-use", learnt: secret };
     }
   }
-  return { kind: "must-pull" };
+  const mayUse = account !== undefined && accounts.some((each) => isSame(each, account));
+  return mayUse ? { kind: "may-use" } : { kind: "must-pull" };
+}
+
+function accessTo(record: PulledRecord | undefined, image: string): ImageAccess | undefined {
+  const name = imageWithoutTag(image);
+  const mapping = record?.credentialMapping ?? {};
+  return Object.hasOwn(mapping, name) ? mapping[name] : undefined;
 }
 
 /** Undefined when nothing is new. */
 function mergeAccess(known: ImageAccess | undefined, added: ImageAccess): ImageAccess | undefined {
-  const { kubernetesSecrets: secrets = [], nodePodsAccessible = false } = added;
-  if (!nodePodsAccessible && secrets.length === 0) return undefined;
+  const { kubernetesSecrets: secrets = [], kubernetesServiceAccounts: accounts = [] } = added;
+  const { nodePodsAccessible = false } = added;
+  if (!nodePodsAccessible && secrets.length === 0 && accounts.length === 0) return undefined;
   if (known === undefined) return added;
   if (known.nodePodsAccessible === true) return undefined;
   if (nodePodsAccessible) return { nodePodsAccessible };
+  return secrets.length > 0 ? withSecrets(known, secrets) : withAccounts(known, accounts);
+}
+
+function withSecrets(known: ImageAccess, secrets: readonly SecretLogin[]): ImageAccess | undefined {
   const byPlace = new Map((known.kubernetesSecrets ?? []).map((each) => [placeOf(each), each]));
   const isNew = secrets.some(
     (each) => byPlace.get(placeOf(each))?.credentialHash !== each.credentialHash,
   );
   if (!isNew) return undefined;
   for (const each of secrets) byPlace.set(placeOf(each), each);
-  const kubernetesSecrets = [...byPlace]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, each]) => each);
-  return { ...known, kubernetesSecrets };
+  const { kubernetesServiceAccounts } = known;
+  return { kubernetesSecrets: inOrder(byPlace), kubernetesServiceAccounts };
+}
+
+function withAccounts(
+  known: ImageAccess,
+  accounts: readonly PullAccount[],
+): ImageAccess | undefined {
+  const { kubernetesServiceAccounts: before = [], kubernetesSecrets } = known;
+  if (accounts.every((account) => before.some((each) => isSame(each, account)))) return undefined;
+  const byPlace = new Map([...before, ...accounts].map((each) => [placeOf(each), each]));
+  return { kubernetesSecrets, kubernetesServiceAccounts: inOrder(byPlace) };
+}
+
+function inOrder<Value>(byPlace: ReadonlyMap<string, Value>): readonly Value[] {
+  return [...byPlace].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+}
+
+function isSame(a: PullAccount, b: PullAccount): boolean {
+  return placeOf(a) === placeOf(b);
 }
 
 /** No name of an object has a space in it. */
-function placeOf({ namespace, name, uid }: SecretLogin): string {
+function placeOf({ namespace, name, uid }: PullAccount): string {
   return `${namespace} ${name} ${uid}`;
 }
 

@@ -72,13 +72,14 @@ export class ApiServiceAccountTokens implements ServiceAccountTokens {
   }
 
   async #ask(
-    { namespace, name, spec }: ServiceAccountTokenRequest,
+    { namespace, name, uid, spec }: ServiceAccountTokenRequest,
     isRenewal: boolean,
     signal: AbortSignal,
   ): Promise<HeldToken> {
     const { api, clock } = this.#deps;
     const account = `${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(name)}`;
-    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec };
+    const metadata = uid === undefined ? undefined : { uid };
+    const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", metadata, spec };
     const send = (until: AbortSignal): Promise<TokenRequest> =>
       api.send({ method: "POST", path: `/api/v1/namespaces/${account}/token`, body }, until);
     const limit = { ms: renewalMs, what: "the renewal" };
@@ -93,11 +94,11 @@ export class ApiServiceAccountTokens implements ServiceAccountTokens {
 }
 
 /** Shown in messages; nothing in it is secret. */
-function tokenKey({ namespace, name, spec }: ServiceAccountTokenRequest): string {
+function tokenKey({ namespace, name, uid, spec }: ServiceAccountTokenRequest): string {
   const { audiences, expirationSeconds = 0, boundObjectRef: ref } = spec;
   const quoted = (text: string | undefined): string => quoteText(text ?? "");
   const audienceText =
     audiences === undefined ? "[]string(nil)" : `[]string{${audiences.map(quoted).join(", ")}}`;
   const refText = `v1.BoundObjectReference{Kind:${quoted(ref.kind)}, APIVersion:${quoted(ref.apiVersion)}, Name:${quoted(ref.name)}, UID:${quoted(ref.uid)}}`;
-  return `${quoted(name)}/${quoted(namespace)}/${audienceText}/${expirationSeconds}/${refText}/""`;
+  return `${quoted(name)}/${quoted(namespace)}/${audienceText}/${expirationSeconds}/${refText}/${quoted(uid)}`;
 }

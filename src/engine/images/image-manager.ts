@@ -12,6 +12,7 @@ import {
   refuseUninspected,
 } from "../../core/image/image-pull.ts";
 import { imageSizeClass } from "../../core/image/image-size-class.ts";
+import type { ShownCredentials } from "../../core/image/pull-record.ts";
 import type { BackoffLimits } from "../../lib/backoff.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { forgetOldest } from "../../lib/forget-oldest.ts";
@@ -110,7 +111,8 @@ export class ImageManager {
     }
     const { id, user } = found.value ?? {};
     const isHere = mustLookForImage(policy) ? id !== undefined : undefined;
-    const imageRef = (await this.#mayUse(request, id)) ? id : undefined;
+    const asked = { ...request, credentials: foundOnce(request.credentials) };
+    const imageRef = (await this.#mayUse(asked, id, signal)) ? id : undefined;
     const isMissed = isHere === false && policy === "Never";
     this.#countRequest(policy, isHere, isMissed ? undefined : imageRef === undefined);
     const nowMs = this.#deps.clock.nowMs();
@@ -118,16 +120,23 @@ export class ImageManager {
     const decision = decideImage({ ...request, imageRef, backoff, nowMs }, this.#deps.backoff);
     if (decision.kind === "refuse") return refused(request, decision);
     request.onEvent(decision.event);
-    if (decision.kind === "pull") return await this.#pull(request, spec, signal);
+    if (decision.kind === "pull") return await this.#pull(asked, spec, signal);
     return ok({ imageRef: decision.imageRef, message: decision.message, user });
   }
 
   /** Whether the pod may have an image that is on the machine; if not, it is as if it were not there. */
-  async #mayUse(request: ImageRequest, imageRef: string | undefined): Promise<boolean> {
+  async #mayUse(
+    { image, credentials }: ImageRequest,
+    imageRef: string | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (this.#deps.records === undefined || imageRef === undefined) return true;
-    const { image, credentials } = request;
-    const shown = credentials.shownLogins(repositoryOf(image));
-    return !(await this.#deps.records.mustProve(image, imageRef, shown));
+    const show = async (): Promise<ShownCredentials> => {
+      const found = await credentials.find(repositoryOf(image), signal);
+      if (!found.ok) throw new Error(found.error);
+      return shownBy(found.value);
+    };
+    return !(await this.#deps.records.mustProve(image, imageRef, show));
   }
 
   // A pod whose pull secrets have changed deserves a try at once.
@@ -230,8 +239,8 @@ export class ImageManager {
       return pulled;
     } finally {
       const { imageRef = "", credential = -1 } = pulled?.ok === true ? pulled.value : {};
-      const secret = credentials[credential]?.secret;
-      await records.end(image, imageRef === "" ? undefined : { imageRef, secret });
+      const { secret, account } = credentials[credential] ?? {};
+      await records.end(image, imageRef === "" ? undefined : { imageRef, secret, account });
     }
   }
 
@@ -293,6 +302,22 @@ export class ImageManager {
     this.#slice.set(podUid, { ...images, active });
     this.#deps.changes.noteStatus(podUid);
   }
+}
+
+/** Credential providers are asked once, for what the pod can show and for the pull. */
+function foundOnce(credentials: PodCredentials): PodCredentials {
+  let found: ReturnType<PodCredentials["find"]> | undefined;
+  return {
+    ...credentials,
+    find: (repository, signal) => (found ??= credentials.find(repository, signal)),
+  };
+}
+
+function shownBy(credentials: readonly PullCredential[]): ShownCredentials {
+  return {
+    secrets: credentials.flatMap(({ secret }) => secret ?? []),
+    account: credentials.find(({ account }) => account !== undefined)?.account,
+  };
 }
 
 function repositoryOf(image: string): string {

@@ -1,6 +1,6 @@
 import { type RegistryLogin, secretLogins } from "../../core/image/docker-config.ts";
 import { findLogins } from "../../core/image/keyring.ts";
-import { loginText, type SecretLogin } from "../../core/image/pull-record.ts";
+import { loginText, type PullAccount, type SecretLogin } from "../../core/image/pull-record.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { AuthConfig } from "../../model/generated/cri.ts";
 import type { Secret } from "../../model/generated/kubernetes.ts";
@@ -14,19 +14,24 @@ export interface PodCredentials {
   readonly version: string;
   /** Those for a repository, to be tried in this order. An error names a secret that cannot be used. */
   find(repository: string, signal: AbortSignal): Promise<Result<readonly PullCredential[], string>>;
-  /** The logins of the pod's own secrets for a repository, without what they say. */
-  shownLogins(repository: string): readonly SecretLogin[];
 }
 
 export interface PullCredential {
   readonly auth: AuthConfig;
-  /** Where it comes from; undefined when every pod of the node could have it. */
+  /** Where it comes from; without either every pod of the node could have it. */
   readonly secret?: SecretLogin | undefined;
+  readonly account?: PullAccount | undefined;
 }
 
-/** Something of the node that has logins for any pod. */
+/** A login that is not in the pod's own secrets. */
+export interface NodeLogin extends RegistryLogin {
+  /** For whom it was given; undefined = for any pod. */
+  readonly account?: PullAccount | undefined;
+}
+
+/** Something of the node that has logins for pods. */
 interface LoginSource {
-  logins(repository: string, signal: AbortSignal): Promise<readonly RegistryLogin[]>;
+  logins(repository: string, pod: Pod, signal: AbortSignal): Promise<readonly NodeLogin[]>;
 }
 
 interface OwnLogin extends RegistryLogin {
@@ -73,15 +78,12 @@ export class PullCredentials {
     }
     return {
       version: JSON.stringify(secrets.map(({ type, data }) => [type, data])),
-      find: (repository, signal) => this.#find(secrets, repository, signal),
-      shownLogins: (repository) => {
-        const logins = this.#ownLogins(secrets);
-        return logins.ok ? findLogins(logins.value, repository).map(({ secret }) => secret) : [];
-      },
+      find: (repository, signal) => this.#find(pod, secrets, repository, signal),
     };
   }
 
   async #find(
+    pod: Pod,
     secrets: readonly Secret[],
     repository: string,
     signal: AbortSignal,
@@ -89,7 +91,7 @@ export class PullCredentials {
     const logins = this.#ownLogins(secrets);
     if (!logins.ok) return logins;
     const provided = await Promise.all(
-      this.#sources.map((source) => source.logins(repository, signal)),
+      this.#sources.map((source) => source.logins(repository, pod, signal)),
     );
     return ok([
       ...findLogins(logins.value, repository).map((login) => ({
@@ -98,7 +100,7 @@ export class PullCredentials {
       })),
       ...provided
         .flatMap((source) => findLogins(source, repository))
-        .map((login) => ({ auth: authOf(login) })),
+        .map((login) => ({ auth: authOf(login), account: login.account })),
     ]);
   }
 

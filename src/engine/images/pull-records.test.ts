@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { SecretLogin, ShownCredentials } from "../../core/image/pull-record.ts";
 import { defaultVerification } from "../../core/image/verification-policy.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
@@ -7,6 +8,11 @@ import { PullRecords } from "./pull-records.ts";
 
 const image = "a.io/b:1";
 const secret = { uid: "", namespace: "ns", name: "one", credentialHash: "h" };
+
+/** A pod that has these secrets. */
+function show(...secrets: readonly SecretLogin[]): () => Promise<ShownCredentials> {
+  return async () => ({ secrets });
+}
 
 function world(files = new MemoryFiles(), policy = defaultVerification) {
   const log = (): void => undefined;
@@ -31,19 +37,19 @@ function world(files = new MemoryFiles(), policy = defaultVerification) {
 }
 
 test("an image that came here otherwise is everybody's", async () => {
-  expect(await world().records.mustProve(image, "ref", [])).toBe(false);
+  expect(await world().records.mustProve(image, "ref", show())).toBe(false);
 });
 
 test("what came here otherwise must be proven where the policy says so, and what was pulled with a secret need not", async () => {
   const always = { name: "AlwaysVerify", allowlist: [] } as const;
-  expect(await world(undefined, always).records.mustProve(image, "ref", [])).toBe(true);
+  expect(await world(undefined, always).records.mustProve(image, "ref", show())).toBe(true);
   const { records } = world(undefined, { name: "NeverVerify", allowlist: [] });
   await records.begin(image);
   await records.end(image, { imageRef: "ref", secret });
-  expect(await records.mustProve(image, "ref", [])).toBe(false);
+  expect(await records.mustProve(image, "ref", show())).toBe(false);
   const listed = { name: "NeverVerifyAllowlistedImages", allowlist: ["a.io/*"] } as const;
-  expect(await world(undefined, listed).records.mustProve(image, "ref", [])).toBe(false);
-  expect(await world(undefined, listed).records.mustProve("b.io/x", "ref", [])).toBe(true);
+  expect(await world(undefined, listed).records.mustProve(image, "ref", show())).toBe(false);
+  expect(await world(undefined, listed).records.mustProve("b.io/x", "ref", show())).toBe(true);
 });
 
 test("an image that is being pulled must be proven, until all pulls have ended", async () => {
@@ -51,23 +57,53 @@ test("an image that is being pulled must be proven, until all pulls have ended",
   await records.begin(image);
   await records.begin(image);
   await records.end(image, undefined);
-  expect(await records.mustProve(image, "ref", [])).toBe(true);
+  expect(await records.mustProve(image, "ref", show())).toBe(true);
   await records.end(image, undefined);
-  expect(await records.mustProve(image, "ref", [])).toBe(false);
+  expect(await records.mustProve(image, "ref", show())).toBe(false);
 });
 
 test("an image that was pulled with a secret must be proven without it, after a restart as well", async () => {
   const { files, records } = world();
   await records.begin(image);
   await records.end(image, { imageRef: "ref", secret });
-  expect(await records.mustProve(image, "ref", [])).toBe(true);
-  expect(await records.mustProve(image, "ref", [secret])).toBe(false);
+  expect(await records.mustProve(image, "ref", show())).toBe(true);
+  expect(await records.mustProve(image, "ref", show(secret))).toBe(false);
   const restarted = world(files).records;
-  expect(await restarted.mustProve(image, "ref", [])).toBe(true);
+  expect(await restarted.mustProve(image, "ref", show())).toBe(true);
   await restarted.recover(() => Promise.resolve([]));
-  expect(await restarted.mustProve(image, "ref", [])).toBe(true);
-  expect(await restarted.mustProve(image, "ref", [secret])).toBe(false);
-  expect(await restarted.mustProve(image, "another", [])).toBe(false);
+  expect(await restarted.mustProve(image, "ref", show())).toBe(true);
+  expect(await restarted.mustProve(image, "ref", show(secret))).toBe(false);
+  expect(await restarted.mustProve(image, "another", show())).toBe(false);
+});
+
+test("an image that was pulled for a service account is for pods of that account, after a restart as well", async () => {
+  const account = { uid: "1", namespace: "ns", name: "builder" };
+  const { files, records } = world();
+  await records.begin(image);
+  await records.end(image, { imageRef: "ref", account });
+  for (const each of [records, world(files).records]) {
+    expect(await each.mustProve(image, "ref", async () => ({ secrets: [], account }))).toBe(false);
+    const again = { ...account, uid: "2" };
+    const remade = async () => ({ secrets: [], account: again });
+    expect(await each.mustProve(image, "ref", remade)).toBe(true);
+    expect(await each.mustProve(image, "ref", show(secret))).toBe(true);
+  }
+});
+
+test("what a pod can show is asked for only where it matters, and holds up no other image", async () => {
+  const { records } = world();
+  const asked = (): Promise<ShownCredentials> => Promise.reject(new Error("asked in vain"));
+  await records.begin(image);
+  await records.end(image, { imageRef: "ref" });
+  expect(await records.mustProve(image, "ref", asked)).toBe(false);
+  await records.begin(image);
+  await records.end(image, { imageRef: "other", secret });
+  let answer: (shown: ShownCredentials) => void = () => undefined;
+  const slow = records.mustProve(image, "other", () => new Promise((done) => (answer = done)));
+  expect(await records.mustProve(image, "ref", asked)).toBe(false);
+  answer({ secrets: [secret] });
+  expect(await slow).toBe(false);
+  expect(await records.mustProve(image, "other", asked)).toBe(true);
 });
 
 test("what is learnt once is known from then on", async () => {
@@ -75,9 +111,9 @@ test("what is learnt once is known from then on", async () => {
   await records.begin(image);
   await records.end(image, { imageRef: "ref", secret });
   const renewed = { ...secret, credentialHash: "renewed" };
-  expect(await records.mustProve(image, "ref", [renewed])).toBe(false);
+  expect(await records.mustProve(image, "ref", show(renewed))).toBe(false);
   const copy = { ...renewed, name: "two" };
-  expect(await records.mustProve(image, "ref", [copy])).toBe(false);
+  expect(await records.mustProve(image, "ref", show(copy))).toBe(false);
 });
 
 test("a pull that an earlier agent began leaves an image that must be proven", async () => {
@@ -85,7 +121,7 @@ test("a pull that an earlier agent began leaves an image that must be proven", a
   await records.begin(image);
   const restarted = world(files).records;
   await restarted.recover(async () => [{ id: "ref", repoTags: [image] }]);
-  expect(await restarted.mustProve(image, "ref", [secret])).toBe(true);
+  expect(await restarted.mustProve(image, "ref", show(secret))).toBe(true);
   await restarted.recover(() => Promise.reject(new Error("no intent is left to look for")));
 });
 
@@ -93,10 +129,10 @@ test("a damaged record proves nothing", async () => {
   const { files, records } = world();
   await records.begin(image);
   await records.end(image, { imageRef: "ref", secret: undefined });
-  expect(await records.mustProve(image, "ref", [])).toBe(false);
+  expect(await records.mustProve(image, "ref", show())).toBe(false);
   const name = Buffer.from("ref").toString("hex");
   await files.writeFile(`/root/image_manager/pulled/sha256-${name}`, "{");
-  expect(await records.mustProve(image, "ref", [])).toBe(true);
+  expect(await records.mustProve(image, "ref", show())).toBe(true);
 });
 
 test("what is kept on disk is counted, after a restart as well", async () => {
@@ -111,6 +147,6 @@ test("what is kept on disk is counted, after a restart as well", async () => {
   await restarted.records.recover(async () => []);
   expect(restarted.count("ondisk_pullintents")).toBe("1");
   expect(restarted.count("ondisk_pulledrecords")).toBe("1");
-  await restarted.records.mustProve(image, "ref", []);
+  await restarted.records.mustProve(image, "ref", show());
   expect(restarted.count("image_mustpull_checks_total")).toBe("1");
 });

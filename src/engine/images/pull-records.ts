@@ -1,5 +1,7 @@
 import {
+  dependsOnPod,
   type ImageAccess,
+  type PullAccount,
   type PulledRecord,
   parsePulledRecord,
   parsePullIntent,
@@ -8,6 +10,7 @@ import {
   pullIntentText,
   recordPull,
   type SecretLogin,
+  type ShownCredentials,
 } from "../../core/image/pull-record.ts";
 import { mustVerify, type VerificationPolicy } from "../../core/image/verification-policy.ts";
 import { errorText } from "../../lib/error-text.ts";
@@ -37,12 +40,19 @@ type CheckResult =
   | "mustAuthenticate"
   | "error";
 
+/** By what an image was pulled; without either every pod of the node could have pulled it. */
+interface PulledBy {
+  readonly secret?: SecretLogin | undefined;
+  readonly account?: PullAccount | undefined;
+}
+
 const folderMode = 0o700;
 const fileMode = 0o600;
+const nothing: ShownCredentials = { secrets: [] };
 const isRecord = /^sha256-[0-9a-f]+$/;
 
 /**
- * Remembers on disk which images were pulled here, and with which secrets, so that a pod cannot use what another
+ * Remembers on disk which images were pulled here, with which secrets and for which service accounts, so that a pod cannot use what another
  * one pulled by a login that it does not have itself. For which images that counts is the policy's.
  */
 export class PullRecords {
@@ -96,13 +106,12 @@ export class PullRecords {
   /** A pull has ended; `imageRef` when it succeeded. */
   end(
     image: string,
-    pulled: { readonly imageRef: string; readonly secret: SecretLogin | undefined } | undefined,
+    pulled: (PulledBy & { readonly imageRef: string }) | undefined,
   ): Promise<void> {
     return this.#turns.run("records", async () => {
       try {
         if (pulled !== undefined) {
-          const { imageRef, secret } = pulled;
-          await this.#record(image, imageRef, accessBy(secret));
+          await this.#record(image, pulled.imageRef, accessBy(pulled));
         }
         const left = (this.#intents.get(image) ?? 1) - 1;
         if (left > 0) {
@@ -118,29 +127,43 @@ export class PullRecords {
     });
   }
 
-  /** Whether an image that is there must be pulled again by this pod, to prove that it may have it. */
-  mustProve(image: string, imageRef: string, shown: readonly SecretLogin[]): Promise<boolean> {
-    return this.#turns.run("records", async () => {
-      const result = await this.#check(image, imageRef, shown).catch((error: unknown) => {
-        this.#warn(image, error);
-        return "error" as const;
-      });
-      this.#deps.metrics.increment("kubelet_imagemanager_image_mustpull_checks_total", { result });
-      return result === "mustAuthenticate" || result === "error";
+  /**
+   * Whether an image that is there must be pulled again by this pod, to prove that it may have it. What the pod can show is asked
+   * for only where it matters, and holds up no other image: it may take a credential provider's time.
+   */
+  async mustProve(
+    image: string,
+    imageRef: string,
+    show: () => Promise<ShownCredentials>,
+  ): Promise<boolean> {
+    const result = await this.#check(image, imageRef, show).catch((error: unknown) => {
+      const fields = { image, error: errorText(error) };
+      this.#deps.log.warn("cannot check whether a pod may use an image", fields);
+      return "error" as const;
     });
+    this.#deps.metrics.increment("kubelet_imagemanager_image_mustpull_checks_total", { result });
+    return result === "mustAuthenticate" || result === "error";
   }
 
   async #check(
     image: string,
     imageRef: string,
-    shown: readonly SecretLogin[],
+    show: () => Promise<ShownCredentials>,
   ): Promise<CheckResult> {
-    const record = await this.#read(imageRef);
-    const wasPulledHere = record !== undefined || (await this.#isBeingPulled(image));
+    const { record, wasPulledHere } = await this.#turns.run("records", async () => {
+      const found = await this.#read(imageRef);
+      return {
+        record: found,
+        wasPulledHere: found !== undefined || (await this.#isBeingPulled(image)),
+      };
+    });
     if (!mustVerify(this.#deps.policy, image, wasPulledHere)) return "credentialPolicyAllowed";
-    const proof = proveAccess(record, image, shown);
+    const proof = proveAccess(record, image, dependsOnPod(record, image) ? await show() : nothing);
     if (proof.kind === "must-pull") return "mustAuthenticate";
-    if ("learnt" in proof) await this.#record(image, imageRef, accessBy(proof.learnt));
+    if ("learnt" in proof) {
+      const access = accessBy({ secret: proof.learnt });
+      await this.#turns.run("records", () => this.#record(image, imageRef, access));
+    }
     return "credentialRecordFound";
   }
 
@@ -232,6 +255,9 @@ export function createPullRecords(
   return new PullRecords({ ...deps, policy, folder: `${deps.rootFolder}/image_manager` });
 }
 
-function accessBy(secret: SecretLogin | undefined): ImageAccess {
-  return secret === undefined ? { nodePodsAccessible: true } : { kubernetesSecrets: [secret] };
+function accessBy({ secret, account }: PulledBy): ImageAccess {
+  if (secret !== undefined) return { kubernetesSecrets: [secret] };
+  return account === undefined
+    ? { nodePodsAccessible: true }
+    : { kubernetesServiceAccounts: [account] };
 }
