@@ -131,7 +131,7 @@ export const fieldSupport: Readonly<Record<keyof KubeletConfiguration, Support>>
   enforceNodeAllocatable: acted("which cgroups are held to what is theirs"),
   allowedUnsafeSysctls: acted("kernel settings that pods may change beside the safe ones"),
   volumePluginDir: warned(
-    "FlexVolume drivers are not run; mount the storage on the node and use hostPath",
+    "FlexVolume drivers are not run ([ADR 25](adr/0025-flexvolume.md)); mount the storage on the node and use hostPath",
   ),
   providerID: acted("the node's name in its cloud"),
   kernelMemcgNotification: acted(
