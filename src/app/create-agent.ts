@@ -16,6 +16,7 @@ import { allocateResponseCodec } from "../drivers/device-plugins/allocate-respon
 import { devicePlugins } from "../drivers/device-plugins/device-plugins.ts";
 import { JsonJournal } from "../drivers/disk/json-journal.ts";
 import { createDraPlugins } from "../drivers/dra/dra-plugins.ts";
+import { podKeys } from "../drivers/kube/pod-keys.ts";
 import { blockDevices } from "../drivers/linux/block-devices.ts";
 import { linuxCommands } from "../drivers/linux/commands.ts";
 import { linuxDeviceTree } from "../drivers/linux/device-tree.ts";
@@ -294,7 +295,7 @@ function machinePorts(
         runtime.execSync(id, command, timeoutSeconds, signal),
       names,
     }),
-    apiServer: clients,
+    apiServer: clients && { ...clients, podKeys },
     files: hostFiles,
     logFiles,
     payloadFiles,

@@ -21,11 +21,14 @@ test("the usual configuration watches objects and sends 50 events a second", () 
     eventBurst: 100,
     changeDetection: "Watch",
     projectsTrustBundles: false,
+    requestsPodCertificates: false,
   });
 });
 
-test("volumes show trust bundles by the feature gate", () => {
-  const on = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true };
+test.each([
+  ["projectsTrustBundles", { ClusterTrustBundle: true, ClusterTrustBundleProjection: true }],
+  ["requestsPodCertificates", { PodCertificateRequest: true }],
+] as const)("%s follows its feature gate", (setting, on) => {
   const gates = setFeatureGates(defaultFeatureGates, on);
-  expect(gates.ok && clusterSettings(usual, gates.value).projectsTrustBundles).toBe(true);
+  expect(gates.ok && clusterSettings(usual, gates.value)[setting]).toBe(true);
 });

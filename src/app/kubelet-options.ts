@@ -265,5 +265,6 @@ export function clusterSettings(
     eventBurst,
     changeDetection,
     projectsTrustBundles: isFeatureEnabled(gates, "ClusterTrustBundleProjection"),
+    requestsPodCertificates: isFeatureEnabled(gates, "PodCertificateRequest"),
   };
 }

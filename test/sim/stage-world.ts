@@ -76,6 +76,7 @@ export class StageWorld {
       objects: new LocalObjects(),
       tokens: undefined,
       trustBundles: undefined,
+      podCertificates: undefined,
       allocatable: {},
       events,
       metrics: noMetrics,

@@ -284,6 +284,7 @@ export class VolumeWorld {
       objects: this.#objects,
       tokens: undefined,
       trustBundles: undefined,
+      podCertificates: undefined,
       allocatable: {},
     };
     // A kubelet looks for volumes in the folders of pods alone: one that is only staged it forgets.

@@ -58,7 +58,7 @@ export const gateSupport: Readonly<Record<string, Support>> = {
   NodeDeclaredFeatures: acted("what the node declares that pods may need"),
   PLEGOnDemandRelist: inert("one pod is read again at once wherever something changed"),
   PodAndContainerStatsFromCRI: refused("statistics are read from cgroups"),
-  PodCertificateRequest: refused("volumes have no podCertificate yet"),
+  PodCertificateRequest: acted("volumes show certificates of their pods"),
   PodLevelResourceManagers: refused("CPUs, memory and devices are given to containers"),
   PodLevelResources: refused("pods may have resources of their own"),
   PodLogsQuerySplitStreams: acted("logs of one stream"),

@@ -33,7 +33,7 @@ test("every refused field of a pod is named with its place", () => {
     reason: "UnsupportedField",
     message:
       "spec.volumes[1].cephfs: not supported by this node; use the CSI driver of the storage, or mount it on the node and use hostPath. " +
-      "spec.volumes[2].projected.sources[1].podCertificate: not supported by this node; use a secret source",
+      "spec.volumes[2].projected.sources[1].podCertificate: not supported by this node without a cluster; use a secret source, or join a cluster with `berth kubelet` and its feature gate PodCertificateRequest",
   });
 });
 

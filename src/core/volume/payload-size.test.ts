@@ -41,6 +41,7 @@ test("an object that is projected too often is refused", () => {
     allocatable: {},
     tokens: [],
     trustAnchors: [],
+    certificates: [],
     fsGroup: undefined,
     fsUser: undefined,
   };

@@ -3,12 +3,14 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type {
   ClusterTrustBundleProjection,
   ConfigMap,
+  PodCertificateProjection,
   ProjectedVolumeSource,
   Secret,
   VolumeProjection,
 } from "../../model/generated/kubernetes.ts";
 import type { LookUpFailure } from "../../model/look-up-failure.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { PodCredentials } from "../../model/pod-certificate.ts";
 import type { ServiceAccountTokenRequest } from "../../model/service-account-token.ts";
 import type { Payload } from "../../model/volume-payload.ts";
 import { downwardPayload } from "./downward-payload.ts";
@@ -31,6 +33,8 @@ export interface ProjectedInputs {
   readonly tokens: readonly Result<string, string>[];
   /** Answers to what is asked of trust bundles, in their order. */
   readonly trustAnchors: readonly Result<string, string>[];
+  /** The certificates of the pod that its sources want, in their order. */
+  readonly certificates: readonly Result<PodCredentials, string>[];
   readonly fsGroup: number | undefined;
   readonly fsUser: number | undefined;
 }
@@ -75,6 +79,19 @@ export function projectedTrustBundles({
     .flatMap(({ clusterTrustBundle }) => clusterTrustBundle ?? []);
 }
 
+/** The certificates that a projected volume wants, with the place of their source. */
+export function projectedCertificates({
+  defaultMode,
+  sources = [],
+}: ProjectedVolumeSource): readonly (readonly [index: number, PodCertificateProjection])[] {
+  if (defaultMode === undefined) return [];
+  return sources.flatMap((source, index) => {
+    const { podCertificate } = source;
+    const isWanted = kindOf(source) === "podCertificate" && podCertificate !== undefined;
+    return isWanted ? [[index, podCertificate] as const] : [];
+  });
+}
+
 /** The files of all sources; of two at one path the later. Every source that cannot be had is named. */
 export function projectedPayload(
   { defaultMode, sources = [] }: ProjectedVolumeSource,
@@ -87,6 +104,7 @@ export function projectedPayload(
   const answers: Answers = {
     tokens: inputs.tokens.values(),
     trustAnchors: inputs.trustAnchors.values(),
+    certificates: inputs.certificates.values(),
   };
   for (const source of sources) {
     const payload = sourcePayload(source, defaultMode, inputs, answers);
@@ -106,6 +124,7 @@ export function projectedPayload(
 interface Answers {
   readonly tokens: Iterator<Result<string, string>>;
   readonly trustAnchors: Iterator<Result<string, string>>;
+  readonly certificates: Iterator<Result<PodCredentials, string>>;
 }
 
 function sourcePayload(
@@ -135,26 +154,52 @@ function sourcePayload(
         inputs.allocatable,
       );
     case "serviceAccountToken":
-      return answeredPayload(source.serviceAccountToken, answers.tokens, defaultMode, inputs);
+      return answeredPayload(answers.tokens, defaultMode, inputs, (token) => [
+        [source.serviceAccountToken?.path, token],
+      ]);
     case "clusterTrustBundle":
-      return answeredPayload(source.clusterTrustBundle, answers.trustAnchors, defaultMode, inputs);
+      return answeredPayload(answers.trustAnchors, defaultMode, inputs, (anchors) => [
+        [source.clusterTrustBundle?.path, anchors],
+      ]);
+    case "podCertificate":
+      return answeredPayload(answers.certificates, defaultMode, inputs, (credentials) =>
+        certificateFiles(source.podCertificate, credentials),
+      );
     case undefined:
       return ok(new Map());
   }
 }
 
-function answeredPayload(
-  { path = "" }: { readonly path?: string } = {},
-  answers: Iterator<Result<string, string>>,
+/** A file is at its path; one without a path is not wanted. */
+type PathAndText = readonly [path: string | undefined, text: string];
+
+function certificateFiles(
+  projection: PodCertificateProjection | undefined,
+  { keyPem, chainPem }: PodCredentials,
+): readonly PathAndText[] {
+  const { credentialBundlePath, keyPath, certificateChainPath } = projection ?? {};
+  return [
+    [credentialBundlePath, keyPem + chainPem],
+    [keyPath, keyPem],
+    [certificateChainPath, chainPem],
+  ];
+}
+
+function answeredPayload<T>(
+  answers: Iterator<Result<T, string>>,
   defaultMode: number,
   { fsGroup, fsUser }: ProjectedInputs,
+  filesOf: (answer: T) => readonly PathAndText[],
 ): Result<Payload, readonly string[]> {
   const next = answers.next();
-  const answer = next.done === true ? err(`there is nothing for ${path}`) : next.value;
+  const answer = next.done === true ? err("there is no answer") : next.value;
   if (!answer.ok) return err([answer.error]);
   // Others than the pod's user get to the token by the group only, which the change of ownership adds.
   const mode = fsUser === undefined && fsGroup === undefined ? defaultMode : 0o600;
-  return ok(new Map([[path, { data: encoder.encode(answer.value), mode, ownerUid: fsUser }]]));
+  const files = filesOf(answer.value).flatMap(([path = "", text]) =>
+    path === "" ? [] : [[path, { data: encoder.encode(text), mode, ownerUid: fsUser }] as const],
+  );
+  return ok(new Map(files));
 }
 
 // The first of several counts, in this order.
@@ -165,6 +210,7 @@ function kindOf(source: VolumeProjection) {
     "downwardAPI",
     "serviceAccountToken",
     "clusterTrustBundle",
+    "podCertificate",
   ] as const;
   return kinds.find((kind) => source[kind] !== undefined);
 }

@@ -1,5 +1,5 @@
 import { fnv1a } from "../../lib/fnv.ts";
-import { pemBlocks } from "../../lib/pem-blocks.ts";
+import { pemContents, pemText } from "../../lib/pem-blocks.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { ClusterTrustBundle } from "../../model/cluster-trust-bundle.ts";
 import type { ClusterTrustBundleProjection } from "../../model/generated/kubernetes.ts";
@@ -9,7 +9,6 @@ import { labelSelectorOf } from "../../model/label-selector.ts";
 type Bundles = ReadonlyMap<string, ClusterTrustBundle>;
 
 const label = "CERTIFICATE";
-const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
  * The certificates that a projection asks for, each once, as PEM. No pod may rely on where one stands: that follows `order`, which is
@@ -22,11 +21,13 @@ export function trustAnchors(
 ): Result<string, string> {
   const selected = selectBundles(bundles, projection);
   if (!selected.ok) return selected;
-  const anchors = new Set(selected.value.flatMap(anchorsOf));
+  const anchors = new Set(
+    selected.value.flatMap(({ spec }) => pemContents(spec?.trustBundle ?? "", label)),
+  );
   const sorted = [...anchors]
     .map((anchor) => ({ anchor, place: fnv1a(order + anchor) }))
     .toSorted((a, b) => a.place - b.place || (a.anchor < b.anchor ? -1 : 1));
-  return ok(sorted.map(({ anchor }) => pemOf(anchor)).join(""));
+  return ok(sorted.map(({ anchor }) => pemText(label, anchor)).join(""));
 }
 
 function selectBundles(
@@ -50,18 +51,4 @@ function selectBundles(
   );
   if (found.length > 0 || optional) return ok(found);
   return err("combination of signerName and labelSelector matched zero ClusterTrustBundles");
-}
-
-/** The certificates of a bundle in base64, without the lines that PEM breaks it into. */
-function anchorsOf({ spec }: ClusterTrustBundle): readonly string[] {
-  const begin = `-----BEGIN ${label}-----`.length;
-  const end = `-----END ${label}-----`.length;
-  return pemBlocks(spec?.trustBundle ?? "", label)
-    .map((block) => block.slice(begin, -end).replaceAll(/\s/g, ""))
-    .filter((text) => base64.test(text));
-}
-
-function pemOf(anchor: string): string {
-  const lines = anchor.match(/.{1,64}/g) ?? [];
-  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
 }

@@ -1,6 +1,7 @@
 import { createPublicKey, generateKeyPair, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
 import { promisify } from "node:util";
+import { pemText } from "../../lib/pem-blocks.ts";
 import type { CertificateTemplate } from "../../model/certificate.ts";
 import {
   bits,
@@ -31,6 +32,9 @@ const ids = {
   serverAuth: "1.3.6.1.5.5.7.3.1",
   sha256WithRsa: "1.2.840.113549.1.1.11",
   sha256WithEcdsa: "1.2.840.10045.4.3.2",
+  sha384WithEcdsa: "1.2.840.10045.4.3.3",
+  sha512WithEcdsa: "1.2.840.10045.4.3.4",
+  ed25519: "1.3.101.112",
 } as const;
 
 const hourMs = 3_600_000;
@@ -56,13 +60,18 @@ export function createCsr(template: CertificateTemplate, key: KeyObject): string
     extensions.length === 0
       ? []
       : [sequence(objectId(ids.extensionRequest), setOf(sequence(...extensions)))];
-  const info = sequence(
-    integer(Buffer.from([0])),
-    distinguishedName(template),
-    publicKeyInfo(key),
-    element(0xa0, ...attributes),
-  );
-  return pem("CERTIFICATE REQUEST", signed(info, key));
+  return pem("CERTIFICATE REQUEST", request(distinguishedName(template), key, attributes));
+}
+
+/** A signed request without a subject: it says no more than that its sender has the key. As DER. */
+export function createStubRequest(key: KeyObject): Buffer {
+  return request(sequence(), key, []);
+}
+
+function request(subject: Buffer, key: KeyObject, attributes: readonly Buffer[]): Buffer {
+  const version1 = integer(Buffer.from([0]));
+  const info = sequence(version1, subject, publicKeyInfo(key), element(0xa0, ...attributes));
+  return signed(info, key);
 }
 
 /**
@@ -124,7 +133,7 @@ function certificate(parts: CertificateParts, extensions: readonly Buffer[]): st
   const body = sequence(
     version3,
     integer(serialNumber()),
-    algorithm(signer),
+    signatureOf(signer).algorithm,
     issuer,
     validity,
     subject,
@@ -182,17 +191,34 @@ function publicKeyInfo(key: KeyObject): Buffer {
   return createPublicKey(key).export({ format: "der", type: "spki" });
 }
 
-function algorithm(key: KeyObject): Buffer {
-  return key.asymmetricKeyType === "rsa"
-    ? sequence(objectId(ids.sha256WithRsa), nothing())
-    : sequence(objectId(ids.sha256WithEcdsa));
+/** How a key signs: the hash it is used with, and the name of both. */
+interface Signature {
+  readonly hash: string | null;
+  readonly algorithm: Buffer;
+}
+
+function signatureOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Signature {
+  if (asymmetricKeyType === "rsa") {
+    return { hash: "sha256", algorithm: sequence(objectId(ids.sha256WithRsa), nothing()) };
+  }
+  if (asymmetricKeyType === "ed25519") {
+    return { hash: null, algorithm: sequence(objectId(ids.ed25519)) };
+  }
+  switch (asymmetricKeyDetails?.namedCurve) {
+    case "secp384r1":
+      return { hash: "sha384", algorithm: sequence(objectId(ids.sha384WithEcdsa)) };
+    case "secp521r1":
+      return { hash: "sha512", algorithm: sequence(objectId(ids.sha512WithEcdsa)) };
+    default:
+      return { hash: "sha256", algorithm: sequence(objectId(ids.sha256WithEcdsa)) };
+  }
 }
 
 function signed(body: Buffer, key: KeyObject): Buffer {
-  return sequence(body, algorithm(key), bits(sign("sha256", body, key)));
+  const { hash, algorithm } = signatureOf(key);
+  return sequence(body, algorithm, bits(sign(hash, body, key)));
 }
 
 function pem(label: string, der: Buffer): string {
-  const lines = der.toString("base64").match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
+  return pemText(label, der.toString("base64"));
 }

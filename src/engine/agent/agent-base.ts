@@ -82,7 +82,11 @@ export class AgentBase {
     const shared = { ...kept, settings, lifetime, registry, states, sources, wakeups };
     this.cluster =
       ports.apiServer && sender
-        ? new ClusterParts({ ...shared, ports: { ...ports, ...ports.apiServer }, events: sender })
+        ? new ClusterParts({
+            ...shared,
+            ports: { ...ports, ...ports.apiServer, podEvents: this.events },
+            events: sender,
+          })
         : undefined;
     this.objects = this.cluster?.objects ?? this.localObjects;
     const { admission, hostIps } = settings.node;

@@ -25,6 +25,7 @@ import type { Mounts } from "../../ports/mounts.ts";
 import type { NodeFacts } from "../../ports/node-facts.ts";
 import type { PayloadFiles } from "../../ports/payload-files.ts";
 import type { PluginSockets } from "../../ports/plugin-sockets.ts";
+import type { PodKeys } from "../../ports/pod-certificates.ts";
 import type { PodResourcesApi } from "../../ports/pod-resources.ts";
 import type { PodSource } from "../../ports/pod-source.ts";
 import type { ProbeRunner } from "../../ports/probe-runner.ts";
@@ -72,6 +73,8 @@ export interface ApiServerPorts {
   readonly heartbeatApi?: ApiClient | undefined;
   /** For events, which have a rate of their own; the same one unless given. */
   readonly eventApi?: ApiClient | undefined;
+  /** Undefined = pods get no certificates. */
+  readonly podKeys?: PodKeys | undefined;
 }
 
 /** What lies on disk. */

@@ -1,6 +1,7 @@
 import type { MetricName } from "../../model/generated/metrics.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { NodeManagers } from "../devices/node-managers.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PluginRegistry } from "../plugins/plugin-registry.ts";
@@ -18,6 +19,8 @@ export interface CollectMetricsDeps {
   readonly observed: Pick<ObservedPods, "all">;
   readonly storage: Pick<StorageManager, "countByPlugin">;
   readonly pluginRegistry: Pick<PluginRegistry, "collect">;
+  /** Undefined = the node belongs to no cluster. */
+  readonly cluster: Pick<ClusterParts, "podCertificates"> | undefined;
   readonly managers: Pick<NodeManagers, "collectMetrics">;
   readonly records: { readonly resizes: Pick<ResizeStatuses, "collect"> };
 }
@@ -30,6 +33,7 @@ export function collectMetrics(deps: CollectMetricsDeps): void {
   countVolumes(deps);
   deps.pluginRegistry.collect(deps.metrics);
   deps.managers.collectMetrics();
+  deps.cluster?.podCertificates?.collect(deps.metrics);
 }
 
 function countPods({ metrics, registry, active, states }: CollectMetricsDeps): void {

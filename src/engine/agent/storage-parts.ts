@@ -94,7 +94,8 @@ function createPlugins(
   const tokens = cluster?.tokens;
   const objects = cluster?.csiObjects ?? new LocalCsiObjects(base.localObjects);
   const { allocatable = {} } = base.settings.node.admission.node.status ?? {};
-  const folders = { ...base, tokens, trustBundles: cluster?.trustBundles, allocatable };
+  const { trustBundles, podCertificates } = cluster ?? {};
+  const folders = { ...base, tokens, trustBundles, podCertificates, allocatable };
   const clients = new CsiClients({ ...base, drivers, registry });
   const plugins = [
     ...volumePlugins.map((plugin) => folderPlugin(folders, plugin)),

@@ -47,7 +47,8 @@ test("what controllers attach is known at once, from the watch and from answers 
     csiAllocatable: undefined,
     cpuReconciler: { requestLook: nothing },
   });
-  const ports = { api, clock, random: () => 0.5, log: silentLog, metrics: noMetrics };
+  const podEvents = { record: nothing };
+  const ports = { api, clock, random: () => 0.5, log: silentLog, metrics: noMetrics, podEvents };
   const names = { nodeName: "node-a", uniqueName: () => "unique" };
   const cluster = new ClusterParts({
     ports,

@@ -5,6 +5,7 @@ import type { CSIDriver, Node, PodStatus } from "../../model/generated/kubernete
 import type { PodUid } from "../../model/ids.ts";
 import { type Pod, podFullName } from "../../model/pod.ts";
 import { isMirrorPod, isStaticPod } from "../../model/pod-source.ts";
+import type { PodEvents } from "../../ports/pod-events.ts";
 import type { AgentPorts, ApiServerPorts } from "../agent/agent-ports.ts";
 import type { AgentSettings } from "../agent/agent-settings.ts";
 import type { Faults } from "../agent/faults.ts";
@@ -17,6 +18,7 @@ import { StatusReporter } from "../status/status-reporter.ts";
 import { ApiClaims } from "./api-claims.ts";
 import { ApiCsiObjects, csiDriverReflector } from "./api-csi-objects.ts";
 import { ApiObjects } from "./api-objects.ts";
+import { ApiPodCertificates } from "./api-pod-certificates.ts";
 import { ApiPodSource } from "./api-pod-source.ts";
 import { ApiTrustBundles } from "./api-trust-bundles.ts";
 import { defaultClusterSettings } from "./cluster-settings.ts";
@@ -27,7 +29,7 @@ import { ApiServiceAccountTokens } from "./service-account-tokens.ts";
 
 export interface ClusterPartsDeps {
   readonly ports: Pick<AgentPorts, "clock" | "random" | "log" | "metrics"> &
-    Pick<ApiServerPorts, "api">;
+    Pick<ApiServerPorts, "api" | "podKeys"> & { readonly podEvents: PodEvents };
   readonly settings: Pick<AgentSettings, "identity" | "cluster">;
   readonly registry: PodRegistry;
   readonly faults: Pick<Faults, "note">;
@@ -53,6 +55,8 @@ export class ClusterParts {
   readonly tokens: ApiServiceAccountTokens;
   /** Undefined when volumes may not show them. */
   readonly trustBundles: ApiTrustBundles | undefined;
+  /** Undefined when pods have none. */
+  readonly podCertificates: ApiPodCertificates | undefined;
   /** Of all CSIDriver objects. */
   readonly csiDrivers: Reflector<CSIDriver>;
   readonly csiObjects: ApiCsiObjects;
@@ -82,11 +86,19 @@ export class ClusterParts {
     this.source = new ApiPodSource(shared);
     this.#reporter = new StatusReporter({ ...shared, source: this.source });
     this.#mirrors = new MirrorPods(shared);
-    const { changeDetection: strategy, projectsTrustBundles } =
-      deps.settings.cluster ?? defaultClusterSettings;
+    const {
+      changeDetection: strategy,
+      projectsTrustBundles,
+      requestsPodCertificates,
+    } = deps.settings.cluster ?? defaultClusterSettings;
     this.objects = new ApiObjects({ ...shared, strategy });
     this.tokens = new ApiServiceAccountTokens(shared);
     this.trustBundles = projectsTrustBundles ? new ApiTrustBundles(shared) : undefined;
+    const { podKeys } = deps.ports;
+    this.podCertificates =
+      requestsPodCertificates && podKeys !== undefined
+        ? new ApiPodCertificates({ ...shared, podKeys })
+        : undefined;
     this.csiDrivers = csiDriverReflector(shared);
     const storage = { ...shared, csiDrivers: this.csiDrivers };
     this.csiObjects = new ApiCsiObjects(storage);
@@ -153,6 +165,7 @@ export class ClusterParts {
   release(podUid: PodUid): void {
     this.objects.release(podUid);
     this.tokens.release(podUid);
+    this.podCertificates?.release(podUid);
   }
 
   /** The API server knows the status of every pod. */

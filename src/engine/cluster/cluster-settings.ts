@@ -9,6 +9,8 @@ export interface ClusterSettings {
   readonly changeDetection: ApiObjectsDeps["strategy"];
   /** Whether volumes may show the cluster's trust bundles. */
   readonly projectsTrustBundles: boolean;
+  /** Whether volumes may show certificates of their pods. */
+  readonly requestsPodCertificates: boolean;
 }
 
 export const defaultClusterSettings: ClusterSettings = {
@@ -16,4 +18,5 @@ export const defaultClusterSettings: ClusterSettings = {
   eventBurst: 100,
   changeDetection: "Watch",
   projectsTrustBundles: false,
+  requestsPodCertificates: false,
 };

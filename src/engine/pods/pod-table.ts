@@ -1,5 +1,6 @@
 import type { PodResources } from "../../core/allocation/pod-allocation.ts";
 import type { ResizeConditions } from "../../core/allocation/resize-conditions.ts";
+import type { PodCertificate } from "../../core/certificate/pod-certificate.ts";
 import type { HeldToken } from "../../core/cluster/held-token.ts";
 import type { PodReferences } from "../../core/cluster/pod-references.ts";
 import type { Decision } from "../../core/record/decision.ts";
@@ -26,6 +27,7 @@ const noSlices: { readonly [Name in SliceName]: undefined } = {
   actuated: undefined,
   admission: undefined,
   allocated: undefined,
+  certificates: undefined,
   checkpoint: undefined,
   devices: undefined,
   due: undefined,
@@ -272,6 +274,8 @@ interface ObjectSlices {
   readonly references: PodReferences;
   /** Its service account tokens, by request. Writer: `ApiServiceAccountTokens`. */
   readonly tokens: ReadonlyMap<string, HeldToken>;
+  /** Its certificates, by volume and source. Writer: `ApiPodCertificates`. */
+  readonly certificates: ReadonlyMap<string, PodCertificate>;
 }
 
 /** What is remembered of the pod on disk. */

@@ -6,7 +6,12 @@ import { simDisk } from "../../drivers/sim/sim-host.ts";
 import { SimMounts } from "../../drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../drivers/sim/sim-payload-files.ts";
 import { err, ok } from "../../lib/result.ts";
-import type { PodSpec, VolumeProjection } from "../../model/generated/kubernetes.ts";
+import type {
+  PodCertificateProjection,
+  PodSpec,
+  VolumeProjection,
+} from "../../model/generated/kubernetes.ts";
+import type { PodCertificates } from "../../ports/pod-certificates.ts";
 import type { TrustBundles } from "../../ports/trust-bundles.ts";
 import { LocalObjects } from "../intake/local-objects.ts";
 import { projectedPlugin } from "./projected.ts";
@@ -20,7 +25,18 @@ const tokens: VolumePluginDeps["tokens"] = {
   request: async () => ok({ token: "token", expiresAtMs: 0 }),
 };
 
-function deps(cluster: Pick<VolumePluginDeps, "tokens" | "trustBundles">): VolumePluginDeps {
+const certificates: PodCertificates = {
+  credentials: async ({ volumeName, sourceIndex, projection }) =>
+    projection.signerName === "example.com/slow"
+      ? err("not issued")
+      : ok({ keyPem: `key of ${volumeName}/${sourceIndex} `, chainPem: projection.signerName }),
+};
+
+type Cluster = Pick<VolumePluginDeps, "tokens" | "trustBundles" | "podCertificates">;
+
+const cluster: Cluster = { tokens, trustBundles: bundles, podCertificates: certificates };
+
+function deps(given: Cluster): VolumePluginDeps {
   const files = new MemoryFiles();
   const mounts = new SimMounts();
   const payloadFiles = new SimPayloadFiles();
@@ -41,7 +57,7 @@ function deps(cluster: Pick<VolumePluginDeps, "tokens" | "trustBundles">): Volum
     mounts,
     objects,
     allocatable: {},
-    ...cluster,
+    ...given,
   };
 }
 
@@ -49,21 +65,27 @@ function volume(...sources: readonly VolumeProjection[]) {
   return { name: "all", projected: { defaultMode: 0o644, sources } };
 }
 
-async function show(sources: readonly VolumeProjection[], spec: Partial<PodSpec> = {}) {
+async function payloadOf(sources: readonly VolumeProjection[], spec: Partial<PodSpec>) {
   const pod = testPod({ containers: [{ name: "main" }], ...spec });
-  const world = deps({ tokens, trustBundles: bundles });
   const { signal } = new AbortController();
-  const payload = await projectedPlugin.payload?.(
-    world,
-    { pod, volume: volume(...sources) },
-    signal,
+  const target = { pod, volume: volume(...sources) };
+  return (await projectedPlugin.payload?.(deps(cluster), target, signal)) ?? err("no payload");
+}
+
+/** The files of a volume. */
+async function show(sources: readonly VolumeProjection[], spec: Partial<PodSpec> = {}) {
+  const payload = await payloadOf(sources, spec);
+  const files = payload.ok ? [...payload.value] : [];
+  const shown = files.map(
+    ([path, { data, mode, ownerUid }]) =>
+      [path, { text: new TextDecoder().decode(data), mode, ownerUid }] as const,
   );
-  if (payload?.ok !== true) return payload?.error;
-  const shown = [...payload.value].map(([path, { data, mode, ownerUid }]) => [
-    path,
-    { text: new TextDecoder().decode(data), mode, ownerUid },
-  ]);
   return Object.fromEntries(shown);
+}
+
+async function failure(sources: readonly VolumeProjection[]): Promise<string> {
+  const payload = await payloadOf(sources, {});
+  return payload.ok ? "" : payload.error;
 }
 
 const token: VolumeProjection = { serviceAccountToken: { path: "token" } };
@@ -89,19 +111,46 @@ test("a trust bundle is for the pod's group only where it has one, as tokens are
 
 test("every source that cannot be had is named", async () => {
   const sources = [trustBundle("gone", "a.pem"), { secret: { name: "s" } }];
-  expect(await show(sources)).toMatch(/^\[no such bundle, .*secret/);
+  expect(await failure(sources)).toMatch(/^\[no such bundle, .*secret/);
+});
+
+function certificate(paths: Partial<PodCertificateProjection>): VolumeProjection {
+  return { podCertificate: { signerName: "example.com/mesh", keyType: "ED25519", ...paths } };
+}
+
+test("a certificate is shown in as many files as its source names, by the place of the source", async () => {
+  const sources = [
+    token,
+    certificate({ credentialBundlePath: "all.pem" }),
+    certificate({ keyPath: "key.pem", certificateChainPath: "chain.pem" }),
+  ];
+  const texts = Object.entries(await show(sources)).map(([path, { text }]) => [path, text]);
+  expect(Object.fromEntries(texts)).toEqual({
+    token: "token",
+    "all.pem": "key of all/1 example.com/mesh",
+    "key.pem": "key of all/2 ",
+    "chain.pem": "example.com/mesh",
+  });
+});
+
+test("a volume waits for its certificate", async () => {
+  const slow = certificate({ keyPath: "key.pem", signerName: "example.com/slow" });
+  expect(await failure([token, slow])).toBe("not issued");
 });
 
 test("without the feature gate or a cluster, a volume says which one it needs", () => {
-  const asked = volume(token, trustBundle("a", "a.pem"));
-  const refusal = (cluster: Pick<VolumePluginDeps, "tokens" | "trustBundles">) =>
-    projectedPlugin.refusal?.(asked, deps(cluster));
-  expect(refusal({ tokens, trustBundles: bundles })).toBeUndefined();
-  expect(refusal({ tokens, trustBundles: undefined })).toBe(
+  const asked = volume(token, trustBundle("a", "a.pem"), certificate({ keyPath: "key.pem" }));
+  const refusal = (given: Cluster) => projectedPlugin.refusal?.(asked, deps(given));
+  expect(refusal(cluster)).toBeUndefined();
+  expect(refusal({ ...cluster, trustBundles: undefined })).toBe(
     "sources[1].clusterTrustBundle: needs the feature gate ClusterTrustBundleProjection, which is off unless set",
   );
+  expect(refusal({ ...cluster, podCertificates: undefined })).toBe(
+    "sources[2].podCertificate: needs the feature gate PodCertificateRequest, which is off unless set",
+  );
+  const none = { tokens: undefined, trustBundles: undefined, podCertificates: undefined };
   const alone = volume(trustBundle("a", "a.pem"));
-  expect(
-    projectedPlugin.refusal?.(alone, deps({ tokens: undefined, trustBundles: undefined })),
-  ).toBe("sources[0].clusterTrustBundle: needs a cluster, and this node has none");
+  expect(projectedPlugin.refusal?.(alone, deps(none))).toBe(
+    "sources[0].clusterTrustBundle: needs a cluster, and this node has none",
+  );
 });

@@ -1,12 +1,13 @@
 import { podFsUser } from "../../core/volume/pod-fs-user.ts";
 import {
+  projectedCertificates,
   projectedPayload,
   projectedTokenRequests,
   projectedTrustBundles,
 } from "../../core/volume/projected-payload.ts";
 import { ok, type Result } from "../../lib/result.ts";
-import { refusedFields } from "../../model/fields/refused-fields.ts";
 import type { VolumeProjection } from "../../model/generated/kubernetes.ts";
+import type { PodCredentials } from "../../model/pod-certificate.ts";
 import { payloadPlugin } from "./payload-volume.ts";
 import type { VolumePlugin, VolumePluginDeps } from "./volume-plugin.ts";
 
@@ -37,6 +38,12 @@ export const projectedPlugin: VolumePlugin = payloadPlugin({
       if (deps.trustBundles === undefined) continue;
       trustAnchors.push(await deps.trustBundles.anchors(projection, signal));
     }
+    const certificates: Result<PodCredentials, string>[] = [];
+    for (const [sourceIndex, projection] of projectedCertificates(projected)) {
+      if (deps.podCertificates === undefined) continue;
+      const wanted = { pod, volumeName: volume.name, sourceIndex, projection };
+      certificates.push(await deps.podCertificates.credentials(wanted, signal));
+    }
     return projectedPayload(projected, {
       pod,
       configMap: (namespace, name) => deps.objects.configMap(namespace, name),
@@ -44,6 +51,7 @@ export const projectedPlugin: VolumePlugin = payloadPlugin({
       allocatable: deps.allocatable,
       tokens,
       trustAnchors,
+      certificates,
       fsGroup: pod.spec.securityContext?.fsGroup,
       fsUser: podFsUser(pod),
     });
@@ -51,17 +59,20 @@ export const projectedPlugin: VolumePlugin = payloadPlugin({
 });
 
 function refusedSource(
-  { serviceAccountToken, clusterTrustBundle, podCertificate }: VolumeProjection,
-  { tokens, trustBundles }: VolumePluginDeps,
+  source: VolumeProjection,
+  { tokens, trustBundles, podCertificates }: VolumePluginDeps,
 ): string | undefined {
-  const noCluster = "needs a cluster, and this node has none";
-  if (serviceAccountToken !== undefined && tokens === undefined) {
-    return `serviceAccountToken: ${noCluster}`;
+  const needs = {
+    serviceAccountToken: { from: tokens, gate: undefined },
+    clusterTrustBundle: { from: trustBundles, gate: "ClusterTrustBundleProjection" },
+    podCertificate: { from: podCertificates, gate: "PodCertificateRequest" },
+  } as const;
+  for (const kind of ["serviceAccountToken", "clusterTrustBundle", "podCertificate"] as const) {
+    const { from, gate } = needs[kind];
+    if (source[kind] === undefined || from !== undefined) continue;
+    return tokens === undefined
+      ? `${kind}: needs a cluster, and this node has none`
+      : `${kind}: needs the feature gate ${gate}, which is off unless set`;
   }
-  if (clusterTrustBundle !== undefined && trustBundles === undefined) {
-    const noGate = "needs the feature gate ClusterTrustBundleProjection, which is off unless set";
-    return `clusterTrustBundle: ${tokens === undefined ? noCluster : noGate}`;
-  }
-  if (podCertificate === undefined) return undefined;
-  return `podCertificate: ${refusedFields.get("VolumeProjection.podCertificate")}`;
+  return undefined;
 }

@@ -8,6 +8,7 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { Mounts } from "../../ports/mounts.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
 import type { PayloadFiles } from "../../ports/payload-files.ts";
+import type { PodCertificates } from "../../ports/pod-certificates.ts";
 import type { ServiceAccountTokens } from "../../ports/service-account-tokens.ts";
 import type { TrustBundles } from "../../ports/trust-bundles.ts";
 
@@ -24,6 +25,8 @@ export interface VolumePluginDeps {
   readonly tokens: ServiceAccountTokens | undefined;
   /** Undefined without a cluster, and without the feature gate ClusterTrustBundleProjection. */
   readonly trustBundles: TrustBundles | undefined;
+  /** Undefined without a cluster, and without the feature gate PodCertificateRequest. */
+  readonly podCertificates: PodCertificates | undefined;
   readonly allocatable: Readonly<Record<string, string>>;
 }
 

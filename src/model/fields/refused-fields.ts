@@ -57,5 +57,8 @@ export const refusedFields: ReadonlyMap<string, string> = new Map([
     "VolumeProjection.clusterTrustBundle",
     `${unsupported} without a cluster; use a configMap source, or join a cluster with \`berth kubelet\` and its feature gate ClusterTrustBundleProjection`,
   ],
-  ["VolumeProjection.podCertificate", `${unsupported}; use a secret source`],
+  [
+    "VolumeProjection.podCertificate",
+    `${unsupported} without a cluster; use a secret source, or join a cluster with \`berth kubelet\` and its feature gate PodCertificateRequest`,
+  ],
 ]);

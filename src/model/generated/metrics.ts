@@ -88,6 +88,7 @@ export type MetricName =
   | "kubelet_pod_status_sync_duration_seconds"
   | "kubelet_pod_worker_duration_seconds"
   | "kubelet_pod_worker_start_duration_seconds"
+  | "kubelet_podcertificate_states"
   | "kubelet_preemptions"
   | "kubelet_restarted_pods_total"
   | "kubelet_run_podsandbox_duration_seconds"
@@ -227,6 +228,7 @@ export const metricDefinitions: Readonly<Record<MetricName, MetricDefinition>> =
   kubelet_pod_status_sync_duration_seconds: { type: "histogram", help: "Duration in seconds to sync a pod status update. Measures time from detection of a change to pod status until the API is successfully updated for that pod, even if multiple intevening changes to pod status occur.", stability: "ALPHA", labels: [], buckets: [0.01,0.05,0.1,0.5,1,5,10,20,30,45,60] },
   kubelet_pod_worker_duration_seconds: { type: "histogram", help: "Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync", stability: "ALPHA", labels: ["operation_type"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
   kubelet_pod_worker_start_duration_seconds: { type: "histogram", help: "Duration in seconds from kubelet seeing a pod to starting a worker.", stability: "ALPHA", labels: [], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },
+  kubelet_podcertificate_states: { type: "gauge", help: "Gauge vector reporting the number of pod certificate projected volume sources, faceted by signer_name and state.", stability: "ALPHA", labels: ["signer_name","state"] },
   kubelet_preemptions: { type: "counter", help: "Cumulative number of pod preemptions by preemption resource", stability: "ALPHA", labels: ["preemption_signal"] },
   kubelet_restarted_pods_total: { type: "counter", help: "Number of pods that have been restarted because they were deleted and recreated with the same UID while the kubelet was watching them (common for static pods, extremely uncommon for API pods)", stability: "ALPHA", labels: ["static"] },
   kubelet_run_podsandbox_duration_seconds: { type: "histogram", help: "Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.", stability: "ALPHA", labels: ["runtime_handler"], buckets: [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10] },

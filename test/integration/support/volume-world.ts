@@ -79,6 +79,7 @@ export class VolumeWorld implements AsyncDisposable {
       },
       tokens: undefined,
       trustBundles: undefined,
+      podCertificates: undefined,
       allocatable: { memory: "1Gi" },
       events: { record: (_, { message }) => void this.events.push(message) },
       log: silentLog,

@@ -69,6 +69,7 @@ function payloadOf(input: VolumePayloadInput): Result<Payload, string> {
           return ok(`tok-${audiences.join()}-${expirationSeconds}`);
         }),
         trustAnchors: [],
+        certificates: [],
         fsGroup: input.fsGroup,
         fsUser: input.fsUser,
       });
