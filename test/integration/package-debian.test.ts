@@ -10,6 +10,8 @@ import { busyboxImage } from "../../tools/images/busybox-image.ts";
 import { podManifest } from "./support/agent-manifests.ts";
 import { DebianRoot } from "./support/debian-root.ts";
 
+/** The clean Debian is made only once on a machine. */
+const firstTimeMs = 1_200_000;
 let packages: string;
 let root: DebianRoot;
 beforeAll(async () => {
@@ -17,9 +19,9 @@ beforeAll(async () => {
   const maker = ["tools/run.mjs", "tools/package/main.ts", "--out", packages, "deb"];
   execFileSync(process.execPath, maker);
   root = await DebianRoot.make("bookworm");
-});
+}, firstTimeMs);
 afterAll(async () => {
-  await root.close();
+  await root?.close();
   rmSync(packages, { recursive: true });
 });
 

@@ -74,9 +74,10 @@ export async function makeDebianPackage({
   }
   settle(folder, modifiedSeconds);
   const file = resolve(out, `${name}_${version}_${architecture}.deb`);
-  runTool("dpkg-deb", ["--root-owner-group", "-Zxz", "--threads-max=2", "--build", folder, file], {
-    SOURCE_DATE_EPOCH: String(modifiedSeconds),
-  });
+  // A twentieth of the time that xz takes, for a tenth more bytes. Debian 12's dpkg reads it.
+  const compression = ["-Zzstd", "-z12", "--threads-max=1"];
+  const flags = ["--root-owner-group", ...compression, "--build", folder, file];
+  runTool("dpkg-deb", flags, { SOURCE_DATE_EPOCH: String(modifiedSeconds) });
   return file;
 }
 
