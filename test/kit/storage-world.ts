@@ -1,4 +1,5 @@
 // The volume manager with its own loops, a driver that answers as a test says, and time that moves only when nothing runs.
+import { onTestFinished } from "vitest";
 import { csiPluginName } from "../../src/core/storage/csi/csi-volume.ts";
 import type { SeLinuxNode } from "../../src/core/storage/selinux-label.ts";
 import type { StorageError } from "../../src/core/storage/storage-error.ts";
@@ -76,12 +77,13 @@ export class StorageWorld {
   readonly #observed: SliceWriter<"observed">;
   readonly #running: Promise<unknown>;
 
-  /** `onDisk`: the claims that a past agent mounted for pods, as "uid claim". */
+  /** It ends with the test. `onDisk`: the claims that a past agent mounted for pods, as "uid claim". */
   static async open(
     onDisk: readonly string[] = [],
     change: Partial<StorageWorld> = {},
   ): Promise<StorageWorld> {
     const world = new StorageWorld(onDisk, change);
+    onTestFinished(() => world.close());
     await world.settle();
     return world;
   }

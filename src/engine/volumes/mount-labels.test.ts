@@ -1,19 +1,8 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { StorageWorld, volumeNameOf } from "../../../test/kit/storage-world.ts";
 import { err } from "../../lib/result.ts";
 
 const never = new AbortController().signal;
-const worlds: StorageWorld[] = [];
-
-async function open(...args: Parameters<typeof StorageWorld.open>): Promise<StorageWorld> {
-  const world = await StorageWorld.open(...args);
-  worlds.push(world);
-  return world;
-}
-
-afterEach(async () => {
-  await Promise.all(worlds.splice(0).map((world) => world.close()));
-});
 
 describe("a volume that is mounted with an SELinux context", () => {
   const seLinux = {
@@ -25,7 +14,7 @@ describe("a volume that is mounted with an SELinux context", () => {
   const other = "system_u:object_r:container_file_t:s0:c3,c4";
 
   test("waits while another pod has it with another one, and is then mounted again", async () => {
-    const world = await open([], { seLinux });
+    const world = await StorageWorld.open([], { seLinux });
     const first = world.addLabelled("uid-1", "s0:c1,c2", "a");
     const mounting = world.manager.mount(first, never);
     await world.settle();
@@ -70,7 +59,7 @@ describe("a volume that is mounted with an SELinux context", () => {
   });
 
   test("is shared by pods with the same one", async () => {
-    const world = await open([], { seLinux });
+    const world = await StorageWorld.open([], { seLinux });
     const pods = ["uid-1", "uid-2"].map((uid) => world.addLabelled(uid, "s0:c1,c2", "a"));
     const mounting = pods.map((pod) => world.manager.mount(pod, never));
     await world.settle();
@@ -79,7 +68,7 @@ describe("a volume that is mounted with an SELinux context", () => {
   });
 
   test("and was staged with another one before this agent's time is staged again", async () => {
-    const world = await open([], { seLinux, staged: ["a"], stagedLabel: other });
+    const world = await StorageWorld.open([], { seLinux, staged: ["a"], stagedLabel: other });
     const mounting = world.manager.mount(world.addLabelled("uid-1", "s0:c1,c2", "a"), never);
     await world.settle();
     world.attach();
@@ -93,7 +82,7 @@ describe("a volume that is mounted with an SELinux context", () => {
   });
 
   test("and that containers use since before this agent's time stays as it is", async () => {
-    const world = await open(["uid-1 a"], { seLinux, stagedLabel: "" });
+    const world = await StorageWorld.open(["uid-1 a"], { seLinux, stagedLabel: "" });
     const pod = world.addLabelled("uid-1", "s0:c1,c2", "a");
     world.observe(pod, "running");
     const mounting = world.manager.mount(pod, never);

@@ -1,21 +1,9 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { driverName, StorageWorld, volumeNameOf } from "../../../test/kit/storage-world.ts";
-import { SimMounts } from "../../drivers/sim/sim-mounts.ts";
 import { err } from "../../lib/result.ts";
 import { podUid } from "../../model/ids.ts";
 
 const never = new AbortController().signal;
-const worlds: StorageWorld[] = [];
-
-async function open(...args: Parameters<typeof StorageWorld.open>): Promise<StorageWorld> {
-  const world = await StorageWorld.open(...args);
-  worlds.push(world);
-  return world;
-}
-
-afterEach(async () => {
-  await Promise.all(worlds.splice(0).map((world) => world.close()));
-});
 
 function failing(message: string, kind: "final" | "uncertain" = "final") {
   return () => Promise.resolve(err({ kind, message }));
@@ -23,7 +11,7 @@ function failing(message: string, kind: "final" | "uncertain" = "final") {
 
 describe("mounting", () => {
   test("waits for the report and the controller, then goes step by step without any time passing", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     world.nodeUpdates = 0;
     const pod = world.add("uid-1", "a");
     const mounting = world.manager.mount(pod, never);
@@ -47,7 +35,7 @@ describe("mounting", () => {
   });
 
   test("mounts the device of a volume once for two pods", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const pods = [world.add("uid-1", "a"), world.add("uid-2", "a")];
     const mounting = pods.map((pod) => world.manager.mount(pod, never));
     await world.settle();
@@ -58,7 +46,7 @@ describe("mounting", () => {
   });
 
   test("a driver that hangs delays only the pods that use it", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     world.answers.set("setUp hung", () => new Promise(() => undefined));
     void world.manager.mount(world.add("uid-1", "hung"), never);
     const mounting = world.manager.mount(world.add("uid-2", "a"), never);
@@ -68,7 +56,7 @@ describe("mounting", () => {
   });
 
   test("a claim that cannot be read holds up no other pod", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     world.unread.add("hung");
     void world.manager.mount(world.add("uid-1", "hung"), never);
     await world.settle();
@@ -88,7 +76,7 @@ describe("mounting", () => {
   });
 
   test("tries again after a back-off, and reports each failure", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     world.answers.set("setUp a", failing("disk busy"));
     const mounting = world.manager.mount(world.add("uid-1", "a"), never);
     await world.settle();
@@ -113,7 +101,7 @@ describe("mounting", () => {
 
 describe("after a failure", () => {
   test("the unmount for one pod and the mount for the next do not keep each other from pausing", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const first = world.add("uid-1", "a");
     const mounting = world.manager.mount(first, never);
     await world.settle();
@@ -135,7 +123,7 @@ describe("after a failure", () => {
     ["an object of the pod", (world: StorageWorld) => world.manager.retryPod(podUid("uid-1"))],
     ["the driver", (world: StorageWorld) => world.manager.retryDriver(driverName)],
   ])("the coming of %s ends the back-off", async (_, retry) => {
-    const world = await open();
+    const world = await StorageWorld.open();
     world.answers.set("setUp a", failing("not there yet"));
     const mounting = world.manager.mount(world.add("uid-1", "a"), never);
     await world.settle();
@@ -150,7 +138,7 @@ describe("after a failure", () => {
 
 describe("a wait for volumes", () => {
   test("ends with what is missing when its pod does not need it any more", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const pod = world.add("uid-1", "a");
     const cancel = new AbortController();
     const mounting = world.manager.mount(pod, cancel.signal);
@@ -168,14 +156,14 @@ describe("a wait for volumes", () => {
   });
 
   test("ends by itself after two minutes", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const done = await world.clock.run(world.manager.mount(world.add("uid-1", "a"), never));
     expect(done.ok ? "" : done.error.message).toMatch(/: context deadline exceeded$/);
     expect(world.clock.monotonicMs()).toBe(123_000);
   });
 
   test("goes on, and sleeps, when the errors of claims are over before they are reported", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const pod = world.add("uid-1", "a");
     const mounting = world.manager.mount(pod, never);
     await world.clock.advance(100);
@@ -190,7 +178,7 @@ describe("a wait for volumes", () => {
   });
 
   test("ends with the errors of claims, and the next one reads them again", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     world.missing.add("a");
     const pod = world.add("uid-1", "a");
     const first = await world.clock.run(world.manager.mount(pod, never));
@@ -221,7 +209,7 @@ describe("unmounting", () => {
   }
 
   test("goes back step by step, and the volume is in use until its device is unmounted", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const pod = await mounted(world);
     world.answers.set("unmountDevice a", failing("busy"));
     world.remove(pod);
@@ -240,7 +228,7 @@ describe("unmounting", () => {
   });
 
   test("a device that something else holds stays in use, and is unmounted again later", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const pod = await mounted(world);
     world.areDevicesHeld = true;
     world.remove(pod);
@@ -254,7 +242,7 @@ describe("unmounting", () => {
   });
 
   test("the next pod of the volume asks for a report though the volume is still listed", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const pod = await mounted(world);
     world.answers.set("unmountDevice a", failing("busy"));
     world.remove(pod);
@@ -273,7 +261,7 @@ describe("unmounting", () => {
   });
 
   test("that failed at its last step is done when all but the folder is gone", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const pod = await mounted(world);
     world.answers.set("tearDown a", failing("cannot remove the folder"));
     world.remove(pod);
@@ -286,7 +274,7 @@ describe("unmounting", () => {
   });
 
   test("a driver that hangs before a pod has anything of its volume keeps the pod's folder, not the pod", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     world.answers.set("mountDevice a", () => new Promise(() => undefined));
     const pod = world.add("uid-1", "a");
     void world.manager.mount(pod, never);
@@ -300,8 +288,25 @@ describe("unmounting", () => {
     expect(world.manager.hasMounts(uid)).toBe(true);
   });
 
+  test("a pod that ended before it got its volume keeps no device, as long as it is known", async () => {
+    const world = await StorageWorld.open();
+    world.answers.set("setUp a", failing("no such device"));
+    const pod = world.add("uid-1", "a");
+    void world.manager.mount(pod, never);
+    await world.settle();
+    world.attach();
+    await world.settle();
+    expect(world.calls).toEqual(["waitForAttach a", "mountDevice a", "setUp a"]);
+    const { uid } = pod.metadata;
+    world.ended.add(uid);
+    expect((await world.manager.unmount(uid, never)).ok).toBe(true);
+    await world.settle();
+    expect(world.calls.slice(3)).toEqual(["unmountDevice a"]);
+    expect(world.manager.volumesInUse()).toEqual([]);
+  });
+
   test("does not begin before the pod's containers have ended", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const pod = await mounted(world);
     const waiting = world.manager.unmount(pod.metadata.uid, never);
     await world.clock.advance(10_000);
@@ -312,7 +317,7 @@ describe("unmounting", () => {
   });
 
   test("does not begin under a container that the worker did not know when it finished", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     const pod = await mounted(world);
     world.observe(pod, "running");
     world.remove(pod);
@@ -325,7 +330,7 @@ describe("unmounting", () => {
   });
 
   test("a pod that is gone while its volume is being mounted keeps its folder until that is undone", async () => {
-    const world = await open();
+    const world = await StorageWorld.open();
     let finish: (() => void) | undefined;
     const hanging = new Promise<void>((resolve) => {
       finish = resolve;
@@ -347,130 +352,5 @@ describe("unmounting", () => {
     await world.clock.advance(1000);
     expect(world.calls.slice(-2)).toEqual(["tearDown a", "unmountDevice a"]);
     expect(world.manager.hasMounts(pod.metadata.uid)).toBe(false);
-  });
-});
-
-describe("what a past agent mounted", () => {
-  test("is not unmounted before all sources have delivered", async () => {
-    const world = await open(["uid-9 old"], { areSourcesReady: false });
-    void world.manager.remove(podUid("uid-9"), never);
-    await world.clock.advance(60_000);
-    expect(world.calls).toEqual([]);
-    world.areSourcesReady = true;
-    world.manager.requestLook();
-    await world.settle();
-    expect(world.calls).toEqual(["tearDown old", "unmountDevice old"]);
-    expect(world.manager.hasMounts(podUid("uid-9"))).toBe(false);
-  });
-
-  test("is unmounted once all sources have delivered, though no pod has volumes", async () => {
-    const world = await open(["uid-9 old"], { areSourcesReady: false });
-    const removing = world.manager.remove(podUid("uid-9"), never);
-    await world.clock.advance(10_000);
-    expect(world.calls).toEqual([]);
-    world.areSourcesReady = true;
-    await world.clock.run(removing);
-    expect(world.calls).toContain("tearDown old");
-  });
-
-  test("and took down all but its folder is nothing to take down again", async () => {
-    const world = await open(["uid-9 old"], { takenDown: new Set(["old"]) });
-    expect(world.manager.hasMounts(podUid("uid-9"))).toBe(false);
-    expect((await world.manager.remove(podUid("uid-9"), never)).ok).toBe(true);
-    expect(world.calls).toEqual([]);
-  });
-
-  test("is not unmounted, nor reported away, before the node's status was read", async () => {
-    const world = await open(["uid-9 old"], { attached: undefined });
-    void world.manager.remove(podUid("uid-9"), never);
-    await world.clock.advance(60_000);
-    expect(world.calls).toEqual([]);
-    expect(world.manager.volumesInUse()).toBeUndefined();
-    world.attached = new Map([[volumeNameOf("old"), "/dev/x"]]);
-    world.answers.set("unmountDevice old", failing("busy"));
-    world.manager.requestLook();
-    await world.settle();
-    expect(world.calls).toEqual(["tearDown old", "unmountDevice old"]);
-    expect(world.manager.volumesInUse()).toEqual([volumeNameOf("old")]);
-  });
-
-  test("is set up again for the pod that still wants it, and not unmounted in between", async () => {
-    const world = await open(["uid-1 a"], { areSourcesReady: false });
-    const pod = world.add("uid-1", "a");
-    world.areSourcesReady = true;
-    expect((await world.manager.mount(pod, never)).ok).toBe(true);
-    expect(world.calls).toEqual(["waitForAttach a", "mountDevice a", "setUp a again"]);
-  });
-
-  test("and cannot be understood is removed once, unless a pod wants it", async () => {
-    const world = await open(["uid-1 unreadable-1", "uid-2 unreadable-2"], {
-      areSourcesReady: false,
-    });
-    const wanting = world.add("uid-1", "unreadable-1");
-    const removing = world.manager.remove(podUid("uid-2"), never);
-    await world.settle();
-    expect(world.calls).toEqual([]);
-    world.answers.set("tearDown unreadable-2", failing("no record of it"));
-    world.areSourcesReady = true;
-    world.manager.requestLook();
-    expect((await removing).ok).toBe(true);
-    expect(world.calls).toEqual(["tearDown unreadable-2"]);
-    const mounting = world.manager.mount(wanting, never);
-    await world.settle();
-    world.attach();
-    expect((await mounting).ok).toBe(true);
-    await world.clock.advance(60_000);
-    expect(world.calls.filter((call) => call.startsWith("tearDown"))).toHaveLength(1);
-  });
-
-  test("is found although another pod's folder cannot be read", async () => {
-    const world = await open(["uid-8 unlisted", "uid-9 old"]);
-    expect((await world.manager.remove(podUid("uid-9"), never)).ok).toBe(true);
-    await world.settle();
-    expect(world.calls).toEqual(["tearDown old", "unmountDevice old"]);
-  });
-
-  test("and no pod has any more is unmounted, and in use until then", async () => {
-    const attached = new Map([[volumeNameOf("old"), "/dev/x"]]);
-    const answers = new Map([["unmountDevice old", failing("busy")]]);
-    const world = await open([], { staged: ["old"], attached, answers });
-    expect(world.calls).toEqual(["unmountDevice old"]);
-    expect(world.manager.volumesInUse()).toEqual([volumeNameOf("old")]);
-    world.answers.clear();
-    await world.clock.advance(1_000);
-    expect(world.manager.volumesInUse()).toEqual([]);
-  });
-
-  test("and cannot be understood keeps in use what was reported, until it is unmounted", async () => {
-    const inherited = ["example.com/disk^1", volumeNameOf("a"), volumeNameOf("old")];
-    const mounts = new SimMounts();
-    await mounts.mountTmpfs("/data/plugins/unreadable");
-    const world = await open(["uid-9 old"], {
-      staged: ["unreadable"],
-      attached: undefined,
-      inherited,
-      mounts,
-    });
-    expect(world.manager.volumesInUse()).toBeUndefined();
-    world.attached = new Map([[volumeNameOf("old"), "/dev/x"]]);
-    world.manager.requestLook();
-    await world.settle();
-    expect(world.manager.volumesInUse()).toEqual(inherited);
-    // What this agent knows goes as always.
-    expect((await world.manager.remove(podUid("uid-9"), never)).ok).toBe(true);
-    const pod = world.add("uid-1", "a");
-    const mounting = world.manager.mount(pod, never);
-    await world.settle();
-    world.attach();
-    expect((await mounting).ok).toBe(true);
-    world.remove(pod);
-    expect((await world.manager.remove(pod.metadata.uid, never)).ok).toBe(true);
-    await world.settle();
-    expect(world.manager.volumesInUse()).toEqual(["example.com/disk^1"]);
-    await mounts.unmount("/data/plugins/unreadable");
-    world.manager.requestLook();
-    await world.settle();
-    expect(world.manager.volumesInUse()).toEqual([]);
-    expect(world.calls).not.toContain("unmountDevice unreadable");
   });
 });

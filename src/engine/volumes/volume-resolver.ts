@@ -183,7 +183,7 @@ export class VolumeResolver {
   /** What pods want whose containers have ended is not wanted any more. */
   dropUnwanted(): void {
     const { states, table, workerStates } = this.#deps;
-    for (const [uid, { wanted, mounts }] of states.pods()) {
+    for (const [uid, { wanted, mounts, asked, operations }] of states.pods()) {
       const entry = table.get(uid);
       const isKnown = entry?.wanted !== undefined;
       // What is left of a past life goes, though the pod is wanted again.
@@ -191,13 +191,14 @@ export class VolumeResolver {
       // A worker may finish with a life whose containers it never saw: those that another agent left.
       const isStopped = !hasRunningContainer(entry) && workerStates.shouldPodRuntimeBeRemoved(uid);
       const hasEnded = isRemoved || isStopped;
+      const maySoonBeMounted = isKnown && (asked === "mount" || operations > 0);
       for (const [name, volume] of wanted) {
         if (isKnown && volume.attachable && !this.#isAttachable(volume)) {
           states.changeWanted(name, { attachable: false });
           continue;
         }
-        // What is not mounted stays wanted until the pod is gone: an operation may be about to mount it.
-        if (!hasEnded || (isKnown && !mounts.has(name))) continue;
+        // What an operation may be about to mount stays wanted; what none will mount would keep its device for nothing.
+        if (!hasEnded || (maySoonBeMounted && !mounts.has(name))) continue;
         states.removeWanted(uid, name);
         states.setPod(uid, { resolution: "new", errors: [] });
       }
