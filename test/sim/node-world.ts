@@ -1,4 +1,4 @@
-import { encodeDeviceCheckpoint } from "../../src/core/devices/plugin/device-checkpoint.ts";
+import { DeviceCheckpointEncoder } from "../../src/core/devices/plugin/device-checkpoint.ts";
 import { parseThresholds } from "../../src/core/eviction/parse-thresholds.ts";
 import type { NodePressure } from "../../src/core/eviction/signal.ts";
 import type { NodeEvent } from "../../src/core/node/node-event.ts";
@@ -184,7 +184,7 @@ export class NodeWorld {
 /** What a kubelet whose device plugins served these resources leaves on disk. */
 function deviceCheckpoint(resources: readonly string[]): string {
   const registered = new Map(resources.map((name) => [name, []]));
-  return encodeDeviceCheckpoint({ entries: [], registered }, allocateResponseCodec);
+  return new DeviceCheckpointEncoder(allocateResponseCodec).text({ entries: [], registered });
 }
 
 const defaultSettings: NodeSettings = {

@@ -2,7 +2,7 @@
 
 import type { DeviceCall, DeviceSteps } from "../../src/core/devices/plugin/device-calls.ts";
 import {
-  encodeDeviceCheckpoint,
+  DeviceCheckpointEncoder,
   parseDeviceCheckpoint,
 } from "../../src/core/devices/plugin/device-checkpoint.ts";
 import type { PluginDevice } from "../../src/core/devices/plugin/device-inventory.ts";
@@ -330,9 +330,8 @@ export class DeviceWorld {
   }
 
   #save(): void {
-    this.#checkpointFile = encodeDeviceCheckpoint(
+    this.#checkpointFile = new DeviceCheckpointEncoder(allocateResponseCodec).text(
       this.#manager.checkpoint(),
-      allocateResponseCodec,
     );
   }
 

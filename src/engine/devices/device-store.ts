@@ -1,6 +1,6 @@
 import {
   type AllocateResponseCodec,
-  encodeDeviceCheckpoint,
+  DeviceCheckpointEncoder,
   parseDeviceCheckpoint,
 } from "../../core/devices/plugin/device-checkpoint.ts";
 import { DeviceManager } from "../../core/devices/plugin/device-manager.ts";
@@ -39,10 +39,12 @@ export class DeviceStore {
   readonly manager: DeviceManager;
   readonly #deps: DeviceStoreDeps;
   readonly #file: StateFile;
+  readonly #encoder: DeviceCheckpointEncoder;
 
   constructor(deps: DeviceStoreDeps) {
     const { files, rootFolder, settings } = deps;
     this.#deps = deps;
+    this.#encoder = new DeviceCheckpointEncoder(deps.allocateResponses);
     this.manager = new DeviceManager(settings.node.managers.topology.machine.nodes);
     const path = `${devicePluginFolder(rootFolder)}/kubelet_internal_checkpoint`;
     this.#file = new StateFile(files, path);
@@ -63,9 +65,9 @@ export class DeviceStore {
 
   /** Rejects when it cannot be written. */
   async save(): Promise<void> {
-    const { allocateResponses, files, rootFolder } = this.#deps;
+    const { files, rootFolder } = this.#deps;
     await files.ensureFolder(devicePluginFolder(rootFolder), 0o750);
-    await this.#file.save(encodeDeviceCheckpoint(this.manager.checkpoint(), allocateResponses));
+    await this.#file.save(this.#encoder.text(this.manager.checkpoint()));
   }
 
   /** What could not be written is with the next change. */

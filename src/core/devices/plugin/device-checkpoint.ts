@@ -38,19 +38,54 @@ interface FileEntry {
   readonly AllocResp: string | null;
 }
 
-export function encodeDeviceCheckpoint(
-  { entries, registered }: DeviceCheckpoint,
-  codec: AllocateResponseCodec,
-): string {
-  const data: FileData = {
-    PodDeviceEntries:
-      entries.length === 0 ? null : entries.map((entry) => encodeEntry(entry, codec)),
-    RegisteredDevices: Object.fromEntries(registered),
-  };
-  const entriesText =
-    data.PodDeviceEntries === null ? "null" : `[${data.PodDeviceEntries.map(entryJson).join(",")}]`;
-  const registeredText = mapJson(data.RegisteredDevices ?? {});
-  return `{"Data":{"PodDeviceEntries":${entriesText},"RegisteredDevices":${registeredText}},"Checksum":${checksum(data)}}`;
+/** What the file has of one holder, and the same as the checksum sees it. */
+interface EncodedEntry {
+  readonly entry: HeldEntry;
+  readonly json: string;
+  readonly dump: string;
+}
+
+/**
+ * Makes the file's text, whole with every change, as a kubelet does. What a container holds never changes: with the plugin's answer,
+ * which is most of the text, it is encoded once.
+ */
+export class DeviceCheckpointEncoder {
+  readonly #codec: Pick<AllocateResponseCodec, "encode">;
+  readonly #known = new WeakMap<ContainerAllocateResponse, EncodedEntry>();
+
+  constructor(codec: Pick<AllocateResponseCodec, "encode">) {
+    this.#codec = codec;
+  }
+
+  text({ entries, registered }: DeviceCheckpoint): string {
+    const encoded = entries.map((entry) => this.#encode(entry));
+    const isEmpty = encoded.length === 0;
+    const held = isEmpty ? "null" : `[${encoded.map(({ json }) => json).join(",")}]`;
+    const devices = Object.fromEntries(registered);
+    const sum = checksum(isEmpty ? null : encoded.map(({ dump }) => dump), devices);
+    return `{"Data":{"PodDeviceEntries":${held},"RegisteredDevices":${mapJson(devices)}},"Checksum":${sum}}`;
+  }
+
+  #encode(entry: HeldEntry): EncodedEntry {
+    const known = this.#known.get(entry.response);
+    if (known !== undefined && isSameHolder(known.entry, entry)) return known;
+    const bytes = this.#codec.encode(entry.response);
+    const inFile = {
+      PodUID: entry.pod,
+      ContainerName: entry.container,
+      ResourceName: entry.resource,
+      DeviceIDs: Object.fromEntries(entry.idsByNode),
+      AllocResp: encodeBase64Bytes(bytes),
+    };
+    const encoded = { entry, json: entryJson(inFile), dump: entryDump(inFile, bytesDump(bytes)) };
+    this.#known.set(entry.response, encoded);
+    return encoded;
+  }
+}
+
+function isSameHolder(a: HeldEntry, b: HeldEntry): boolean {
+  const isSamePlace = a.pod === b.pod && a.container === b.container && a.resource === b.resource;
+  return isSamePlace && a.idsByNode === b.idsByNode;
 }
 
 /** An error says what is wrong with the text. Entries whose answer cannot be read are left out. */
@@ -64,8 +99,8 @@ export function parseDeviceCheckpoint(
       readonly Checksum?: number;
     };
     const { PodDeviceEntries = [], RegisteredDevices = {} } = file.Data ?? {};
-    const data = { PodDeviceEntries, RegisteredDevices };
-    if (checksum(data) !== file.Checksum) return err("checkpoint is corrupted");
+    const dumps = PodDeviceEntries?.map((entry) => entryDump(entry, answerDump(entry))) ?? null;
+    if (checksum(dumps, RegisteredDevices) !== file.Checksum) return err("checkpoint is corrupted");
     return ok({
       entries: (PodDeviceEntries ?? []).flatMap((entry) => decodeEntry(entry, codec)),
       registered: new Map(
@@ -75,16 +110,6 @@ export function parseDeviceCheckpoint(
   } catch (error) {
     return err(errorText(error));
   }
-}
-
-function encodeEntry(entry: HeldEntry, codec: AllocateResponseCodec): FileEntry {
-  return {
-    PodUID: entry.pod,
-    ContainerName: entry.container,
-    ResourceName: entry.resource,
-    DeviceIDs: Object.fromEntries(entry.idsByNode),
-    AllocResp: encodeBase64Bytes(codec.encode(entry.response)),
-  };
 }
 
 function decodeEntry(entry: FileEntry, codec: AllocateResponseCodec): HeldEntry[] {
@@ -123,25 +148,35 @@ function mapJson(map: Readonly<Record<string, readonly string[] | null>>): strin
 }
 
 /** Of a description of the value, as Go programs print it with its types. */
-function checksum({ PodDeviceEntries, RegisteredDevices }: FileData): number {
-  const entries =
-    PodDeviceEntries === null ? "<nil>" : `[${PodDeviceEntries.map(entryDump).join(" ")}]`;
-  const registered = mapDump(RegisteredDevices, ([a], [b]) => compareText(a, b));
+function checksum(
+  entryDumps: readonly string[] | null,
+  registeredDevices: FileData["RegisteredDevices"],
+): number {
+  const entries = entryDumps === null ? "<nil>" : `[${entryDumps.join(" ")}]`;
+  const registered = mapDump(registeredDevices, ([a], [b]) => compareText(a, b));
   return fnv1a(
     `(checkpoint.checkpointData){PodDeviceEntries:([]checkpoint.PodDevicesEntry)${entries} RegisteredDevices:(map[string][]string)${registered}}`,
   );
 }
 
-function entryDump(entry: FileEntry): string {
-  const bytes = entry.AllocResp === null ? undefined : decodeBase64(entry.AllocResp);
+function entryDump(entry: FileEntry, answer: string): string {
   const fields = [
     `PodUID:(string)${entry.PodUID}`,
     `ContainerName:(string)${entry.ContainerName}`,
     `ResourceName:(string)${entry.ResourceName}`,
     `DeviceIDs:(checkpoint.DevicesPerNUMA)${mapDump(entry.DeviceIDs, ([a], [b]) => Number(a) - Number(b))}`,
-    `AllocResp:([]uint8)${bytes === undefined ? "<nil>" : `[${bytes.join(" ")}]`}`,
+    `AllocResp:([]uint8)${answer}`,
   ];
   return `{${fields.join(" ")}}`;
+}
+
+function answerDump({ AllocResp }: FileEntry): string {
+  const bytes = AllocResp === null ? undefined : decodeBase64(AllocResp);
+  return bytes === undefined ? "<nil>" : bytesDump(bytes);
+}
+
+function bytesDump(bytes: Uint8Array): string {
+  return `[${bytes.join(" ")}]`;
 }
 
 type MapEntry = readonly [string, readonly string[] | null];

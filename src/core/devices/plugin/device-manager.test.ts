@@ -7,7 +7,7 @@ import { podUid } from "../../../model/ids.ts";
 import type { Pod } from "../../../model/pod.ts";
 import { noAffinity, type TopologyHint } from "../topology/hints.ts";
 import type { DeviceAnswer, DeviceCall, DeviceSteps } from "./device-calls.ts";
-import { encodeDeviceCheckpoint, parseDeviceCheckpoint } from "./device-checkpoint.ts";
+import { DeviceCheckpointEncoder, parseDeviceCheckpoint } from "./device-checkpoint.ts";
 import { DeviceManager } from "./device-manager.ts";
 import { heldIds } from "./pod-devices.ts";
 
@@ -74,7 +74,7 @@ test("it is known why it was these devices, until the agent restarts", () => {
   expect([...manager.podDevices.entries()]).toMatchObject([
     { idsByNode: new Map([[1, ["d"]]]), because: "those that its plugin prefers" },
   ]);
-  const text = encodeDeviceCheckpoint(manager.checkpoint(), allocateResponseCodec);
+  const text = new DeviceCheckpointEncoder(allocateResponseCodec).text(manager.checkpoint());
   expect(text).not.toContain("prefers");
 });
 
@@ -100,7 +100,7 @@ test("a container that is restarted holds what it held, also in the next agent",
   const manager = managerWith(["a", "b", "c"]);
   const pod = gpuPod("p", 2);
   finish(manager.allocate(request(pod)));
-  const text = encodeDeviceCheckpoint(manager.checkpoint(), allocateResponseCodec);
+  const text = new DeviceCheckpointEncoder(allocateResponseCodec).text(manager.checkpoint());
   const checkpoint = parseDeviceCheckpoint(text, allocateResponseCodec);
   if (!checkpoint.ok) throw new Error(checkpoint.error);
   const next = managerWith([]);
@@ -122,7 +122,7 @@ test("a container that is restarted holds what it held, also in the next agent",
 
 test("a checkpoint that was changed is refused", () => {
   const manager = managerWith(["a"]);
-  const text = encodeDeviceCheckpoint(manager.checkpoint(), allocateResponseCodec);
+  const text = new DeviceCheckpointEncoder(allocateResponseCodec).text(manager.checkpoint());
   const changed = text.replace('["a"]', '["b"]');
   expect(parseDeviceCheckpoint(changed, allocateResponseCodec)).toEqual({
     ok: false,
