@@ -2,8 +2,12 @@ import { expect, test } from "vitest";
 import { fixedCredentials } from "../../../test/kit/fixed-credentials.ts";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { testImagePods } from "../../../test/kit/pod-parts.ts";
+import { silentLog } from "../../../test/kit/silent-log.ts";
+import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { ImageEvent } from "../../core/image/image-pull.ts";
-import { err } from "../../lib/result.ts";
+import { defaultVerification } from "../../core/image/verification-policy.ts";
+import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
+import { err, ok } from "../../lib/result.ts";
 import type { AuthConfig } from "../../model/generated/cri.ts";
 import { podUid } from "../../model/ids.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
@@ -13,6 +17,7 @@ import { PodTable } from "../pods/pod-table.ts";
 import { ImageManager, type ImageRequest } from "./image-manager.ts";
 import type { ImagePullLimits } from "./image-puller.ts";
 import { activePulls } from "./pod-images.ts";
+import { PullRecords } from "./pull-records.ts";
 
 interface OpenPull {
   readonly image: string;
@@ -228,6 +233,54 @@ test("credentials that cannot be used fail the pull before it begins", async () 
   });
   expect(images.pulls).toEqual([]);
   expect(events.at(-1)?.message).toBe('Failed to pull image "busybox": the secret is broken');
+});
+
+test("an image that was pulled for a service account is used again by its pods; what they can show is looked up once for check and pull", async () => {
+  const images = new FakeImages();
+  images.imageStatus = async () => (images.pulls.length === 0 ? {} : { image: { id: "ref" } });
+  const clock = new VirtualClock();
+  const records = new PullRecords({
+    policy: defaultVerification,
+    files: new MemoryFiles(),
+    folder: "/root/image_manager",
+    sha256: (text) => Buffer.from(text).toString("hex"),
+    clock,
+    log: silentLog,
+    metrics: noMetrics,
+  });
+  const manager = new ImageManager({
+    ...testImagePods(),
+    runtime: images,
+    clock,
+    metrics: noMetrics,
+    backoff: { initialMs: 10_000, maxMs: 300_000 },
+    pulls: { maxParallel: 4, perSecond: 0, burst: 0 },
+    records,
+  });
+  let lookUps = 0;
+  const ensure = (name: string) => {
+    const account = { uid: name, namespace: "ns", name };
+    const find = async () => {
+      lookUps += 1;
+      return ok([{ auth: { username: name }, account }]);
+    };
+    const credentials = { ...fixedCredentials(), find };
+    const request = { ...requestFor("a.io/b:1"), policy: "IfNotPresent", credentials };
+    return manager.ensureImage(request, new AbortController().signal);
+  };
+  const first = ensure("builder");
+  await expect.poll(() => images.pulls.length).toBe(1);
+  images.pulls[0]?.finish("ref");
+  expect(await first).toMatchObject({ ok: true });
+  expect(await ensure("builder")).toMatchObject({ ok: true });
+  expect(images.pulls).toHaveLength(1);
+  expect(lookUps).toBe(2);
+  const other = ensure("default");
+  await expect.poll(() => images.pulls.length).toBe(2);
+  expect(images.pulls[1]?.auth).toEqual({ username: "default" });
+  images.pulls[1]?.fail(new Error("denied"));
+  expect(await other).toMatchObject({ error: { reason: "ErrImagePull" } });
+  expect(lookUps).toBe(3);
 });
 
 test("pulls under way can be seen, and which of them wait for their turn", async () => {
