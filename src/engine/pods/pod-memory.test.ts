@@ -50,3 +50,17 @@ test("a pod that comes back while its records are removed keeps the status of it
   expect(world.table.get(uidA)?.checkpoint?.written).toEqual({ phase: "Failed" });
   expect(await world.whatIsOnDisk("uid-a")).toEqual(["statuses/uid-a.json"]);
 });
+
+test("so does one that has gone again", async () => {
+  const world = await remembered();
+  const pod = testPod({ containers: [{ name: "main" }] }, { uid: uidA });
+  const remove = world.journal.remove.bind(world.journal);
+  world.journal.remove = async (key) => {
+    await remove(key);
+    world.changes.noteRemoved(pod);
+    world.memory.checkpoints.save(uidA, { phase: "Failed" });
+  };
+  await world.memory.remove(uidA);
+  await world.memory.checkpoints.flush();
+  expect(world.table.get(uidA)?.checkpoint?.written).toEqual({ phase: "Failed" });
+});

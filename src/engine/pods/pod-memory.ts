@@ -71,8 +71,9 @@ export class PodMemory {
   async remove(uid: PodUid): Promise<void> {
     await this.ephemeral.remove(uid);
     await this.recorder.remove(uid);
-    // It may have come back meanwhile under its UID, and been refused: that is the status of its next life.
-    if (this.#table.get(uid)?.wanted !== undefined) return;
+    // It may have come back meanwhile under its UID, been refused, and gone again: that is the status of its next life.
+    const { wanted, leaving } = this.#table.get(uid) ?? {};
+    if (wanted !== undefined || leaving !== undefined) return;
     await this.checkpoints.remove(uid);
   }
 }

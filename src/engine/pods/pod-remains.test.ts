@@ -116,6 +116,20 @@ class World extends StageWorld {
   }
 }
 
+/** No source wants the pod any more. `seen`: what those who watch see from then on. */
+async function watchedRemoval() {
+  const world = await new World().start();
+  const pod = podWithVolume("uid-a");
+  await world.prepare(pod);
+  world.registry.remove(pod);
+  world.changes.noteRemoved(pod);
+  const seen: string[] = [];
+  world.changes.watch(({ type, pod: { metadata, status } }) => {
+    seen.push(`${type} ${metadata.uid} ${status?.phase}`);
+  }, world.signal);
+  return { world, pod, seen };
+}
+
 test("everything of a pod that no source wants goes, and then the pod is forgotten", async () => {
   const world = await new World().start();
   const pod = podWithVolume("uid-a");
@@ -222,6 +236,24 @@ test("a pod that comes back during its removal is remembered, and is removed aga
   expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
 });
 
+test("a pod that comes back during its removal and goes again is removed again", async () => {
+  const { world, pod, seen } = await watchedRemoval();
+  await world.remains.removeAllBut(new Set());
+  world.registry.set(pod);
+  world.changes.noteAdded(pod);
+  world.memory.checkpoints.save(uidA, { phase: "Failed" });
+  world.registry.remove(pod);
+  world.changes.noteRemoved(pod);
+  await world.removed("uid-a");
+  await world.memory.checkpoints.flush();
+  expect(world.table.get(uidA)?.removal).toMatchObject({ state: "due" });
+  expect(await world.whatIsOnDisk("uid-a")).toEqual(["statuses/uid-a.json"]);
+  await world.round();
+  expect(seen.at(-1)).toBe("DELETED uid-a Failed");
+  expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
+  expect(world.forget()).toEqual(["uid-a"]);
+});
+
 test("what comes late, after everything was removed, is removed too", async () => {
   const world = await new World().start();
   const pod = podWithVolume("uid-a");
@@ -258,15 +290,7 @@ test("a pod of which the runtime has another sandbox is removed again, and remem
 });
 
 test("watches see that a pod is gone, with its last status, when everything of it was removed", async () => {
-  const world = await new World().start();
-  const pod = podWithVolume("uid-a");
-  await world.prepare(pod);
-  world.registry.remove(pod);
-  world.changes.noteRemoved(pod);
-  const seen: string[] = [];
-  world.changes.watch(({ type, pod: { metadata, status } }) => {
-    seen.push(`${type} ${metadata.uid} ${status?.phase}`);
-  }, world.signal);
+  const { world, seen } = await watchedRemoval();
   world.stuck.add(`${rootFolder}/pods/uid-a`);
   await world.round();
   expect(seen).toEqual([]);

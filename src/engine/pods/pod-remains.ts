@@ -105,10 +105,12 @@ export class PodRemains {
 
   /** Never rejects: what failed is in the slice. `lastDelayMs`: that of the failure before, if there was one. */
   async #tryRemove(uid: PodUid, lastDelayMs: number | undefined): Promise<void> {
-    const { ports, wakeups, lifetime } = this.#deps;
+    const { ports, table, wakeups, lifetime } = this.#deps;
+    const { leaving } = table.get(uid) ?? {};
+    const hasReturned = (): boolean => isNextLife(table.get(uid), leaving);
     try {
-      await this.#remove(uid);
-      this.#removals.set(uid, { state: "done" });
+      await this.#remove(uid, hasReturned);
+      this.#removals.set(uid, hasReturned() ? foundNow : { state: "done" });
       wakeups.housekeep();
     } catch (thrown) {
       const error = errorText(thrown);
@@ -125,8 +127,8 @@ export class PodRemains {
     }
   }
 
-  async #remove(uid: PodUid): Promise<void> {
-    const { ports, table, changes, memory, observed, lifetime } = this.#deps;
+  async #remove(uid: PodUid, hasReturned: () => boolean): Promise<void> {
+    const { ports, changes, memory, observed, lifetime } = this.#deps;
     const found = observed.find(uid);
     if (found !== undefined) await this.#removeFromRuntime(found);
     await this.#removeStages(uid, found);
@@ -135,7 +137,7 @@ export class PodRemains {
       if (sandboxes.length > 0) throw new Error("the runtime has another sandbox of the pod");
     }
     // A static pod of the same content may have come back meanwhile, and is remembered.
-    if (table.get(uid)?.wanted !== undefined) return;
+    if (hasReturned()) return;
     // Others see a pod with its status, which goes now.
     changes.noteGone(uid);
     await memory.remove(uid);
@@ -185,6 +187,12 @@ export class PodRemains {
 }
 
 const foundNow = { state: "due", atMs: Number.NEGATIVE_INFINITY } as const;
+
+/** The pod has come back since it left so, whether or not it has gone again: that life leaves something of its own. */
+function isNextLife(pod: ManagedPod | undefined, left: ManagedPod["leaving"]): boolean {
+  const { wanted, leaving } = pod ?? {};
+  return wanted !== undefined || (leaving !== undefined && leaving !== left);
+}
 
 function isFileName(uid: PodUid): boolean {
   return uid !== "" && uid !== "." && uid !== ".." && !uid.includes("/");

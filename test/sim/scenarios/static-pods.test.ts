@@ -1,7 +1,7 @@
 // Races of static pods that kubelets have lost.
 import { expect, test } from "vitest";
+import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
-import type { Journal } from "../../../src/ports/journal.ts";
 import { leftovers, unconverged } from "../simulator/convergence.ts";
 import { inlineDriver } from "../simulator/storage/storage-objects.ts";
 import { withMethods } from "../simulator/with-methods.ts";
@@ -255,23 +255,43 @@ test("the sandbox of a static pod that had ended when the agent was killed is st
   expect(runtime.sandboxes.map(({ isReady }) => isReady)).toEqual([false]);
 });
 
-test("a static pod that comes back while what it left is being removed, and is refused, is shown as refused", async () => {
-  const slow = (journal: Journal): Journal =>
-    withMethods(journal, (name, method) => async (...args) => {
-      const answer: unknown = await method(...args);
-      if (name === "remove") await sim.clock.sleep(10_000, new AbortController().signal);
-      return answer;
-    });
-  const sim = quietNode({
-    sabotage: (ports) => ({ ...ports, journal: slow(ports.journal) }),
+/** The records of pods take ten seconds to be removed. */
+function withSlowRemovals(ports: AgentPorts): AgentPorts {
+  const journal = withMethods(ports.journal, (name, method) => async (...args) => {
+    const answer: unknown = await method(...args);
+    if (name === "remove") await ports.clock.sleep(10_000, new AbortController().signal);
+    return answer;
   });
-  const manifest = plainPod("greedy", { resources: { requests: { cpu: "1000" } } });
-  write(sim, "greedy", manifest);
+  return { ...ports, journal };
+}
+
+const greedy = plainPod("greedy", { resources: { requests: { cpu: "1000" } } });
+const refused = { phase: "Failed", reason: "OutOfcpu" };
+
+test("a static pod that comes back while what it left is being removed, and is refused, is shown as refused", async () => {
+  const sim = quietNode({ sabotage: withSlowRemovals });
+  write(sim, "greedy", greedy);
   await pass(sim, 5_000);
   sim.manifests.remove("greedy");
   await pass(sim, 3_000);
-  write(sim, "greedy", manifest);
+  write(sim, "greedy", greedy);
   await pass(sim, 60_000);
-  const shown = sim.shownPods().map(({ status }) => [status?.phase, status?.reason]);
-  expect(shown).toEqual([["Failed", "OutOfcpu"]]);
+  expect(sim.shownPods()).toMatchObject([{ status: refused }]);
+});
+
+test("and one that goes again before that has ended leaves nothing, and is shown as refused when it comes a third time", async () => {
+  const { sim } = quietCluster({ sabotage: withSlowRemovals });
+  await pass(sim, 5_000);
+  write(sim, "greedy", greedy);
+  await pass(sim, 5_000);
+  sim.manifests.remove("greedy");
+  await pass(sim, 3_000);
+  write(sim, "greedy", greedy);
+  await pass(sim, 1_000);
+  sim.manifests.remove("greedy");
+  await pass(sim, 60_000);
+  expect(await leftovers(sim)).toEqual([]);
+  write(sim, "greedy", greedy);
+  await pass(sim, 60_000);
+  expect(sim.shownPods()).toMatchObject([{ status: refused }]);
 });
