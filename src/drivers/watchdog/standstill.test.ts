@@ -39,6 +39,18 @@ test("a loop that does not turn is found although its thread runs", () => {
   expect(looks(seen)).toEqual(["fine", "fine", "fine", "loop"]);
 });
 
+test("a thread that stands still a moment after its loop's last turn is not taken for the loop", () => {
+  expect(
+    looks([
+      [1, 7],
+      [2, 7],
+      [2, 7],
+      [2, 7],
+      [2, 7],
+    ]),
+  ).toEqual(["fine", "fine", "fine", "fine", "thread"]);
+});
+
 test("a loop that has not begun may take its time", () => {
   expect(looks([1, 2, 3, 4, 5, 6, 7].map((ticks) => [ticks, 0] as const)).at(-1)).toBe("fine");
 });

@@ -31,7 +31,9 @@ export class Standstill {
     if (this.#threadStillMs >= this.#limitMs) {
       return { kind: "thread", stillMs: this.#threadStillMs };
     }
-    if (this.#loopStillMs >= this.#limitMs) return { kind: "loop", stillMs: this.#loopStillMs };
-    return undefined;
+    // A thread that stands still holds up its loop: which of them it is shows at the next look.
+    const isThreadRunning = this.#threadStillMs === 0;
+    if (this.#loopStillMs < this.#limitMs || !isThreadRunning) return undefined;
+    return { kind: "loop", stillMs: this.#loopStillMs };
   }
 }
