@@ -48,6 +48,8 @@ export class PodAdmission {
       faults.attempt("admission", uid, () => devices.adopt(pod));
       return true;
     }
+    // One that was deleted before it came here never begins: its worker ends it, which a refusal would not.
+    if (pod.metadata.deletionTimestamp !== undefined) return true;
     const result = this.#decide(pod);
     if (result.admit) devices.admit(pod, (failure) => this.#refuseLate(pod, failure));
     else this.#refuse(pod, result);

@@ -37,6 +37,17 @@ test("a pod past its deadline stays in the API server until its containers have 
   expect(await leftovers(sim)).toEqual([]);
 });
 
+test("a pod that was deleted before the agent saw it ends, though the node has no room for it", async () => {
+  const { sim, cluster } = quietCluster();
+  await pass(sim, 5_000);
+  sim.killAgent("before the pod comes", 20_000);
+  create(sim, cluster, plainPod("web", { resources: { requests: { cpu: "1000" } } }));
+  await cluster.remove("web", false);
+  await pass(sim, 60_000);
+  expect(cluster.find("web")).toBeUndefined();
+  expect(await leftovers(sim)).toEqual([]);
+});
+
 test("the containers of an evicted pod are followed to their end (kubernetes #98742)", async () => {
   const pressure = { isOn: false };
   const { sim, cluster } = quietCluster({ sabotage: shortOfMemory(pressure) });
