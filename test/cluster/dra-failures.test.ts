@@ -12,6 +12,7 @@ import {
 } from "./support/cluster-pods.ts";
 import { allocatedResources, DraWorld, slicesPath } from "./support/dra-world.ts";
 
+/** An agent that starts deletes all slices, as a kubelet does; it can take their driver a minute to see that and publish them again. */
 const timeoutMs = 150_000;
 let world: DraWorld;
 
