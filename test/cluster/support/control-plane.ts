@@ -26,6 +26,8 @@ interface Keys {
 export interface ControlPlaneOptions {
   /** How long the certificates that nodes ask for are good. */
   readonly certificateLife?: string;
+  /** Beside those that every API server gets. */
+  readonly apiServerFlags?: readonly string[];
   /** Where the cluster is; without one it claims an address. */
   readonly claim?: ClusterAddress;
 }
@@ -44,11 +46,13 @@ export class ControlPlane {
   readonly kubectl: Kubectl;
   readonly #claim: ClusterAddress;
   readonly #certificateLife: string;
+  readonly #apiServerFlags: readonly string[];
   readonly #keys: Keys;
   readonly #processes = new Map<string, ServerProcess>();
 
   private constructor(folder: string, claim: ClusterAddress, options: ControlPlaneOptions) {
     this.#certificateLife = options.certificateLife ?? "24h";
+    this.#apiServerFlags = options.apiServerFlags ?? [];
     this.folder = folder;
     this.#claim = claim;
     this.network = claim.network;
@@ -81,6 +85,11 @@ export class ControlPlane {
       throw new Error(`the control plane did not start:\n${words.join("\n")}`, { cause: error });
     }
     return plane;
+  }
+
+  /** The authority of the cluster, with its key. */
+  get authority(): CertificateFiles {
+    return this.#keys.authority.files;
   }
 
   get authorityFile(): string {
@@ -154,6 +163,7 @@ export class ControlPlane {
       "--enable-admission-plugins=NodeRestriction",
       "--enable-bootstrap-token-auth=true",
       "--allow-privileged=true",
+      ...this.#apiServerFlags,
     ]);
   }
 
