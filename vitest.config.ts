@@ -1,9 +1,18 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { patience } from "./test/kit/patience.ts";
 
 const machineSetup = [
   "test/integration/support/remove-killed-runs.ts",
   "test/integration/support/keep-kernel-settings.ts",
 ];
+
+/** For tests that also run on the virtual machine of tools/machine. */
+const patientWaits = {
+  setupFiles: ["test/kit/stretch-timeouts.ts"],
+  expect: { poll: { timeout: 60_000 * patience } },
+  testTimeout: 300_000 * patience,
+  hookTimeout: 300_000 * patience,
+};
 
 const config: ViteUserConfig = defineConfig({
   test: {
@@ -25,9 +34,7 @@ const config: ViteUserConfig = defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           globalSetup: machineSetup,
-          expect: { poll: { timeout: 60_000 } },
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          ...patientWaits,
         },
       },
       {
@@ -50,6 +57,8 @@ const config: ViteUserConfig = defineConfig({
           hookTimeout: 300_000,
         },
       },
+      // Only on that machine: they need its systemd, containerd and cgroups.
+      { test: { name: "machine", include: ["test/machine/*.test.ts"], ...patientWaits } },
       {
         test: {
           name: "golden",

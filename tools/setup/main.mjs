@@ -1,5 +1,5 @@
 // Makes a Debian machine ready for the demo or the tests: installs what is missing, skips what is there.
-// usage: node tools/setup/main.mjs [build|demo|test|suites]
+// usage: node tools/setup/main.mjs [build|demo|test|suites|machine]
 // Plain JavaScript, as it runs before any npm package is installed.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, statSync, symlinkSync } from "node:fs";
@@ -10,7 +10,9 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const binFolders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 const cniFolders = ["/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"];
 
-/** Each package with the files of which one shows that it, or an equal from elsewhere, is installed. */
+const tests = ["test", "suites"];
+
+/** Each package with the files of which one shows that it, or an equal from elsewhere, is installed, and the modes that need it. */
 const packages = [
   { name: "containerd", files: programs("containerd") },
   { name: "runc", files: programs("runc") },
@@ -20,21 +22,23 @@ const packages = [
   { name: "catatonit", files: programs("catatonit") },
   { name: "busybox-static", files: ["/usr/share/doc/busybox-static"] },
   // Its package brings a service on all addresses; the tests start the program themselves.
-  { name: "docker-registry", files: programs("docker-registry"), testOnly: true, unwanted: true },
+  { name: "docker-registry", files: programs("docker-registry"), modes: tests, unwanted: true },
   // What the CSI driver of the tests formats volumes with.
-  { name: "e2fsprogs", files: programs("mkfs.ext4"), testOnly: true },
-  { name: "xfsprogs", files: programs("mkfs.xfs"), testOnly: true },
-  { name: "openssl", files: programs("openssl"), testOnly: true },
+  { name: "e2fsprogs", files: programs("mkfs.ext4"), modes: [...tests, "machine"] },
+  { name: "xfsprogs", files: programs("mkfs.xfs"), modes: tests },
+  { name: "openssl", files: programs("openssl"), modes: tests },
   // The shells whose completion is tested, and a clean Debian to install packages in.
-  { name: "zsh", files: programs("zsh"), testOnly: true },
-  { name: "fish", files: programs("fish"), testOnly: true },
-  { name: "debootstrap", files: programs("debootstrap"), testOnly: true },
+  { name: "zsh", files: programs("zsh"), modes: tests },
+  { name: "fish", files: programs("fish"), modes: tests },
+  { name: "debootstrap", files: programs("debootstrap"), modes: [...tests, "machine"] },
   // For systemd-notify alone.
-  { name: "systemd", files: programs("systemd-notify"), testOnly: true },
+  { name: "systemd", files: programs("systemd-notify"), modes: tests },
   // For the images of Kubernetes' own suites: a shell that keeps every variable of the environment, and what the specs call.
-  { name: "bash-static", files: programs("bash-static"), suitesOnly: true },
-  { name: "curl", files: programs("curl"), suitesOnly: true },
-  { name: "netcat-openbsd", files: programs("nc.openbsd"), suitesOnly: true },
+  { name: "bash-static", files: programs("bash-static"), modes: ["suites"] },
+  { name: "curl", files: programs("curl"), modes: ["suites"] },
+  { name: "netcat-openbsd", files: programs("nc.openbsd"), modes: ["suites"] },
+  { name: "qemu-system-x86", files: programs("qemu-system-x86_64"), modes: ["machine"] },
+  { name: "openssh-client", files: programs("ssh"), modes: ["machine"] },
 ];
 
 function programs(name) {
@@ -80,8 +84,7 @@ function maskService(name) {
 
 function installPackages(mode) {
   const absent = packages
-    .filter(({ testOnly = false }) => !testOnly || mode !== "demo")
-    .filter(({ suitesOnly = false }) => !suitesOnly || mode === "suites")
+    .filter(({ modes = ["demo", ...tests] }) => modes.includes(mode))
     .filter(({ files }) => !files.some((file) => existsSync(file)));
   const missing = absent.map(({ name }) => name);
   if (missing.length === 0) {
@@ -139,8 +142,8 @@ function isExecutable(file) {
 }
 
 const [mode = "demo", ...rest] = process.argv.slice(2);
-if (!["build", "demo", "test", "suites"].includes(mode) || rest.length > 0) {
-  console.error("usage: node tools/setup/main.mjs [build|demo|test|suites]");
+if (!["build", "demo", "test", "suites", "machine"].includes(mode) || rest.length > 0) {
+  console.error("usage: node tools/setup/main.mjs [build|demo|test|suites|machine]");
   process.exit(2);
 }
 if (process.platform !== "linux")

@@ -17,6 +17,7 @@ import { type CriRuntime, createCriRuntime } from "../../../src/drivers/cri/cri-
 import { readMachine } from "../../../src/drivers/linux/read-machine.ts";
 import { busyboxImage } from "../../../tools/images/busybox-image.ts";
 import { BerthProcess, buildProgram, type Ended } from "./agent-process.ts";
+import { cgroupFolder } from "./cgroup-folder.ts";
 import { findLeftovers } from "./leftovers.ts";
 import { makeTestFolder } from "./test-folder.ts";
 
@@ -186,7 +187,7 @@ export class AgentWorld {
   }
 
   podCgroups(podUid: string): readonly string[] {
-    const root = `/sys/fs/cgroup/pids/${this.bridge}`;
+    const root = cgroupFolder("pids", `/${this.bridge}`);
     return namesWith(root, `pod${podUid}`)
       .map((name) => join(root, name))
       .filter((path) => existsSync(join(path, "cgroup.procs")));
