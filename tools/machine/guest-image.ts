@@ -19,7 +19,6 @@ import { dirname, join } from "node:path";
 import { MANAGED_CONTAINERD_DEFAULTS } from "../../src/drivers/containerd/managed-containerd.ts";
 
 const cache = join(homedir(), ".cache", "berth");
-const mirror = "http://deb.debian.org/debian";
 const diskBytes = "6G";
 
 const packages = [
@@ -120,7 +119,7 @@ function build(folder: string, say: (text: string) => void): void {
     say("making the guest: Debian 13 by debootstrap, which takes some minutes");
     const included = `--include=${packages.join(",")}`;
     // In a mount namespace of its own: what it mounts in the folder goes with it.
-    const make = ["debootstrap", "--variant=minbase", included, "trixie", root, mirror];
+    const make = ["debootstrap", "--variant=minbase", included, "trixie", root];
     run("unshare", ["--mount", "--", ...make]);
     say(`adding ${newer.packages.join(", ")} of Debian ${newer.suite}`);
     addNewer(root);
@@ -150,7 +149,7 @@ function addNewer(root: string): void {
   const lists = `${newer.folder}/lists`;
   mkdirSync(join(root, lists, "partial"), { recursive: true });
   const keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
-  const source = `deb [signed-by=${keys}] ${mirror} ${newer.suite} main\n`;
+  const source = `deb [signed-by=${keys}] ${mirrorOf(root)} ${newer.suite} main\n`;
   writeFileSync(join(place, "sources.list"), source);
   const options = {
     "Dir::Etc::sourcelist": `${newer.folder}/sources.list`,
@@ -169,6 +168,14 @@ function addNewer(root: string): void {
     rmSync(join(place, name));
   }
   rmSync(join(root, lists), { recursive: true });
+}
+
+/** Where debootstrap has its packages from. */
+function mirrorOf(root: string): string {
+  const [, mirror] =
+    /^deb (\S+) /m.exec(readFileSync(join(root, "etc/apt/sources.list"), "utf8")) ?? [];
+  if (mirror === undefined) throw new Error("debootstrap left no mirror in /etc/apt/sources.list");
+  return mirror;
 }
 
 function setUp(root: string, draft: string): void {
