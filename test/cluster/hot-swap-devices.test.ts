@@ -39,7 +39,7 @@ const checkpoints = [
 /** Whole CPUs in a Guaranteed pod. */
 const own: ResourceRequirements = limited({ cpu: "1", memory: "32Mi" });
 
-/** Of the device plugin's four devices two are held, and CPU 1 is nobody else's. */
+/** Of the device plugin's four devices two are held, and CPU 1 belongs to one container. */
 const pods: Readonly<Record<string, readonly Container[]>> = {
   devices: [holding(limited({ [resource]: "2" }))],
   pinned: [holding(own)],
@@ -274,7 +274,7 @@ describe("one agent takes a node with devices and pinned CPUs over from the othe
     });
   });
 
-  test("at the end everything can be deleted, and is nobody's any more", async () => {
+  test("at the end everything can be deleted, and belongs to no pod any more", async () => {
     await world.cluster.kubectl.run("delete", "pods", "--all", "--wait=false");
     await untilNoPods(world.cluster.api, "", timeoutMs);
     expect(await world.cluster.leftovers(timeoutMs)).toEqual([]);
