@@ -114,7 +114,7 @@ export class DraWorld {
       case "prepare":
         return failure(this.#finish(this.#manager.prepare(this.#pod(step.pod))));
       case "unprepare":
-        return failure(this.#finish(this.#manager.unprepare(this.#pod(step.pod))));
+        return failure(this.#finish(this.#manager.unprepare(this.#pod(step.pod), () => true)));
       case "mightUnprepare":
         return { mightNeedToUnprepare: this.#manager.uses(podUid(step.pod)) };
       case "resources": {

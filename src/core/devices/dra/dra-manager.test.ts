@@ -37,13 +37,19 @@ function managerWithDriver(): DraManager {
   return new DraManager(drivers);
 }
 
-/** Carries the steps out with a driver that always succeeds; returns the calls to it. */
-function finish<T>(steps: DraSteps<T>): { readonly value: T; readonly calls: DraCall[] } {
+interface Finished<T> {
+  readonly value: T;
+  readonly calls: DraCall[];
+}
+
+/** Carries the steps out with a driver that succeeds, or is away; returns the calls to it. */
+function finish<T>(steps: DraSteps<T>, isAway = false): Finished<T> {
   const calls: DraCall[] = [];
   const answer = (call: DraCall): DraAnswer => {
     if (call.method === "SaveCheckpoint") return { kind: "done" };
     if (call.method === "GetClaim") return { kind: "claim", claim: claim(call.name) };
     calls.push(call);
+    if (isAway) return { kind: "failed", error: "connection refused" };
     const results = call.claims.map(({ uid, name }) => {
       const device = { pool: "pool", device: name, shareId: undefined };
       const devices = [{ ...device, requests: [], cdiDevices: [`${driver}/gpu=${name}`] }];
@@ -76,6 +82,16 @@ test("a claim that pods share is given back with the last of them", () => {
     { method: "NodeUnprepareResources", claims: [{ name: "a" }] },
   ]);
   expect(manager.claims.all()).toEqual([]);
+});
+
+test("a claim that another pod still uses stays when giving back the others of a pod is tried again", () => {
+  const manager = managerWithDriver();
+  const [first, second] = [podWith("p", ["a"]), podWith("q", ["a", "b"])];
+  finish(manager.prepare(first));
+  finish(manager.prepare(second));
+  expect(finish(manager.unprepare(second), true).value.ok).toBe(false);
+  expect(finish(manager.unprepare(second)).calls).toMatchObject([{ claims: [{ name: "b" }] }]);
+  expect(manager.uses(first.metadata.uid)).toBe(true);
 });
 
 test("the next agent knows the claims and prepares them again", () => {

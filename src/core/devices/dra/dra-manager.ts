@@ -140,14 +140,23 @@ export class DraManager {
     return skippedProblem(method, claims, results);
   }
 
-  /** Has the claims given back that no other pod uses. Safe to repeat. */
-  *unprepare(pod: Pod): DraSteps<Outcome> {
+  /**
+   * Has the claims given back that no other pod uses. Safe to repeat: where the driver of one claim fails, the pod has given back
+   * others already, and who uses them now is somebody else. `mayGiveBack`: upstream looks at no such thing, which is a defect.
+   */
+  *unprepare(
+    pod: Pod,
+    mayGiveBack: (claim: ClaimInfo) => boolean = ({ pods }) => pods.has(pod.metadata.uid),
+  ): DraSteps<Outcome> {
+    const { uid, namespace } = pod.metadata;
     const names: string[] = [];
     for (const claim of podClaims(pod)) {
       if (!claim.ok) return err(unprepareFailure(claim.error));
-      if (claim.value !== undefined) names.push(claim.value.name);
+      if (claim.value === undefined) continue;
+      const { name } = claim.value;
+      const known = this.claims.get(namespace, name);
+      if (known !== undefined && mayGiveBack(known)) names.push(name);
     }
-    const { uid, namespace } = pod.metadata;
     const done = yield* this.#unprepare(uid, namespace, names);
     return done.ok ? done : err(unprepareFailure(done.error));
   }

@@ -37,6 +37,7 @@ export class SimDevices {
     return {
       ...simDevices,
       entryAt: async (path) => {
+        if (this.#loops.some(({ device }) => device === path)) return "device";
         if (this.#numberOf(path) !== undefined && !this.#files.links.has(path)) return "device";
         if (this.#files.links.has(path)) return "link";
         if ((await this.#files.list(path)).length > 0) return "folder";
