@@ -14,7 +14,7 @@ import { VolumeOperations } from "../../src/engine/volumes/volume-operations.ts"
 import type { VolumePluginDeps } from "../../src/engine/volumes/volume-plugin.ts";
 import { volumePlugins } from "../../src/engine/volumes/volume-plugins.ts";
 import { VolumeReconciler } from "../../src/engine/volumes/volume-reconciler.ts";
-import { VolumeStates } from "../../src/engine/volumes/volume-states.ts";
+import type { VolumeStates } from "../../src/engine/volumes/volume-states.ts";
 import { err } from "../../src/lib/result.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { Log } from "../../src/ports/log.ts";
@@ -29,6 +29,7 @@ interface TestStorageDeps extends VolumePluginDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly lifetime: AbortSignal;
+  readonly states: VolumeStates;
 }
 
 const sources: Pick<SourceReadiness, "areAllReady"> = { areAllReady: true };
@@ -45,7 +46,6 @@ const noClaims: Claims = {
 
 /** A manager of volumes that are folders of the node: no claims, no storage of others. It runs until the agent's end. */
 export function startTestStorage(deps: TestStorageDeps): StorageManager {
-  const states = new VolumeStates(deps.table);
   const attachments = {
     byController: false,
     attached: new Map<string, string>(),
@@ -54,7 +54,6 @@ export function startTestStorage(deps: TestStorageDeps): StorageManager {
   const all = volumePlugins.map((plugin) => folderPlugin(deps, plugin));
   const shared = {
     ...deps,
-    states,
     attachments,
     claims: noClaims,
     plugins: new Map(all.map((plugin) => [plugin.name, plugin])),

@@ -16,6 +16,7 @@ import { NodePodCgroups } from "../../src/engine/resources/pod-cgroups.ts";
 import { EventLog } from "../../src/engine/view/event-log.ts";
 import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
 import type { PodChanges } from "../../src/engine/view/pod-changes.ts";
+import { VolumeStates } from "../../src/engine/volumes/volume-states.ts";
 import { emptyObservedPod, type ObservedPod } from "../../src/model/observed.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { Log } from "../../src/ports/log.ts";
@@ -34,6 +35,7 @@ export const rootFolder = "/root";
 export class StageWorld {
   readonly clock: VirtualClock = new VirtualClock();
   readonly table: PodTable = new PodTable();
+  readonly volumes: VolumeStates = new VolumeStates(this.table);
   readonly changes: PodChanges = testPodChanges(this.table);
   readonly files: MemoryFiles = new MemoryFiles();
   readonly journal: SimJournal = new SimJournal();
@@ -67,6 +69,7 @@ export class StageWorld {
     this.events = new EventLog({ table, clock, host: "node", sender: undefined });
     const { events } = this;
     const storage = startTestStorage({
+      states: this.volumes,
       table,
       rootFolder,
       files,

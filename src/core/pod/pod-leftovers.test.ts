@@ -9,6 +9,7 @@ const nothing: LeftoverFacts = {
   isBeingReported: false,
   removal: "done",
   hasFiles: false,
+  mayHaveMounts: false,
 };
 
 test("a pod whose removal is done and of which nothing is known may be forgotten", () => {
@@ -26,6 +27,7 @@ test.each<[Partial<LeftoverFacts>, string]>([
   [{ removal: "due" }, "what it left is not removed yet"],
   [{ removal: "running" }, "what it left is being removed"],
   [{ hasFiles: true }, "the agent keeps files about it"],
+  [{ mayHaveMounts: true }, "a volume may be mounted for it"],
 ])("with %j alone a pod is remembered", (fact, reason) => {
   expect(whatIsLeft({ ...nothing, ...fact })).toEqual([reason]);
 });
@@ -39,6 +41,7 @@ test("every reason is reported", () => {
     isBeingReported: true,
     removal: undefined,
     hasFiles: true,
+    mayHaveMounts: true,
   };
-  expect(whatIsLeft(facts)).toHaveLength(7);
+  expect(whatIsLeft(facts)).toHaveLength(8);
 });

@@ -14,6 +14,8 @@ export interface LeftoverFacts {
   readonly removal: "due" | "running" | "done" | undefined;
   /** Files of the agent's own memory: its status checkpoint, records and ephemeral containers. */
   readonly hasFiles: boolean;
+  /** Something of a volume may be mounted for it. */
+  readonly mayHaveMounts: boolean;
 }
 
 /** Why the agent has to remember the pod; none = nothing of it is left anywhere, and it may be forgotten. */
@@ -26,6 +28,7 @@ export function whatIsLeft(facts: LeftoverFacts): readonly string[] {
   if (facts.isBeingReported) reasons.push("its status is being reported");
   if (facts.removal !== "done") reasons.push(removalReasons[facts.removal ?? "not begun"]);
   if (facts.hasFiles) reasons.push("the agent keeps files about it");
+  if (facts.mayHaveMounts) reasons.push("a volume may be mounted for it");
   return reasons;
 }
 

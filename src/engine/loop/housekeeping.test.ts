@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { buildPod } from "../../../test/kit/pods.ts";
+import { foundMount } from "../../core/storage/volume-state.ts";
 import type { PodUpdate } from "../../core/worker/pod-update.ts";
 import { type PodUid, podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
@@ -10,6 +11,7 @@ import { SourceReadiness } from "../intake/source-readiness.ts";
 import { ObservedPods } from "../observe/observed-pods.ts";
 import { PodRegistry } from "../pods/pod-registry.ts";
 import { PodTable, type PodWorker } from "../pods/pod-table.ts";
+import { VolumeStates } from "../volumes/volume-states.ts";
 import { forgetPods, Housekeeping } from "./housekeeping.ts";
 import { NextLives } from "./next-lives.ts";
 
@@ -234,7 +236,7 @@ function uidsOf(table: PodTable): readonly string[] {
 }
 
 test("pods of which nothing is left are forgotten, the others stay", () => {
-  const left = ["wanted", "being-read", "being-reported", "in-runtime", "recorded"];
+  const left = ["wanted", "being-read", "being-reported", "in-runtime", "recorded", "mounted"];
   const table = removedPods("gone", ...left, "also-gone");
   new PodRegistry(table).set(buildPod({ metadata: { uid: "wanted" } }));
   const running = { again: false, done: Promise.resolve() };
@@ -261,6 +263,8 @@ test("pods of which nothing is left are forgotten, the others stay", () => {
     decisions: [],
   });
   table.writer("observed").set(podUid("in-runtime"), { state: observed("in-runtime") });
+  const spec = { source: "inline", volume: { name: "data" } } as const;
+  new VolumeStates(table).setMount(podUid("mounted"), "data", foundMount(spec, "plugin"));
   forgetPods(table);
   expect(uidsOf(table)).toEqual(left);
 });

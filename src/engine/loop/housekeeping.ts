@@ -14,6 +14,7 @@ import type { PodTable } from "../pods/pod-table.ts";
 import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { PodAllocations } from "../resources/allocation/pod-allocations.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
+import { mayHaveMounts } from "../volumes/volume-states.ts";
 import type { NextLives } from "./next-lives.ts";
 
 export interface HousekeepingDeps {
@@ -133,6 +134,7 @@ export function forgetPods(table: PodTable): void {
       isBeingReported: report !== undefined,
       removal: removal?.state,
       hasFiles: hasFiles(pod),
+      mayHaveMounts: mayHaveMounts(pod.storage),
     });
     if (left.length === 0) table.delete(uid);
   }

@@ -8,6 +8,7 @@ import {
   rootFolder,
   StageWorld,
 } from "../../../test/sim/stage-world.ts";
+import { foundMount } from "../../core/storage/volume-state.ts";
 import { podUid } from "../../model/ids.ts";
 import { emptyObservedPod, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -18,6 +19,7 @@ import { PodRemains } from "./pod-remains.ts";
 import { prepareStages } from "./pod-stage.ts";
 
 const uidA = podUid("uid-a");
+const emptyDir = "kubernetes.io/empty-dir";
 
 const sandbox = {
   id: "sandbox",
@@ -270,6 +272,20 @@ test("what comes late, after everything was removed, is removed too", async () =
   expect(world.forget()).toEqual([]);
   await world.round();
   expect(world.observed.has(uidA)).toBe(false);
+  expect(world.forget()).toEqual(["uid-a"]);
+});
+
+test("a volume that is found mounted after everything was removed is unmounted before the pod is forgotten", async () => {
+  const world = await new World().start();
+  const pod = podWithVolume("uid-a");
+  await world.prepare(pod);
+  world.registry.remove(pod);
+  await world.round();
+  const spec = { source: "inline", volume: { name: "late", emptyDir: {} } } as const;
+  world.volumes.setMount(uidA, "of a call that a past agent made", foundMount(spec, emptyDir));
+  expect(world.forget()).toEqual([]);
+  await world.round();
+  expect(world.volumes.hasMounts(uidA)).toBe(false);
   expect(world.forget()).toEqual(["uid-a"]);
 });
 

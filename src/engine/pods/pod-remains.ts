@@ -9,6 +9,7 @@ import { type EndExecutorDeps, executePlan } from "../execute/execute-plan.ts";
 import { failuresText } from "../execute/step-report.ts";
 import type { ObservedPods } from "../observe/observed-pods.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
+import { mayHaveMounts } from "../volumes/volume-states.ts";
 import { hasFiles, type PodMemory } from "./pod-memory.ts";
 import { type PodStage, removeStages } from "./pod-stage.ts";
 import type { ManagedPod, PodTable, SliceWriter } from "./pod-table.ts";
@@ -98,8 +99,8 @@ export class PodRemains {
       case "running":
         return false;
       case "done":
-        // Written by what ended late. What comes to the runtime late was found there.
-        return hasFiles(pod);
+        // Written by what ended late, or found mounted late. What comes to the runtime late was found there.
+        return hasFiles(pod) || mayHaveMounts(pod.storage);
     }
   }
 

@@ -58,8 +58,7 @@ export class VolumeStates {
 
   /** Whether anything may be mounted for the pod, or is about to be. */
   hasMounts(uid: PodUid): boolean {
-    const { mounts, operations } = this.pod(uid);
-    return mounts.size > 0 || operations > 0;
+    return mayHaveMounts(this.pod(uid));
   }
 
   /** An operation on a volume of the pod has begun, or ended; one that outlived all that was known of the pod counts no more. */
@@ -191,6 +190,11 @@ export class VolumeStates {
   isReportedInUse(name: string): boolean {
     return this.#reportedInUse.has(name);
   }
+}
+
+/** Whether anything may be mounted for the pod, or is about to be. */
+export function mayHaveMounts(storage: PodStorage | undefined): boolean {
+  return storage !== undefined && (storage.mounts.size > 0 || storage.operations > 0);
 }
 
 function without<V>(map: ReadonlyMap<string, V>, name: string): ReadonlyMap<string, V> {

@@ -11,6 +11,7 @@ import { PodTable } from "../../../src/engine/pods/pod-table.ts";
 import { ContainerVolumes } from "../../../src/engine/volumes/container-volumes.ts";
 import type { StorageManager } from "../../../src/engine/volumes/storage-manager.ts";
 import { removeVolumeFolders } from "../../../src/engine/volumes/tear-down.ts";
+import { VolumeStates } from "../../../src/engine/volumes/volume-states.ts";
 import { VolumeUsage } from "../../../src/engine/volumes/volume-usage.ts";
 import { MetricsRegistry } from "../../../src/lib/metrics-registry.ts";
 import { err, ok, type Result } from "../../../src/lib/result.ts";
@@ -67,6 +68,7 @@ export class VolumeWorld implements AsyncDisposable {
     this.#table = new PodTable();
     this.#registry = new PodRegistry(this.#table);
     const storage = startTestStorage({
+      states: new VolumeStates(this.#table),
       table: this.#table,
       rootFolder: this.root,
       files: hostFiles,

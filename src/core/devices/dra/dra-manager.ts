@@ -142,7 +142,7 @@ export class DraManager {
 
   /**
    * Has the claims given back that no other pod uses. Safe to repeat: where the driver of one claim fails, the pod has given back
-   * others already, and who uses them now is somebody else. `mayGiveBack`: upstream looks at no such thing, which is a defect.
+   * others already, and the pod that has them now is another. `mayGiveBack`: upstream looks at no such thing, which is a defect.
    */
   *unprepare(
     pod: Pod,
