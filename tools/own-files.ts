@@ -24,7 +24,7 @@ export const ownFiles: readonly string[] = [
   "src/drivers/containerd/remove-traces.ts",
   "src/drivers/containerd/static-program.ts",
   "src/drivers/device-plugins/device-plugins.ts",
-  "src/drivers/disk/json-journal.ts",
+  "src/drivers/disk/history-parts.ts",
   "src/drivers/disk/read-regular-file.ts",
   "src/drivers/grpc/listen-on-unix-socket.ts",
   "src/drivers/kube/certificate-files.ts",

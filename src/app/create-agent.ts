@@ -14,7 +14,7 @@ import type { CriRuntime } from "../drivers/cri/cri-runtime.ts";
 import { createCsiDrivers } from "../drivers/csi/csi-drivers.ts";
 import { allocateResponseCodec } from "../drivers/device-plugins/allocate-response.ts";
 import { devicePlugins } from "../drivers/device-plugins/device-plugins.ts";
-import { JsonJournal } from "../drivers/disk/json-journal.ts";
+import { DiskHistory, type HistoryLimits } from "../drivers/disk/disk-history.ts";
 import { createDraPlugins } from "../drivers/dra/dra-plugins.ts";
 import { podKeys } from "../drivers/kube/pod-keys.ts";
 import { blockDevices } from "../drivers/linux/block-devices.ts";
@@ -59,6 +59,7 @@ import type { Cgroups } from "../ports/cgroups.ts";
 import type { PodSource } from "../ports/pod-source.ts";
 import { type DataLayout, dataLayout } from "./data-layout.ts";
 import { parseEviction } from "./eviction-options.ts";
+import { defaultHistoryLimits } from "./history-options.ts";
 import { defaultImageSetup, type ImageSetup } from "./image-options.ts";
 import { defaultLogRotation } from "./log-rotation-options.ts";
 import { defaultManagerOptions, type ManagerOptions, managerSettings } from "./manager-options.ts";
@@ -96,6 +97,8 @@ export interface PodRules {
   readonly images: ImageSetup;
   readonly security: SecuritySettings;
   readonly eviction: EvictionSettings;
+  /** How much is kept of what happened, and for how long. */
+  readonly history: HistoryLimits;
   /** Processes of a pod at most, unless the tuning has its own cgroup settings; undefined = any number. */
   readonly podPidsLimit: number | undefined;
 }
@@ -301,9 +304,12 @@ function machinePorts(
     payloadFiles,
     foreignFiles: linuxForeignFiles(helpers, Date.now),
     mounts: linuxMounts(helpers.hungPaths, commands),
-    journal: new JsonJournal(layoutOf(place).records, (error) =>
-      telemetry.log.warn("cannot write a record", { error: errorText(error) }),
-    ),
+    historyStore: new DiskHistory({
+      folder: layoutOf(place).records,
+      limits: rules?.history ?? defaultHistoryLimits,
+      nowMs: () => systemClock.nowMs(),
+      onFailure: (error) => telemetry.log.warn("cannot write history", { error: errorText(error) }),
+    }),
     commands,
     devices: { ...linuxDeviceTree(commands), ...blockDevices },
     csiDrivers: createCsiDrivers(),

@@ -18,6 +18,7 @@ import type { AgentOptions, AgentTuning } from "./create-agent.ts";
 import { kubeletFolder } from "./data-layout.ts";
 import { kubeletEviction } from "./eviction-options.ts";
 import { foreignFilesProgram } from "./foreign-files-program.ts";
+import { historyVariables, parseHistory } from "./history-options.ts";
 import { type ImageSetup, imageVerification, parseImageOptions } from "./image-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { parseLogRotation } from "./log-rotation-options.ts";
@@ -72,6 +73,13 @@ export function kubeletAgentOptions(
         workers: config.containerLogMaxWorkers,
       },
       images: imageSetup(setup),
+      history: parseHistory(
+        {
+          historyMaxSize: process.env[historyVariables.historyMaxSize],
+          historyMaxAge: process.env[historyVariables.historyMaxAge],
+        },
+        historyVariables,
+      ),
       eviction: kubeletEviction(config, {
         ignoresAllocatable: settings.get("experimental-allocatable-ignore-eviction") === "true",
       }),

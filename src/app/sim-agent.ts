@@ -12,6 +12,7 @@ import {
 } from "../drivers/sim/sim-device-plugins.ts";
 import type { SimEvents } from "../drivers/sim/sim-events.ts";
 import type { SimForeignFiles } from "../drivers/sim/sim-foreign-files.ts";
+import type { SimHistory } from "../drivers/sim/sim-history.ts";
 import {
   simCgroupStats,
   simHookHttp,
@@ -22,7 +23,6 @@ import {
   simNodeFacts,
   simShutdown,
 } from "../drivers/sim/sim-host.ts";
-import type { SimJournal } from "../drivers/sim/sim-journal.ts";
 import type { SimMounts } from "../drivers/sim/sim-mounts.ts";
 import type { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
 import { createSimProbeRunner } from "../drivers/sim/sim-probe-runner.ts";
@@ -59,7 +59,7 @@ export interface SimMachine {
   readonly foreignFiles: SimForeignFiles;
   readonly mounts: SimMounts;
   readonly cgroups: SimCgroups;
-  readonly journal: SimJournal;
+  readonly historyStore: SimHistory;
   readonly events: SimEvents;
   readonly runtime: SimRuntime;
 }

@@ -14,8 +14,8 @@ import { scriptedHookHttp, scriptedProbeRunner } from "../drivers/sim/scripted-w
 import { SimCgroups } from "../drivers/sim/sim-cgroups.ts";
 import { SimEvents } from "../drivers/sim/sim-events.ts";
 import { SimForeignFiles } from "../drivers/sim/sim-foreign-files.ts";
+import { SimHistory } from "../drivers/sim/sim-history.ts";
 import { simDisk } from "../drivers/sim/sim-host.ts";
-import { SimJournal } from "../drivers/sim/sim-journal.ts";
 import { SimMounts } from "../drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../drivers/sim/sim-payload-files.ts";
 import type { AgentPorts, TelemetryPorts } from "../engine/agent/agent-ports.ts";
@@ -136,7 +136,7 @@ function scriptedPorts(
       }),
       mounts,
       cgroups: new SimCgroups(),
-      journal: new SimJournal(),
+      historyStore: new SimHistory(),
     },
     { podSources: [source], random: Math.random, ...telemetry },
   );

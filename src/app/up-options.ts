@@ -8,6 +8,7 @@ import { dnsSubdomainProblems } from "../model/name-format.ts";
 import { parseRuntimeEndpoint } from "../model/runtime-endpoint.ts";
 import type { PodRules } from "./create-agent.ts";
 import { type EvictionOptions, parseEviction } from "./eviction-options.ts";
+import { type HistoryOptions, historyFlags, parseHistory } from "./history-options.ts";
 import { type ImageOptions, parseImageOptions, tokensNeedCluster } from "./image-options.ts";
 import { type LogRotationOptions, parseLogRotation } from "./log-rotation-options.ts";
 import { parseSources, type SourceOptions, type SourceSetup } from "./manifest-sources.ts";
@@ -21,7 +22,8 @@ export interface UpOptions
     LogRotationOptions,
     ImageOptions,
     SecurityOptions,
-    EvictionOptions {
+    EvictionOptions,
+    HistoryOptions {
   readonly dataDir: string;
   readonly nodeName?: string | undefined;
   readonly runtimeEndpoint?: string | undefined;
@@ -81,6 +83,7 @@ function readOptions(options: UpOptions): UpSetup {
       }),
       images: parseImageOptions(options, tokensNeedCluster),
       eviction: parseEviction(options),
+      history: parseHistory(options, historyFlags),
       podPidsLimit: readPodPids(options.podMaxPids),
     },
     downOnExit,

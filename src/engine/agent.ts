@@ -10,6 +10,7 @@ import { reportFreeze } from "./agent/report-freeze.ts";
 import { supervise } from "./agent/supervise.ts";
 import { runLogRotator } from "./node/log-rotator.ts";
 import { runOomWatcher } from "./node/oom-watcher.ts";
+import { runNodeSamples } from "./view/sample-node.ts";
 
 /**
  * The whole agent above its ports: sources and runtime in, pods and their statuses out. One instance runs
@@ -57,8 +58,9 @@ export class Agent {
 
   async run(): Promise<void> {
     const parts = this.#parts;
-    const { memory, allocations, lifetime } = parts;
+    const { memory, history, allocations, lifetime } = parts;
     await memory.load();
+    history.noteAgent("started", parts.settings.identity.version);
     await allocations.load();
     await parts.managers.start();
     await parts.nodeCgroups.start();
@@ -75,7 +77,8 @@ export class Agent {
       await parts.prober.stop();
       await parts.checkpoints.flush();
       await allocations.flush();
-      await parts.journal.flush();
+      parts.history.noteAgent("stopped", parts.settings.identity.version);
+      await parts.historyStore.flush();
     }
   }
 
@@ -112,6 +115,7 @@ export class Agent {
           { ...parts, files: parts.logFiles, settings: parts.settings.logs.rotation },
           signal,
         ),
+      "node samples": () => runNodeSamples(parts, signal),
       "freeze report": () => watchdog && reportFreeze({ ...parts, watchdog }, signal),
     };
   }

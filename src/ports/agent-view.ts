@@ -4,7 +4,9 @@ import type { Holding, NodeDescription, RehearsedPod } from "../model/holding.ts
 import type { PodUid } from "../model/ids.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Summary } from "../model/stats-summary.ts";
+import type { HistoryView } from "./history.ts";
 import type { SourceProblem } from "./pod-source.ts";
+import type { SyncRecord } from "./sync-record.ts";
 
 /** What a server may see of the agent and ask of it. Pods carry their current status. */
 export interface AgentView {
@@ -16,6 +18,8 @@ export interface AgentView {
   listEvents(podUid?: PodUid): readonly Event[];
   problems(): readonly SourceProblem[];
   ignoredFiles(): readonly string[];
+  /** What happened here, also before this agent and to pods that are gone. */
+  readonly history: HistoryView;
   explain(podUid: PodUid, signal: AbortSignal): Promise<PodExplanation>;
   /** The lines of a recording of what was decided about one pod or all, and from what; `berth replay` decides it again. */
   recording(podUid?: PodUid): Iterable<string>;
@@ -91,29 +95,4 @@ export interface PodExplanation {
 export interface Awaited {
   readonly what: string;
   readonly untilMs?: number | undefined;
-}
-
-/** One sync as the flight recorder keeps it. Times are milliseconds since 1970. */
-export interface SyncRecord {
-  readonly podUid: PodUid;
-  readonly pod: string;
-  readonly kind: "sync" | "terminating" | "terminated" | "removing";
-  readonly startedAtMs: number;
-  readonly durationMs: number;
-  /** What was observed, one line per sandbox and container. Absent = nothing was looked at. */
-  readonly seen?: readonly string[] | undefined;
-  readonly steps: readonly RecordedStep[];
-  readonly error?: string | undefined;
-  /** Why it was ended before it was done. */
-  readonly cancelled?: string | undefined;
-}
-
-export interface RecordedStep {
-  readonly action: string;
-  readonly because: string;
-  readonly outcome: "done" | "failed" | "waiting" | "cancelled";
-  /** The failure, what is waited for, or why it was cancelled. */
-  readonly detail?: string | undefined;
-  readonly untilMs?: number | undefined;
-  readonly durationMs: number;
 }

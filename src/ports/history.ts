@@ -1,6 +1,6 @@
 import type { PodUid } from "../model/ids.ts";
 import type { ContainerKind } from "../model/pod.ts";
-import type { SyncRecord } from "./agent-view.ts";
+import type { SyncRecord } from "./sync-record.ts";
 
 /**
  * What happened on the node, as it lies on disk and as clients get it. Times are milliseconds since 1970. Texts that pods or
@@ -203,4 +203,31 @@ export interface HistoryView {
   pods(signal: AbortSignal): Promise<HistoryPods>;
   entries(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage>;
   at(timeMs: number, signal: AbortSignal): Promise<HistoryMoment>;
+}
+
+/** What lies on disk of a time: all that followed from the entries up to then. */
+export interface StoredMoment {
+  /** The newest status of each pod that was not gone. */
+  readonly pods: readonly StatusEntry[];
+  readonly node?: NodeSample | undefined;
+  readonly agent?: AgentEntry | undefined;
+  /** When the newest entry was made of any kind; undefined = nothing is kept of that time. */
+  readonly newestMs?: number | undefined;
+  readonly oldestMs?: number | undefined;
+}
+
+/**
+ * Where history is kept, within bounds that the driver knows: the oldest entries go first. Nothing of it can hold up or end the
+ * agent: what cannot be written waits for a while, and is dropped and counted after that.
+ */
+export interface HistoryStore {
+  /** Returns at once; written in order, soon. */
+  append(entry: HistoryEntry): void;
+  /** Gives the statuses of all pods that are here now: they are kept again from time to time, so that older entries can go. */
+  keep(statuses: () => Iterable<StatusEntry>): void;
+  entries(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage>;
+  pods(signal: AbortSignal): Promise<HistoryPods>;
+  moment(timeMs: number, signal: AbortSignal): Promise<StoredMoment>;
+  /** Resolves when everything appended so far is written, or could not be. */
+  flush(): Promise<void>;
 }

@@ -9,6 +9,7 @@ import { ephemeralRoutes } from "./ephemeral-routes.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { type Exchange, sendError } from "./exchange.ts";
 import { execRoutes, refuseUpgrade, type UpgradeExchange } from "./exec-proxy.ts";
+import { historyRoutes } from "./history-routes.ts";
 import { HttpError, toHttpError } from "./http-error.ts";
 import { PodFeed } from "./pod-feed.ts";
 import { logRoutes } from "./pod-logs.ts";
@@ -43,6 +44,7 @@ export async function runLocalApi(
     ...ephemeralRoutes(view, feed),
     ...eventRoutes(view),
     ...berthRoutes(view),
+    ...historyRoutes(view),
   ];
   const upgrades = execRoutes(view);
   const server = createServer({ maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 5000 });

@@ -16,6 +16,7 @@ import type {
 import type { ApiClient } from "../../src/ports/api-client.ts";
 import { noMetrics } from "../kit/no-metrics.ts";
 import { silentLog } from "../kit/silent-log.ts";
+import { testHistory } from "../kit/test-history.ts";
 import { ControlPlane } from "./support/control-plane.ts";
 
 const node = "node-a";
@@ -51,6 +52,7 @@ describe("what a node may read and write of storage", () => {
       uniqueName: randomUUID,
       perSecond: 50,
       burst: 100,
+      history: testHistory(),
     });
     running.push(csiDrivers.run(signal), events.run(signal));
     claims = new ApiClaims({ ...deps, csiDrivers, events });

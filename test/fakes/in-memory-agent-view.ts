@@ -1,3 +1,5 @@
+import { SimHistory } from "../../src/drivers/sim/sim-history.ts";
+import { PodTable } from "../../src/engine/pods/pod-table.ts";
 import type { GcItem, GcOptions } from "../../src/model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../src/model/generated/kubernetes.ts";
 import type { NodeDescription, RehearsedPod } from "../../src/model/holding.ts";
@@ -12,7 +14,9 @@ import type {
   PodChange,
   PodExplanation,
 } from "../../src/ports/agent-view.ts";
+import type { HistoryView } from "../../src/ports/history.ts";
 import type { SourceProblem } from "../../src/ports/pod-source.ts";
+import { testHistory } from "../kit/test-history.ts";
 
 const fits: RehearsedPod = { holdings: [], makesRoom: [] };
 
@@ -37,6 +41,9 @@ export class InMemoryAgentView implements AgentView {
   readonly rehearsed: Map<string, RehearsedPod> = new Map();
   sourceProblems: readonly SourceProblem[] = [];
   streamingUrl: URL = new URL("http://127.0.0.1:1/exec/token");
+  /** What happened, as tests put it there. */
+  readonly historyStore: SimHistory = new SimHistory();
+  readonly history: HistoryView = testHistory(new PodTable(), this.historyStore);
   readonly #watchers = new Set<(change: PodChange) => void>();
 
   put(pod: Pod): void {

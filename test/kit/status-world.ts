@@ -1,5 +1,4 @@
 import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
-import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
 import { PodRegistry } from "../../src/engine/pods/pod-registry.ts";
 import { PodStartMetrics } from "../../src/engine/pods/pod-start-metrics.ts";
 import { PodTable } from "../../src/engine/pods/pod-table.ts";
@@ -12,6 +11,7 @@ import { podUid } from "../../src/model/ids.ts";
 import { noMetrics } from "./no-metrics.ts";
 import { testPodChanges } from "./pod-parts.ts";
 import { silentLog } from "./silent-log.ts";
+import { testHistory } from "./test-history.ts";
 import { idleManagers } from "./test-managers.ts";
 
 interface StatusWorldOptions extends Partial<Pick<PodStatusesDeps, "clock" | "log" | "metrics">> {
@@ -62,7 +62,7 @@ export class StatusWorld {
         cgroups: { inForce: () => undefined },
         node: { hostIps: [], primaryIpFamily: 4 },
         managers: idleManagers(),
-        recorder: new FlightRecorder(table, new SimJournal()),
+        recorder: new FlightRecorder(table, testHistory(table)),
       },
     });
   }

@@ -1,4 +1,3 @@
-import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
 import { Wakeups } from "../../src/engine/agent/wakeups.ts";
 import { ObservedPods } from "../../src/engine/observe/observed-pods.ts";
 import type { EndPodDeps } from "../../src/engine/pods/end-pod.ts";
@@ -9,9 +8,10 @@ import { ResourceRecords } from "../../src/engine/resources/allocation/resource-
 import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
-import type { RecordedStep, SyncRecord } from "../../src/ports/agent-view.ts";
+import type { RecordedStep, SyncRecord } from "../../src/ports/sync-record.ts";
 import { silentLog } from "../kit/silent-log.ts";
 import { StatusWorld } from "../kit/status-world.ts";
+import { testHistory } from "../kit/test-history.ts";
 import { anonymous, ExecutorWorld } from "./executor-world.ts";
 
 const { signal } = new AbortController();
@@ -61,7 +61,7 @@ export class PodWorld {
   constructor(pod: Pod) {
     const { table, clock } = this.executor;
     this.pod = pod;
-    this.#recorder = new FlightRecorder(table, new SimJournal());
+    this.#recorder = new FlightRecorder(table, testHistory(table));
     this.#observed = new ObservedPods(table, this.#wakeups);
     this.#resizes = new ResizeStatuses(table, clock);
     const nothing = (): undefined => undefined;

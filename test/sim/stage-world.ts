@@ -2,7 +2,6 @@ import { MemoryFiles } from "../../src/drivers/sim/memory-files.ts";
 import { SimCgroups } from "../../src/drivers/sim/sim-cgroups.ts";
 import { SimForeignFiles } from "../../src/drivers/sim/sim-foreign-files.ts";
 import { simDisk } from "../../src/drivers/sim/sim-host.ts";
-import { SimJournal } from "../../src/drivers/sim/sim-journal.ts";
 import { SimMounts } from "../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../src/drivers/sim/sim-payload-files.ts";
 import { LocalObjects } from "../../src/engine/intake/local-objects.ts";
@@ -15,6 +14,7 @@ import { ResourceRecords } from "../../src/engine/resources/allocation/resource-
 import { NodePodCgroups } from "../../src/engine/resources/pod-cgroups.ts";
 import { EventLog } from "../../src/engine/view/event-log.ts";
 import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
+import type { NodeHistory } from "../../src/engine/view/node-history.ts";
 import type { PodChanges } from "../../src/engine/view/pod-changes.ts";
 import { VolumeStates } from "../../src/engine/volumes/volume-states.ts";
 import { emptyObservedPod, type ObservedPod } from "../../src/model/observed.ts";
@@ -24,6 +24,7 @@ import { noMetrics } from "../kit/no-metrics.ts";
 import { testPodChanges } from "../kit/pod-parts.ts";
 import { testPod } from "../kit/pods.ts";
 import { silentLog } from "../kit/silent-log.ts";
+import { testHistory } from "../kit/test-history.ts";
 import { idleDevices, idleManagers } from "../kit/test-managers.ts";
 import { startTestStorage } from "../kit/test-storage.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -38,7 +39,7 @@ export class StageWorld {
   readonly volumes: VolumeStates = new VolumeStates(this.table);
   readonly changes: PodChanges = testPodChanges(this.table);
   readonly files: MemoryFiles = new MemoryFiles();
-  readonly journal: SimJournal = new SimJournal();
+  readonly history: NodeHistory = testHistory(this.table);
   readonly mounts: SimMounts = new SimMounts();
   readonly cgroups: SimCgroups = new SimCgroups();
   readonly foreignFiles: SimForeignFiles;
@@ -56,7 +57,7 @@ export class StageWorld {
   readonly #managers = idleManagers();
 
   constructor() {
-    const { clock, log, files, journal, mounts, table } = this;
+    const { clock, log, files, history, mounts, table } = this;
     const payloads = new SimPayloadFiles();
     this.foreignFiles = new SimForeignFiles({
       payloads,
@@ -65,8 +66,8 @@ export class StageWorld {
       removeTree: (path) => this.#removeTree(path),
       disk: () => simDisk(clock.nowMs()),
     });
-    this.memory = this.#createMemory(journal);
-    this.events = new EventLog({ table, clock, host: "node", sender: undefined });
+    this.memory = this.#createMemory(history);
+    this.events = new EventLog({ table, clock, host: "node", history, sender: undefined });
     const { events } = this;
     const storage = startTestStorage({
       states: this.volumes,
@@ -142,10 +143,10 @@ export class StageWorld {
     return paths.filter((path) => path.includes(uid));
   }
 
-  #createMemory(journal: SimJournal): PodMemory {
+  #createMemory(history: NodeHistory): PodMemory {
     const { log, files, table, changes } = this;
-    const recorder = new FlightRecorder(table, journal);
-    return new PodMemory({ log, files, table, changes, rootFolder, recorder });
+    const recorder = new FlightRecorder(table, history);
+    return new PodMemory({ log, files, table, changes, rootFolder, recorder, history });
   }
 
   #createCgroups(): NodePodCgroups {

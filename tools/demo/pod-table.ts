@@ -1,6 +1,6 @@
-import { podRow } from "../../src/cli/output/pod-row.ts";
 import { Table } from "../../src/cli/output/table.ts";
 import type { Pod } from "../../src/model/pod.ts";
+import { podRow } from "../../src/model/pod-row.ts";
 
 export interface PodReport {
   readonly name: string;

@@ -1,4 +1,5 @@
 import type { Pod } from "../../model/pod.ts";
+import { podRow } from "../../model/pod-row.ts";
 import type { AgentClient } from "../agent-client.ts";
 import type { Command, Invocation } from "../command.ts";
 import { agentClient, dataDirFlag, namespaceFlag } from "../common-flags.ts";
@@ -6,7 +7,6 @@ import { defineCommand } from "../define-command.ts";
 import { CliError, exitCodes } from "../exit.ts";
 import { text, toggle } from "../flags.ts";
 import { painter, printable } from "../output/colour.ts";
-import { podRow } from "../output/pod-row.ts";
 import { Table } from "../output/table.ts";
 import { podNames, readPod } from "../pod-argument.ts";
 

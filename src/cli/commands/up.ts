@@ -58,6 +58,8 @@ export const upCommand: Command = defineCommand({
       "LIMITS",
       'End pods when less is left: "memory.available<500Mi,nodefs.available<5%", or "none" (default as a kubelet).',
     ),
+    "history-max-size": text("SIZE", "Keep at most so much of what happened (default 64Mi)."),
+    "history-max-age": text("DURATION", "Keep what happened for at most so long (default 168h)."),
     "down-on-exit": toggle("Remove all pods and everything else when the agent ends."),
     "image-credential-provider-config": text(
       "PATH",
@@ -103,6 +105,8 @@ export const upCommand: Command = defineCommand({
       seccompDefault: flags["seccomp-default"],
       podMaxPids: flags["pod-max-pids"],
       evictionHard: flags["eviction-hard"],
+      historyMaxSize: flags["history-max-size"],
+      historyMaxAge: flags["history-max-age"],
       downOnExit: flags["down-on-exit"],
     });
     if (!parsed.ok) throw usageError(parsed.error);

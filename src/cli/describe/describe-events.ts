@@ -1,6 +1,6 @@
 import { parseTime } from "../../lib/time.ts";
 import type { Event } from "../../model/generated/kubernetes.ts";
-import { ageSince } from "../output/pod-row.ts";
+import { ageSince } from "../../model/pod-row.ts";
 import type { Outline } from "./outline.ts";
 
 /** Oldest first, as kubectl lists them. */

@@ -2,7 +2,7 @@
 import type { Event, Toleration } from "../../model/generated/kubernetes.ts";
 import type { Holding } from "../../model/holding.ts";
 import type { Pod } from "../../model/pod.ts";
-import { ageSince } from "../output/pod-row.ts";
+import { ageSince } from "../../model/pod-row.ts";
 import { describeContainers } from "./describe-container.ts";
 import { describeEvents } from "./describe-events.ts";
 import { describeVolumes } from "./describe-volume.ts";

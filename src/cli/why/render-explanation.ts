@@ -2,11 +2,12 @@
 import { formatAge } from "../../lib/duration.ts";
 import { formatTime } from "../../lib/time.ts";
 import { isSidecar, podContainers } from "../../model/pod.ts";
-import type { Awaited, PodExplanation, RecordedStep, SyncRecord } from "../../ports/agent-view.ts";
+import { podRow } from "../../model/pod-row.ts";
+import type { Awaited, PodExplanation } from "../../ports/agent-view.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
+import type { RecordedStep, SyncRecord } from "../../ports/sync-record.ts";
 import { type Paint, printable } from "../output/colour.ts";
 import { holdingText } from "../output/holding-text.ts";
-import { podRow } from "../output/pod-row.ts";
 import { placedProblemText } from "../output/problem-text.ts";
 import { alignColumns } from "../output/table.ts";
 

@@ -2,7 +2,7 @@ import type { Semaphore } from "../../lib/semaphore.ts";
 import type { ObjectStore, RuntimeClassStore, ServiceStore } from "../../ports/object-store.ts";
 import { ClusterParts } from "../cluster/cluster-parts.ts";
 import { defaultClusterSettings } from "../cluster/cluster-settings.ts";
-import { EventSender } from "../cluster/event-sender.ts";
+import { EventSender, type NodeEvents } from "../cluster/event-sender.ts";
 import { newSandboxStops } from "../execute/kill-pod.ts";
 import { LocalObjects } from "../intake/local-objects.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
@@ -17,6 +17,7 @@ import { WorkerStates } from "../pods/worker-states.ts";
 import type { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import { EventLog } from "../view/event-log.ts";
 import { FlightRecorder } from "../view/flight-recorder.ts";
+import { NodeHistory } from "../view/node-history.ts";
 import { PodChanges } from "../view/pod-changes.ts";
 import type { AgentPorts } from "./agent-ports.ts";
 import type { AgentSettings } from "./agent-settings.ts";
@@ -39,8 +40,9 @@ export class AgentBase {
   readonly sources: SourceReadiness;
   /** Those that lie beside the pods of a node without a cluster. */
   readonly localObjects: LocalObjects = new LocalObjects();
-  /** Undefined = the node belongs to no cluster. */
-  readonly nodeEvents: EventSender | undefined;
+  readonly history: NodeHistory;
+  /** What happens to the node: kept, and sent to the cluster. */
+  readonly nodeEvents: NodeEvents;
   readonly events: EventLog;
   readonly recorder: FlightRecorder;
   readonly faults: Faults;
@@ -67,16 +69,19 @@ export class AgentBase {
     this.agentStartedAtMs = ports.clock.nowMs();
     const names = ports.podSources.map(({ name }) => name);
     this.sources = new SourceReadiness(ports.apiServer === undefined ? names : [...names, "api"]);
-    const sender = createEventSender(ports, settings);
-    this.nodeEvents = sender;
-    this.events = new EventLog({ ...ports, table, host: identity.nodeName, sender });
-    this.recorder = new FlightRecorder(table, ports.journal);
+    this.history = new NodeHistory({ ...ports, table });
+    const { history } = this;
+    const sender = createEventSender({ ...ports, history }, settings);
+    this.nodeEvents = sender ?? history;
+    this.events = new EventLog({ ...ports, table, host: identity.nodeName, history, sender });
+    this.recorder = new FlightRecorder(table, history);
     const seen = { ...ports, table, events: this.events, recorder: this.recorder };
     this.faults = new Faults(seen);
     this.active = new ActivePods(table, this.faults);
     const kept = { ...seen, faults: this.faults };
     this.changes = new PodChanges(kept);
-    this.memory = new PodMemory({ ...kept, rootFolder, changes: this.changes });
+    history.follow(this.changes, lifetime);
+    this.memory = new PodMemory({ ...kept, history, rootFolder, changes: this.changes });
     this.checkpoints = this.memory.checkpoints;
     const { sources } = this;
     const shared = { ...kept, settings, lifetime, registry, states, sources, wakeups };
@@ -102,7 +107,10 @@ export type Base = AgentPorts & FieldsOf<AgentBase>;
 /** The fields of an object of a class as a plain object, which others may be added to. */
 export type FieldsOf<T> = { readonly [Name in keyof T]: T[Name] };
 
-function createEventSender(ports: AgentPorts, settings: AgentSettings): EventSender | undefined {
+function createEventSender(
+  ports: AgentPorts & Pick<AgentBase, "history">,
+  settings: AgentSettings,
+): EventSender | undefined {
   if (ports.apiServer === undefined) return undefined;
   const { api, eventApi = api } = ports.apiServer;
   const { eventsPerSecond: perSecond, eventBurst: burst } =

@@ -12,10 +12,10 @@ import type { DevicePlugins } from "../../ports/device-plugins.ts";
 import type { DeviceTree } from "../../ports/device-tree.ts";
 import type { DraPlugins } from "../../ports/dra-plugins.ts";
 import type { ForeignFiles } from "../../ports/foreign-files.ts";
+import type { HistoryStore } from "../../ports/history.ts";
 import type { HookHttp } from "../../ports/hook-http.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { HostUsage } from "../../ports/host-usage.ts";
-import type { Journal } from "../../ports/journal.ts";
 import type { KernelLog } from "../../ports/kernel-log.ts";
 import type { Log } from "../../ports/log.ts";
 import type { LogFiles } from "../../ports/log-files.ts";
@@ -85,7 +85,7 @@ interface FilePorts {
   readonly payloadFiles: PayloadFiles;
   readonly foreignFiles: ForeignFiles;
   readonly mounts: Mounts;
-  readonly journal: Journal;
+  readonly historyStore: HistoryStore;
 }
 
 /** Storage that is not the node's own, and the plugins that serve it. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
+import { testHistory } from "../../../test/kit/test-history.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
-import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
 import { podUid } from "../../model/ids.ts";
@@ -26,7 +26,7 @@ function setUp(showAtPod: (uid: string, message: string) => void = () => undefin
     record: ({ metadata }: { metadata: { uid: string } }, { message }: { message: string }) =>
       showAtPod(metadata.uid, message),
   };
-  const recorder = new FlightRecorder(table, new SimJournal());
+  const recorder = new FlightRecorder(table, testHistory(table));
   const faults = new Faults({ log, metrics, clock, table, events, recorder });
   return { clock, logged, metrics, recorder, faults };
 }
@@ -74,7 +74,7 @@ test("the same one is logged once a minute and counted every time", async () => 
 
 test("what cannot be shown at the pod is logged all the same", () => {
   const { faults, logged } = setUp(() => {
-    throw new Error("no journal");
+    throw new Error("no events");
   });
   faults.note(new Error("broken"), "sync", "uid-1");
   expect(logged).toHaveLength(2);

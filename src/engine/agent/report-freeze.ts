@@ -14,8 +14,7 @@ export interface ReportFreezeDeps {
   readonly sources: SourceReadiness;
   readonly events: Pick<PodEvents, "record">;
   readonly recorder: Pick<FlightRecorder, "record">;
-  /** Undefined = the node belongs to no cluster. */
-  readonly nodeEvents: NodeEvents | undefined;
+  readonly nodeEvents: NodeEvents;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -30,7 +29,7 @@ export async function reportFreeze(deps: ReportFreezeDeps, signal: AbortSignal):
   if (report === undefined) return;
   const message = freezeText(report);
   log.error("the agent before this one stood still and was ended by its watchdog", { ...report });
-  nodeEvents?.recordNode({ type: "Warning", reason, message });
+  nodeEvents.recordNode({ type: "Warning", reason, message });
   // Its pod may come from a source that takes its time.
   let pod = deps.table.get(report.podUid)?.wanted;
   while (pod === undefined && !deps.sources.areAllReady) {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { silentLog } from "../../../test/kit/silent-log.ts";
+import { testHistory } from "../../../test/kit/test-history.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
@@ -26,7 +27,7 @@ function world({ isFollowing } = { isFollowing: true }) {
   });
   const limits = { perSecond: 50, burst: 100 };
   const names = { nodeName: "node-a", uniqueName: () => "unique" };
-  const events = new EventSender({ ...deps, ...names, ...limits });
+  const events = new EventSender({ ...deps, ...names, ...limits, history: testHistory() });
   const stop = new AbortController();
   const running = [events.run(stop.signal)];
   const follow = (): void => void running.push(csiDrivers.run(stop.signal));

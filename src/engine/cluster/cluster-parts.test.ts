@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { loudFaults } from "../../../test/kit/loud-faults.ts";
 import { noMetrics } from "../../../test/kit/no-metrics.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
+import { testHistory } from "../../../test/kit/test-history.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { Wakeups } from "../agent/wakeups.ts";
@@ -63,7 +64,13 @@ test("what controllers attach is known at once, from the watch and from answers 
     },
     registry: new PodRegistry(table),
     faults: loudFaults,
-    events: new EventSender({ ...ports, ...names, perSecond: 50, burst: 100 }),
+    events: new EventSender({
+      ...ports,
+      ...names,
+      perSecond: 50,
+      burst: 100,
+      history: testHistory(),
+    }),
     states: new WorkerStates(table),
     sources: new SourceReadiness([]),
     table,

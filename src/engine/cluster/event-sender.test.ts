@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { silentLog } from "../../../test/kit/silent-log.ts";
+import { testHistory } from "../../../test/kit/test-history.ts";
 import { MemoryApi } from "../../../test/sim/memory-api.ts";
 import { settle, VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { ApiError } from "../../model/api-error.ts";
@@ -16,8 +17,11 @@ function world(
   const clock = new VirtualClock();
   const api = new MemoryApi(() => clock.nowMs());
   const stop = new AbortController();
+  const table = new PodTable();
+  const history = testHistory(table);
   const sender = new EventSender({
     api,
+    history,
     clock,
     random: () => 0.5,
     log: silentLog,
@@ -25,11 +29,11 @@ function world(
     uniqueName: () => "unique",
     ...limits,
   });
-  const table = new PodTable();
   const log = new EventLog({
     table,
     clock,
     host: "node-a",
+    history,
     sender,
   });
   const running = sender.run(stop.signal);

@@ -23,6 +23,7 @@ export interface EventSenderDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly history: NodeEvents;
   readonly nodeName: string;
   /** A valid object name that nothing else has. */
   readonly uniqueName: () => string;
@@ -73,7 +74,8 @@ export class EventSender implements NodeEvents {
   }
 
   recordNode(event: NodeEvent): void {
-    const { nodeName } = this.#deps;
+    const { nodeName, history } = this.#deps;
+    history.recordNode(event);
     this.recordAbout({ kind: "Node", name: nodeName, apiVersion: "v1" }, event);
   }
 

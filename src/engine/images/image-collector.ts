@@ -33,8 +33,7 @@ export interface ImageCollectorDeps {
   readonly disks: Pick<ImageFileSystems, "imageUsage">;
   readonly observed: Pick<ObservedPods, "mountedImages">;
   readonly policy: ImageGcPolicy;
-  /** Undefined = the node belongs to no cluster. */
-  readonly nodeEvents: NodeEvents | undefined;
+  readonly nodeEvents: NodeEvents;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
@@ -70,8 +69,7 @@ export class ImageCollector {
         const message = errorText(error);
         log.warn("cannot collect images", { error: message });
         // Once may be for lack of statistics so soon.
-        if (hasFailed)
-          nodeEvents?.recordNode({ type: "Warning", reason: "ImageGCFailed", message });
+        if (hasFailed) nodeEvents.recordNode({ type: "Warning", reason: "ImageGCFailed", message });
         hasFailed = true;
       }
       await clock.sleep(collectMs, signal).catch(() => undefined);
@@ -104,7 +102,7 @@ export class ImageCollector {
     const { event, error } = await this.#turns.run("images", async () =>
       this.#drive(await this.#begin(collect, signal), signal),
     );
-    if (event !== undefined) this.#deps.nodeEvents?.recordNode({ type: "Warning", ...event });
+    if (event !== undefined) this.#deps.nodeEvents.recordNode({ type: "Warning", ...event });
     if (error !== undefined) throw new Error(error);
   }
 

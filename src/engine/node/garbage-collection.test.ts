@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
+import { testHistory } from "../../../test/kit/test-history.ts";
 import { ExecutorWorld } from "../../../test/sim/executor-world.ts";
 import { RuntimeError } from "../../model/runtime-error.ts";
 import { SourceReadiness } from "../intake/source-readiness.ts";
@@ -36,7 +37,7 @@ async function setUp() {
     sources,
     states,
     observed: { hasDead: true },
-    nodeEvents: undefined,
+    nodeEvents: testHistory(),
   });
   return { world, collector, removals: table.writer("removal") };
 }

@@ -105,8 +105,7 @@ interface ContainerCollectorDeps {
   readonly states: WorkerStates;
   /** Whether the runtime was seen to have anything that does not run. */
   readonly observed: { readonly hasDead: boolean };
-  /** Undefined = the node belongs to no cluster. */
-  readonly nodeEvents: NodeEvents | undefined;
+  readonly nodeEvents: NodeEvents;
 }
 
 type Scope = Pick<GcScope, "evictNonDeletedPods">;
@@ -138,7 +137,7 @@ export class ContainerCollector {
         if (signal.aborted) return;
         const message = errorText(error);
         log.warn("cannot collect dead containers", { error: message });
-        nodeEvents?.recordNode({ type: "Warning", reason: "ContainerGCFailed", message });
+        nodeEvents.recordNode({ type: "Warning", reason: "ContainerGCFailed", message });
       }
     }
   }

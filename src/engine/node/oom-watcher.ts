@@ -6,8 +6,7 @@ import type { NodeEvents } from "../cluster/event-sender.ts";
 
 export interface OomWatcherDeps {
   readonly kernelLog: KernelLog;
-  /** Undefined = the node belongs to no cluster. */
-  readonly nodeEvents: NodeEvents | undefined;
+  readonly nodeEvents: NodeEvents;
   readonly log: Log;
 }
 
@@ -22,7 +21,7 @@ export async function runOomWatcher(deps: OomWatcherDeps, signal: AbortSignal): 
       log.warn("the kernel killed a process to get memory back", { ...kill });
       const message = systemOomMessage(kill);
       if (message !== undefined)
-        nodeEvents?.recordNode({ type: "Warning", reason: "SystemOOM", message });
+        nodeEvents.recordNode({ type: "Warning", reason: "SystemOOM", message });
     }, signal);
   } catch (error) {
     log.warn("OOM kills will not be reported: the kernel's log cannot be read", {

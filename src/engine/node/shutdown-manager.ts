@@ -37,8 +37,7 @@ export interface ShutdownManagerDeps {
   readonly workers: Pick<PodWorkers, "killPod">;
   readonly settling: Pick<Settling, "volumesUnmounted" | "statusesReported">;
   readonly wakeups: Pick<Wakeups, "updateNode">;
-  /** Undefined = the node belongs to no cluster. */
-  readonly nodeEvents: NodeEvents | undefined;
+  readonly nodeEvents: NodeEvents;
   readonly files: HostFiles;
   readonly rootFolder: string;
   readonly ports: Pick<AgentPorts, "clock" | "log" | "metrics">;
@@ -139,7 +138,7 @@ export class ShutdownManager {
     const { nodeEvents, wakeups } = this.#deps;
     const what = isShuttingDown ? "event" : "cancellation";
     this.#deps.ports.log.info("the machine shuts down", { isShuttingDown });
-    nodeEvents?.recordNode({
+    nodeEvents.recordNode({
       type: "Normal",
       reason: "Shutdown",
       message: `Shutdown manager detected shutdown ${what}`,

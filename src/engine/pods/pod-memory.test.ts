@@ -37,11 +37,12 @@ test("the checkpoint goes last: while another file cannot be removed, the next a
   expect(await world.whatIsOnDisk("uid-a")).toEqual([]);
 });
 
-test("a pod that comes back while its records are removed keeps the status of its new life", async () => {
+test("a pod that comes back while its ephemeral containers are removed keeps the status of its new life", async () => {
   const world = await remembered();
-  const remove = world.journal.remove.bind(world.journal);
-  world.journal.remove = async (key) => {
-    await remove(key);
+  const remove = world.files.removeFile.bind(world.files);
+  world.files.removeFile = async (path) => {
+    await remove(path);
+    if (!path.includes("/ephemeral/")) return;
     world.registry.set(testPod({ containers: [{ name: "main" }] }, { uid: uidA }));
     world.memory.checkpoints.save(uidA, { phase: "Failed" });
   };
@@ -54,9 +55,10 @@ test("a pod that comes back while its records are removed keeps the status of it
 test("so does one that has gone again", async () => {
   const world = await remembered();
   const pod = testPod({ containers: [{ name: "main" }] }, { uid: uidA });
-  const remove = world.journal.remove.bind(world.journal);
-  world.journal.remove = async (key) => {
-    await remove(key);
+  const remove = world.files.removeFile.bind(world.files);
+  world.files.removeFile = async (path) => {
+    await remove(path);
+    if (!path.includes("/ephemeral/")) return;
     world.changes.noteRemoved(pod);
     world.memory.checkpoints.save(uidA, { phase: "Failed" });
   };

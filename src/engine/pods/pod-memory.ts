@@ -9,6 +9,7 @@ import type { HostFiles } from "../../ports/host-files.ts";
 import type { Log } from "../../ports/log.ts";
 import { StatusCheckpoints } from "../status/status-checkpoints.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
+import type { NodeHistory } from "../view/node-history.ts";
 import type { PodChanges } from "../view/pod-changes.ts";
 import { EphemeralContainers } from "./ephemeral-containers.ts";
 import type { ManagedPod, PodTable } from "./pod-table.ts";
@@ -19,6 +20,7 @@ export interface PodMemoryDeps {
   readonly rootFolder: string;
   readonly log: Log;
   readonly recorder: FlightRecorder;
+  readonly history: Pick<NodeHistory, "noteGone">;
   readonly changes: PodChanges;
 }
 
@@ -27,10 +29,12 @@ export class PodMemory {
   readonly recorder: FlightRecorder;
   readonly checkpoints: StatusCheckpoints;
   readonly ephemeral: EphemeralContainers;
+  readonly #history: PodMemoryDeps["history"];
   readonly #table: PodTable;
 
   constructor(deps: PodMemoryDeps) {
-    const { recorder, rootFolder, table } = deps;
+    const { recorder, rootFolder, table, history } = deps;
+    this.#history = history;
     this.#table = table;
     const podsFolder = podsDirectory(rootFolder);
     this.recorder = recorder;
@@ -45,7 +49,6 @@ export class PodMemory {
   async load(): Promise<void> {
     await this.checkpoints.load();
     await this.ephemeral.load();
-    await this.recorder.load();
   }
 
   /** The pod as a source has it, with what only this node knows of it. */
@@ -69,8 +72,9 @@ export class PodMemory {
    * not be removed.
    */
   async remove(uid: PodUid): Promise<void> {
+    this.#history.noteGone(uid);
     await this.ephemeral.remove(uid);
-    await this.recorder.remove(uid);
+    this.recorder.forget(uid);
     // It may have come back meanwhile under its UID, been refused, and gone again: that is the status of its next life.
     const { wanted, leaving } = this.#table.get(uid) ?? {};
     if (wanted !== undefined || leaving !== undefined) return;
@@ -79,7 +83,6 @@ export class PodMemory {
 }
 
 /** Whether the disk has anything of the agent's own about the pod. */
-export function hasFiles({ checkpoint, ephemeral, records }: ManagedPod): boolean {
-  const isRecorded = (records?.syncs.length ?? 0) > 0 || records?.isInherited === true;
-  return checkpoint !== undefined || ephemeral !== undefined || isRecorded;
+export function hasFiles({ checkpoint, ephemeral }: ManagedPod): boolean {
+  return checkpoint !== undefined || ephemeral !== undefined;
 }

@@ -16,7 +16,8 @@ import type { PodUid, RuntimeContainerId } from "../../model/ids.ts";
 import type { ContainerExit, ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
 import type { ProbeKind, ProbeResults } from "../../model/probe.ts";
-import type { SyncRecord } from "../../ports/agent-view.ts";
+import type { StatusEntry } from "../../ports/history.ts";
+import type { SyncRecord } from "../../ports/sync-record.ts";
 import type { PodImages } from "../images/pod-images.ts";
 
 type Slices = { [Name in SliceName]?: PodSlices[Name] | undefined };
@@ -45,6 +46,7 @@ const noSlices: { readonly [Name in SliceName]: undefined } = {
   report: undefined,
   resize: undefined,
   restarts: undefined,
+  shown: undefined,
   start: undefined,
   storage: undefined,
   status: undefined,
@@ -248,6 +250,8 @@ interface StatusSlices {
   readonly report: PodReport;
   /** Its last events, newest last. Writer: `EventLog`. */
   readonly events: readonly Event[];
+  /** As others saw it last, as history has it. Writer: `NodeHistory`. */
+  readonly shown: StatusEntry;
   /** How its start went so far; there until it has run. Writer: `PodStartMetrics`. */
   readonly start: PodStart;
 }
@@ -353,12 +357,12 @@ export interface PodStart {
 }
 
 export interface PodRecords {
-  /** Of this run of the agent, oldest first; they are on disk, too. */
+  /** Of this run of the agent, oldest first; they are in history, too. */
   readonly syncs: readonly SyncRecord[];
+  /** What history has from agents before, oldest first; undefined = not read yet. */
+  readonly earlier?: readonly SyncRecord[] | undefined;
   /** Oldest first, in memory alone. */
   readonly decisions: readonly Decision[];
-  /** The agent before this one left a history on disk, of which this one has added nothing. */
-  readonly isInherited?: boolean | undefined;
 }
 
 /** The volumes of one pod, by their unique names. */

@@ -1,7 +1,7 @@
 import { standingsOf } from "../../core/observe/classify-pod.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { ObservedPod } from "../../model/observed.ts";
-import type { RecordedStep, SyncRecord } from "../../ports/agent-view.ts";
+import type { RecordedStep, SyncRecord } from "../../ports/sync-record.ts";
 import { cancelledCode, type StepFailure, type StepReport } from "../execute/step-report.ts";
 
 /** How a piece of work ended, of which anything may be left to do. */

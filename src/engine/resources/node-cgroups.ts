@@ -54,8 +54,7 @@ export interface NodeCgroupsDeps {
   readonly reserved: readonly ReservedCgroup[];
   /** Cgroups with another root: one that the node's owner made and named. */
   readonly cgroupsAt: (path: string) => Pick<Cgroups, "exists" | "update">;
-  /** Undefined = the node belongs to no cluster. */
-  readonly nodeEvents: NodeEvents | undefined;
+  readonly nodeEvents: NodeEvents;
   readonly hostCgroups: Pick<Cgroups, "version">;
   readonly metrics: Pick<Metrics, "set">;
   readonly clock: Clock;
@@ -103,13 +102,13 @@ export class NodeCgroups {
     try {
       await cgroups.enforceRoot();
       const message = "Updated Node Allocatable limit across pods";
-      nodeEvents?.recordNode({ type: "Normal", reason: enforced, message });
+      nodeEvents.recordNode({ type: "Normal", reason: enforced, message });
       return true;
     } catch (error) {
       const name = cgroups.rootPath.split("/").filter((part) => part !== "");
       const list = `[${name.map((part) => `"${part}"`).join(" ")}]`;
       const message = `Failed to update Node Allocatable Limits ${list}: ${errorText(error)}`;
-      nodeEvents?.recordNode({ type: "Warning", reason: notEnforced, message });
+      nodeEvents.recordNode({ type: "Warning", reason: notEnforced, message });
       return false;
     }
   }
@@ -122,10 +121,10 @@ export class NodeCgroups {
       await cgroups.update(cgroup, resources);
     } catch (error) {
       const message = `Failed to enforce ${title} Cgroup Limits on "${cgroup}": ${errorText(error)}`;
-      nodeEvents?.recordNode({ type: "Warning", reason: notEnforced, message });
+      nodeEvents.recordNode({ type: "Warning", reason: notEnforced, message });
       throw new Error(message, { cause: error });
     }
     const message = `Updated limits on ${name} cgroup ${cgroup}`;
-    nodeEvents?.recordNode({ type: "Normal", reason: enforced, message });
+    nodeEvents.recordNode({ type: "Normal", reason: enforced, message });
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { testHistory } from "../../../test/kit/test-history.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import { podUid } from "../../model/ids.ts";
 import type { PodReference } from "../../ports/pod-events.ts";
@@ -14,6 +15,7 @@ function newLog(): EventLog {
     table: new PodTable(),
     clock: new VirtualClock(),
     host: "node",
+    history: testHistory(),
     sender: undefined,
   });
 }

@@ -5,6 +5,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { PodEvent, PodEvents, PodReference } from "../../ports/pod-events.ts";
 import type { EventSender } from "../cluster/event-sender.ts";
 import type { PodTable, SliceWriter } from "../pods/pod-table.ts";
+import type { NodeHistory } from "./node-history.ts";
 
 const eventsPerPod = 100;
 /** Output of probes is part of messages: 10 KiB each time, if a pod likes. */
@@ -14,6 +15,7 @@ const messageLengthPerPod = 64 * 1024;
 export class EventLog implements PodEvents {
   readonly #clock: Pick<Clock, "nowMs">;
   readonly #host: string;
+  readonly #history: Pick<NodeHistory, "noteEvent">;
   readonly #sender: Pick<EventSender, "take"> | undefined;
   readonly #events: SliceWriter<"events">;
   #sequence = 0;
@@ -22,12 +24,14 @@ export class EventLog implements PodEvents {
     readonly table: PodTable;
     readonly clock: Pick<Clock, "nowMs">;
     readonly host: string;
+    readonly history: Pick<NodeHistory, "noteEvent">;
     /** Undefined = the node belongs to no cluster. */
     readonly sender: Pick<EventSender, "take"> | undefined;
   }) {
     this.#events = options.table.writer("events");
     this.#clock = options.clock;
     this.#host = options.host;
+    this.#history = options.history;
     this.#sender = options.sender;
   }
 
@@ -53,6 +57,7 @@ export class EventLog implements PodEvents {
       events.length > eventsPerPod || messageLength(events) > messageLengthPerPod;
     while (events.length > 1 && isFull()) events.shift();
     this.#events.set(uid, events);
+    this.#history.noteEvent(next);
     this.#sender?.take(next);
   }
 

@@ -1,42 +1,35 @@
 import { type Decision, decisionPod } from "../../core/record/decision.ts";
 import { deepEqual } from "../../lib/deep-equal.ts";
-import { type PodUid, podUid } from "../../model/ids.ts";
-import type { SyncRecord } from "../../ports/agent-view.ts";
-import type { Journal } from "../../ports/journal.ts";
+import type { PodUid } from "../../model/ids.ts";
+import type { SyncRecord } from "../../ports/sync-record.ts";
 import type { PodRecords, PodTable, SliceWriter } from "../pods/pod-table.ts";
+import { type NodeHistory, recordedSync } from "./node-history.ts";
 
 const recordsPerPod = 30;
 const decisionsPerPod = 60;
 const nothingRecorded: PodRecords = { syncs: [], decisions: [] };
 
 /**
- * Remembers the last syncs of every pod, on disk, so that `why` can answer after a restart as well; and the last
- * decisions with all that they were made from, in memory, so that they can be made again elsewhere.
+ * Remembers the last syncs of every pod, which are part of history, so that `why` can answer after a restart as well; and the
+ * last decisions with all that they were made from, in memory, so that they can be made again elsewhere.
  */
 export class FlightRecorder {
-  readonly #journal: Journal;
+  readonly #history: Pick<NodeHistory, "noteSync" | "entries">;
   readonly #records: SliceWriter<"records">;
 
-  constructor(table: PodTable, journal: Journal) {
+  constructor(table: PodTable, history: Pick<NodeHistory, "noteSync" | "entries">) {
     this.#records = table.writer("records");
-    this.#journal = journal;
-  }
-
-  /** Finds the histories that the agent before this one left, perhaps of pods that nothing else remembers. */
-  async load(): Promise<void> {
-    for (const key of await this.#journal.list()) {
-      this.#records.set(podUid(key), { ...nothingRecorded, isInherited: true });
-    }
+    this.#history = history;
   }
 
   /** A sync that found nothing to do, like the one before it, is not worth an entry. */
   record(record: SyncRecord): void {
-    const { syncs, decisions } = this.#records.get(record.podUid) ?? nothingRecorded;
+    const { syncs, ...known } = this.#records.get(record.podUid) ?? nothingRecorded;
     const last = syncs.at(-1);
     const isRepeated = last !== undefined && saysTheSame(last, record);
     const earlier = isRepeated ? syncs.slice(0, -1) : syncs.slice(1 - recordsPerPod);
-    this.#records.set(record.podUid, { syncs: [...earlier, record], decisions });
-    if (!isRepeated) this.#journal.append(record.podUid, record);
+    this.#records.set(record.podUid, { ...known, syncs: [...earlier, record] });
+    if (!isRepeated) this.#history.noteSync(record);
   }
 
   /** Takes it as it is: a caller whose input changes later passes a copy. */
@@ -60,12 +53,31 @@ export class FlightRecorder {
   }
 
   /** Newest first. */
-  async list(podUid: PodUid): Promise<readonly SyncRecord[]> {
-    const recent = this.#records.get(podUid)?.syncs ?? [];
-    const oldest = recent[0]?.startedAtMs ?? Number.POSITIVE_INFINITY;
-    const stored = (await this.#journal.read(podUid)).filter(isSyncRecord);
-    const earlier = stored.filter(({ startedAtMs }) => startedAtMs < oldest);
-    return [...earlier, ...recent].slice(-recordsPerPod).toReversed();
+  async list(podUid: PodUid, signal: AbortSignal): Promise<readonly SyncRecord[]> {
+    const before = this.#records.get(podUid) ?? nothingRecorded;
+    if (before.syncs.length >= recordsPerPod) return before.syncs.toReversed();
+    const earlier = before.earlier ?? (await this.#readEarlier(podUid, before.syncs[0], signal));
+    const { syncs } = this.#records.get(podUid) ?? before;
+    return [...earlier, ...syncs].slice(-recordsPerPod).toReversed();
+  }
+
+  /** What the agents before this one recorded of the pod's life, oldest first. It is read once. */
+  async #readEarlier(
+    podUid: PodUid,
+    oldest: SyncRecord | undefined,
+    signal: AbortSignal,
+  ): Promise<readonly SyncRecord[]> {
+    const query = { uid: podUid, kinds: ["sync", "gone"], limit: recordsPerPod } as const;
+    const { items } = await this.#history.entries(query, signal);
+    const lastEnd = items.findIndex(({ kind }) => kind === "gone");
+    const ofThisLife = lastEnd < 0 ? items : items.slice(0, lastEnd);
+    const earlier = ofThisLife
+      .flatMap((entry) => (entry.kind === "sync" ? recordedSync(entry) : []))
+      .filter(({ startedAtMs }) => oldest === undefined || startedAtMs < oldest.startedAtMs)
+      .toReversed();
+    const known = this.#records.get(podUid);
+    if (known !== undefined) this.#records.set(podUid, { ...known, earlier });
+    return earlier;
   }
 
   /** The newest record of this run of the agent. */
@@ -74,9 +86,8 @@ export class FlightRecorder {
   }
 
   /** Nothing of the pod is left. */
-  async remove(podUid: PodUid): Promise<void> {
+  forget(podUid: PodUid): void {
     this.#records.set(podUid, undefined);
-    await this.#journal.remove(podUid);
   }
 }
 
@@ -90,8 +101,4 @@ function saysTheSame(before: SyncRecord, after: SyncRecord): boolean {
       cancelled,
     ]);
   return essence(before) === essence(after);
-}
-
-function isSyncRecord(entry: unknown): entry is SyncRecord {
-  return typeof entry === "object" && entry !== null && "startedAtMs" in entry && "steps" in entry;
 }

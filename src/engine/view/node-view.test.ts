@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { testPodChanges } from "../../../test/kit/pod-parts.ts";
 import { testPod } from "../../../test/kit/pods.ts";
 import { silentLog } from "../../../test/kit/silent-log.ts";
+import { testHistory } from "../../../test/kit/test-history.ts";
 import { simSettings } from "../../../test/sim/sim-pod-configs.ts";
 import { VirtualClock } from "../../../test/sim/virtual-clock.ts";
 import type { WorkerState } from "../../core/worker/worker-state.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
-import { SimJournal } from "../../drivers/sim/sim-journal.ts";
 import { podUid, type RuntimeContainerId, runtimeContainerId } from "../../model/ids.ts";
 import {
   type ContainerExit,
@@ -35,19 +35,22 @@ function world() {
   const table = new PodTable();
   const registry = new PodRegistry(table);
   const changes = testPodChanges(table);
+  const history = testHistory(table);
   const memory = new PodMemory({
+    history,
     table,
     files,
     rootFolder: "/root",
     log: silentLog,
-    recorder: new FlightRecorder(table, new SimJournal()),
+    recorder: new FlightRecorder(table, history),
     changes,
   });
-  const events = new EventLog({ table, clock, host: "node", sender: undefined });
+  const events = new EventLog({ table, clock, host: "node", history, sender: undefined });
   const observed = table.writer("observed");
   const asked: string[] = [];
   let restored = 0;
   const view = new NodeView({
+    history,
     resources: { holdings: () => [] } as never,
     storage: { awaited: () => new Map([["data", "the pod needs it"]]) },
     ports: {
@@ -138,7 +141,7 @@ test("commands run in the container that runs now", async () => {
 
 test("an explanation says what a pod waits for", async () => {
   const { registry, memory, view } = world();
-  await expect(view.explain(uid)).rejects.toThrow(`no pod has the UID ${uid}`);
+  await expect(view.explain(uid, never)).rejects.toThrow(`no pod has the UID ${uid}`);
   registry.set(pod);
   const web = { name: "web", image: "", imageID: "", ready: false, restartCount: 0 };
   memory.checkpoints.save(uid, {
@@ -156,7 +159,7 @@ test("an explanation says what a pod waits for", async () => {
     steps: [],
     error: "no network",
   });
-  const { workerState, awaiting } = await view.explain(uid);
+  const { workerState, awaiting } = await view.explain(uid, never);
   expect(workerState).toBe("no worker");
   expect(awaiting.map(({ what }) => what)).toEqual([
     "volume data: the pod needs it",
@@ -175,7 +178,7 @@ test("an explanation says what the end of a pod waits for", async () => {
   checkpoints.save(uid, { phase: "Running", containerStatuses });
   await checkpoints.flush();
   const awaited = async (): Promise<readonly string[]> => {
-    const { awaiting } = await view.explain(uid);
+    const { awaiting } = await view.explain(uid, never);
     return awaiting.map(({ what }) => what).filter((what) => !what.startsWith("volume "));
   };
   const ending = {
@@ -208,7 +211,7 @@ test("an explanation says what the end of a pod waits for", async () => {
   removals.set(uid, { state: "running", ended: Promise.resolve() });
   expect(await awaited()).toEqual(["the removal of what the pod left"]);
   removals.set(uid, { state: "due", atMs: 5_000, error: "no space left" });
-  expect((await view.explain(uid)).awaiting).toContainEqual({
+  expect((await view.explain(uid, never)).awaiting).toContainEqual({
     what: "the next try to remove what the pod left: no space left",
     untilMs: new VirtualClock().nowMs() + 5_000,
   });

@@ -18,6 +18,7 @@ import type {
 } from "../../ports/agent-view.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { HistoryView } from "../../ports/history.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
 import type { StatsProvider } from "../../ports/stats.ts";
@@ -54,6 +55,7 @@ export interface NodeViewDeps extends PodKnowledge {
   readonly settings: Pick<AgentSettings, "identity" | "runtimeSettings">;
   readonly observer: Pick<Observer, "mode">;
   readonly intake: Pick<SourceIntake, "problems" | "ignoredFiles" | "restoreAgain">;
+  readonly history: HistoryView;
   readonly garbage: Pick<GarbageCollection, "plan" | "collect">;
   readonly stats: Pick<StatsProvider, "summary">;
 }
@@ -133,7 +135,11 @@ export class NodeView implements AgentView {
     return this.#deps.intake.ignoredFiles;
   }
 
-  async explain(podUid: PodUid): Promise<PodExplanation> {
+  get history(): HistoryView {
+    return this.#deps.history;
+  }
+
+  async explain(podUid: PodUid, signal: AbortSignal): Promise<PodExplanation> {
     const { ports, table, changes, memory, storage, resources } = this.#deps;
     const found = changes.pods().find(({ metadata }) => metadata.uid === podUid);
     if (found === undefined) throw new Error(`no pod has the UID ${podUid}`);
@@ -146,7 +152,7 @@ export class NodeView implements AgentView {
       pod,
       workerState: worker?.state.state ?? "no worker",
       holds: resources.holdings(pod),
-      syncs: await recorder.list(podUid),
+      syncs: await recorder.list(podUid, signal),
       awaiting: [
         ...awaitedStart(worker?.waitsFor),
         ...awaitedVolumes(storage.awaited(podUid)),

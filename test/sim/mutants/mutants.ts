@@ -86,11 +86,6 @@ export const mutants: readonly Mutant[] = [
     sabotage: withoutRemoval("-logs/"),
   },
   {
-    name: "leaves records behind",
-    promise: "a pod that is gone leaves nothing",
-    sabotage: withFiles("journal", () => ({ remove: () => Promise.resolve() })),
-  },
-  {
     name: "leaves statuses behind",
     promise: "a pod that is gone leaves nothing",
     sabotage: withFiles("files", (files) => ({
@@ -239,7 +234,7 @@ export const mutants: readonly Mutant[] = [
 ];
 
 type Runtime = AgentPorts["runtime"];
-type FilePort = "files" | "payloadFiles" | "foreignFiles" | "mounts" | "journal";
+type FilePort = "files" | "payloadFiles" | "foreignFiles" | "mounts";
 type Sabotage = (ports: AgentPorts) => AgentPorts;
 
 function withRuntime(methods: (runtime: Runtime) => Partial<Runtime>): Sabotage {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { OutlivedCall } from "../../../src/drivers/sim/sim-call-gate.ts";
 import type { Pod } from "../../../src/model/pod.ts";
 import { RuntimeError } from "../../../src/model/runtime-error.ts";
-import type { RecordedStep } from "../../../src/ports/agent-view.ts";
+import type { RecordedStep } from "../../../src/ports/sync-record.ts";
 import type { Simulation } from "../simulator/simulation.ts";
 import { countCalls, isReady, pass, plainPod, quietNode, write } from "./scenario.ts";
 

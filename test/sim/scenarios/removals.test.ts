@@ -17,7 +17,6 @@ class CountedPorts {
     files: this.#counted("files", ports.files),
     foreignFiles: this.#counted("foreign", ports.foreignFiles),
     mounts: this.#counted("mounts", ports.mounts),
-    journal: this.#counted("journal", ports.journal),
     hostCgroups: this.#counted("cgroups", ports.hostCgroups),
     metrics: {
       ...ports.metrics,
@@ -70,7 +69,6 @@ const mostCalls: Readonly<Record<string, number>> = {
   foreign: 3,
   mounts: 1,
   cgroups: 10.5,
-  journal: 4,
   // Each looks at all pods.
   housekeeping: 0.4,
 };

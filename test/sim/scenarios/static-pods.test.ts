@@ -255,14 +255,15 @@ test("the sandbox of a static pod that had ended when the agent was killed is st
   expect(runtime.sandboxes.map(({ isReady }) => isReady)).toEqual([false]);
 });
 
-/** The records of pods take ten seconds to be removed. */
+/** The statuses of pods take ten seconds to be removed. */
 function withSlowRemovals(ports: AgentPorts): AgentPorts {
-  const journal = withMethods(ports.journal, (name, method) => async (...args) => {
+  const files = withMethods(ports.files, (name, method) => async (...args) => {
     const answer: unknown = await method(...args);
-    if (name === "remove") await ports.clock.sleep(10_000, new AbortController().signal);
+    const isRemoval = name === "removeFile" && String(args[0]).includes("/statuses/");
+    if (isRemoval) await ports.clock.sleep(10_000, new AbortController().signal);
     return answer;
   });
-  return { ...ports, journal };
+  return { ...ports, files };
 }
 
 const greedy = plainPod("greedy", { resources: { requests: { cpu: "1000" } } });

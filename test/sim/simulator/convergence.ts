@@ -150,7 +150,7 @@ function essence(pod: Pod): string {
 
 /** What is left on the machine, where nothing should be. */
 export async function leftovers(sim: Simulation): Promise<readonly string[]> {
-  const { runtime, cgroups, mounts, files, journal } = sim.machine;
+  const { runtime, cgroups, mounts, files } = sim.machine;
   return [
     ...runtime.sandboxes.map(({ id }) => `sandbox ${id}`),
     ...runtime.containers.map(({ place }) => `container ${place.id}`),
@@ -159,7 +159,6 @@ export async function leftovers(sim: Simulation): Promise<readonly string[]> {
     ...(await files.list("/sim/pods")).map((uid) => `folder of ${uid}`),
     ...(await files.list("/sim/statuses")).map((name) => `status ${name}`),
     ...(await files.list("/sim/ephemeral")).map((name) => `ephemeral containers ${name}`),
-    ...journal.keys.map((uid) => `records of ${uid}`),
     ...(await files.list("/sim-logs")).map((name) => `logs ${name}`),
     ...sim.shownPods().map(({ metadata }) => `shown ${metadata.name}`),
     ...(sim.cluster?.pods ?? []).map(({ metadata }) => `in the API server ${metadata.name}`),

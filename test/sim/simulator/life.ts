@@ -59,7 +59,7 @@ export class Life {
       payloadFiles: this.#bindObject(ports.payloadFiles),
       foreignFiles: this.#bindObject(ports.foreignFiles),
       mounts: this.#bindObject(ports.mounts),
-      journal: this.#bindObject(ports.journal),
+      historyStore: this.#bindObject(ports.historyStore),
       hostCgroups: this.#bindObject(ports.hostCgroups),
       commands: this.#bindObject(ports.commands),
       devices: this.#bindObject(ports.devices),

@@ -1,6 +1,6 @@
 import type { AgentPorts } from "../../../src/engine/agent/agent-ports.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
-import type { Journal } from "../../../src/ports/journal.ts";
+import type { HostFiles } from "../../../src/ports/host-files.ts";
 import type { Dice } from "./dice.ts";
 import { withMethods } from "./with-methods.ts";
 
@@ -15,7 +15,7 @@ const slowDiskMs = 4_000;
 export class MachineFaults {
   readonly #dice: Dice;
   readonly #clock: Clock;
-  /** Whether the journal takes long to answer that something is removed from it. */
+  /** Whether the disk takes long to answer that a status is removed from it. */
   readonly #isSlow: boolean;
   /** How likely any change is to fail. */
   rate = 0;
@@ -36,30 +36,28 @@ export class MachineFaults {
 
   /** The machine as an agent meets it. */
   bind(ports: AgentPorts): AgentPorts {
-    const { files, payloadFiles, foreignFiles, mounts, journal, hostCgroups, commands } = ports;
+    const { files, payloadFiles, foreignFiles, mounts, hostCgroups, commands } = ports;
+    const faulty = this.#faulty(files, changingFiles);
     return {
       ...ports,
-      files: this.#faulty(files, changingFiles),
+      files: this.#isSlow ? this.#slow(faulty) : faulty,
       payloadFiles: this.#faulty(payloadFiles, changingFiles),
       foreignFiles: this.#faulty(foreignFiles, changingFiles),
       mounts: this.#faulty(mounts, changingMounts),
-      journal: this.#isSlow ? this.#slow(journal) : journal,
       hostCgroups: this.#faulty(hostCgroups, changingCgroups),
       commands: this.#faulty(commands, /^run$/),
     };
   }
 
-  #slow(journal: Journal): Journal {
-    return {
-      append: (key, entry) => journal.append(key, entry),
-      read: (key) => journal.read(key),
-      list: () => journal.list(),
-      flush: () => journal.flush(),
-      remove: async (key) => {
-        await journal.remove(key);
+  #slow(files: HostFiles): HostFiles {
+    return withMethods(files, (name, method) => {
+      if (name !== "removeFile") return method;
+      return async (...args) => {
+        await method(...args);
+        if (!String(args[0]).includes("/statuses/")) return;
         await this.#clock.sleep(slowDiskMs, new AbortController().signal);
-      },
-    };
+      };
+    });
   }
 
   #faulty<T extends object>(target: T, methods: RegExp): T {

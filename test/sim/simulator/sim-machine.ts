@@ -3,8 +3,8 @@ import { MemoryFiles } from "../../../src/drivers/sim/memory-files.ts";
 import { SimCgroups } from "../../../src/drivers/sim/sim-cgroups.ts";
 import { SimEvents } from "../../../src/drivers/sim/sim-events.ts";
 import { SimForeignFiles } from "../../../src/drivers/sim/sim-foreign-files.ts";
+import { SimHistory } from "../../../src/drivers/sim/sim-history.ts";
 import { simDisk } from "../../../src/drivers/sim/sim-host.ts";
-import { SimJournal } from "../../../src/drivers/sim/sim-journal.ts";
 import { SimMounts } from "../../../src/drivers/sim/sim-mounts.ts";
 import { SimPayloadFiles } from "../../../src/drivers/sim/sim-payload-files.ts";
 import { SimRuntime } from "../../../src/drivers/sim/sim-runtime.ts";
@@ -58,7 +58,7 @@ export function createSimMachine(
     }),
     mounts,
     cgroups: new SimCgroups(),
-    journal: new SimJournal(),
+    historyStore: new SimHistory(),
     events,
     runtime,
   };

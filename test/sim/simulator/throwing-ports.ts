@@ -36,7 +36,7 @@ export class ThrowingPorts {
       foreignFiles: this.#bindPort("foreignFiles", ports.foreignFiles),
       logFiles: this.#bindPort("logFiles", ports.logFiles),
       mounts: this.#bindPort("mounts", ports.mounts),
-      journal: this.#bindPort("journal", ports.journal),
+      historyStore: this.#bindPort("historyStore", ports.historyStore),
       hostCgroups: this.#bindPort("cgroups", ports.hostCgroups),
       cgroupStats: this.#bindPort("cgroupStats", ports.cgroupStats),
       hostUsage: this.#bindPort("hostUsage", ports.hostUsage),

@@ -49,8 +49,7 @@ export interface EvictionManagerDeps {
   readonly garbage: Pick<GarbageCollection, "reclaim">;
   readonly cgroups: Pick<NodePodCgroups, "rootPath">;
   readonly events: PodEvents;
-  /** Undefined = the node belongs to no cluster. */
-  readonly nodeEvents: NodeEvents | undefined;
+  readonly nodeEvents: NodeEvents;
   readonly ports: Pick<AgentPorts, "clock" | "log" | "memoryGauge" | "metrics">;
 }
 
@@ -155,7 +154,7 @@ export class EvictionManager {
     const { log, metrics, clock } = this.#deps.ports;
     const { resource, thresholds, observations } = shortage.cause;
     log.warn("the node is short of a resource", { resource, signal: shortage.threshold.signal });
-    nodeEvents?.recordNode({
+    nodeEvents.recordNode({
       type: "Warning",
       reason: "EvictionThresholdMet",
       message: `Attempting to reclaim ${resource}`,

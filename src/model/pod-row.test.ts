@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { runningPod } from "../../../test/kit/pods.ts";
-import type { ContainerStatus, PodStatus } from "../../model/generated/kubernetes.ts";
-import type { Pod } from "../../model/pod.ts";
+import { runningPod } from "../../test/kit/pods.ts";
+import type { ContainerStatus, PodStatus } from "./generated/kubernetes.ts";
+import type { Pod } from "./pod.ts";
 import { podRow } from "./pod-row.ts";
 
 const nowMs = Date.parse("2026-01-01T00:10:00Z");

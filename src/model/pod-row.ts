@@ -1,12 +1,8 @@
 // A pod in one line, with the same words as kubectl.
-import { formatAge } from "../../lib/duration.ts";
-import { parseTime } from "../../lib/time.ts";
-import type {
-  ContainerStateWaiting,
-  ContainerStatus,
-  PodStatus,
-} from "../../model/generated/kubernetes.ts";
-import { isSidecar, type Pod } from "../../model/pod.ts";
+import { formatAge } from "../lib/duration.ts";
+import { parseTime } from "../lib/time.ts";
+import type { ContainerStateWaiting, ContainerStatus, PodStatus } from "./generated/kubernetes.ts";
+import { isSidecar, type Pod } from "./pod.ts";
 
 export interface PodRow {
   readonly namespace: string;
