@@ -236,7 +236,7 @@ function uidsOf(table: PodTable): readonly string[] {
 }
 
 test("pods of which nothing is left are forgotten, the others stay", () => {
-  const left = ["wanted", "being-read", "being-reported", "in-runtime", "recorded", "mounted"];
+  const left = ["wanted", "being-read", "being-reported", "in-runtime", "has-files", "mounted"];
   const table = removedPods("gone", ...left, "also-gone");
   new PodRegistry(table).set(buildPod({ metadata: { uid: "wanted" } }));
   const running = { again: false, done: Promise.resolve() };
@@ -248,20 +248,7 @@ test("pods of which nothing is left are forgotten, the others stay", () => {
     answer: undefined,
     isDeleted: false,
   });
-  table.writer("records").set(podUid("recorded"), {
-    syncs: [
-      {
-        podUid: podUid("recorded"),
-        pod: "default/web",
-        kind: "sync",
-        startedAtMs: 0,
-        durationMs: 0,
-        seen: [],
-        steps: [],
-      },
-    ],
-    decisions: [],
-  });
+  table.writer("ephemeral").set(podUid("has-files"), [{ name: "debug" }]);
   table.writer("observed").set(podUid("in-runtime"), { state: observed("in-runtime") });
   const spec = { source: "inline", volume: { name: "data" } } as const;
   new VolumeStates(table).setMount(podUid("mounted"), "data", foundMount(spec, "plugin"));
@@ -269,7 +256,7 @@ test("pods of which nothing is left are forgotten, the others stay", () => {
   expect(uidsOf(table)).toEqual(left);
 });
 
-test("decisions are in memory alone, and go with the pod", () => {
+test("records of syncs and decisions go with the pod", () => {
   const table = removedPods("uid-a");
   table.writer("records").set(podUid("uid-a"), { syncs: [], decisions: [] });
   forgetPods(table);
