@@ -90,7 +90,7 @@ export interface ConditionMoment {
 }
 
 /** An event of a pod; one that comes again is an entry again, with the count so far. */
-export interface EventEntry extends OfPod {
+interface EventEntry extends OfPod {
   readonly kind: "event";
   readonly type: "Normal" | "Warning";
   readonly reason: string;
@@ -100,7 +100,7 @@ export interface EventEntry extends OfPod {
 }
 
 /** Nothing of the pod is left on the node. */
-export interface GoneEntry extends OfPod {
+interface GoneEntry extends OfPod {
   readonly kind: "gone";
 }
 
@@ -120,7 +120,7 @@ export interface NodeSample {
 }
 
 /** An event of the node itself: an eviction threshold, a collection, an out-of-memory kill. */
-export interface NodeEventEntry {
+interface NodeEventEntry {
   readonly kind: "node-event";
   readonly atMs: number;
   readonly type: "Normal" | "Warning";

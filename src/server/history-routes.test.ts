@@ -1,4 +1,4 @@
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { InMemoryAgentView } from "../../test/fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../../test/fakes/served-api.ts";
@@ -23,24 +23,21 @@ function event(atMs: number): HistoryEntry {
   return { kind: "event", atMs, uid, pod: `default/pod-${atMs % 2}`, ...said };
 }
 
-function fetchHistory(path: string): Promise<{ readonly code: number; readonly body: unknown }> {
-  return new Promise((resolve, reject) => {
+async function fetchHistory(path: string) {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const options = { socketPath: api.socketPath, path: `/berth/v1/history/${path}`, agent: false };
-    request(options, async (response) => {
-      let text = "";
-      for await (const chunk of response) text += String(chunk);
-      resolve({ code: response.statusCode ?? 0, body: JSON.parse(text) });
-    })
-      .on("error", reject)
-      .end();
+    request(options, resolve).on("error", reject).end();
   });
+  let text = "";
+  for await (const chunk of response) text += String(chunk);
+  return { code: response.statusCode ?? 0, body: JSON.parse(text) };
 }
 
 test("entries are selected by pod, kind and time, and come in pages", async () => {
   const path = "entries?uid=uid-1&kinds=event,sync&since=1&until=4&limit=1";
   const first = await fetchHistory(path);
   expect(first.body).toMatchObject({ items: [{ atMs: 3, uid: "uid-1" }], problems: [] });
-  const { next } = first.body as { readonly next: string };
+  const { next } = first.body;
   const second = await fetchHistory(`${path}&before=${next}`);
   expect(second.body).toMatchObject({ items: [{ atMs: 1 }] });
   expect(second.body).not.toHaveProperty("next");

@@ -1,6 +1,7 @@
 // The files that history is kept in: each has what was appended in one span of time, in order.
 import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { compareText } from "../../lib/compare-text.ts";
 import { errorText } from "../../lib/error-text.ts";
 
 /** One file. Its name has its place in the order, and when it was begun. */
@@ -25,7 +26,7 @@ export async function listParts(folder: string): Promise<HistoryPart[]> {
     throw error;
   });
   const parts: HistoryPart[] = [];
-  for (const name of names.toSorted()) {
+  for (const name of names.toSorted(compareText)) {
     const [, number, beganMs] = partName.exec(name) ?? [];
     const path = join(folder, name);
     if (number !== undefined) {

@@ -95,10 +95,8 @@ function run({ running, terminated, waiting }: ContainerState): ContainerRun {
 }
 
 function resourcesOf(status: ContainerStatus | undefined): ContainerMoment["resources"] {
-  const granted = Object.entries(status?.allocatedResources ?? {});
-  return granted.length === 0
-    ? undefined
-    : Object.fromEntries(granted.map(([name, amount]) => [name, String(amount)]));
+  const granted = status?.allocatedResources ?? {};
+  return Object.keys(granted).length === 0 ? undefined : granted;
 }
 
 function isNotable({ type, status }: PodCondition): boolean {
