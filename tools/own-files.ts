@@ -18,6 +18,7 @@ export const ownFiles: readonly string[] = [
   "src/app/sim.ts",
   "src/drivers/containerd/containerd-process.ts",
   "src/drivers/containerd/managed-containerd.ts",
+  "src/drivers/containerd/orphan-cgroups.ts",
   "src/drivers/containerd/prepare-machine.ts",
   "src/drivers/containerd/remove-network.ts",
   "src/drivers/containerd/remove-orphans.ts",

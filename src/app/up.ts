@@ -92,7 +92,7 @@ async function runLocked(
   const record = { endpoint, network: isManaged ? network : undefined, cgroupRoot };
   await requireSameRuntime(dataDir, isManaged);
   await writeRuntimeRecord(dataDir, record);
-  const own = { ...MANAGED_CONTAINERD_DEFAULTS, ...network, dataDir };
+  const own = { ...MANAGED_CONTAINERD_DEFAULTS, ...network, dataDir, cgroupRoot };
   const managed = isManaged
     ? await ManagedContainerd.start(own, readMachine(), log, signal)
     : undefined;

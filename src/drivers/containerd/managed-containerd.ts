@@ -32,7 +32,7 @@ import {
   checkNetwork,
   requireTools,
 } from "./prepare-machine.ts";
-import { removeOrphans } from "./remove-orphans.ts";
+import { removeOrphanCgroups, removeOrphans } from "./remove-orphans.ts";
 import { removeContainerdTraces } from "./remove-traces.ts";
 
 const BACKOFF_LIMITS = { initialMs: 100, maxMs: 5_000 };
@@ -53,6 +53,8 @@ export interface ManagedContainerdOptions {
   readonly subnet: string;
   readonly sandboxImage: string;
   readonly cgroupDriver: "cgroupfs" | "systemd";
+  /** Below it lie the cgroups of its pods and of no other; undefined = unknown. */
+  readonly cgroupRoot?: string | undefined;
 }
 
 /** What the options default to. */
@@ -70,17 +72,22 @@ export const MANAGED_CONTAINERD_DEFAULTS: Omit<ManagedContainerdOptions, "dataDi
 export class ManagedContainerd {
   readonly paths: ContainerdPaths;
   readonly tools: ContainerdTools;
-  readonly #network: NetworkSettings;
+  readonly #options: ManagedContainerdOptions;
   readonly #log: Log;
   readonly #supervision: AbortController;
   #process: ContainerdProcess;
   #supervisor: Promise<unknown> = Promise.resolve();
   #laterTidyUps = LATER_TIDY_UPS;
 
-  private constructor(prepared: Prepared, network: NetworkSettings, running: Running, log: Log) {
+  private constructor(
+    prepared: Prepared,
+    options: ManagedContainerdOptions,
+    running: Running,
+    log: Log,
+  ) {
     this.paths = prepared.paths;
     this.tools = prepared.tools;
-    this.#network = network;
+    this.#options = options;
     this.#process = running.process;
     this.#supervision = running.supervision;
     this.#log = log;
@@ -140,7 +147,7 @@ export class ManagedContainerd {
   /** Ends containerd and removes every process, mount, cgroup, interface, rule and file of its containers. */
   async teardown(): Promise<void> {
     await this.stop();
-    await removeContainerdTraces(this.paths, this.tools, this.#network);
+    await removeContainerdTraces(this.paths, this.tools, this.#options);
   }
 
   async #supervise(): Promise<void> {
@@ -176,12 +183,13 @@ export class ManagedContainerd {
     if (this.#laterTidyUps === 0) return;
     this.#laterTidyUps -= 1;
     await this.#removeOrphans();
+    await this.#removeOrphanCgroups();
   }
 
   /** A flush of the packet filter removes these rules, too. */
   async #restoreNetworkRules(): Promise<void> {
     try {
-      const added = await ensureNetworkRules(this.#network, this.tools);
+      const added = await ensureNetworkRules(this.#options, this.tools);
       if (added === 0) return;
       this.#log.warn("restored packet filter rules that were removed by another program", {
         count: added,
@@ -206,11 +214,20 @@ export class ManagedContainerd {
     }
   }
 
-  async #removeOrphans(): Promise<void> {
+  #removeOrphans(): Promise<void> {
     const { pid, paths, tools } = this;
+    return this.#reportRemoved(removeOrphans({ pid, paths, tools, network: this.#options }));
+  }
+
+  async #removeOrphanCgroups(): Promise<void> {
+    const { cgroupRoot } = this.#options;
+    if (cgroupRoot === undefined) return;
+    await this.#reportRemoved(removeOrphanCgroups(this.paths, cgroupRoot));
+  }
+
+  async #reportRemoved(removal: Promise<readonly string[]>): Promise<void> {
     try {
-      const removed = await removeOrphans({ pid, paths, tools, network: this.#network });
-      for (const what of removed) {
+      for (const what of await removal) {
         this.#log.warn("removed what a killed containerd had begun", { what });
       }
     } catch (error) {

@@ -6,9 +6,10 @@ import type { NetworkSettings } from "./containerd-config.ts";
 import { CRI_NAMESPACE } from "./containerd-events.ts";
 import type { ContainerdPaths } from "./containerd-paths.ts";
 import { findProcesses, readArguments, signalProcess, startedAtMs } from "./containerd-process.ts";
+import { findOrphanCgroups } from "./orphan-cgroups.ts";
 import type { ContainerdTools } from "./prepare-machine.ts";
 import { removeSandboxNetwork, sandboxesInNetwork } from "./remove-network.ts";
-import { unmountBelow } from "./remove-traces.ts";
+import { endCgroup, unmountBelow } from "./remove-traces.ts";
 import { runCommand } from "./run-command.ts";
 
 const POLL_MS = 20;
@@ -27,13 +28,28 @@ export interface AnsweringContainerd {
  * Removes what a containerd before this one had begun and not yet written down when it was killed: this one does not
  * know of it, and nothing else would ever remove it. Returns what it was.
  */
-export async function removeOrphans(containerd: AnsweringContainerd): Promise<readonly string[]> {
-  const first = await findOrphans(containerd);
+export function removeOrphans(containerd: AnsweringContainerd): Promise<readonly string[]> {
+  return removeFound(() => findOrphans(containerd));
+}
+
+/** The same for the cgroups of containers below a root. To look for them takes long where there are many pods. */
+export function removeOrphanCgroups(
+  paths: ContainerdPaths,
+  root: string,
+): Promise<readonly string[]> {
+  return removeFound(async () => {
+    const folders = await findOrphanCgroups(root, bundlesFolder(paths));
+    return folders.map((folder) => ({ name: `cgroup ${folder}`, remove: () => endCgroup(folder) }));
+  });
+}
+
+async function removeFound(find: () => Promise<readonly Orphan[]>): Promise<readonly string[]> {
+  const first = await find();
   if (first.length === 0) return [];
   // What is just coming or going is not the same in two looks.
   await sleep(BETWEEN_LOOKS_MS);
   const names = new Set(first.map(({ name }) => name));
-  const orphans = (await findOrphans(containerd)).filter(({ name }) => names.has(name));
+  const orphans = (await find()).filter(({ name }) => names.has(name));
   for (const { remove } of orphans) await remove();
   return orphans.map(({ name }) => name);
 }

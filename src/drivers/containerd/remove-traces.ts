@@ -69,6 +69,12 @@ function cgroupPaths(state: unknown): readonly string[] {
   return Object.values(paths).filter((path): path is string => typeof path === "string");
 }
 
+/** Kills what runs in a cgroup and removes it. */
+export async function endCgroup(folder: string): Promise<void> {
+  await killCgroup(folder);
+  await removeCgroupTree(folder);
+}
+
 async function killCgroup(folder: string): Promise<void> {
   const deadline = Date.now() + KILL_TIMEOUT_MS;
   while (Date.now() < deadline) {
