@@ -35,6 +35,23 @@ export const layers: Readonly<Record<string, Layer>> = {
     pure: false,
   },
   cli: { imports: ["app", "config", "ports", "model", "lib"], world: true, pure: false },
+  library: {
+    imports: [
+      "app",
+      "cli",
+      "core",
+      "config",
+      "ports",
+      "engine",
+      "drivers",
+      "server",
+      "model",
+      "lib",
+      "generated",
+    ],
+    world: true,
+    pure: false,
+  },
 };
 
 /** Globals that let the world in; a pure layer gets time and entropy as arguments or through ports. */

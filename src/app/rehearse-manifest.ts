@@ -1,9 +1,10 @@
 // What the running agent says of a manifest's pods: whether they are taken now, and what their containers get for themselves.
 import { exclusiveCpuCount } from "../core/devices/cpu/exclusive-cpus.ts";
+import type { DocumentPlan, FilePlan, ManifestPlan } from "../core/plan/manifest-plan.ts";
+import { asTaken } from "../core/plan/plan-manifests.ts";
 import type { RehearsedPod } from "../model/holding.ts";
 import { type Pod, podContainers } from "../model/pod.ts";
 import { isExtendedResource } from "../model/validate/resource-names.ts";
-import { asTaken, type DocumentPlan, type FilePlan, type ManifestPlan } from "./plan-manifest.ts";
 
 export interface PlanAgent {
   rehearse(pods: readonly Pod[]): Promise<readonly RehearsedPod[]>;

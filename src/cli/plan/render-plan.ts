@@ -1,6 +1,6 @@
 import type { DocumentPlan, FilePlan, ManifestPlan } from "../../app/plan-manifest.ts";
 import { isSidecar, podContainers } from "../../model/pod.ts";
-import { type Paint, printable } from "../output/colour.ts";
+import { type Paint, painter, printable } from "../output/colour.ts";
 import { holdingText } from "../output/holding-text.ts";
 import { problemText } from "../output/problem-text.ts";
 import { alignColumns } from "../output/table.ts";
@@ -9,7 +9,10 @@ type PodDocument = Extract<DocumentPlan, { readonly kind: "pod" }>;
 type StepPlan = PodDocument["steps"][number];
 
 /** A manifest's plan for a person to read. */
-export function renderPlan({ files, ignored }: ManifestPlan, paint: Paint): string {
+export function renderPlan(
+  { files, ignored }: ManifestPlan,
+  paint: Paint = painter(false),
+): string {
   const lines = files.flatMap((file) => fileLines(file, paint));
   const hidden = ignored.map((path) => `${path}: ignored, for its name is not that of a manifest`);
   const nothing = files.length === 0 ? ["no manifests here"] : [];
@@ -127,7 +130,8 @@ function stepLines(steps: readonly StepPlan[]): string[] {
   ];
 }
 
-function stepText(step: StepPlan): string {
+/** What a step does, in a few words. */
+export function stepText(step: StepPlan): string {
   switch (step.kind) {
     case "create-sandbox":
       return "create the sandbox";

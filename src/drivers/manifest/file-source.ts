@@ -4,6 +4,8 @@ import { sleep, startTimer } from "../../lib/timers.ts";
 import { trimEndOf } from "../../lib/trim-text.ts";
 import { WakeUp } from "../../lib/wake-up.ts";
 import { bindClaims, claimKey } from "../../model/manifest/bind-claims.ts";
+import { DefinedNames } from "../../model/manifest/defined-names.ts";
+import type { ManifestText } from "../../model/manifest/manifest-text.ts";
 import { podKey } from "../../model/pod.ts";
 import type {
   PodSource,
@@ -11,10 +13,9 @@ import type {
   SourceSink,
   SourceSnapshot,
 } from "../../ports/pod-source.ts";
-import { DefinedNames } from "./defined-names.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 import type { LastGoodFiles } from "./last-good-files.ts";
-import { type FolderContent, type ManifestFile, ManifestReader } from "./manifest-folder.ts";
+import { type FolderContent, ManifestReader } from "./manifest-folder.ts";
 import { type FileObjects, type ManifestMode, parseFile } from "./parse-file.ts";
 
 export interface FileSourceOptions {
@@ -201,7 +202,7 @@ class FileSource {
     return files;
   }
 
-  #updatedFile(file: ManifestFile, trigger: Trigger): FileState {
+  #updatedFile(file: ManifestText, trigger: Trigger): FileState {
     const known = this.#files.get(file.path);
     const isSettled = known?.problems.length === 0 || this.#options.mode === "up";
     if (known?.text === file.text && isSettled) return known;
@@ -214,7 +215,7 @@ class FileSource {
   }
 
   /** A copy that cannot be kept, on a full disk, is reported but stops no pod. */
-  #keepCopy({ path, text }: ManifestFile): readonly SourceProblem[] {
+  #keepCopy({ path, text }: ManifestText): readonly SourceProblem[] {
     try {
       this.#options.lastGood?.save(path, text);
       return [];

@@ -1,18 +1,18 @@
 import { type BigIntStats, constants, type Dirent } from "node:fs";
 import { type FileHandle, lstat, open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import {
+  type ManifestText,
+  maxManifestBytes,
+  tooLarge,
+} from "../../model/manifest/manifest-text.ts";
 
 export type ManifestNames = "all" | "yamlAndJson";
-
-export interface ManifestFile {
-  readonly path: string;
-  readonly text: string;
-}
 
 /** What is at the path of a source right now. */
 export interface FolderContent {
   readonly kind: "folder" | "file" | "missing";
-  readonly files: readonly ManifestFile[];
+  readonly files: readonly ManifestText[];
   readonly unreadable: readonly { readonly path: string; readonly message: string }[];
   readonly ignored: readonly string[];
   /** Where a change can change this content. */
@@ -25,9 +25,7 @@ export interface WatchedFolder {
   readonly name?: string | undefined;
 }
 
-const maxFileBytes = 10 * 1024 * 1024;
 const partBytes = 64 * 1024;
-const tooLarge = `larger than ${maxFileBytes} bytes`;
 // Of a folder: far more than a node has pods. Files beyond are refused by name, in the order of names.
 const maxFiles = 1000;
 const maxFolderLength = 64 * 1024 * 1024;
@@ -40,7 +38,7 @@ const restingMs = 2000n;
 /** What identifies a version of a file without reading it. */
 interface KnownFile {
   readonly version: string;
-  readonly file: ManifestFile;
+  readonly file: ManifestText;
 }
 
 /** Reads a folder of manifests, or one manifest. Only what cannot be reported per file throws. */
@@ -89,7 +87,7 @@ export class ManifestReader {
   }
 
   async #readFiles(paths: readonly string[]): Promise<Pick<FolderContent, "files" | "unreadable">> {
-    const files: ManifestFile[] = [];
+    const files: ManifestText[] = [];
     const unreadable: { path: string; message: string }[] = [];
     const known = new Map<string, KnownFile>();
     let length = 0;
@@ -109,7 +107,7 @@ export class ManifestReader {
   }
 
   /** Undefined when the file has gone since it was listed. */
-  async #readFile(path: string, known: Map<string, KnownFile>): Promise<ManifestFile | undefined> {
+  async #readFile(path: string, known: Map<string, KnownFile>): Promise<ManifestText | undefined> {
     const nowMs = BigInt(Math.trunc(this.#nowMs()));
     const found = await statOrUndefined(path);
     if (found === undefined) return undefined;
@@ -131,7 +129,7 @@ async function readBounded(path: string, found: BigIntStats): Promise<string> {
   }
   // A pipe or device would block or never end.
   if (!found.isFile()) throw new Error("manifest path is not a directory or file");
-  if (found.size > maxFileBytes) throw new Error(tooLarge);
+  if (found.size > maxManifestBytes) throw new Error(tooLarge);
   // What was put there since may be a pipe, and a file of the kernel's may wait for more to come.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -147,7 +145,7 @@ async function readBounded(path: string, found: BigIntStats): Promise<string> {
 
 async function readAtMost(file: FileHandle): Promise<string> {
   const parts: Buffer[] = [];
-  for (let length = 0; length <= maxFileBytes; ) {
+  for (let length = 0; length <= maxManifestBytes; ) {
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.allocUnsafe(partBytes) });
     if (bytesRead === 0) return Buffer.concat(parts).toString("utf8");
     parts.push(buffer.subarray(0, bytesRead));

@@ -1,13 +1,13 @@
 // Plays a pod's start through with the real plan, on a runtime where everything succeeds.
 
-import { containerHash } from "../core/container/container-hash.ts";
-import type { PlanPodInput } from "../core/pod/plan-input.ts";
-import { planPod } from "../core/pod/plan-pod.ts";
-import type { CreateSandboxStep, StartContainerStep, Step } from "../core/pod/step.ts";
-import { crashLoopLimits } from "../core/restart/crash-loop-backoff.ts";
-import { containerId } from "../model/ids.ts";
-import { emptyObservedPod, type ObservedContainer } from "../model/observed.ts";
-import { findContainer, isSidecar, type Pod, podContainers } from "../model/pod.ts";
+import { containerId } from "../../model/ids.ts";
+import { emptyObservedPod, type ObservedContainer } from "../../model/observed.ts";
+import { findContainer, isSidecar, type Pod, podContainers } from "../../model/pod.ts";
+import { containerHash } from "../container/container-hash.ts";
+import type { PlanPodInput } from "../pod/plan-input.ts";
+import { planPod } from "../pod/plan-pod.ts";
+import type { CreateSandboxStep, StartContainerStep, Step } from "../pod/step.ts";
+import { crashLoopLimits } from "../restart/crash-loop-backoff.ts";
 
 /** All steps from nothing to a running pod, in their order. */
 export function rehearsePod(pod: Pod): readonly Step[] {
