@@ -10,6 +10,7 @@ import type { NodeDescription, RehearsedPod } from "../model/holding.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Summary } from "../model/stats-summary.ts";
 import type { AgentInfo, PodChange, PodExplanation } from "../ports/agent-view.ts";
+import type { HistoryPage, HistoryPods, HistoryQuery } from "../ports/history.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
 import { CliError, exitCodes } from "./exit.ts";
 import { readJsonLines } from "./json-lines.ts";
@@ -117,6 +118,24 @@ export class AgentClient {
   async explain(podUid: string, signal: AbortSignal): Promise<PodExplanation> {
     const path = `/berth/v1/pods/${encodeURIComponent(podUid)}/explanation`;
     return (await this.#json(path, {}, signal)) as PodExplanation;
+  }
+
+  /** The pods that history knows, also those that are gone. */
+  async listHistoryPods(signal: AbortSignal): Promise<HistoryPods> {
+    return (await this.#json("/berth/v1/history/pods", {}, signal)) as HistoryPods;
+  }
+
+  /** One page of what happened, newest first. */
+  async readHistory(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage> {
+    const { uid, kinds, sinceMs, limit, before } = query;
+    const parameters = {
+      uid,
+      kinds: kinds?.join(","),
+      since: numberText(sinceMs),
+      limit: numberText(limit),
+      before,
+    };
+    return (await this.#json("/berth/v1/history/entries", parameters, signal)) as HistoryPage;
   }
 
   /** The lines of a recording as they come, of one pod or of all. */
@@ -257,6 +276,10 @@ function podsPath(namespace: string | undefined): string {
 
 function podPath(namespace: string, name: string): string {
   return `${podsPath(namespace)}/${encodeURIComponent(name)}`;
+}
+
+function numberText(value: number | undefined): string | undefined {
+  return value === undefined ? undefined : String(Math.floor(value));
 }
 
 function withQuery(path: string, query: Query): string {

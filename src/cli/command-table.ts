@@ -7,6 +7,7 @@ import { downCommand } from "./commands/down.ts";
 import { execCommand } from "./commands/exec.ts";
 import { gcCommand } from "./commands/gc.ts";
 import { getCommand } from "./commands/get.ts";
+import { historyCommand } from "./commands/history.ts";
 import { kubeletCommand } from "./commands/kubelet.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { planCommand } from "./commands/plan.ts";
@@ -29,6 +30,7 @@ export const commandTable: readonly Command[] = [
   execCommand,
   debugCommand,
   whyCommand,
+  historyCommand,
   replayCommand,
   topCommand,
   planCommand,

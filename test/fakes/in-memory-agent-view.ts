@@ -43,7 +43,8 @@ export class InMemoryAgentView implements AgentView {
   streamingUrl: URL = new URL("http://127.0.0.1:1/exec/token");
   /** What happened, as tests put it there. */
   readonly historyStore: SimHistory = new SimHistory();
-  readonly history: HistoryView = testHistory(new PodTable(), this.historyStore);
+  readonly table: PodTable = new PodTable();
+  readonly history: HistoryView = testHistory(this.table, this.historyStore);
   readonly #watchers = new Set<(change: PodChange) => void>();
 
   put(pod: Pod): void {

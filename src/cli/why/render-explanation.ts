@@ -1,15 +1,14 @@
 // The answer to "why": what is wanted, seen, decided and awaited, for a person to read.
-import { formatAge } from "../../lib/duration.ts";
-import { formatTime } from "../../lib/time.ts";
 import { isSidecar, podContainers } from "../../model/pod.ts";
 import { podRow } from "../../model/pod-row.ts";
 import type { Awaited, PodExplanation } from "../../ports/agent-view.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
-import type { RecordedStep, SyncRecord } from "../../ports/sync-record.ts";
 import { type Paint, printable } from "../output/colour.ts";
 import { holdingText } from "../output/holding-text.ts";
 import { placedProblemText } from "../output/problem-text.ts";
 import { alignColumns } from "../output/table.ts";
+import { ago, moment, section } from "./explanation-text.ts";
+import { syncLines } from "./sync-lines.ts";
 
 interface RenderOptions {
   readonly nowMs: number;
@@ -39,10 +38,6 @@ export function renderExplanation(explanation: PodExplanation, options: RenderOp
     ...section(paint, "Awaited", awaited(explanation, nowMs)),
     "",
   ].join("\n");
-}
-
-function section(paint: Paint, title: string, lines: readonly string[]): string[] {
-  return ["", paint("bold", title), ...lines.map((line) => `  ${line}`)];
 }
 
 function wanted({ pod }: PodExplanation): string[] {
@@ -80,37 +75,15 @@ function decided(
   { nowMs, paint, syncs: most }: RenderOptions,
 ): string[] {
   if (syncs.length === 0) return ["nothing yet"];
-  const shown = syncs.slice(0, most).flatMap((sync) => syncLines(sync, nowMs, paint));
+  const shown = syncs
+    .slice(0, most)
+    .flatMap(({ startedAtMs, kind, ...sync }) =>
+      syncLines({ ...sync, atMs: startedAtMs, work: kind }, nowMs, paint),
+    );
   const hidden = syncs.length - most;
   return hidden > 0
     ? [...shown, `${hidden} older ones: --syncs ${syncs.length} shows them`]
     : shown;
-}
-
-function syncLines(sync: SyncRecord, nowMs: number, paint: Paint): string[] {
-  const head = `${ago(sync.startedAtMs, nowMs)}, ${sync.kind}, took ${milliseconds(sync.durationMs)}`;
-  const { error, cancelled } = sync;
-  const nothing = sync.steps.length === 0 && error === undefined && cancelled === undefined;
-  return [
-    nothing ? `${head}: nothing to do` : `${head}:`,
-    ...sync.steps.flatMap((step) => stepLines(step, nowMs, paint)),
-    ...(error === undefined ? [] : [`  ${paint("red", "failed:")} ${printable(error)}`]),
-    ...(cancelled === undefined
-      ? []
-      : [`  ${paint("yellow", "cancelled:")} ${printable(cancelled)}`]),
-  ];
-}
-
-function stepLines(step: RecordedStep, nowMs: number, paint: Paint): string[] {
-  const { action, because, outcome, detail, untilMs, durationMs } = step;
-  const colour = { done: "green", failed: "red", waiting: "yellow", cancelled: "yellow" } as const;
-  const result = outcome === "waiting" ? "waiting" : `${outcome} in ${milliseconds(durationMs)}`;
-  const until = untilMs === undefined ? "" : ` until ${moment(untilMs, nowMs)}`;
-  return [
-    `  ${printable(action)}: ${paint(colour[outcome], result)}${until}`,
-    `    because ${printable(because)}`,
-    ...(detail === undefined ? [] : [`    ${printable(detail)}`]),
-  ];
 }
 
 function awaited({ awaiting }: PodExplanation, nowMs: number): string[] {
@@ -120,19 +93,4 @@ function awaited({ awaiting }: PodExplanation, nowMs: number): string[] {
       ? `${printable(what)} (no fixed time)`
       : `${printable(what)}, at ${moment(untilMs, nowMs)}`,
   );
-}
-
-/** "12s ago (2026-01-01T00:00:00Z)" */
-function ago(ms: number, nowMs: number): string {
-  return `${formatAge(nowMs - ms)} ago (${formatTime(ms)})`;
-}
-
-/** "2026-01-01T00:00:00Z (in 12s)" */
-function moment(ms: number, nowMs: number): string {
-  const relative = ms >= nowMs ? `in ${formatAge(ms - nowMs)}` : `${formatAge(nowMs - ms)} ago`;
-  return `${formatTime(ms)} (${relative})`;
-}
-
-function milliseconds(ms: number): string {
-  return ms < 1000 ? `${Math.round(ms)}ms` : `${(ms / 1000).toFixed(1)}s`;
 }
