@@ -63,12 +63,13 @@ export async function buildProgram({ root, outdir, builtAs, interpreter, sourcem
     splitting: true,
     banner: { js: requireBanner },
   });
-  // Programs of their own, each with only what it needs: a helper process that starts often, and the threads of the kubelet's API and the watchdog.
+  // Programs of their own, each with only what it needs: a helper process that starts often, and the threads of the kubelet's API, the page and the watchdog.
   const apart = await build({
     ...common,
     entryPoints: {
       "foreign-files": join(root, "src/drivers/linux/foreign/main.ts"),
       "kubelet-api-thread": join(root, "src/app/kubelet-api-thread.ts"),
+      "ui-thread": join(root, "src/app/ui-thread.ts"),
       "watchdog-thread": join(root, "src/drivers/watchdog/watchdog-thread.ts"),
     },
     outdir: partsDir,

@@ -92,5 +92,6 @@ export const ownFiles: readonly string[] = [
   "src/server/metrics/process-metrics.ts",
   "src/server/newest-log.ts",
   "src/server/open-log.ts",
+  "src/server/ui/page-files.ts",
   "src/server/unix-socket.ts",
 ];

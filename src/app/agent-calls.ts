@@ -12,9 +12,9 @@ import type { ApiClient } from "../ports/api-client.ts";
 import type { KubeletHost, MetricsPages } from "../ports/kubelet-host.ts";
 import type { AdjustableLog, Log } from "../ports/log.ts";
 import type { Metrics } from "../ports/metrics.ts";
-import type { RecordedNotes } from "../ports/recorded-notes.ts";
 import type { StatsProvider } from "../ports/stats.ts";
 import { listedPod, podListText } from "../server/pod-list-text.ts";
+import { takeOverNotes } from "./take-over-notes.ts";
 
 /** From this --v on a kubelet logs what Berth calls details. */
 const detailsVerbosity = 4;
@@ -75,7 +75,7 @@ export function createAgentCalls(deps: AgentCallsDeps): AgentCalls {
     takeProfile: async ({ kind, durationMs }, signal) =>
       bytes(await takeProfile(kind, durationMs, signal)),
     setVerbosity: async ({ level }) => deps.verbosity.showDetails(level >= detailsVerbosity),
-    record: async (notes) => record(deps, notes),
+    record: async (notes) => takeOverNotes(notes, deps),
   };
 }
 
@@ -143,15 +143,6 @@ async function reviewAccess(
   const path = `/apis/${apiVersion}/subjectaccessreviews`;
   const review = await api.send<SubjectAccessReview>({ method: "POST", path, body }, signal);
   return review.status ?? status;
-}
-
-function record({ metrics, log }: AgentCallsDeps, notes: RecordedNotes): void {
-  for (const { kind, name, labels, value } of notes.metrics) {
-    if (kind === "increment") metrics?.increment(name, labels, value);
-    else if (kind === "set") metrics?.set(name, value, labels);
-    else metrics?.observe(name, value, labels);
-  }
-  for (const { level, message, fields } of notes.lines) log[level](message, fields);
 }
 
 /** A profile of the thread that calls this, as the JSON that the developer tools of browsers read. */

@@ -1,16 +1,16 @@
 // The thread of the kubelet's API: what strangers send is parsed here, apart from the agent. Started by serve-kubelet-api.ts.
 import { parentPort, workerData } from "node:worker_threads";
 import type { AgentCalls } from "../ports/agent-calls.ts";
-import {
-  type ApiThreadData,
-  type ApiThreadEvent,
-  type ApiThreadOrder,
-  progressMs,
+import type {
+  ApiThreadData,
+  ApiThreadEvent,
+  ApiThreadOrder,
 } from "../server/kubelet/api-thread-messages.ts";
-import { ListenError } from "../server/kubelet/kubelet-server.ts";
 import { runApi } from "../server/kubelet/run-api.ts";
+import { ListenError } from "../server/tcp-server.ts";
 import { NoteKeeper } from "../server/thread/note-keeper.ts";
 import { ThreadCaller } from "../server/thread/thread-calls.ts";
+import { showProgress } from "../server/thread/thread-start.ts";
 
 /** Further calls wait for these; a client has one request under way on each connection. */
 const maxCallsInFlight = 64;
@@ -40,9 +40,8 @@ function send(event: ApiThreadEvent): void {
   parentPort?.postMessage(event);
 }
 
-async function runThread({ settings, agentPort, progress, ...started }: ApiThreadData) {
-  const counter = new Int32Array(progress);
-  setInterval(() => Atomics.add(counter, 0, 1), progressMs);
+async function runThread({ settings, agentPort, ...started }: ApiThreadData) {
+  showProgress(started);
   let { certificates } = started;
   const listeners: (() => void)[] = [];
   parentPort?.on("message", (order: ApiThreadOrder) => {
@@ -53,7 +52,10 @@ async function runThread({ settings, agentPort, progress, ...started }: ApiThrea
   const names = Object.keys(callNames) as (keyof AgentCalls)[];
   // Health must be answered and notes handed over however many calls are under way; each is one at a time.
   const calls = caller.calls<AgentCalls>(names, ["readHealth", "record"]);
-  const notes = new NoteKeeper((kept) => calls.record(kept, new AbortController().signal));
+  const notes = new NoteKeeper(
+    (kept) => calls.record(kept, new AbortController().signal),
+    "too many log lines of the kubelet's API, some were left out",
+  );
   const agent: AgentCalls = {
     ...calls,
     // A page shows what was counted before it was asked for.

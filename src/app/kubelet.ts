@@ -43,8 +43,10 @@ import { withPacketRules } from "./packet-rules.ts";
 import { kubeletPodUsers } from "./pod-users.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
+import { servedUi } from "./serve-ui.ts";
 import { startWatchdog } from "./start-watchdog.ts";
 import { keepSystemCgroups, requireSystemCgroups } from "./system-cgroups.ts";
+import { parseUi, readUiVariables, uiVariables } from "./ui-options.ts";
 
 const runtimeTimeoutMs = 30_000;
 
@@ -102,6 +104,8 @@ async function runLocked(
   const users = await kubeletPodUsers(setup.config, commands, signal);
   const options = kubeletAgentOptions(setup, rootDir, users);
   const { nodeName } = options.place;
+  const ui = parseUi(readUiVariables(process.env), uiVariables);
+  const socketPath = join(rootDir, "berth.sock");
   const metrics = new MetricsRegistry(metricDefinitions);
   const tracer = await openTracer(setup.config, nodeName);
   const count = countRuntimeCalls(metrics);
@@ -128,7 +132,8 @@ async function runLocked(
         telemetry: { log, metrics, tracer, watchdog },
       },
       {
-        socketPath: join(rootDir, "berth.sock"),
+        socketPath,
+        ui: servedUi(ui, { mode: "kubelet", agentSocket: socketPath, log }),
         onReady,
         serviceManager,
         beside: async (running, until) => {

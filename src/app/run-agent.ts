@@ -5,12 +5,15 @@ import type { AgentView } from "../ports/agent-view.ts";
 import { type LocalApiOptions, runLocalApi } from "../server/local-api.ts";
 import { type AgentOptions, createAgent } from "./create-agent.ts";
 import { notifyOfAgent } from "./notify-service-manager.ts";
+import type { ServedUi } from "./serve-ui.ts";
 
 export interface AgentSurroundings {
   /** Of the local API. */
   readonly socketPath: string;
   /** The local API answers. */
   readonly onReady: (view: AgentView) => void;
+  /** Undefined = no page. */
+  readonly ui?: ServedUi | undefined;
   readonly serviceManager?: ServiceManager | undefined;
   /** What runs beside the agent, as long as it does. */
   readonly beside?: ((agent: Agent, signal: AbortSignal) => Promise<void>) | undefined;
@@ -37,7 +40,7 @@ export function runAgent(
 /** The same for an agent that is made otherwise. */
 export async function serveAgent(
   create: (signal: AbortSignal) => Promise<Agent> | Agent,
-  { onReady, beside, ...api }: AgentSurroundings & LocalApiOptions,
+  { onReady, beside, ...api }: AgentSurroundings & Omit<LocalApiOptions, "ui">,
   signal: AbortSignal,
 ): Promise<void> {
   // An agent without its API, or an API without its agent, would look alive and not be.
@@ -48,6 +51,7 @@ export async function serveAgent(
     agent.run(),
     runLocalApi(agent.view, api, () => onReady(agent.view), either),
     beside?.(agent, either) ?? Promise.resolve(),
+    api.ui?.run(either) ?? Promise.resolve(),
   ];
   for (const task of together) task.catch(() => failed.abort());
   const outcomes = await Promise.allSettled(together);

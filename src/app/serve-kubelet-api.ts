@@ -1,6 +1,6 @@
 // The kubelet's API, as its configuration has it: served in a thread of its own, which asks the agent.
 
-import { MessageChannel, type ResourceLimits, Worker } from "node:worker_threads";
+import type { ResourceLimits } from "node:worker_threads";
 import { type FeatureGateState, isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import { millisecondsOf } from "../lib/duration.ts";
@@ -20,22 +20,18 @@ import type {
   ListeningPorts,
   SecureSettings,
 } from "../server/kubelet/api-settings.ts";
-import {
-  type ApiThreadData,
-  type ApiThreadEvent,
-  progressMs,
-} from "../server/kubelet/api-thread-messages.ts";
+import type { ApiThreadEvent } from "../server/kubelet/api-thread-messages.ts";
 import { ClientCaFile } from "../server/kubelet/client-ca-file.ts";
 import type { EndpointSettings } from "../server/kubelet/endpoints.ts";
 import { pingName } from "../server/kubelet/health.ts";
 import { cipherList, curveList, minTlsVersion } from "../server/kubelet/tls-settings.ts";
-import { serveCalls } from "../server/thread/thread-calls.ts";
 import { createAgentCalls, type HealthCheck, type ServedAgent } from "./agent-calls.ts";
 import {
   type KubeletApiSwitches,
   requireAccessConfig,
   shownConfig,
 } from "./kubelet-api-options.ts";
+import { WatchedThread } from "./watched-thread.ts";
 
 const systemLogFolder = "/var/log";
 
@@ -215,10 +211,6 @@ const handedOver: readonly (keyof AgentCalls)[] = [
   "readSummary",
   "takeProfile",
 ];
-/** How many checks without any progress make a working thread count as frozen. */
-const maxStandingLooks = 4;
-/** The same while it starts: a busy machine may take long to load its program. */
-const maxStartingLooks = 24;
 const firstDelayMs = 100;
 const longestDelayMs = 10_000;
 /** A thread that ran for this long is restarted without delay. */
@@ -289,78 +281,28 @@ function onPorts(settings: ApiSettings, ports: ListeningPorts | undefined): ApiS
 
 /** Resolves, when the thread has ended, to the reason. */
 async function runOnce(
-  options: ApiThreadOptions,
+  { entry, settings, calls, certificates }: ApiThreadOptions,
   onListening: (ports: ListeningPorts) => void,
   signal: AbortSignal,
 ): Promise<Error> {
   const ended = new AbortController();
-  const { port1, port2 } = new MessageChannel();
-  const progress = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  const { settings, certificates } = options;
-  const workerData: ApiThreadData = {
-    settings,
-    certificates: certificates.current(),
-    agentPort: port2,
-    progress,
-  };
-  serveCalls(port1, options.calls, handedOver);
-  const worker = new Worker(options.entry, {
+  const thread = new WatchedThread<AgentCalls, ApiThreadEvent>({
     name: "kubelet-api",
-    workerData,
-    transferList: [port2],
+    entry,
     resourceLimits,
-    // It needs nothing of what the agent was started with.
-    env: {},
-    execArgv: [],
+    data: { settings, certificates: certificates.current() },
+    calls,
+    handedOver,
   });
-  let reason: Error | undefined;
-  let hasListened = false;
-  const end = (why: Error): void => {
-    reason ??= why;
-    void worker.terminate();
-  };
-  const stop = (): void => end(new Error("the agent stops"));
-  certificates.onChange(() => worker.postMessage(certificates.current()), ended.signal);
-  worker.on("message", (event: ApiThreadEvent) => {
-    if (event.kind === "listening") {
-      hasListened = true;
-      onListening(event.ports);
-    } else {
-      end(new SetupError(event.message, `choose another one with ${event.address.setting}`));
+  certificates.onChange(() => thread.send(certificates.current()), ended.signal);
+  const onEvent = (event: ApiThreadEvent): void => {
+    if (event.kind === "listening") onListening(event.ports);
+    else {
+      const { setting } = event.address;
+      thread.end(new SetupError(event.message, `choose another one with ${setting}`));
     }
-  });
-  worker.on("error", (error) => end(error instanceof Error ? error : new Error(String(error))));
-  const stopWatching = watchProgress(
-    new Int32Array(progress),
-    () => (hasListened ? maxStandingLooks : maxStartingLooks),
-    (looks) => end(new Error(`it stood still for ${(looks * progressMs) / 1000} s`)),
-  );
-  signal.addEventListener("abort", stop);
-  if (signal.aborted) stop();
-  const code = await new Promise<number>((resolve) => worker.once("exit", resolve));
-  signal.removeEventListener("abort", stop);
-  stopWatching();
+  };
+  const reason = await thread.run(onEvent, signal);
   ended.abort();
-  port1.close();
-  return reason ?? new Error(`it ended with exit code ${code}`);
-}
-
-/**
- * Calls back when a number has not changed for so many looks. Looks are counted, not time: an agent that stood still
- * itself looks once when it goes on, and must not end a thread that was well all along.
- */
-function watchProgress(
-  counter: Int32Array,
-  maxLooks: () => number,
-  onStanding: (looks: number) => void,
-): () => void {
-  let seen = -1;
-  let looks = 0;
-  const timer = setInterval(() => {
-    const now = Atomics.load(counter, 0);
-    looks = now === seen ? looks + 1 : 0;
-    seen = now;
-    if (looks >= maxLooks()) onStanding(looks);
-  }, progressMs);
-  return () => clearInterval(timer);
+  return reason;
 }

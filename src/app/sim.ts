@@ -32,8 +32,10 @@ import type { Watchdog } from "../ports/watchdog.ts";
 import { dataLayout } from "./data-layout.ts";
 import { readProblem } from "./read-problem.ts";
 import { serveAgent } from "./run-agent.ts";
+import { servedUi } from "./serve-ui.ts";
 import { type SimMachine, simHostIp, simPorts, simSettings } from "./sim-agent.ts";
 import { startWatchdog } from "./start-watchdog.ts";
+import type { UiChoice } from "./ui-options.ts";
 
 export interface SimOptions {
   /** Files and folders. */
@@ -44,6 +46,8 @@ export interface SimOptions {
   readonly dataDir?: string | undefined;
   /** Of the user that runs it; undefined where the system has none. */
   readonly runtimeDir?: string | undefined;
+  /** Undefined = no page. */
+  readonly ui?: UiChoice | undefined;
 }
 
 /** Runs the agent until `signal` aborts. `onReady`: its API answers for that data folder. */
@@ -81,6 +85,7 @@ interface SimPlace {
 async function runLocked(options: SimOptions, place: SimPlace, signal: AbortSignal): Promise<void> {
   const { manifests, nodeName, speed } = options;
   const { dataDir, log, watchdog } = place;
+  const socketPath = dataLayout(dataDir).socket;
   const clock = scaledClock(systemClock, speed);
   const events = new SimEvents();
   const runtime = new ScriptedRuntime({
@@ -103,7 +108,8 @@ async function runLocked(options: SimOptions, place: SimPlace, signal: AbortSign
       );
     },
     {
-      socketPath: dataLayout(dataDir).socket,
+      socketPath,
+      ui: servedUi(options.ui, { mode: "sim", agentSocket: socketPath, log }),
       clock,
       speed,
       onReady: () => place.onReady(dataDir),

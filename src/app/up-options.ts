@@ -14,6 +14,7 @@ import { type LogRotationOptions, parseLogRotation } from "./log-rotation-option
 import { parseSources, type SourceOptions, type SourceSetup } from "./manifest-sources.ts";
 import { defaultNodeName } from "./node-facts.ts";
 import { parseSecurity, type SecurityOptions } from "./security-options.ts";
+import { parseUi, type UiChoice, type UiOptions, uiFlags } from "./ui-options.ts";
 import { defaultPodPids, defaultSeccompDefault } from "./up-defaults.ts";
 
 /** Flags as given. */
@@ -23,7 +24,8 @@ export interface UpOptions
     ImageOptions,
     SecurityOptions,
     EvictionOptions,
-    HistoryOptions {
+    HistoryOptions,
+    UiOptions {
   readonly dataDir: string;
   readonly nodeName?: string | undefined;
   readonly runtimeEndpoint?: string | undefined;
@@ -44,6 +46,8 @@ export interface UpSetup {
   readonly network: { readonly bridge: string; readonly subnet: string };
   readonly sources: SourceSetup;
   readonly rules: PodRules;
+  /** Undefined = no page. */
+  readonly ui?: UiChoice | undefined;
   /** Remove everything of the data folder when the agent ends. */
   readonly downOnExit: boolean;
 }
@@ -86,6 +90,7 @@ function readOptions(options: UpOptions): UpSetup {
       history: parseHistory(options, historyFlags),
       podPidsLimit: readPodPids(options.podMaxPids),
     },
+    ui: parseUi(options, uiFlags),
     downOnExit,
   };
 }

@@ -29,6 +29,7 @@ import { dataDirPacketRules, withPacketRules } from "./packet-rules.ts";
 import { runAgent } from "./run-agent.ts";
 import { countRuntimeCalls } from "./runtime-metrics.ts";
 import { readRuntimeRecord, writeRuntimeRecord } from "./runtime-record.ts";
+import { servedUi } from "./serve-ui.ts";
 import { startWatchdog } from "./start-watchdog.ts";
 import type { UpSetup } from "./up-options.ts";
 
@@ -120,6 +121,7 @@ async function runLocked(
       },
       {
         socketPath: layout.socket,
+        ui: servedUi(options.ui, { mode: "up", agentSocket: layout.socket, log }),
         onReady,
         serviceManager: options.serviceManager,
       },

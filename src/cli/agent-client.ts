@@ -169,6 +169,14 @@ export class AgentClient {
     return (body as { readonly items: readonly RehearsedPod[] }).items;
   }
 
+  /** Lets one browser in to the agent's page. */
+  async newUiLogin(
+    signal: AbortSignal,
+  ): Promise<{ readonly address: string; readonly code: string }> {
+    const response = await this.#send("/berth/v1/ui/login", signal, { method: "POST" });
+    return parseJsonText(await readText(response)) as { address: string; code: string };
+  }
+
   /** What the node and its pods use. */
   async readStats(signal: AbortSignal): Promise<Summary> {
     const response = await this.#send("/berth/v1/stats", signal, { method: "GET" });

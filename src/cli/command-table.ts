@@ -14,6 +14,7 @@ import { planCommand } from "./commands/plan.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { simCommand } from "./commands/sim.ts";
 import { topCommand } from "./commands/top.ts";
+import { uiCommand } from "./commands/ui.ts";
 import { upCommand } from "./commands/up.ts";
 import { versionCommand } from "./commands/version.ts";
 import { whyCommand } from "./commands/why.ts";
@@ -34,6 +35,7 @@ export const commandTable: readonly Command[] = [
   replayCommand,
   topCommand,
   planCommand,
+  uiCommand,
   gcCommand,
   checkCommand,
   completionCommand(() => commandTable),

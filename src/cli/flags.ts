@@ -20,6 +20,8 @@ interface TextFlag extends FlagText {
   /** The placeholder of the value in the help, such as NAME. */
   readonly value: string;
   readonly choices?: readonly string[];
+  /** May be given without a value, which is then empty; a value stands behind "=". */
+  readonly isOptional?: boolean;
 }
 
 /** May be given several times. */
@@ -59,7 +61,7 @@ export function toggleOff(help: string): ToggleFlag {
 export function text(
   value: string,
   help: string,
-  more: { readonly short?: string; readonly choices?: readonly string[] } = {},
+  more: Pick<TextFlag, "short" | "choices" | "isOptional"> = {},
 ): TextFlag {
   return { kind: "text", value, help, ...more };
 }
@@ -114,14 +116,19 @@ function parserOptions(
   flags: Flags,
 ): Record<string, { type: "boolean" | "string"; short?: string }> {
   return Object.fromEntries(
-    Object.entries(flags).map(([name, { kind, short }]) => [
+    Object.entries(flags).map(([name, flag]) => [
       name,
       {
-        type: kind === "toggle" ? ("boolean" as const) : ("string" as const),
-        ...(short === undefined ? {} : { short }),
+        type: takesNextWord(flag) ? ("string" as const) : ("boolean" as const),
+        ...(flag.short === undefined ? {} : { short: flag.short }),
       },
     ]),
   );
+}
+
+/** Whether its value is the word behind it. */
+export function takesNextWord(flag: Flag): boolean {
+  return flag.kind === "list" || (flag.kind === "text" && flag.isOptional !== true);
 }
 
 interface OptionToken {
@@ -134,6 +141,7 @@ function readValue(flags: Flags, { name, rawName, value }: OptionToken): boolean
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (flag === undefined) throw unknownFlag(rawName, flags);
   if (flag.kind === "toggle") return readToggle(rawName, value);
+  if (value === undefined && !takesNextWord(flag)) return "";
   if (value === undefined) {
     throw usageError(`flag ${rawName} needs a value: ${rawName} ${flag.value}`);
   }

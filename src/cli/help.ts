@@ -1,5 +1,5 @@
 import type { Command } from "./command.ts";
-import type { Flag } from "./flags.ts";
+import { type Flag, takesNextWord } from "./flags.ts";
 import { alignColumns } from "./output/table.ts";
 
 /** The overview: every command in a line. */
@@ -37,8 +37,8 @@ export function commandHelp({ usage, summary, details, examples, flags }: Comman
 }
 
 function valueColumn(flag: Flag): string {
-  if (flag.kind !== "toggle") return ` ${flag.value}`;
-  return flag.isOn === true ? "=false" : "";
+  if (flag.kind === "toggle") return flag.isOn === true ? "=false" : "";
+  return takesNextWord(flag) ? ` ${flag.value}` : `[=${flag.value}]`;
 }
 
 function flagColumn(name: string, flag: Flag): string {

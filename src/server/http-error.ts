@@ -4,23 +4,29 @@ import type { Status } from "../model/generated/kubernetes.ts";
 type Reason =
   | "BadRequest"
   | "Expired"
+  | "Forbidden"
   | "InternalError"
   | "Invalid"
   | "MethodNotAllowed"
   | "NotFound"
   | "RequestEntityTooLarge"
   | "ServiceUnavailable"
+  | "TooManyRequests"
+  | "Unauthorized"
   | "UnsupportedMediaType";
 
 const codes: Readonly<Record<Reason, number>> = {
   BadRequest: 400,
   Expired: 410,
+  Forbidden: 403,
   InternalError: 500,
   Invalid: 422,
   MethodNotAllowed: 405,
   NotFound: 404,
   RequestEntityTooLarge: 413,
   ServiceUnavailable: 503,
+  TooManyRequests: 429,
+  Unauthorized: 401,
   UnsupportedMediaType: 415,
 };
 

@@ -1,9 +1,10 @@
 // The agent's API for this machine: Kubernetes-shaped HTTP over a unix socket that only its owner can open.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { clockHeader } from "../model/clock-header.ts";
 import type { AgentView } from "../ports/agent-view.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { UiDoor } from "../ports/ui-door.ts";
 import { berthRoutes } from "./berth-routes.ts";
 import { ephemeralRoutes } from "./ephemeral-routes.ts";
 import { eventRoutes } from "./event-routes.ts";
@@ -11,11 +12,13 @@ import { type Exchange, sendError } from "./exchange.ts";
 import { execRoutes, refuseUpgrade, type UpgradeExchange } from "./exec-proxy.ts";
 import { historyRoutes } from "./history-routes.ts";
 import { HttpError, toHttpError } from "./http-error.ts";
+import { loginRoutes } from "./login-routes.ts";
 import { PodFeed } from "./pod-feed.ts";
 import { logRoutes } from "./pod-logs.ts";
 import { podRoutes } from "./pod-routes.ts";
 import { requestSignal } from "./request-signal.ts";
 import { matchRoute, type Route, type RouteMatch } from "./router.ts";
+import { closeServer, untilStopped } from "./tcp-server.ts";
 import { listenOnSocket } from "./unix-socket.ts";
 
 /** A command of an exec travels in the request line. */
@@ -27,6 +30,8 @@ export interface LocalApiOptions {
   readonly clock: Pick<Clock, "nowMs">;
   /** How fast that clock runs, where it is not the machine's own; sent to clients. */
   readonly speed?: number | undefined;
+  /** Undefined = the agent serves no page. */
+  readonly ui?: UiDoor | undefined;
 }
 
 /** Serves until `signal` aborts, then ends every request and removes the socket. `onListening` is called once. */
@@ -45,6 +50,7 @@ export async function runLocalApi(
     ...eventRoutes(view),
     ...berthRoutes(view),
     ...historyRoutes(view),
+    ...loginRoutes(options.ui),
   ];
   const upgrades = execRoutes(view);
   const server = createServer({ maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 5000 });
@@ -61,10 +67,10 @@ export async function runLocalApi(
   const removeSocket = await listenOnSocket(server, options.socketPath);
   try {
     onListening();
-    await ended(signal);
+    await untilStopped(signal);
   } finally {
     await removeSocket();
-    await close(server);
+    await closeServer(server);
   }
 }
 
@@ -131,18 +137,4 @@ function refuseBody({ method, headers }: IncomingMessage, response: ServerRespon
   if (headers["transfer-encoding"] === undefined && (announced ?? "0") === "0") return;
   response.setHeader("Connection", "close");
   throw new HttpError("RequestEntityTooLarge", `a ${method} takes no body`);
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

@@ -1,7 +1,7 @@
 // Manual pages, written from the table of commands.
 import type { Command } from "../../src/cli/command.ts";
 import { commandTable } from "../../src/cli/command-table.ts";
-import type { Flag } from "../../src/cli/flags.ts";
+import { type Flag, takesNextWord } from "../../src/cli/flags.ts";
 import { readManifest } from "./package-source.ts";
 
 /** Each page by its file name. */
@@ -61,8 +61,9 @@ function commandPage({ name, usage, summary, details, examples, flags }: Command
 
 function option([name, flag]: readonly [string, Flag]): string[] {
   const short = flag.short === undefined ? "" : `\\fB\\-${flag.short}\\fR, `;
-  const value = flag.kind === "toggle" ? "" : ` \\fI${escaped(flag.value)}\\fR`;
-  return [".TP", `${short}\\fB\\-\\-${escaped(name)}\\fR${value}`, escaped(flag.help)];
+  const value = flag.kind === "toggle" ? "" : `\\fI${escaped(flag.value)}\\fR`;
+  const shown = value === "" ? "" : takesNextWord(flag) ? ` ${value}` : `[=${value}]`;
+  return [".TP", `${short}\\fB\\-\\-${escaped(name)}\\fR${shown}`, escaped(flag.help)];
 }
 
 function page(name: string, summary: string, sections: readonly string[]): string {

@@ -4,6 +4,7 @@ import { defineCommand } from "../define-command.ts";
 import { exitCodes, usageError } from "../exit.ts";
 import { list, text } from "../flags.ts";
 import { forbidDebugger } from "../no-debugger.ts";
+import { uiFlags } from "../ui-flags.ts";
 
 const usage = "sim -f PATH [-f PATH...] [flags]";
 const defaultNodeName = "sim";
@@ -32,6 +33,7 @@ export const simCommand: Command = defineCommand({
       "DIR",
       "Folder of the agent's socket and logs (default $BERTH_DATA_DIR, or a folder of yours).",
     ),
+    ...uiFlags,
     "log-level": logLevelFlag,
   },
   run: async ({ flags, positionals, terminal, signal }) => {
@@ -44,6 +46,7 @@ export const simCommand: Command = defineCommand({
     const log = await agentLog(flags["log-level"], terminal);
     await forbidDebugger(log);
     const { BERTH_DATA_DIR, XDG_RUNTIME_DIR } = terminal.environment;
+    const { parseUi, uiFlags: names } = await import("../../app/ui-options.ts");
     const { runSim } = await import("../../app/sim.ts");
     await runSim(
       {
@@ -52,6 +55,14 @@ export const simCommand: Command = defineCommand({
         nodeName: flags["node-name"] ?? defaultNodeName,
         dataDir: flags["data-dir"] ?? (BERTH_DATA_DIR || undefined),
         runtimeDir: XDG_RUNTIME_DIR || undefined,
+        ui: parseUi(
+          {
+            ui: flags.ui,
+            uiTerminal: flags["ui-terminal"],
+            uiAllowNetwork: flags["ui-allow-network"],
+          },
+          names,
+        ),
       },
       log,
       (dataDir) => terminal.out(welcome(dataDir, speed)),

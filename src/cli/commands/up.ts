@@ -7,6 +7,7 @@ import { exitCodes, usageError } from "../exit.ts";
 import { list, text, toggle, toggleOff } from "../flags.ts";
 import { useLittleMemory } from "../little-memory.ts";
 import { forbidDebugger } from "../no-debugger.ts";
+import { uiFlags } from "../ui-flags.ts";
 
 export const upCommand: Command = defineCommand({
   name: "up",
@@ -60,6 +61,7 @@ export const upCommand: Command = defineCommand({
     ),
     "history-max-size": text("SIZE", "Keep at most so much of what happened (default 64Mi)."),
     "history-max-age": text("DURATION", "Keep what happened for at most so long (default 168h)."),
+    ...uiFlags,
     "down-on-exit": toggle("Remove all pods and everything else when the agent ends."),
     "image-credential-provider-config": text(
       "PATH",
@@ -107,6 +109,9 @@ export const upCommand: Command = defineCommand({
       evictionHard: flags["eviction-hard"],
       historyMaxSize: flags["history-max-size"],
       historyMaxAge: flags["history-max-age"],
+      ui: flags.ui,
+      uiTerminal: flags["ui-terminal"],
+      uiAllowNetwork: flags["ui-allow-network"],
       downOnExit: flags["down-on-exit"],
     });
     if (!parsed.ok) throw usageError(parsed.error);

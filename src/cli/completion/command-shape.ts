@@ -1,7 +1,7 @@
 // What completion knows of a command: read from the table of commands, so that it is never behind it.
 import { kubeletFlags } from "../../config/generated/kubelet-flags.ts";
 import type { Command } from "../command.ts";
-import type { Flag } from "../flags.ts";
+import { type Flag, takesNextWord } from "../flags.ts";
 
 /** What may stand somewhere on the command line. */
 export type Completion =
@@ -63,7 +63,7 @@ function flagShape(name: string, flag: Flag): FlagShape {
     name,
     ...(flag.short === undefined ? {} : { short: flag.short }),
     help: flag.help,
-    value: flag.kind === "toggle" ? undefined : valueOf(flag),
+    value: flag.kind === "toggle" || !takesNextWord(flag) ? undefined : valueOf(flag),
   };
 }
 

@@ -1,14 +1,7 @@
 import type { SecureVersion } from "node:tls";
 import type { KeyPair } from "../../model/key-pair.ts";
+import type { ListenAddress } from "../tcp-server.ts";
 import type { EndpointSettings } from "./endpoints.ts";
-
-export interface ListenAddress {
-  readonly host: string;
-  /** 0 = any that is free. */
-  readonly port: number;
-  /** The setting that a user can change, for refusals. */
-  readonly setting: string;
-}
 
 export type ServerName = "secure" | "readOnly" | "health";
 

@@ -1,23 +1,12 @@
-import type { MessagePort } from "node:worker_threads";
-import type {
-  ApiCertificates,
-  ApiSettings,
-  ListenAddress,
-  ListeningPorts,
-} from "./api-settings.ts";
+import type { ListenAddress } from "../tcp-server.ts";
+import type { ThreadStart } from "../thread/thread-start.ts";
+import type { ApiCertificates, ApiSettings, ListeningPorts } from "./api-settings.ts";
 
 /** What the thread of the kubelet's API is started with. */
-export interface ApiThreadData {
+export interface ApiThreadData extends ThreadStart {
   readonly settings: ApiSettings;
   readonly certificates: ApiCertificates;
-  /** Calls to the agent go over it. */
-  readonly agentPort: MessagePort;
-  /** One 32-bit number, which the thread counts up as long as it works. */
-  readonly progress: SharedArrayBuffer;
 }
-
-/** How often the thread counts up. */
-export const progressMs = 2_500;
 
 /** From the agent to the thread: the certificates to use from now on. */
 export type ApiThreadOrder = ApiCertificates;

@@ -11,24 +11,20 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import { type AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
-import { errorText } from "../../lib/error-text.ts";
 import type { Log } from "../../ports/log.ts";
+import { ConnectionTable } from "../connection-table.ts";
 import { requestSignal } from "../request-signal.ts";
+import { RequestTurns } from "../request-turns.ts";
+import {
+  closeServer,
+  type ListenAddress,
+  listenOn,
+  refuseUnreadable,
+  untilStopped,
+} from "../tcp-server.ts";
 import { sendRefusal } from "./answers.ts";
-import type { ApiCertificates, ListenAddress, SecureSettings } from "./api-settings.ts";
-import { ConnectionTable } from "./connection-table.ts";
+import type { ApiCertificates, SecureSettings } from "./api-settings.ts";
 import { type Connection, createKubeletHandler, type KubeletApi } from "./kubelet-handler.ts";
-import { RequestTurns } from "./request-turns.ts";
-
-/** A port cannot be listened on. */
-export class ListenError extends Error {
-  readonly address: ListenAddress;
-
-  constructor(address: ListenAddress, cause: unknown) {
-    super(`cannot listen on ${address.host} port ${address.port} (${errorText(cause)})`, { cause });
-    this.address = address;
-  }
-}
 
 export interface SecureServerOptions
   extends Pick<SecureSettings, "address" | "ciphers" | "curves" | "minVersion"> {
@@ -134,14 +130,14 @@ async function runServer(
     turns.take({ request, response, upgrade: { socket, head } });
   });
   server.on("clientError", refuseUnreadable);
-  await listen(server, place.address);
+  await listenOn(server, place.address);
   logErrors(server, api.log);
   try {
     const { port } = server.address() as AddressInfo;
     place.onListening(port);
-    await ended(signal);
+    await untilStopped(signal);
   } finally {
-    await close(server);
+    await closeServer(server);
   }
 }
 
@@ -176,49 +172,6 @@ function responseOn(
   return response;
 }
 
-/** Answers bytes that are not a request with an error and nothing else. */
-function refuseUnreadable(error: Error & { readonly code?: string }, socket: Duplex): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const status =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? "431 Request Header Fields Too Large"
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? "408 Request Timeout"
-        : "400 Bad Request";
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`,
-  );
-}
-
-function listen(server: Server | SecureServer, address: ListenAddress): Promise<void> {
-  const { host, port } = address;
-  return new Promise((resolve, reject) => {
-    const refuse = (error: Error): void => reject(new ListenError(address, error));
-    server.once("error", refuse);
-    server.listen(port, host, () => {
-      server.off("error", refuse);
-      resolve();
-    });
-  });
-}
-
 function logErrors(server: Server | SecureServer, log: Log): void {
   server.on("error", (error: Error) => log.error("the kubelet's API failed", { error }));
-}
-
-function ended(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-function close(server: Server | SecureServer): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

@@ -4,7 +4,10 @@ import { NoteKeeper } from "./note-keeper.ts";
 
 test("counts are summed, levels are the newest, and lines come in order", async () => {
   const batches: RecordedNotes[] = [];
-  const keeper = new NoteKeeper(async (notes) => void batches.push(notes));
+  const keeper = new NoteKeeper(
+    async (notes) => void batches.push(notes),
+    "some lines were left out",
+  );
   const labels = { method: "GET" };
   keeper.increment("kubelet_http_requests_total", labels);
   keeper.increment("kubelet_http_requests_total", labels);
@@ -35,7 +38,7 @@ test("while the agent takes nothing over, what is kept is bounded", async () => 
     await new Promise<void>((resolve) => {
       release = resolve;
     });
-  });
+  }, "some lines were left out");
   keeper.increment("kubelet_http_requests_total");
   const first = keeper.flush();
   await expect.poll(() => batches.length).toBe(1);

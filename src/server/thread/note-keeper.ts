@@ -19,6 +19,7 @@ type MetricSink = Pick<Metrics, "increment" | "observe" | "set">;
 /** Hands notes over one batch at a time. What it holds is bounded by the number of label series. */
 export class NoteKeeper implements MetricSink {
   readonly log: Log;
+  readonly #leftOutMessage: string;
   readonly #handOver: (notes: RecordedNotes) => Promise<void>;
   readonly #allowed = new TokenBucket(linesPerSecond, maxLines);
   #totals = new Map<string, MetricNote>();
@@ -28,8 +29,10 @@ export class NoteKeeper implements MetricSink {
   #timer: Timer | undefined;
   #handingOver: Promise<void> | undefined;
 
-  constructor(handOver: (notes: RecordedNotes) => Promise<void>) {
+  /** `leftOutMessage` stands for lines that were too many. */
+  constructor(handOver: (notes: RecordedNotes) => Promise<void>, leftOutMessage: string) {
     this.#handOver = handOver;
+    this.#leftOutMessage = leftOutMessage;
     const write = (level: keyof Log) => (message: string, fields?: LogFields) =>
       this.#write({ level, message, fields: fields ?? {} });
     this.log = {
@@ -103,7 +106,7 @@ export class NoteKeeper implements MetricSink {
         : [
             {
               level: "warn",
-              message: "too many log lines of the kubelet's API, some were left out",
+              message: this.#leftOutMessage,
               fields: { count: this.#leftOut },
             },
           ];

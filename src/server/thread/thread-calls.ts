@@ -4,7 +4,7 @@ import { Semaphore } from "../../lib/semaphore.ts";
 import { type CarriedError, carryError, reviveError } from "./carried-error.ts";
 
 /** Functions that can be called from another thread: one argument of plain data, and a signal. */
-type Callable<Calls> = {
+export type ThreadCalls<Calls> = {
   readonly [Name in keyof Calls]: (asked: never, signal: AbortSignal) => Promise<unknown>;
 };
 
@@ -28,7 +28,7 @@ const maxServedCalls = 1024;
  * Serves calls that come over `port` until it closes, and then aborts those that are still carried out. Answers are
  * copied, except those of the calls that are `handedOver`.
  */
-export function serveCalls<Calls extends Callable<Calls>>(
+export function serveCalls<Calls extends ThreadCalls<Calls>>(
   port: MessagePort,
   calls: Calls,
   handedOver: readonly (keyof Calls)[],
@@ -95,7 +95,7 @@ export class ThreadCaller {
   }
 
   /** The functions of the other end; those in `unlimited` do not wait for others. */
-  calls<Calls extends Callable<Calls>>(
+  calls<Calls extends ThreadCalls<Calls>>(
     names: readonly (keyof Calls & string)[],
     unlimited: readonly (keyof Calls & string)[],
   ): Calls {
