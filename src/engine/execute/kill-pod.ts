@@ -25,7 +25,7 @@ import { type HookDeps, runHook } from "./run-hook.ts";
 import { cancelledFailure, type StepFailure, type StepReport } from "./step-report.ts";
 
 const maxTurnMs = 5_000;
-const sandboxStopsAtOnce = 16;
+const sandboxStopsAtOnce = 64;
 
 /** One for all pods. */
 export function newSandboxStops(): Semaphore {
