@@ -218,13 +218,13 @@ test("many sandboxes stop in turns, and those that hang keep the others from the
   world.runtime.intercept = async (method, phase) => {
     if (method !== "StopPodSandbox" || phase !== "before") return;
     stops += 1;
-    if (stops <= 16) await world.clock.sleep(60_000, new AbortController().signal);
+    if (stops <= 64) await world.clock.sleep(60_000, new AbortController().signal);
   };
   const kills = pods.map((pod) => world.kill(pod));
   await world.clock.advance(4_000);
-  expect(stops).toBe(16);
+  expect(stops).toBe(64);
   await world.clock.advance(2_000);
-  expect(stops).toBe(40);
+  expect(stops).toBe(100);
   await world.clock.run(Promise.all(kills));
 });
 
