@@ -26,17 +26,20 @@ test("an edit after its end does not change what a pod is said to have had", () 
   expect(shown.containerStatuses?.[0]?.resources).toEqual({ requests: { cpu: "100m" } });
 });
 
-test("an ended pod is said to have had its devices also when they are given back", () => {
-  const device = { name: "sim.dev/gpu", resources: [{ resourceID: "gpu-0", health: "Healthy" }] };
-  const before = status("Failed", "100m");
-  const [container] = before.containerStatuses ?? [];
-  const held = {
-    ...before,
-    containerStatuses: [{ ...container, allocatedResourcesStatus: [device] }],
-  };
-  const shown = withLastFacts(status("Failed", "100m"), held as PodStatus);
-  expect(shown.containerStatuses?.[0]?.allocatedResourcesStatus).toEqual([device]);
-});
+test.each(["containerd://1", undefined])(
+  "an ended pod is said to have had its devices also when they are given back (container %s)",
+  (containerID) => {
+    const device = { name: "sim.dev/gpu", resources: [{ resourceID: "gpu-0", health: "Healthy" }] };
+    const [container] = status("Failed", "100m").containerStatuses ?? [];
+    const failed = (fields: object): PodStatus =>
+      ({
+        phase: "Failed",
+        containerStatuses: [{ ...container, containerID, ...fields }],
+      }) as PodStatus;
+    const shown = withLastFacts(failed({}), failed({ allocatedResourcesStatus: [device] }));
+    expect(shown.containerStatuses?.[0]?.allocatedResourcesStatus).toEqual([device]);
+  },
+);
 
 test("a pod that runs shows what it has now", () => {
   const now = status("Running", "200m");

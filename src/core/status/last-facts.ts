@@ -33,10 +33,11 @@ function withLastResources(
   statuses: readonly ContainerStatus[],
   before: readonly ContainerStatus[] = [],
 ): ContainerStatus[] {
-  const reported = new Map(before.map((each) => [each.containerID, each]));
+  const reported = new Map(before.map((each) => [each.name, each]));
   return statuses.map((status) => {
-    const last = status.containerID === undefined ? undefined : reported.get(status.containerID);
-    if (last === undefined) return status;
+    const last = reported.get(status.name);
+    // One that never ran may have been given devices, too.
+    if (last === undefined || last.containerID !== status.containerID) return status;
     const { resources = status.resources, allocatedResources = status.allocatedResources } = last;
     const { allocatedResourcesStatus = status.allocatedResourcesStatus } = last;
     return { ...status, resources, allocatedResources, allocatedResourcesStatus };

@@ -210,7 +210,7 @@ test("a container that the spec does not have any more is stopped as well", asyn
 
 test("many sandboxes stop in turns, and those that hang keep the others from theirs for 5 s", async () => {
   const world = new ExecutorWorld();
-  const pods = Array.from({ length: 40 }, (_, index) =>
+  const pods = Array.from({ length: 100 }, (_, index) =>
     testPod({ containers: [{ name: "web" }] }, { name: `web-${index}`, uid: `uid-${index}` }),
   );
   for (const pod of pods) await world.sync(pod);
