@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, rmdir } from "node:fs/promises";
 import { join } from "node:path";
+import { podsDirectory } from "../core/paths/data-paths.ts";
 import { planRemoval, planTermination } from "../core/pod/plan-end.ts";
 import { containerdPaths } from "../drivers/containerd/containerd-paths.ts";
 import {
@@ -54,6 +55,7 @@ import type { Log } from "../ports/log.ts";
 import { bindingFolder } from "../server/unix-socket.ts";
 import { hasClaimFolders, removeClaimFolders } from "./claim-folders.ts";
 import { type DataLayout, dataLayout, kubeletFolder } from "./data-layout.ts";
+import { DownVolumes } from "./down-volumes.ts";
 import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { dataDirPacketRules, removePacketRules } from "./packet-rules.ts";
 import {
@@ -103,8 +105,8 @@ export async function runDown(
         "run `berth up` once with the flags it had, which writes it again, and then `berth down`",
       );
     }
-    if (record !== undefined) await removePods(lock.path, record, log);
     const helpers = new ForeignHelpers(foreignFilesProgram, new HungPaths(Date.now));
+    if (record !== undefined) await removePods(lock.path, record, helpers, log);
     const foreignFiles = linuxForeignFiles(helpers, Date.now);
     if (removeVolumes) await removeClaimFolders(volumes, foreignFiles, timeoutSignal(totalMs));
     else if (hasClaims) log.info("keeping what claims hold: --volumes removes it", { volumes });
@@ -135,29 +137,48 @@ async function takeOver(dataDir: string, log: Log): Promise<LockedDataDir> {
   }
 }
 
-async function removePods(dataDir: string, record: RuntimeRecord, log: Log): Promise<void> {
+/** What a removal of pods works with. */
+interface Removal {
+  readonly layout: DataLayout;
+  readonly volumes: DownVolumes;
+  readonly log: Log;
+}
+
+async function removePods(
+  dataDir: string,
+  record: RuntimeRecord,
+  helpers: ForeignHelpers,
+  log: Log,
+): Promise<void> {
   const signal = timeoutSignal(totalMs);
+  const layout = dataLayout(dataDir);
+  await using volumes = await DownVolumes.find(layout, helpers, log, signal);
+  const removal = { layout, volumes, log };
   if (record.network === undefined) {
-    await endRuntimePods(dataDir, record.endpoint, log, signal);
+    await endRuntimePods(removal, record.endpoint, signal);
     await removePacketRules(dataDirPacketRules(dataDir), signal);
   } else
     await removeManaged(
+      removal,
       { ...MANAGED_CONTAINERD_DEFAULTS, ...record.network, dataDir },
-      log,
       signal,
     );
   await removeCgroupRoot(record.cgroupRoot, log, signal);
+  // Also of pods that could not be ended by the runtime.
+  await volumes.giveBack([], signal);
+  await volumes.requireReturned();
 }
 
 async function removeManaged(
+  removal: Removal,
   options: Parameters<typeof ManagedContainerd.start>[0],
-  log: Log,
   signal: AbortSignal,
 ): Promise<void> {
+  const { log } = removal;
   const machine = readMachine();
   try {
     const containerd = await ManagedContainerd.start(options, machine, log, signal);
-    await endRuntimePods(options.dataDir, containerd.endpoint, log, signal);
+    await endRuntimePods(removal, containerd.endpoint, signal);
     await containerd.teardown();
   } catch (error) {
     log.warn("cannot stop the pods gracefully, ending them at once", { error: errorText(error) });
@@ -166,15 +187,14 @@ async function removeManaged(
 }
 
 async function endRuntimePods(
-  dataDir: string,
+  removal: Removal,
   endpoint: string,
-  log: Log,
   signal: AbortSignal,
 ): Promise<void> {
   const runtime = createCriRuntime(endpoint);
   try {
     await waitForRuntime(runtime, runtimeTimeoutMs, signal);
-    await endPods(runtime, dataLayout(dataDir), log, signal);
+    await endPods(runtime, removal, signal);
   } finally {
     runtime.close();
   }
@@ -218,17 +238,20 @@ async function removeOwn(path: string, helpers: ForeignHelpers): Promise<void> {
   await linuxForeignFiles(helpers, Date.now).removeTree(path, signal);
 }
 
-/** Stops the pods of a data folder, each within its own grace period, and removes them from the runtime. */
+/**
+ * Stops the pods of a data folder, each within its own grace period, and removes them from the runtime. Those that serve the
+ * volumes of others are stopped once these were given back.
+ */
 async function endPods(
   runtime: ContainerRuntime,
-  layout: DataLayout,
-  log: Log,
+  { layout, volumes, log }: Removal,
   signal: AbortSignal,
 ): Promise<void> {
-  const ours = new Set(await hostFiles.list(`${layout.rootFolder}/pods`));
+  const ours = new Set(await hostFiles.list(podsDirectory(layout.rootFolder)));
   const { pods } = await listRuntime(runtime, systemClock, signal);
-  const uids = [...pods.keys()].filter((uid) => ours.has(uid));
-  if (uids.length > 0) log.info("ending pods, each within its grace period", { pods: uids.length });
+  const running = new Set([...pods.keys()].filter((uid) => ours.has(uid)));
+  if (running.size > 0)
+    log.info("ending pods, each within its grace period", { pods: running.size });
   const kill = {
     runtime,
     hookHttp: newHookHttp(new PodNames()),
@@ -240,7 +263,22 @@ async function endPods(
     sandboxStops: newSandboxStops(),
   };
   const deps = { kill, remove: { runtime, files: hostFiles, lifetime: signal } };
-  await Promise.all(uids.map((uid) => endPod(runtime, deps, uid, signal)));
+  const observed = await Promise.all(
+    [...running].map((uid) => readRuntimePod(runtime, uid, signal)),
+  );
+  for (const turn of await volumes.turns(observed, signal)) {
+    await Promise.all(turn.map((uid) => endPod(runtime, deps, uid, signal)));
+    for (const uid of turn) running.delete(uid);
+    await volumes.giveBack(running, signal);
+  }
+}
+
+function readRuntimePod(
+  runtime: ContainerRuntime,
+  uid: PodUid,
+  signal: AbortSignal,
+): Promise<ObservedPod> {
+  return readPod({ runtime, clock: systemClock, runtimeName: "containerd" }, uid, signal);
 }
 
 async function endPod(
@@ -249,13 +287,11 @@ async function endPod(
   uid: PodUid,
   signal: AbortSignal,
 ): Promise<void> {
-  const read = (): Promise<ObservedPod> =>
-    readPod({ runtime, clock: systemClock, runtimeName: "containerd" }, uid, signal);
-  const observed = await read();
+  const observed = await readRuntimePod(runtime, uid, signal);
   const pod = await restorePod(runtime, observed, signal);
   const plan = planTermination({ pod, observed, isWanted: false });
   await carryOut(deps, "terminating", { pod, observed, plan }, signal);
-  const stopped = await read();
+  const stopped = await readRuntimePod(runtime, uid, signal);
   const removal = { pod, observed: stopped, plan: planRemoval({ observed: stopped }) };
   const failures = failuresText(await carryOut(deps, "removing", removal, signal));
   if (failures !== undefined) throw new Error(failures);

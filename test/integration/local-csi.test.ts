@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PodSpec, Volume } from "../../src/model/generated/kubernetes.ts";
@@ -182,6 +183,66 @@ describe("CSI drivers without a cluster", () => {
     await use();
     await removePod(pod);
     expect(driver.calls("NodeUnstageVolume").map(({ code }) => code)).toEqual(["OK", "OK"]);
+  });
+
+  test("berth down gives its volumes back before it ends the driver, which is a pod too", async () => {
+    writeVolume("disk");
+    writeVolume("raw", "Block");
+    writeDriverObject();
+    world.write("driver.json", podManifest("driver", driverSpec()));
+    await ready("driver");
+    await eventually(
+      () =>
+        driver.createVolume("disk", volumeBytes).then(
+          () => true,
+          () => false,
+        ),
+      (done) => done,
+    );
+    await driver.createVolume("raw", volumeBytes);
+    writePod("web");
+    await ready("web");
+    await use();
+    const down = await world.berth("down");
+    expect(down).toMatchObject({ code: 0 });
+    const codes = (method: string) => driver.calls(method).map(({ code }) => code);
+    expect(codes("NodeUnpublishVolume")).toEqual(["OK", "OK", "OK"]);
+    expect(codes("NodeUnstageVolume")).toEqual(["OK", "OK"]);
+    expect(driver.leftovers()).toEqual([]);
+    expect(existsSync(world.dataDir)).toBe(false);
+  });
+
+  test("berth down does not wait for ever for a driver that hangs, names what is mounted, and can be repeated", async () => {
+    writeVolume("disk");
+    writeVolume("raw", "Block");
+    writeDriverObject();
+    await driver.start();
+    await driver.createVolume("disk", volumeBytes);
+    await driver.createVolume("raw", volumeBytes);
+    writePod("web");
+    const { metadata } = await ready("web");
+    await driver.setRules([{ method: "NodeUnpublishVolume", volumeId: "disk", hang: true }]);
+    const down = await world.berth("down");
+    expect(down.code).not.toBe(0);
+    const path = join(kubeletRoot(), "pods", metadata.uid, "volumes/kubernetes.io~csi/disk/mount");
+    expect(down.stderr).toContain(`volumes are still mounted (of ${driver.name}): `);
+    expect(down.stderr).toContain(path);
+    expect(down.stderr).toContain("call `berth down` again");
+    expect(driver.leftovers()).not.toEqual([]);
+    // What did not depend on it was given back.
+    expect(driver.calls("NodeUnstageVolume").map(({ request }) => request.volumeId)).toEqual([
+      "raw",
+    ]);
+
+    await driver.kill();
+    const again = await world.berth("down");
+    expect(again.code).not.toBe(0);
+    expect(again.stderr).toContain(path);
+
+    await driver.start();
+    expect(await world.berth("down")).toMatchObject({ code: 0 });
+    expect(driver.leftovers()).toEqual([]);
+    expect(existsSync(world.dataDir)).toBe(false);
   });
 
   /** With this machine's programs, and the folders in which it mounts for others. */

@@ -10,7 +10,7 @@ export const downCommand: Command = defineCommand({
   usage: "down [flags]",
   summary: "Stop the agent and its pods, and remove everything of its data folder.",
   details:
-    "Pods get their grace period. Manifests that lie in the data folder are kept, and what PersistentVolumeClaims hold.",
+    "Pods get their grace period, and CSI drivers are asked to give volumes back before they are ended. Manifests that lie in the data folder are kept, and what PersistentVolumeClaims hold.",
   examples: ["berth down", "berth down --volumes", "berth down --data-dir /srv/berth"],
   flags: {
     volumes: toggle("also remove what PersistentVolumeClaims hold"),

@@ -8,20 +8,13 @@ import { CsiRegistration } from "../plugins/csi-registration.ts";
 import { PluginRegistry } from "../plugins/plugin-registry.ts";
 import { BlockMaps } from "../volumes/block-maps.ts";
 import { ContainerVolumes } from "../volumes/container-volumes.ts";
-import { CsiClients } from "../volumes/csi/csi-calls.ts";
-import { csiPlugin } from "../volumes/csi/csi-plugin.ts";
-import { fcPlugin } from "../volumes/fc/fc-plugin.ts";
-import { folderPlugin } from "../volumes/folder-plugin.ts";
 import { FoundVolumes } from "../volumes/found-volumes.ts";
-import { IscsiPlugin } from "../volumes/iscsi/iscsi-plugin.ts";
-import { localPlugin } from "../volumes/local/local-plugin.ts";
-import { nfsPlugin } from "../volumes/nfs/nfs-plugin.ts";
 import { StorageManager } from "../volumes/storage-manager.ts";
 import type { StoragePlugin } from "../volumes/storage-plugin.ts";
+import { storagePlugins } from "../volumes/storage-plugins.ts";
 import { StorageStats } from "../volumes/storage-stats.ts";
 import { VolumeExpansion } from "../volumes/volume-expansion.ts";
 import { VolumeOperations } from "../volumes/volume-operations.ts";
-import { volumePlugins } from "../volumes/volume-plugins.ts";
 import { VolumeReconciler } from "../volumes/volume-reconciler.ts";
 import { VolumeStates } from "../volumes/volume-states.ts";
 import type { Base, FieldsOf } from "./agent-base.ts";
@@ -88,22 +81,12 @@ export class StorageParts {
 /** By name. */
 function createPlugins(
   base: Base,
-  registry: CsiDriverRegistry,
+  csiRegistry: CsiDriverRegistry,
 ): ReadonlyMap<string, StoragePlugin> {
-  const { cluster, csiDrivers: drivers } = base;
-  const tokens = cluster?.tokens;
-  const objects = cluster?.csiObjects ?? new LocalCsiObjects(base.localObjects);
+  const { cluster } = base;
+  const { tokens, trustBundles, podCertificates } = cluster ?? {};
+  const csiObjects = cluster?.csiObjects ?? new LocalCsiObjects(base.localObjects);
   const { allocatable = {} } = base.settings.node.admission.node.status ?? {};
-  const { trustBundles, podCertificates } = cluster ?? {};
-  const folders = { ...base, tokens, trustBundles, podCertificates, allocatable };
-  const clients = new CsiClients({ ...base, drivers, registry });
-  const plugins = [
-    ...volumePlugins.map((plugin) => folderPlugin(folders, plugin)),
-    csiPlugin({ ...base, names: base, clients, objects, tokens }),
-    localPlugin(base),
-    nfsPlugin(base),
-    new IscsiPlugin({ ...base, secrets: objects }),
-    fcPlugin(base),
-  ];
-  return new Map(plugins.map((plugin) => [plugin.name, plugin]));
+  const known = { tokens, trustBundles, podCertificates, allocatable };
+  return storagePlugins({ ...base, ...known, csiObjects, csiRegistry });
 }

@@ -111,6 +111,13 @@ export class VolumeReconciler {
     return step === undefined ? undefined : awaitedText(step, this.#pending.lastError(key));
   }
 
+  /** Why the last operation on a volume failed, for a pod or for its device; undefined = none did, or it is being tried. */
+  lastError(volumeName: string, uid?: PodUid): string | undefined {
+    return this.#pending.lastError(
+      uid === undefined ? { volumeName } : { volumeName, podUid: uid },
+    );
+  }
+
   #stepOf(uid: PodUid, wanted: WantedVolume): VolumeStep | undefined {
     const { states, attachments } = this.#deps;
     const { volumeName: name } = wanted;
