@@ -12,17 +12,22 @@ import {
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { VolumeSpec } from "../../src/core/storage/volume-spec.ts";
+import { createCsiDrivers } from "../../src/drivers/csi/csi-drivers.ts";
 import { blockDevices } from "../../src/drivers/linux/block-devices.ts";
 import { linuxCommands } from "../../src/drivers/linux/commands.ts";
 import { linuxDeviceTree } from "../../src/drivers/linux/device-tree.ts";
 import { hostFiles } from "../../src/drivers/linux/host-files.ts";
 import { HungPaths } from "../../src/drivers/linux/hung-paths.ts";
 import { linuxMounts } from "../../src/drivers/linux/mounts.ts";
+import { payloadFiles } from "../../src/drivers/linux/payload-files.ts";
 import { systemClock } from "../../src/drivers/linux/system-clock.ts";
+import { pluginSockets } from "../../src/drivers/plugins/plugin-sockets.ts";
 import type { DiskVolumeDeps } from "../../src/engine/volumes/disk-volume.ts";
 import { fcPlugin } from "../../src/engine/volumes/fc/fc-plugin.ts";
 import { mapBlockDevice, unmapBlockDevice } from "../../src/engine/volumes/map-block-device.ts";
 import type { StoragePlugin } from "../../src/engine/volumes/storage-plugin.ts";
+import { VolumeReturn } from "../../src/engine/volumes/volume-return.ts";
+import { MetricsRegistry } from "../../src/lib/metrics-registry.ts";
 import { testForeignFiles } from "../kit/foreign-files-program.ts";
 import { buildPod } from "../kit/pods.ts";
 import { silentLog } from "../kit/silent-log.ts";
@@ -136,4 +141,41 @@ test("a raw device of a pod is found again by its link", async () => {
   const device = { ...target, globalMapPath, devicePath: disk };
   expect(await block.tearDownDevice(device, never)).toEqual(done);
   expect(statSync(globalMapPath, { throwIfNoEntry: false })).toBeUndefined();
+});
+
+test("a disk that an agent left mounted for no pod is given back, and what is not one stays", async () => {
+  const spec = claimed("Filesystem");
+  const { device } = plugin;
+  if (device === undefined) throw new Error("disks are devices");
+  const root = join(folder, "root/plugins/kubernetes.io/fc");
+  const deviceMountPath = join(root, `${wwn}-lun-0`);
+  const request = { spec, pod, devicePath: disk, deviceMountPath };
+  expect(await device.mountDevice(request, never)).toEqual(done);
+  writeFileSync(join(deviceMountPath, "file"), "content");
+  const foreign = join(root, `${wwn}-lun-x`);
+  mkdirSync(foreign);
+  execFileSync("mount", ["-t", "tmpfs", "tmpfs", foreign]);
+  const end = new AbortController();
+  const volumes = new VolumeReturn({
+    ...deps,
+    nodeName: "node",
+    claimsFolder: join(folder, "claims"),
+    csiDrivers: createCsiDrivers(),
+    pluginSockets,
+    payloadFiles,
+    metrics: new MetricsRegistry({}),
+    sha256: (text) => text,
+    lifetime: end.signal,
+  });
+  try {
+    await volumes.find(never);
+    await volumes.giveBack(new Set(), never);
+  } finally {
+    end.abort();
+  }
+  expect(volumes.kept).toEqual([]);
+  const left = await deps.mounts.listBelow(folder);
+  expect(left.map(({ mountPoint }) => mountPoint)).toEqual([foreign]);
+  expect(await device.mountDevice(request, never)).toEqual(done);
+  expect(readFileSync(join(deviceMountPath, "file"), "utf8")).toBe("content");
 });

@@ -4,6 +4,7 @@ import {
   podVolumesDirectory,
   unescapePluginName,
 } from "../../core/paths/data-paths.ts";
+import { otherNames } from "../../core/storage/found-names.ts";
 import { findKindOf } from "../../core/storage/kinds/find-kind.ts";
 import type { StorageError } from "../../core/storage/storage-error.ts";
 import { uniqueVolumeName } from "../../core/storage/volume-names.ts";
@@ -175,8 +176,11 @@ export class FoundVolumes {
     this.#inherited = (this.#inherited ?? attachments.reportedInUse).filter(
       (name) => states.volume(name) === undefined && states.findWanted(name) === undefined,
     );
-    for (const name of this.#unsure) {
-      const devicePath = attachments.attached.get(name);
+    for (const found of this.#unsure) {
+      const { attached } = attachments;
+      const name = otherNames(found).find((other) => attached.has(other)) ?? found;
+      if (name !== found && states.volume(name) === undefined) states.rename(found, name, {});
+      const devicePath = attached.get(name);
       const known = states.volume(name);
       if (known === undefined) continue;
       if (devicePath !== undefined && known.device === "uncertain") {

@@ -15,6 +15,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
+import { adoptFound, isFoundElsewhere } from "./adopt-found.ts";
 import type { Attachments } from "./attachments.ts";
 import type { VolumeOperations } from "./volume-operations.ts";
 import type { VolumeStates } from "./volume-states.ts";
@@ -77,6 +78,7 @@ export class VolumeReconciler {
   reconcile(mayUnmount: boolean): number {
     this.#retryAtMs = Number.POSITIVE_INFINITY;
     const { states } = this.#deps;
+    adoptFound(states, (volumeName) => this.#pending.isPending({ volumeName }));
     // First, so that a volume that goes from one pod to another is unmounted for the first before.
     for (const [uid, { mounts, wanted, asked, isResolved }] of states.pods()) {
       const mayFoundGo = mayUnmount && (asked === "unmount" || (asked === "mount" && isResolved));
@@ -136,7 +138,7 @@ export class VolumeReconciler {
     const { operations, states } = this.#deps;
     const { volumeName } = wanted;
     const shared = { volumeName };
-    if (this.#pending.isPending(shared)) return;
+    if (this.#pending.isPending(shared) || isFoundElsewhere(states, volumeName)) return;
     const step = this.#stepOf(uid, wanted);
     const isBlock = isBlockVolume(wanted.spec);
     switch (step?.kind) {

@@ -133,6 +133,21 @@ export class VolumeStates {
     if (known !== undefined) this.#volumes.set(name, { ...known, ...change });
   }
 
+  /** It is the same volume under another name, for its pods too. */
+  rename(from: string, to: string, change: Partial<NodeVolume>): void {
+    const known = this.#volumes.get(from);
+    if (known === undefined) return;
+    this.#volumes.delete(from);
+    this.#volumes.set(to, { ...known, ...change, name: to });
+    for (const [uid, { mounts }] of this.#pods.entries()) {
+      if (!mounts.has(from)) continue;
+      const renamed = [...mounts].map(
+        ([name, mount]) => [name === from ? to : name, mount] as const,
+      );
+      this.setPod(uid, { mounts: new Map(renamed) });
+    }
+  }
+
   removeVolume(name: string): void {
     this.#volumes.delete(name);
   }

@@ -4,8 +4,10 @@ import { parseJsonText } from "../../../lib/json-text.ts";
 import { joinPath } from "../../../lib/path.ts";
 import type { IscsiDisk } from "./iscsi-disk.ts";
 
+export const iscsiFileName = "iscsi.json";
+
 export function iscsiFilePath(diskFolder: string): string {
-  return joinPath(diskFolder, "iscsi.json");
+  return joinPath(diskFolder, iscsiFileName);
 }
 
 export function iscsiFileText(disk: IscsiDisk): string {

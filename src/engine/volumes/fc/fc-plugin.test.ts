@@ -88,3 +88,34 @@ test("a volume of an earlier agent is known by where its disk is mounted", async
     value: { spec: { volume: { name: "pv", fc: { targetWWNs: ["5006"], lun: 0 } } } },
   });
 });
+
+test("disks are found by their folders, mounted or as raw devices that pods had", async () => {
+  const root = "/var/lib/kubelet/plugins/kubernetes.io/fc";
+  const world = new StoragePluginWorld({
+    pod,
+    files: [
+      { path: `${root}/5007-lun-0`, dir: true },
+      { path: `${root}/volumeDevices/3600_A/${pod.metadata.uid}`, content: "" },
+      { path: `${root}/volumeDevices/5008-lun-1`, dir: true },
+    ],
+    mounts: [
+      { device: "/dev/sda", path: mountPath },
+      { device: "/dev/sdb", path: `${root}/5006-lun-x` },
+    ],
+  });
+  const found = (await fcPlugin(diskVolumeDeps(world)).device?.find?.()) ?? [];
+  expect(new Map(found.map(({ path, volume }) => [path, volume]))).toMatchObject(
+    new Map<string, unknown>([
+      [
+        mountPath,
+        { value: { volume: { name: "5006-lun-0", fc: { targetWWNs: ["5006"], lun: 0 } } } },
+      ],
+      [`${root}/5006-lun-x`, { ok: false }],
+      [
+        `${root}/volumeDevices/3600_A`,
+        { value: { persistentVolume: { spec: { fc: { wwids: ["3600_A"] } } } } },
+      ],
+    ]),
+  );
+  expect(found).toHaveLength(3);
+});

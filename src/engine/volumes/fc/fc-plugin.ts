@@ -1,6 +1,7 @@
 import {
   type FcVolume,
   fcDeviceMountPath,
+  fcGlobalMapPath,
   fcPluginName,
   fcVolume,
 } from "../../../core/storage/fc/fc-disk.ts";
@@ -22,6 +23,7 @@ import {
   reconstructDisk,
   unbindDisk,
 } from "../disk-volume.ts";
+import { type DiskLayout, findDisks } from "../found-disks.ts";
 import { cleanUpMountPoint } from "../mount-points.ts";
 import type {
   BlockDeviceTarget,
@@ -74,6 +76,23 @@ function fcDevices(deps: DiskVolumeDeps): DeviceStorage {
       return volume.ok ? await mountDisk(deps, request, volume.value, signal) : volume;
     },
     unmountDevice: (deviceMountPath, signal) => unmountDevice(deps, deviceMountPath, signal),
+    find: () => findDisks(deps, diskLayout(deps.rootFolder)),
+  };
+}
+
+function diskLayout(rootFolder: string): DiskLayout {
+  const folderOf =
+    (user: "mounter" | "mapper", pathOf: typeof fcDeviceMountPath) =>
+    (spec: VolumeSpec): Result<string, StorageError> => {
+      const volume = fcVolume(spec, user);
+      return volume.ok ? ok(pathOf(rootFolder, volume.value.disk)) : volume;
+    };
+  return {
+    plugin: fcPluginName,
+    groupPrefix: undefined,
+    recordName: undefined,
+    mounted: { specOf: reconstructFcVolume, folderOf: folderOf("mounter", fcDeviceMountPath) },
+    block: { specOf: reconstructFcBlockVolume, folderOf: folderOf("mapper", fcGlobalMapPath) },
   };
 }
 

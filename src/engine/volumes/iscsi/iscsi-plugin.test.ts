@@ -214,3 +214,56 @@ test("a volume of an earlier agent is known by where its disk is mounted", async
     value: { spec: { source: "inline", volume: { name: "pv", iscsi: source } } },
   });
 });
+
+test("disks are found by their folders, attached or mounted, as file systems and as raw devices", async () => {
+  const root = "/var/lib/kubelet/plugins/kubernetes.io/iscsi";
+  const block = `${root}/volumeDevices/iface-default/${portal}-${iqn}-lun-4`;
+  const mounted = `${folder}/${portal}-${iqn}-lun-2`;
+  const world = worldOf({
+    files: [
+      recorded("1"),
+      { path: `${folder}/${portal}-${iqn}-lun-3`, dir: true },
+      { path: `${block}/iscsi.json`, content: "{" },
+      { path: `${folder}/notes`, dir: true },
+      { path: `${root}/volumeDevices/iface-default/${portal}-${iqn}-lun-5`, dir: true },
+      { path: `${root}/other/${portal}-${iqn}-lun-6/iscsi.json`, content: "" },
+    ],
+    mounts: [
+      { device: "/dev/sdb", path: mounted },
+      { device: "/dev/sdc", path: `${folder}/unknown` },
+    ],
+  });
+  const found = (await pluginOf(world).device.find?.()) ?? [];
+  const disk = { targetPortal: portal, iqn, iscsiInterface: "default" };
+  const inline = (lun: number) => {
+    const name = `${portal}-${iqn}-lun-${lun}`;
+    return ok({ source: "inline", volume: { name, iscsi: { ...disk, lun } } });
+  };
+  const problem = `iscsi detach disk: malformatted mnt path: ${folder}/unknown`;
+  const known = new Map(found.map(({ path, volume }) => [path, volume]));
+  expect(known).toEqual(
+    new Map<string, unknown>([
+      [`${folder}/${portal}-${iqn}-lun-1`, inline(1)],
+      [mounted, inline(2)],
+      [`${folder}/unknown`, { ok: false, error: { kind: "final", message: problem } }],
+      [
+        block,
+        ok({
+          source: "persistentVolume",
+          persistentVolume: {
+            metadata: { name: `${portal}-${iqn}-lun-4` },
+            spec: { iscsi: { ...disk, lun: 4 }, volumeMode: "Block" },
+          },
+          readOnly: false,
+        }),
+      ],
+    ]),
+  );
+});
+
+test("a folder whose name leads elsewhere is not understood", async () => {
+  const path = `${folder}/x-${iqn}-lun-1-lun-2`;
+  const world = worldOf({ mounts: [{ device: "/dev/sdb", path }] });
+  const found = (await pluginOf(world).device.find?.()) ?? [];
+  expect(found).toMatchObject([{ path, volume: { ok: false } }]);
+});

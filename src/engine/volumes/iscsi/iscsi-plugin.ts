@@ -7,7 +7,7 @@ import {
   iscsiPluginName,
   iscsiVolume,
 } from "../../../core/storage/iscsi/iscsi-disk.ts";
-import { iscsiFilePath } from "../../../core/storage/iscsi/iscsi-file.ts";
+import { iscsiFileName, iscsiFilePath } from "../../../core/storage/iscsi/iscsi-file.ts";
 import {
   reconstructIscsiBlockVolume,
   reconstructIscsiVolume,
@@ -28,6 +28,7 @@ import {
   unbindDisk,
 } from "../disk-volume.ts";
 import { fileSystemStats } from "../file-system-stats.ts";
+import { type DiskLayout, findDisks } from "../found-disks.ts";
 import type {
   BlockStorage,
   DeviceRequest,
@@ -63,6 +64,7 @@ export class IscsiPlugin implements StoragePlugin {
       return volume.ok ? await mountDisk(this.#deps, request, volume.value, signal) : volume;
     },
     unmountDevice: (deviceMountPath, signal) => this.#unmountDevice(deviceMountPath, signal),
+    find: () => findDisks(this.#deps, diskLayout(this.#deps.rootFolder)),
   };
   readonly block: BlockStorage = {
     setUpDevice: async () => ok(""),
@@ -192,6 +194,22 @@ export class IscsiPlugin implements StoragePlugin {
       leave();
     }
   }
+}
+
+function diskLayout(rootFolder: string): DiskLayout {
+  const folderOf =
+    (pathOf: typeof iscsiDeviceMountPath) =>
+    (spec: VolumeSpec): Result<string, StorageError> => {
+      const volume = iscsiVolume(spec);
+      return volume.ok ? ok(pathOf(rootFolder, volume.value.disk)) : volume;
+    };
+  return {
+    plugin: iscsiPluginName,
+    groupPrefix: "iface-",
+    recordName: iscsiFileName,
+    mounted: { specOf: reconstructIscsiVolume, folderOf: folderOf(iscsiDeviceMountPath) },
+    block: { specOf: reconstructIscsiBlockVolume, folderOf: folderOf(iscsiGlobalMapPath) },
+  };
 }
 
 function detachFailed(path: string, message: string): Result<never, StorageError> {
