@@ -6,6 +6,8 @@ import { ResizeStatuses } from "../../src/engine/resources/allocation/resize-sta
 import { PodStatuses, type PodStatusesDeps } from "../../src/engine/status/pod-statuses.ts";
 import { StatusCheckpoints } from "../../src/engine/status/status-checkpoints.ts";
 import { FlightRecorder } from "../../src/engine/view/flight-recorder.ts";
+import { err } from "../../src/lib/result.ts";
+import type { RuntimeHandler } from "../../src/model/generated/cri.ts";
 import type { PodStatus } from "../../src/model/generated/kubernetes.ts";
 import { podUid } from "../../src/model/ids.ts";
 import { noMetrics } from "./no-metrics.ts";
@@ -16,6 +18,8 @@ import { idleManagers } from "./test-managers.ts";
 
 interface StatusWorldOptions extends Partial<Pick<PodStatusesDeps, "clock" | "log" | "metrics">> {
   readonly files?: MemoryFiles;
+  /** What the runtime says of itself. */
+  readonly handlers?: readonly RuntimeHandler[];
 }
 
 /** The store of statuses on real parts, of a node without probes; what a cluster would be sent is kept. */
@@ -32,7 +36,12 @@ export class StatusWorld {
 
   constructor(options: StatusWorldOptions = {}) {
     const { table, registry, reported } = this;
-    const { clock = { nowMs: () => 0 }, log = silentLog, metrics = noMetrics } = options;
+    const {
+      clock = { nowMs: () => 0 },
+      log = silentLog,
+      metrics = noMetrics,
+      handlers = [],
+    } = options;
     this.files = options.files ?? new MemoryFiles();
     this.checkpoints = new StatusCheckpoints({
       table,
@@ -62,6 +71,8 @@ export class StatusWorld {
         cgroups: { inForce: () => undefined },
         node: { hostIps: [], primaryIpFamily: 4 },
         managers: idleManagers(),
+        health: { handlers },
+        objects: { runtimeClass: () => err({ code: "not-found", message: "no such class" }) },
         recorder: new FlightRecorder(table, testHistory(table)),
       },
     });

@@ -1,14 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from "vitest";
 import type { ResourceRequirements } from "../../src/model/generated/kubernetes.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import { shell, untilStopped } from "../integration/support/agent-manifests.ts";
 import { isReady } from "../integration/support/agent-watch.ts";
 import { MachineNode } from "./support/machine-node.ts";
+import { podsSlice, scopeOf, sliceOf, textIn } from "./support/slices.ts";
 
-const pods = "/sys/fs/cgroup/kubepods.slice";
 const mebibyte = 2 ** 20;
 const podPidsLimit = 60;
 
@@ -38,28 +37,20 @@ describe("pods in slices of systemd", () => {
     });
     const bestEffort = await run("besteffort", {});
     const max = String(podPidsLimit);
-    expect(limitsOf(sliceOf(guaranteed, ""))).toEqual(["10", "25000 100000", "67108864", max]);
-    expect(limitsOf(sliceOf(burstable, "burstable"))).toEqual([
-      "4",
-      "max 100000",
-      String(128 * mebibyte),
-      max,
-    ]);
-    expect(limitsOf(sliceOf(bestEffort, "besteffort"))).toEqual(["1", "max 100000", "max", max]);
+    expect(limitsOf(sliceOf(guaranteed))).toEqual(["10", "25000 100000", "67108864", max]);
+    expect(limitsOf(sliceOf(burstable))).toEqual(["4", "max 100000", String(128 * mebibyte), max]);
+    expect(limitsOf(sliceOf(bestEffort))).toEqual(["1", "max 100000", "max", max]);
     // systemd knows the same limits: it writes them again whenever it sets cgroups up.
     execFileSync("systemctl", ["daemon-reload"]);
-    const slice = sliceOf(guaranteed, "").split("/").at(-1) ?? "";
+    const slice = sliceOf(guaranteed).split("/").at(-1) ?? "";
     expect(show(slice, ["MemoryMax", "CPUWeight", "CPUQuotaPerSecUSec", "TasksMax"])).toEqual([
       "CPUQuotaPerSecUSec=250ms",
       "CPUWeight=10",
       "MemoryMax=67108864",
       `TasksMax=${podPidsLimit}`,
     ]);
-    expect(limitsOf(sliceOf(guaranteed, ""))).toEqual(["10", "25000 100000", "67108864", max]);
-    const scope = join(
-      sliceOf(guaranteed, ""),
-      `cri-containerd-${await node.containerId(guaranteed)}.scope`,
-    );
+    expect(limitsOf(sliceOf(guaranteed))).toEqual(["10", "25000 100000", "67108864", max]);
+    const scope = scopeOf(guaranteed, await node.containerId(guaranteed));
     expect(textIn(scope, "memory.max")).toBe("67108864");
     expect(textIn(scope, "memory.oom.group")).toBe("1");
   });
@@ -102,28 +93,18 @@ describe("pods in slices of systemd", () => {
 
   test("a pod that goes leaves no slice", async () => {
     const pod = await node.waitFor("guaranteed", isReady);
-    const slice = sliceOf(pod, "");
+    const slice = sliceOf(pod);
     expect(existsSync(slice)).toBe(true);
     await node.remove("guaranteed", pod.metadata.uid);
     expect(existsSync(slice)).toBe(false);
     const name = slice.split("/").at(-1) ?? "";
     expect(show(name, ["ActiveState"])).toEqual(["ActiveState=inactive"]);
-    expect(readdirSync(pods)).toContain("kubepods-burstable.slice");
+    expect(readdirSync(podsSlice)).toContain("kubepods-burstable.slice");
   });
 });
 
-function sliceOf({ metadata }: Pod, qosClass: string): string {
-  const uid = metadata.uid.replaceAll("-", "_");
-  if (qosClass === "") return join(pods, `kubepods-pod${uid}.slice`);
-  return join(pods, `kubepods-${qosClass}.slice`, `kubepods-${qosClass}-pod${uid}.slice`);
-}
-
 function limitsOf(cgroup: string): readonly string[] {
   return ["cpu.weight", "cpu.max", "memory.max", "pids.max"].map((file) => textIn(cgroup, file));
-}
-
-function textIn(cgroup: string, file: string): string {
-  return readFileSync(join(cgroup, file), "utf8").trim();
 }
 
 /** What systemd has of a unit. */

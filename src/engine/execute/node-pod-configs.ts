@@ -48,6 +48,7 @@ import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { UserNamespaces } from "../resources/user-namespaces.ts";
 import type { ContainerVolumes } from "../volumes/container-volumes.ts";
 import type { RuntimeFacts } from "./runtime-facts.ts";
+import { runtimeHandlerOf } from "./runtime-handler.ts";
 import type { StepFailure } from "./step-report.ts";
 
 const nodeHostsFile = "/etc/hosts";
@@ -153,10 +154,7 @@ export class NodePodConfigs {
 
   /** The runtime handler of the pod's RuntimeClass; "" is the runtime's default. */
   runtimeHandler(pod: Pod): Result<string, string> {
-    const { runtimeClassName = "" } = pod.spec;
-    if (runtimeClassName === "") return ok("");
-    const found = this.#deps.objects.runtimeClass(runtimeClassName);
-    return found.ok ? ok(found.value.handler) : err(found.error.message);
+    return runtimeHandlerOf(pod, this.#deps.objects);
   }
 
   /** What a container may use, as its config says it. */

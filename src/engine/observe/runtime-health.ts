@@ -55,6 +55,11 @@ export class RuntimeHealth {
     return this.#networkProblem;
   }
 
+  /** The runtime's handlers, as it last listed them. */
+  get handlers(): readonly RuntimeHandler[] {
+    return this.#handlers;
+  }
+
   /** What the node reports of the runtime now. */
   get report(): RuntimeReport {
     const problems = [this.#silence(), this.#notReadyProblem, this.#networkProblem];

@@ -105,6 +105,22 @@ describe("versions", () => {
   });
 });
 
+test("a mount is reported as read-only all the way down where the runtime can do that", () => {
+  const volumeMounts = [
+    { name: "data", mountPath: "/data", readOnly: true, recursiveReadOnly: "IfPossible" },
+  ];
+  const spec = { ...pod.spec, containers: [{ name: "web", image: "web:1", volumeMounts }] };
+  const shownFor = (recursiveReadOnlyMounts: boolean): string | undefined => {
+    const { statuses } = new StatusWorld({
+      handlers: [{ name: "", features: { recursiveReadOnlyMounts } }],
+    });
+    const seen = emptyObservedPod(uid1, "shop", "default");
+    const status = statuses.compute({ ...pod, spec }, seen, { isTerminal: false });
+    return status.containerStatuses?.[0]?.volumeMounts?.[0]?.recursiveReadOnly;
+  };
+  expect([true, false].map(shownFor)).toEqual(["Enabled", "Disabled"]);
+});
+
 describe("a life that is over", () => {
   test("says nothing about the next one under the same UID", async () => {
     const { world, statuses } = start(staticPod);

@@ -1,3 +1,7 @@
+import {
+  supportsRecursiveReadOnly,
+  wantsRecursiveReadOnly,
+} from "../../core/mount/recursive-read-only.ts";
 import { resultsOf } from "../../core/probe/results-of.ts";
 import { activeDeadlineMs, deadlineExceeded } from "../../core/status/active-deadline.ts";
 import { withContainerReady, withContainerStarted } from "../../core/status/container-change.ts";
@@ -10,15 +14,18 @@ import { findTerminations } from "../../core/status/terminations.ts";
 import type { PodStatus } from "../../model/generated/kubernetes.ts";
 import { type ContainerId, containerId, type PodUid } from "../../model/ids.ts";
 import { findObserved, type ObservedPod } from "../../model/observed.ts";
-import { type Pod, podKey } from "../../model/pod.ts";
+import { type Pod, podContainers, podKey } from "../../model/pod.ts";
 import { isStaticPod } from "../../model/pod-source.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { RuntimeClassStore } from "../../ports/object-store.ts";
 import type { ClusterParts } from "../cluster/cluster-parts.ts";
 import type { NodeManagers } from "../devices/node-managers.ts";
+import { runtimeHandlerOf } from "../execute/runtime-handler.ts";
 import { containerTypes, isAboutStart, type StepReport } from "../execute/step-report.ts";
 import type { KnownNode } from "../node/known-node.ts";
+import type { RuntimeHealth } from "../observe/runtime-health.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { PodStartMetrics } from "../pods/pod-start-metrics.ts";
 import type { KnownStatus, PodTable, SliceWriter } from "../pods/pod-table.ts";
@@ -39,6 +46,8 @@ interface ComputeStatusDeps {
   readonly node: Pick<KnownNode, "hostIps" | "primaryIpFamily">;
   readonly recorder: Pick<FlightRecorder, "noteDecision">;
   readonly managers: Pick<NodeManagers, "withHealth">;
+  readonly health: Pick<RuntimeHealth, "handlers">;
+  readonly objects: RuntimeClassStore;
 }
 
 export interface PodStatusesDeps {
@@ -112,12 +121,20 @@ export class PodStatuses {
       podCgroup: pod.status?.phase === "Running" ? cgroups.inForce(pod) : undefined,
       hostIps: node.hostIps,
       primaryIpFamily: node.primaryIpFamily,
-      supportsRecursiveReadOnly: false,
+      supportsRecursiveReadOnly: this.#supportsRecursiveReadOnly(pod),
     };
     const outcome = computePodStatus(input);
     recorder.noteDecision({ kind: "status", atMs: clock.nowMs(), input, outcome });
     for (const name of outcome.probeNow) probeNow(probes, name);
     return managers.withHealth(pod, withLastFacts(outcome.status, cachedStatus ?? pod.status));
+  }
+
+  #supportsRecursiveReadOnly(pod: Pod): boolean {
+    if (!podContainers(pod).some(({ container }) => wantsRecursiveReadOnly(container)))
+      return false;
+    const { health, objects } = this.#deps.inputs;
+    const handler = runtimeHandlerOf(pod, objects);
+    return handler.ok && supportsRecursiveReadOnly(handler.value, health.handlers);
   }
 
   set(pod: Pod, status: PodStatus): void {
