@@ -23,7 +23,7 @@ const constructionFiles = [
   "src/engine/agent/pod-parts.ts",
   "src/engine/agent/storage-parts.ts",
 ];
-const maxConstructionLines = 786;
+const maxConstructionLines = 788;
 
 /**
  * Every map and set that an object of the engine keeps, with what it is keyed by. None is keyed by the UID of a pod: what

@@ -86,7 +86,9 @@ interface AgentPlace {
   /** Where the runtime does not report its own. */
   readonly cgroupDriver?: CgroupDriver | undefined;
   /** Where things lie, unless as `berth up` has it below the data folder. */
-  readonly layout?: Pick<DataLayout, "rootFolder" | "podLogs" | "records" | "volumes"> | undefined;
+  readonly layout?:
+    | Pick<DataLayout, "rootFolder" | "devicePlugins" | "podLogs" | "records" | "volumes">
+    | undefined;
   /** The helper that reads foreign files, as a file that Node can run. */
   readonly foreignFilesProgram: string;
 }
@@ -132,6 +134,7 @@ export interface AgentTuning {
 interface TunedSettings {
   readonly cluster?: AgentSettings["cluster"];
   readonly fieldRules?: AdmissionFacts["fieldRules"];
+  readonly podLevelResources?: AdmissionFacts["podLevelResources"];
   readonly shutdownPeriods?: AgentSettings["node"]["shutdownPeriods"];
   readonly cgroups?: Partial<Pick<AgentSettings["cgroups"], "node" | "system">>;
   readonly images?: Pick<AgentSettings["images"], "dockerConfigs">;
@@ -240,11 +243,16 @@ async function prepareNode(
   const { security = parseSecurity({}) } = rules;
   const {
     fieldRules = "strict",
+    podLevelResources,
     shutdownPeriods = [],
     managers = defaultManagerOptions,
   } = tuning?.settings ?? {};
   const { sysctls } = security;
-  const admission = describeAdmission(registration, place.dataDir, { sysctls, fieldRules });
+  const admission = describeAdmission(registration, place.dataDir, {
+    sysctls,
+    fieldRules,
+    podLevelResources,
+  });
   const { node = withRuntimeFeatures(admission.node, features) } = nodeFacts;
   const { clusterDomain = "", hostIps = readHostIps() } = nodeFacts;
   return {
@@ -253,6 +261,7 @@ async function prepareNode(
     clusterDomain,
     registration,
     shutdownPeriods,
+    devicePluginFolder: layoutOf(place).devicePlugins,
     managers: managerSettings(
       managers,
       await createMachineTopologyReader().read(),

@@ -11,6 +11,8 @@ export interface DataLayout {
   readonly socket: string;
   /** Pods' folders, laid out as a kubelet's. */
   readonly rootFolder: string;
+  /** Where device plugins register. */
+  readonly devicePlugins: string;
   readonly podLogs: string;
   readonly records: string;
   /** Manifests as they were when they were last good. */
@@ -25,6 +27,7 @@ export function dataLayout(dataDir: string): DataLayout {
   return {
     socket: join(dataDir, "berth.sock"),
     rootFolder: join(dataDir, "kubelet"),
+    devicePlugins: join(dataDir, "kubelet", "device-plugins"),
     podLogs: join(dataDir, "logs"),
     records: join(dataDir, "records"),
     lastGood: join(dataDir, "last-good"),

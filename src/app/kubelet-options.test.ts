@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { defaultFeatureGates, setFeatureGates } from "../config/feature-gates.ts";
-import { clusterSettings } from "./kubelet-options.ts";
+import { clusterSettings, devicePluginFolder } from "./kubelet-options.ts";
 
 const usual = {
   eventRecordQPS: 50,
@@ -31,4 +31,18 @@ test.each([
 ] as const)("%s follows its feature gate", (setting, on) => {
   const gates = setFeatureGates(defaultFeatureGates, on);
   expect(gates.ok && clusterSettings(usual, gates.value)[setting]).toBe(true);
+});
+
+test.each([
+  { given: {}, folder: "/var/lib/kubelet/device-plugins" },
+  { given: { BERTH_DEVICE_PLUGINS: "" }, folder: "/var/lib/kubelet/device-plugins" },
+  { given: { BERTH_DEVICE_PLUGINS: "/srv/plugins" }, folder: "/srv/plugins" },
+])("device plugins register in $folder with $given", ({ given, folder }) => {
+  expect(devicePluginFolder(given)).toBe(folder);
+});
+
+test("a folder of device plugins that depends on where the agent was started is refused", () => {
+  expect(() => devicePluginFolder({ BERTH_DEVICE_PLUGINS: "plugins" })).toThrow(
+    'BERTH_DEVICE_PLUGINS: "plugins" is not an absolute path',
+  );
 });

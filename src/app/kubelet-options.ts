@@ -1,6 +1,6 @@
 // What a kubelet's configuration means for the agent.
 
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { isFeatureEnabled } from "../config/feature-gates.ts";
 import type { KubeletConfiguration } from "../config/generated/kubelet-configuration.ts";
 import type { PodUserSettings } from "../core/cri/user-namespace.ts";
@@ -31,10 +31,28 @@ import { parseSecurity } from "./security-options.ts";
 import { seLinuxNode } from "./selinux-node.ts";
 
 const defaultRootDir = "/var/lib/kubelet";
+/** A kubelet's flags and configuration have no place for it. */
+const devicePluginVariable = "BERTH_DEVICE_PLUGINS";
 
 /** The root folder that the flags name. */
 export function kubeletRootDir({ settings }: KubeletSetup): string {
   return resolve(settings.get("root-dir") ?? defaultRootDir);
+}
+
+/**
+ * As with a kubelet the same on every node, whatever its root folder is: plugins know it by name. Agents that share a
+ * machine need one each.
+ */
+export function devicePluginFolder(
+  environment: Readonly<Record<string, string | undefined>>,
+): string {
+  const given = environment[devicePluginVariable] ?? "";
+  if (given === "") return join(defaultRootDir, "device-plugins");
+  if (isAbsolute(given)) return given;
+  throw new SetupError(
+    `${devicePluginVariable}: "${given}" is not an absolute path`,
+    "give one that begins with /, or leave it out",
+  );
 }
 
 /** Everything of the agent but its runtime and its log. Throws a SetupError that names the field or flag. */
@@ -52,6 +70,7 @@ export function kubeletAgentOptions(
       dataDir: rootDir,
       layout: {
         rootFolder: rootDir,
+        devicePlugins: devicePluginFolder(process.env),
         podLogs: config.podLogsDir,
         records: join(rootDir, kubeletFolder, "records"),
         volumes: join(rootDir, kubeletFolder, "volumes"),
@@ -164,6 +183,7 @@ function agentTuning(setup: KubeletSetup, { nodeName, rootDir, users }: TuningFa
   return {
     settings: {
       fieldRules: "kubelet",
+      podLevelResources: isFeatureEnabled(setup.gates, "PodLevelResources"),
       logs: { areLinked: true },
       images: {
         dockerConfigs: dockerConfigFiles({

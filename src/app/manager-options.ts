@@ -8,7 +8,7 @@ import { memoryPolicy } from "../core/devices/memory/memory-policy.ts";
 import type { NodeReservation } from "../core/devices/memory/reserved-memory.ts";
 import { type TopologySettings, topologyPolicy } from "../core/devices/topology/topology-policy.ts";
 import { type ResourceList, resourceList } from "../core/resource/resource-list.ts";
-import type { ManagerSettings } from "../engine/devices/manager-settings.ts";
+import type { ManagerGates, ManagerSettings } from "../engine/devices/manager-settings.ts";
 import { millisecondsOf } from "../lib/duration.ts";
 import type { Result } from "../lib/result.ts";
 import { SetupError } from "../lib/setup-error.ts";
@@ -30,6 +30,7 @@ export interface ManagerOptions {
     readonly reserved: readonly NodeReservation[];
   };
   readonly topology: TopologySettings;
+  readonly gates: ManagerGates;
 }
 
 /** No container has CPUs or memory of its own. */
@@ -43,6 +44,7 @@ export const defaultManagerOptions: ManagerOptions = {
   },
   memory: { policy: "None", reserved: [] },
   topology: { policy: "none", scope: "container", options: {} },
+  gates: { keepsQuota: false, reportsHealth: true, listsEndedPods: false },
 };
 
 export function kubeletManagerOptions(
@@ -72,6 +74,11 @@ export function kubeletManagerOptions(
       scope: config.topologyManagerScope,
       options: config.topologyManagerPolicyOptions ?? {},
     },
+    gates: {
+      keepsQuota: !isFeatureEnabled(gates, "DisableCPUQuotaWithExclusiveCPUs"),
+      reportsHealth: isFeatureEnabled(gates, "ResourceHealthStatus"),
+      listsEndedPods: !isFeatureEnabled(gates, "KubeletPodResourcesListUseActivePods"),
+    },
   };
 }
 
@@ -86,7 +93,7 @@ export function withReservedCpus(config: KubeletConfiguration): KubeletConfigura
 
 /** Throws a SetupError that names the field. `reservation`: what the node keeps from pods. */
 export function managerSettings(
-  { cpu, memory, topology }: ManagerOptions,
+  { cpu, memory, topology, gates }: ManagerOptions,
   machine: MachineTopology,
   reservation: ResourceList,
 ): ManagerSettings {
@@ -115,6 +122,7 @@ export function managerSettings(
     ),
     topology: fitting("topologyManagerPolicy", topologyPolicy(topology, machine.numaNodes)),
     cpuReconcileMs: cpu.reconcileMs,
+    gates,
   };
 }
 

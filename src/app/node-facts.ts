@@ -40,13 +40,12 @@ export function readResolverConfig(path: string): string {
 export function describeAdmission(
   settings: NodeSettings,
   dataDir: string,
-  { sysctls, fieldRules }: Pick<AdmissionFacts, "sysctls" | "fieldRules">,
+  rules: Pick<AdmissionFacts, "sysctls" | "fieldRules" | "podLevelResources">,
 ): AdmissionFacts {
   return {
     node: describeNode(settings, dataDir),
-    sysctls,
     appArmorEnabled: isAppArmorEnabled(),
-    fieldRules,
+    ...rules,
   };
 }
 

@@ -143,6 +143,7 @@ export function simSettings(nodeName: string): AgentSettings {
       registration,
       shutdownPeriods: [],
       managers: simManagers,
+      devicePluginFolder: `${rootFolder}/device-plugins`,
     },
     runtimeSettings: simRuntimeSettings,
     cgroups: { root: ["kubepods"], driver: "cgroupfs", node: defaultNodeCgroups, system: {} },

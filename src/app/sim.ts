@@ -160,6 +160,7 @@ function placedSettings(nodeName: string, folder: string): AgentSettings {
   return {
     ...settings,
     rootFolder,
+    node: { ...settings.node, devicePluginFolder: join(rootFolder, "device-plugins") },
     runtimeSettings: { ...settings.runtimeSettings, podLogsRoot: join(folder, "logs") },
   };
 }

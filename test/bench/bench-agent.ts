@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Node, PodSpec } from "../../src/model/generated/kubernetes.ts";
+import { onPrivateNode } from "../cluster/support/private-node.ts";
 import { ServerProcess } from "../cluster/support/server-process.ts";
 import { podManifest } from "../integration/support/agent-manifests.ts";
 import { benchClusterDns, benchClusterDomain, benchNode } from "./bench-settings.ts";
@@ -74,7 +75,10 @@ export class BenchAgent {
 
   start(): void {
     this.#startedMs = Date.now();
-    const { command } = this.contender;
+    const command = onPrivateNode(
+      { rootDir: this.rootDir, folder: this.#folder },
+      this.contender.command,
+    );
     const log = join(this.#folder, "agent.log");
     this.#process = new ServerProcess([...command, ...this.#flags], log);
   }

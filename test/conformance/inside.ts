@@ -50,7 +50,9 @@ async function runOnCluster(): Promise<readonly SpecResult[]> {
 
 /** The specs start API server and kubelet themselves, and stop and restart it. */
 async function runOnNode(): Promise<readonly SpecResult[]> {
-  const world = await startRuntimeWorld({ network: Number(network) });
+  // Debian 12's does not know CDI devices.
+  const program = clusterProgram("containerd");
+  const world = await startRuntimeWorld({ network: Number(network), program });
   const folder = suiteFolder();
   try {
     await provideImages(world);

@@ -29,6 +29,7 @@ const deviceSpecs = [
   "CPU Manager",
   "Memory Manager",
   "Topology Manager",
+  "[DRA]",
 ];
 
 export type SuiteName = "node" | "e2e-node" | "devices" | "conformance" | "storage";

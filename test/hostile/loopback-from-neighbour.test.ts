@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildProgram } from "../integration/support/agent-process.ts";
+import { buildProgram, ownDevicePlugins } from "../integration/support/agent-process.ts";
 import { NetworkNamespace } from "../integration/support/network-namespace.ts";
 import { removeFolder } from "../integration/support/remove-folder.ts";
 import { makeTestFolder } from "../integration/support/test-folder.ts";
@@ -52,7 +52,8 @@ describe("a neighbour that sends packets to the node's loopback address", () => 
   function runInside(...command: readonly string[]): ChildProcess {
     const [entrance, ...args] = node.enter;
     const all = [...args, "setpriv", "--pdeathsig", "KILL", "--", ...command];
-    return spawn(entrance, all, { stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, ...ownDevicePlugins(command) };
+    return spawn(entrance, all, { stdio: ["ignore", "pipe", "pipe"], env });
   }
 
   const attack = (): string => neighbour.run(process.execPath, "-e", attackScript).trim();
@@ -72,7 +73,10 @@ describe("a neighbour that sends packets to the node's loopback address", () => 
       failCgroupV1: false,
     };
     writeFileSync(join(folder, "kubelet.json"), JSON.stringify(fields));
-    const flags = ["--config", join(folder, "kubelet.json"), "--root-dir", join(folder, "root")];
+    const flags = [
+      `--config=${join(folder, "kubelet.json")}`,
+      `--root-dir=${join(folder, "root")}`,
+    ];
     return runInside(process.execPath, program, "kubelet", ...flags);
   }
 

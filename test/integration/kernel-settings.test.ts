@@ -7,7 +7,7 @@ import { applyKernelSettings } from "../../src/app/kernel-settings.ts";
 import { kubeletKernelSettings } from "../../src/core/node/kernel-settings.ts";
 import { kernelSettingFiles } from "../../src/drivers/linux/kernel-setting-files.ts";
 import { silentLog } from "../kit/silent-log.ts";
-import { buildProgram, type Ended } from "./support/agent-process.ts";
+import { buildProgram, type Ended, ownDevicePlugins } from "./support/agent-process.ts";
 import { removeFolder } from "./support/remove-folder.ts";
 import { makeTestFolder } from "./support/test-folder.ts";
 
@@ -96,7 +96,10 @@ describe("berth kubelet", () => {
         ...berth,
         ...flags,
       ],
-      { stdio: ["ignore", "ignore", "pipe"] },
+      {
+        stdio: ["ignore", "ignore", "pipe"],
+        env: { ...process.env, ...ownDevicePlugins(flags) },
+      },
     );
     let stderr = "";
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {

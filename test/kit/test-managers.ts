@@ -61,6 +61,7 @@ export function testManagers(given: TestManagersDeps): {
     clock,
     log: silentLog,
     rootFolder: "/data",
+    settings: { node: { ...given.settings.node, devicePluginFolder: "/data/device-plugins" } },
     allocateResponses: allocateResponseCodec,
     lifetime: new AbortController().signal,
     managerMetrics,

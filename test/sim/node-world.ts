@@ -53,8 +53,9 @@ export class NodeWorld {
   readonly agent: NodeAgent;
   readonly #stop = new AbortController();
   readonly #devices: DeviceStore = new DeviceStore({
-    settings: { node: { managers: noPinning } },
-    rootFolder: "/var/lib/kubelet",
+    settings: {
+      node: { managers: noPinning, devicePluginFolder: "/var/lib/kubelet/device-plugins" },
+    },
     files: {
       readText: () => Promise.resolve(deviceCheckpoint(this.formerDevices)),
       writeFile: () => Promise.resolve(),

@@ -37,3 +37,14 @@ test("a pod that needs a feature that the node does not declare is refused", () 
   const asking: Pod = { ...pod, spec: { containers } };
   expect(admitPod(asking, [], facts).result).toMatchObject({ reason: "PodFeatureUnsupported" });
 });
+
+test("a pod with resources of its own is refused where the feature gate is off", () => {
+  const asking: Pod = { ...pod, spec: { ...pod.spec, resources: { limits: { cpu: "1" } } } };
+  expect(admitPod(asking, [], facts).result).toEqual({ admit: true });
+  expect(admitPod(asking, [], { ...facts, podLevelResources: false }).result).toEqual({
+    admit: false,
+    reason: "PodLevelResourcesNotSupported",
+    message: "PodLevelResources feature gate is disabled",
+  });
+  expect(admitPod(pod, [], { ...facts, podLevelResources: false }).result).toEqual({ admit: true });
+});

@@ -1,7 +1,8 @@
 import type { FieldRules } from "../../model/fields/refused-uses.ts";
 import type { Node } from "../../model/generated/kubernetes.ts";
 import type { Pod } from "../../model/pod.ts";
-import type { AdmissionResult } from "./admission.ts";
+import { hasPodLevelResources } from "../resource/pod-resources.ts";
+import { type AdmissionResult, rejected } from "./admission.ts";
 import { admitAppArmor } from "./app-armor-admission.ts";
 import { admitFeatures } from "./feature-admission.ts";
 import { admitFields } from "./field-admission.ts";
@@ -15,6 +16,8 @@ export interface AdmissionFacts {
   readonly appArmorEnabled: boolean;
   /** The feature gates that decide whether a field is honoured, of those that are on. */
   readonly fieldRules: FieldRules;
+  /** Unless false, pods may have resources of their own. */
+  readonly podLevelResources?: boolean | undefined;
 }
 
 /** Whether a pod is taken, and the pods that end before it starts. */
@@ -27,7 +30,7 @@ export interface PodAdmissionDecision {
 export function admitPod(
   pod: Pod,
   otherPods: readonly Pod[],
-  { node, sysctls, appArmorEnabled, fieldRules }: AdmissionFacts,
+  { node, sysctls, appArmorEnabled, fieldRules, podLevelResources }: AdmissionFacts,
 ): PodAdmissionDecision {
   const byFields = admitFields(pod, fieldRules);
   if (!byFields.admit) return { result: byFields, victims: [] };
@@ -37,6 +40,10 @@ export function admitPod(
   if (!byNode.result.admit) return byNode;
   const byAppArmor = admitAppArmor(pod, appArmorEnabled);
   if (!byAppArmor.admit) return { result: byAppArmor, victims: [] };
+  if (podLevelResources === false && hasPodLevelResources(pod)) {
+    const message = "PodLevelResources feature gate is disabled";
+    return { result: rejected("PodLevelResourcesNotSupported", message), victims: [] };
+  }
   const byFeatures = admitFeatures(pod, node.status?.declaredFeatures ?? []);
   return { result: byFeatures, victims: byFeatures.admit ? byNode.victims : [] };
 }

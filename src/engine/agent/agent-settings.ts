@@ -53,6 +53,8 @@ interface NodePlace {
   readonly resolverProblem?: string | undefined;
   /** How CPUs and memory are handed out. */
   readonly managers: ManagerSettings;
+  /** Where device plugins register, and what was handed out of them is kept. */
+  readonly devicePluginFolder: string;
 }
 
 interface CgroupSettings {

@@ -17,7 +17,7 @@ import type { DevicePluginClient, DevicePlugins } from "../../ports/device-plugi
 import type { Log } from "../../ports/log.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import type { OfferedPlugin, PluginHandler } from "../plugins/plugin-handler.ts";
-import { type DeviceStore, devicePluginFolder } from "./device-store.ts";
+import type { DeviceStore } from "./device-store.ts";
 import type { ManagerMetrics } from "./manager-metrics.ts";
 
 /** The kubelet's. */
@@ -28,7 +28,6 @@ const allocateTimeoutMs = 120_000;
 export interface DeviceEndpointsDeps {
   readonly store: DeviceStore;
   readonly devicePlugins: DevicePlugins;
-  readonly rootFolder: string;
   readonly managerMetrics: Pick<ManagerMetrics, "noteRegistration" | "measureAllocation">;
   readonly clock: Clock;
   readonly log: Log;
@@ -55,8 +54,8 @@ export class DeviceEndpoints implements PluginHandler {
 
   /** Serves the socket at which plugins register, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { devicePlugins, rootFolder } = this.#deps;
-    const socketPath = `${devicePluginFolder(rootFolder)}/kubelet.sock`;
+    const { devicePlugins, store } = this.#deps;
+    const socketPath = `${store.folder}/kubelet.sock`;
     const server = await devicePlugins.serve(socketPath, {
       register: (request, cancelled) => this.#registerCaller(request, cancelled),
     });
@@ -98,7 +97,7 @@ export class DeviceEndpoints implements PluginHandler {
     this.#deps.managerMetrics.noteRegistration(resourceName);
     const problem = registrationProblem(version, resourceName);
     if (problem !== undefined) throw new Error(problem);
-    const folder = devicePluginFolder(this.#deps.rootFolder);
+    const { folder } = this.#deps.store;
     await this.#connect(resourceName, cleanPath(`${folder}/${endpoint}`), signal);
   }
 

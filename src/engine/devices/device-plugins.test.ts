@@ -89,14 +89,14 @@ class World {
   readonly #wanted = this.table.writer("wanted");
   readonly #end = new AbortController();
 
-  constructor(files: MemoryFiles = new MemoryFiles()) {
+  constructor(files: MemoryFiles = new MemoryFiles(), managers = noPinning) {
     const { table } = this;
     this.files = files;
     const active = new ActivePods(table, loudFaults);
     const made = testManagers({
       table,
       files,
-      settings: { node: { managers: noPinning } },
+      settings: { node: { managers } },
       holders: new Holders({ table, active, sources: { areAllReady: true } }),
       wakeups: {
         lookAtCpus: () => undefined,
@@ -120,8 +120,8 @@ class World {
   }
 }
 
-async function withPlugin(files?: MemoryFiles): Promise<World> {
-  const world = new World(files);
+async function withPlugin(files?: MemoryFiles, settings = noPinning): Promise<World> {
+  const world = new World(files, settings);
   await world.start();
   await world.plugin.register();
   world.plugin.report("Healthy", "Healthy");
@@ -260,5 +260,18 @@ describe("devices", () => {
     expect(world.store.manager.inUse.get(resource)?.size ?? 0).toBe(0);
     const file = JSON.parse((await world.files.readText(checkpoint)) ?? "{}") as object;
     expect(file).toMatchObject({ Data: { PodDeviceEntries: null } });
+  });
+
+  test("are not in statuses where the feature gate is off", async () => {
+    const gates = { ...noPinning.gates, reportsHealth: false };
+    const world = await withPlugin(undefined, { ...noPinning, gates });
+    const pod = gpuPod("a", "1");
+    world.want(pod);
+    await world.managers.admit(pod);
+    world.plugin.report("Unhealthy", "Healthy");
+    const status = {
+      containerStatuses: [{ name: "main", image: "", imageID: "", ready: true, restartCount: 0 }],
+    };
+    expect(world.managers.withHealth(pod, status)).toEqual(status);
   });
 });

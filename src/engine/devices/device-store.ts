@@ -21,33 +21,35 @@ import type { ManagerSettings } from "./manager-settings.ts";
 import { StateFile } from "./state-file.ts";
 
 export interface DeviceStoreDeps {
-  readonly settings: { readonly node: { readonly managers: Pick<ManagerSettings, "topology"> } };
-  readonly rootFolder: string;
+  readonly settings: {
+    readonly node: {
+      readonly managers: Pick<ManagerSettings, "topology">;
+      readonly devicePluginFolder: string;
+    };
+  };
   readonly files: Pick<HostFiles, "readText" | "writeFile" | "ensureFolder">;
   readonly allocateResponses: AllocateResponseCodec;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly log: Log;
 }
 
-/** Where device plugins register, and where the kubelet keeps what it handed out of them. */
-export function devicePluginFolder(rootFolder: string): string {
-  return `${rootFolder}/device-plugins`;
-}
-
 /** The devices of this node's plugins, and who holds them, kept in the file of a kubelet. */
 export class DeviceStore {
   readonly manager: DeviceManager;
+  /** Plugins register in it. */
+  readonly folder: string;
   readonly #deps: DeviceStoreDeps;
   readonly #file: StateFile;
   readonly #encoder: DeviceCheckpointEncoder;
 
   constructor(deps: DeviceStoreDeps) {
-    const { files, rootFolder, settings } = deps;
+    const { managers, devicePluginFolder } = deps.settings.node;
     this.#deps = deps;
     this.#encoder = new DeviceCheckpointEncoder(deps.allocateResponses);
-    this.manager = new DeviceManager(settings.node.managers.topology.machine.nodes);
-    const path = `${devicePluginFolder(rootFolder)}/kubelet_internal_checkpoint`;
-    this.#file = new StateFile(files, path);
+    this.manager = new DeviceManager(managers.topology.machine.nodes);
+    this.folder = devicePluginFolder;
+    const path = `${this.folder}/kubelet_internal_checkpoint`;
+    this.#file = new StateFile(deps.files, path);
   }
 
   /** Takes over what the agent or kubelet before this one handed out. As with a kubelet, a file that cannot be read is as good as none. */
@@ -65,8 +67,7 @@ export class DeviceStore {
 
   /** Rejects when it cannot be written. */
   async save(): Promise<void> {
-    const { files, rootFolder } = this.#deps;
-    await files.ensureFolder(devicePluginFolder(rootFolder), 0o750);
+    await this.#deps.files.ensureFolder(this.folder, 0o750);
     await this.#file.save(this.#encoder.text(this.manager.checkpoint()));
   }
 

@@ -153,6 +153,21 @@ test("pods get CPUs one after the other, and wait until then; one for which ther
   expect(await world.state()).toMatchObject({ entries: { a: { main: "60-62" } } });
 });
 
+test("a container with CPUs of its own keeps its quota where the feature gate says so", async () => {
+  const gates = { ...options.gates, keepsQuota: true };
+  const world = new World(new MemoryFiles(), { ...options, gates });
+  await world.managers.start();
+  const pod = guaranteed("a", "3");
+  world.admit(pod);
+  await world.admission.idle();
+  expect(world.managers.place(pod, { name: "main" })).toEqual({
+    cpusetCpus: "60-62",
+    cpusetMems: "",
+    hasExclusiveCpus: false,
+  });
+  expect(world.managers.podIsFreeOfQuota(pod)).toBe(false);
+});
+
 test("a pod without CPUs of its own does not wait, and a part of a CPU is not one's own", async () => {
   const world = new World();
   await world.managers.start();
@@ -197,7 +212,7 @@ test("a pod that runs here keeps what it has, though it cannot get all that it a
   world.admission.adopt(grown);
   await world.admission.idle();
   expect(world.managers.place(pod, { name: "main" })?.cpusetCpus).toBe("60-62");
-  expect(world.managers.hasExclusiveCpus(grown, { name: "more" })).toBe(false);
+  expect(world.managers.isFreeOfQuota(grown, { name: "more" })).toBe(false);
 });
 
 test("a pod waits for what one that still runs has, though no source wants that one any more", async () => {

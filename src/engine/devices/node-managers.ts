@@ -221,7 +221,7 @@ export class NodeManagers {
     if (!this.#pins) return undefined;
     const { lifecycle } = this.#managers;
     const place = lifecycle.beforeCreation(pod, container);
-    return { ...place, hasExclusiveCpus: this.hasExclusiveCpus(pod, container) };
+    return { ...place, hasExclusiveCpus: this.isFreeOfQuota(pod, container) };
   }
 
   /** What a container's config gets for the devices that it has; undefined when it has none. */
@@ -241,17 +241,20 @@ export class NodeManagers {
 
   /** The status with the health of the devices that the pod's containers have. */
   withHealth(pod: Pod, status: PodStatus): PodStatus {
+    if (!this.#settings.gates.reportsHealth) return status;
     const { devices, claimResources } = this.#deps;
     return claimResources.withHealth(pod, devices.withHealth(pod.metadata.uid, status));
   }
 
-  hasExclusiveCpus(pod: Pod, { name }: Pick<AnyContainer, "name">): boolean {
+  /** Whether its CPUs are its own, and need no quota. */
+  isFreeOfQuota(pod: Pod, { name }: Pick<AnyContainer, "name">): boolean {
+    if (this.#settings.gates.keepsQuota) return false;
     return this.exclusiveCpus({ podUid: pod.metadata.uid, container: name }).length > 0;
   }
 
-  podHasExclusiveCpus(pod: Pod): boolean {
+  podIsFreeOfQuota(pod: Pod): boolean {
     if (this.#settings.cpu.exclusive === undefined) return false;
-    return podContainers(pod).some(({ container }) => this.hasExclusiveCpus(pod, container));
+    return podContainers(pod).some(({ container }) => this.isFreeOfQuota(pod, container));
   }
 
   exclusiveCpus(ref: ContainerRef): CpuSet {

@@ -4,7 +4,7 @@ import { noPinning, testManagers } from "../../../test/kit/test-managers.ts";
 import { MemoryFiles } from "../../drivers/sim/memory-files.ts";
 import { MetricsRegistry } from "../../lib/metrics-registry.ts";
 import { metricDefinitions } from "../../model/generated/metrics.ts";
-import type { PodResourcesHandler } from "../../ports/pod-resources.ts";
+import type { PodResourcesApi, PodResourcesHandler } from "../../ports/pod-resources.ts";
 import { PodTable } from "../pods/pod-table.ts";
 import { Holders } from "./holders.ts";
 import { PodResourcesService } from "./pod-resources-service.ts";
@@ -26,20 +26,22 @@ test("programs of the node are answered at the kubelet's socket, and their calls
   const active = testPod({ containers: [{ name: "main" }] }, { name: "active" });
   const ended = testPod({ containers: [{ name: "main" }] }, { name: "ended" });
   const served: { readonly path: string; readonly handler: PodResourcesHandler }[] = [];
-  const service = new PodResourcesService({
+  const parts = {
     podResourcesApi: {
       serve: async (path, handler) => {
         served.push({ path, handler });
         return { close: () => Promise.resolve() };
       },
-    },
+    } satisfies PodResourcesApi,
+    settings: { node: { managers: noPinning } },
     files,
     rootFolder: "/data",
     managers,
     managerMetrics,
     active: { list: () => [active] },
     registry: { list: () => [active, ended] },
-  });
+  };
+  const service = new PodResourcesService(parts);
   const end = new AbortController();
   const run = service.run(end.signal);
   await expect
@@ -53,6 +55,10 @@ test("programs of the node are answered at the kubelet's socket, and their calls
     containers: [{ name: "main", devices: [], cpuIds: [], memory: [], dynamicResources: [] }],
   });
   expect(service.list()).toEqual({ podResources: [shown("active")] });
+  const gates = { ...noPinning.gates, listsEndedPods: true };
+  const settings = { node: { managers: { gates } } };
+  const all = new PodResourcesService({ ...parts, settings });
+  expect(all.list()).toEqual({ podResources: [shown("active"), shown("ended")] });
   const alpha = (name: string): object => ({
     name,
     namespace: "default",
@@ -69,8 +75,8 @@ test("programs of the node are answered at the kubelet's socket, and their calls
     `kubelet_pod_resources_endpoint_errors_get${label} 1`,
     `kubelet_pod_resources_endpoint_requests_get${label} 2`,
     `kubelet_pod_resources_endpoint_requests_get_allocatable${label} 1`,
-    `kubelet_pod_resources_endpoint_requests_list${label} 1`,
-    `kubelet_pod_resources_endpoint_requests_total${label} 4`,
+    `kubelet_pod_resources_endpoint_requests_list${label} 2`,
+    `kubelet_pod_resources_endpoint_requests_total${label} 5`,
     'kubelet_pod_resources_endpoint_requests_total{server_api_version="v1alpha1"} 1',
   ]);
 });

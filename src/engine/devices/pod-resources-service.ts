@@ -17,6 +17,7 @@ import type { PodResourcesApi, PodResourcesHandler } from "../../ports/pod-resou
 import type { ActivePods } from "../pods/active-pods.ts";
 import type { PodRegistry } from "../pods/pod-registry.ts";
 import type { ManagerMetrics } from "./manager-metrics.ts";
+import type { ManagerSettings } from "./manager-settings.ts";
 import type { NodeManagers } from "./node-managers.ts";
 
 export interface PodResourcesServiceDeps {
@@ -28,6 +29,7 @@ export interface PodResourcesServiceDeps {
     ManagerMetrics,
     "notePodResources" | "notePodResourcesAlpha" | "notePodResourcesError"
   >;
+  readonly settings: { readonly node: { readonly managers: Pick<ManagerSettings, "gates"> } };
   readonly active: Pick<ActivePods, "list">;
   readonly registry: Pick<PodRegistry, "list">;
 }
@@ -50,9 +52,10 @@ export class PodResourcesService implements PodResourcesHandler {
   }
 
   list(): ListPodResourcesResponse {
-    const { managers, active, managerMetrics } = this.#deps;
+    const { managers, active, registry, managerMetrics, settings } = this.#deps;
     managerMetrics.notePodResources("list");
-    return listPodResources(managers.handedOut(), active.list());
+    const pods = settings.node.managers.gates.listsEndedPods ? registry : active;
+    return listPodResources(managers.handedOut(), pods.list());
   }
 
   listDevices(): ListPodResourcesResponse {

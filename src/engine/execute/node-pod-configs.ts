@@ -72,7 +72,7 @@ export interface NodePodConfigsDeps {
   readonly userNamespaces: Pick<UserNamespaces, "of">;
   readonly managers: Pick<
     NodeManagers,
-    "place" | "deviceOptions" | "hasExclusiveCpus" | "podHasExclusiveCpus"
+    "place" | "deviceOptions" | "isFreeOfQuota" | "podIsFreeOfQuota"
   >;
 }
 
@@ -131,7 +131,7 @@ export class NodePodConfigs {
         cgroupParent: this.#deps.cgroups.path(pod),
         userNamespace: userNamespace.value,
         extraGroups: this.#deps.volumes.extraGroups(pod),
-        hasExclusiveCpus: this.#deps.managers.podHasExclusiveCpus(pod),
+        hasExclusiveCpus: this.#deps.managers.podIsFreeOfQuota(pod),
       },
       runtimeSettings,
     );
@@ -160,8 +160,8 @@ export class NodePodConfigs {
   /** What a container may use, as its config says it. */
   containerResources(pod: Pod, container: AnyContainer): LinuxContainerResources {
     const { managers, settings } = this.#deps;
-    const isExclusive = managers.hasExclusiveCpus(pod, container);
-    return containerResources(pod, container, isExclusive, settings.runtimeSettings);
+    const isFree = managers.isFreeOfQuota(pod, container);
+    return containerResources(pod, container, isFree, settings.runtimeSettings);
   }
 
   /** What the pod's containers may use together when its cgroup is set to this, and what the sandbox itself uses. */

@@ -54,7 +54,7 @@ export interface PodCgroupsDeps {
   readonly hostCgroups: Cgroups;
   readonly settings: PodCgroupSettings;
   readonly active: Pick<ActivePods, "listGranted">;
-  readonly managers: Pick<NodeManagers, "podHasExclusiveCpus">;
+  readonly managers: Pick<NodeManagers, "podIsFreeOfQuota">;
   readonly lifetime: AbortSignal;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, "observe" | "set">;
@@ -100,11 +100,8 @@ export class NodePodCgroups {
   wanted(pod: Pod): CgroupResources {
     const { cpuQuota } = this.#settings;
     // CPUs of one's own need no quota.
-    const isExclusive = this.#deps.managers.podHasExclusiveCpus(pod);
-    return podCgroupResources(
-      pod,
-      isExclusive ? { ...cpuQuota, enforceCpuLimits: false } : cpuQuota,
-    );
+    const isFree = this.#deps.managers.podIsFreeOfQuota(pod);
+    return podCgroupResources(pod, isFree ? { ...cpuQuota, enforceCpuLimits: false } : cpuQuota);
   }
 
   /** Throws when the pod has no cgroup of its own. */

@@ -7,6 +7,7 @@ import { clusterProgram } from "./cluster-programs.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { listPodCgroups, makeNodeCgroup } from "./node-cgroups.ts";
 import { nodeConfig } from "./node-config.ts";
+import { onPrivateNode } from "./private-node.ts";
 import { ServerProcess } from "./server-process.ts";
 
 /** Who runs the node: Kubernetes' own kubelet, or Berth. Both get the same flags and files. */
@@ -25,8 +26,6 @@ interface ClusterNodeOptions {
   /** Fields of the kubelet's configuration that differ from the tests' usual ones. */
   readonly config?: object;
   readonly flags?: readonly string[];
-  /** Also the Go kubelet looks for device plugins in the node's root folder. */
-  readonly hasDevicePlugins?: boolean;
 }
 
 /** A node on this machine: its folders and settings outlast the agents that run it one after the other. */
@@ -36,19 +35,16 @@ export class ClusterNode {
   readonly rootDir: string;
   readonly manifests: string;
   readonly #flags: readonly string[];
-  readonly #hasDevicePlugins: boolean;
   #agent: ServerProcess | undefined;
   #starts = 0;
 
   constructor(options: ClusterNodeOptions) {
-    const { name, plane, world, config = {}, flags = [], hasDevicePlugins = false } = options;
+    const { name, plane, world, config = {}, flags = [] } = options;
     this.name = name;
-    this.#hasDevicePlugins = hasDevicePlugins;
     this.folder = join(plane.folder, name);
     this.rootDir = join(this.folder, "root");
     this.manifests = join(this.folder, "manifests");
     for (const folder of [this.folder, this.manifests]) mkdirSync(folder);
-    if (hasDevicePlugins) shareFolder(this.rootDir);
     makeNodeCgroup(world.cgroupRoot);
     const configFile = join(this.folder, "kubelet.yaml");
     const whole = { ...nodeConfig(this.folder, plane, world), ...config };
@@ -77,9 +73,7 @@ export class ClusterNode {
   start(agent: NodeAgent): void {
     this.#starts += 1;
     const log = join(this.folder, `${agent}-${this.#starts}.log`);
-    const program = this.#hasDevicePlugins
-      ? withDevicePlugins(this.rootDir, command(agent))
-      : command(agent);
+    const program = onPrivateNode(this, command(agent));
     this.#agent = new ServerProcess([...program, ...this.#flags], log);
   }
 
@@ -130,33 +124,6 @@ export class ClusterNode {
 
 function command(agent: NodeAgent): readonly [string, ...string[]] {
   return agent === "kubelet" ? [clusterProgram("kubelet")] : [process.execPath, berth, "kubelet"];
-}
-
-/** Makes the folder a mount whose mounts are seen from all mount namespaces. */
-function shareFolder(folder: string): void {
-  mkdirSync(join(folder, "device-plugins"), { recursive: true });
-  execFileSync("mount", ["--bind", folder, folder]);
-  execFileSync("mount", ["--make-shared", folder]);
-}
-
-/**
- * The Go kubelet looks for device plugins in /var/lib/kubelet, whatever its root folder is. Here that is a folder of the
- * node's: for this program alone, which otherwise sees the mounts of all.
- */
-function withDevicePlugins(
-  rootDir: string,
-  program: readonly [string, ...string[]],
-): readonly [string, ...string[]] {
-  const script = `
-    set -e
-    mkdir -p /var/lib/kubelet/device-plugins
-    mount --make-private "$(findmnt --noheadings --output TARGET --target /var/lib/kubelet)"
-    mount --bind "$1/device-plugins" /var/lib/kubelet/device-plugins
-    shift
-    exec "$@"
-  `;
-  const unshare = ["--mount", "--propagation", "unchanged"];
-  return ["unshare", ...unshare, "--", "sh", "-c", script, "sh", rootDir, ...program];
 }
 
 function names(folder: string): readonly string[] {

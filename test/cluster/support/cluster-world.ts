@@ -15,8 +15,6 @@ interface ClusterWorldOptions extends ControlPlaneOptions {
   readonly flags?: (plane: ControlPlane) => readonly string[];
   /** Another program than the machine's containerd. */
   readonly containerd?: string;
-  /** Also the Go kubelet looks for device plugins in the node's root folder. */
-  readonly hasDevicePlugins?: boolean;
 }
 
 /** A cluster with a runtime and a node. */
@@ -33,7 +31,7 @@ export class ClusterWorld {
 
   /** A cluster whose node has no agent yet. */
   static async create(options: ClusterWorldOptions = {}): Promise<ClusterWorld> {
-    const { config, flags, containerd, hasDevicePlugins = false } = options;
+    const { config, flags, containerd } = options;
     const plane = await ControlPlane.start(options);
     try {
       const runtime = await startRuntimeWorld({
@@ -44,7 +42,6 @@ export class ClusterWorld {
         name: "node-a",
         plane,
         world: runtime,
-        hasDevicePlugins,
         ...(config && { config }),
         ...(flags && { flags: flags(plane) }),
       });

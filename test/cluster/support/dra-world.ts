@@ -37,7 +37,6 @@ export class DraWorld {
   static async start(agent: NodeAgent = testedAgent, config: object = {}): Promise<DraWorld> {
     const cluster = await ClusterWorld.start(agent, {
       containerd: clusterProgram("containerd"),
-      hasDevicePlugins: true,
       config,
     });
     try {

@@ -32,6 +32,13 @@ export function buildProgram(): void {
   execFileSync(process.execPath, [join(root, "tools/build.mjs")], { cwd: root });
 }
 
+/** What keeps an agent in a kubelet's place from the folder of this machine's device plugins, which is the same for all. */
+export function ownDevicePlugins(args: readonly string[]): Readonly<Record<string, string>> {
+  const flag = "--root-dir=";
+  const rootDir = args.find((arg) => arg.startsWith(flag))?.slice(flag.length);
+  return rootDir === undefined ? {} : { BERTH_DEVICE_PLUGINS: join(rootDir, "device-plugins") };
+}
+
 /** A command of Berth that runs as a process of its own. */
 export class BerthProcess {
   readonly #child: ChildProcess;
@@ -50,7 +57,7 @@ export class BerthProcess {
     const command = ["--pdeathsig", "KILL", "--", process.execPath, user.program, ...args];
     this.#child = spawn("setpriv", command, {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...environment },
+      env: { ...process.env, ...ownDevicePlugins(args), ...environment },
       ...(user.id === undefined ? {} : { uid: user.id, gid: user.id }),
     });
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {

@@ -218,11 +218,15 @@ export class DeviceWorld {
 }
 
 function randomManagers(dice: Dice): AgentSettings["node"]["managers"] {
-  const { cpu, memory, topology } = defaultManagerOptions;
+  const { cpu, topology } = defaultManagerOptions;
   const options = dice.pick([{}, {}, { "full-pcpus-only": "true" }]);
   const policy = dice.pick(["none", "best-effort", "restricted", "single-numa-node"]);
   return managerSettings(
-    { cpu: { ...cpu, policy: "static", options }, memory, topology: { ...topology, policy } },
+    {
+      ...defaultManagerOptions,
+      cpu: { ...cpu, policy: "static", options },
+      topology: { ...topology, policy },
+    },
     smallTopology,
     cpuReservation,
   );
