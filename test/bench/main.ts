@@ -7,6 +7,7 @@ import type { BenchCase, CaseContext } from "./case-context.ts";
 import { burstCase } from "./cases/bursts.ts";
 import { commandCase } from "./cases/commands.ts";
 import { crashCase } from "./cases/crash.ts";
+import { deviceCase } from "./cases/devices.ts";
 import { idleCase } from "./cases/idle.ts";
 import { probeCase } from "./cases/probes.ts";
 import { removalCase } from "./cases/removals.ts";
@@ -29,6 +30,7 @@ const cases: Readonly<Record<CaseLetter, BenchCase>> = {
   h: commandCase,
   i: removalCase,
   j: volumeCase,
+  k: deviceCase,
 };
 
 /** As shells have it for SIGINT. */

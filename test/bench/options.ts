@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { errorText } from "../../src/lib/error-text.ts";
 import type { Contender } from "./bench-agent.ts";
 
-export const caseLetters = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] as const;
+export const caseLetters = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"] as const;
 export type CaseLetter = (typeof caseLetters)[number];
 
 /** How much is measured. */
@@ -24,6 +24,8 @@ export interface BenchSizes {
   readonly commands: number;
   /** Static pods whose manifests go at once. */
   readonly removedPods: number;
+  /** Containers that get a device of a plugin each. */
+  readonly deviceContainers: number;
 }
 
 export interface BenchOptions {
@@ -50,6 +52,7 @@ const full: BenchSizes = {
   probeSeconds: 30,
   commands: 10,
   removedPods: 500,
+  deviceContainers: 250,
 };
 const quick: BenchSizes = {
   rounds: 1,
@@ -63,6 +66,7 @@ const quick: BenchSizes = {
   probeSeconds: 8,
   commands: 3,
   removedPods: 100,
+  deviceContainers: 100,
 };
 const smoke: BenchSizes = {
   rounds: 1,
@@ -76,6 +80,7 @@ const smoke: BenchSizes = {
   probeSeconds: 3,
   commands: 1,
   removedPods: 5,
+  deviceContainers: 5,
 };
 
 /** The folder of the repository: tools/run.mjs puts it here. */
@@ -90,7 +95,7 @@ export const usage = `usage: npm run bench -- [--peer "NAME=COMMAND"]... [--quic
   [--runtime-endpoint unix://SOCKET] [--data-dir FOLDER] [--kubeconfig FILE | --standalone]
 
   a manifests  b pods of the API  c crashes  d bursts  e idle  f restart of the agent  g probes  h command line
-  i removal of many pods (--pods)  j CSI volumes
+  i removal of many pods (--pods)  j CSI volumes  k devices
 
 Without --runtime-endpoint a containerd of its own is started, without --kubeconfig a control plane (--standalone: none;
 cases b, f and j are left out). COMMAND is another kubelet: it gets the same flags and files. --kubeconfig must hold an

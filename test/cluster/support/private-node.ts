@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import {
-  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 
@@ -60,7 +60,8 @@ function keptMemory(folder: string): readonly string[] {
   return nodes.map((name) => {
     const file = join(numaFolder, name, "meminfo");
     const kept = join(folder, `memory-of-${name}`);
-    if (!existsSync(kept)) copyFileSync(file, kept);
+    // Not copyFile, which never ends on such a file.
+    if (!existsSync(kept)) writeFileSync(kept, readFileSync(file));
     return `mount --bind '${kept}' ${file}`;
   });
 }
