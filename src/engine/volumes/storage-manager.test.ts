@@ -329,6 +329,25 @@ describe("unmounting", () => {
     expect(world.calls).toContain("tearDown a");
   });
 
+  test("what a past agent mounted stays while the claims of a pod that came back are read", async () => {
+    const world = await StorageWorld.open(["uid-1 a"]);
+    world.answers.set("setUp a again", failing("no driver"));
+    const pod = world.add("uid-1", "a");
+    const { uid } = pod.metadata;
+    const end = new AbortController();
+    void world.manager.mount(pod, end.signal);
+    await world.settle();
+    world.ended.add(uid);
+    end.abort();
+    world.manager.requestLook();
+    await world.settle();
+    world.ended.delete(uid);
+    world.unread.add("a");
+    void world.manager.mount(world.add("uid-1", "a"), never);
+    await world.settle();
+    expect(world.calls).not.toContain("tearDown a");
+  });
+
   test("a pod that is gone while its volume is being mounted keeps its folder until that is undone", async () => {
     const world = await StorageWorld.open();
     let finish: (() => void) | undefined;

@@ -109,7 +109,8 @@ export class VolumeStates {
   }
 
   removeWanted(uid: PodUid, name: string): void {
-    this.setPod(uid, { wanted: without(this.pod(uid).wanted, name) });
+    // Until the pod is resolved again nothing says that it does without the volume.
+    this.setPod(uid, { wanted: without(this.pod(uid).wanted, name), isResolved: false });
     if (this.findWanted(name) === undefined) this.#reportedInUse.delete(name);
   }
 
