@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { relative } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFailed, test } from "vitest";
 import type {
@@ -13,6 +13,7 @@ import type { Pod } from "../../src/model/pod.ts";
 import { podManifest, shell, untilStopped } from "./support/agent-manifests.ts";
 import { isReady, restartsOf, waitForPod } from "./support/agent-watch.ts";
 import { AgentWorld } from "./support/agent-world.ts";
+import { cgroupFolder, limitFiles, memoryLimitFile } from "./support/cgroup-folder.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -57,11 +58,11 @@ describe("resizing pods while they run", () => {
   /** What the container itself sees. */
   async function limitsInside({ metadata }: Pod): Promise<readonly number[]> {
     const { main = "" } = await world.containerIds(metadata.uid);
-    const files = ["cpu/cpu.cfs_quota_us", "memory/memory.limit_in_bytes"];
-    const command = ["cat", ...files.map((file) => `/sys/fs/cgroup/${file}`)];
+    const command = ["cat", ...limitFiles.map((file) => `/sys/fs/cgroup/${file}`)];
     const signal = AbortSignal.timeout(60_000);
     const { stdout } = await world.runtime.execSync(runtimeContainerId(main), command, 60, signal);
-    return new TextDecoder().decode(stdout).trim().split("\n").map(Number);
+    const lines = new TextDecoder().decode(stdout).trim().split("\n");
+    return lines.map((line) => Number(line.split(" ")[0]));
   }
 
   test("a running container gets more and less CPU and memory without a restart", async () => {
@@ -74,7 +75,7 @@ describe("resizing pods while they run", () => {
     const grown = await waitFor("grow", hasLimits("150m", "96Mi"));
     expect(await limitsInside(grown)).toEqual([15_000, 96 * mebibyte]);
     const [podCgroup = ""] = world.podCgroups(grown.metadata.uid);
-    const podLimit = join(podCgroup.replace("/pids/", "/memory/"), "memory.limit_in_bytes");
+    const podLimit = memoryLimitFile(relative(cgroupFolder("pids", "/"), podCgroup));
     expect(Number(readFileSync(podLimit, "utf8"))).toBe(96 * mebibyte);
 
     write("grow", limits("50m", "48Mi"));
