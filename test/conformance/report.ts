@@ -41,7 +41,29 @@ export function suiteReport(suite: SuiteName): string {
     ...differing.map(
       (name) => `| ${escape(name)} | ${cell(kubelet, name)} | ${cell(berth, name)} |`,
     ),
+    ...skipReasons(kubelet, berth),
   ].join("\n");
+}
+
+/** What specs said that skipped themselves, with how many said it to either agent. */
+function skipReasons(kubelet: Results, berth: Results): readonly string[] {
+  const counts = new Map<string, [number, number]>();
+  for (const [index, results] of [kubelet, berth].entries()) {
+    for (const { state, message } of results.values()) {
+      if (state !== "skipped") continue;
+      const reason = escape(message.split("\n", 1)[0] ?? "");
+      const [ofKubelet, ofBerth] = counts.get(reason) ?? [0, 0];
+      counts.set(reason, index === 0 ? [ofKubelet + 1, ofBerth] : [ofKubelet, ofBerth + 1]);
+    }
+  }
+  if (counts.size === 0) return [];
+  const rows = [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    "",
+    "| skipped itself, as it said | kubelet | Berth |",
+    "|---|---|---|",
+    ...rows.map(([reason, [ofKubelet, ofBerth]]) => `| ${reason} | ${ofKubelet} | ${ofBerth} |`),
+  ];
 }
 
 /** Writes the report of a suite into docs/conformance.md, between its two marks. */

@@ -7,6 +7,7 @@ import { podNames } from "../api-pods.ts";
 import { BenchAgent } from "../bench-agent.ts";
 import { type BenchCase, type CaseContext, recordAgent } from "../case-context.ts";
 import type { Metric } from "../results.ts";
+import { untilAtRest } from "../runtime-rest.ts";
 
 const resource = "example.com/device";
 const containersPerPod = 5;
@@ -33,6 +34,7 @@ export const deviceCase: BenchCase = {
       await plugin[Symbol.asyncDispose]();
       // Their start would take minutes, and is no matter of devices.
       await agent.stop("SIGKILL");
+      await untilAtRest(context.world.endpoint);
     }
   },
 };
