@@ -81,6 +81,7 @@ const keptMaps: Readonly<Record<string, string>> = {
   "resources/stats/cgroup-samples.ts CgroupSamples.#kept": "cgroup path",
   "resources/stats/cgroup-samples.ts CgroupSamples.#reading": "cgroup path",
   "resources/stats/stats-provider.ts NodeStatsProvider.#sandboxPids": "sandbox id",
+  "view/flight-recorder.ts FlightRecorder.#watchers": "watcher",
   "view/pod-changes.ts PodChanges.#watchers": "watcher",
   "volumes/found-volumes.ts FoundVolumes.#cleaning": "volume that was found and is not understood",
   "volumes/storage-manager.ts StorageManager.#waiting": "waiter",

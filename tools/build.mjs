@@ -47,7 +47,11 @@ export async function buildProgram({ root, outdir, builtAs, interpreter, sourcem
   const place = join(root, "dist");
   const partsDir = join(place, "parts");
   /** The files that the command line imports only when it is asked to. */
-  const parts = new Map();
+  const parts = new Map([
+    // What programs import, and the process of a node of theirs.
+    ["library", join(root, "src/library/node.ts")],
+    ["node-program", join(root, "src/library/node-program.ts")],
+  ]);
   const program = await build({
     ...common,
     entryPoints: [join(root, "src/cli/berth.ts")],
@@ -74,7 +78,15 @@ export async function buildProgram({ root, outdir, builtAs, interpreter, sourcem
     },
     outdir: partsDir,
   });
-  const made = [program, rest, apart];
+  // For browsers too: nothing of Node is in it.
+  const planner = await build({
+    ...common,
+    platform: "neutral",
+    target: "es2022",
+    entryPoints: { "library-plan": join(root, "src/library/plan.ts") },
+    outdir: partsDir,
+  });
+  const made = [program, rest, apart, planner];
   writeOutputs(
     made.flatMap(({ outputFiles }) => outputFiles),
     (path) => join(outdir, relative(place, path)),

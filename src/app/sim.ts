@@ -265,6 +265,12 @@ function playable(
   return { ...snapshot, pods, problems: [...snapshot.problems, ...problems] };
 }
 
+/** Why a simulated node would refuse the pod. */
+export function scriptProblems(pod: Pod): readonly SourceProblem[] {
+  const script = parsePodScript(pod);
+  return script.ok ? [] : script.error.map((problem) => scriptProblem(pod, problem));
+}
+
 function scriptProblem(
   pod: Pod,
   { annotation, message }: { readonly annotation: string; readonly message: string },

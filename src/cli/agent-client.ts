@@ -12,6 +12,7 @@ import type { Summary } from "../model/stats-summary.ts";
 import type { AgentInfo, PodChange, PodExplanation } from "../ports/agent-view.ts";
 import type { HistoryPage, HistoryPods, HistoryQuery } from "../ports/history.ts";
 import type { SourceProblem } from "../ports/pod-source.ts";
+import type { SyncRecord } from "../ports/sync-record.ts";
 import { CliError, exitCodes } from "./exit.ts";
 import { readJsonLines } from "./json-lines.ts";
 
@@ -34,7 +35,7 @@ interface Sent {
 }
 
 export interface Upgrade {
-  readonly what: "exec" | "attach";
+  readonly what: "exec" | "attach" | "portforward";
   readonly query: Query;
   readonly protocol: string;
 }
@@ -138,6 +139,17 @@ export class AgentClient {
     return (await this.#json("/berth/v1/history/entries", parameters, signal)) as HistoryPage;
   }
 
+  /** What is decided from now on, for one pod or for all. `onOpen`: nothing will be missed any more. */
+  async *watchSyncs(
+    podUid: string | undefined,
+    onOpen: () => void,
+    signal: AbortSignal,
+  ): AsyncGenerator<SyncRecord> {
+    const chunks = await this.#stream("/berth/v1/syncs", { uid: podUid }, signal);
+    onOpen();
+    for await (const line of readJsonLines(chunks)) yield line as SyncRecord;
+  }
+
   /** The lines of a recording as they come, of one pod or of all. */
   openRecording(podUid: string | undefined, signal: AbortSignal): Promise<Chunks> {
     return this.#stream("/berth/v1/recording", { uid: podUid }, signal);
@@ -204,7 +216,7 @@ export class AgentClient {
     return parseJsonText(await readText(response)) as Pod;
   }
 
-  /** Asks for an exec or an attach by SPDY; the connection outlives `signal`. */
+  /** Asks for an exec, an attach or a port forward by SPDY; the connection outlives `signal`. */
   upgrade(pod: Pod, { what, query, protocol }: Upgrade, signal: AbortSignal): Promise<Upgraded> {
     const { namespace, name } = pod.metadata;
     return new Promise((resolve, reject) => {

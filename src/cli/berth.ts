@@ -15,7 +15,7 @@ setMaxListeners(0);
 
 const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) {
-  process.once(name, () => stopping.abort());
+  process.once(name, () => stopping.abort(new DOMException(name, "AbortError")));
 }
 // A reader that has seen enough (`berth get pods | head -1`) is not a failure.
 process.stdout.on("error", (error) => {

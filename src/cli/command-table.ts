@@ -12,6 +12,7 @@ import { kubeletCommand } from "./commands/kubelet.ts";
 import { logsCommand } from "./commands/logs.ts";
 import { planCommand } from "./commands/plan.ts";
 import { replayCommand } from "./commands/replay.ts";
+import { runCommand } from "./commands/run.ts";
 import { simCommand } from "./commands/sim.ts";
 import { topCommand } from "./commands/top.ts";
 import { uiCommand } from "./commands/ui.ts";
@@ -23,6 +24,7 @@ import { whyCommand } from "./commands/why.ts";
 export const commandTable: readonly Command[] = [
   upCommand,
   downCommand,
+  runCommand,
   simCommand,
   kubeletCommand,
   getCommand,

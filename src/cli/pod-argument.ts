@@ -70,14 +70,19 @@ export async function readPod(
   }
 }
 
-function isNamed({ metadata, spec }: Pod, name: string): boolean {
+/** By its own name, or by that in its manifest. */
+export function isNamed({ metadata, spec }: Pod, name: string): boolean {
   return metadata.name === name || metadata.name === `${name}-${spec.nodeName?.toLowerCase()}`;
 }
 
 const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container";
 
 /** The named container, else the pod's default one, else its first, with a note that there are others. */
-export function chooseContainer(pod: Pod, wanted: string | undefined, terminal: Terminal): string {
+export function chooseContainer(
+  pod: Pod,
+  wanted: string | undefined,
+  terminal: Pick<Terminal, "note">,
+): string {
   const names = [
     ...pod.spec.containers,
     ...(pod.spec.initContainers ?? []),

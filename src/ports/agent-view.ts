@@ -34,6 +34,10 @@ export interface AgentView {
   execUrl(pod: Pod, request: ExecOptions, signal: AbortSignal): Promise<URL>;
   /** The same for a connection to what a container's own process reads and writes. */
   attachUrl(pod: Pod, request: AttachOptions, signal: AbortSignal): Promise<URL>;
+  /** The same for connections to these ports of a pod. */
+  portForwardUrl(pod: Pod, ports: readonly number[], signal: AbortSignal): Promise<URL>;
+  /** Calls back for every sync that is recorded from now on, until `signal` aborts. */
+  watchSyncs(onSync: (record: SyncRecord) => void, signal: AbortSignal): void;
   /** Gives a pod another list of ephemeral containers, which was validated; resolves when it is kept for good. */
   setEphemeralContainers(pod: Pod, containers: readonly EphemeralContainer[]): Promise<Pod>;
   /** What the node, its pods and their containers use. */

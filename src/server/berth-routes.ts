@@ -6,6 +6,7 @@ import { kubernetesVersion } from "../lib/version.ts";
 import { podUid } from "../model/ids.ts";
 import type { Pod } from "../model/pod.ts";
 import type { AgentView } from "../ports/agent-view.ts";
+import type { SyncRecord } from "../ports/sync-record.ts";
 import { type Exchange, sendJson, sendLines, sendText } from "./exchange.ts";
 import { HttpError, notFound } from "./http-error.ts";
 import { readFlag } from "./query.ts";
@@ -14,6 +15,8 @@ import { type Route, route } from "./router.ts";
 
 /** A folder of manifests. */
 const maxPlanBytes = 16 * 1024 * 1024;
+/** A watcher that reads slower than pods are synced is cut off. */
+const maxUnreadBytes = 16 * 1024 * 1024;
 
 export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
   return [
@@ -49,6 +52,7 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
       const options = { all: readFlag(query, "all") };
       sendJson(response, { items: await view.collectGarbage(options, signal) });
     }),
+    route(["GET"], "/berth/v1/syncs", (_, exchange: Exchange) => watchSyncs(view, exchange)),
     route(["GET"], "/berth/v1/recording", (_, { response, query, signal }: Exchange) => {
       const uid = query.get("uid");
       return sendLines(response, view.recording(uid === null ? undefined : podUid(uid)), signal);
@@ -64,6 +68,20 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
       },
     ),
   ];
+}
+
+/** One line of JSON for each from now on. */
+function watchSyncs(view: AgentView, { query, response, signal }: Exchange): void {
+  const uid = query.get("uid");
+  response.writeHead(200, { "Content-Type": "application/jsonl" });
+  response.flushHeaders();
+  const send = (record: SyncRecord): void => {
+    if (uid !== null && record.podUid !== uid) return;
+    response.write(`${JSON.stringify(record)}\n`);
+    if (response.writableLength > maxUnreadBytes) response.destroy();
+  };
+  view.watchSyncs(send, signal);
+  signal.addEventListener("abort", () => response.end(), { once: true });
 }
 
 /** As `berth plan` sends them, which has validated them. */

@@ -1,4 +1,4 @@
-// /exec and /attach of the local API.
+// /exec, /attach and /portforward of the local API.
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { AgentView, AttachOptions, ExecOptions } from "../ports/agent-view.ts";
@@ -38,7 +38,24 @@ export function execRoutes(view: AgentView): readonly Route<UpgradeExchange>[] {
         await forwardUpgrade(url, exchange, never);
       },
     ),
+    route(
+      ["GET", "POST"],
+      "/api/v1/namespaces/{namespace}/pods/{name}/portforward",
+      async ({ namespace, name }, exchange: UpgradeExchange) => {
+        const pod = findPod(view, namespace, name);
+        const url = await view.portForwardUrl(pod, readPorts(exchange.query), exchange.signal);
+        await forwardUpgrade(url, exchange, never);
+      },
+    ),
   ];
+}
+
+function readPorts(query: URLSearchParams): readonly number[] {
+  return query.getAll("ports").map((text) => {
+    const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+    if (port > 0 && port < 65_536) return port;
+    throw new HttpError("BadRequest", `ports: "${text}" is not a port: give one from 1 to 65535`);
+  });
 }
 
 function readExecOptions(query: URLSearchParams, container: string): ExecOptions {

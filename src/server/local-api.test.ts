@@ -3,11 +3,15 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { InMemoryAgentView } from "../../test/fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../../test/fakes/served-api.ts";
 import { runningPod } from "../../test/kit/pods.ts";
+import { AgentClient } from "../cli/agent-client.ts";
+import type { SyncRecord } from "../ports/sync-record.ts";
 import { runLocalApi } from "./local-api.ts";
+
+const never = new AbortController().signal;
 
 let api: ServedApi;
 let view: InMemoryAgentView;
@@ -275,6 +279,35 @@ test("an upgrade to exec reaches the runtime without credentials, and flows both
       tty: false,
     },
   ]);
+});
+
+test("syncs are sent as they are recorded, of one pod where that is asked for", async () => {
+  const record = (podUid: string) => ({ podUid, pod: `default/${podUid}` }) as SyncRecord;
+  const stopping = new AbortController();
+  const client = new AgentClient(api.socketPath);
+  let onOpen = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    onOpen = resolve;
+  });
+  const seen = client.watchSyncs("uid-2", () => onOpen(), stopping.signal);
+  const first = seen.next();
+  await opened;
+  for (const uid of ["uid-1", "uid-2"]) for (const send of view.syncWatchers) send(record(uid));
+  expect((await first).value).toMatchObject({ podUid: "uid-2" });
+  stopping.abort();
+  await vi.waitFor(() => expect(view.syncWatchers.size).toBe(0));
+});
+
+test("a port forward goes to the ports that were asked for, and to no other", async () => {
+  view.put(runningPod("web"));
+  view.streamingUrl = new URL("http://192.0.2.1:80/forward");
+  const pod = runningPod("web");
+  const client = new AgentClient(api.socketPath);
+  const forward = (ports: string) =>
+    client.upgrade(pod, { what: "portforward", query: { ports }, protocol: "p" }, never);
+  await expect(forward("8080")).rejects.toThrow("streaming address is not on this machine");
+  expect(view.portForwards).toEqual([[8080]]);
+  await expect(forward("70000")).rejects.toThrow('ports: "70000" is not a port');
 });
 
 test("a runtime that redirects instead of upgrading ends both connections", async () => {

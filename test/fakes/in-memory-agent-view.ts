@@ -16,6 +16,7 @@ import type {
 } from "../../src/ports/agent-view.ts";
 import type { HistoryView } from "../../src/ports/history.ts";
 import type { SourceProblem } from "../../src/ports/pod-source.ts";
+import type { SyncRecord } from "../../src/ports/sync-record.ts";
 import { testHistory } from "../kit/test-history.ts";
 
 const fits: RehearsedPod = { holdings: [], makesRoom: [] };
@@ -27,6 +28,8 @@ export class InMemoryAgentView implements AgentView {
   readonly explanations: Map<string, PodExplanation> = new Map();
   readonly execs: ExecOptions[] = [];
   readonly attaches: AttachOptions[] = [];
+  readonly portForwards: (readonly number[])[] = [];
+  readonly syncWatchers: Set<(record: SyncRecord) => void> = new Set();
   events: readonly Event[] = [];
   /** Images go only when all is asked for. */
   garbage: readonly GcItem[] = [];
@@ -146,6 +149,16 @@ export class InMemoryAgentView implements AgentView {
   attachUrl(_: Pod, request: AttachOptions): Promise<URL> {
     this.attaches.push(request);
     return Promise.resolve(this.streamingUrl);
+  }
+
+  portForwardUrl(_: Pod, ports: readonly number[]): Promise<URL> {
+    this.portForwards.push(ports);
+    return Promise.resolve(this.streamingUrl);
+  }
+
+  watchSyncs(onSync: (record: SyncRecord) => void, signal: AbortSignal): void {
+    this.syncWatchers.add(onSync);
+    signal.addEventListener("abort", () => this.syncWatchers.delete(onSync));
   }
 
   setEphemeralContainers(

@@ -8,6 +8,7 @@ import { agentClient, dataDirFlag, namespaceFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
 import { exitCodes, usageError } from "../exit.ts";
 import { text, toggle } from "../flags.ts";
+import { prefixLines } from "../output/prefix-lines.ts";
 import { chooseContainer, onlyPod, readPod } from "../pod-argument.ts";
 
 const usage = "logs POD [-c CONTAINER] [flags]";
@@ -123,20 +124,4 @@ async function copyLog(
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-}
-
-/** Whole lines, each with the prefix; a last line without a newline gets one. */
-async function* prefixLines(
-  source: AsyncIterable<Uint8Array>,
-  prefix: string,
-): AsyncGenerator<Uint8Array> {
-  let pending: Buffer = Buffer.alloc(0);
-  for await (const chunk of source) {
-    pending = Buffer.concat([pending, chunk]);
-    for (let end = pending.indexOf(0x0a); end >= 0; end = pending.indexOf(0x0a)) {
-      yield Buffer.concat([Buffer.from(prefix), pending.subarray(0, end + 1)]);
-      pending = pending.subarray(end + 1);
-    }
-  }
-  if (pending.length > 0) yield Buffer.concat([Buffer.from(prefix), pending, Buffer.from("\n")]);
 }

@@ -87,3 +87,24 @@ test("the syncs of an earlier life under the same UID are not among them", async
   const listed = await newRecorder(store).list(uid1, signal);
   expect(listed).toEqual([syncAt(3)]);
 });
+
+test("those who watch get each new sync, and a repeated one only once", () => {
+  const recorder = newRecorder();
+  const stopping = new AbortController();
+  const seen: number[] = [];
+  recorder.watch(({ startedAtMs }) => seen.push(startedAtMs), stopping.signal);
+  const sync = (startedAtMs: number, action: string): SyncRecord => ({
+    podUid: uid1,
+    pod: "default/web",
+    kind: "sync",
+    startedAtMs,
+    durationMs: 1,
+    steps: [{ action, because: "it has to", outcome: "done", durationMs: 1 }],
+  });
+  recorder.record(sync(1, "start"));
+  recorder.record(sync(2, "start"));
+  recorder.record(sync(3, "stop"));
+  stopping.abort();
+  recorder.record(sync(4, "start"));
+  expect(seen).toEqual([1, 3]);
+});

@@ -16,6 +16,7 @@ const nothingRecorded: PodRecords = { syncs: [], decisions: [] };
 export class FlightRecorder {
   readonly #history: Pick<NodeHistory, "noteSync" | "entries">;
   readonly #records: SliceWriter<"records">;
+  readonly #watchers = new Set<(record: SyncRecord) => void>();
 
   constructor(table: PodTable, history: Pick<NodeHistory, "noteSync" | "entries">) {
     this.#records = table.writer("records");
@@ -29,7 +30,16 @@ export class FlightRecorder {
     const isRepeated = last !== undefined && saysTheSame(last, record);
     const earlier = isRepeated ? syncs.slice(0, -1) : syncs.slice(1 - recordsPerPod);
     this.#records.set(record.podUid, { ...known, syncs: [...earlier, record] });
-    if (!isRepeated) this.#history.noteSync(record);
+    if (isRepeated) return;
+    this.#history.noteSync(record);
+    for (const watcher of this.#watchers) watcher(record);
+  }
+
+  /** Calls back for every new entry, until `signal` aborts. A watcher must not throw. */
+  watch(onSync: (record: SyncRecord) => void, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#watchers.add(onSync);
+    signal.addEventListener("abort", () => this.#watchers.delete(onSync), { once: true });
   }
 
   /** Takes it as it is: a caller whose input changes later passes a copy. */

@@ -22,6 +22,7 @@ import type { HistoryView } from "../../ports/history.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
 import type { StatsProvider } from "../../ports/stats.ts";
+import type { SyncRecord } from "../../ports/sync-record.ts";
 import type { AgentSettings } from "../agent/agent-settings.ts";
 import { activePulls } from "../images/pod-images.ts";
 import type { SourceIntake } from "../intake/source-intake.ts";
@@ -49,7 +50,7 @@ interface PodKnowledge {
 export interface NodeViewDeps extends PodKnowledge {
   readonly ports: {
     readonly clock: Clock;
-    readonly runtime: Pick<ContainerRuntime, "exec" | "attach" | "containerStatus">;
+    readonly runtime: Pick<ContainerRuntime, "exec" | "attach" | "portForward" | "containerStatus">;
     readonly log: Log;
   };
   readonly settings: Pick<AgentSettings, "identity" | "runtimeSettings">;
@@ -193,6 +194,18 @@ export class NodeView implements AgentView {
     const request = { containerId, stdin, stdout, stderr, tty };
     const { url = "" } = await this.#deps.ports.runtime.attach(request, signal);
     return new URL(url);
+  }
+
+  async portForwardUrl(pod: Pod, port: readonly number[], signal: AbortSignal): Promise<URL> {
+    const sandbox = this.#observed(pod).sandboxes.find(({ state }) => state === "ready");
+    if (sandbox === undefined) throw new Error(`pod ${pod.metadata.name} is not running`);
+    const request = { podSandboxId: sandbox.id, port };
+    const { url = "" } = await this.#deps.ports.runtime.portForward(request, signal);
+    return new URL(url);
+  }
+
+  watchSyncs(onSync: (record: SyncRecord) => void, signal: AbortSignal): void {
+    this.#deps.memory.recorder.watch(onSync, signal);
   }
 
   async setEphemeralContainers(

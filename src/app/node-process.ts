@@ -1,0 +1,142 @@
+// A node that belongs to a program: it runs in a process of its own and ends with that program, however the program ends.
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { FromNode, NodeOrder, ToNode } from "./node-order.ts";
+
+/** The program of that process: the build puts it beside the file that this one becomes part of. */
+export const nodeProgram: string = fileURLToPath(new URL("./node-program.js", import.meta.url));
+
+/** Lines of the log that are kept for the message of a node that ends by itself. */
+const keptLines = 20;
+
+export interface NodeProcessOptions {
+  readonly program: string;
+  readonly order: NodeOrder;
+}
+
+export class NodeProcess {
+  readonly #options: NodeProcessOptions;
+  readonly #child: ChildProcess;
+  readonly #logListeners: ((line: string) => void)[] = [];
+  readonly #lastLines: string[] = [];
+  /** It has ended by its own account, and not because it was killed. */
+  #hasSaidWhy = false;
+  #stopped: Promise<void> | undefined;
+  /** What went wrong; undefined = it ended as it was asked to. Never rejects. */
+  readonly ended: Promise<string | undefined>;
+  readonly #ready: Promise<void>;
+
+  /** Starts the process. */
+  constructor(options: NodeProcessOptions) {
+    const { program, order } = options;
+    this.#options = options;
+    this.#child = fork(program, [], {
+      // A session of its own: Ctrl-C on the program's terminal is for the program, which ends the node in its own way.
+      detached: true,
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      // What the program was started with, such as a loader or a debugger, is not for the agent.
+      execArgv: [],
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    const { promise, resolve } = deferred();
+    this.#ready = promise;
+    this.ended = this.#untilEnded(resolve);
+    this.#readLog();
+    this.#send({ kind: "start", order });
+  }
+
+  /** Calls back with every line of the agent's log from now on, a JSON object. */
+  followLog(onLine: (line: string) => void): void {
+    this.#logListeners.push(onLine);
+  }
+
+  /** Resolves when the node's API answers; rejects when it ends before. From then on the program does not wait for it. */
+  async untilReady(): Promise<void> {
+    const problem = await Promise.race([
+      this.#ready.then(() => undefined),
+      this.ended.then((text) => text ?? "it was stopped"),
+    ]);
+    if (problem !== undefined) throw new Error(problem);
+    this.#child.unref();
+    this.#child.channel?.unref();
+    if (this.#child.stderr !== null && "unref" in this.#child.stderr) {
+      (this.#child.stderr as { unref(): void }).unref();
+    }
+  }
+
+  /**
+   * Ends the node; with `remove`, and always where it is temporary, nothing of it stays on the machine. Safe to repeat.
+   * Rejects with what went wrong.
+   */
+  stop(remove: boolean): Promise<void> {
+    this.#stopped ??= this.#stop(remove);
+    return this.#stopped;
+  }
+
+  async #stop(remove: boolean): Promise<void> {
+    const { order } = this.#options;
+    this.#child.ref();
+    this.#child.channel?.ref();
+    this.#send({ kind: "stop", remove });
+    let problem = await this.ended;
+    try {
+      // What it would have done at its end is done by another one.
+      if (!this.#hasSaidWhy) problem = await this.#removeRest(remove || order.isTemporary);
+    } finally {
+      if (order.isTemporary) await rm(order.node.dataDir, { recursive: true, force: true });
+    }
+    if (problem !== undefined) throw new Error(problem);
+  }
+
+  async #removeRest(isWanted: boolean): Promise<string | undefined> {
+    if (!isWanted) return undefined;
+    const order = { ...this.#options.order, isRemovalOnly: true };
+    const remover = new NodeProcess({ ...this.#options, order });
+    for (const listener of this.#logListeners) remover.followLog(listener);
+    return remover.ended;
+  }
+
+  #send(message: ToNode): void {
+    // It may have ended a moment ago.
+    if (this.#child.connected) this.#child.send(message, () => undefined);
+  }
+
+  async #untilEnded(onReady: () => void): Promise<string | undefined> {
+    let last: FromNode | undefined;
+    this.#child.on("message", (message: FromNode) => {
+      last = message;
+      if (message.kind === "ready") onReady();
+    });
+    try {
+      const [code, signal] = await once(this.#child, "close");
+      if (last?.kind === "ended") {
+        this.#hasSaidWhy = true;
+        return last.problem;
+      }
+      const how = typeof signal === "string" ? `by ${signal}` : `with exit code ${code}`;
+      return [`the process of the node ended ${how}`, ...this.#lastLines].join("\n");
+    } catch (error) {
+      return `the process of the node cannot be started: ${String(error)}`;
+    }
+  }
+
+  #readLog(): void {
+    if (this.#child.stderr === null) return;
+    createInterface({ input: this.#child.stderr }).on("line", (line) => {
+      this.#lastLines.push(line);
+      if (this.#lastLines.length > keptLines) this.#lastLines.shift();
+      for (const listener of this.#logListeners) listener(line);
+    });
+  }
+}
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,230 @@
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { dataLayout } from "../app/data-layout.ts";
+import { defaultNodeName } from "../app/node-facts.ts";
+import type { NodeOrder } from "../app/node-order.ts";
+import { NodeProcess, type NodeProcessOptions, nodeProgram } from "../app/node-process.ts";
+import { scriptProblems } from "../app/sim.ts";
+import { AgentClient } from "../cli/agent-client.ts";
+import type { Pod } from "../model/pod.ts";
+import type { SyncRecord } from "../ports/sync-record.ts";
+import { BerthError } from "./berth-error.ts";
+import { asked, libraryError } from "./client-errors.ts";
+import { type Manifest, readManifests } from "./manifest.ts";
+import { NodeManifests } from "./node-manifests.ts";
+import { type NodeOptions, requireNodeOptions } from "./node-options.ts";
+import { type NodePod, nodePod } from "./node-pod.ts";
+import { type WaitOptions, waitForPod } from "./wait-for-pod.ts";
+
+/** One sync of a pod as it was decided and done: what was seen, each step with its reason, and what became of it. */
+export type Decision = SyncRecord;
+
+export interface StopOptions {
+  /** Ends the pods too and removes all of the node, its data folder but for that itself. A temporary node is always removed. */
+  readonly remove?: boolean;
+}
+
+interface ListOptions {
+  /** Default: all. */
+  readonly namespace?: string;
+  /** Such as app=web,tier!=test. */
+  readonly labelSelector?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** A node with its agent. With `await using` it is stopped at the end of the block. */
+export interface BerthNode extends AsyncDisposable {
+  readonly kind: NodeOptions["kind"];
+  readonly name: string;
+  /** For `berth --data-dir`: all its commands work on this node. */
+  readonly dataDir: string;
+  /** Resolves when the node has ended, by `stop` or by itself; then to what was wrong. */
+  readonly ended: Promise<string | undefined>;
+  /** Puts objects on the node, or changes them. Resolves to its pods, in their order, once the node has taken them: they may not run yet. */
+  apply(
+    manifests: Manifest | readonly Manifest[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<readonly NodePod[]>;
+  /** Takes objects from the node; resolves when nothing of their pods is left. */
+  delete(manifests: Manifest | readonly Manifest[], options?: WaitOptions): Promise<void>;
+  /** A pod by its name, which may still have to come. */
+  pod(name: string, options?: { readonly namespace?: string }): NodePod;
+  pods(options?: ListOptions): Promise<readonly Pod[]>;
+  /** What the node decides from now on, about one pod or about all. Resolves when nothing will be missed any more. */
+  watchDecisions(options?: {
+    readonly pod?: NodePod;
+    readonly signal?: AbortSignal;
+  }): Promise<AsyncIterableIterator<Decision>>;
+  /** Ends the agent. Safe to call again. */
+  stop(options?: StopOptions): Promise<void>;
+}
+
+const simulatedNodeName = "sim";
+const never = new AbortController().signal;
+
+/** Starts a node; resolves when it takes pods. */
+export function createNode(options: NodeOptions): Promise<BerthNode> {
+  return createNodeBy(nodeProgram, options);
+}
+
+/** The same with another program for the process of the node. */
+export async function createNodeBy(program: string, options: NodeOptions): Promise<BerthNode> {
+  requireNodeOptions(options);
+  options.signal?.throwIfAborted();
+  const order = await orderOf(options);
+  const node = new OwnNode({ program, order });
+  try {
+    await node.start(options);
+  } catch (error) {
+    throw libraryError(error, options.signal);
+  }
+  return node;
+}
+
+async function orderOf(options: NodeOptions): Promise<NodeOrder> {
+  const { kind, logLevel = "warn" } = options;
+  const named = kind === "real" ? options.dataDir : undefined;
+  if (named === "") throw new BerthError("invalid-options", "dataDir: it is empty");
+  const isTemporary = named === undefined;
+  // Short: sockets lie in it, whose paths the kernel limits.
+  const dataDir = isTemporary ? await mkdtemp(join(tmpdir(), "berth-node-")) : resolve(named);
+  const { manifests } = dataLayout(dataDir);
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await mkdir(manifests, { recursive: true, mode: 0o700 });
+  if (options.kind === "simulated") {
+    const { nodeName = simulatedNodeName, speed = 1 } = options;
+    return {
+      node: { kind: "simulated", dataDir, manifests, nodeName, speed },
+      isTemporary,
+      logLevel,
+    };
+  }
+  const { nodeName = defaultNodeName(), runtimeEndpoint, bridge, subnet, cgroupRoot } = options;
+  const place = { kind: "real", dataDir, manifests, nodeName } as const;
+  const node = { ...place, runtimeEndpoint, bridge, subnet, cgroupRoot };
+  return { node, isTemporary, logLevel };
+}
+
+class OwnNode implements BerthNode {
+  readonly #process: NodeProcess;
+  readonly #client: AgentClient;
+  readonly #manifests: NodeManifests;
+  readonly kind: NodeOptions["kind"];
+  readonly name: string;
+  readonly dataDir: string;
+  readonly ended: Promise<string | undefined>;
+
+  constructor(deps: NodeProcessOptions) {
+    const { node } = deps.order;
+    this.kind = node.kind;
+    this.name = node.nodeName ?? defaultNodeName();
+    this.dataDir = node.dataDir;
+    this.#process = new NodeProcess(deps);
+    this.ended = this.#process.ended;
+    this.#client = new AgentClient(dataLayout(node.dataDir).socket, "createNode");
+    this.#manifests = new NodeManifests({
+      folder: node.manifests,
+      nodeName: this.name,
+      client: this.#client,
+      problemsOf: node.kind === "simulated" ? scriptProblems : () => [],
+    });
+  }
+
+  async start({ signal, onLog }: Pick<NodeOptions, "signal" | "onLog">): Promise<void> {
+    if (onLog !== undefined) this.#process.followLog(onLog);
+    const giveUp = (): void => void this.stop().catch(() => undefined);
+    signal?.addEventListener("abort", giveUp, { once: true });
+    try {
+      await this.#process.untilReady();
+    } catch (error) {
+      // What was wrong at the start is what counts.
+      await this.stop().catch(() => undefined);
+      throw new BerthError("start-failed", error instanceof Error ? error.message : String(error));
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
+    }
+  }
+
+  apply: BerthNode["apply"] = (manifests, { signal } = {}) =>
+    asked(async () => {
+      const objects = this.#manifests.read(await readManifests(manifests));
+      const pods = await this.#manifests.apply(objects, signal ?? never);
+      return pods.map(({ metadata }) => this.#podOf(metadata.namespace, metadata.name));
+    }, signal);
+
+  delete: BerthNode["delete"] = (manifests, options = {}) =>
+    asked(async () => {
+      const objects = this.#manifests.read(await readManifests(manifests));
+      await this.#manifests.remove(objects);
+      const pods = objects.flatMap(({ isPod, fileName }) => (isPod ? podOfName(fileName) : []));
+      const gone = pods.map((place) =>
+        waitForPod({ client: this.#client, ...place }, "gone", options),
+      );
+      await Promise.all(gone);
+    }, options.signal);
+
+  pod: BerthNode["pod"] = (name, { namespace = "default" } = {}) => this.#podOf(namespace, name);
+
+  pods: BerthNode["pods"] = ({ namespace, labelSelector, signal } = {}) =>
+    asked(
+      async () =>
+        (await this.#client.listPods(namespace, { labelSelector }, signal ?? never)).items,
+      signal,
+    );
+
+  watchDecisions: BerthNode["watchDecisions"] = ({ pod, signal } = {}) =>
+    asked(async () => {
+      const uid = pod === undefined ? undefined : (await pod.read()).metadata.uid;
+      const left = new AbortController();
+      const lifetime = AbortSignal.any([left.signal, ...(signal === undefined ? [] : [signal])]);
+      let onOpen = (): void => undefined;
+      const opened = new Promise<void>((done) => {
+        onOpen = done;
+      });
+      const records = this.#client.watchSyncs(uid, () => onOpen(), lifetime);
+      const first = records.next();
+      await Promise.race([opened, first]);
+      return decisionsOf(first, records, { left, signal });
+    }, signal);
+
+  stop: BerthNode["stop"] = ({ remove = false } = {}) => asked(() => this.#process.stop(remove));
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  #podOf(namespace: string, name: string): NodePod {
+    const deps = {
+      client: this.#client,
+      isSimulated: this.kind === "simulated",
+      remove: (space: string, pod: string) => this.#manifests.removePod(space, pod),
+    };
+    const end = `-${this.name.toLowerCase()}`;
+    return nodePod(deps, namespace, name.endsWith(end) ? name.slice(0, -end.length) : name);
+  }
+}
+
+function podOfName(fileName: string): readonly { namespace: string; name: string }[] {
+  const [, namespace = "", name = ""] = fileName.replace(/\.json$/, "").split("_");
+  return [{ namespace: decodeURIComponent(namespace), name: decodeURIComponent(name) }];
+}
+
+interface DecisionLook {
+  readonly left: AbortController;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function* decisionsOf(
+  first: Promise<IteratorResult<Decision>>,
+  records: AsyncGenerator<Decision>,
+  { left, signal }: DecisionLook,
+): AsyncGenerator<Decision> {
+  try {
+    for (let next = await first; next.done !== true; next = await records.next()) yield next.value;
+  } catch (error) {
+    throw libraryError(error, signal);
+  } finally {
+    left.abort();
+  }
+}
