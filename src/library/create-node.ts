@@ -7,58 +7,14 @@ import type { NodeOrder } from "../app/node-order.ts";
 import { NodeProcess, type NodeProcessOptions, nodeProgram } from "../app/node-process.ts";
 import { scriptProblems } from "../app/sim.ts";
 import { AgentClient } from "../cli/agent-client.ts";
-import type { Pod } from "../model/pod.ts";
-import type { SyncRecord } from "../ports/sync-record.ts";
+import type { BerthNode, Decision, NodePod } from "./api.ts";
 import { BerthError } from "./berth-error.ts";
 import { asked, libraryError } from "./client-errors.ts";
-import { type Manifest, readManifests } from "./manifest.ts";
+import { readManifests } from "./manifest.ts";
 import { NodeManifests } from "./node-manifests.ts";
 import { type NodeOptions, requireNodeOptions } from "./node-options.ts";
-import { type NodePod, nodePod } from "./node-pod.ts";
-import { type WaitOptions, waitForPod } from "./wait-for-pod.ts";
-
-/** One sync of a pod as it was decided and done: what was seen, each step with its reason, and what became of it. */
-export type Decision = SyncRecord;
-
-export interface StopOptions {
-  /** Ends the pods too and removes all of the node, its data folder but for that itself. A temporary node is always removed. */
-  readonly remove?: boolean;
-}
-
-interface ListOptions {
-  /** Default: all. */
-  readonly namespace?: string;
-  /** Such as app=web,tier!=test. */
-  readonly labelSelector?: string;
-  readonly signal?: AbortSignal;
-}
-
-/** A node with its agent. With `await using` it is stopped at the end of the block. */
-export interface BerthNode extends AsyncDisposable {
-  readonly kind: NodeOptions["kind"];
-  readonly name: string;
-  /** For `berth --data-dir`: all its commands work on this node. */
-  readonly dataDir: string;
-  /** Resolves when the node has ended, by `stop` or by itself; then to what was wrong. */
-  readonly ended: Promise<string | undefined>;
-  /** Puts objects on the node, or changes them. Resolves to its pods, in their order, once the node has taken them: they may not run yet. */
-  apply(
-    manifests: Manifest | readonly Manifest[],
-    options?: { readonly signal?: AbortSignal },
-  ): Promise<readonly NodePod[]>;
-  /** Takes objects from the node; resolves when nothing of their pods is left. */
-  delete(manifests: Manifest | readonly Manifest[], options?: WaitOptions): Promise<void>;
-  /** A pod by its name, which may still have to come. */
-  pod(name: string, options?: { readonly namespace?: string }): NodePod;
-  pods(options?: ListOptions): Promise<readonly Pod[]>;
-  /** What the node decides from now on, about one pod or about all. Resolves when nothing will be missed any more. */
-  watchDecisions(options?: {
-    readonly pod?: NodePod;
-    readonly signal?: AbortSignal;
-  }): Promise<AsyncIterableIterator<Decision>>;
-  /** Ends the agent. Safe to call again. */
-  stop(options?: StopOptions): Promise<void>;
-}
+import { nodePod } from "./node-pod.ts";
+import { waitForPod } from "./wait-for-pod.ts";
 
 const simulatedNodeName = "sim";
 const never = new AbortController().signal;

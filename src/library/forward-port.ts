@@ -5,27 +5,9 @@ import type { AgentClient } from "../cli/agent-client.ts";
 import { readPod } from "../cli/pod-argument.ts";
 import type { Pod } from "../model/pod.ts";
 import { untilDrained } from "../server/until-drained.ts";
+import type { ForwardOptions, PortForward } from "./api.ts";
 import { BerthError } from "./berth-error.ts";
 import type { PodPlace } from "./wait-for-pod.ts";
-
-export interface ForwardOptions {
-  /** On 127.0.0.1 (default: any that is free). */
-  readonly localPort?: number;
-  /** Ends the forwarding. */
-  readonly signal?: AbortSignal;
-  /** Called when a connection could not be forwarded, for example because nothing listens in the pod. */
-  readonly onError?: (error: BerthError) => void;
-}
-
-/** A port of this machine that leads into a pod, until it is closed. */
-export interface PortForward extends AsyncDisposable {
-  readonly localPort: number;
-  readonly podPort: number;
-  /** Such as 127.0.0.1:40123. */
-  readonly address: string;
-  /** Ends all its connections. */
-  close(): Promise<void>;
-}
 
 const protocol = "portforward.k8s.io";
 const host = "127.0.0.1";

@@ -1,40 +1,13 @@
 import type { AgentClient } from "../cli/agent-client.ts";
 import { readPod } from "../cli/pod-argument.ts";
 import type { Pod } from "../model/pod.ts";
-import type { PodExplanation } from "../ports/agent-view.ts";
+import type { NodePod } from "./api.ts";
 import { BerthError } from "./berth-error.ts";
 import { asked } from "./client-errors.ts";
-import { type ForwardOptions, forwardPort, type PortForward } from "./forward-port.ts";
-import { followLog, type LogOptions, readLog } from "./pod-logs.ts";
-import { type ExecOptions, type ExecResult, runInContainer } from "./run-in-container.ts";
-import { type PodCondition, type PodPlace, type WaitOptions, waitForPod } from "./wait-for-pod.ts";
-
-interface CallOptions {
-  readonly signal?: AbortSignal;
-}
-
-/** A pod of a node by its name. It need not be there yet: only calls that need it fail then. */
-export interface NodePod {
-  readonly namespace: string;
-  /** As in its manifest; the pod's own name ends with that of the node. */
-  readonly name: string;
-  /** The pod with its status. */
-  read(options?: CallOptions): Promise<Pod>;
-  /** Resolves to the pod when it is as wanted. Rejects with a PodWaitError that says what the pod waits for. */
-  waitFor(condition: PodCondition, options?: WaitOptions): Promise<Pod>;
-  /** What a container has written so far. */
-  logs(options?: LogOptions): Promise<string>;
-  /** Its lines, also those that are still to come, until the container has ended. */
-  followLogs(options?: LogOptions): AsyncIterable<string>;
-  /** Runs a command in a container. An exit code other than 0 does not reject. */
-  exec(command: readonly string[], options?: ExecOptions): Promise<ExecResult>;
-  /** Opens a local port that leads to one of the pod, also where only the pod itself could reach it. */
-  forwardPort(podPort: number, options?: ForwardOptions): Promise<PortForward>;
-  /** What `berth why` shows: what is wanted, was seen, decided and is awaited. */
-  explain(options?: CallOptions): Promise<PodExplanation>;
-  /** Takes the pod from the node; resolves when nothing of it is left. */
-  delete(options?: WaitOptions): Promise<void>;
-}
+import { forwardPort } from "./forward-port.ts";
+import { followLog, readLog } from "./pod-logs.ts";
+import { runInContainer } from "./run-in-container.ts";
+import { type PodPlace, waitForPod } from "./wait-for-pod.ts";
 
 export interface NodePodDeps {
   readonly client: AgentClient;

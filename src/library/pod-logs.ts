@@ -1,19 +1,8 @@
 import { chooseContainer, readPod } from "../cli/pod-argument.ts";
 import type { Terminal } from "../cli/terminal.ts";
+import type { LogOptions } from "./api.ts";
 import { libraryError } from "./client-errors.ts";
 import type { PodPlace } from "./wait-for-pod.ts";
-
-export interface LogOptions {
-  /** Default: the pod's first container, or the one its annotation names. */
-  readonly container?: string;
-  /** Of the run before the current one. */
-  readonly previous?: boolean;
-  /** Only the last lines. */
-  readonly tailLines?: number;
-  /** With the time at which each line was written in front. */
-  readonly timestamps?: boolean;
-  readonly signal?: AbortSignal;
-}
 
 /** The whole log as it is now. */
 export async function readLog(place: PodPlace, options: LogOptions): Promise<string> {

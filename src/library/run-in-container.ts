@@ -3,22 +3,9 @@ import type { Upgraded } from "../cli/agent-client.ts";
 import { remoteCommandProtocol, runRemoteCommand } from "../cli/exec/remote-command.ts";
 import { chooseContainer, readPod } from "../cli/pod-argument.ts";
 import type { Terminal } from "../cli/terminal.ts";
+import type { ExecOptions, ExecResult } from "./api.ts";
 import { BerthError } from "./berth-error.ts";
 import type { PodPlace } from "./wait-for-pod.ts";
-
-export interface ExecOptions {
-  /** Default: the pod's first container, or the one its annotation names. */
-  readonly container?: string;
-  /** What the command reads. */
-  readonly stdin?: string | Uint8Array;
-  readonly signal?: AbortSignal;
-}
-
-export interface ExecResult {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** All output is held in memory. */
 const maxOutputBytes = 64 * 1024 * 1024;

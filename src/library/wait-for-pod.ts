@@ -5,28 +5,9 @@ import { awaitedText } from "../cli/why/awaited-text.ts";
 import { timeoutSignal } from "../lib/timers.ts";
 import type { Pod } from "../model/pod.ts";
 import type { PodExplanation } from "../ports/agent-view.ts";
+import type { PodCondition, WaitOptions } from "./api.ts";
 import { PodWaitError } from "./berth-error.ts";
 import { asked } from "./client-errors.ts";
-
-/**
- * - `ready`: its containers are ready for requests
- * - `succeeded`, `failed`, `finished`: all containers have ended, well, not well, or either
- * - `gone`: nothing of it is left on the node
- * - a function: answers true for the pod as it was wanted
- */
-export type PodCondition =
-  | "ready"
-  | "succeeded"
-  | "failed"
-  | "finished"
-  | "gone"
-  | ((pod: Pod) => boolean);
-
-export interface WaitOptions {
-  /** Real time, also on a simulated node (default 60000). */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
 
 export interface PodPlace {
   readonly client: AgentClient;
@@ -48,7 +29,7 @@ export async function waitForPod(
   let last: Pod | undefined;
   try {
     return await asked(async () => {
-      for await (const pods of followPods(place.client, place.namespace, either)) {
+      for await (const pods of followPods(place.client, { namespace: place.namespace }, either)) {
         const pod = newestNamed(pods, place.name);
         last = pod ?? last;
         const state = judge(condition, pod);

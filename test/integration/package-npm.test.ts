@@ -1,10 +1,11 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { berthVersion } from "../../src/lib/version.ts";
 
+const repository = join(import.meta.dirname, "../..");
 let folder: string;
 let installed: string;
 beforeAll(() => {
@@ -52,13 +53,80 @@ test("the npm package holds the program, its manual and its licences, and no sou
     ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY-LICENSES", "dist", "man"].concat([
       "package.json",
       "sbom.cdx.json",
+      "types",
     ]),
   );
-  expect(names.filter((name) => /\.(ts|map)$/.test(name))).toEqual([]);
+  expect(names.filter((name) => /(?<!\.d)\.ts$|\.map$/.test(name))).toEqual([]);
   const licences = readFileSync(join(installed, "THIRD-PARTY-LICENSES"), "utf8");
   const { components } = JSON.parse(readFileSync(join(installed, "sbom.cdx.json"), "utf8"));
   expect(components.map(({ name }: { readonly name: string }) => name)).toContain("@grpc/grpc-js");
   expect(licences).toContain("@grpc/grpc-js");
+});
+
+describe("the library", () => {
+  let project: string;
+  beforeAll(() => {
+    project = join(folder, "project");
+    mkdirSync(project);
+    writeFileSync(join(project, "package.json"), JSON.stringify({ name: "uses", type: "module" }));
+    const npm = ["install", "--offline", "--no-audit", "--no-fund", packageIn("first")];
+    execFileSync("npm", npm, { cwd: project });
+    // As every project that runs on Node has them.
+    mkdirSync(join(project, "node_modules/@types"));
+    for (const name of ["@types/node", "undici-types"]) {
+      symlinkSync(join(repository, "node_modules", name), join(project, "node_modules", name));
+    }
+  });
+
+  function compile(program: string): { readonly code: number | null; readonly text: string } {
+    writeFileSync(join(project, "program.ts"), program);
+    const flags = ["--strict", "--target", "es2023", "--module", "nodenext"];
+    const checks = ["--lib", "es2023,esnext.disposable", "--types", "node"];
+    const compiler = join(repository, "node_modules/typescript/bin/tsc");
+    const args = [compiler, ...flags, ...checks, "--outDir", "out", "program.ts"];
+    const { status, stdout } = spawnSync(process.execPath, args, {
+      cwd: project,
+      encoding: "utf8",
+    });
+    return { code: status, text: stdout };
+  }
+
+  const run = () =>
+    execFileSync(process.execPath, ["out/program.js"], { cwd: project, encoding: "utf8" });
+
+  test("is typed, and runs pods from where it is installed", () => {
+    const program = `
+import { type BerthNode, createNode, type PodManifest, PodWaitError } from "berth";
+import { isAccepted, planOn } from "berth/plan";
+
+const job: PodManifest = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "job", annotations: { "sim.berth.dev/main": "run 5s, exit 3" } },
+  spec: { restartPolicy: "Never", containers: [{ name: "main", image: "app.test/job:1" }] },
+};
+const node: BerthNode = await createNode({ kind: "simulated", nodeName: "n1", speed: 50 });
+try {
+  const [pod] = await node.apply(job);
+  const error: unknown = await pod?.waitFor("succeeded").catch((reason: unknown) => reason);
+  console.log(error instanceof PodWaitError && error.pod?.status?.phase);
+} finally {
+  await node.stop();
+}
+const target = { node: { metadata: { name: "n1" }, status: { allocatable: { pods: "1" } } } };
+console.log(isAccepted(planOn(target, [{ path: "job.json", text: JSON.stringify(job) }])));
+`;
+    expect(compile(program)).toEqual({ code: 0, text: "" });
+    expect(run()).toBe("Failed\ntrue\n");
+  });
+
+  test("refuses to compile what it does not have", () => {
+    const wrong = 'import { createNode } from "berth";\nawait createNode({ kind: "imaginary" });\n';
+    expect(compile(wrong).text).toContain('"imaginary"');
+    const hidden =
+      'import { createAgent } from "berth/dist/parts/create-agent.js";\ncreateAgent();\n';
+    expect(compile(hidden).text).toContain("error TS");
+  });
 });
 
 test("the npm package is the same when it is made again", () => {

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { buildProgram } from "../build.mjs";
 import { billOfMaterials, bundledPackages, licenceTexts } from "./bundled-packages.ts";
+import { libraryExports, libraryTypes } from "./library-types.ts";
 import { manPages } from "./man-pages.ts";
 import {
   type PackageJob,
@@ -12,7 +13,10 @@ import {
   settle,
 } from "./package-source.ts";
 
-/** For `npm install -g`: one program for every machine with a Node, and nothing to be run or fetched when it is installed. */
+/**
+ * For `npm install`: one program and one library for every machine with a Node, and nothing to be run or fetched when it is
+ * installed.
+ */
 export async function makeNpmPackage({
   folder,
   out,
@@ -36,6 +40,7 @@ export async function makeNpmPackage({
     license,
     type: "module",
     bin: { berth: "dist/berth.js" },
+    exports: { ...libraryExports, "./package.json": "./package.json" },
     man: [...pages.keys()].map((page) => `./man/${page}`),
     engines,
     os: ["linux"],
@@ -44,6 +49,7 @@ export async function makeNpmPackage({
   for (const file of ["README.md", "CHANGELOG.md", "LICENSE"]) {
     putFile(join(root, file), readRepositoryFile(file));
   }
+  for (const [name, text] of libraryTypes()) putFile(join(root, "types", name), text);
   const packages = bundledPackages(sources);
   putFile(join(root, "THIRD-PARTY-LICENSES"), licenceTexts(packages));
   putFile(join(root, "sbom.cdx.json"), billOfMaterials(packages, modifiedSeconds));

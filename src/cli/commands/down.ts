@@ -1,4 +1,4 @@
-import { agentLog, logLevelFlag } from "../agent-log.ts";
+import { agentLog, logFormatFlag, logLevelFlag } from "../agent-log.ts";
 import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
@@ -16,9 +16,13 @@ export const downCommand: Command = defineCommand({
     volumes: toggle("also remove what PersistentVolumeClaims hold"),
     "data-dir": dataDirFlag,
     "log-level": logLevelFlag,
+    "log-format": logFormatFlag,
   },
   run: async ({ flags, terminal }) => {
-    const log = await agentLog(flags["log-level"], terminal);
+    const log = await agentLog(
+      { level: flags["log-level"], format: flags["log-format"] },
+      terminal,
+    );
     const { runDown } = await import("../../app/down.ts");
     const removeVolumes = flags.volumes;
     await runDown(chooseDataDir(flags["data-dir"], terminal), log, { removeVolumes });

@@ -6,7 +6,10 @@ import { agentClient, dataDirFlag, namespaceFlag } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
 import { CliError, exitCodes } from "../exit.ts";
 import { text, toggle } from "../flags.ts";
-import { painter, printable } from "../output/colour.ts";
+import { followPods } from "../follow-pods.ts";
+import { type PodColumns, podCells, podHeader } from "../get/pod-cells.ts";
+import { isShown, WatchTable } from "../get/watch-table.ts";
+import { painter } from "../output/colour.ts";
 import { Table } from "../output/table.ts";
 import { podNames, readPod } from "../pod-argument.ts";
 
@@ -47,9 +50,12 @@ export const getCommand: Command = defineCommand({
     const names = podNames(positionals, usage);
     const client = agentClient(flags["data-dir"], terminal);
     const show = await display(invocation, client, names.length === 1 && !flags.watch);
+    if (flags.watch && isTable(invocation) && isShown(terminal)) {
+      return watchInPlace(client, invocation, names);
+    }
     if (flags.watch) return watchPods(client, invocation, names, show);
     const pods = await selectPods(client, invocation, names, signal);
-    if (pods.length === 0 && (flags.output === undefined || flags.output === "wide")) {
+    if (pods.length === 0 && isTable(invocation)) {
       terminal.note(noPods(invocation));
     } else {
       show(pods);
@@ -116,6 +122,37 @@ async function watchPods(
   throw new CliError("the agent has ended the watch: it was stopped", exitCodes.agentUnreachable);
 }
 
+/** One table that is drawn again and again. */
+async function watchInPlace(
+  client: AgentClient,
+  invocation: Get,
+  names: readonly string[],
+): Promise<number> {
+  const { flags, terminal, signal } = invocation;
+  const columns = columnsOf(invocation);
+  const table = new WatchTable({ client, terminal, columns, showHeader: !flags["no-headers"] });
+  const ended = new AbortController();
+  const lifetime = AbortSignal.any([signal, ended.signal]);
+  const refreshed = table.refresh(lifetime);
+  const query = { labelSelector: flags.selector };
+  const wanted = (pod: Pod): boolean => names.length === 0 || names.includes(pod.metadata.name);
+  try {
+    for await (const pods of followPods(
+      client,
+      { namespace: namespaceOf(invocation), query },
+      signal,
+    )) {
+      table.show(pods.filter(wanted));
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    ended.abort();
+    await refreshed;
+  }
+  return exitCodes.ok;
+}
+
 /** How pods are printed; `single` = one object rather than a list of it. */
 async function display(invocation: Get, client: AgentClient, single: boolean): Promise<ShowPods> {
   const { flags, terminal } = invocation;
@@ -145,34 +182,23 @@ function objectOf(pods: readonly Pod[], single: boolean): unknown {
   return { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items: pods };
 }
 
-function displayTable({ flags, terminal }: Get, client: AgentClient): ShowPods {
-  const isWide = flags.output === "wide";
-  const withNamespace = flags["all-namespaces"];
-  const header = [
-    ...(withNamespace ? ["NAMESPACE"] : []),
-    "NAME",
-    "READY",
-    "STATUS",
-    "RESTARTS",
-    "AGE",
-    ...(isWide ? ["IP", "NODE"] : []),
-  ];
-  const table = new Table(header, !flags["no-headers"], painter(terminal.colours));
+function displayTable(invocation: Get, client: AgentClient): ShowPods {
+  const { flags, terminal } = invocation;
+  const columns = columnsOf(invocation);
+  const table = new Table(podHeader(columns), !flags["no-headers"], painter(terminal.colours));
   return (pods) => {
-    const rows = pods.map((pod) => {
-      const row = podRow(pod, client.agentTime(terminal.nowMs()));
-      return [
-        ...(withNamespace ? [row.namespace] : []),
-        row.name,
-        row.ready,
-        printable(row.status),
-        row.restarts,
-        row.age,
-        ...(isWide ? [row.ip, row.node] : []),
-      ];
-    });
+    const nowMs = client.agentTime(terminal.nowMs());
+    const rows = pods.map((pod) => podCells(pod, columns, nowMs));
     for (const line of table.lines(rows)) terminal.out(`${line}\n`);
   };
+}
+
+function columnsOf({ flags }: Get): PodColumns {
+  return { withNamespace: flags["all-namespaces"], isWide: flags.output === "wide" };
+}
+
+function isTable({ flags }: Get): boolean {
+  return flags.output === undefined || flags.output === "wide";
 }
 
 function noPods({ flags }: Get): string {

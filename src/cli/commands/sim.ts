@@ -1,4 +1,4 @@
-import { agentLog, logLevelFlag } from "../agent-log.ts";
+import { agentLog, logFormatFlag, logLevelFlag } from "../agent-log.ts";
 import type { Command } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { exitCodes, usageError } from "../exit.ts";
@@ -35,6 +35,7 @@ export const simCommand: Command = defineCommand({
     ),
     ...uiFlags,
     "log-level": logLevelFlag,
+    "log-format": logFormatFlag,
   },
   run: async ({ flags, positionals, terminal, signal }) => {
     // A shell makes several paths of -f pods/*.yaml.
@@ -43,7 +44,10 @@ export const simCommand: Command = defineCommand({
       throw usageError(`say which manifests with -f: berth ${usage}`);
     }
     const speed = parseSpeed(flags.speed ?? "1");
-    const log = await agentLog(flags["log-level"], terminal);
+    const log = await agentLog(
+      { level: flags["log-level"], format: flags["log-format"] },
+      terminal,
+    );
     await forbidDebugger(log);
     const { BERTH_DATA_DIR, XDG_RUNTIME_DIR } = terminal.environment;
     const { parseUi, uiFlags: names } = await import("../../app/ui-options.ts");

@@ -1,5 +1,5 @@
 import { defaultPodPids } from "../../app/up-defaults.ts";
-import { agentLog, logLevelFlag } from "../agent-log.ts";
+import { agentLog, logFormatFlag, logLevelFlag } from "../agent-log.ts";
 import type { Command } from "../command.ts";
 import { chooseDataDir, dataDirFlag, onlyFilename } from "../common-flags.ts";
 import { defineCommand } from "../define-command.ts";
@@ -73,13 +73,17 @@ export const upCommand: Command = defineCommand({
     "registry-qps": text("COUNT", "Pulls begun per second (default 5; 0 = any number)."),
     "registry-burst": text("COUNT", "Pulls begun at once beyond that (default 10)."),
     "log-level": logLevelFlag,
+    "log-format": logFormatFlag,
   },
   run: async ({ flags, positionals, terminal, signal }) => {
     if (positionals.length > 0) {
       throw usageError(`up takes no argument "${positionals[0]}": give manifests with -f PATH`);
     }
     const manifests = onlyFilename(flags.filename);
-    const log = await agentLog(flags["log-level"], terminal);
+    const log = await agentLog(
+      { level: flags["log-level"], format: flags["log-format"] },
+      terminal,
+    );
     await forbidDebugger(log);
     useLittleMemory();
     const { parseUp } = await import("../../app/up-options.ts");

@@ -124,7 +124,7 @@ class PodsRun {
       signal: either,
     });
     try {
-      for await (const pods of followPods(this.#client, undefined, either)) {
+      for await (const pods of followPods(this.#client, {}, either)) {
         this.#pods = this.#inOrder(pods);
         for (const pod of this.#pods) {
           this.#showProgress(pod);

@@ -1,9 +1,10 @@
 import { type Level, type Logger, pino } from "pino";
 import { parseJsonText } from "../../lib/json-text.ts";
 import type { AdjustableLog, LogFields } from "../../ports/log.ts";
+import { humanLine } from "./human-line.ts";
 
-/** "human": short lines for people; "json": Berth's own JSON; "kubernetes": JSON with the keys of Kubernetes components. */
-type LogFormat = "human" | "json" | "kubernetes";
+/** "human": short lines for people, "coloured" for those on a terminal; "json": Berth's own JSON; "kubernetes": JSON with the keys of Kubernetes components. */
+type LogFormat = "human" | "coloured" | "json" | "kubernetes";
 
 export interface PinoLogOptions {
   readonly level: Level;
@@ -56,7 +57,8 @@ function plainFields(fields: LogFields): LogFields {
 }
 
 const shapes: Readonly<Record<LogFormat, (json: string) => string>> = {
-  human: humanLine,
+  human: (line) => humanLine(line, false),
+  coloured: (line) => humanLine(line, true),
   json: (line) => line,
   kubernetes: kubernetesLine,
 };
@@ -75,21 +77,4 @@ function kubernetesLine(json: string): string {
 
 function messageOf(error: unknown): unknown {
   return typeof error === "object" && error !== null && "message" in error ? error.message : error;
-}
-
-function humanLine(json: string): string {
-  const parsed: unknown = parseJsonText(json);
-  const { time, level, msg, ...fields } = parsed as Readonly<Record<string, unknown>>;
-  const clock = String(time).slice(11, 19);
-  const rest = Object.entries(fields).map(([key, value]) => ` ${key}=${fieldText(value)}`);
-  return `${clock} ${String(level).toUpperCase().padEnd(5)} ${String(msg)}${rest.join("")}\n`;
-}
-
-function fieldText(value: unknown): string {
-  if (typeof value === "object" && value !== null && "message" in value) {
-    return JSON.stringify(value.message);
-  }
-  // Quoted where a space or a control character would blur or forge the line.
-  if (typeof value === "string" && /^[^\s"\p{C}]+$/u.test(value)) return value;
-  return JSON.stringify(value) ?? "undefined";
 }
