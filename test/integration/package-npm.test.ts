@@ -120,6 +120,13 @@ console.log(isAccepted(planOn(target, [{ path: "job.json", text: JSON.stringify(
     expect(run()).toBe("Failed\ntrue\n");
   });
 
+  test("does what its documentation shows", () => {
+    const page = readFileSync(join(repository, "docs/library.md"), "utf8");
+    const [, example = ""] = /```ts\n(import \{ createNode \}[\s\S]*?)```/.exec(page) ?? [];
+    expect(compile(example)).toEqual({ code: 0, text: "" });
+    expect(run()).toBe("run 1: run 30s, exit 1\nends with exit code 1 (Error)\n\n");
+  });
+
   test("refuses to compile what it does not have", () => {
     const wrong = 'import { createNode } from "berth";\nawait createNode({ kind: "imaginary" });\n';
     expect(compile(wrong).text).toContain('"imaginary"');
