@@ -71,7 +71,7 @@ export interface PortForward extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly signal?: AbortSignal;
 }
 

@@ -11,7 +11,11 @@ export interface PodColumns {
 export function podHeader({ withNamespace, isWide }: PodColumns): readonly string[] {
   return [
     ...(withNamespace ? ["NAMESPACE"] : []),
-    ...["NAME", "READY", "STATUS", "RESTARTS", "AGE"],
+    "NAME",
+    "READY",
+    "STATUS",
+    "RESTARTS",
+    "AGE",
     ...(isWide ? ["IP", "NODE"] : []),
   ];
 }
@@ -24,7 +28,11 @@ export function podCells(
   const row = podRow(pod, nowMs);
   return [
     ...(withNamespace ? [row.namespace] : []),
-    ...[row.name, row.ready, printable(row.status), row.restarts, row.age],
+    row.name,
+    row.ready,
+    printable(row.status),
+    row.restarts,
+    row.age,
     ...(isWide ? [row.ip, row.node] : []),
   ];
 }

@@ -33,13 +33,13 @@ export function redraw(
 /** The first `width` characters that are seen; colours take no room, and what was cut off ends none. */
 function fit(line: string, width: number): string {
   let seen = 0;
+  let isColour = false;
   let result = "";
-  for (const [part] of line.matchAll(/\x1b\[\d+m|[\s\S]/gu)) {
-    if (part.length > 1 && part.startsWith("\x1b")) result += part;
-    else if (seen < width) {
-      result += part;
-      seen += 1;
-    }
+  for (const character of line) {
+    if (character === "\x1b") isColour = true;
+    if (isColour || seen < width) result += character;
+    if (!isColour) seen += 1;
+    else if (character === "m") isColour = false;
   }
   return result;
 }
