@@ -89,7 +89,7 @@ interface AgentPlace {
   readonly layout?:
     | Pick<DataLayout, "rootFolder" | "devicePlugins" | "podLogs" | "records" | "volumes">
     | undefined;
-  /** The helper that reads foreign files, as a file that Node can run. */
+  /** The helper that reads foreign files, as what this process' own executable is started with. */
   readonly foreignFilesProgram: string;
 }
 

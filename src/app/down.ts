@@ -56,8 +56,8 @@ import { bindingFolder } from "../server/unix-socket.ts";
 import { hasClaimFolders, removeClaimFolders } from "./claim-folders.ts";
 import { type DataLayout, dataLayout, kubeletFolder } from "./data-layout.ts";
 import { DownVolumes } from "./down-volumes.ts";
-import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { dataDirPacketRules, removePacketRules } from "./packet-rules.ts";
+import { foreignFilesProgram } from "./program-parts.ts";
 import {
   type RuntimeRecord,
   readRuntimeRecord,

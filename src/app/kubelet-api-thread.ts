@@ -81,4 +81,5 @@ async function runThread({ settings, agentPort, ...started }: ApiThreadData) {
   }
 }
 
-await runThread(workerData as ApiThreadData);
+// A rejection ends the thread, with its reason. Without await: the one executable runs it as CommonJS.
+void runThread(workerData as ApiThreadData);

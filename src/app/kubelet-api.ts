@@ -23,10 +23,8 @@ import type { ClusterConnection } from "./cluster-connection.ts";
 import { readApiSwitches, safeApiConfig, shownFlags } from "./kubelet-api-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
 import { goArchitecture } from "./node-options.ts";
+import { programPart } from "./program-parts.ts";
 import { serveKubeletApi } from "./serve-kubelet-api.ts";
-
-/** The build puts it beside the file that this one becomes part of. */
-const threadEntry = new URL("./kubelet-api-thread.js", import.meta.url);
 
 export interface KubeletApiParts {
   readonly setup: KubeletSetup;
@@ -48,7 +46,7 @@ export async function runKubeletApi(
   reportBuild(metrics, setup.gates);
   await serveKubeletApi(
     {
-      threadEntry,
+      threadEntry: programPart("kubelet-api-thread"),
       setup: {
         config,
         switches: readApiSwitches(process.env),

@@ -17,7 +17,6 @@ import type { PodSource } from "../ports/pod-source.ts";
 import type { AgentOptions, AgentTuning } from "./create-agent.ts";
 import { kubeletFolder } from "./data-layout.ts";
 import { kubeletEviction } from "./eviction-options.ts";
-import { foreignFilesProgram } from "./foreign-files-program.ts";
 import { historyVariables, parseHistory } from "./history-options.ts";
 import { type ImageSetup, imageVerification, parseImageOptions } from "./image-options.ts";
 import type { KubeletSetup } from "./kubelet-setup.ts";
@@ -27,6 +26,7 @@ import { kubeletMemoryQos } from "./memory-qos-options.ts";
 import { kubeletNodeCgroups, kubeletShutdownPeriods } from "./node-cgroups.ts";
 import { defaultNodeName, readHostIps, readResolverConfig } from "./node-facts.ts";
 import { kubeletNodeSettings, parseNodeIps } from "./node-options.ts";
+import { foreignFilesProgram } from "./program-parts.ts";
 import { parseSecurity } from "./security-options.ts";
 import { seLinuxNode } from "./selinux-node.ts";
 

@@ -46,7 +46,7 @@ interface KubeletApiSetup {
 
 export interface KubeletApiDeps {
   /** The program of the API's thread. */
-  readonly threadEntry: URL;
+  readonly threadEntry: URL | string;
   readonly setup: KubeletApiSetup;
   readonly agent: ServedAgent;
   /** Beside ping, log and syncloop. */
@@ -218,7 +218,7 @@ const steadyMs = 60_000;
 
 interface ApiThreadOptions {
   /** The program of the thread. */
-  readonly entry: URL;
+  readonly entry: URL | string;
   readonly settings: ApiSettings;
   readonly calls: AgentCalls;
   readonly certificates: CertificateSource;

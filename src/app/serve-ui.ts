@@ -1,5 +1,4 @@
 // The page, where it is asked for: served in a thread of its own, whose troubles are never the agent's.
-import { fileURLToPath } from "node:url";
 import type { ResourceLimits } from "node:worker_threads";
 import { errorText } from "../lib/error-text.ts";
 import { sleep } from "../lib/timers.ts";
@@ -13,6 +12,7 @@ import {
   type UiThreadEvent,
   type UiThreadOrder,
 } from "../server/ui/ui-settings.ts";
+import { pageFolder, programPart } from "./program-parts.ts";
 import { takeOverNotes } from "./take-over-notes.ts";
 import type { UiChoice } from "./ui-options.ts";
 import { WatchedThread } from "./watched-thread.ts";
@@ -22,10 +22,6 @@ const resourceLimits: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGen
 const firstDelayMs = 1_000;
 const longestDelayMs = 60_000;
 
-/** The thread's program and the built page: the build puts them beside the file that this one becomes part of. */
-const threadEntry = new URL("./ui-thread.js", import.meta.url);
-const pageFolder = fileURLToPath(new URL("../ui/", import.meta.url));
-
 /** The page of an agent, as it was asked for. */
 export function servedUi(
   choice: UiChoice | undefined,
@@ -33,12 +29,12 @@ export function servedUi(
 ): ServedUi | undefined {
   if (choice === undefined) return undefined;
   const settings = { ...choice, mode, agentSocket, pageFolder };
-  return new ServedUi({ settings, threadEntry, log });
+  return new ServedUi({ settings, threadEntry: programPart("ui-thread"), log });
 }
 
 export interface ServedUiOptions {
   readonly settings: UiSettings;
-  readonly threadEntry: URL;
+  readonly threadEntry: URL | string;
   readonly log: Log;
 }
 

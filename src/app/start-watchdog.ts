@@ -3,11 +3,9 @@ import { ThreadWatchdog } from "../drivers/watchdog/watchdog.ts";
 import { errorText } from "../lib/error-text.ts";
 import { SetupError } from "../lib/setup-error.ts";
 import type { Log } from "../ports/log.ts";
+import { programPart } from "./program-parts.ts";
 
 const usualSeconds = 60;
-
-/** The build puts it beside the file that this one becomes part of. */
-const entry = new URL("./watchdog-thread.js", import.meta.url);
 
 /** Where the report of a frozen agent lies in the folder that the agent keeps for itself. */
 export function freezeReportPath(folder: string): string {
@@ -17,7 +15,7 @@ export function freezeReportPath(folder: string): string {
 /** Ends this process when the agent stands still; `folder` is the agent's own. */
 export function startWatchdog(folder: string, log: Log): ThreadWatchdog {
   return new ThreadWatchdog({
-    entry,
+    entry: programPart("watchdog-thread"),
     reportPath: freezeReportPath(folder),
     limitMs: readSeconds(process.env["BERTH_WATCHDOG_SECONDS"]) * 1000,
     onFailure: (error) =>

@@ -39,4 +39,5 @@ async function runThread({ settings, agentPort, ...start }: UiThreadData): Promi
   }
 }
 
-await runThread(workerData as UiThreadData);
+// A rejection ends the thread, with its reason. Without await: the one executable runs it as CommonJS.
+void runThread(workerData as UiThreadData);

@@ -10,8 +10,8 @@ const maxStartingLooks = 24;
 
 export interface ThreadOptions<Calls> {
   readonly name: string;
-  /** The program of the thread. */
-  readonly entry: URL;
+  /** The program of the thread: where it is, or its text. */
+  readonly entry: URL | string;
   readonly resourceLimits: ResourceLimits;
   /** What it is started with, beside what every thread is. */
   readonly data: object;
@@ -32,6 +32,7 @@ export class WatchedThread<Calls extends ThreadCalls<Calls>, Event> {
     serveCalls(port1, calls, handedOver);
     const start: ThreadStart = { agentPort: port2, progress: this.#progress };
     this.#worker = new Worker(entry, {
+      eval: typeof entry === "string",
       name,
       workerData: { ...data, ...start },
       transferList: [port2],

@@ -22,6 +22,11 @@ process.stdout.on("error", (error) => {
   process.exit("code" in error && error.code === "EPIPE" ? 0 : 1);
 });
 
-process.exitCode = await runCli(process.argv.slice(2), processTerminal(), stopping.signal);
-// The command has ended; whatever still hangs must not keep the process.
-startTimer(endingMs, () => process.exit(), { keepsAlive: false });
+// Without await at the top: the one executable loads it as CommonJS.
+void run();
+
+async function run(): Promise<void> {
+  process.exitCode = await runCli(process.argv.slice(2), processTerminal(), stopping.signal);
+  // The command has ended; whatever still hangs must not keep the process.
+  startTimer(endingMs, () => process.exit(), { keepsAlive: false });
+}

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Manifest, readManifest, repository } from "./package-source.ts";
 
-interface BundledPackage {
+export interface BundledPackage {
   readonly name: string;
   readonly version: string;
   readonly license: string;

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { commandTable } from "../../src/cli/command-table.ts";
 import { completionScript } from "../../src/cli/completion/completion-script.ts";
 import { buildProgram } from "../build.mjs";
-import { newerNode } from "../newer-node.mjs";
-import { billOfMaterials, bundledPackages, licenceTexts } from "./bundled-packages.ts";
+import { bundledPackages } from "./bundled-packages.ts";
 import { manPages } from "./man-pages.ts";
 import {
+  filesBelow,
   type PackageJob,
   putFile,
   readManifest,
@@ -17,6 +17,7 @@ import {
   runTool,
   settle,
 } from "./package-source.ts";
+import { allLicences, billWithNode, type PackedNode, packedNode } from "./packed-node.ts";
 
 const node = "/usr/lib/berth/node";
 const bytesPerKibibyte = 1024;
@@ -46,13 +47,13 @@ export async function makeDebianPackage({
     interpreter: node,
     sourcemap: false,
   });
-  const nodeProgram = newerNode();
-  copyFileSync(nodeProgram, join(folder, node));
+  const packed = packedNode();
+  copyFileSync(packed.program, join(folder, node));
   mkdirSync(join(folder, "usr/bin"), { recursive: true });
   symlinkSync("../lib/berth/berth.js", join(folder, "usr/bin/berth"));
   putUnits(folder);
   putShellFiles(folder);
-  putDocuments(folder, sources, nodeProgram, modifiedSeconds);
+  putDocuments(folder, sources, packed, modifiedSeconds);
   const pods = join(folder, "etc/berth/pods");
   mkdirSync(pods, { recursive: true });
   const configurations = ["up.conf", "kubelet.conf"];
@@ -87,7 +88,7 @@ function putUnits(folder: string): void {
   const own = (text: string) => text.replaceAll("/usr/local/bin/berth", "/usr/bin/berth");
   putFile(join(units, "berth.service"), own(readRepositoryFile("packaging/systemd/berth.service")));
   const kubelet = own(readRepositoryFile("packaging/systemd/berth-kubelet.service")).replace(
-    /^ExecStart=.*(?:\\\n.*)*$/m,
+    /^ExecStart=(?:.*\\\n)*.*$/m,
     "EnvironmentFile=/etc/berth/kubelet.conf\nExecStart=/usr/bin/berth kubelet $BERTH_KUBELET_FLAGS",
   );
   putFile(join(units, "berth-kubelet.service"), kubelet);
@@ -112,13 +113,11 @@ function putShellFiles(folder: string): void {
 function putDocuments(
   folder: string,
   sources: readonly string[],
-  nodeProgram: string,
+  packed: PackedNode,
   modifiedSeconds: number,
 ): void {
   const documents = join(folder, "usr/share/doc/berth");
   const packages = bundledPackages(sources);
-  const nodeVersion = runTool(nodeProgram, ["--version"]).trim().slice(1);
-  const nodeLicence = readFileSync(join(dirname(dirname(nodeProgram)), "LICENSE"), "utf8");
   const copyright = [
     "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/",
     "Upstream-Name: berth",
@@ -132,14 +131,9 @@ function putDocuments(
     "",
   ].join("\n");
   putFile(join(documents, "copyright"), copyright);
-  const licences = `Node.js ${nodeVersion}\n${nodeLicence}\n\n${licenceTexts(packages)}`;
-  putFile(join(documents, "THIRD-PARTY-LICENSES.gz"), gzipSync(licences, { level: 9 }));
-  const bill = billOfMaterials(packages, modifiedSeconds, {
-    name: "node",
-    version: nodeVersion,
-    license: "MIT",
-  });
-  putFile(join(documents, "sbom.cdx.json"), bill);
+  const licences = gzipSync(allLicences(packed, packages), { level: 9 });
+  putFile(join(documents, "THIRD-PARTY-LICENSES.gz"), licences);
+  putFile(join(documents, "sbom.cdx.json"), billWithNode(packed, packages, modifiedSeconds));
   putFile(
     join(documents, "changelog.gz"),
     gzipSync(readRepositoryFile("CHANGELOG.md"), { level: 9 }),
@@ -167,13 +161,6 @@ function controlFile(folder: string, files: readonly string[], architecture: str
     " kubelet's place on a node of a cluster.",
     "",
   ].join("\n");
-}
-
-function filesBelow(folder: string): readonly string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-    .toSorted();
 }
 
 function checksumLine(folder: string, file: string): string {

@@ -1,15 +1,16 @@
 // `npm run package`: makes the packages that people install, and a list of their checksums.
-// usage: node tools/run.mjs tools/package/main.ts [--out FOLDER] [npm|deb...] (both unless named)
+// usage: node tools/run.mjs tools/package/main.ts [--out FOLDER] [npm|deb|executable...] (all unless named)
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { makeDebianPackage } from "./debian-package.ts";
+import { makeExecutable } from "./executable.ts";
 import { makeNpmPackage } from "./npm-package.ts";
 import { lastCommitSeconds } from "./package-source.ts";
 
-const makers = { npm: makeNpmPackage, deb: makeDebianPackage };
+const makers = { npm: makeNpmPackage, deb: makeDebianPackage, executable: makeExecutable };
 
 function isKind(name: string): name is keyof typeof makers {
   return Object.hasOwn(makers, name);

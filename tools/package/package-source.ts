@@ -9,7 +9,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 
 declare const BERTH_REPOSITORY: string;
 
@@ -48,14 +48,28 @@ export function lastCommitSeconds(): number {
 }
 
 /** Runs a program; throws with what it wrote. */
-export function runTool(program: string, args: readonly string[], env = {}): string {
+export function runTool(
+  program: string,
+  args: readonly string[],
+  env = {},
+  cwd: string = repository,
+): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd,
     encoding: "utf8",
     env: { ...process.env, LC_ALL: "C.UTF-8", ...env },
     maxBuffer: 64 * 2 ** 20,
   });
   if (status === 0) return stdout;
   throw new Error(`${program} ${args.join(" ")}: ${error?.message ?? stderr}`);
+}
+
+/** The files of a folder and of those in it, sorted. */
+export function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .toSorted();
 }
 
 /** Writes a file of the package with the folders above it. */

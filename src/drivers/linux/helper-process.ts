@@ -11,6 +11,11 @@ const maxStderrBytes = 4096;
 /** Enough for any walk: none of them remembers what it has seen. */
 const maxHeapMebibytes = 48;
 
+/** Nothing of the agent's. Limits stand here because an executable with a Node of its own takes no flags of Node. */
+const environment = {
+  NODE_OPTIONS: `--max-old-space-size=${maxHeapMebibytes} --max-semi-space-size=1`,
+};
+
 /** What one call may take. */
 export interface CallLimits {
   /** The path that is read. */
@@ -56,13 +61,14 @@ export class HelperProcess {
   #stderr = "";
   #isGone = false;
 
+  /** `program` is what this process' own executable is started with. */
   constructor(program: string, hungPaths: HungPaths) {
     this.#hungPaths = hungPaths;
     this.#child = spawn(
       process.execPath,
-      [`--max-old-space-size=${maxHeapMebibytes}`, "--max-semi-space-size=1", program],
+      [program],
       // A session of its own: what is typed at a terminal is for the agent, which closes the input when it ends.
-      { stdio: ["pipe", "pipe", "pipe"], cwd: "/", env: {}, detached: true },
+      { stdio: ["pipe", "pipe", "pipe"], cwd: "/", env: environment, detached: true },
     );
     const { stdin, stdout, stderr } = this.#child;
     stdout?.on("data", (chunk: Buffer) => this.#onData(chunk));

@@ -39,4 +39,5 @@ function write(path: string, report: FreezeReport): void {
   }
 }
 
-await watch(workerData as WatchdogData);
+// Without await at the top: the one executable runs it as CommonJS.
+void watch(workerData as WatchdogData);

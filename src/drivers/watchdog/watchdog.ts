@@ -9,8 +9,8 @@ const longestTickMs = 5_000;
 const looksPerLimit = 4;
 
 export interface WatchdogOptions {
-  /** The program of the thread. */
-  readonly entry: URL;
+  /** The program of the thread: where it is, or its text. */
+  readonly entry: URL | string;
   /** How long the agent may stand still. */
   readonly limitMs: number;
   readonly reportPath: string;
@@ -37,6 +37,7 @@ export class ThreadWatchdog implements Watchdog {
     const lookMs = Math.min(longestLookMs, limitMs / looksPerLimit);
     const workerData: WatchdogData = { buffer, reportPath, lookMs, limitMs };
     const worker = new Worker(entry, {
+      eval: typeof entry === "string",
       name: "watchdog",
       workerData,
       // It allocates next to nothing.

@@ -1,7 +1,9 @@
 // The built page: its document, and what that loads.
-import { type FileHandle, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
+import { getRawAsset } from "node:sea";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { HttpError } from "../http-error.ts";
 
@@ -22,26 +24,36 @@ interface PageFile {
   readonly isImmutable: boolean;
 }
 
-/** Sends a file of the page, compressed where the build has done that and the browser takes it. */
+interface OpenFile {
+  readonly size: number;
+  readonly content: () => Readable;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Sends a file of the page, compressed where the build has done that and the browser takes it. Without a folder the page is data of
+ * this executable.
+ */
 export async function sendPageFile(
   response: ServerResponse,
-  folder: string,
+  folder: string | undefined,
   { path, acceptsGzip, isImmutable }: PageFile,
 ): Promise<void> {
   const type = contentTypes[path.slice(path.lastIndexOf(".") + 1)];
-  const plain = join(folder, path);
-  const compressed = acceptsGzip ? await openFile(`${plain}.gz`) : undefined;
-  const file = compressed ?? (await openFile(plain));
+  const openPart =
+    folder === undefined ? openAsset : (name: string) => openFile(join(folder, name));
+  const compressed = acceptsGzip ? await openPart(`${path}.gz`) : undefined;
+  const file = compressed ?? (await openPart(path));
   if (type === undefined || file === undefined) throw missing(path);
   try {
     response.writeHead(200, {
       "Content-Type": type,
-      "Content-Length": (await file.stat()).size,
+      "Content-Length": file.size,
       Vary: "Accept-Encoding",
       "Cache-Control": isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
       ...(compressed === undefined ? {} : { "Content-Encoding": "gzip" }),
     });
-    await pipeline(file.createReadStream(), response);
+    await pipeline(file.content(), response);
   } finally {
     await file.close();
   }
@@ -53,11 +65,30 @@ function missing(path: string): HttpError {
 }
 
 /** Undefined when there is no such file. */
-async function openFile(path: string): Promise<FileHandle | undefined> {
+async function openFile(path: string): Promise<OpenFile | undefined> {
   try {
-    return await open(path);
+    const file = await open(path);
+    const { size } = await file.stat();
+    return { size, content: () => file.createReadStream(), close: () => file.close() };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (hasCode(error, "ENOENT")) return undefined;
     throw error;
   }
+}
+
+/** Undefined when the executable has no such data. */
+function openAsset(path: string): OpenFile | undefined {
+  try {
+    // Of the executable itself: it is only read.
+    const bytes = Buffer.from(getRawAsset(`ui/${path}`) as ArrayBuffer);
+    const close = (): Promise<void> => Promise.resolve();
+    return { size: bytes.length, content: () => Readable.from([bytes]), close };
+  } catch (error) {
+    if (hasCode(error, "ERR_SINGLE_EXECUTABLE_APPLICATION_ASSET_NOT_FOUND")) return undefined;
+    throw error;
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }

@@ -9,8 +9,8 @@ export interface UiSettings {
   readonly terminal: boolean;
   /** As which the agent runs. */
   readonly mode: "up" | "kubelet" | "sim";
-  /** The folder of the built page. */
-  readonly pageFolder: string;
+  /** The folder of the built page; undefined = it is data of this executable. */
+  readonly pageFolder: string | undefined;
   /** The agent's local API, which answers for the page. */
   readonly agentSocket: string;
 }

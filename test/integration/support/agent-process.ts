@@ -16,6 +16,8 @@ export interface Ended {
 export interface ProgramUser {
   readonly id?: number;
   readonly program: string;
+  /** It is an executable of its own, not a file for the Node of the tests. */
+  readonly isNative?: boolean;
 }
 
 /** A copy of the program in that folder for another user: the repository may not be theirs to read. */
@@ -54,7 +56,8 @@ export class BerthProcess {
     user: ProgramUser = { program },
   ) {
     // It dies with the test, also when that is killed. setpriv becomes the program: the process id stays.
-    const command = ["--pdeathsig", "KILL", "--", process.execPath, user.program, ...args];
+    const node = user.isNative === true ? [] : [process.execPath];
+    const command = ["--pdeathsig", "KILL", "--", ...node, user.program, ...args];
     this.#child = spawn("setpriv", command, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...ownDevicePlugins(args), ...environment },

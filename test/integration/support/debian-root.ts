@@ -29,6 +29,8 @@ const packages = [
   "catatonit",
   "libstdc++6",
   "procps",
+  // It checks the units. It is not started.
+  "systemd",
 ];
 
 /**
@@ -82,6 +84,10 @@ export class DebianRoot {
     return join(this.#folder, "upper");
   }
 
+  makeFolder(path: string): void {
+    mkdirSync(this.pathOf(path), { recursive: true });
+  }
+
   write(file: string, text: string): void {
     mkdirSync(dirname(this.pathOf(file)), { recursive: true });
     writeFileSync(this.pathOf(file), text);
@@ -117,6 +123,11 @@ export class DebianRoot {
   #enter(...command: readonly string[]): void {
     execFileSync("nsenter", [...this.#namespaces, ...command]);
   }
+}
+
+/** The Debian that packages are tried on: `npm run package -- --try` names others. */
+export function packageSuite(): string {
+  return process.env["BERTH_DEBIAN_SUITE"] ?? "bookworm";
 }
 
 const environment = {
