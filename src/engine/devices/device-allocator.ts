@@ -33,6 +33,7 @@ export class DeviceAllocator {
   readonly #deps: DeviceAllocatorDeps;
   /** One choice at a time: what is chosen and then not given is free again for the next. */
   readonly #turns = new Semaphore(1);
+  #isUnsaved = false;
 
   constructor(deps: DeviceAllocatorDeps) {
     this.#deps = deps;
@@ -72,8 +73,19 @@ export class DeviceAllocator {
     return providerOf(
       manager,
       () => this.#view(),
-      (begin) => this.#allocate(begin),
+      (begin) => this.#allocate(begin, (call) => this.#answerUnsaved(call)),
     );
+  }
+
+  /**
+   * Writes down what the provider has given since the last time. A kubelet does so for each container; a pod's containers
+   * start only when all of them have theirs. Returns why it cannot be written.
+   */
+  async save(): Promise<string | undefined> {
+    if (!this.#isUnsaved) return undefined;
+    this.#isUnsaved = false;
+    const saved = await this.#answer({ method: "SaveCheckpoint" });
+    return saved.kind === "failed" ? saved.error : undefined;
   }
 
   /** Gives devices without a trace; plugins are asked which they prefer, and nothing else. */
@@ -99,17 +111,21 @@ export class DeviceAllocator {
       return ok(undefined);
     }
     const request: ContainerDeviceRequest = { pod, container, affinity, node: this.#view() };
-    if (missing) return await this.#allocate(() => manager.options(request));
-    return await finish(manager.options(request), (call) => this.#answer(call));
+    const answer = (call: DeviceCall): Promise<DeviceAnswer> => this.#answer(call);
+    if (missing) return await this.#allocate(() => manager.options(request), answer);
+    return await finish(manager.options(request), answer);
   }
 
   withHealth(uid: PodUid, status: PodStatus): PodStatus {
     return this.#deps.store.manager.withDeviceHealth(uid, status);
   }
 
-  async #allocate<T>(begin: () => DeviceSteps<Result<T, string>>): Promise<Result<T, string>> {
+  async #allocate<T>(
+    begin: () => DeviceSteps<Result<T, string>>,
+    answer: (call: DeviceCall) => Promise<DeviceAnswer>,
+  ): Promise<Result<T, string>> {
     return await this.#turns.run(async () => {
-      const done = await finish(begin(), (call) => this.#answer(call));
+      const done = await finish(begin(), answer);
       if (!done.ok) this.#deps.store.manager.releaseChosen();
       return done;
     }, this.#deps.lifetime);
@@ -124,6 +140,12 @@ export class DeviceAllocator {
     } catch (error) {
       return { kind: "failed", error: errorText(error) };
     }
+  }
+
+  async #answerUnsaved(call: DeviceCall): Promise<DeviceAnswer> {
+    if (call.method !== "SaveCheckpoint") return await this.#answer(call);
+    this.#isUnsaved = true;
+    return { kind: "done" };
   }
 
   async #rehearsedAnswer(call: DeviceCall): Promise<DeviceAnswer> {

@@ -177,7 +177,46 @@ describe("a device plugin", () => {
   });
 });
 
+class WatchedFiles extends MemoryFiles {
+  readonly written: string[] = [];
+  failure: string | undefined;
+
+  override async writeFile(path: string, data: Uint8Array | string): Promise<void> {
+    if (this.failure !== undefined) throw new Error(this.failure);
+    this.written.push(path);
+    await super.writeFile(path, data);
+  }
+}
+
 describe("devices", () => {
+  test("of all containers of a pod are written down together, before it may start", async () => {
+    const files = new WatchedFiles();
+    const world = await withPlugin(files);
+    const resources = { requests: { [resource]: "1" }, limits: { [resource]: "1" } };
+    const containers = ["one", "two"].map((name) => ({ name, resources }));
+    const pod = testPod({ containers });
+    world.want(pod);
+    const before = files.written.length;
+    expect(await world.managers.admit(pod)).toBeUndefined();
+    expect(files.written.slice(before)).toEqual([checkpoint]);
+    const file = JSON.parse((await files.readText(checkpoint)) ?? "{}") as object;
+    expect(file).toMatchObject({
+      Data: { PodDeviceEntries: [{ ContainerName: "one" }, { ContainerName: "two" }] },
+    });
+  });
+
+  test("that cannot be written down are not given", async () => {
+    const files = new WatchedFiles();
+    const world = await withPlugin(files);
+    files.failure = "disk is full";
+    const pod = gpuPod("a", "1");
+    world.want(pod);
+    expect(await world.managers.admit(pod)).toEqual({
+      reason: "UnexpectedAdmissionError",
+      message: "Allocate failed due to disk is full, which is unexpected",
+    });
+  });
+
   test("are given when a pod is admitted, and go into the container's config", async () => {
     const world = await withPlugin();
     const pod = gpuPod("a", "1");

@@ -10,7 +10,10 @@ import {
 } from "../../core/devices/memory/memory-manager.ts";
 import { type DeviceOptions, withCdiDevices } from "../../core/devices/plugin/device-options.ts";
 import type { ResourceManagers } from "../../core/devices/pod-resources.ts";
-import type { AdmissionFailure } from "../../core/devices/topology/allocation-error.ts";
+import {
+  type AdmissionFailure,
+  admissionFailure,
+} from "../../core/devices/topology/allocation-error.ts";
 import type { ContainerRef } from "../../core/devices/topology/container-ref.ts";
 import {
   type HintProvider,
@@ -193,7 +196,8 @@ export class NodeManagers {
     const failure = await topology.admit(pod, this.#holds(pod.metadata.uid));
     this.#noteShared(before);
     await this.#save();
-    return failure;
+    const unsaved = await this.#deps.devices.save();
+    return failure ?? (unsaved === undefined ? undefined : admissionFailure({ message: unsaved }));
   }
 
   /** The pod's containers have ended. */

@@ -18,7 +18,7 @@ const pollMs = 5;
 export const deviceCase: BenchCase = {
   needsCluster: false,
   rounds: ({ rounds }) => rounds,
-  // Without an agent nobody hands out devices.
+  // Without an agent there are no devices to hand out.
   measureFloor: () => Promise.resolve(),
   measure: async (context, contender) => {
     const agent = await BenchAgent.create(context.world, contender);
@@ -32,7 +32,7 @@ export const deviceCase: BenchCase = {
       await measureAllocations(context, agent, plugin);
     } finally {
       await plugin[Symbol.asyncDispose]();
-      // Their start would take minutes, and is no matter of devices.
+      // Their start would take minutes, and is not what is measured.
       await agent.stop("SIGKILL");
       await untilAtRest(context.world.endpoint);
     }
