@@ -32,6 +32,7 @@ import type { Watchdog } from "../ports/watchdog.ts";
 import { dataLayout } from "./data-layout.ts";
 import { readProblem } from "./read-problem.ts";
 import { serveAgent } from "./run-agent.ts";
+import { scriptProblems } from "./script-problems.ts";
 import { servedUi } from "./serve-ui.ts";
 import { type SimMachine, simHostIp, simPorts, simSettings } from "./sim-agent.ts";
 import { startWatchdog } from "./start-watchdog.ts";
@@ -259,25 +260,8 @@ function playable(
   const pods = snapshot.pods.filter((pod) => {
     const script = parsePodScript(pod);
     if (script.ok) onScript(pod, script.value);
-    else problems.push(...script.error.map((problem) => scriptProblem(pod, problem)));
+    else problems.push(...scriptProblems(pod));
     return script.ok;
   });
   return { ...snapshot, pods, problems: [...snapshot.problems, ...problems] };
-}
-
-/** Why a simulated node would refuse the pod. */
-export function scriptProblems(pod: Pod): readonly SourceProblem[] {
-  const script = parsePodScript(pod);
-  return script.ok ? [] : script.error.map((problem) => scriptProblem(pod, problem));
-}
-
-function scriptProblem(
-  pod: Pod,
-  { annotation, message }: { readonly annotation: string; readonly message: string },
-): SourceProblem {
-  return {
-    origin: `pod ${podKey(pod)}`,
-    field: `metadata.annotations[${annotation}]`,
-    message: `the pod is refused: ${message}`,
-  };
 }

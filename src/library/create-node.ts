@@ -5,7 +5,7 @@ import { dataLayout } from "../app/data-layout.ts";
 import { defaultNodeName } from "../app/node-facts.ts";
 import type { NodeOrder } from "../app/node-order.ts";
 import { NodeProcess, type NodeProcessOptions, nodeProgram } from "../app/node-process.ts";
-import { scriptProblems } from "../app/sim.ts";
+import { scriptProblems } from "../app/script-problems.ts";
 import { AgentClient } from "../cli/agent-client.ts";
 import type { BerthNode, Decision, NodePod } from "./api.ts";
 import { BerthError } from "./berth-error.ts";

@@ -61,6 +61,10 @@ function world() {
           asked.push(`exec ${containerId} ${cmd.join(" ")}`);
           return Promise.resolve({ url: "http://127.0.0.1:1/exec" });
         },
+        portForward: ({ podSandboxId = "", port = [] }) => {
+          asked.push(`portForward ${podSandboxId} ${port.join(" ")}`);
+          return Promise.resolve({ url: "http://127.0.0.1:1/forward" });
+        },
       } as never,
     },
     settings: {
@@ -137,6 +141,15 @@ test("commands run in the container that runs now", async () => {
   setContainers(container("a", 0, "running"));
   expect((await view.execUrl(pod, options, never)).href).toBe("http://127.0.0.1:1/exec");
   expect(asked).toEqual(["exec a ls"]);
+});
+
+test("ports are forwarded to the sandbox that is ready, and to no other", async () => {
+  const { setObserved, view, asked } = world();
+  setObserved({ exits: new Map(), sandboxState: "notReady" });
+  await expect(view.portForwardUrl(pod, [80], never)).rejects.toThrow("is not running");
+  setObserved({ exits: new Map(), sandboxState: "ready" });
+  expect((await view.portForwardUrl(pod, [80], never)).pathname).toBe("/forward");
+  expect(asked).toEqual(["portForward s 80"]);
 });
 
 test("an explanation says what a pod waits for", async () => {
