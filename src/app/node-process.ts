@@ -3,16 +3,13 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import type { FromNode, NodeOrder, ToNode } from "./node-order.ts";
-
-/** The program of that process: the build puts it beside the file that this one becomes part of. */
-export const nodeProgram: string = fileURLToPath(new URL("./node-program.js", import.meta.url));
 
 /** Lines of the log that are kept for the message of a node that ends by itself. */
 const keptLines = 20;
 
 export interface NodeProcessOptions {
+  /** `nodeProgram`, or a build of it elsewhere. */
   readonly program: string;
   readonly order: NodeOrder;
 }

@@ -19,6 +19,9 @@ function processPart(name: string): string {
 /** The helper that reads foreign files. */
 export const foreignFilesProgram: string = processPart("foreign-files");
 
+/** The node of another program. */
+export const nodeProgram: string = processPart("node-program");
+
 /** The built page; undefined where it is data of the executable. */
 export const pageFolder: string | undefined = isSea()
   ? undefined

@@ -9,7 +9,8 @@ import type { SourceProblem } from "../ports/pod-source.ts";
 import { dataLayout } from "./data-layout.ts";
 import { podOfFile, splitManifest } from "./manifest-objects.ts";
 import type { NodeOrder, RealNodeOrder } from "./node-order.ts";
-import { NodeProcess, nodeProgram } from "./node-process.ts";
+import { NodeProcess } from "./node-process.ts";
+import { nodeProgram } from "./program-parts.ts";
 
 export interface RunNodeOptions
   extends Pick<RealNodeOrder, "runtimeEndpoint" | "bridge" | "subnet" | "cgroupRoot"> {

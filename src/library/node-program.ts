@@ -29,12 +29,16 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => stopping.abort());
 }
 
-const [first] = await once(process, "message");
-const message = first as ToNode;
-const problem = message.kind === "start" ? await live(message.order) : undefined;
-const farewell: FromNode = { kind: "ended", problem };
-if (process.connected) process.send?.(farewell, () => process.exit());
-else process.exit();
+void main();
+
+async function main(): Promise<void> {
+  const [first] = await once(process, "message");
+  const message = first as ToNode;
+  const problem = message.kind === "start" ? await live(message.order) : undefined;
+  const farewell: FromNode = { kind: "ended", problem };
+  if (process.connected) process.send?.(farewell, () => process.exit());
+  else process.exit();
+}
 
 async function live(order: NodeOrder): Promise<string | undefined> {
   const log = createProcessLog({ level: order.logLevel, format: "json" });
