@@ -1,6 +1,6 @@
 import type { AgentClient } from "../cli/agent-client.ts";
 import { followPods } from "../cli/follow-pods.ts";
-import { isNamed } from "../cli/pod-argument.ts";
+import { isNamed, readPod } from "../cli/pod-argument.ts";
 import { awaitedText } from "../cli/why/awaited-text.ts";
 import { timeoutSignal } from "../lib/timers.ts";
 import type { Pod } from "../model/pod.ts";
@@ -88,9 +88,13 @@ function wordsOf(condition: PodCondition): string {
 
 async function explained(
   { client, namespace, name }: PodPlace,
-  pod: Pod | undefined,
+  seen: Pod | undefined,
   outcome: string,
 ): Promise<PodWaitError> {
+  // The time may have been over before the first look.
+  const pod =
+    seen ??
+    (await readPod(client, namespace, name, timeoutSignal(explanationMs)).catch(() => undefined));
   const shown = `pod ${namespace}/${pod?.metadata.name ?? name}`;
   if (pod === undefined) {
     const message = `${shown} ${outcome}: there is no such pod`;
