@@ -11,6 +11,7 @@ import {
   inlineCommands,
   simpleCommands,
 } from "./kit/document-commands.ts";
+import { notRun } from "./kit/document-runs.ts";
 
 /** What belongs to every machine. A document that shows another program says first where it comes from. */
 const foreign = new Set(
@@ -78,6 +79,12 @@ function problemsOf({ file, line, text }: DocumentCommand): readonly string[] {
 test.each(documentFiles())("%s shows commands, flags and files that there are", (file) => {
   const commands = [...documentBlocks(file).flatMap(commandsOf), ...inlineCommands(file)];
   expect(commands.flatMap(problemsOf).join("\n")).toBe("");
+});
+
+test("every reason not to run a command is about a command that a document shows", () => {
+  const commands = documentFiles().flatMap(documentBlocks).flatMap(commandsOf);
+  const unused = notRun.filter((one) => !commands.some(({ text }) => one.command.test(text)));
+  expect(unused.map(({ command }) => String(command))).toEqual([]);
 });
 
 test("a command, a flag, a script or a file that does not exist is noticed", () => {
