@@ -4,6 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { berthVersion } from "../../src/lib/version.ts";
+import { newerNode } from "../../tools/newer-node.mjs";
+import { DebianRoot, packageSuite } from "./support/debian-root.ts";
+import { PackagedAgent } from "./support/packaged-agent.ts";
+
+/** The clean Debian is made only once on a machine. */
+const firstTimeMs = 1_200_000;
 
 const repository = join(import.meta.dirname, "../..");
 let folder: string;
@@ -135,6 +141,29 @@ console.log(isAccepted(planOn(target, [{ path: "job.json", text: JSON.stringify(
     expect(compile(hidden).text).toContain("error TS");
   });
 });
+
+test(
+  "the npm package runs pods on a clean Debian that has a Node, and leaves nothing",
+  async () => {
+    const root = await DebianRoot.make(packageSuite());
+    try {
+      root.copy(newerNode(), "/usr/local/bin/node");
+      // As npm has put it there: a folder, and a link to its program.
+      root.copy(join(folder, "prefix"), "/usr/local");
+      const packaged = new PackagedAgent(root, "/pods");
+      expect(await packaged.succeed("berth", "version")).toContain("from the npm package");
+      await packaged.start();
+      const web = await packaged.runPod("web");
+      expect(await packaged.succeed("berth", "logs", web)).toBe("started\n");
+      await packaged.stop();
+      await packaged.succeed("berth", "down");
+      expect((await root.run("pgrep", "--full", "containerd|sleep")).stdout).toBe("");
+    } finally {
+      await root.close();
+    }
+  },
+  firstTimeMs,
+);
 
 test("the npm package is the same when it is made again", () => {
   makePackage("second");

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { commandTable } from "../../src/cli/command-table.ts";
@@ -138,8 +138,9 @@ function putDocuments(
     join(documents, "changelog.gz"),
     gzipSync(readRepositoryFile("CHANGELOG.md"), { level: 9 }),
   );
-  for (const name of readdirSync(join(repository, "docs"))) {
-    if (name.endsWith(".md")) putFile(join(documents, name), readRepositoryFile(`docs/${name}`));
+  for (const name of filesBelow(join(repository, "docs"))) {
+    if (!/^(?:guides\/)?[^/]+\.md$/.test(name)) continue;
+    putFile(join(documents, name), readRepositoryFile(`docs/${name}`));
   }
 }
 

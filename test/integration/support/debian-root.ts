@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
-  copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -93,8 +93,9 @@ export class DebianRoot {
     writeFileSync(this.pathOf(file), text);
   }
 
+  /** A file, or a folder with all in it. */
   copy(from: string, to: string): void {
-    copyFileSync(from, this.pathOf(to));
+    cpSync(from, this.pathOf(to), { recursive: true, verbatimSymlinks: true });
   }
 
   /** Runs a command in it to its end. */
