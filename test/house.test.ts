@@ -85,7 +85,7 @@ const keptMaps: Readonly<Record<string, string>> = {
   "view/pod-changes.ts PodChanges.#watchers": "watcher",
   "volumes/found-volumes.ts FoundVolumes.#cleaning": "volume that was found and is not understood",
   "volumes/storage-manager.ts StorageManager.#waiting": "waiter",
-  "volumes/volume-reconciler.ts VolumeReconciler.#failedMs": "unique name of a volume",
+  "volumes/volume-reconciler.ts VolumeReconciler.#pausedUntilMs": "unique name of a volume",
   "volumes/volume-states.ts VolumeStates.#reportedInUse": "unique name of a volume",
   "volumes/volume-states.ts VolumeStates.#volumes": "unique name of a volume",
 };

@@ -52,6 +52,12 @@ export class StorageWorld {
   readonly answers: Map<string, () => Promise<Result<never, StorageError>>> = new Map();
   /** Claims that are not there. */
   readonly missing: Set<string> = new Set();
+  /** What volumes and their claims have, unless it is 1Gi, and how far the controller and the node are with claims. */
+  readonly sizes: Map<string, ClaimSizes> = new Map();
+  /** How often claims were read. */
+  claimReads = 0;
+  /** Pods that only read their claims. */
+  readonly readers: Set<string> = new Set();
   /** Claims whose read does not end. */
   readonly unread: Set<string> = new Set();
   attached: ReadonlyMap<string, string> | undefined = new Map();
@@ -126,7 +132,10 @@ export class StorageWorld {
         containers: [
           { name: "c", volumeMounts: claims.map((name) => ({ name, mountPath: name })) },
         ],
-        volumes: claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+        volumes: claims.map((name) => ({
+          name,
+          persistentVolumeClaim: { claimName: name, readOnly: this.readers.has(uid) },
+        })),
       },
     });
     this.#wanted.set(pod.metadata.uid, pod);
@@ -205,6 +214,7 @@ export class StorageWorld {
         const stored = { path, readOnly: false, managed: true, seLinuxRelabel: false };
         return this.#call(`setUp ${volumeSpecName(spec)}${again}`, stored);
       },
+      expand: ({ spec }) => this.#call(`expand ${volumeSpecName(spec)}`, undefined),
       tearDown: ({ volumeSpecName: name }) => this.#call(`tearDown ${name}`, undefined),
       isTakenDown: async ({ volumeSpecName: name }) => this.takenDown.has(name),
       reconstruct: async ({ volumeSpecName: name }) => {
@@ -219,9 +229,12 @@ export class StorageWorld {
       origin: "API server",
       claim: async (_, name) => {
         if (this.unread.has(name)) await new Promise(() => undefined);
-        return this.missing.has(name) ? err(`${name} not found`) : ok(claimOf(name));
+        this.claimReads += 1;
+        return this.missing.has(name)
+          ? err(`${name} not found`)
+          : ok(claimOf(name, this.sizes.get(name)));
       },
-      persistentVolume: async (name) => ok(volumeOf(name)),
+      persistentVolume: async (name) => ok(volumeOf(name, this.sizes.get(name))),
       csiDriver: () => (this.seLinux === undefined ? undefined : { spec: { seLinuxMount: true } }),
       patchStatus: async (claim) => claim,
       record: () => undefined,
@@ -306,20 +319,37 @@ class UnlistedFiles extends MemoryFiles {
   }
 }
 
-function claimOf(name: string): PersistentVolumeClaim {
+interface ClaimSizes {
+  readonly volume: string;
+  readonly claim: string;
+  readonly resizeStatus: string;
+}
+
+const usualSizes: ClaimSizes = { volume: "1Gi", claim: "1Gi", resizeStatus: "" };
+
+function claimOf(name: string, sizes: ClaimSizes = usualSizes): PersistentVolumeClaim {
+  const { volume, claim, resizeStatus } = sizes;
+  const growing = {
+    allocatedResources: { storage: volume },
+    allocatedResourceStatuses: { storage: resizeStatus },
+  };
   return {
     metadata: { name, namespace: "default", uid: name },
     spec: { volumeName: name },
-    status: { phase: "Bound", capacity: { storage: "1Gi" } },
+    status: {
+      phase: "Bound",
+      capacity: { storage: claim },
+      ...(resizeStatus === "" ? {} : growing),
+    },
   };
 }
 
 /** Volumes are called as their claims are. */
-function volumeOf(name: string): PersistentVolume {
+function volumeOf(name: string, { volume: storage } = usualSizes): PersistentVolume {
   return {
     metadata: { name },
     spec: {
-      capacity: { storage: "1Gi" },
+      capacity: { storage },
       claimRef: { namespace: "default", name, uid: name },
       csi: { driver: driverName, volumeHandle: name },
       volumeMode: "Filesystem",

@@ -373,3 +373,42 @@ describe("unmounting", () => {
     expect(world.manager.hasMounts(pod.metadata.uid)).toBe(false);
   });
 });
+
+describe("a volume that has become larger", () => {
+  const grown = { volume: "2Gi", claim: "1Gi" };
+
+  async function mounted(...readers: readonly string[]): Promise<StorageWorld> {
+    const world = await StorageWorld.open();
+    const uids = [...readers, "uid-writer"];
+    for (const uid of readers) world.readers.add(uid);
+    const pods = uids.map((uid) => world.add(uid, "a"));
+    const mounting = pods.map((pod) => world.manager.mount(pod, never));
+    await world.settle();
+    world.attach();
+    await Promise.all(mounting);
+    return world;
+  }
+
+  test("is expanded soon after the controller has done its part, and looked at as often as by a kubelet until then", async () => {
+    const world = await mounted();
+    world.sizes.set("a", { ...grown, resizeStatus: "ControllerResizeInProgress" });
+    world.manager.retryPods();
+    await world.settle();
+    world.claimReads = 0;
+    await world.clock.advance(1_000);
+    expect(world.calls).not.toContain("expand a");
+    expect(world.claimReads).toBeGreaterThanOrEqual(5);
+    expect(world.claimReads).toBeLessThanOrEqual(10);
+    world.sizes.set("a", { ...grown, resizeStatus: "NodeResizePending" });
+    await world.clock.advance(200);
+    expect(world.calls.filter((call) => call === "expand a")).toHaveLength(1);
+  });
+
+  test("is expanded for the pod that writes, though others only read it", async () => {
+    const world = await mounted("uid-reader");
+    world.sizes.set("a", { ...grown, resizeStatus: "NodeResizePending" });
+    world.manager.retryPods();
+    await world.clock.advance(500);
+    expect(world.calls).toContain("expand a");
+  });
+});

@@ -49,6 +49,11 @@ interface Operation {
  * kubelet looks every 100 ms; what fails at once must not be tried at every change that its failure is.
  */
 const shortestPauseMs = 250;
+/**
+ * An expansion that changed nothing, for a pod that only reads or a claim that is not ready, is not a failure and has no
+ * back-off. It is tried again as often as a kubelet looks.
+ */
+const unexpandedPauseMs = 100;
 
 type Work = (signal: AbortSignal) => Promise<Result<void, string>>;
 
@@ -60,8 +65,8 @@ export class VolumeReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #pending = new PendingOperations();
   #onChange: () => void = () => undefined;
-  /** When each operation on a volume last failed: by volume, then by the operation and its pod. */
-  readonly #failedMs = new Map<string, ReadonlyMap<string, number>>();
+  /** Before when an operation on a volume is not tried again: by volume, then by the operation and its pod. */
+  readonly #pausedUntilMs = new Map<string, ReadonlyMap<string, number>>();
   /** When the first operation that was refused may be tried again, by the monotonic clock. */
   #retryAtMs = Number.POSITIVE_INFINITY;
 
@@ -103,7 +108,7 @@ export class VolumeReconciler {
   /** What made operations on the volume fail may be over: the next try does not wait for the back-off. */
   forgetFailures(name: string): void {
     this.#pending.forget(name);
-    this.#failedMs.delete(name);
+    this.#pausedUntilMs.delete(name);
   }
 
   /** What is done about a volume of a pod, or what it waits for; undefined when it is as wanted. */
@@ -167,9 +172,13 @@ export class VolumeReconciler {
       }
       case "expand": {
         const event = { wanted, reason: "VolumeResizeFailed" };
-        this.#start({ key: shared, name: "volume_fs_resize", volume: wanted, event }, (signal) =>
-          operations.expand(uid, wanted, step.fromSize, signal),
-        );
+        const operation = { key: shared, name: "volume_fs_resize", volume: wanted, event };
+        this.#start(operation, async (signal) => {
+          const done = await operations.expand(uid, wanted, step.fromSize, signal);
+          const isLeft = done.ok && this.#stepOf(uid, wanted)?.kind === "expand";
+          if (isLeft) this.#pause(operation, unexpandedPauseMs);
+          return done;
+        });
         return;
       }
       case "conflict":
@@ -236,9 +245,9 @@ export class VolumeReconciler {
 
   #start(operation: Operation, work: Work): void {
     const nowMs = this.#deps.clock.monotonicMs();
-    const failedMs = this.#failuresOf(operation).get(attemptName(operation));
-    if (failedMs !== undefined && nowMs - failedMs < shortestPauseMs) {
-      this.#retryAtMs = Math.min(this.#retryAtMs, failedMs + shortestPauseMs);
+    const pausedUntilMs = this.#pausesOf(operation).get(attemptName(operation)) ?? nowMs;
+    if (nowMs < pausedUntilMs) {
+      this.#retryAtMs = Math.min(this.#retryAtMs, pausedUntilMs);
       return;
     }
     const started = this.#pending.start(operation.key, operation.name, nowMs);
@@ -251,8 +260,14 @@ export class VolumeReconciler {
     }
   }
 
-  #failuresOf({ key }: Operation): ReadonlyMap<string, number> {
-    return this.#failedMs.get(key.volumeName) ?? new Map();
+  #pausesOf({ key }: Operation): ReadonlyMap<string, number> {
+    return this.#pausedUntilMs.get(key.volumeName) ?? new Map();
+  }
+
+  #pause(operation: Operation, pauseMs: number): void {
+    const untilMs = this.#deps.clock.monotonicMs() + pauseMs;
+    const pauses = new Map([...this.#pausesOf(operation), [attemptName(operation), untilMs]]);
+    this.#pausedUntilMs.set(operation.key.volumeName, pauses);
   }
 
   async #run(operation: Operation, work: Work): Promise<void> {
@@ -274,8 +289,7 @@ export class VolumeReconciler {
     });
     if (failure !== undefined) {
       const { volumeName } = key;
-      const failures = new Map([...this.#failuresOf(operation), [attemptName(operation), endedMs]]);
-      this.#failedMs.set(volumeName, failures);
+      this.#pause(operation, shortestPauseMs);
       log.warn("an operation on a volume failed", { volume: volumeName, operation: name, failure });
       if (event !== undefined) {
         const { wanted, reason } = event;
@@ -286,8 +300,9 @@ export class VolumeReconciler {
   }
 }
 
-function attemptName({ key, name }: Operation): string {
-  return `${name} ${key.podUid ?? ""}`;
+/** Of pods that share a volume, none waits for the pause of another. */
+function attemptName({ key, name, event }: Operation): string {
+  return `${name} ${key.podUid ?? event?.wanted.pod.metadata.uid ?? ""}`;
 }
 
 /** Undefined = it went well. */

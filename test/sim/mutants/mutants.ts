@@ -193,6 +193,20 @@ export const mutants: readonly Mutant[] = [
     },
   },
   {
+    name: "takes claims for grown whose volumes are not",
+    promise: "a claim is not larger than its volume",
+    sabotage: withCsi(() => ({ expandVolume: () => Promise.resolve({ capacityBytes: 0n }) })),
+  },
+  {
+    name: "never grows volumes",
+    promise: "a volume that was made larger grows under the pods that use it",
+    edit: {
+      file: "src/core/storage/volume-state.ts",
+      from: "return compareQuantity(wanted, size) > 0 ? size : undefined;",
+      to: "return compareQuantity(wanted, size) > 9 ? size : undefined;",
+    },
+  },
+  {
     name: "gives devices to several containers",
     promise: "no device is held by two running containers",
     withDevices: true,

@@ -2,6 +2,7 @@ import type { SimMachine } from "../../../../src/app/sim-agent.ts";
 import { CsiCallError } from "../../../../src/model/csi-call-error.ts";
 import {
   NodeServiceCapability_RPC_Type as Capability,
+  type NodeExpandVolumeRequest,
   type NodeExpandVolumeResponse,
   type NodePublishVolumeRequest,
   type NodeServiceCapability,
@@ -12,7 +13,7 @@ import type { Dice } from "../dice.ts";
 import type { PluginFaults } from "../plugin-faults.ts";
 import { PluginProcess } from "../plugin-process.ts";
 import type { SimDevices } from "./sim-devices.ts";
-import { diskDriver } from "./storage-objects.ts";
+import { diskDriver, smallestBytes } from "./storage-objects.ts";
 
 /** The kubelet's deadline of every call. */
 const deadlineMs = 120_000;
@@ -22,6 +23,8 @@ export interface SimVolume {
   readonly driver: string;
   readonly handle: string;
   stagedAt: string | undefined;
+  /** Of its file system, or of the device as the node sees it. */
+  sizeBytes: bigint;
   readonly publishedAt: Map<string, { readonly isBlock: boolean }>;
   /** The call about it that has not ended. */
   busy: CsiCall["kind"] | undefined;
@@ -33,6 +36,8 @@ export interface CsiCall {
   readonly volume: SimVolume;
   readonly path: string;
   readonly stagingPath: string;
+  /** How large it is to be. */
+  readonly requiredBytes: bigint;
 }
 
 export interface SimCsiDriverDeps {
@@ -114,6 +119,7 @@ export class SimCsiDriver {
       driver: this.name,
       handle,
       stagedAt: undefined,
+      sizeBytes: smallestBytes,
       publishedAt: new Map(),
       busy: undefined,
     };
@@ -128,8 +134,11 @@ export class SimCsiDriver {
     signal: AbortSignal,
   ): Promise<void> {
     const { volumeId = "", stagingTargetPath = "" } = request as NodePublishVolumeRequest;
+    const { capacityRange } = request as NodeExpandVolumeRequest;
+    const requiredBytes = capacityRange?.requiredBytes ?? 0n;
     const volume = this.#volume(volumeId);
-    const call = { kind, volume, path: path ?? "", stagingPath: stagingTargetPath };
+    const paths = { path: path ?? "", stagingPath: stagingTargetPath };
+    const call = { kind, volume, ...paths, requiredBytes };
     this.#deps.onCall(call);
     const work = () => this.#inTurn(call, () => this.#carryOut(call, request));
     return this.#process.send(work, signal);
@@ -172,6 +181,7 @@ export class SimCsiDriver {
         await files.removeTree(path);
         return;
       case "expand":
+        if (call.requiredBytes > volume.sizeBytes) volume.sizeBytes = call.requiredBytes;
     }
   }
 

@@ -9,6 +9,8 @@ export const storageDisturbances: readonly ((sim: Simulation) => void)[] = [
   hangDrivers,
   bindClaims,
   delayClaim,
+  growClaims,
+  growClaims,
 ];
 
 function killDriver(sim: Simulation): void {
@@ -38,6 +40,14 @@ function hangDrivers(sim: Simulation): void {
 function bindClaims(sim: Simulation): void {
   sim.did("claims are bound");
   sim.storage?.bindClaims();
+}
+
+function growClaims(sim: Simulation): void {
+  const { dice, storage } = sim;
+  if (storage?.resizer === undefined) return;
+  const grown = simClaims.filter(() => dice.chance(0.4));
+  sim.did(`more is asked for by ${grown.map(({ claim }) => claim).join(", ")}`);
+  for (const claim of grown) storage.resizer.grow(claim);
 }
 
 /** Another claim of that name, which waits for its volume. */

@@ -27,6 +27,7 @@ const isLinux = { key: "kubernetes.io/os", operator: "In", values: ["linux"] };
 const onLinux = { required: { nodeSelectorTerms: [{ matchExpressions: [isLinux] }] } };
 
 const smallestSize = "1Gi";
+export const smallestBytes: bigint = 2n ** 30n;
 
 function claimOf(
   claim: string,
@@ -126,6 +127,12 @@ export function driverObject(name: string): CSIDriver {
       fsGroupPolicy: "ReadWriteOnceWithFSType",
     },
   };
+}
+
+/** Of a claim or a volume; zero when nothing is said. */
+export function sizeBytes(resources: Readonly<Record<string, string>> | undefined): bigint {
+  const gibibytes = /^(\d+)Gi$/.exec(resources?.["storage"] ?? "")?.[1] ?? "0";
+  return BigInt(gibibytes) * 2n ** 30n;
 }
 
 function claimUid(claim: string): string {

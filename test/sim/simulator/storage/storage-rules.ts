@@ -5,12 +5,14 @@ import { podUidLabel } from "../../../../src/model/labels.ts";
 import type { Invariants } from "../invariants.ts";
 import { Violation } from "../violation.ts";
 import type { CsiCall, SimVolume } from "./sim-csi-driver.ts";
-import { attachedName, findVolume } from "./storage-objects.ts";
+import { attachedName, findVolume, smallestBytes } from "./storage-objects.ts";
 import { volumePaths } from "./volume-paths.ts";
 
 const uidText = /[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}/;
 /** An agent that makes more calls about one volume within some seconds spins. */
 const mostCalls = 60;
+/** The same of one that reads a claim or a volume again and again. */
+const mostReads = 200;
 const windowMs = 5_000;
 
 export interface StorageRulesDeps {
@@ -21,15 +23,18 @@ export interface StorageRulesDeps {
   /** What the API server has; undefined without a cluster, or before the node is there. */
   readonly volumesInUse: () => readonly string[] | undefined;
   readonly volumes: () => readonly SimVolume[];
+  /** What controllers have made of the volume; undefined without a cluster. */
+  readonly capacityOf: (driver: string, handle: string) => bigint | undefined;
 }
 
 /**
  * Volumes are there before the containers that use them and as long as those run; a device is staged at one place, before and
- * as long as it is published; and the cluster knows of every attached volume that is in use.
+ * as long as it is published; one grows where it is staged, and its claim is not larger; and the cluster knows of every attached volume that is in use.
  */
 export class StorageRules {
   readonly #deps: StorageRulesDeps;
-  readonly #calls = new Map<SimVolume, { count: number; sinceMs: number }>();
+  /** By the volume, or by what was read of it. */
+  readonly #calls = new Map<SimVolume | string, { count: number; sinceMs: number }>();
 
   constructor(deps: StorageRulesDeps) {
     this.#deps = deps;
@@ -38,7 +43,7 @@ export class StorageRules {
   /** An agent asks a driver for something. */
   noteCall(call: CsiCall): void {
     const { kind, volume, path } = call;
-    this.#count(volume);
+    this.#count(volume, volume.handle, mostCalls);
     switch (kind) {
       case "stage":
         this.#checkStage(call);
@@ -55,7 +60,23 @@ export class StorageRules {
         }
         return;
       case "expand":
+        this.#checkExpand(call);
     }
+  }
+
+  /** A claim has that size now. */
+  noteClaimSize(driver: string, handle: string, bytes: bigint): void {
+    const volume = this.#deps
+      .volumes()
+      .find((each) => each.driver === driver && each.handle === handle);
+    const present = volume?.sizeBytes ?? smallestBytes;
+    if (bytes <= present) return;
+    throw new Violation(`the claim of ${handle} has ${bytes} bytes, and its volume ${present}`);
+  }
+
+  /** An agent reads a claim, a volume or an attachment. */
+  noteRead(path: string): void {
+    this.#count(path, path, mostReads);
   }
 
   /** The node's object changed. */
@@ -95,6 +116,18 @@ export class StorageRules {
     if (inUse !== undefined) this.#checkInUse(volume, inUse);
   }
 
+  #checkExpand({ volume, path, stagingPath, requiredBytes }: CsiCall): void {
+    const { handle, stagedAt, busy, driver } = volume;
+    // A raw device that is staged already is expanded without that path, as by a kubelet.
+    const expected = stagingPath === "" ? stagedAt : stagingPath;
+    if (busy === undefined && (stagedAt === undefined || stagedAt !== expected)) {
+      throw new Violation(`${handle} is expanded at ${path}, and staged at ${stagedAt}`);
+    }
+    const most = this.#deps.capacityOf(driver, handle);
+    if (most === undefined || requiredBytes <= most) return;
+    throw new Violation(`${handle} is expanded to ${requiredBytes} bytes, and has ${most}`);
+  }
+
   #checkInUse(volume: SimVolume, inUse: readonly string[]): void {
     if (findVolume(volume.driver, volume.handle)?.isAttachable !== true) return;
     const name = attachedName(volume);
@@ -127,17 +160,17 @@ export class StorageRules {
     return this.#deps.volumes().some(({ publishedAt }) => publishedAt.has(path));
   }
 
-  #count(volume: SimVolume): void {
+  #count(key: SimVolume | string, name: string, most: number): void {
     const nowMs = this.#deps.machine.clock.monotonicMs();
-    const calls = this.#calls.get(volume) ?? { count: 0, sinceMs: nowMs };
-    this.#calls.set(volume, calls);
+    const calls = this.#calls.get(key) ?? { count: 0, sinceMs: nowMs };
+    this.#calls.set(key, calls);
     if (nowMs - calls.sinceMs > windowMs) {
       calls.count = 0;
       calls.sinceMs = nowMs;
     }
     calls.count += 1;
-    if (calls.count <= mostCalls) return;
-    throw new Violation(`${calls.count} calls about ${volume.handle} in ${windowMs / 1000} s`);
+    if (calls.count <= most) return;
+    throw new Violation(`${calls.count} calls about ${name} in ${windowMs / 1000} s`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { SimMachine } from "../../../../src/app/sim-agent.ts";
 import type { AgentPorts } from "../../../../src/engine/agent/agent-ports.ts";
 import { ApiError } from "../../../../src/model/api-error.ts";
-import type { Node } from "../../../../src/model/generated/kubernetes.ts";
+import type { Node, PersistentVolumeClaim } from "../../../../src/model/generated/kubernetes.ts";
 import type { ApiClient } from "../../../../src/ports/api-client.ts";
 import type { SourceSnapshot } from "../../../../src/ports/pod-source.ts";
 import type { MemoryPluginSockets } from "../../../kit/memory-plugin-sockets.ts";
@@ -12,12 +12,14 @@ import type { Invariants } from "../invariants.ts";
 import { PluginFaults } from "../plugin-faults.ts";
 import { withMethods } from "../with-methods.ts";
 import { AttachController } from "./attach-controller.ts";
+import { ResizeController } from "./resize-controller.ts";
 import { type CsiCall, SimCsiDriver, type SimVolume } from "./sim-csi-driver.ts";
 import { SimDevices } from "./sim-devices.ts";
 import {
   claimObject,
   driverNames,
   driverObject,
+  findVolume,
   plainClaim,
   type SimClaim,
   simClaims,
@@ -54,6 +56,7 @@ export class StorageWorld {
   readFaultRate = 0;
   #api: MemoryApi | undefined;
   controller: AttachController | undefined;
+  resizer: ResizeController | undefined;
 
   constructor(deps: StorageWorldDeps) {
     this.#deps = deps;
@@ -75,6 +78,10 @@ export class StorageWorld {
       isKnown,
       volumesInUse: () => this.#node()?.status?.volumesInUse ?? this.#noneInUse(),
       volumes: () => this.volumes,
+      capacityOf: (driver, handle) => {
+        const claim = findVolume(driver, handle);
+        return claim && this.resizer?.sizesOf(claim)?.volume;
+      },
     });
     for (const driver of this.drivers) this.startDriver(driver);
   }
@@ -94,6 +101,7 @@ export class StorageWorld {
       api.put(`/api/v1/persistentvolumes/${claim.volume}`, volumeObject(claim));
       this.setClaim(claim, dice.chance(0.8) ? "Bound" : "Pending");
     }
+    this.resizer = new ResizeController({ api, clock: machine.clock, dice: dice.split(), isDown });
     this.controller = new AttachController({
       api,
       clock: machine.clock,
@@ -108,11 +116,25 @@ export class StorageWorld {
   /** Something changed in the API server. */
   noteChange({ collection }: Change): void {
     if (collection === "v1/nodes") this.#deps.check(() => this.rules.noteNode());
+    if (collection === "v1/persistentvolumeclaims") this.#noteClaims();
     if (collection === "v1/nodes" || collection === "v1/pods") this.controller?.wake();
   }
 
+  #noteClaims(): void {
+    this.resizer?.wake();
+    for (const claim of simClaims) {
+      const { driver = "", handle } = claim;
+      const bytes = this.resizer?.sizesOf(claim)?.claim ?? 0n;
+      this.#deps.check(() => this.rules.noteClaimSize(driver, handle, bytes));
+    }
+  }
+
+  /** It keeps the size that it has by now. */
   setClaim(claim: SimClaim, phase: "Bound" | "Pending"): void {
-    this.#api?.put(`${claims}/${claim.claim}`, claimObject(claim, phase));
+    const path = `${claims}/${claim.claim}`;
+    const known: PersistentVolumeClaim | undefined = this.#api?.get(path);
+    const next = claimObject(claim, phase, known?.spec?.resources?.requests?.["storage"]);
+    this.#api?.put(path, { ...next, status: { ...next.status, ...known?.status, phase } });
   }
 
   /** Claims that were pending are bound. */
@@ -154,12 +176,14 @@ export class StorageWorld {
     if (!isSocketLeft) this.#deps.sockets.remove(socketOf(driver.name));
   }
 
-  /** Nothing goes wrong any more. */
+  /** Nothing goes wrong any more. Claims that are used grow once more: what runs has to follow. */
   end(): void {
     this.faults.end();
     this.readFaultRate = 0;
     for (const driver of this.drivers) if (!driver.isUp) this.startDriver(driver);
     this.bindClaims();
+    for (const claim of simClaims) this.resizer?.grow(claim);
+    this.resizer?.settle();
   }
 
   /** What an agent sees of it. */
@@ -193,6 +217,7 @@ export class StorageWorld {
       watch: (request, onEvent, signal) => api.watch(request, onEvent, signal),
       send: async (request, signal) => {
         const isRead = request.method === "GET" && volumeReads.test(request.path);
+        if (isRead) this.#deps.check(() => this.rules.noteRead(request.path));
         if (isRead && this.#readDice.chance(this.readFaultRate)) {
           const { clock } = this.#deps.machine;
           const forMs = this.#readDice.pick([0, 5_000, 45_000]);
