@@ -29,7 +29,7 @@ export class ResizeController {
     this.#deps = deps;
   }
 
-  /** Somebody wants a larger volume. */
+  /** The claim asks for a larger volume. */
   grow(claim: SimClaim): void {
     const { api } = this.#deps;
     const known = this.#claim(claim);

@@ -176,7 +176,7 @@ export class StorageWorld {
     if (!isSocketLeft) this.#deps.sockets.remove(socketOf(driver.name));
   }
 
-  /** Nothing goes wrong any more. Claims that are used grow once more: what runs has to follow. */
+  /** Nothing goes wrong any more. Claims grow again: what runs has to follow. */
   end(): void {
     this.faults.end();
     this.readFaultRate = 0;
