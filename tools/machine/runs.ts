@@ -1,12 +1,9 @@
 // What runs on which virtual machine.
 import type { Hardware } from "./virtual-machine.ts";
 
-/** The runtime of the guest: the folders of its programs, before all others. */
-const guests = {
-  "containerd-1.7": [],
-  "containerd-2": ["/opt/newer/usr/bin", "/opt/newer/usr/sbin"],
-  crun: ["/opt/crun"],
-} as const;
+/** Folders of the guest's programs, before all others: they choose its runtime. */
+const newerPrograms = ["/opt/newer/usr/bin", "/opt/newer/usr/sbin"];
+const crunPrograms = ["/opt/crun"];
 
 export interface MachineRun {
   readonly name: string;
@@ -19,13 +16,30 @@ export interface MachineRun {
 
 const hardware: Hardware = { cpus: 2, memoryMebibytes: 3072, numaNodes: 1, hasSwap: false };
 
-const files = ["test/machine/slices.test.ts"];
+const cgroupTests = ["test/machine/slices.test.ts"];
 
 /** The first is what `npm run machine` runs without arguments. */
-export const runs: readonly MachineRun[] = Object.entries(guests).map(([name, programFolders]) => ({
-  name,
-  programFolders,
-  hardware,
-  runsDemo: true,
-  files,
-}));
+export const runs: readonly MachineRun[] = [
+  {
+    name: "containerd-1.7",
+    programFolders: [],
+    hardware,
+    runsDemo: true,
+    files: cgroupTests,
+  },
+  {
+    name: "containerd-2",
+    programFolders: newerPrograms,
+    hardware,
+    runsDemo: true,
+    files: [...cgroupTests, "test/machine/newer-runtime.test.ts"],
+  },
+  { name: "crun", programFolders: crunPrograms, hardware, runsDemo: true, files: cgroupTests },
+  {
+    name: "services",
+    programFolders: newerPrograms,
+    hardware,
+    runsDemo: false,
+    files: ["test/machine/shutdown.test.ts", "test/machine/nfs.test.ts"],
+  },
+];
