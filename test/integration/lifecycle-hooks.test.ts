@@ -110,7 +110,10 @@ describe("lifecycle hooks", () => {
       },
       serve,
     );
-    write("stop-http", [{ ...main, ports: [{ name: "web", containerPort: 8080 }] }], {
+    // Its own request would be taken for the hook's: the kernel's table says that it listens on 8080.
+    const listens = exec("grep -q ':1F90 .* 0A ' /proc/net/tcp /proc/net/tcp6");
+    const ports = [{ name: "web", containerPort: 8080 }];
+    write("stop-http", [{ ...main, ports, readinessProbe: { ...listens, periodSeconds: 1 } }], {
       terminationGracePeriodSeconds: 5,
     });
     await remove(await ready("stop-http"), "stop-http");
