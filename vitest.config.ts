@@ -22,6 +22,7 @@ const config: ViteUserConfig = defineConfig({
           name: "unit",
           include: [
             "src/**/*.test.ts",
+            "web/**/*.test.ts",
             "tools/**/*.test.ts",
             "test/*.test.ts",
             "test/sim/**/*.test.ts",

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { impureGlobals, layers, maxFileLines } from "../tools/layers.ts";
+import { impureGlobals, layers, maxFileLines, pageLayer } from "../tools/layers.ts";
 import { ownFiles } from "../tools/own-files.ts";
 
 interface SourceFile {
@@ -55,9 +55,33 @@ describe("the layer table", () => {
   });
 });
 
+describe("the page", () => {
+  const page = listSources("web").filter(({ path }) => !path.endsWith(".test.ts"));
+
+  test("is read", () => {
+    expect(page.length).toBeGreaterThan(10);
+  });
+
+  test("imports pure code of src, and of what answers it types alone", () => {
+    const found = page.flatMap(({ path, text }) =>
+      importStatements(text)
+        .filter((statement) => !mayPageImport(path, statement))
+        .map(({ specifier }) => `${path} imports ${specifier}`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test("shows text as text, never as HTML", () => {
+    const sinks =
+      /innerHTML|outerHTML|insertAdjacentHTML|setHTML|dangerously|document\.write|DOMParser|srcdoc|createContextualFragment|\beval\b|new Function|javascript:/i;
+    const found = page.filter(({ text }) => sinks.test(text)).map(({ path }) => path);
+    expect(found).toEqual([]);
+  });
+});
+
 describe("every source file", () => {
   test(`has at most ${maxFileLines} lines`, () => {
-    const sources = [...files, ...listSources("test"), ...listSources("tools")];
+    const sources = ["src", "test", "tools", "web"].flatMap(listSources);
     const long = sources
       .filter(({ path }) => !path.includes("/generated/"))
       .filter(({ text }) => text.split("\n").length - 1 > maxFileLines)
@@ -66,7 +90,7 @@ describe("every source file", () => {
   });
 
   test("gives a reason on the line of a lint exception", () => {
-    const sources = [...files, ...listSources("test"), ...listSources("tools")];
+    const sources = ["src", "test", "tools", "web"].flatMap(listSources);
     const bare = sources
       .filter(({ path }) => !path.includes("/generated/") && path !== "test/layers.test.ts")
       .flatMap(({ path, text }) =>
@@ -131,6 +155,30 @@ function importsOf(text: string): string[] {
   return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? "");
 }
 
+interface ImportStatement {
+  readonly specifier: string;
+  readonly isOfTypes: boolean;
+}
+
+function importStatements(text: string): ImportStatement[] {
+  const ofTypes = new Set(
+    [...text.matchAll(/(?:^|\n)(?:import|export) type\s[^;"']*?from\s+["']([^"']+)["']/g)].map(
+      ([, specifier = ""]) => specifier,
+    ),
+  );
+  return importsOf(text).map((specifier) => ({ specifier, isOfTypes: ofTypes.has(specifier) }));
+}
+
+function mayPageImport(path: string, { specifier, isOfTypes }: ImportStatement): boolean {
+  if (!specifier.startsWith(".")) {
+    return pageLayer.packages.some((name) => `${specifier}/`.startsWith(`${name}/`));
+  }
+  const [top, layer = ""] = normalize(join(dirname(path), specifier)).split("/");
+  if (top === "web") return true;
+  const allowed = isOfTypes ? [...pageLayer.imports, ...pageLayer.types] : pageLayer.imports;
+  return top === "src" && allowed.includes(layer);
+}
+
 function withoutCommentsAndStrings(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, "")
@@ -141,7 +189,7 @@ function withoutCommentsAndStrings(text: string): string {
 
 function listSources(root: string): SourceFile[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => {
       const path = relative(".", join(entry.parentPath, entry.name));
       return { path, layer: path.split("/")[1] ?? "", text: readFileSync(path, "utf8") };

@@ -1,10 +1,11 @@
 // Bundles the command line into dist/berth.js, one file: every further one takes a command longer to start. What is imported
-// only when it is asked for, the agent above all, lies in dist/parts.
+// only when it is asked for, the agent above all, lies in dist/parts; the page in dist/ui.
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { bundlePage } from "./build-page.mjs";
 
 // Bundled CommonJS packages expect it.
 const requireBanner = [
@@ -87,12 +88,16 @@ export async function buildProgram({ root, outdir, builtAs, interpreter, sourcem
     outdir: partsDir,
   });
   const made = [program, rest, apart, planner];
-  writeOutputs(
-    made.flatMap(({ outputFiles }) => outputFiles),
-    (path) => join(outdir, relative(place, path)),
-  );
+  const page = await bundlePage(root);
+  writeOutputs([
+    ...made.flatMap(({ outputFiles }) =>
+      outputFiles.map(({ path, contents }) => [join(outdir, relative(place, path)), contents]),
+    ),
+    ...[...page.files].map(([path, contents]) => [join(outdir, "ui", path), contents]),
+  ]);
   chmodSync(join(outdir, "berth.js"), 0o755);
-  return [...new Set(made.flatMap(({ metafile }) => Object.keys(metafile.inputs)))].toSorted();
+  const sources = made.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  return [...new Set([...sources, ...page.sources])].toSorted();
 }
 
 /** Leaves out what is imported only when it is asked for, and notes it in `parts` by its name. */
@@ -113,11 +118,11 @@ function leaveOut(parts) {
 }
 
 /** Writes what was bundled, and removes what an earlier build left beside it. */
-function writeOutputs(files, placeOf) {
-  const written = new Set(files.map(({ path }) => placeOf(path)));
-  for (const { path, contents } of files) {
-    mkdirSync(dirname(placeOf(path)), { recursive: true });
-    writeFileSync(placeOf(path), contents);
+function writeOutputs(files) {
+  const written = new Set(files.map(([path]) => path));
+  for (const [path, contents] of files) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, contents);
   }
   for (const folder of new Set([...written].map(dirname))) {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -54,6 +54,17 @@ export const layers: Readonly<Record<string, Layer>> = {
   },
 };
 
+/** What the page of web/ may import of src: pure code, and types alone of what the agent answers. It sees no other npm package than these. */
+export const pageLayer: {
+  readonly imports: readonly string[];
+  readonly types: readonly string[];
+  readonly packages: readonly string[];
+} = {
+  imports: ["library", "core", "model", "lib"],
+  types: ["ports", "server"],
+  packages: ["preact", "@xterm/headless"],
+};
+
 /** Globals that let the world in; a pure layer gets time and entropy as arguments or through ports. */
 export const impureGlobals: readonly string[] = [
   "Date",

@@ -12,7 +12,12 @@ const reports = mkdtempSync(join(tmpdir(), "berth-check-"));
 
 /** Each step answers how many of its checks passed and failed. */
 const steps = {
-  types: () => one("node_modules/.bin/tsc", ["--noEmit"]),
+  types: () =>
+    sum(
+      ["tsconfig.json", "web/tsconfig.json"].map((path) =>
+        one("node_modules/.bin/tsc", ["--noEmit", "-p", path]),
+      ),
+    ),
   lint: () => one("node_modules/.bin/oxlint", ["--type-aware", "--deny-warnings"]),
   "regular-expressions": () => one(process.execPath, ["tools/regular-expressions/main.mjs"]),
   format: () => one("node_modules/.bin/biome", ["check", "."]),
@@ -41,6 +46,11 @@ const steps = {
 function one(program, args) {
   const { status } = spawnSync(program, args, { cwd: root, stdio: "inherit" });
   return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+function sum(results) {
+  const total = (key) => results.reduce((sum, result) => sum + result[key], 0);
+  return { passed: total("passed"), failed: total("failed") };
 }
 
 function tests(node, project) {

@@ -1,4 +1,11 @@
-import { impureGlobals, layers, maxFileLines, maxFunctionLines, maxParameters } from "../layers.ts";
+import {
+  impureGlobals,
+  layers,
+  maxFileLines,
+  maxFunctionLines,
+  maxParameters,
+  pageLayer,
+} from "../layers.ts";
 import { ownFiles } from "../own-files.ts";
 
 /** The oxlint configuration: general rules, and the layer table as import restrictions. */
@@ -44,6 +51,21 @@ export function lintConfig(): string {
       {
         files: ["src/lib/json-text.ts", "src/lib/timers.ts"],
         rules: { "no-restricted-properties": "off", "no-restricted-globals": "off" },
+      },
+      {
+        files: ["web/**/*.ts", "web/**/*.tsx"],
+        plugins: ["typescript", "unicorn", "oxc", "import", "promise", "jsx-a11y", "react"],
+        rules: {
+          "no-restricted-imports": ["error", { patterns: pageImports() }],
+          "no-restricted-properties": ["error", unlimitedJson],
+          // Preact's JSX is a function call that the build inserts.
+          "react/react-in-jsx-scope": "off",
+          // Attributes have the names of HTML.
+          "react/no-unknown-property": "off",
+          "react/no-danger": "error",
+          // A live region is not always what a form computed.
+          "jsx-a11y/prefer-tag-over-role": "off",
+        },
       },
       { files: ["vitest.config.ts"], rules: { "import/no-default-export": "off" } },
     ],
@@ -109,6 +131,19 @@ const generalRules = {
   "import/no-named-as-default-member": "off",
   "vitest/require-mock-type-parameters": "off",
 };
+
+/** Types are checked by test/layers.test.ts, which sees which imports are of types. */
+function pageImports(): unknown[] {
+  const allowed = [...pageLayer.imports, ...pageLayer.types];
+  const forbidden = Object.keys(layers).filter((name) => !allowed.includes(name));
+  return [
+    {
+      regex: `^(\\.\\./)+src/(${forbidden.join("|")})/`,
+      message: `Bad layering: web may import ${pageLayer.imports.join(", ")} of src, and types of ${pageLayer.types.join(", ")}.`,
+    },
+    { regex: "^node:", message: "Browsers have no modules of Node's." },
+  ];
+}
 
 function restrictedImports(name: string): unknown[] {
   const layer = layers[name];
