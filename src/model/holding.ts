@@ -1,4 +1,4 @@
-import type { Node } from "./generated/kubernetes.ts";
+import type { Node, NodeCondition } from "./generated/kubernetes.ts";
 
 /** What a container has for itself. */
 export interface Holding {
@@ -40,6 +40,15 @@ export interface NodeDescription {
   readonly policies: ManagerPolicies;
   readonly resources: readonly NodeResource[];
   readonly holdings: readonly PodHolding[];
+  /** The node's conditions, without a cluster too; then without the times of their changes. */
+  readonly conditions?: readonly NodeCondition[] | undefined;
+}
+
+/** An image that the runtime has. */
+export interface NodeImage {
+  /** With tags first, then with digests. */
+  readonly names: readonly string[];
+  readonly sizeBytes: number;
 }
 
 /** What would become of a pod that came now. */

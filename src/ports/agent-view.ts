@@ -1,6 +1,6 @@
 import type { GcItem, GcOptions } from "../model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../model/generated/kubernetes.ts";
-import type { Holding, NodeDescription, RehearsedPod } from "../model/holding.ts";
+import type { Holding, NodeDescription, NodeImage, RehearsedPod } from "../model/holding.ts";
 import type { PodUid } from "../model/ids.ts";
 import type { Pod } from "../model/pod.ts";
 import type { Summary } from "../model/stats-summary.ts";
@@ -44,6 +44,8 @@ export interface AgentView {
   readStats(signal: AbortSignal): Promise<Summary>;
   /** The node's resources, and who has what of them for itself. */
   describeNode(): NodeDescription;
+  /** The images that the runtime has, the largest first. */
+  listImages(signal: AbortSignal): Promise<readonly NodeImage[]>;
   /** What would become of these pods if they came now. */
   rehearse(pods: readonly Pod[]): Promise<readonly RehearsedPod[]>;
   /** What is no longer needed and would be removed. */

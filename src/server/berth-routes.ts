@@ -41,6 +41,9 @@ export function berthRoutes(view: AgentView): readonly Route<Exchange>[] {
     route(["GET"], "/berth/v1/node", (_, { response }: Exchange) =>
       sendJson(response, view.describeNode()),
     ),
+    route(["GET"], "/berth/v1/images", async (_, { response, signal }: Exchange) => {
+      sendJson(response, { items: await view.listImages(signal) });
+    }),
     route(["PUT"], "/berth/v1/plan", async (_, { request, response }: Exchange) => {
       const pods = parsePods(await readBody(request, maxPlanBytes));
       sendJson(response, { items: await view.rehearse(pods) });

@@ -2,7 +2,7 @@ import { SimHistory } from "../../src/drivers/sim/sim-history.ts";
 import { PodTable } from "../../src/engine/pods/pod-table.ts";
 import type { GcItem, GcOptions } from "../../src/model/gc-item.ts";
 import type { EphemeralContainer, Event } from "../../src/model/generated/kubernetes.ts";
-import type { NodeDescription, RehearsedPod } from "../../src/model/holding.ts";
+import type { NodeDescription, NodeImage, RehearsedPod } from "../../src/model/holding.ts";
 import type { Pod } from "../../src/model/pod.ts";
 import type { Summary } from "../../src/model/stats-summary.ts";
 import type {
@@ -40,6 +40,7 @@ export class InMemoryAgentView implements AgentView {
     resources: [],
     holdings: [],
   };
+  images: readonly NodeImage[] = [];
   /** By the names of pods; others fit and get nothing of their own. */
   readonly rehearsed: Map<string, RehearsedPod> = new Map();
   sourceProblems: readonly SourceProblem[] = [];
@@ -97,6 +98,10 @@ export class InMemoryAgentView implements AgentView {
 
   describeNode(): NodeDescription {
     return this.node;
+  }
+
+  listImages(): Promise<readonly NodeImage[]> {
+    return Promise.resolve(this.images);
   }
 
   rehearse(pods: readonly Pod[]): Promise<readonly RehearsedPod[]> {

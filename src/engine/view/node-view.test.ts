@@ -29,6 +29,9 @@ function container(id: string, restartCount: number, state: "running" | "exited"
   return { id: `containerd://${id}`, name: "web", restartCount, state } as ObservedContainer;
 }
 
+const capacity = { cpu: "1", memory: "1Gi", pods: "10" };
+const described = { node: { metadata: { name: "node" }, status: { capacity } } };
+
 function world() {
   const clock = new VirtualClock();
   const files = new MemoryFiles();
@@ -51,7 +54,7 @@ function world() {
   let restored = 0;
   const view = new NodeView({
     history,
-    resources: { holdings: () => [] } as never,
+    resources: { holdings: () => [], describe: () => described } as never,
     storage: { awaited: () => new Map([["data", "the pod needs it"]]) },
     ports: {
       clock,
@@ -65,6 +68,11 @@ function world() {
           asked.push(`portForward ${podSandboxId} ${port.join(" ")}`);
           return Promise.resolve({ url: "http://127.0.0.1:1/forward" });
         },
+        listImages: () =>
+          Promise.resolve([
+            { repoTags: ["small:1"], repoDigests: ["small@sha256:1"], size: 5n },
+            { repoTags: [], repoDigests: ["large@sha256:2"], size: 7n },
+          ]),
       } as never,
     },
     settings: {
@@ -85,6 +93,10 @@ function world() {
     intake: { problems: [], ignoredFiles: [], restoreAgain: () => void restored++ },
     garbage: { plan: () => Promise.resolve([]), collect: () => Promise.resolve([]) },
     stats: { summary: () => Promise.reject(new Error("no stats")) },
+    health: {
+      report: { problems: ["container runtime is down"], handlers: [], features: undefined },
+    },
+    eviction: { pressures: ["DiskPressure"] },
   });
   const setContainers = (...containers: readonly ObservedContainer[]): void => {
     const { name, namespace } = pod.metadata;
@@ -241,4 +253,22 @@ test("ephemeral containers are kept, shown at once, and taken from the source ag
   expect(memory.ephemeral.restore(pod).spec.ephemeralContainers).toEqual(debug);
   expect(seen.map((each) => each.pod.spec.ephemeralContainers)).toEqual([debug]);
   expect(restorations()).toBe(1);
+});
+
+test("a node without a cluster has conditions, from its runtime and what it is short of", () => {
+  const { conditions = [] } = world().view.describeNode();
+  expect(conditions.map(({ type, status }) => `${type}=${status}`)).toEqual([
+    "MemoryPressure=False",
+    "DiskPressure=True",
+    "PIDPressure=False",
+    "Ready=False",
+  ]);
+  expect(conditions.at(-1)?.message).toBe("container runtime is down");
+});
+
+test("the largest image comes first, tags before digests", async () => {
+  expect(await world().view.listImages(never)).toEqual([
+    { names: ["large@sha256:2"], sizeBytes: 7 },
+    { names: ["small:1", "small@sha256:1"], sizeBytes: 5 },
+  ]);
 });

@@ -1,7 +1,13 @@
+import { nodeConditions } from "../../core/node/node-conditions.ts";
 import { recordingLines } from "../../core/record/recording.ts";
 import type { GcItem, GcOptions } from "../../model/gc-item.ts";
-import type { EphemeralContainer, Event } from "../../model/generated/kubernetes.ts";
-import type { NodeDescription, RehearsedPod } from "../../model/holding.ts";
+import type {
+  EphemeralContainer,
+  Event,
+  Node,
+  NodeCondition,
+} from "../../model/generated/kubernetes.ts";
+import type { NodeDescription, NodeImage, RehearsedPod } from "../../model/holding.ts";
 import { type PodUid, rawContainerId } from "../../model/ids.ts";
 import { emptyObservedPod, findObserved, type ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
@@ -17,7 +23,7 @@ import type {
   PodExplanation,
 } from "../../ports/agent-view.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { ContainerRuntime, ImageService } from "../../ports/container-runtime.ts";
 import type { HistoryView } from "../../ports/history.ts";
 import type { Log } from "../../ports/log.ts";
 import type { SourceProblem } from "../../ports/pod-source.ts";
@@ -28,14 +34,19 @@ import { activePulls } from "../images/pod-images.ts";
 import type { SourceIntake } from "../intake/source-intake.ts";
 import type { GarbageCollection } from "../node/garbage-collection.ts";
 import type { Observer } from "../observe/observer.ts";
+import type { RuntimeHealth } from "../observe/runtime-health.ts";
 import type { PodMemory } from "../pods/pod-memory.ts";
 import type { PodTable } from "../pods/pod-table.ts";
+import type { EvictionManager } from "../resources/eviction/eviction-manager.ts";
 import { awaitedEnd, awaitedPulls, awaitedStart, awaitedVolumes } from "../status/show-waits.ts";
 import type { StorageManager } from "../volumes/storage-manager.ts";
 import { ContainerLogs } from "./container-logs.ts";
 import type { EventLog } from "./event-log.ts";
 import type { NodeResources } from "./node-resources.ts";
 import type { PodChanges } from "./pod-changes.ts";
+
+/** As a node reports them to a cluster. */
+const maxImageNames = 5;
 
 /** Who knows something of single pods. */
 interface PodKnowledge {
@@ -50,7 +61,8 @@ interface PodKnowledge {
 export interface NodeViewDeps extends PodKnowledge {
   readonly ports: {
     readonly clock: Clock;
-    readonly runtime: Pick<ContainerRuntime, "exec" | "attach" | "portForward" | "containerStatus">;
+    readonly runtime: Pick<ContainerRuntime, "exec" | "attach" | "portForward" | "containerStatus"> &
+      Pick<ImageService, "listImages">;
     readonly log: Log;
   };
   readonly settings: Pick<AgentSettings, "identity" | "runtimeSettings">;
@@ -59,6 +71,8 @@ export interface NodeViewDeps extends PodKnowledge {
   readonly history: HistoryView;
   readonly garbage: Pick<GarbageCollection, "plan" | "collect">;
   readonly stats: Pick<StatsProvider, "summary">;
+  readonly health: Pick<RuntimeHealth, "report">;
+  readonly eviction: Pick<EvictionManager, "pressures">;
 }
 
 /** The agent as others see it. */
@@ -91,7 +105,49 @@ export class NodeView implements AgentView {
   }
 
   describeNode(): NodeDescription {
-    return this.#deps.resources.describe();
+    const description = this.#deps.resources.describe();
+    const { conditions = [] } = description.node.status ?? {};
+    return {
+      ...description,
+      conditions: conditions.length > 0 ? conditions : this.#conditions(description.node),
+    };
+  }
+
+  async listImages(signal: AbortSignal): Promise<readonly NodeImage[]> {
+    const images = await this.#deps.ports.runtime.listImages(signal);
+    return images
+      .map(({ repoTags = [], repoDigests = [], size }) => ({
+        names: [...repoTags, ...repoDigests].slice(0, maxImageNames),
+        sizeBytes: Number(size ?? 0n),
+      }))
+      .toSorted((a, b) => b.sizeBytes - a.sizeBytes);
+  }
+
+  /** Of a node that no API server knows. */
+  #conditions({ metadata, status }: Node): readonly NodeCondition[] {
+    const { settings, health, eviction } = this.#deps;
+    const { pressures } = eviction;
+    const { conditions } = nodeConditions({
+      nodeName: metadata?.name ?? settings.identity.nodeName,
+      previous: [],
+      health: {
+        memoryPressure: pressures.includes("MemoryPressure"),
+        diskPressure: pressures.includes("DiskPressure"),
+        pidPressure: pressures.includes("PIDPressure"),
+        problems: health.report.problems,
+        softProblem: "",
+      },
+      capacity: status?.capacity,
+      localStorageCapacityIsolation: false,
+      now: "",
+    });
+    // Nobody keeps since when they are so.
+    return conditions.map(({ type, status, reason, message }) => ({
+      type,
+      status,
+      reason,
+      message,
+    }));
   }
 
   rehearse(pods: readonly Pod[]): Promise<readonly RehearsedPod[]> {

@@ -25,6 +25,7 @@ const readPaths = [
   "/berth/v1/problems",
   "/berth/v1/stats",
   "/berth/v1/node",
+  "/berth/v1/images",
   "/berth/v1/gc",
   "/berth/v1/pods/{uid}/explanation",
   "/berth/v1/history/pods",
