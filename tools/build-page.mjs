@@ -5,7 +5,12 @@ import { join } from "node:path";
 import { constants, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-const marks = { script: 'src="main.tsx"', style: 'href="main.css"' };
+/** What the document refers to, by the names of the sources: attributes, and the entries that they become. */
+const references = [
+  { attribute: "src", source: "main.tsx", entry: "main" },
+  { attribute: "href", source: "main.css", entry: "page" },
+  { attribute: "data-planner", source: "plan-worker.ts", entry: "planner" },
+];
 
 /**
  * The files of the page of the repository at `root`, by their paths below its folder, and the source files of which
@@ -14,7 +19,11 @@ const marks = { script: 'src="main.tsx"', style: 'href="main.css"' };
 export async function bundlePage(root) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { main: join(root, "web/main.tsx"), page: join(root, "web/style/main.css") },
+    entryPoints: {
+      main: join(root, "web/main.tsx"),
+      page: join(root, "web/style/main.css"),
+      planner: join(root, "web/views/plan/plan-worker.ts"),
+    },
     outdir: join(root, "dist/ui/assets"),
     tsconfig: join(root, "web/tsconfig.json"),
     entryNames: "[name]-[hash]",
@@ -33,10 +42,11 @@ export async function bundlePage(root) {
   });
   const names = outputFiles.map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
   const named = (entry) => names.find((name) => name.startsWith(`${entry}-`));
-  const template = readFileSync(join(root, "web/index.html"), "utf8");
-  const document = template
-    .replace(marks.script, `src="/assets/${named("main")}"`)
-    .replace(marks.style, `href="/assets/${named("page")}"`);
+  const document = references.reduce(
+    (text, { attribute, source, entry }) =>
+      text.replace(`${attribute}="${source}"`, `${attribute}="/assets/${named(entry)}"`),
+    readFileSync(join(root, "web/index.html"), "utf8"),
+  );
   const files = outputFiles.map(({ contents }, index) => [`assets/${names[index]}`, contents]);
   const all = [["index.html", Buffer.from(document)], ...files];
   return {

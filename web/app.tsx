@@ -1,6 +1,7 @@
 // The frame around all views, and which of them is shown.
 import type { JSX } from "preact";
 import { usePage, useStore } from "./hooks.ts";
+import { TimeControl } from "./parts/time-control.tsx";
 import { TroubleBanner } from "./parts/trouble-banner.tsx";
 import { hrefOf, type Place, type Route } from "./routes.ts";
 import { LoginView } from "./views/login/login-view.tsx";
@@ -15,9 +16,10 @@ export function App(): JSX.Element {
   const place = useStore(page.place);
   if (session.state !== "known") return <LoginView session={session} />;
   return (
-    <div class="page">
+    <div class={place.atMs === undefined ? "page" : "page is-past"}>
       <Header place={place} />
       <TroubleBanner />
+      {place.route.view !== "plan" && <TimeControl />}
       <main class="main" id="main" tabIndex={-1}>
         <View route={place.route} />
       </main>

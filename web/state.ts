@@ -5,7 +5,7 @@ import type { Failure } from "./api/failure.ts";
 import type { UiInfo } from "./api/ui-info.ts";
 import { sleep } from "./lib/sleep.ts";
 import { Store } from "./lib/store.ts";
-import { type Place, parsePlace } from "./routes.ts";
+import { hrefOf, type Place, parsePlace } from "./routes.ts";
 
 const infoPeriodMs = 10_000;
 const retryMs = 2_000;
@@ -41,6 +41,12 @@ export class PageState {
       this.client.key === undefined ? { state: "none" } : { state: "known" },
     );
     this.place = new Store(parsePlace(location.hash));
+  }
+
+  /** Goes there; choosing another time is not a step that "back" takes back. */
+  goTo(place: Place): void {
+    history.replaceState(null, "", `${location.pathname}${hrefOf(place)}`);
+    this.place.set(place);
   }
 
   /** The agent's time: that of a simulated node runs faster than the browser's. */

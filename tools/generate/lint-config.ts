@@ -58,6 +58,15 @@ export function lintConfig(): string {
         rules: {
           "no-restricted-imports": ["error", { patterns: pageImports() }],
           "no-restricted-properties": ["error", unlimitedJson],
+          // Types of src need Node's; browsers have none of these.
+          "no-restricted-globals": [
+            "error",
+            "Buffer",
+            "process",
+            "require",
+            "setImmediate",
+            "global",
+          ],
           // Preact's JSX is a function call that the build inserts.
           "react/react-in-jsx-scope": "off",
           // Attributes have the names of HTML.

@@ -141,7 +141,7 @@ export class NodeView implements AgentView {
       localStorageCapacityIsolation: false,
       now: "",
     });
-    // Nobody keeps since when they are so.
+    // Since when they are so is not kept.
     return conditions.map(({ type, status, reason, message }) => ({
       type,
       status,

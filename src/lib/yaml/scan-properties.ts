@@ -1,4 +1,5 @@
 // Anchors, tags and directives: what is said about a node or a document before it.
+import { decodeUtf8 } from "../utf8.ts";
 import { codesOf, isBlank, isBlankOrEnd, isBreakOrEnd, type YamlCursor } from "./yaml-cursor.ts";
 import type { DirectiveToken, TagToken, YamlToken } from "./yaml-token.ts";
 
@@ -100,7 +101,7 @@ function readUriEscapes(cursor: YamlCursor): string {
     octets.push(octet);
     cursor.skipMany(3);
   }
-  return Buffer.from(octets).toString("utf8");
+  return decodeUtf8(Uint8Array.from(octets));
 }
 
 function utf8Length(leading: number): number {
