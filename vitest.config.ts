@@ -69,6 +69,17 @@ const config: ViteUserConfig = defineConfig({
           hookTimeout: 600_000,
         },
       },
+      // The page, in Debian's Chromium.
+      {
+        test: {
+          name: "browser",
+          include: ["test/browser/*.test.ts"],
+          globalSetup: machineSetup,
+          expect: { poll: { timeout: 60_000 } },
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
       { test: { name: "vectors", include: ["test/vectors/*.test.ts"], testTimeout: 120_000 } },
     ],
   },

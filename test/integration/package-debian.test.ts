@@ -44,6 +44,8 @@ test("the Debian package is installed, runs pods, is upgraded under them, and is
   const names = components.map(({ name }: { readonly name: string }) => name);
   expect(names).toEqual(expect.arrayContaining(["node", "@grpc/grpc-js"]));
 
+  expect(existsSync(root.pathOf("/usr/lib/berth/ui/index.html"))).toBe(true);
+
   await packaged.start();
   await packaged.runPod("web");
   const before = await packaged.containerOf("web");

@@ -63,10 +63,14 @@ test("the npm package holds the program, its manual and its licences, and no sou
     ]),
   );
   expect(names.filter((name) => /(?<!\.d)\.ts$|\.map$/.test(name))).toEqual([]);
+  // The page, also compressed.
+  expect(names).toContain("package/dist/ui/index.html.gz");
+  expect(names.filter((name) => /\/ui\/assets\/main-\w+\.js(\.gz)?$/.test(name))).toHaveLength(2);
   const licences = readFileSync(join(installed, "THIRD-PARTY-LICENSES"), "utf8");
   const { components } = JSON.parse(readFileSync(join(installed, "sbom.cdx.json"), "utf8"));
   expect(components.map(({ name }: { readonly name: string }) => name)).toContain("@grpc/grpc-js");
   expect(licences).toContain("@grpc/grpc-js");
+  expect(licences).toContain("preact");
 });
 
 describe("the library", () => {

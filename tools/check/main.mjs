@@ -14,7 +14,7 @@ const reports = mkdtempSync(join(tmpdir(), "berth-check-"));
 const steps = {
   types: () =>
     sum(
-      ["tsconfig.json", "web/tsconfig.json"].map((path) =>
+      ["tsconfig.json", "test/browser/tsconfig.json", "web/tsconfig.json"].map((path) =>
         one("node_modules/.bin/tsc", ["--noEmit", "-p", path]),
       ),
     ),
@@ -33,6 +33,8 @@ const steps = {
   sim: () => simulated(),
   // Mostly waiting for containers: more files at once than there are cores.
   integration: () => testsWithGo("integration", ["csi-", "devices-"], ["--maxWorkers=4"]),
+  // The page of an agent, real and simulated, in a browser.
+  browser: () => testsOnMachine("browser", ["--maxWorkers=2"]),
   // What pods, requests and hung disks do to freeze or kill the agent: one file for each attack.
   hostile: () => testsOnMachine("hostile", ["--maxWorkers=2"]),
   // On two cores, more clusters at once only make each other slow.

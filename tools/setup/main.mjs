@@ -31,6 +31,8 @@ const packages = [
   { name: "zsh", files: programs("zsh"), modes: tests },
   { name: "fish", files: programs("fish"), modes: tests },
   { name: "debootstrap", files: programs("debootstrap"), modes: [...tests, "machine"] },
+  // The browser in which the page is tested.
+  { name: "chromium", files: programs("chromium"), modes: tests },
   // For systemd-notify alone.
   { name: "systemd", files: programs("systemd-notify"), modes: tests },
   // For the images of Kubernetes' own suites: a shell that keeps every variable of the environment, and what the specs call.

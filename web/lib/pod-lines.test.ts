@@ -18,7 +18,7 @@ function pod(name: string, ready: boolean, restartCount = 0, waiting = ""): Pod 
       creationTimestamp: "2026-01-01T00:00:00Z",
     },
     status: { phase: "Running", containerStatuses: [status] },
-  } as Pod;
+  };
 }
 
 const lines = [

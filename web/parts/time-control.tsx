@@ -21,8 +21,11 @@ export function TimeControl(): JSX.Element {
   const { atMs } = place;
   const oldestMs = Math.min(value?.oldestMs ?? nowMs, nowMs - shortestMs);
   const choose = (chosenMs: number | undefined): void => page.goTo({ ...place, atMs: chosenMs });
-  const step = (byMs: number): void =>
-    choose(untilNow(Math.max((atMs ?? nowMs) + byMs, oldestMs), nowMs));
+  const step = (byMs: number): void => {
+    // That of a simulated node has gone on since it was drawn.
+    const currentMs = page.nowMs();
+    choose(untilNow(Math.max((atMs ?? currentMs) + byMs, oldestMs), currentMs));
+  };
   return (
     <search class={atMs === undefined ? "time" : "time past"} aria-label="Time">
       <span class="time-state">

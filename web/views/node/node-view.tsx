@@ -12,7 +12,7 @@ import { NodeGarbage, NodeImages } from "./node-images.tsx";
 import { NodeResources } from "./node-resources.tsx";
 
 const spans = [
-  { text: "15 min", ms: 15 * 60_000 },
+  { text: "5 min", ms: 5 * 60_000 },
   { text: "1 h", ms: 3_600_000 },
   { text: "6 h", ms: 6 * 3_600_000 },
   { text: "24 h", ms: 24 * 3_600_000 },
