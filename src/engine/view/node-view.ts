@@ -61,7 +61,10 @@ interface PodKnowledge {
 export interface NodeViewDeps extends PodKnowledge {
   readonly ports: {
     readonly clock: Clock;
-    readonly runtime: Pick<ContainerRuntime, "exec" | "attach" | "portForward" | "containerStatus"> &
+    readonly runtime: Pick<
+      ContainerRuntime,
+      "exec" | "attach" | "portForward" | "containerStatus"
+    > &
       Pick<ImageService, "listImages">;
     readonly log: Log;
   };
