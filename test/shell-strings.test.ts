@@ -16,7 +16,7 @@ const rules: readonly { readonly because: string; readonly pattern: RegExp }[] =
   },
   {
     because: "a shell's script is not one literal",
-    pattern: /"-c",(?!\s*"(?:\\.|[^"\\\n])*"\s*[,\]])/,
+    pattern: /"-c",(?!\s*(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')\s*[,\]])/,
   },
 ];
 
@@ -55,6 +55,7 @@ describe("a program is started with an array of arguments", () => {
     'import { type ChildProcess, spawn } from "node:child_process";',
     'import type { ChildProcess } from "node:child_process";',
     'spawn("sh", ["-c", "echo held && exec cat"]);',
+    `spawn("sh", ["-c", 'exec "$0" "$@"', path]);`,
   ])("and this is not: %s", (text) => {
     expect(problemsOf(text)).toEqual([]);
   });

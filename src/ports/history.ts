@@ -30,7 +30,7 @@ interface OfPod {
 /** A sync with the reasons and outcomes of its steps. `atMs` is when it began. */
 export interface SyncEntry
   extends OfPod,
-    Pick<SyncRecord, "durationMs" | "seen" | "steps" | "error" | "cancelled"> {
+    Pick<SyncRecord, "durationMs" | "seen" | "prepared" | "steps" | "error" | "cancelled"> {
   readonly kind: "sync";
   readonly work: SyncRecord["kind"];
 }

@@ -2,8 +2,7 @@
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import type { openSpdy } from "../../app/open-spdy.ts";
-import { parseJsonText } from "../../lib/json-text.ts";
-import type { Status } from "../../model/generated/kubernetes.ts";
+import { parseCommandEnd } from "../../model/command-end.ts";
 import type { Upgraded } from "../agent-client.ts";
 import { CliError } from "../exit.ts";
 import type { Screen, Terminal } from "../terminal.ts";
@@ -106,23 +105,8 @@ function sendSizes(stream: SpdyStream, screen: Screen | undefined, signal: Abort
   screen?.onResize(send, signal);
 }
 
-/** The error stream carries a Status: success, an exit code, or what kept the command from running. */
 function exitCodeOf(text: string): number {
-  if (text === "") {
-    throw new CliError("the connection to the container ended before the command did");
-  }
-  const status = parseStatus(text);
-  if (status?.status === "Success") return 0;
-  const cause = status?.details?.causes?.find(({ reason }) => reason === "ExitCode");
-  const code = Number(cause?.message);
-  if (status?.reason === "NonZeroExitCode" && Number.isInteger(code)) return code;
-  throw new CliError(status?.message ?? text);
-}
-
-function parseStatus(text: string): Status | undefined {
-  try {
-    return parseJsonText(text) as Status;
-  } catch {
-    return undefined;
-  }
+  const end = parseCommandEnd(text);
+  if (end.kind === "failed") throw new CliError(end.message);
+  return end.exitCode;
 }

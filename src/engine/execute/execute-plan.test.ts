@@ -115,6 +115,10 @@ test("a failed postStart hook kills the container and says what failed, but not 
       'Exec lifecycle hook ([print partly secret 3]) for Container "web" in Pod "web_default(uid-1)" failed - error: ' +
       "command 'print partly secret 3' exited with 3: secret, message: \"partlysecret\"",
   });
+  expect(reports.at(-1)?.spans).toMatchObject([
+    { what: "image" },
+    { what: "postStart hook", failed: true },
+  ]);
   expect(world.runtime.findContainer("web")?.state).toBe(ContainerState.CONTAINER_EXITED);
   expect(eventsOf(world).slice(-4)).toEqual([
     "Created: Container created",

@@ -23,6 +23,7 @@ import type { ObservedPod } from "../../model/observed.ts";
 import { findContainer, isSidecar, type Pod, podDisplayName } from "../../model/pod.ts";
 import { isNotFound, runtimeErrorText } from "../../model/runtime-error.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
+import type { RecordedSpan } from "../../ports/sync-record.ts";
 import type { Watchdog } from "../../ports/watchdog.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
 import { createSandbox, readSandboxIps } from "./create-sandbox.ts";
@@ -205,10 +206,12 @@ class PlanRun {
     const { kind, because } = step;
     const target = this.#target(step);
     watchdog?.progress.noteStep(this.#request.pod.metadata.uid, `${kind} ${target}`);
+    const startedAtMs = clock.nowMs();
     const startedMs = clock.monotonicMs();
     const report = ({ parts, ...outcome }: StepOutcome): StepOutcome => {
       const durationMs = clock.monotonicMs() - startedMs;
-      this.reports.push(...(parts ?? [{ kind, target, because, ...outcome, durationMs }]));
+      const own = { kind, target, because, ...outcome, startedAtMs, durationMs };
+      this.reports.push(...(parts ?? [own]));
       return outcome;
     };
     try {
@@ -252,7 +255,8 @@ class PlanRun {
 
   async killContainer(step: KillContainerStep): Promise<StepOutcome> {
     const { message, reason } = step;
-    return { failure: await this.#stopContainer(step, { message, reason }) };
+    const spans: RecordedSpan[] = [];
+    return { failure: await this.#stopContainer(step, { message, reason, spans }), spans };
   }
 
   async resetContainer(step: ResetContainerStep): Promise<StepOutcome> {
@@ -301,7 +305,7 @@ class PlanRun {
 
   async #stopContainer(
     { containerId: id, name }: KillContainerStep | ResetContainerStep,
-    how: Pick<KillContainerRequest, "message" | "reason" | "graceOverrideSeconds">,
+    how: Pick<KillContainerRequest, "message" | "reason" | "graceOverrideSeconds" | "spans">,
   ): Promise<StepFailure | undefined> {
     const { pod } = this.#request;
     const request = { pod, name, id, podIp: this.#podIps[0] ?? "", ...how };

@@ -80,8 +80,10 @@ test("a preStop hook counts against the grace period", async () => {
   const { world, pod, stops } = await runningPod({
     containers: [{ name: "web", lifecycle: { preStop: { sleep: { seconds: 4 } } } }],
   });
-  await world.clock.run(world.kill(pod));
+  const [report] = await world.clock.run(world.kill(pod));
   expect(stops).toEqual([[4, "web", 26]]);
+  const startedAtMs = report?.startedAtMs;
+  expect(report?.spans).toEqual([{ what: "preStop hook", startedAtMs, durationMs: 4000 }]);
 });
 
 test("a preStop hook that never ends holds its container up for the grace period only", async () => {
@@ -110,8 +112,9 @@ test("a preStop hook that fails is reported, and the container is stopped", asyn
       { name: "web", lifecycle: { preStop: { exec: { command: ["print", "", "secret", "1"] } } } },
     ],
   });
-  await world.clock.run(world.kill(pod));
+  const [report] = await world.clock.run(world.kill(pod));
   expect(stops).toEqual([[0, "web", 30]]);
+  expect(report?.spans).toMatchObject([{ what: "preStop hook", failed: true }]);
   expect(world.events.at(-1)).toMatchObject({ type: "Warning", message: "PreStopHook failed" });
 });
 

@@ -21,7 +21,9 @@ import type { Clock } from "../../ports/clock.ts";
 import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { Log } from "../../ports/log.ts";
 import type { PodEvents } from "../../ports/pod-events.ts";
+import type { RecordedSpan } from "../../ports/sync-record.ts";
 import { type HookDeps, runHook } from "./run-hook.ts";
+import { startSpan } from "./span.ts";
 import { cancelledFailure, type StepFailure, type StepReport } from "./step-report.ts";
 
 const maxTurnMs = 5_000;
@@ -67,7 +69,9 @@ export async function killPod(
       const earlier = (waitsFor.get(name) ?? [])
         .map((other) => ends.get(other)?.promise)
         .filter((promise) => promise !== undefined);
+      const startedAtMs = clock.nowMs();
       const startedMs = clock.monotonicMs();
+      const spans: RecordedSpan[] = [];
       const kill = {
         pod,
         name,
@@ -77,11 +81,13 @@ export async function killPod(
         reason: "Unknown",
         graceOverrideSeconds: request.graceOverrideSeconds,
         turn: earlier.length === 0 ? undefined : Promise.all(earlier),
+        spans,
       } as const;
       const failure = await tryKillContainer(deps, kill, signal);
       if (failure === undefined) ends.get(name)?.resolve();
       const durationMs = clock.monotonicMs() - startedMs;
-      return { kind: "kill-container", target: name, because, failure, durationMs };
+      const times = { startedAtMs, durationMs, spans };
+      return { kind: "kill-container", target: name, because, failure, ...times };
     }),
   );
   return [...reports, await stopSandboxes(deps, request, signal)];
@@ -93,6 +99,7 @@ async function stopSandboxes(
   signal: AbortSignal,
 ): Promise<StepReport> {
   const { clock } = deps;
+  const startedAtMs = clock.nowMs();
   const startedMs = clock.monotonicMs();
   let failure = signal.aborted ? cancelledFailure(signal) : undefined;
   for (const { id } of observed.sandboxes) {
@@ -107,7 +114,7 @@ async function stopSandboxes(
     }
   }
   const durationMs = clock.monotonicMs() - startedMs;
-  return { kind: "kill-pod", target: observed.uid, because, failure, durationMs };
+  return { kind: "kill-pod", target: observed.uid, because, failure, startedAtMs, durationMs };
 }
 
 /**
@@ -174,6 +181,8 @@ export interface KillContainerRequest {
   readonly graceOverrideSeconds?: number | undefined;
   /** Resolves when the containers that must end before this one have ended. */
   readonly turn?: Promise<unknown> | undefined;
+  /** Gets what it spent its time with. */
+  readonly spans?: RecordedSpan[] | undefined;
 }
 
 /** Runs the preStop hook, waits for the container's turn, and stops it; all inside one grace period. */
@@ -248,13 +257,24 @@ function runPreStop(
 ): { readonly ended: Promise<void>; readonly giveUp: () => void } {
   let isGivenUp = false;
   const { preStop = {} } = request.container.lifecycle ?? {};
-  const ended = runHook(deps, request, preStop, signal).catch(() => {
-    if (!isGivenUp) recordFailedHook(deps, request);
-  });
+  const span = startSpan(deps.clock, "preStop hook");
+  const run = async (): Promise<void> => {
+    let how: { readonly failed: true } | undefined;
+    try {
+      await runHook(deps, request, preStop, signal);
+    } catch {
+      how = { failed: true };
+    }
+    if (isGivenUp) return;
+    request.spans?.push(span.end(how));
+    if (how !== undefined) recordFailedHook(deps, request);
+  };
+  const ended = run();
   return {
     ended,
     giveUp: () => {
       isGivenUp = true;
+      request.spans?.push(span.end({ failed: true }));
     },
   };
 }

@@ -30,6 +30,7 @@ import type { ContainerRuntime } from "../../ports/container-runtime.ts";
 import type { HostFiles } from "../../ports/host-files.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { PodEvent, PodEvents } from "../../ports/pod-events.ts";
+import type { RecordedSpan } from "../../ports/sync-record.ts";
 import type { NodeManagers } from "../devices/node-managers.ts";
 import type { ImageManager, ImageRequest, ReadyImage } from "../images/image-manager.ts";
 import type { PodCredentials } from "../images/pull-credentials.ts";
@@ -37,6 +38,7 @@ import { type KillDeps, killContainer } from "./kill-pod.ts";
 import type { ContainerConfigRequest, PodConfigs } from "./node-pod-configs.ts";
 import type { ActuatedRecord } from "./resize-pod.ts";
 import { runHook } from "./run-hook.ts";
+import { startSpan } from "./span.ts";
 import type { StepFailure, StepOutcome } from "./step-report.ts";
 
 /** What creating sandboxes and starting containers needs. */
@@ -75,20 +77,27 @@ export async function startContainer(
   request: StartRequest,
   signal: AbortSignal,
 ): Promise<StepOutcome> {
+  const spans: RecordedSpan[] = [];
   const volumes = await readyImageVolumes(deps, request, signal);
   if (!volumes.ok) return imageFailure(deps, request, volumes.error);
-  const outcome = await startWithVolumes(deps, request, volumes.value, signal);
+  const outcome = await startWithVolumes(deps, { ...request, spans }, volumes.value, signal);
   countImageVolumes(deps.kill.metrics, request.placed.container, volumes.value, outcome.failure);
-  return outcome;
+  return { ...outcome, spans };
+}
+
+/** What a start spends its time with goes into `spans`. */
+interface MeasuredStart extends StartRequest {
+  readonly spans: RecordedSpan[];
 }
 
 async function startWithVolumes(
   deps: StartDeps,
-  request: StartRequest,
+  request: MeasuredStart,
   imageVolumes: ReadonlyMap<string, ImageSpec>,
   signal: AbortSignal,
 ): Promise<StepOutcome> {
   const { container } = request.placed;
+  const span = startSpan(deps.kill.clock, "image");
   const image = await ensureImage(
     deps,
     request,
@@ -99,6 +108,7 @@ async function startWithVolumes(
     },
     signal,
   );
+  request.spans.push(span.end(image.ok ? undefined : { failed: true }));
   if (!image.ok) return imageFailure(deps, request, image.error);
   signal.throwIfAborted();
   const created = await createContainer(deps, request, { ...image.value, imageVolumes });
@@ -154,7 +164,7 @@ async function linkLog(
 
 async function runPostStart(
   deps: StartDeps,
-  request: StartRequest,
+  request: MeasuredStart,
   containerId: RuntimeContainerId,
   signal: AbortSignal,
 ): Promise<StepFailure | undefined> {
@@ -163,10 +173,13 @@ async function runPostStart(
   const handler = container.lifecycle?.postStart;
   if (handler === undefined) return undefined;
   const target = { pod, container, containerId, podIp: request.podIps[0] ?? "" };
+  const span = startSpan(deps.kill.clock, "postStart hook");
   try {
     await runHook(deps.kill, target, handler, signal);
+    request.spans.push(span.end());
     return undefined;
   } catch (error) {
+    request.spans.push(span.end({ failed: true }));
     signal.throwIfAborted();
     // The hook's output may hold secrets: the event does not repeat it.
     const reason = "FailedPostStartHook";

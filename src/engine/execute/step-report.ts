@@ -3,12 +3,15 @@ import { errorText } from "../../lib/error-text.ts";
 import { quoteText } from "../../lib/go-text.ts";
 import { type ContainerKind, findContainer, type Pod } from "../../model/pod.ts";
 import type { Metrics } from "../../ports/metrics.ts";
+import type { RecordedSpan } from "../../ports/sync-record.ts";
 
 /** How a step ended. */
 export interface StepOutcome {
   readonly failure?: StepFailure | undefined;
   /** What was out of the ordinary though the step succeeded. */
   readonly note?: string | undefined;
+  /** What it spent its time with. */
+  readonly spans?: readonly RecordedSpan[] | undefined;
   /** What the step consisted of, reported instead of the step itself. */
   readonly parts?: readonly StepReport[] | undefined;
 }
@@ -20,6 +23,7 @@ export interface StepReport extends Omit<StepOutcome, "parts"> {
   /** The container's name, the sandbox, or the pod. */
   readonly target: string;
   readonly because: string;
+  readonly startedAtMs: number;
   readonly durationMs: number;
 }
 

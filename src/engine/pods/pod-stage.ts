@@ -2,12 +2,15 @@ import { errorText } from "../../lib/error-text.ts";
 import type { PodUid } from "../../model/ids.ts";
 import type { ObservedPod } from "../../model/observed.ts";
 import type { Pod } from "../../model/pod.ts";
+import type { SpanLog } from "../execute/span.ts";
 
 type StageName = "objects" | "devices" | "cgroup" | "folders" | "claims" | "volumes" | "probes";
 
 export interface PodToPrepare {
   readonly pod: Pod;
   readonly observed: ObservedPod;
+  /** Notes how long each stage takes. */
+  readonly spans?: SpanLog | undefined;
 }
 
 /** Something that a pod needs before its containers run and gives back after them. */
@@ -33,7 +36,10 @@ export async function prepareStages(
   request: PodToPrepare,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const stage of stages) await stage.prepare(request, signal);
+  for (const stage of stages) {
+    const work = stage.prepare(request, signal);
+    await (request.spans?.measure(stage.name, work) ?? work);
+  }
 }
 
 export function noteStopping(stages: readonly PodStage[], pod: Pod): void {

@@ -339,6 +339,7 @@ test("an error is reported once, and again when it is another one", () => {
       kind: "resize" as const,
       target: "web",
       because: "",
+      startedAtMs: 0,
       durationMs: 0,
       failure: { code: "ResizePodInPlaceError", message },
     },

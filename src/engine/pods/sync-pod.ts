@@ -17,6 +17,7 @@ import type { PodEvents } from "../../ports/pod-events.ts";
 import type { Wakeups } from "../agent/wakeups.ts";
 import { type ExecutorDeps, executePlan } from "../execute/execute-plan.ts";
 import type { ActuatedRecord } from "../execute/resize-pod.ts";
+import { SpanLog } from "../execute/span.ts";
 import { countSteps, failuresText, type StepReport } from "../execute/step-report.ts";
 import type { PullCredentials } from "../images/pull-credentials.ts";
 import type { RuntimeHealth } from "../observe/runtime-health.ts";
@@ -27,7 +28,7 @@ import type { NodePodCgroups } from "../resources/pod-cgroups.ts";
 import type { PodStatuses } from "../status/pod-statuses.ts";
 import { rejectPod } from "../status/reject-pod.ts";
 import type { FlightRecorder } from "../view/flight-recorder.ts";
-import { type PodStage, prepareStages } from "./pod-stage.ts";
+import { type PodStage, type PodToPrepare, prepareStages } from "./pod-stage.ts";
 import {
   PodRejection,
   PodSyncError,
@@ -77,13 +78,15 @@ export async function syncPod(
   }
   const startedAtMs = clock.nowMs();
   let done: PlanOutcome = { reports: [] };
+  const prepared = new SpanLog(clock);
   let error: unknown;
   try {
     const runs = known.containers.some(({ state }) => state === "running");
     const runsOutsideCgroup = runs && !deps.cgroups.exists(pod);
     // What runs outside the cgroup is stopped first: nothing is prepared for it.
     if (!runsOutsideCgroup) {
-      await Promise.all([prepare(deps, pod, known, signal), deps.records.allocated.flush()]);
+      const request = { pod, observed: known, spans: prepared };
+      await Promise.all([prepare(deps, request, signal), deps.records.allocated.flush()]);
     }
     // The status knows the node's own addresses for a pod that shares its network.
     const ips = (status.podIPs ?? []).map(({ ip }) => ip);
@@ -95,7 +98,14 @@ export async function syncPod(
   }
   const { reports } = done;
   const end = howEnded(error, signal);
-  const work = { kind: "sync", observed, startedAtMs, reports, ...end } as const;
+  const work = {
+    kind: "sync",
+    observed,
+    startedAtMs,
+    prepared: prepared.spans,
+    reports,
+    ...end,
+  } as const;
   deps.recorder.record(syncRecord(pod.metadata, work, clock.nowMs()));
   if (error instanceof PodRejection) {
     rejectPod({ ...deps.executor.kill, statuses: deps.statuses }, pod, error);
@@ -108,17 +118,17 @@ export async function syncPod(
 
 async function prepare(
   deps: SyncPodDeps,
-  pod: Pod,
-  observed: ObservedPod,
+  request: PodToPrepare,
   signal: AbortSignal,
 ): Promise<void> {
   const { networkProblem } = deps.health;
+  const { pod } = request;
   if (networkProblem !== undefined && pod.spec.hostNetwork !== true) {
     const message = `${networkNotReadyMessage}: ${networkProblem}`;
     deps.executor.kill.events.record(pod, { type: "Warning", reason: "NetworkNotReady", message });
     throw new PodSyncError(message);
   }
-  await prepareStages(deps.stages, { pod, observed }, signal);
+  await prepareStages(deps.stages, request, signal);
 }
 
 interface PlanRequest {

@@ -1,7 +1,8 @@
 import { standingsOf } from "../../core/observe/classify-pod.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { ObservedPod } from "../../model/observed.ts";
-import type { RecordedStep, SyncRecord } from "../../ports/sync-record.ts";
+import type { RecordedSpan, RecordedStep, SyncRecord } from "../../ports/sync-record.ts";
+import { notableSpans } from "../execute/span.ts";
 import { cancelledCode, type StepFailure, type StepReport } from "../execute/step-report.ts";
 
 /** How a piece of work ended, of which anything may be left to do. */
@@ -18,13 +19,14 @@ export interface FinishedWork extends WorkEnd {
   /** Undefined = the runtime was not looked at. */
   readonly observed: ObservedPod | undefined;
   readonly startedAtMs: number;
+  readonly prepared?: readonly RecordedSpan[];
   readonly reports: readonly StepReport[];
 }
 
 /** What `berth why` shows of what was seen and done. */
 export function syncRecord(
   { uid, name, namespace }: Pick<ObservedPod, "uid" | "name" | "namespace">,
-  { kind, observed, startedAtMs, reports, error, cancelled }: FinishedWork,
+  { kind, observed, startedAtMs, prepared = [], reports, error, cancelled }: FinishedWork,
   nowMs: number,
 ): SyncRecord {
   return {
@@ -34,6 +36,7 @@ export function syncRecord(
     startedAtMs,
     durationMs: nowMs - startedAtMs,
     seen: observed === undefined ? undefined : describeSeen(observed),
+    prepared: notableSpans(prepared),
     steps: reports.filter((report) => !isIdle(report, observed)).map(recordedStep),
     error,
     cancelled,
@@ -62,14 +65,16 @@ function describeSeen(observed: ObservedPod): string[] {
 }
 
 function recordedStep(report: StepReport): RecordedStep {
-  const { kind, target, because, failure, note, durationMs } = report;
+  const { kind, target, because, failure, note, startedAtMs, durationMs, spans = [] } = report;
   return {
     action: `${stepText[kind]} ${target}`,
     because,
     outcome: recordedOutcome(failure),
     detail: failure === undefined ? note : failureDetail(failure),
     untilMs: failure?.retryAtMs,
+    startedAtMs,
     durationMs,
+    spans: notableSpans(spans),
   };
 }
 

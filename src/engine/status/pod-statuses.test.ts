@@ -159,7 +159,14 @@ describe("a life that is over", () => {
 });
 
 function startReport(failure?: { readonly code: string; readonly message: string }): StepReport {
-  return { kind: "start-container", target: "web", because: "", durationMs: 0, failure };
+  return {
+    kind: "start-container",
+    target: "web",
+    because: "",
+    startedAtMs: 0,
+    durationMs: 0,
+    failure,
+  };
 }
 
 describe("starts that fail", () => {

@@ -160,7 +160,8 @@ export class NodeHistory implements HistoryView, NodeEvents {
 }
 
 function syncEntry(record: SyncRecord): SyncEntry {
-  const { podUid, pod, kind, startedAtMs, durationMs, seen, steps, error, cancelled } = record;
+  const { podUid, pod, kind, startedAtMs, durationMs, seen, prepared, steps } = record;
+  const { error, cancelled } = record;
   return {
     kind: "sync",
     atMs: startedAtMs,
@@ -169,6 +170,7 @@ function syncEntry(record: SyncRecord): SyncEntry {
     work: kind,
     durationMs,
     seen: seen?.slice(0, longestList),
+    prepared,
     steps: steps.slice(0, longestList).map(({ because, detail, ...step }) => ({
       ...step,
       because: cutText(because),
@@ -181,7 +183,7 @@ function syncEntry(record: SyncRecord): SyncEntry {
 
 /** The sync as it was recorded. */
 export function recordedSync(entry: SyncEntry): SyncRecord {
-  const { uid, pod, work, atMs, durationMs, seen, steps, error, cancelled } = entry;
+  const { uid, pod, work, atMs, durationMs, seen, prepared, steps, error, cancelled } = entry;
   return {
     podUid: uid,
     pod,
@@ -189,6 +191,7 @@ export function recordedSync(entry: SyncEntry): SyncRecord {
     startedAtMs: atMs,
     durationMs,
     seen,
+    prepared,
     steps,
     error,
     cancelled,

@@ -12,6 +12,7 @@ import { matchRoute, type Route } from "../router.ts";
 import { closeServer, listenOn, refuseUnreadable, untilStopped } from "../tcp-server.ts";
 import { requireHost, requireOwnPage, servedHosts } from "./check-request.ts";
 import type { Logins, Session } from "./logins.ts";
+import { TerminalDoor, type TerminalRequest } from "./terminal-door.ts";
 import { dataRoutes, openRoutes, sendLogin } from "./ui-routes.ts";
 import type { UiSettings } from "./ui-settings.ts";
 
@@ -92,7 +93,9 @@ export async function runUiServer(
     },
   );
   server.on("request", (request, response) => turns.take({ request, response }));
-  server.on("upgrade", (_: IncomingMessage, socket: Duplex) => socket.destroy());
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    void door.answerUpgrade({ request, socket, head });
+  });
   try {
     onListening(port);
     await untilStopped(signal);
@@ -115,6 +118,7 @@ class Door {
   readonly #data: readonly Route<Exchange>[];
   readonly #onKnown: (socket: Socket) => void;
   readonly #stopping: AbortSignal;
+  readonly #terminals: TerminalDoor;
   #asked = 0;
 
   constructor(
@@ -131,6 +135,22 @@ class Door {
     this.#data = dataRoutes(deps.settings);
     this.#onKnown = onKnown;
     this.#stopping = stopping;
+    const checks = {
+      requireLikely: (request: IncomingMessage): void => {
+        if (isUnlikely(request)) throw tooMuch();
+        requireHost(request, this.#hosts);
+      },
+      findSession: (request: IncomingMessage, key: string): Session => {
+        const session = this.#sessionOf(request, key);
+        this.#onKnown(request.socket);
+        return session;
+      },
+    };
+    this.#terminals = new TerminalDoor(deps.settings, checks, stopping);
+  }
+
+  answerUpgrade(asked: TerminalRequest): Promise<void> {
+    return this.#terminals.answer(asked);
   }
 
   async answer({ request, response }: Turn): Promise<void> {
@@ -154,7 +174,7 @@ class Door {
 
   async #answerKnown({ request, response, signal }: Omit<Exchange, "query">): Promise<void> {
     requireOwnPage(request.headers);
-    const session = this.#sessionOf(request);
+    const session = this.#sessionOf(request, request.headers[keyHeader]);
     this.#onKnown(request.socket);
     request.socket.setTimeout(0);
     const match = matchRoute(this.#data, request.method ?? "", request.url ?? "");
@@ -172,8 +192,7 @@ class Door {
     }
   }
 
-  #sessionOf({ headers }: IncomingMessage): Session {
-    const key = headers[keyHeader];
+  #sessionOf({ headers }: IncomingMessage, key: string | string[] | undefined): Session {
     const cookie = readCookie(headers.cookie, this.#cookieName);
     const session =
       cookie === undefined || typeof key !== "string"
@@ -194,17 +213,24 @@ class Door {
 
 /** Refuses what no browser sends for the page. */
 function refuseUnlikely(request: IncomingMessage, response: ServerResponse): void {
-  const { headers, rawHeaders, method, url = "" } = request;
+  if (!isUnlikely(request)) return;
+  // What is sent beyond that is not read: the connection ends with the answer.
+  response.setHeader("Connection", "close");
+  throw tooMuch();
+}
+
+function isUnlikely({ headers, rawHeaders, method, url = "" }: IncomingMessage): boolean {
   const length = Number(headers["content-length"] ?? 0);
   const isFitting =
     url.length <= maxTargetLength &&
     rawHeaders.length <= 2 * maxHeaders &&
     length <= (method === "POST" ? maxBodyBytes : 0) &&
     headers["transfer-encoding"] === undefined;
-  if (isFitting) return;
-  // What is sent beyond that is not read: the connection ends with the answer.
-  response.setHeader("Connection", "close");
-  throw new HttpError("RequestEntityTooLarge", "no browser sends so much for the page");
+  return !isFitting;
+}
+
+function tooMuch(): HttpError {
+  return new HttpError("RequestEntityTooLarge", "no browser sends so much for the page");
 }
 
 function wrongMethod(allowed: readonly string[], response: ServerResponse): HttpError {

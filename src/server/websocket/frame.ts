@@ -2,7 +2,7 @@
 import { ByteQueue } from "../byte-queue.ts";
 
 export type Message =
-  | { readonly kind: "data"; readonly data: Buffer }
+  | { readonly kind: "data"; readonly data: Buffer; readonly isText: boolean }
   | { readonly kind: "ping"; readonly data: Buffer }
   | { readonly kind: "close" };
 
@@ -14,7 +14,10 @@ const maxHeaderBytes = 14;
 const maxFragments = 1000;
 
 /** One whole message to a client. */
-export function encodeMessage(kind: "binary" | "close" | "pong", data: Uint8Array): Buffer {
+export function encodeMessage(
+  kind: "text" | "binary" | "close" | "pong",
+  data: Uint8Array,
+): Buffer {
   const first = 0x80 | opcodes[kind];
   const { length } = data;
   if (length < 126) return Buffer.concat([Buffer.from([first, length]), data]);
@@ -39,6 +42,7 @@ export class MessageReader {
   readonly #maxBytes: number;
   readonly #pending = new ByteQueue();
   #parts: Buffer[] | undefined;
+  #isText = false;
   #partsLength = 0;
 
   constructor(maxBytes: number) {
@@ -99,6 +103,7 @@ export class MessageReader {
       case opcodes.binary:
         if (this.#parts !== undefined) throw new Error("a message begins within another");
         this.#parts = [];
+        this.#isText = opcode === opcodes.text;
         this.#partsLength = 0;
         break;
       case opcodes.continuation:
@@ -114,6 +119,6 @@ export class MessageReader {
     if (!isLast) return undefined;
     const whole = Buffer.concat(this.#parts, this.#partsLength);
     this.#parts = undefined;
-    return { kind: "data", data: whole };
+    return { kind: "data", data: whole, isText: this.#isText };
   }
 }

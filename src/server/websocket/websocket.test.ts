@@ -42,7 +42,20 @@ test("a message in parts is one, and pings may stand between them", () => {
   ]);
   expect([...reader.push(bytes)]).toEqual([
     { kind: "ping", data: Buffer.from("p") },
-    { kind: "data", data: Buffer.from("ab") },
+    { kind: "data", data: Buffer.from("ab"), isText: false },
+  ]);
+});
+
+test("messages of text differ from those of bytes, also in parts", () => {
+  const reader = new MessageReader(100);
+  const bytes = Buffer.concat([
+    clientFrame(1, Buffer.from("a"), false),
+    clientFrame(0, Buffer.from("b")),
+    clientFrame(2, Buffer.from("c")),
+  ]);
+  expect([...reader.push(bytes)]).toEqual([
+    { kind: "data", data: Buffer.from("ab"), isText: true },
+    { kind: "data", data: Buffer.from("c"), isText: false },
   ]);
 });
 
