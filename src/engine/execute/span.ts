@@ -21,7 +21,7 @@ class OpenSpan {
   }
 
   end(how?: { readonly failed: true }): RecordedSpan {
-    const durationMs = this.#clock.monotonicMs() - this.#startedMs;
+    const durationMs = Math.round(this.#clock.monotonicMs() - this.#startedMs);
     return { what: this.#what, startedAtMs: this.#startedAtMs, durationMs, ...how };
   }
 }

@@ -1,44 +1,69 @@
 import type { JSX } from "preact";
-import { podRow } from "../../../src/model/pod-row.ts";
-import type { PodExplanation } from "../../../src/ports/agent-view.ts";
-import { useLivePod, useNowMs, useRead } from "../../hooks.ts";
-import { StatusBadge } from "../../parts/status-badge.tsx";
-import type { PodTab } from "../../routes.ts";
+import { useAtMs } from "../../hooks.ts";
+import { hrefOf, type PodTab } from "../../routes.ts";
+import { EventsTab } from "./events-tab.tsx";
+import { LogsTab } from "./logs/logs-tab.tsx";
+import { ManifestTab } from "./manifest/manifest-tab.tsx";
+import { PodHead } from "./pod-head.tsx";
+import { TerminalTab } from "./terminal/terminal-tab.tsx";
+import { TimelineTab } from "./timeline/timeline-tab.tsx";
+import { type Subject, useSubject } from "./use-subject.ts";
 
-/** One pod: its state and what is awaited, and more about it below `tab`. */
-export function PodView({
-  namespace,
-  name,
-  tab,
-}: {
+const tabs: readonly { readonly tab: PodTab; readonly text: string }[] = [
+  { tab: "timeline", text: "Timeline" },
+  { tab: "logs", text: "Logs" },
+  { tab: "terminal", text: "Terminal" },
+  { tab: "manifest", text: "Manifest" },
+  { tab: "events", text: "Events" },
+];
+
+export interface PodViewProps {
   readonly namespace: string;
   readonly name: string;
   readonly tab: PodTab;
-}): JSX.Element {
-  const pod = useLivePod(namespace, name);
-  const nowMs = useNowMs();
-  const path = pod && `/berth/v1/pods/${pod.metadata.uid}/explanation`;
-  const { value } = useRead<PodExplanation>(path, { version: pod });
-  const row = pod && podRow(pod, nowMs);
+}
+
+/** One pod: its state and what is awaited, and more about it below `tab`. */
+export function PodView({ namespace, name, tab }: PodViewProps): JSX.Element {
+  const atMs = useAtMs();
+  const subject = useSubject(namespace, name);
   return (
-    <section aria-labelledby="pod-title" data-tab={tab}>
-      <h1 id="pod-title">
-        <span class="muted">{namespace}/</span>
-        {name}
-      </h1>
-      {row === undefined ? (
-        <p class="muted">There is no such pod on this node.</p>
-      ) : (
-        <p>
-          <StatusBadge status={row.status} /> {row.ready} ready, {row.restarts} restarts, age{" "}
-          {row.age}, {row.ip}
-        </p>
-      )}
-      <ul aria-label="Awaited">
-        {value?.awaiting.map(({ what }) => (
-          <li key={what}>{what}</li>
+    <section aria-labelledby="pod-title">
+      <PodHead namespace={namespace} name={name} subject={subject} />
+      <nav class="tabs" aria-label="About the pod">
+        {tabs.map((each) => (
+          <a
+            key={each.tab}
+            href={hrefOf({ route: { view: "pod", namespace, name, tab: each.tab }, atMs })}
+            aria-current={each.tab === tab ? "page" : undefined}
+          >
+            {each.text}
+          </a>
         ))}
-      </ul>
+      </nav>
+      <Tab key={`${subject.uid} ${tab}`} tab={tab} subject={subject} />
     </section>
   );
+}
+
+function Tab({
+  tab,
+  subject,
+}: {
+  readonly tab: PodTab;
+  readonly subject: Subject;
+}): JSX.Element | null {
+  if (subject.uid === undefined) return null;
+  switch (tab) {
+    case "timeline":
+      return <TimelineTab uid={subject.uid} />;
+    case "events":
+      return <EventsTab uid={subject.uid} />;
+    case "logs":
+      return <LogsTab pod={subject.live} />;
+    case "terminal":
+      return <TerminalTab pod={subject.live} />;
+    case "manifest":
+      return <ManifestTab pod={subject.live} />;
+  }
 }
