@@ -28,8 +28,7 @@ export function programFor(id: number, folder: string): ProgramUser {
 
 /** Bundles the command line unless the bundle is as new as its sources. */
 export function buildProgram(): void {
-  const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
-  const newestMs = Math.max(...sources.map((name) => statSync(join(root, "src", name)).mtimeMs));
+  const newestMs = Math.max(...["src", "web"].flatMap(changesBelow));
   if (existsSync(program) && statSync(program).mtimeMs > newestMs) return;
   execFileSync(process.execPath, [join(root, "tools/build.mjs")], { cwd: root });
 }
@@ -39,6 +38,11 @@ export function ownDevicePlugins(args: readonly string[]): Readonly<Record<strin
   const flag = "--root-dir=";
   const rootDir = args.find((arg) => arg.startsWith(flag))?.slice(flag.length);
   return rootDir === undefined ? {} : { BERTH_DEVICE_PLUGINS: join(rootDir, "device-plugins") };
+}
+
+function changesBelow(folder: string): number[] {
+  const names = readdirSync(join(root, folder), { recursive: true, encoding: "utf8" });
+  return names.map((name) => statSync(join(root, folder, name)).mtimeMs);
 }
 
 /** A command of Berth that runs as a process of its own. */
