@@ -62,7 +62,7 @@ export const pageLayer: {
 } = {
   imports: ["library", "core", "model", "lib"],
   types: ["ports", "server"],
-  packages: ["preact", "@xterm/xterm", "@xterm/addon-fit"],
+  packages: ["preact", "@xterm/headless"],
 };
 
 /** Globals that let the world in; a pure layer gets time and entropy as arguments or through ports. */

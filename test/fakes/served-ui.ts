@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as sendRequest } from "node:http";
 import type { Duplex } from "node:stream";
-import { digestOf, Logins } from "../../src/server/ui/logins.ts";
+import { digestOf, Logins, newSecret } from "../../src/server/ui/logins.ts";
 import { runUiServer } from "../../src/server/ui/ui-server.ts";
 import type { UiSettings } from "../../src/server/ui/ui-settings.ts";
 import { silentLog } from "../kit/silent-log.ts";
@@ -11,6 +11,8 @@ export interface ServedUiPage {
   /** What a browser that has logged in sends along. */
   readonly cookie: string;
   readonly key: string;
+  /** Logs one more browser in. */
+  loginAddress(): string;
   stop(): Promise<void>;
 }
 
@@ -43,6 +45,11 @@ export async function serveUi(
     port,
     cookie,
     key,
+    loginAddress: () => {
+      const code = newSecret();
+      logins.allow(digestOf(code));
+      return `http://127.0.0.1:${port}/#login=${code}`;
+    },
     stop: async () => {
       stopping.abort();
       await served;

@@ -1,34 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runtimeContainerId } from "../../src/model/ids.ts";
-import type { Pod } from "../../src/model/pod.ts";
-import type { ExecOptions } from "../../src/ports/agent-view.ts";
-import { InMemoryAgentView } from "../fakes/in-memory-agent-view.ts";
 import { type ServedApi, serveApi } from "../fakes/served-api.ts";
 import { askForTerminal, type ServedUiPage, serveUi } from "../fakes/served-ui.ts";
 import { runningPod } from "../kit/pods.ts";
 import { clientFrame, serverFrames } from "../kit/websocket-client.ts";
+import { RuntimeAgentView } from "./support/runtime-agent-view.ts";
 import { type RuntimeWorld, startRuntimeWorld } from "./support/runtime-world.ts";
-
-/** Pods of the view are containers of a real runtime. */
-class RuntimeAgentView extends InMemoryAgentView {
-  readonly #world: RuntimeWorld;
-  readonly #containerId: string;
-
-  constructor(world: RuntimeWorld, containerId: string) {
-    super();
-    this.#world = world;
-    this.#containerId = containerId;
-  }
-
-  override async execUrl(_: Pod, options: ExecOptions): Promise<URL> {
-    const { command, stdin, stdout, stderr, tty } = options;
-    const { url = "" } = await this.#world.runtime.exec(
-      { containerId: this.#containerId, cmd: command, stdin, stdout, stderr, tty },
-      AbortSignal.timeout(60_000),
-    );
-    return new URL(url);
-  }
-}
 
 describe("a terminal of the page on a real runtime", () => {
   let world: RuntimeWorld;

@@ -3,14 +3,16 @@
 /** What is kept of one line. */
 export const maxLineLength = 4_000;
 
+/* oxlint-disable no-control-regex -- control characters are what is looked for */
+
 // Control sequences of terminals: colours, cursor, titles. An unfinished one ends with the line.
-// oxlint-disable-next-line no-control-regex -- it is what is looked for
 const sequences =
   /\u001b\[[0-?]*[ -/]*[@-~]?|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?/g;
 // The other controls, and what turns the direction of text around.
-// oxlint-disable-next-line no-control-regex -- it is what is looked for
 const controls =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
+
+/* oxlint-enable no-control-regex -- from here on there are none */
 
 /** A line as it is shown: without escape sequences, with other controls made visible. */
 export function shownLine(line: string): string {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { type DecodedPod, defaultPod } from "../../src/model/defaults/default-pod.ts";
+import { parseJsonText } from "../../src/lib/json-text.ts";
+import { defaultPod } from "../../src/model/defaults/default-pod.ts";
 import { manifestLines } from "./manifest-lines.ts";
 import { splitCommand } from "./split-command.ts";
 
@@ -15,7 +16,7 @@ const written = {
     tolerations: [],
   },
 } as const;
-const pod = defaultPod(written as unknown as DecodedPod);
+const pod = defaultPod(written);
 
 test("the lines are YAML of the pod, whatever its texts are", () => {
   const text = (object: object): string =>
@@ -25,7 +26,7 @@ test("the lines are YAML of the pod, whatever its texts are", () => {
   expect(parse(text(pod))).toEqual({
     apiVersion: "v1",
     kind: "Pod",
-    ...JSON.parse(JSON.stringify(pod)),
+    ...(parseJsonText(JSON.stringify(pod)) as object),
   });
   fc.assert(
     fc.property(

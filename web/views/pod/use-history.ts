@@ -94,7 +94,8 @@ async function follow(
   }
   await read({ kinds: "agent" });
   show({ uid, entries: new Map(entries), next: before, isRead: true, failure });
-  while (untilMs === undefined && !signal.aborted) {
+  if (untilMs !== undefined) return;
+  while (!signal.aborted) {
     await sleep(periodMs, signal);
     if (document.hidden) continue;
     const count = entries.size;

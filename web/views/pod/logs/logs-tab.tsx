@@ -97,25 +97,25 @@ function LogLines({
   readonly name: string;
 }): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
+  const endRef = useRef(true);
   useEffect(() => {
     const element = ref.current;
-    if (element !== null && isAtEnd.current) element.scrollTop = element.scrollHeight;
+    if (element !== null && endRef.current) element.scrollTop = element.scrollHeight;
   }, [blocks, search]);
   const onScroll = (): void => {
     const element = ref.current;
     if (element === null) return;
     const { scrollTop, scrollHeight, clientHeight } = element;
-    isAtEnd.current = scrollHeight - scrollTop - clientHeight < nearPx;
+    endRef.current = scrollHeight - scrollTop - clientHeight < nearPx;
   };
   return (
     // Scrolled by keyboard, too.
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
     <div
       class="log"
       role="log"
       aria-label={`Log of ${name}`}
       aria-live="off"
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, by keyboard, too
       tabIndex={0}
       ref={ref}
       onScroll={onScroll}

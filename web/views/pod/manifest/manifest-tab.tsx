@@ -11,15 +11,11 @@ export function ManifestTab({ pod }: { readonly pod: Pod | undefined }): JSX.Ele
   const atMs = useAtMs();
   const [which, setWhich] = useState<(typeof shortcuts)[number]>("all");
   const [hasStatus, setHasStatus] = useState(false);
-  const version = JSON.stringify(
-    pod === undefined ? null : [pod.metadata, pod.spec, hasStatus && pod.status],
-  );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `version` is all of the pod that is shown
   const lines = useMemo(() => {
     if (pod === undefined) return [];
     const { metadata, spec, status } = pod;
     return manifestLines({ metadata, spec, ...(hasStatus ? { status } : {}) });
-  }, [version]);
+  }, [pod, hasStatus]);
   if (atMs !== undefined)
     return <p class="muted">Manifests are not part of history: go to now to see it.</p>;
   if (pod === undefined) return <p class="muted">The pod is gone, and its manifest with it.</p>;

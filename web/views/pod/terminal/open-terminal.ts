@@ -1,8 +1,8 @@
 // A terminal in the page, and its connection. Loaded when one is opened.
-import { FitAddon } from "@xterm/addon-fit";
-import { Terminal } from "@xterm/xterm";
+import { Terminal } from "@xterm/headless";
 import { parseJsonText } from "../../../../src/lib/json-text.ts";
-import { withSheets } from "./with-sheets.ts";
+import { keySequence } from "../../../model/key-sequence.ts";
+import { TerminalScreen } from "./terminal-screen.ts";
 
 export interface TerminalState {
   readonly is: "opening" | "open" | "closed";
@@ -25,21 +25,8 @@ export function openTerminal(
   { element, query, key, onChange }: OpenedTerminal,
   signal: AbortSignal,
 ): void {
-  const terminal = new Terminal({
-    scrollback: scrollbackLines,
-    fontFamily: getComputedStyle(element).getPropertyValue("--mono"),
-    fontSize: 13,
-    cursorBlink: !matchMedia("(prefers-reduced-motion: reduce)").matches,
-    screenReaderMode: true,
-    theme: { background: "#101216" },
-    // A container may not open anything by a link that it prints.
-    linkHandler: { activate: () => undefined },
-  });
-  const fit = new FitAddon();
-  terminal.loadAddon(fit);
-  withSheets(() => terminal.open(element));
-  fit.fit();
-  terminal.focus();
+  const terminal = new Terminal({ scrollback: scrollbackLines, allowProposedApi: true });
+  const screen = new TerminalScreen(terminal, element);
   const socket = new WebSocket(`ws://${location.host}/ui/terminal?${query}`, [
     "berth-terminal",
     `berth-key.${key}`,
@@ -49,39 +36,67 @@ export function openTerminal(
   let end = "the connection was closed";
   const sendSize = (): void => {
     const { cols: columns, rows } = terminal;
-    if (socket.readyState === WebSocket.OPEN)
-      socket.send(JSON.stringify({ resize: { columns, rows } }));
+    if (socket.readyState !== WebSocket.OPEN) return;
+    socket.send(JSON.stringify({ resize: { columns, rows } }));
   };
+  const type = (text: string): void => send(socket, new TextEncoder().encode(text));
   socket.addEventListener("open", () => {
     onChange({ is: "open", text: "" });
     sendSize();
   });
   socket.addEventListener("message", ({ data }: MessageEvent<ArrayBuffer | string>) => {
     if (typeof data === "string") end = endText(data);
-    else terminal.write(new Uint8Array(data));
+    else terminal.write(new Uint8Array(data), () => screen.redraw());
   });
   socket.addEventListener("error", () => {
     end = "no terminal: the agent did not allow it, or has too many open";
   });
   socket.addEventListener("close", () => {
-    terminal.options.disableStdin = true;
-    terminal.options.cursorBlink = false;
     if (!signal.aborted) onChange({ is: "closed", text: end });
   });
-  terminal.onData((typed) => send(socket, new TextEncoder().encode(typed)));
-  terminal.onBinary((typed) =>
-    send(
-      socket,
-      Uint8Array.from(typed, (each) => each.charCodeAt(0)),
-    ),
-  );
+  // What programs ask a terminal for, such as where its cursor is.
+  terminal.onData(type);
   terminal.onResize(sendSize);
-  const observer = new ResizeObserver(() => fit.fit());
+  takeInput(terminal, screen, type);
+  const observer = new ResizeObserver(() => screen.fit());
   observer.observe(element);
+  screen.fit();
+  screen.input.focus();
   signal.addEventListener("abort", () => {
     observer.disconnect();
     socket.close();
     terminal.dispose();
+    screen.remove();
+  });
+}
+
+function takeInput(
+  { modes }: Pick<Terminal, "modes">,
+  { input }: TerminalScreen,
+  type: (text: string) => void,
+): void {
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    const sequence = keySequence(event, modes.applicationCursorKeysMode);
+    if (sequence === undefined) return;
+    event.preventDefault();
+    type(sequence);
+  });
+  input.addEventListener("input", (event) => {
+    if (event instanceof InputEvent && event.isComposing) return;
+    type(input.value);
+    input.value = "";
+  });
+  input.addEventListener("compositionend", () => {
+    type(input.value);
+    input.value = "";
+  });
+  input.addEventListener("paste", (event) => {
+    event.preventDefault();
+    const text = (event.clipboardData?.getData("text/plain") ?? "").replace(/\r?\n/g, "\r");
+    // A program that knows pasted text by its brackets is not to be given others within it.
+    const safe = text.replaceAll("\u001b", "");
+    type(modes.bracketedPasteMode ? `\u001b[200~${safe}\u001b[201~` : safe);
   });
 }
 

@@ -111,7 +111,6 @@ function Screen({
 }): JSX.Element {
   const { client } = usePage();
   const ref = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is opened once
   useEffect(() => {
     const end = new AbortController();
     const { current: element } = ref;
@@ -126,6 +125,7 @@ function Screen({
       end.abort();
       onUnmount();
     };
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- it is opened once, by its key
   }, []);
   return <div class="terminal-screen" ref={ref} />;
 }
