@@ -191,6 +191,10 @@ export class VolumeResolver {
       // A worker may finish with a life whose containers it never saw: those that another agent left.
       const isStopped = !hasRunningContainer(entry) && workerStates.shouldPodRuntimeBeRemoved(uid);
       const hasEnded = isRemoved || isStopped;
+      // A pod that was refused asks for nothing; what an agent before this one mounted for it has to go.
+      if (hasEnded && asked === undefined && mounts.size > 0) {
+        states.setPod(uid, { asked: "unmount" });
+      }
       const maySoonBeMounted = isKnown && (asked === "mount" || operations > 0);
       for (const [name, volume] of wanted) {
         if (isKnown && volume.attachable && !this.#isAttachable(volume)) {
