@@ -3,6 +3,7 @@ import type { Pod } from "../src/model/pod.ts";
 import { ApiClient } from "./api/client.ts";
 import type { Failure } from "./api/failure.ts";
 import type { UiInfo } from "./api/ui-info.ts";
+import type { Usage } from "./lib/node-samples.ts";
 import { sleep } from "./lib/sleep.ts";
 import { Store } from "./lib/store.ts";
 import { hrefOf, type Place, parsePlace } from "./routes.ts";
@@ -29,6 +30,8 @@ export class PageState {
   readonly place: Store<Place>;
   readonly info: Store<UiInfo | undefined> = new Store<UiInfo | undefined>(undefined);
   readonly pods: Store<LivePods> = new Store<LivePods>({ isListed: false, byUid: new Map() });
+  /** What the node used, as this page has read it; the newest last. */
+  readonly usage: Store<readonly Usage[]> = new Store<readonly Usage[]>([]);
   /** What keeps the page from being current; undefined = it is. */
   readonly trouble: Store<Failure | undefined> = new Store<Failure | undefined>(undefined);
   #clock = { nowMs: Date.now(), speed: 1, readMs: performance.now() };

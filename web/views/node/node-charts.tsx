@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { sizeText } from "../../../src/lib/size-text.ts";
 import type { NodeDescription } from "../../../src/model/holding.ts";
 import type { Summary } from "../../../src/model/stats-summary.ts";
@@ -102,21 +102,19 @@ function PressureChart({
   );
 }
 
-/** What this page has read itself, the newest last. */
+/** What this page has read itself, the newest last; it stays while other views are shown. */
 function useLiveUsage(): readonly Usage[] {
-  const pods = useStore(usePage().pods);
+  const { pods, usage } = usePage();
   const isLive = useAtMs() === undefined;
   const { value } = useRead<Summary>(isLive ? "/berth/v1/stats" : undefined, {
     periodMs: statsPeriodMs,
   });
-  const [live, setLive] = useState<readonly Usage[]>([]);
   useEffect(() => {
-    const usage = value && usageOf(value, pods.byUid.size);
-    if (usage === undefined) return;
-    setLive((last) => (last.at(-1)?.atMs === usage.atMs ? last : [...last, usage].slice(-maxLive)));
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- one sample for each answer, however often pods change
-  }, [value]);
-  return live;
+    const newest = value && usageOf(value, pods.value.byUid.size);
+    if (newest === undefined || usage.value.at(-1)?.atMs === newest.atMs) return;
+    usage.set([...usage.value, newest].slice(-maxLive));
+  }, [value, pods, usage]);
+  return useStore(usage);
 }
 
 function coresText(cores: number): string {
