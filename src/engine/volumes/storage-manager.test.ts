@@ -332,15 +332,13 @@ describe("unmounting", () => {
   test("what a past agent mounted stays while the claims of a pod that came back are read", async () => {
     const world = await StorageWorld.open(["uid-1 a"]);
     world.answers.set("setUp a again", failing("no driver"));
-    const pod = world.add("uid-1", "a");
-    const { uid } = pod.metadata;
+    const { uid } = world.add("uid-1", "a").metadata;
     const end = new AbortController();
-    void world.manager.mount(pod, end.signal);
+    void world.manager.mount(world.add("uid-1", "a"), end.signal);
     await world.settle();
     world.ended.add(uid);
     end.abort();
-    world.manager.requestLook();
-    await world.settle();
+    await world.manager.resolve(never);
     world.ended.delete(uid);
     world.unread.add("a");
     void world.manager.mount(world.add("uid-1", "a"), never);

@@ -159,6 +159,8 @@ export class StorageManager {
     const expected = namesOf(pod);
     if (expected.length === 0) return ok(undefined);
     const { uid } = pod.metadata;
+    // A life that begins: until it is resolved nothing says that it does without what was found.
+    if (states.pod(uid).resolution === "new") states.setPod(uid, { isResolved: false });
     states.setPod(uid, { resolution: "due", asked: "mount" });
     this.#resolveWakeUp.notify();
     const isMounted = (): boolean => {

@@ -109,8 +109,7 @@ export class VolumeStates {
   }
 
   removeWanted(uid: PodUid, name: string): void {
-    // Until the pod is resolved again nothing says that it does without the volume.
-    this.setPod(uid, { wanted: without(this.pod(uid).wanted, name), isResolved: false });
+    this.setPod(uid, { wanted: without(this.pod(uid).wanted, name) });
     if (this.findWanted(name) === undefined) this.#reportedInUse.delete(name);
   }
 
