@@ -66,7 +66,8 @@ test("the commands of README.md and the reference work", async () => {
     world.write(`pods/${name}.yaml`, podManifest(name, spec));
   }
   world.write("web.yaml", podManifest("another"));
-  await world.up();
+  // For `berth ui`.
+  await world.up(["--ui=127.0.0.1:0"]);
   const files = runnable.filter((file) => !isGuide(file));
   expect(files).not.toEqual([]);
   for (const command of files.flatMap(documentBlocks).flatMap(commandsOf).filter(isRun)) {

@@ -51,6 +51,10 @@ export const notRun: readonly NotRun[] = [
     because:
       "needs a runtime or a provider of its own: test/integration/managed-containerd.test.ts, images-credentials.test.ts",
   },
+  {
+    command: /berth run/,
+    because: "makes a node of its own: test/integration/run.test.ts",
+  },
   { command: /berth sim/, because: "test/integration/sim.test.ts" },
   { command: /train\.yaml|last-year/, because: "an example of what happened on another machine" },
   {

@@ -73,6 +73,8 @@ export class DocumentWorld {
     return spawnSync("bash", ["-o", "pipefail", "-c", script], {
       cwd: this.#work,
       encoding: "utf8",
+      // A command that does not end would keep even the test's own limit from being noticed.
+      timeout: patience.timeout,
       env: {
         ...process.env,
         BERTH_DATA_DIR: dataDir,

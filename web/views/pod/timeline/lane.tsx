@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Drawn } from "../../../model/collapse.ts";
 import { timeTicks } from "../../../model/time-ticks.ts";
 import type { TimeWindow } from "../../../model/time-window.ts";
@@ -118,7 +118,8 @@ function Bar({
 }): JSX.Element {
   const { item, x, width, count } = drawn;
   const ref = useRef<SVGGElement>(null);
-  useEffect(() => {
+  // Before anything else is drawn: an effect that is late would take the focus back from where two quick keys have moved it to.
+  useLayoutEffect(() => {
     // The keyboard's place moves, and with it what the browser says has the focus.
     if (isFocused && document.activeElement?.closest("svg") === ref.current?.ownerSVGElement) {
       ref.current?.focus({ preventScroll: true });
