@@ -263,14 +263,20 @@ async function endPods(
     sandboxStops: newSandboxStops(),
   };
   const deps = { kill, remove: { runtime, files: hostFiles, lifetime: signal } };
-  const observed = await Promise.all(
+  // One pod that cannot be read or ended keeps no other from its end, nor the drivers from taking back what the others had.
+  const reads = await Promise.allSettled(
     [...running].map((uid) => readRuntimePod(runtime, uid, signal)),
   );
+  const failures = reads.flatMap((read) => (read.status === "rejected" ? [read.reason] : []));
+  const observed = reads.flatMap((read) => (read.status === "fulfilled" ? [read.value] : []));
   for (const turn of await volumes.turns(observed, signal)) {
-    await Promise.all(turn.map((uid) => endPod(runtime, deps, uid, signal)));
-    for (const uid of turn) running.delete(uid);
+    const ends = await Promise.allSettled(
+      turn.map((uid) => endPod(runtime, deps, uid, signal).then(() => running.delete(uid))),
+    );
+    failures.push(...ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : [])));
     await volumes.giveBack(running, signal);
   }
+  if (failures.length > 0) throw failures[0];
 }
 
 function readRuntimePod(

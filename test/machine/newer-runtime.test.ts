@@ -16,7 +16,7 @@ describe("what containerd 2 and runc 1.3 have", () => {
   beforeAll(async () => {
     node = await MachineNode.start();
   });
-  afterAll(() => node.close());
+  afterAll(() => node?.close());
   beforeEach(() => {
     onTestFailed(() => console.error(node.agent.stderr));
   });

@@ -49,6 +49,7 @@ describe("the order in which pods of a node are ended", () => {
 test.each([
   ["plugins/kubernetes.io/csi/d/h/globalmount", true],
   ["plugins/kubernetes.io/csi/volumeDevices/publish/x/u", true],
+  ["plugins/kubernetes.io/local-volume/mounts/pv", false],
   ["plugins/d.example.com/data", false],
   ["pods/u/volumes/kubernetes.io~csi/v/mount", true],
   ["pods/u/volumes/kubernetes.io~iscsi/v", true],

@@ -43,6 +43,8 @@ export function endingTurns(pods: readonly EndingPod[]): readonly (readonly PodU
 
 /** Whether a mount is of storage that lasts: below the node's folder of a plugin, or a disk or device of a pod. */
 export function isStorageMount(rootFolder: string, mountPoint: string): boolean {
+  // Of local volumes the file system is mounted there, which is the node's own.
+  if (isPathWithin(mountPoint, `${rootFolder}/plugins/kubernetes.io/local-volume`)) return false;
   if (isPathWithin(mountPoint, `${rootFolder}/plugins/kubernetes.io`)) return true;
   if (!isPathWithin(mountPoint, `${rootFolder}/pods`)) return false;
   const [, kind, plugin] = mountPoint.slice(`${rootFolder}/pods/`.length).split("/");

@@ -18,8 +18,16 @@ export async function findOrphanCgroups(
     found.push(...(await containerCgroupsBelow(join(hierarchy, root))));
   }
   if (found.length === 0) return [];
-  const bundles = new Set(await foldersIn(bundlesFolder));
+  const bundles = new Set(await bundlesIn(bundlesFolder));
   return found.filter((folder) => !bundles.has(containerIdOf(folder) ?? ""));
+}
+
+/** Throws when they cannot be listed: containers whose bundles are not seen must not be taken for ended ones. */
+async function bundlesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
 }
 
 async function hierarchies(): Promise<readonly string[]> {

@@ -12,7 +12,7 @@ import type { DeviceOptions } from "../../core/devices/plugin/device-options.ts"
 import type { TopologyHint } from "../../core/devices/topology/hints.ts";
 import type { HintProvider } from "../../core/devices/topology/topology-manager.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { ok, type Result } from "../../lib/result.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import type { Container, PodStatus } from "../../model/generated/kubernetes.ts";
 import type { PodUid } from "../../model/ids.ts";
@@ -83,7 +83,6 @@ export class DeviceAllocator {
    */
   async save(): Promise<string | undefined> {
     if (!this.#isUnsaved) return undefined;
-    this.#isUnsaved = false;
     const saved = await this.#answer({ method: "SaveCheckpoint" });
     return saved.kind === "failed" ? saved.error : undefined;
   }
@@ -113,6 +112,8 @@ export class DeviceAllocator {
     const request: ContainerDeviceRequest = { pod, container, affinity, node: this.#view() };
     const answer = (call: DeviceCall): Promise<DeviceAnswer> => this.#answer(call);
     if (missing) return await this.#allocate(() => manager.options(request), answer);
+    const unsaved = await this.save();
+    if (unsaved !== undefined) return err(unsaved);
     return await finish(manager.options(request), answer);
   }
 
@@ -134,10 +135,13 @@ export class DeviceAllocator {
   async #answer(call: DeviceCall): Promise<DeviceAnswer> {
     const { store, endpoints } = this.#deps;
     if (call.method !== "SaveCheckpoint") return await endpoints.call(call);
+    this.#isUnsaved = false;
     try {
       await store.save();
       return { kind: "done" };
     } catch (error) {
+      // Nothing starts with devices that no file says it has: they are written before the next start.
+      this.#isUnsaved = true;
       return { kind: "failed", error: errorText(error) };
     }
   }

@@ -217,6 +217,23 @@ describe("devices", () => {
     });
   });
 
+  test("that could not be written down go into no container until they are", async () => {
+    const files = new WatchedFiles();
+    const world = await withPlugin(files);
+    files.failure = "disk is full";
+    const pod = gpuPod("a", "1");
+    world.want(pod);
+    await world.managers.admit(pod);
+    const [container = main] = pod.spec.containers;
+    expect(await world.managers.deviceOptions(pod, container)).toEqual({
+      ok: false,
+      error: "disk is full",
+    });
+    files.failure = undefined;
+    expect((await world.managers.deviceOptions(pod, container)).ok).toBe(true);
+    expect(await world.files.readText(checkpoint)).toContain("gpu0");
+  });
+
   test("are given when a pod is admitted, and go into the container's config", async () => {
     const world = await withPlugin();
     const pod = gpuPod("a", "1");

@@ -25,9 +25,9 @@ function foundDisk({ isSettled = true } = {}): VolumeStates {
   return states;
 }
 
-function want(states: VolumeStates): void {
+function want(states: VolumeStates, by = uid, volumeName = name): void {
   const wanted: WantedVolume = {
-    volumeName: name,
+    volumeName,
     plugin: "kubernetes.io/iscsi",
     spec,
     outerVolumeSpecNames: ["disk"],
@@ -39,7 +39,7 @@ function want(states: VolumeStates): void {
     pod: buildPod(),
     wantedMs: 0,
   } as Partial<WantedVolume> as WantedVolume;
-  states.setPod(uid, { wanted: new Map([[name, wanted]]), asked: "mount" });
+  states.setPod(by, { wanted: new Map([[volumeName, wanted]]), asked: "mount" });
 }
 
 test("a disk that was found by its folder is the one that its pod wants without a port", () => {
@@ -65,6 +65,15 @@ test("one that is being given back, or not settled, keeps its name and is waited
     expect(states.volume(foundName)).toBeDefined();
     expect(isFoundElsewhere(states, name)).toBe(true);
   }
+});
+
+test("one that a pod uses under the name it was found by keeps that, whatever the next pod calls it", () => {
+  const states = foundDisk();
+  want(states, uid, foundName);
+  want(states, podUid("uid-2"));
+  adoptFound(states, () => false);
+  expect([...states.pod(uid).mounts.keys()]).toEqual([foundName]);
+  expect(isFoundElsewhere(states, name)).toBe(false);
 });
 
 test("one that no pod wants keeps its name", () => {

@@ -8,6 +8,8 @@ import type { VolumeStates } from "./volume-states.ts";
 export function adoptFound(states: VolumeStates, isPending: (name: string) => boolean): void {
   for (const { name, isFound, isAttachable } of states.volumes()) {
     if (!isFound || isAttachable === undefined || isPending(name)) continue;
+    // A pod uses it under this name, too.
+    if (states.findWanted(name) !== undefined) continue;
     for (const other of otherNames(name)) {
       const wanted = states.findWanted(other);
       if (wanted === undefined || states.volume(other) !== undefined) continue;
@@ -19,5 +21,12 @@ export function adoptFound(states: VolumeStates, isPending: (name: string) => bo
 /** Whether it is there under another name, which is settled or given back first. */
 export function isFoundElsewhere(states: VolumeStates, name: string): boolean {
   if (states.volume(name) !== undefined) return false;
-  return states.volumes().some((each) => each.isFound && otherNames(each.name).includes(name));
+  return states
+    .volumes()
+    .some(
+      (each) =>
+        each.isFound &&
+        states.findWanted(each.name) === undefined &&
+        otherNames(each.name).includes(name),
+    );
 }

@@ -192,7 +192,7 @@ export class VolumeResolver {
       const isStopped = !hasRunningContainer(entry) && workerStates.shouldPodRuntimeBeRemoved(uid);
       const hasEnded = isRemoved || isStopped;
       // A pod that was refused asks for nothing; what an agent before this one mounted for it has to go.
-      if (hasEnded && asked === undefined && mounts.size > 0) {
+      if (isKnown && isStopped && !isRemoved && asked === undefined && mounts.size > 0) {
         states.setPod(uid, { asked: "unmount" });
       }
       const maySoonBeMounted = isKnown && (asked === "mount" || operations > 0);

@@ -49,6 +49,8 @@ export interface VolumeReturnDeps extends Ports {
 const registrationMs = 5_000;
 /** How long a driver, or a disk, is waited for while nothing gets less. */
 const patienceMs = 30_000;
+/** A disk may be busy for two minutes after it was unmounted, and a target may answer as late. */
+const diskPatienceMs = 200_000;
 
 /** Something that was not given back. */
 export interface KeptVolume {
@@ -153,7 +155,7 @@ export class VolumeReturn {
       if (left.length < fewest) progressMs = nowMs;
       fewest = Math.min(fewest, left.length);
       const endMs = left.some(({ spec }) => this.#isServed(spec))
-        ? progressMs + patienceMs
+        ? progressMs + patienceFor(left)
         : this.#startedMs + registrationMs;
       if (nowMs >= endMs) {
         this.#givenUp = [...this.#givenUp, ...left.map(({ key }) => key)];
@@ -200,4 +202,8 @@ export class VolumeReturn {
     }
     this.#wakeUp.notify();
   }
+}
+
+function patienceFor(left: readonly { readonly spec: VolumeSpec }[]): number {
+  return left.some(({ spec }) => csiDriverName(spec) === undefined) ? diskPatienceMs : patienceMs;
 }
