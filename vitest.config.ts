@@ -76,7 +76,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/browser/*.test.ts"],
           globalSetup: machineSetup,
           expect: { poll: { timeout: 60_000 } },
-          testTimeout: 300_000,
+          testTimeout: 120_000,
           hookTimeout: 300_000,
         },
       },
