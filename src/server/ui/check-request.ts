@@ -6,9 +6,11 @@ const frames = new Set(["iframe", "frame", "embed", "object", "fencedframe"]);
 
 /** The authorities by which this server may be addressed: another name that leads here belongs to another site (DNS rebinding). */
 export function servedHosts(host: string, port: number): ReadonlySet<string> {
-  const literal = host.includes(":") ? `[${host}]` : host;
-  const names = host === "127.0.0.1" || host === "::1" ? [literal, "localhost"] : [literal];
-  return new Set(names.map((name) => `${name}:${port}`));
+  // As clients write it: an IPv6 address in its shortest form, and port 80 not at all.
+  const { hostname } = new URL(`http://${host.includes(":") ? `[${host}]` : host}`);
+  const isUsual = hostname === "127.0.0.1" || hostname === "[::1]";
+  const names = isUsual ? [hostname, "localhost"] : [hostname];
+  return new Set(names.map((name) => new URL(`http://${name}:${port}`).host));
 }
 
 /** Throws when the server is called by a name that is not its own. Two Host headers are not let through by Node. */

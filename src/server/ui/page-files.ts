@@ -40,11 +40,12 @@ export async function sendPageFile(
   { path, acceptsGzip, isImmutable }: PageFile,
 ): Promise<void> {
   const type = contentTypes[path.slice(path.lastIndexOf(".") + 1)];
+  if (type === undefined) throw missing(path);
   const openPart =
     folder === undefined ? openAsset : (name: string) => openFile(join(folder, name));
   const compressed = acceptsGzip ? await openPart(`${path}.gz`) : undefined;
   const file = compressed ?? (await openPart(path));
-  if (type === undefined || file === undefined) throw missing(path);
+  if (file === undefined) throw missing(path);
   try {
     response.writeHead(200, {
       "Content-Type": type,
@@ -66,12 +67,16 @@ function missing(path: string): HttpError {
 
 /** Undefined when there is no such file. */
 async function openFile(path: string): Promise<OpenFile | undefined> {
+  const file = await open(path).catch((error: unknown) => {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
+  });
+  if (file === undefined) return undefined;
   try {
-    const file = await open(path);
     const { size } = await file.stat();
     return { size, content: () => file.createReadStream(), close: () => file.close() };
   } catch (error) {
-    if (hasCode(error, "ENOENT")) return undefined;
+    await file.close();
     throw error;
   }
 }
