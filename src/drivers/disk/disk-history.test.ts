@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,6 +75,20 @@ test("an entry keeps whatever is in its text", async () => {
   expect((await newHistory().entries({}, signal)).items).toEqual([]);
   await history.flush();
   expect((await newHistory().entries({ uid }, signal)).items).toMatchObject([{ uid, message }]);
+});
+
+test.each([
+  ["is not a text", "\ud800x"],
+  ["is too long for a head", "\u20ac".repeat(5000)],
+  ["is cut within a character", `${"\u20ac".repeat(99)}${"\ud83d\ude00".repeat(500)}`],
+  ["is long and fits", "x".repeat(900)],
+])("entries of a pod whose UID %s are found by it", async (_, uid) => {
+  const history = newHistory();
+  history.append(event(1, "it happened", uid));
+  history.append(status(2, "Running", uid));
+  expect(await timesOf(history, uid)).toEqual([2, 1]);
+  expect((await history.entries({}, signal)).problems).toEqual([]);
+  expect((await newHistory().pods(signal)).items).toHaveLength(1);
 });
 
 test("entries are found by pod, kind and time, page by page", async () => {
@@ -232,6 +247,37 @@ test("a disk that refuses to write costs nothing that still fits in memory, and 
   history.append(event(3));
   expect(await timesOf(history)).toEqual([3, 2, 1]);
 });
+
+test("a disk that is full is tried again, and no attempt leaves a file", async () => {
+  const failures: unknown[] = [];
+  const history = newHistory({ onFailure: (error) => failures.push(error) });
+  history.keep(() => [status(1)]);
+  history.append(event(1, "x".repeat(200)));
+  await history.flush();
+  const files = filesOf();
+  // The next part begins, and nothing can be written into it.
+  limitFileSize("1");
+  try {
+    for (let days = 1; days <= 3; days++) {
+      nowMs += dayMs;
+      history.append(event(1 + days));
+      await history.flush();
+    }
+  } finally {
+    limitFileSize("unlimited");
+  }
+  expect(failures).toHaveLength(1);
+  expect(filesOf()).toEqual(files);
+  await history.flush();
+  expect(await timesOf(history)).toEqual([4, 3, 2, 1]);
+  expect(filesOf()).toHaveLength(2);
+});
+
+/** Of all files that this process writes, as a full disk would; Node.js ignores the signal of it. */
+function limitFileSize(bytes: string): void {
+  const command = ["prlimit", `--pid=${process.pid}`, `--fsize=${bytes}:`];
+  execFileSync("sh", ["-c", command.join(" ")]);
+}
 
 test("what does not fit in memory while the disk refuses is counted", async () => {
   writeFileSync(folder, "in the way of the folder");

@@ -195,9 +195,15 @@ export class DiskHistory implements HistoryStore {
       bytes += line.length;
     }
     const repeated = Buffer.from(lines.join(""));
-    const part = await appendToPart(await beginPart(folder, parts.at(-1), nowMs()), repeated);
+    const begun = await beginPart(folder, parts.at(-1), nowMs());
+    try {
+      parts.push(await appendToPart(begun, repeated));
+    } catch (error) {
+      // On a full disk each attempt would leave one.
+      await removePart(begun);
+      throw error;
+    }
     this.#repeatedBytes = repeated.length;
-    parts.push(part);
   }
 
   /** Of what is too old or too much the oldest parts go; the newest always stays. */

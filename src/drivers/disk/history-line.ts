@@ -8,6 +8,9 @@ const checksumLength = 8;
 const newline = 0x0a;
 /** Longer than any checksum, time, kind and UID together. */
 const maxHeadLength = 1024;
+const maxOwnerLength = 900;
+/** So many characters are never encoded as more than that: nine for each. */
+const cutUidLength = 100;
 
 /** What can be said of a line without reading its JSON. */
 export interface LineHead {
@@ -24,13 +27,25 @@ export interface LineHead {
   readonly body: number;
 }
 
+/** The UID as which history knows a pod: a manifest may give half a character, or more than a head holds. */
+export function writtenUid(uid: string): string {
+  const text = withoutHalves(uid);
+  if (encodeURIComponent(text).length <= maxOwnerLength) return text;
+  return withoutHalves(text.slice(0, cutUidLength));
+}
+
 export function encodeEntry(entry: HistoryEntry, isRepeated = false): string {
   const { kind, atMs, uid, ...rest } = { uid: undefined, ...entry };
   const name = isRepeated ? `=${kind}` : kind;
   // A UID is whatever a manifest says: nothing in it may end the head.
-  const owner = uid === undefined ? "" : encodeURIComponent(uid);
+  const owner = uid === undefined ? "" : encodeURIComponent(writtenUid(uid));
   const text = `${Math.round(atMs)} ${name} ${owner} ${JSON.stringify(rest)}`;
   return `${crc32(text).toString(16).padStart(checksumLength, "0")} ${text}\n`;
+}
+
+/** Halves of characters have no bytes: each is replaced, as anywhere else where text is written. */
+function withoutHalves(text: string): string {
+  return Buffer.from(text).toString();
 }
 
 /** The entry of a line; undefined when it is damaged. */

@@ -11,7 +11,13 @@ import type {
   StatusEntry,
   StoredMoment,
 } from "../../ports/history.ts";
-import { decodeEntry, headsBackward, headsForward, type LineHead } from "./history-line.ts";
+import {
+  decodeEntry,
+  headsBackward,
+  headsForward,
+  type LineHead,
+  writtenUid,
+} from "./history-line.ts";
 import { type HistoryPart, partProblem, readPart } from "./history-parts.ts";
 
 /** A part, and what follows in it but is not on disk. */
@@ -59,9 +65,11 @@ export class HistoryReader {
 
   async entries(
     parts: readonly ReadablePart[],
-    query: HistoryQuery,
+    asked: HistoryQuery,
     signal: AbortSignal,
   ): Promise<HistoryPage> {
+    const { uid } = asked;
+    const query = uid === undefined ? asked : { ...asked, uid: podUid(writtenUid(uid)) };
     const limit = Math.min(query.limit ?? usualLimit, mostEntries);
     const before = parsePosition(query.before);
     const problems: string[] = [];
