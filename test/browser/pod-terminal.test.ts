@@ -28,7 +28,7 @@ describe("the page of a real container", () => {
   let browser: TestBrowser;
   beforeAll(async () => {
     buildProgram();
-    world = await startRuntimeWorld({ network: 42 });
+    world = await startRuntimeWorld({ network: 45 });
     ({ containerId } = await world.runPod({ name: "web", command: ["sleep", "3600"] }));
     const view = new RuntimeAgentView(world, containerId);
     const pod = runningPod("web");
@@ -44,10 +44,14 @@ describe("the page of a real container", () => {
     browser = await TestBrowser.start(world.dataDir);
   });
   afterAll(async () => {
-    await browser.close();
-    await page.stop();
-    await api.stop();
-    await world.close();
+    // What of it there is: its beginning may have failed.
+    try {
+      await browser?.close();
+      await page?.stop();
+      await api?.stop();
+    } finally {
+      await world?.close();
+    }
   });
 
   async function open(tab: string): Promise<Page> {

@@ -59,7 +59,8 @@ test("a port of --ui that is in use is named, the agent runs without its page an
   expect(refused.code).not.toBe(0);
   expect(refused.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}`);
   taken?.close();
+  // It is tried again after a minute at the latest.
   await expect
-    .poll(async () => (await berth("ui", "--print")).stdout)
+    .poll(async () => (await berth("ui", "--print")).stdout, { timeout: 180_000 })
     .toContain(`http://127.0.0.1:${port}/#login=`);
 });

@@ -54,7 +54,7 @@ test("the example's suite passes on a simulated node", async () => {
 });
 
 test("the example's suite passes on real containers", async () => {
-  const world = await startRuntimeWorld({ network: 42 });
+  const world = await startRuntimeWorld({ network: 46 });
   try {
     const { endpoint } = world.containerd;
     const { code, output } = await runSuite("test:real", { CRI_ENDPOINT: endpoint });

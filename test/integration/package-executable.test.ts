@@ -126,8 +126,14 @@ test("the watchdog of the executable ends an agent that stands still", async () 
   const pods = join(folder, "pods");
   mkdirSync(pods);
   const preload = join(folder, "preload.cjs");
-  writeFileSync(preload, "setTimeout(() => { for (;;); }, 2000).unref();");
   const dataDir = join(folder, "data");
+  // Not before it is watched: its socket comes after the watchdog.
+  const socket = JSON.stringify(join(dataDir, "berth.sock"));
+  writeFileSync(
+    preload,
+    `const { existsSync } = require("node:fs");
+    setInterval(() => { while (existsSync(${socket})); }, 100).unref();`,
+  );
   const args = ["sim", "-f", pods, "--data-dir", dataDir];
   const environment = { NODE_OPTIONS: `--require ${preload}`, BERTH_WATCHDOG_SECONDS: "4" };
   agent = new BerthProcess(args, environment, { program: executable, isNative: true });

@@ -13,7 +13,7 @@ let world: RuntimeWorld;
 let temporary: string;
 beforeAll(async () => {
   buildProgram();
-  world = await startRuntimeWorld({ network: 41 });
+  world = await startRuntimeWorld({ network: 43 });
   temporary = join(world.dataDir, "t");
   mkdirSync(temporary);
 });
@@ -143,7 +143,7 @@ test("what never ends is refused before anything is started", async () => {
 
 test("when its time is over it ends with 124, says what was awaited, and leaves nothing", async () => {
   const endless = pod("endless", [{ command: "trap 'exit 0' TERM; sleep 3600 & wait" }]);
-  const { code, stderr } = await run([endless], "--timeout", "5s");
+  const { code, stderr } = await run([endless], "--timeout", "30s");
   expect(code).toBe(124);
   expect(stderr).toMatch(/the time is over[\s\S]*pod\/endless-n1: /);
   expect(await left()).toEqual([]);
@@ -212,7 +212,7 @@ test("without a runtime it has a containerd of its own, which goes with it", asy
   const image = "127.0.0.1:1/none:1";
   const manifest = join(world.dataDir, "own.yaml");
   writeFileSync(manifest, JSON.stringify(pod("own", [{ command: "true", image }])));
-  const flags = ["--bridge", "berth-r1", "--subnet", "10.98.232.0/24", "--timeout", "30s"];
+  const flags = ["--bridge", "berth-r1", "--subnet", "10.98.232.0/24"];
   const running = new BerthProcess(["run", "-f", manifest, ...flags], { TMPDIR: temporary });
   await running.untilPrinted(({ stderr }) => /ErrImagePull|ImagePullBackOff/.test(stderr));
   const ended = await running.stop("SIGINT");

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { BerthProcess, buildProgram } from "./support/agent-process.ts";
 import { makeTestFolder } from "./support/test-folder.ts";
 
@@ -21,14 +21,22 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** What the test under way has started: one that fails leaves it running. */
+const started: OnTerminal[] = [];
+afterEach(async () => {
+  for (const each of started.splice(0)) await each.end();
+});
+
 /** A command on a terminal of its own. */
 class OnTerminal {
   readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
   #text = "";
 
   constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     const words = [process.execPath, program, ...args].map((word) => `'${word}'`);
-    const command = `stty cols 70 rows 6; exec ${words.join(" ")}`;
+    // It dies with its terminal, whatever it makes of a hangup.
+    const command = `stty cols 70 rows 6; exec setpriv --pdeathsig KILL -- ${words.join(" ")}`;
     // With an input that stays open: at its end `script` would end the terminal.
     this.#child = spawn("script", ["-qefc", command, "/dev/null"], {
       stdio: ["pipe", "pipe", "inherit"],
@@ -37,6 +45,8 @@ class OnTerminal {
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.#text += text;
     });
+    this.#closed = once(this.#child, "close");
+    started.push(this);
   }
 
   get text(): string {
@@ -44,11 +54,15 @@ class OnTerminal {
   }
 
   async interrupt(): Promise<number | null> {
-    const closed = once(this.#child, "close");
     // As the key does it: the terminal makes a signal of it.
     this.#child.stdin?.write("\x03");
-    await closed;
+    await this.#closed;
     return this.#child.exitCode;
+  }
+
+  async end(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#closed;
   }
 }
 

@@ -13,7 +13,7 @@ describe("a terminal of the page on a real runtime", () => {
   let page: ServedUiPage;
   let containerId: string;
   beforeAll(async () => {
-    world = await startRuntimeWorld({ network: 41 });
+    world = await startRuntimeWorld({ network: 44 });
     ({ containerId } = await world.runPod({ name: "web", command: ["sleep", "3600"] }));
     const view = new RuntimeAgentView(world, containerId);
     view.put(runningPod("web"));
@@ -21,9 +21,13 @@ describe("a terminal of the page on a real runtime", () => {
     page = await serveUi({ agentSocket: api.socketPath, terminal: true, pageFolder: "/nowhere" });
   });
   afterAll(async () => {
-    await page.stop();
-    await api.stop();
-    await world.close();
+    // What of it there is: its beginning may have failed.
+    try {
+      await page?.stop();
+      await api?.stop();
+    } finally {
+      await world?.close();
+    }
   });
 
   /** A terminal as a browser has it. */
