@@ -1,7 +1,9 @@
 // What the page knows, and the loops that keep it current.
+
+import { err } from "../src/lib/result.ts";
 import type { Pod } from "../src/model/pod.ts";
 import { ApiClient } from "./api/client.ts";
-import type { Failure } from "./api/failure.ts";
+import { type Failure, unreachable } from "./api/failure.ts";
 import type { UiInfo } from "./api/ui-info.ts";
 import type { Usage } from "./lib/node-samples.ts";
 import { sleep } from "./lib/sleep.ts";
@@ -10,6 +12,11 @@ import { hrefOf, type Place, parsePlace } from "./routes.ts";
 
 const infoPeriodMs = 10_000;
 const retryMs = 2_000;
+const unfinished: Failure = {
+  ...unreachable,
+  message:
+    "the login did not come to its end: allow this page to store data, then run `berth ui` again",
+};
 
 /** Whether there is a session; `message` says why there is none. */
 export type Session =
@@ -34,6 +41,7 @@ export class PageState {
   readonly usage: Store<readonly Usage[]> = new Store<readonly Usage[]>([]);
   /** What keeps the page from being current; undefined = it is. */
   readonly trouble: Store<Failure | undefined> = new Store<Failure | undefined>(undefined);
+  #troubles: { readonly pods?: Failure | undefined; readonly info?: Failure | undefined } = {};
   #clock = { nowMs: Date.now(), speed: 1, readMs: performance.now() };
   /** Changes that wait for the next frame. */
   #waiting: Map<string, Pod> | undefined;
@@ -82,8 +90,8 @@ export class PageState {
     history.replaceState(null, "", `${location.pathname}#/pods`);
     this.place.set(parsePlace(location.hash));
     this.session.set({ state: "logging-in" });
-    const answer = await this.client.login(code, signal).catch(() => undefined);
-    if (answer === undefined) return;
+    const answer = await this.client.login(code, signal).catch(() => err(unfinished));
+    if (signal.aborted) return;
     // A login that is of no use any more does not end the session that there is.
     const isKnown = answer.ok || this.client.key !== undefined;
     this.session.set(
@@ -113,21 +121,29 @@ export class PageState {
         const { nowMs, speed } = answer.value;
         this.#clock = { nowMs, speed, readMs: performance.now() };
         this.info.set(answer.value);
-      } else if (answer.error.kind === "unreachable") this.trouble.set(answer.error);
+      }
+      const isSilent = !answer.ok && answer.error.kind === "unreachable";
+      this.#setTroubles({ info: isSilent ? answer.error : undefined });
       await sleep(answer.ok ? infoPeriodMs : retryMs, signal);
     }
   }
 
   async #followPods(signal: AbortSignal): Promise<void> {
     for await (const event of this.client.watch<Pod>("/api/v1/pods", signal)) {
-      if (event.kind === "broken") this.trouble.set(event.failure);
+      if (event.kind === "broken") this.#setTroubles({ pods: event.failure });
       else if (event.kind === "listed") {
-        this.trouble.set(undefined);
+        this.#setTroubles({ pods: undefined });
         this.#waiting = undefined;
         const byUid = new Map(event.items.map((pod) => [pod.metadata.uid, pod]));
         this.pods.set({ isListed: true, byUid });
       } else this.#change(event.type === "DELETED" ? "remove" : "put", event.object);
     }
+  }
+
+  /** Each loop takes back its own trouble alone. */
+  #setTroubles(changed: { pods?: Failure | undefined; info?: Failure | undefined }): void {
+    this.#troubles = { ...this.#troubles, ...changed };
+    this.trouble.set(this.#troubles.pods ?? this.#troubles.info);
   }
 
   /** Many changes that come at once are shown at once. */
