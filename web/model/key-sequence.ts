@@ -59,7 +59,8 @@ export function keySequence(pressed: PressedKey, isApplicationMode: boolean): st
   const known = plain[key];
   if (known !== undefined) return altKey ? `${escape}${known}` : known;
   if (key.length !== 1) return undefined;
-  if (ctrlKey) return shiftKey ? undefined : controlOf(key);
+  // Both together are AltGr on some systems: the key is the character that it makes.
+  if (ctrlKey) return shiftKey || altKey ? undefined : controlOf(key);
   return altKey ? `${escape}${key}` : undefined;
 }
 
